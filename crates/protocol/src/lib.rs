@@ -1,0 +1,32 @@
+//! The nouns of Toolkiln: what a tool call, a result, an error, a permission, a proposal and an
+//! event *are*, and the pure functions that show one of them in another shape.
+//!
+//! Everything here is plain, serialisable data. This crate does no I/O, starts no task, reads no
+//! clock and knows no tool, no model provider and no wire protocol; every other crate may use it.
+
+mod activity;
+mod approval;
+mod error;
+mod hash;
+mod json;
+mod message;
+mod permission;
+mod proposal;
+mod role;
+mod tokens;
+mod view;
+
+pub use activity::{ActivityData, ActivityEvent, ActivityType, UnknownActivityType};
+pub use approval::{ApprovalRequest, ApprovalResponse};
+pub use error::{ErrorCode, ErrorType, ToolError, UnknownErrorCode};
+pub use hash::{ContentHash, InvalidHash};
+pub use json::{MAX_JSON_DEPTH, StrictJsonError, parse_strict_json};
+pub use message::{Content, Message, Speaker, ToolCall};
+pub use permission::{PermissionSet, ToolPermission, UnknownPermission};
+pub use proposal::{Base, Change, ChangeSet, CommandSpec, FileBytes, Proposal, WebRequest};
+pub use role::AgentRole;
+pub use tokens::estimate_tokens;
+pub use view::{UnknownView, View, describe_call};
+
+/// What a tool call ends with: a JSON value, or an error that goes back to the model.
+pub type ToolResult = Result<serde_json::Value, ToolError>;

@@ -1,0 +1,132 @@
+//! Messages between a person, a model and tools, in no provider's format.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::ToolResult;
+
+/// A model's wish to run a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The caller's id for this call; the result carries it back.
+    pub id: String,
+    /// The name of the tool in the caller's vocabulary.
+    pub name: String,
+    /// The arguments as sent.
+    pub arguments: Map<String, Value>,
+}
+
+impl ToolCall {
+    /// A call with the given id, tool name and arguments.
+    pub fn new(
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: Map<String, Value>,
+    ) -> Self {
+        Self { id: id.into(), name: name.into(), arguments }
+    }
+}
+
+/// Who speaks in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Speaker {
+    /// The person, or a tool answering on their machine.
+    User,
+    /// The model.
+    Assistant,
+    /// Instructions that frame the conversation.
+    System,
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Speaker,
+    /// What is said, in order.
+    pub content: Vec<Content>,
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Content {
+    /// Plain text.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// The model calls a tool.
+    ToolUse(ToolCall),
+    /// A tool has answered.
+    ToolResult {
+        /// The id of the call that is answered.
+        tool_use_id: String,
+        /// The answer.
+        #[serde(with = "result_as_json")]
+        result: ToolResult,
+    },
+    /// A provider's own block, such as signed thinking, kept to be sent back unchanged.
+    Opaque {
+        /// The provider that understands it.
+        provider: String,
+        /// The block as received.
+        block: Value,
+    },
+}
+
+/// A stored result is `{"ok": value}` or `{"error": {…}}`, so that no value can pass for an error.
+mod result_as_json {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use serde_json::Value;
+
+    use crate::{ToolError, ToolResult};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Stored {
+        Ok(Value),
+        Error(ToolError),
+    }
+
+    pub(super) fn serialize<S: Serializer>(result: &ToolResult, out: S) -> Result<S::Ok, S::Error> {
+        let stored = match result {
+            Ok(value) => Stored::Ok(value.clone()),
+            Err(error) => Stored::Error(error.clone()),
+        };
+        stored.serialize(out)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<ToolResult, D::Error> {
+        Ok(match Stored::deserialize(input)? {
+            Stored::Ok(value) => Ok(value),
+            Stored::Error(error) => Err(error),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ErrorCode, ToolError};
+
+    #[test]
+    fn a_message_with_every_kind_of_content_survives_json() {
+        let message = Message {
+            role: Speaker::User,
+            content: vec![
+                Content::Text { text: "hi".into() },
+                Content::ToolUse(ToolCall::new("1", "grep", Map::new())),
+                Content::ToolResult { tool_use_id: "1".into(), result: Ok(Value::Null) },
+                Content::ToolResult {
+                    tool_use_id: "2".into(),
+                    result: Err(ToolError::new(ErrorCode::Timeout, "slow")),
+                },
+                Content::Opaque { provider: "p".into(), block: serde_json::json!({"x": 1}) },
+            ],
+        };
+        let json = serde_json::to_string(&message).unwrap();
+        assert_eq!(serde_json::from_str::<Message>(&json).unwrap(), message);
+    }
+}
