@@ -1,0 +1,46 @@
+//! The only code that touches the user's files.
+//!
+//! Here live the rooted directory handle ([`Workspace`]), paths that cannot name anything outside
+//! it ([`RelPath`]), bounded reading ([`OpenFile`], [`LineWindow`]), byte-preserving text
+//! ([`Text`]) and the ignore-aware walk on descriptors ([`Workspace::walk`]).
+//!
+//! Every open is made beneath the root descriptor; no decision about what lies inside rests on
+//! comparing path strings. This crate must never know what a tool, a model, a policy or an
+//! approval is; of `protocol` it uses only the error that goes back to a model and the content
+//! hash. It never prints and never reads the environment.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this crate is behind the wall that the lint holds: it is where files are touched"
+)]
+
+mod binary;
+mod entry_names;
+mod error;
+mod ignore_rules;
+mod line_window;
+mod list;
+mod meta;
+mod path_text;
+mod read;
+mod rel_path;
+mod resolve;
+mod root;
+mod similar;
+mod text;
+mod walk;
+
+pub use binary::{BinaryKind, describe_binary, is_binary};
+pub use error::{Error, Escape};
+pub use line_window::{HASH_LIMIT, Line, LineWindow, ReadLines};
+pub use list::{LIST_LIMIT, ListedEntry, Listing};
+pub use meta::{EntryKind, EntryMeta};
+pub use path_text::bytes_to_text;
+pub use protocol::ContentHash;
+pub use read::OpenFile;
+pub use rel_path::{MAX_PATH_BYTES, PathError, RelPath};
+pub use root::{OpenDir, Workspace};
+pub use text::{Encoding, LineEnding, LineEndings, Lines, Text, Unencodable};
+pub use walk::{
+    DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Entry, Flow, UNREADABLE_LIMIT, Visitor, WalkOptions,
+    WalkReport,
+};

@@ -1,0 +1,74 @@
+//! One directory, listed.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::{AtFlags, statat};
+
+use crate::entry_names::EntryNames;
+use crate::path_text::bytes_to_text;
+use crate::{EntryKind, EntryMeta, Error, OpenDir, RelPath, Workspace};
+
+/// The most entries one listing holds.
+pub const LIST_LIMIT: usize = 100_000;
+
+/// The entries of one directory, sorted by name, with the directory still open so that metadata
+/// can be asked for where it is wanted.
+#[derive(Debug)]
+pub struct Listing {
+    /// The entries, sorted by name.
+    pub entries: Vec<ListedEntry>,
+    /// Whether the directory has more than [`LIST_LIMIT`] entries. Which of them are listed is
+    /// then up to the file system.
+    pub truncated: bool,
+    dir: OpenDir,
+}
+
+/// One entry of a [`Listing`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedEntry {
+    /// The name as stored on disk.
+    pub name: Box<[u8]>,
+    /// What it is; a link is a link, whatever it points to.
+    pub kind: EntryKind,
+}
+
+impl Workspace {
+    /// Lists one directory. Names that begin with a dot are left out unless `hidden` is set.
+    pub fn list_dir(&self, path: &RelPath, hidden: bool) -> Result<Listing, Error> {
+        let dir = self.open_dir(path)?;
+        let mut names = EntryNames::default();
+        let complete =
+            names.read(dir.as_fd(), LIST_LIMIT).map_err(|errno| Error::from_errno(path, errno))?;
+        names.sort();
+        let entries = names
+            .iter()
+            .filter(|entry| hidden || !entry.name().starts_with(b"."))
+            .map(|entry| ListedEntry { name: entry.name().into(), kind: entry.kind })
+            .collect();
+        Ok(Listing { entries, truncated: !complete, dir })
+    }
+}
+
+impl Listing {
+    /// The path of an entry of this listing.
+    pub fn path_of(&self, entry: &ListedEntry) -> RelPath {
+        self.dir.path().join_entry(&entry.name)
+    }
+
+    /// What the system knows about an entry at this moment; a link is not followed.
+    pub fn metadata_of(&self, entry: &ListedEntry) -> Result<EntryMeta, Error> {
+        statat(&self.dir, OsStr::from_bytes(&entry.name), AtFlags::SYMLINK_NOFOLLOW)
+            .map(|stat| EntryMeta::from_stat(&stat))
+            .map_err(|errno| Error::from_errno(&self.path_of(entry), errno))
+    }
+}
+
+impl ListedEntry {
+    /// The name as text: see [`bytes_to_text`].
+    pub fn name_text(&self) -> Cow<'_, str> {
+        bytes_to_text(&self.name)
+    }
+}

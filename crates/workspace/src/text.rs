@@ -1,0 +1,76 @@
+//! Text that can be shown, edited and written back without changing a byte that was not meant to
+//! change.
+
+mod encoding;
+mod lines;
+
+use std::borrow::Cow;
+
+pub use encoding::{Encoding, Unencodable};
+pub use lines::{LineEnding, LineEndings, Lines};
+
+/// The content of a file, taken apart into encoding, byte order mark and body.
+///
+/// For every byte string `b`, `Text::decode(b).encode() == b`. The body is UTF-8 unless the
+/// encoding is [`Encoding::Bytes`], in which case it is the file as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    encoding: Encoding,
+    bom: bool,
+    body: Vec<u8>,
+}
+
+impl Text {
+    /// Finds out how `bytes` are encoded. An encoding is accepted only if writing the text back
+    /// gives the same bytes; anything else is kept as [`Encoding::Bytes`].
+    pub fn decode(bytes: &[u8]) -> Text {
+        let (encoding, bom, body) = encoding::detect(bytes);
+        Text { encoding, bom, body }
+    }
+
+    /// The bytes of the file.
+    pub fn encode(&self) -> Vec<u8> {
+        // The body was checked against the encoding when this value was made.
+        encoding::encode(self.encoding, self.bom, &self.body).unwrap_or_else(|_| self.body.clone())
+    }
+
+    /// The same file with another body, which must be expressible in its encoding.
+    pub fn with_body(&self, body: Vec<u8>) -> Result<Text, Unencodable> {
+        encoding::encode(self.encoding, self.bom, &body)?;
+        Ok(Text { encoding: self.encoding, bom: self.bom, body })
+    }
+
+    /// How the file is encoded.
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    /// Whether the file begins with a byte order mark, which is not part of the body.
+    pub fn bom(&self) -> bool {
+        self.bom
+    }
+
+    /// The text: UTF-8 unless the encoding is [`Encoding::Bytes`].
+    pub fn body(&self) -> &[u8] {
+        &self.body
+    }
+
+    /// The text for showing. Bytes that are no characters appear as U+FFFD, so this must not be
+    /// written back.
+    pub fn to_display(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.body)
+    }
+
+    /// The lines of the body with their endings. Put together again they are the body.
+    pub fn lines(&self) -> Lines<'_> {
+        Lines::new(&self.body)
+    }
+
+    /// How the lines end.
+    pub fn line_endings(&self) -> LineEndings {
+        LineEndings::of(&self.body)
+    }
+}
+
+#[cfg(test)]
+mod tests;
