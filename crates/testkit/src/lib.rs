@@ -1,0 +1,19 @@
+//! What tests need and users never get: temporary projects written as text ([`Fixture`]) and real
+//! child processes that speak JSON-RPC over their standard streams ([`StdioServer`]). The rules of
+//! the house live in `tests/tidy`.
+//!
+//! Everything here fails by panicking with a message for the person who reads the test, at the line
+//! of the test.
+//!
+//! This crate must never be a normal dependency of a crate that ships, and it must never know a
+//! tool.
+
+// Fixtures and child processes are the very purpose of this crate.
+#![allow(clippy::disallowed_methods)]
+
+mod fixture;
+mod fixture_text;
+mod process;
+
+pub use fixture::Fixture;
+pub use process::StdioServer;

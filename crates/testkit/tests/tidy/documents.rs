@@ -1,0 +1,109 @@
+//! The documents say what is true.
+
+use crate::crates::{packages, text};
+use crate::repository::{assert_none, files_ending, read};
+use crate::rust_text;
+
+const MOST_LINES_OF_ARCHITECTURE: usize = 150;
+const EXTENSIONS: &str = "crates/tool_system/src/extensions/";
+
+#[test]
+fn the_architecture_is_short_and_names_every_crate() {
+    let document =
+        read("ARCHITECTURE.md").expect("To mend it: write ARCHITECTURE.md, the map for newcomers");
+    let mut problems = Vec::new();
+    let count = document.lines().count();
+    if count > MOST_LINES_OF_ARCHITECTURE {
+        problems.push(format!("{count} lines, more than {MOST_LINES_OF_ARCHITECTURE}"));
+    }
+    for package in packages() {
+        let name = text(&package["name"]);
+        if !names(&document, name) {
+            problems.push(format!("{name} is not named"));
+        }
+    }
+    assert_none(&problems, "keep ARCHITECTURE.md a map: one entry a crate, details in the crates");
+}
+
+#[test]
+fn the_read_me_tells_how_to_run_and_to_test() {
+    let document = read("README.md").expect("To mend it: write README.md, the front page");
+    for command in ["cargo run --release --", "cargo xtask test"] {
+        assert!(document.contains(command), "To mend it: show `{command}` in README.md");
+    }
+    read("CONTRIBUTING.md").expect("To mend it: write CONTRIBUTING.md");
+}
+
+#[test]
+fn every_tool_is_one_file_and_stands_in_the_read_me() {
+    let read_me = read("README.md").unwrap_or_default();
+    let mut problems = Vec::new();
+    for path in files_ending(&[".rs"]).iter().filter(|path| path.starts_with(EXTENSIONS)) {
+        let source = read(path).expect("a source file is UTF-8");
+        let count = rust_text::split(&source).code.matches("auto_register_tool!").count();
+        if count != 1 {
+            problems.push(format!("{path}: {count} times `auto_register_tool!`, not once"));
+        }
+        let tool = path.rsplit('/').next().and_then(|file| file.strip_suffix(".rs"));
+        let tool = tool.expect("the path ends with `.rs`");
+        if !names(&read_me, tool) {
+            problems.push(format!("{path}: README.md does not name `{tool}`"));
+        }
+    }
+    assert_none(
+        &problems,
+        "a file in extensions/ is one tool and bears its name; what tools share lives elsewhere in \
+         tool_system; add the tool to the table in README.md",
+    );
+}
+
+/// Whether `name` occurs as a whole word.
+fn names(document: &str, name: &str) -> bool {
+    document.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+}
+
+#[test]
+fn a_name_counts_only_as_a_whole_word() {
+    assert!(names("| `read` | many |", "read"));
+    assert!(!names("`read_file`, reading", "read"));
+}
+
+/// Put together here so that no rule about paths finds them in this file.
+const FOREIGN: [&str; 9] = [
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+    concat!("/wo", "rk/"),
+    concat!("index.", "crates.io"),
+    concat!("static.", "crates.io"),
+    concat!("registry.", "npmjs"),
+    concat!("pypi.", "org"),
+    concat!("python", "hosted"),
+    concat!("arti", "factory"),
+];
+
+#[test]
+fn documents_hold_nothing_of_one_machine() {
+    let mut problems = Vec::new();
+    for path in files_ending(&[".md"]) {
+        let document = read(&path).expect("a document is UTF-8");
+        for (at, line) in document.lines().enumerate() {
+            for word in FOREIGN.iter().filter(|word| line.contains(*word)) {
+                problems.push(format!("{path}:{}: `{word}`", at + 1));
+            }
+        }
+    }
+    assert_none(&problems, "write `~`, a relative path or the name of the package instead");
+}
+
+#[test]
+fn continuous_integration_runs_what_developers_run() {
+    let script = read(".ci/run").expect("To mend it: restore .ci/run");
+    let calls: Vec<&str> = script.lines().filter(|line| line.contains("cargo")).collect();
+    assert_eq!(
+        calls,
+        ["exec cargo xtask test"],
+        "To mend it: put the step into `cargo xtask test`, so that everybody can run it"
+    );
+    let last = script.lines().last();
+    assert_eq!(last, Some("exec cargo xtask test"), "nothing may follow it in .ci/run");
+}

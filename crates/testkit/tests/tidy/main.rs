@@ -1,0 +1,14 @@
+//! The rules of the house as tests. Each failure says how to mend it.
+
+// Tidy reads the repository itself and asks cargo and rustfmt about it.
+#![allow(clippy::disallowed_methods)]
+
+mod crates;
+mod documents;
+mod files;
+mod left_overs;
+mod licences;
+mod repository;
+mod rust_text;
+mod spdx;
+mod wall;

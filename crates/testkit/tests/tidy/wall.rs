@@ -1,0 +1,43 @@
+//! The wall that `clippy.toml` builds has only the known doors.
+
+use crate::repository::{assert_none, files_ending, read};
+use crate::rust_text;
+
+const LINT: &str = "disallowed_methods";
+
+/// Crates whose work is on the other side of the wall.
+const BEYOND: [&str; 4] = ["crates/workspace/", "crates/sandbox/", "crates/testkit/", "xtask/"];
+
+#[test]
+fn only_known_places_touch_files_and_processes() {
+    let mut problems = Vec::new();
+    for path in files_ending(&[".rs"]).into_iter().filter(|path| !may_open(path)) {
+        let source = read(&path).expect("a source file is UTF-8");
+        if rust_text::split(&source).code.contains(LINT) {
+            problems.push(path);
+        }
+    }
+    let mend = format!(
+        "remove the attribute with `{LINT}`, reach files through `workspace` and processes through \
+         `sandbox`, and in unit tests use `testkit::Fixture`"
+    );
+    assert_none(&problems, &mend);
+}
+
+/// Test binaries, benchmarks and build scripts do not ship.
+fn may_open(path: &str) -> bool {
+    let does_not_ship =
+        path.contains("/tests/") || path.contains("/benches/") || path.ends_with("/build.rs");
+    does_not_ship || BEYOND.iter().any(|place| path.starts_with(place))
+}
+
+#[test]
+fn what_ships_stays_behind_the_wall() {
+    for path in ["crates/workspace/src/root.rs", "crates/mcp/tests/it/main.rs", "crates/a/build.rs"]
+    {
+        assert!(may_open(path), "{path}");
+    }
+    for path in ["crates/tool_system/src/tests.rs", "crates/cli/src/main.rs"] {
+        assert!(!may_open(path), "{path}");
+    }
+}

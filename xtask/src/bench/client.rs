@@ -1,0 +1,147 @@
+//! A raw JSON-RPC client that costs as little as possible: one blocking write and one blocking
+//! read a call, in the thread that holds the clock. `testkit::StdioServer` reads in a thread of its
+//! own, and waking it would be part of every figure.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+
+/// What a server must be able to speak: the last version with the `initialize` handshake.
+const PROTOCOL_VERSION: &str = "2025-11-25";
+
+/// A running server, killed on drop.
+pub(crate) struct Client {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    line: Vec<u8>,
+    last_id: u64,
+}
+
+/// Resident memory in kilobytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Memory {
+    pub(crate) now: u64,
+    pub(crate) peak: u64,
+}
+
+impl Client {
+    /// Starts the server and shakes hands; the time runs from before the start of the process to
+    /// the last byte of the answer to `initialize`.
+    pub(crate) fn start(command: &mut Command) -> Result<(Client, Duration)> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let start = Instant::now();
+        let mut child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+        let stdin = child.stdin.take().context("standard input is piped")?;
+        let stdout = BufReader::new(child.stdout.take().context("standard output is piped")?);
+        let mut client = Client { child, stdin, stdout, line: Vec::new(), last_id: 0 };
+        let info = json!({"name": "toolkiln-bench", "version": "1"});
+        let params =
+            json!({"protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": info});
+        client.call("initialize", &params)?;
+        let time = start.elapsed();
+        client.result().context("initialize")?;
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok((client, time))
+    }
+
+    /// Sends a request and reads lines until its response, which [`Self::result`] and
+    /// [`Self::size`] then look at.
+    pub(crate) fn call(&mut self, method: &str, params: &Value) -> Result<Duration> {
+        self.last_id += 1;
+        let id = self.last_id;
+        let request =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#)
+                + "\n";
+        let start = Instant::now();
+        self.stdin.write_all(request.as_bytes()).context("the server does not read")?;
+        loop {
+            self.line.clear();
+            let count = self.stdout.read_until(b'\n', &mut self.line)?;
+            let time = start.elapsed();
+            ensure!(count > 0, "the server closed its output during `{method}`");
+            if is_response_to(&self.line, id) {
+                return Ok(time);
+            }
+        }
+    }
+
+    /// The result of the last call; an error, also one of a tool, is an error here, so that nobody
+    /// measures how fast a server refuses.
+    pub(crate) fn result(&self) -> Result<Value> {
+        let mut response: Value = serde_json::from_slice(&self.line)?;
+        if response.get("error").is_some() || response["result"]["isError"] == true {
+            bail!("the server answers with an error: {response}");
+        }
+        Ok(response["result"].take())
+    }
+
+    /// The bytes of the last response, line break included.
+    pub(crate) fn size(&self) -> usize {
+        self.line.len()
+    }
+
+    /// What the kernel says about the process; `None` where there is no `/proc`.
+    pub(crate) fn memory(&self) -> Option<Memory> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        memory_in(&status)
+    }
+
+    fn send(&mut self, message: &Value) -> Result<()> {
+        self.stdin.write_all(format!("{message}\n").as_bytes()).context("the server does not read")
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Both fail only for a process that has already ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn is_response_to(line: &[u8], id: u64) -> bool {
+    // The clock has been read by now, so the line may as well be parsed properly.
+    serde_json::from_slice::<Value>(line)
+        .is_ok_and(|message| message["id"] == id && message.get("method").is_none())
+}
+
+fn memory_in(status: &str) -> Option<Memory> {
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim_start_matches(':').trim().strip_suffix("kB")?.trim().parse().ok()
+    };
+    Some(Memory { now: field("VmRSS")?, peak: field("VmHWM")? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_response_to_a_request_is_its_response() {
+        let table = [
+            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, true),
+            (r#"{"result":{"text":"\"id\":7"},"jsonrpc":"2.0","id":7}"#, true),
+            (r#"{"jsonrpc":"2.0","id":7,"error":{}}"#, true),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"roots/list"}"#, false),
+            (r#"{"jsonrpc":"2.0","id":8,"result":{"id":7}}"#, false),
+            (r#"{"jsonrpc":"2.0","method":"notifications/message"}"#, false),
+            ("hello", false),
+        ];
+        for (line, expected) in table {
+            assert_eq!(is_response_to(line.as_bytes(), 7), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn memory_is_read_from_the_status() {
+        let status = "Name:\tx\nVmHWM:\t    8192 kB\nVmRSS:\t    4096 kB\nThreads:\t1\n";
+        assert_eq!(memory_in(status), Some(Memory { now: 4096, peak: 8192 }));
+        assert_eq!(memory_in("Name:\tx\n"), None);
+    }
+}

@@ -1,0 +1,18 @@
+//! `cargo xtask bench`: what a user feels, measured beside what they could use instead.
+
+mod client;
+mod doors;
+mod peers;
+mod report;
+mod stats;
+
+pub(crate) use doors::run as doors;
+
+/// How often each thing is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Enough to publish.
+    Full,
+    /// Enough to see whether something broke.
+    Quick,
+}

@@ -1,0 +1,45 @@
+//! The habits of the house as commands: `cargo xtask test` before every commit, `cargo xtask bench`
+//! whenever speed is in question.
+
+// This is a program for developers: it starts processes, writes below `target` and prints.
+#![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
+
+mod bench;
+mod house;
+mod step;
+mod test;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  test                    Everything a change must pass: lints, tests, documentation, clients.
+  bench doors [--quick]   Start, read and memory costs beside other MCP servers, against targets.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments[..] {
+        ["test"] => test::run(),
+        ["bench", "doors"] => bench::doors(bench::Effort::Full),
+        ["bench", "doors", "--quick"] => bench::doors(bench::Effort::Quick),
+        ["help" | "--help" | "-h"] => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
