@@ -151,14 +151,21 @@ pub struct ToolError {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suggestion: Option<String>,
     /// Facts for programs: candidate paths, limits, validation problems.
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    pub details: Map<String, Value>,
+    ///
+    /// Boxed because this type is the error of almost every function here, and small results are
+    /// cheaper to hand on.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub details: Box<Map<String, Value>>,
+}
+
+fn is_empty(details: &Map<String, Value>) -> bool {
+    details.is_empty()
 }
 
 impl ToolError {
     /// An error with a code and a message, no suggestion, no details.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), suggestion: None, details: Map::new() }
+        Self { code, message: message.into(), suggestion: None, details: Box::default() }
     }
 
     /// Adds what can be done about it.

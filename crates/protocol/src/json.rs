@@ -11,7 +11,7 @@ pub const MAX_JSON_DEPTH: usize = 64;
 
 /// Why a text is not acceptable JSON.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
+#[error(transparent)]
 pub struct StrictJsonError(#[from] serde_json::Error);
 
 /// Parses `text`, refusing what two readers could understand differently: a key that occurs twice

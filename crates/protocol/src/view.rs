@@ -120,14 +120,14 @@ fn flat_error(call: &ToolCall, error: &ToolError) -> Value {
     if let Some(suggestion) = &error.suggestion {
         flat.insert("suggestion".into(), suggestion.clone().into());
     }
-    for (key, value) in &error.details {
+    for (key, value) in error.details.iter() {
         flat.entry(key.clone()).or_insert_with(|| value.clone());
     }
     Value::Object(flat)
 }
 
 fn tagged_error(error: &ToolError) -> Value {
-    let mut details = error.details.clone();
+    let mut details = (*error.details).clone();
     if let Some(suggestion) = &error.suggestion {
         details.insert("suggestion".into(), suggestion.clone().into());
     }

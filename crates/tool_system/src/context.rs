@@ -1,0 +1,87 @@
+//! What a running tool may see and say.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use protocol::{ActivityData, ContentHash, ErrorCode, ToolError};
+use tokio_util::sync::CancellationToken;
+use workspace::{RelPath, Workspace};
+
+use crate::result_store::ResultStore;
+use crate::{ActivityStream, FileTracker, Limits};
+
+/// A tool's view of the world for one call: the project, the limits, a way to show progress, and
+/// the wish of the caller to stop. Cheap to clone into other threads.
+#[derive(Clone)]
+pub struct ToolContext {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) call_id: Arc<str>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) files_read: Arc<Mutex<Vec<(RelPath, ContentHash)>>>,
+}
+
+/// What all calls of an executor have in common.
+pub(crate) struct Shared {
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) limits: Limits,
+    pub(crate) activity: ActivityStream,
+    pub(crate) files: FileTracker,
+    pub(crate) results: ResultStore,
+}
+
+impl ToolContext {
+    /// The project.
+    pub fn workspace(&self) -> &Arc<Workspace> {
+        &self.shared.workspace
+    }
+
+    /// The bounds to keep.
+    pub fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// Whether the caller has withdrawn the call.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancel.is_cancelled()
+    }
+
+    /// Shows a piece of output to whoever watches. Never waits.
+    pub fn output(&self, chunk: &str) {
+        let data = || ActivityData::ToolOutputChunk { chunk: chunk.into() };
+        self.shared.activity.emit(&self.call_id, data);
+    }
+
+    /// Says that the model gets to see `path` with this content.
+    pub fn note_read(&self, path: &RelPath, content: ContentHash) {
+        self.shared.files.note(path, content);
+        let mut files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner);
+        files.push((path.clone(), content));
+    }
+
+    /// The text that was cut from an earlier result, by its handle; `None` if `path` is no handle.
+    pub fn kept_result(&self, path: &str) -> Option<Result<Arc<str>, ToolError>> {
+        path.starts_with(crate::result_store::HANDLE_PREFIX).then(|| {
+            self.shared.results.get(path).ok_or_else(|| {
+                ToolError::new(
+                    ErrorCode::FileNotFound,
+                    format!("nothing is kept as {path} any more"),
+                )
+                .suggest("Repeat the call whose result was cut.")
+            })
+        })
+    }
+
+    /// Runs code that waits for the disk or computes for long, off the async threads.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&ToolContext) -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let cx = self.clone();
+        match tokio::task::spawn_blocking(move || work(&cx)).await {
+            Ok(result) => result,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(ToolError::new(ErrorCode::Cancelled, "the process is shutting down")),
+            },
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Everything that is known about a tool without running it.
+
+use std::sync::{Arc, LazyLock};
+
+use protocol::{PermissionSet, ToolPermission};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{Category, Face, Vocabulary, schema};
+
+/// How a tool gets its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub enum ToolType {
+    /// The model writes them, by the tool's schema.
+    #[serde(rename = "AIParameterParsing")]
+    AiParameterParsing,
+}
+
+/// Whether a person has to agree before a proposal of the tool is performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approval {
+    /// Nobody is asked.
+    Never,
+    /// A person is asked every time.
+    Always,
+    /// The tool decides for each call, from its arguments and what it finds.
+    PerCall,
+}
+
+/// A tool's name, texts, schemas, needs and faces.
+///
+/// Texts and schemas are made when first looked at: a process that runs one tool does not pay for
+/// describing all of them.
+#[derive(Clone)]
+pub struct ToolDefinition {
+    /// The name in the standard vocabulary.
+    pub name: &'static str,
+    /// The group it is shown under.
+    pub category: Category,
+    /// What the role must grant.
+    pub required_permissions: PermissionSet,
+    /// Whether a person is asked.
+    pub approval: Approval,
+    /// How it gets its arguments.
+    pub tool_type: ToolType,
+    /// When the model should end its turn with this call and when not.
+    pub termination_behavior_doc: &'static str,
+    /// More guidance for the model, with example arguments.
+    pub custom_prompt: Option<&'static str>,
+    /// The names and spellings under which it is known, the standard one first.
+    pub faces: Vec<Face>,
+    example: Value,
+    documents: Arc<LazyLock<Documents>>,
+}
+
+struct Documents {
+    description: String,
+    parameters: Value,
+    output_schema: Value,
+}
+
+impl ToolDefinition {
+    /// A read-only tool in the standard vocabulary; the builder methods say what differs.
+    pub fn new<Args: JsonSchema, Output: JsonSchema>(
+        name: &'static str,
+        category: Category,
+    ) -> Self {
+        Self {
+            name,
+            category,
+            required_permissions: [ToolPermission::ReadFiles].into_iter().collect(),
+            approval: Approval::Never,
+            tool_type: ToolType::AiParameterParsing,
+            termination_behavior_doc: "",
+            custom_prompt: None,
+            faces: vec![Face::new(Vocabulary::Standard, name)],
+            example: json!({}),
+            documents: Arc::new(LazyLock::new(|| Documents {
+                description: schema::description_of::<Args>(),
+                parameters: schema::input_schema::<Args>(),
+                output_schema: schema::output_schema::<Output>(),
+            })),
+        }
+    }
+
+    /// What the role must grant, instead of reading only.
+    #[must_use]
+    pub fn permissions(mut self, permissions: impl IntoIterator<Item = ToolPermission>) -> Self {
+        self.required_permissions = permissions.into_iter().collect();
+        self
+    }
+
+    /// Whether a person is asked.
+    #[must_use]
+    pub fn approval(mut self, approval: Approval) -> Self {
+        self.approval = approval;
+        self
+    }
+
+    /// When the model should end its turn with this call and when not.
+    #[must_use]
+    pub fn termination(mut self, text: &'static str) -> Self {
+        self.termination_behavior_doc = text;
+        self
+    }
+
+    /// More guidance for the model: use cases, options that matter, examples.
+    #[must_use]
+    pub fn prompt(mut self, text: &'static str) -> Self {
+        self.custom_prompt = Some(text);
+        self
+    }
+
+    /// Arguments of a typical call; errors quote them.
+    #[must_use]
+    pub fn example(mut self, arguments: Value) -> Self {
+        self.example = arguments;
+        self
+    }
+
+    /// Adds a name and spelling in another vocabulary.
+    #[must_use]
+    pub fn face(mut self, face: Face) -> Self {
+        self.faces.push(face);
+        self
+    }
+
+    /// What the tool does: the documentation of its argument struct.
+    pub fn description(&self) -> &str {
+        &self.documents.description
+    }
+
+    /// The schema of the arguments, in the standard spelling.
+    pub fn parameters(&self) -> &Value {
+        &self.documents.parameters
+    }
+
+    /// The schema of the result, in the standard spelling.
+    pub fn output_schema(&self) -> &Value {
+        &self.documents.output_schema
+    }
+
+    /// Arguments of a typical call, in the standard spelling.
+    pub fn example_arguments(&self) -> &Value {
+        &self.example
+    }
+
+    /// Whether the tool only looks: it needs no right beyond reading.
+    pub fn is_read_only(&self) -> bool {
+        self.required_permissions.iter().all(|permission| permission == ToolPermission::ReadFiles)
+    }
+}

@@ -1,0 +1,206 @@
+//! `read`: several files in one call.
+
+use protocol::estimate_tokens;
+use tool_system::file_view::{Endings, FileView};
+use tool_system::prelude::*;
+use workspace::{LineWindow, RelPath};
+
+/// Read several files at once, with line numbers. Stops before the answer would overflow the context.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReadArgs {
+    /// Paths from the project root
+    #[schemars(length(min = 1))]
+    file_paths: Vec<String>,
+    /// Most lines per file, 0 for all
+    limit: Option<Whole<0>>,
+    /// First line, from 1
+    offset: Option<Whole<1>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ReadOutput {
+    /// Every file under a heading with its path.
+    content: String,
+    files_read: usize,
+    estimated_tokens: usize,
+    /// Files that were not read because the answer was full.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_read: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    errors: Vec<FileError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FileError {
+    path: String,
+    code: String,
+    error: String,
+}
+
+#[derive(Debug)]
+struct ReadTool;
+
+#[async_trait]
+impl Tool for ReadTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<ReadArgs, ReadOutput>("read", Category::Reading)
+            .termination(
+                "Use terminate=false: what was read is usually needed for the next step. Use \
+                 terminate=true only when the user asked to see the files and nothing else.",
+            )
+            .prompt(
+                "Two files, 50 lines each: {\"file_paths\": [\"src/main.rs\", \"Cargo.toml\"], \
+                 \"limit\": 50}. Prefer one call with several paths to several calls.",
+            )
+            .example(json!({"file_paths": ["src/main.rs", "Cargo.toml"], "limit": 50}))
+            .face(Face::new(Vocabulary::Ally, "read"))
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: ReadArgs = args.parse()?;
+        cx.blocking(move |cx| Outcome::answer(read_files(cx, &args)?)).await
+    }
+
+    fn preview(&self, result: &Value, max_lines: usize) -> Vec<String> {
+        let count = |key: &str| result[key].as_u64().unwrap_or(0);
+        let summary =
+            format!("{} files, about {} tokens", count("files_read"), count("estimated_tokens"));
+        std::iter::once(summary).take(max_lines).collect()
+    }
+}
+
+fn read_files(cx: &ToolContext, args: &ReadArgs) -> Result<ReadOutput, ToolError> {
+    let mut sections = Sections::new(cx.limits().read_tokens);
+    let mut errors: Vec<(String, ToolError)> = Vec::new();
+    let mut paths = args.file_paths.iter();
+    for path in paths.by_ref() {
+        match section(cx, path, args) {
+            Ok(text) => {
+                if !sections.add(path, &text, args.offset.map_or(1, |offset| offset.0)) {
+                    break;
+                }
+            }
+            Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
+            Err(error) => errors.push((path.clone(), error)),
+        }
+    }
+    match errors.as_slice() {
+        [(_, only)] if sections.files == 0 && args.file_paths.len() == 1 => {
+            return Err(only.clone());
+        }
+        [(_, first), ..] if sections.files == 0 && errors.len() == args.file_paths.len() => {
+            let all: Vec<_> = errors.iter().map(|(_, error)| error.message.as_str()).collect();
+            return Err(ToolError::new(first.code, all.join("; "))
+                .suggest("List the directory or search by name to find the right paths."));
+        }
+        _ => {}
+    }
+    Ok(sections.finish(paths.cloned().collect(), errors))
+}
+
+fn section(cx: &ToolContext, path: &str, args: &ReadArgs) -> Result<String, ToolError> {
+    let limits = cx.limits();
+    let as_size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+    let window = LineWindow {
+        first_line: args.offset.map_or(1, |offset| offset.0),
+        max_lines: match args.limit {
+            None => as_size(limits.read_lines),
+            Some(Whole(0)) => usize::MAX,
+            Some(limit) => limit.as_usize(),
+        },
+        max_bytes: as_size(limits.read_bytes),
+        max_line_bytes: as_size(limits.read_line_bytes),
+    };
+    match FileView::read(cx, path, &window, Endings::AsLines)? {
+        FileView::Binary { kind, meta } => {
+            Ok(format!("[binary file: {}, {} bytes]", kind.media_type, meta.size))
+        }
+        FileView::Text(text) => {
+            text.check_start(path, &window)?;
+            let rest = text.rest().map(|rest| format!("\n[{rest}]")).unwrap_or_default();
+            Ok(text.numbered() + &rest)
+        }
+    }
+}
+
+/// The answer as it grows, within a budget of tokens.
+struct Sections {
+    budget: usize,
+    content: String,
+    tokens: usize,
+    files: usize,
+    message: Option<String>,
+}
+
+impl Sections {
+    fn new(budget: u64) -> Self {
+        let budget = usize::try_from(budget).unwrap_or(usize::MAX);
+        Self { budget, content: String::new(), tokens: 0, files: 0, message: None }
+    }
+
+    /// Adds a file, or as many of its lines as still fit. Answers whether there is room for more.
+    fn add(&mut self, path: &str, text: &str, first_line: u64) -> bool {
+        let separator = if self.content.is_empty() { "" } else { "\n\n" };
+        // A name with control characters must not be able to look like another heading.
+        let name = RelPath::parse(path).map_or_else(|_| path.to_owned(), |path| path.to_text());
+        let heading = format!("{separator}=== {name} ===\n");
+        let room = self.budget.saturating_sub(self.tokens + estimate_tokens(&heading));
+        let fitting = fitting_lines(text, room);
+        let whole = fitting.len() == text.len();
+        if fitting.is_empty() && !whole {
+            self.message = Some(format!("Stopped before {name}: the answer is full."));
+            return false;
+        }
+        self.content += &heading;
+        self.content += fitting;
+        self.tokens += estimate_tokens(&heading) + estimate_tokens(fitting);
+        self.files += 1;
+        if !whole {
+            let next = first_line + fitting.lines().count() as u64;
+            self.message = Some(format!(
+                "Stopped within {name}: the answer is full. Continue that file with offset={next}."
+            ));
+        }
+        whole
+    }
+
+    fn finish(self, left: Vec<String>, errors: Vec<(String, ToolError)>) -> ReadOutput {
+        ReadOutput {
+            content: self.content,
+            files_read: self.files,
+            estimated_tokens: self.tokens,
+            not_read: left,
+            errors: errors
+                .into_iter()
+                .map(|(path, error)| FileError {
+                    path,
+                    code: error.code.to_string(),
+                    error: error.message,
+                })
+                .collect(),
+            message: self.message,
+        }
+    }
+}
+
+/// The leading lines of `text` that are estimated to fit into `room` tokens.
+fn fitting_lines(text: &str, room: usize) -> &str {
+    if estimate_tokens(text) <= room {
+        return text;
+    }
+    let mut end = 0;
+    let mut tokens = 0;
+    for line in text.split_inclusive('\n') {
+        tokens += estimate_tokens(line);
+        if tokens > room {
+            break;
+        }
+        end += line.len();
+    }
+    text[..end].trim_end_matches('\n')
+}
+
+auto_register_tool!(ReadTool);

@@ -1,0 +1,177 @@
+//! `read_file`: one file, whole or in part.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::io::{Read as _, Seek as _, SeekFrom};
+use tool_system::file_view::{Endings, FileView, TextView, open};
+use tool_system::prelude::*;
+use tool_system::timestamp::iso8601;
+use workspace::{BinaryKind, EntryMeta, LineWindow};
+
+/// Read a file. Text comes with line numbers; other files are described. At most 2000 lines unless `limit` says otherwise.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReadFileArgs {
+    /// Path from the project root, or the handle of a cut result
+    path: String,
+    /// First line, from 1 (first byte for base64)
+    offset: Option<Whole<1>>,
+    /// How many lines (bytes for base64)
+    limit: Option<Whole<1>>,
+    encoding: Option<Encoding>,
+    /// Default true
+    line_numbers: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+enum Encoding {
+    #[default]
+    #[serde(rename = "utf-8")]
+    Utf8,
+    #[serde(rename = "base64")]
+    Base64,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct ReadFileOutput {
+    content: String,
+    /// Bytes of the whole file.
+    size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_lines: Option<u64>,
+    /// How the file is stored, if not as plain UTF-8 with line feeds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stored_as: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    media_type: Option<String>,
+    /// What is missing and how to get it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+#[derive(Debug)]
+struct ReadFileTool;
+
+#[async_trait]
+impl Tool for ReadFileTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<ReadFileArgs, ReadFileOutput>("read_file", Category::Reading)
+            .termination(
+                "Use terminate=false: what was read is usually needed for the next step. Use \
+                 terminate=true only when the user asked to see the file and nothing else.",
+            )
+            .prompt(
+                "Whole file: {\"path\": \"src/main.rs\"}. Lines 200 to 259: {\"path\": \
+                 \"src/main.rs\", \"offset\": 200, \"limit\": 60}. Bytes of an image: {\"path\": \
+                 \"logo.png\", \"encoding\": \"base64\"}. Read a file before changing it.",
+            )
+            .example(json!({"path": "src/main.rs"}))
+            .face(Face::new(Vocabulary::Explorer, "read_file").hide(&["encoding", "line_numbers"]))
+            .face(
+                Face::new(Vocabulary::Workspace, "read_file")
+                    .describe("Read the contents of a file in the workspace.")
+                    .preset("line_numbers", false)
+                    .camel_case_result(),
+            )
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: ReadFileArgs = args.parse()?;
+        cx.blocking(move |cx| match args.encoding.unwrap_or_default() {
+            Encoding::Utf8 => Outcome::answer(read_text(cx, &args)?),
+            Encoding::Base64 => Outcome::answer(read_base64(cx, &args)?),
+        })
+        .await
+    }
+}
+
+fn read_text(cx: &ToolContext, args: &ReadFileArgs) -> Result<ReadFileOutput, ToolError> {
+    let limits = cx.limits();
+    let numbered = args.line_numbers.unwrap_or(true);
+    // Without numbers the caller wants the file itself, so only the byte limits apply.
+    let default_lines = if numbered { limits.read_lines } else { u64::MAX };
+    let whole_lines = if numbered { limits.read_line_bytes } else { limits.read_bytes };
+    let as_size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+    let window = LineWindow {
+        first_line: args.offset.map_or(1, |offset| offset.0),
+        max_lines: args.limit.map_or(as_size(default_lines), Whole::as_usize),
+        max_bytes: as_size(limits.read_bytes),
+        max_line_bytes: as_size(whole_lines),
+    };
+    let endings = if numbered { Endings::AsLines } else { Endings::AsStored };
+    match FileView::read(cx, &args.path, &window, endings)? {
+        FileView::Binary { kind, meta } => Ok(described(&args.path, &kind, &meta)),
+        FileView::Text(text) => {
+            text.check_start(&args.path, &window)?;
+            Ok(shown(text, numbered))
+        }
+    }
+}
+
+fn shown(text: TextView, numbered: bool) -> ReadFileOutput {
+    let message = match text.byte_size {
+        0 => Some("The file is empty.".to_owned()),
+        _ => text.rest(),
+    };
+    ReadFileOutput {
+        content: if numbered { text.numbered() } else { text.plain() },
+        size: text.byte_size,
+        modified: text.meta.map(|meta| iso8601(meta.modified)),
+        total_lines: text.read.total_lines,
+        stored_as: text.stored_as,
+        media_type: None,
+        message,
+    }
+}
+
+fn described(path: &str, kind: &BinaryKind, meta: &EntryMeta) -> ReadFileOutput {
+    let dimensions = match kind.image {
+        Some((width, height)) => format!(", {width}x{height} pixels"),
+        None => String::new(),
+    };
+    let what = if kind.media_type.starts_with("image/") { "an image" } else { "a binary file" };
+    ReadFileOutput {
+        content: format!("{path} is {what}: {}{dimensions}, {} bytes.", kind.media_type, meta.size),
+        size: meta.size,
+        modified: Some(iso8601(meta.modified)),
+        media_type: Some(kind.media_type.to_owned()),
+        message: Some("Its bytes can be read with encoding=\"base64\".".into()),
+        ..ReadFileOutput::default()
+    }
+}
+
+fn read_base64(cx: &ToolContext, args: &ReadFileArgs) -> Result<ReadFileOutput, ToolError> {
+    let (path, mut file) = open(cx, &args.path)?;
+    let io = |error: std::io::Error| {
+        ToolError::new(ErrorCode::ExecutionError, format!("{path} cannot be read: {error}"))
+    };
+    let size = file.meta.size;
+    let start = args.offset.map_or(0, |offset| offset.0 - 1);
+    if start > 0 && start >= size {
+        let message =
+            format!("offset {} is past the end of {path}, which has {size} bytes", start + 1);
+        return Err(ToolError::new(ErrorCode::InvalidRange, message));
+    }
+    let limit = cx.limits().read_base64_bytes;
+    let wanted = args.limit.map_or(limit, |asked| asked.0.min(limit));
+    let mut bytes = Vec::new();
+    file.file.seek(SeekFrom::Start(start)).map_err(io)?;
+    (&file.file).take(wanted).read_to_end(&mut bytes).map_err(io)?;
+    let end = start + bytes.len() as u64;
+    if start == 0 && end >= size {
+        cx.note_read(&path, protocol::ContentHash::of(&bytes));
+    }
+    Ok(ReadFileOutput {
+        content: STANDARD.encode(&bytes),
+        size,
+        modified: Some(iso8601(file.meta.modified)),
+        message: (end < size).then(|| {
+            format!("Bytes {}-{end} of {size}. Continue with offset={}.", start + 1, end + 1)
+        }),
+        ..ReadFileOutput::default()
+    })
+}
+
+auto_register_tool!(ReadFileTool);

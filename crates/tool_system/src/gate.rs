@@ -1,0 +1,46 @@
+//! Where the executor asks and acts: who answers for the person, and who performs.
+
+use async_trait::async_trait;
+use protocol::{ApprovalRequest, ApprovalResponse, Proposal, ToolError, ToolResult};
+
+use crate::ToolContext;
+
+/// Answers for the person at a door.
+#[async_trait]
+pub trait Approver: Send + Sync {
+    /// Decides about exactly the proposal in `request`. An error means that nobody could be asked.
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError>;
+}
+
+/// Performs proposals that have passed the gate. The executor alone calls it.
+#[async_trait]
+pub trait Performer: Send + Sync {
+    /// Carries out `proposal` and reports what was done.
+    async fn perform(&self, proposal: &Proposal, cx: &ToolContext) -> ToolResult;
+}
+
+/// Says yes to everything: for callers that have asked their user themselves.
+pub struct ApproveAll;
+
+#[async_trait]
+impl Approver for ApproveAll {
+    async fn decide(&self, _: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        Ok(ApprovalResponse::yes())
+    }
+}
+
+/// Says that nobody is there, and how to allow it.
+pub struct RefuseAll {
+    /// What the user can do so that it is allowed.
+    pub how_to_allow: String,
+}
+
+#[async_trait]
+impl Approver for RefuseAll {
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        let message = format!("{} needs approval and nobody can be asked here", request.tool);
+        Err(ToolError::new(protocol::ErrorCode::ApprovalRequired, message)
+            .suggest(self.how_to_allow.clone())
+            .detail("reason", request.reason.clone()))
+    }
+}

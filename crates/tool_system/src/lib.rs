@@ -1,0 +1,71 @@
+//! The tool system: what a tool is, which tools there are, and the one pipeline that runs them.
+//!
+//! A tool proposes; the executor acts. A [`Tool`] turns arguments and a view of the workspace into
+//! an answer or a [`protocol::Proposal`]; only [`ToolExecutor`] performs a proposal, after role,
+//! policy and person have seen exactly that data. Each tool is one file under `extensions/`.
+//!
+//! This crate knows no conversation, no model provider and no wire protocol. It never prints and
+//! never reads the environment.
+
+// Tool files name this crate as a tool author outside of it would, so that the example in
+// CONTRIBUTING.md is the same text as a real one.
+extern crate self as tool_system;
+
+mod activity;
+mod arguments;
+mod category;
+mod context;
+mod definition;
+mod executor;
+pub mod extensions;
+mod face;
+mod file_tracker;
+mod file_view;
+mod gate;
+mod limits;
+mod preview;
+mod registry;
+mod rendering;
+mod result_store;
+mod schema;
+mod search_notes;
+mod timestamp;
+mod tool;
+mod truncation;
+mod turn;
+mod validator;
+
+pub use activity::{ActivityStream, Subscription};
+pub use arguments::{ToolArguments, Whole};
+pub use category::Category;
+pub use context::ToolContext;
+pub use definition::{Approval, ToolDefinition, ToolType};
+pub use executor::{ExecutorOptions, ToolExecutor};
+pub use face::{Face, UnknownVocabulary, Vocabulary};
+pub use file_tracker::FileTracker;
+pub use gate::{ApproveAll, Approver, Performer, RefuseAll};
+pub use limits::{LimitOverrides, Limits};
+pub use registry::{ListedTool, ToolRegistry};
+pub use rendering::{Rendering, UnknownRendering};
+pub use schema::{input_schema, output_schema};
+pub use tool::{Outcome, Proposed, Tool};
+pub use validator::ToolValidator;
+
+/// Everything a tool's file needs, in one line.
+pub mod prelude {
+    pub use async_trait::async_trait;
+    pub use protocol::{ErrorCode, ToolError, ToolPermission};
+    pub use schemars::JsonSchema;
+    pub use serde::{Deserialize, Serialize};
+    pub use serde_json::{Value, json};
+
+    pub use crate::{
+        Approval, Category, Face, Outcome, Proposed, Tool, ToolArguments, ToolContext,
+        ToolDefinition, Vocabulary, Whole, auto_register_tool,
+    };
+}
+
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+#[doc = include_str!("../../../README.md")]
+struct DocumentedExamples;

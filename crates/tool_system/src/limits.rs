@@ -1,0 +1,124 @@
+//! Every number that bounds a tool, in one place. Configuration may change them; a project's own
+//! configuration may only lower them.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Width of a line number in numbered text.
+pub(crate) const LINE_NUMBER_WIDTH: usize = 6;
+
+/// Declares the limits once, with their defaults and the narrowing of each.
+macro_rules! limits {
+    ($($(#[doc = $doc:literal])+ $name:ident = $default:expr,)+) => {
+        /// The bounds within which tools work.
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+        pub struct Limits {
+            $($(#[doc = $doc])+ pub $name: u64,)+
+        }
+
+        /// Limits as a configuration file gives them: only those it names.
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct LimitOverrides {
+            $($(#[doc = $doc])+ pub $name: Option<u64>,)+
+        }
+
+        impl Default for Limits {
+            fn default() -> Self {
+                Self { $($name: $default,)+ }
+            }
+        }
+
+        impl Limits {
+            /// These limits with those that the user has set.
+            #[must_use]
+            pub fn set_by(&self, user: &LimitOverrides) -> Limits {
+                Limits { $($name: user.$name.unwrap_or(self.$name),)+ }
+            }
+
+            /// These limits, lowered where a project asks for less.
+            #[must_use]
+            pub fn narrowed_by(&self, project: &LimitOverrides) -> Limits {
+                Limits { $($name: project.$name.unwrap_or(self.$name).min(self.$name),)+ }
+            }
+        }
+    };
+}
+
+limits! {
+    /// Matches that `grep` shows unless asked for another number.
+    grep_results = 50,
+    /// Files that `glob` shows unless asked for another number.
+    glob_results = 100,
+    /// The most results any search shows, whatever is asked.
+    max_results = 500,
+    /// Size in bytes above which `grep` skips a file.
+    grep_file_bytes = 1024 * 1024,
+    /// Characters of a matching line that are shown; the part around the match is kept.
+    grep_line_chars = 400,
+    /// How deep directory walks go.
+    walk_depth = 32,
+    /// Entries after which a walk stops.
+    walk_entries = 2_000_000,
+    /// Milliseconds after which a search answers with what it has.
+    search_ms = 20_000,
+    /// Milliseconds that one file may cost a search.
+    regex_ms_per_file = 5_000,
+    /// Lines that reading a file returns unless asked for another number.
+    read_lines = 2_000,
+    /// Bytes of text that one read returns.
+    read_bytes = 256 * 1024,
+    /// Bytes of a single line that a read returns.
+    read_line_bytes = 16 * 1024,
+    /// Bytes of a file that can be returned as Base64 at once.
+    read_base64_bytes = 1024 * 1024,
+    /// Estimated tokens that reading several files may fill.
+    read_tokens = 50_000,
+    /// Entries on one page of a directory listing.
+    list_page = 100,
+    /// Bytes of JSON above which a result is cut and the rest kept behind a handle.
+    result_bytes = 512 * 1024,
+    /// Bytes of cut results that are kept in all.
+    kept_result_bytes = 32 * 1024 * 1024,
+}
+
+impl Limits {
+    /// How many results to show: what was asked, or `default`, never above the maximum.
+    pub fn results(&self, asked: Option<u64>, default: u64) -> usize {
+        usize::try_from(asked.unwrap_or(default).min(self.max_results)).unwrap_or(usize::MAX)
+    }
+
+    /// The time a whole search may take.
+    pub fn search_time(&self) -> Duration {
+        Duration::from_millis(self.search_ms)
+    }
+
+    /// The time one file may cost a search.
+    pub fn file_time(&self) -> Duration {
+        Duration::from_millis(self.regex_ms_per_file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_requested_number_counts_up_to_the_maximum() {
+        let limits = Limits::default();
+        assert_eq!(limits.results(None, limits.grep_results), 50);
+        assert_eq!(limits.results(Some(7), limits.grep_results), 7);
+        assert_eq!(limits.results(Some(10_000), limits.grep_results), 500);
+    }
+
+    #[test]
+    fn a_project_narrows_what_the_user_set_and_never_widens_it() {
+        let user =
+            LimitOverrides { grep_results: Some(20), read_lines: Some(9000), ..Default::default() };
+        let project =
+            LimitOverrides { grep_results: Some(400), list_page: Some(10), ..Default::default() };
+        let both = Limits::default().set_by(&user).narrowed_by(&project);
+        assert_eq!((both.grep_results, both.read_lines, both.list_page), (20, 9000, 10));
+    }
+}

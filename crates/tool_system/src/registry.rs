@@ -1,0 +1,175 @@
+//! Which tools there are, under which names, for whom.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, OnceLock};
+
+use protocol::{AgentRole, ErrorCode, ToolError};
+use serde_json::{Map, Value};
+
+use crate::validator::closest;
+use crate::{Category, Face, Tool, ToolDefinition, ToolValidator, Vocabulary, extensions};
+
+/// All tools of a session.
+pub struct ToolRegistry {
+    tools: Vec<Arc<ListedTool>>,
+    by_name: HashMap<&'static str, Vec<usize>>,
+    disabled: BTreeSet<String>,
+}
+
+/// A tool under one of its names.
+pub struct ListedTool {
+    tool: Arc<dyn Tool>,
+    definition: Arc<ToolDefinition>,
+    face: Face,
+    schema: OnceLock<Value>,
+    validator: OnceLock<Result<ToolValidator, ToolError>>,
+}
+
+impl ToolRegistry {
+    /// The tools that come with Toolkiln.
+    pub fn builtin() -> Self {
+        let mut registry = Self::empty();
+        for constructor in extensions::REGISTERED {
+            registry.register(constructor());
+        }
+        registry
+    }
+
+    /// No tools.
+    pub fn empty() -> Self {
+        Self { tools: Vec::new(), by_name: HashMap::new(), disabled: BTreeSet::new() }
+    }
+
+    /// Adds a tool under all its names.
+    pub fn register(&mut self, tool: Arc<dyn Tool>) {
+        let definition = Arc::new(tool.definition());
+        for face in definition.faces.clone() {
+            self.by_name.entry(face.name).or_default().push(self.tools.len());
+            self.tools.push(Arc::new(ListedTool {
+                tool: Arc::clone(&tool),
+                definition: Arc::clone(&definition),
+                face,
+                schema: OnceLock::new(),
+                validator: OnceLock::new(),
+            }));
+        }
+    }
+
+    /// Switches a tool off, by any of its names. Answers whether there is such a tool.
+    pub fn disable(&mut self, name: &str) -> bool {
+        let indexes = self.by_name.get(name).into_iter().flatten();
+        let names: Vec<_> =
+            indexes.map(|index| self.tools[*index].definition.name.to_owned()).collect();
+        let known = !names.is_empty();
+        self.disabled.extend(names);
+        known
+    }
+
+    /// The tools of a vocabulary, by category and name.
+    pub fn list(&self, vocabulary: Vocabulary) -> Vec<Arc<ListedTool>> {
+        let enabled =
+            self.tools.iter().filter(|tool| !self.disabled.contains(tool.definition.name));
+        let mut tools: Vec<_> =
+            enabled.filter(|tool| tool.face.vocabulary == vocabulary).cloned().collect();
+        tools.sort_by_key(|tool| (tool.definition.category, tool.face.name));
+        tools
+    }
+
+    /// The tools of a vocabulary that `role` may use.
+    pub fn list_for(&self, vocabulary: Vocabulary, role: &AgentRole) -> Vec<Arc<ListedTool>> {
+        let granted = role.permissions();
+        let mut tools = self.list(vocabulary);
+        tools.retain(|tool| granted.covers(tool.definition.required_permissions));
+        tools
+    }
+
+    /// The tools of a vocabulary in one category.
+    pub fn by_category(&self, vocabulary: Vocabulary, category: Category) -> Vec<Arc<ListedTool>> {
+        let mut tools = self.list(vocabulary);
+        tools.retain(|tool| tool.definition.category == category);
+        tools
+    }
+
+    /// The tool called `name`: as `vocabulary` spells it, or else as any other does.
+    pub fn get(&self, vocabulary: Vocabulary, name: &str) -> Result<Arc<ListedTool>, ToolError> {
+        let indexes = self.by_name.get(name).into_iter().flatten();
+        let candidates = indexes.map(|index| &self.tools[*index]);
+        let found = candidates
+            .min_by_key(|tool| (tool.face.vocabulary != vocabulary, tool.face.vocabulary));
+        match found {
+            None => Err(self.unknown(vocabulary, name)),
+            Some(tool) if self.disabled.contains(tool.definition.name) => Err(ToolError::new(
+                ErrorCode::ToolDisabled,
+                format!("the tool {name} is switched off"),
+            )
+            .suggest("It is disabled in the configuration; use another tool.")),
+            Some(tool) => Ok(Arc::clone(tool)),
+        }
+    }
+
+    fn unknown(&self, vocabulary: Vocabulary, name: &str) -> ToolError {
+        let listed = self.list(vocabulary);
+        let names: Vec<&str> = listed.iter().map(|tool| tool.face.name).collect();
+        let error =
+            ToolError::new(ErrorCode::UnknownTool, format!("there is no tool called `{name}`"))
+                .detail("tools", names.clone());
+        match closest(name, names.iter().copied()) {
+            Some(near) => error.suggest(format!("Did you mean `{near}`?")),
+            None => error.suggest(format!("The tools are: {}.", names.join(", "))),
+        }
+    }
+}
+
+impl ListedTool {
+    /// The name in this vocabulary.
+    pub fn name(&self) -> &'static str {
+        self.face.name
+    }
+
+    /// The vocabulary.
+    pub fn vocabulary(&self) -> Vocabulary {
+        self.face.vocabulary
+    }
+
+    /// What the tool does, in this vocabulary's words.
+    pub fn description(&self) -> &str {
+        self.face.description.unwrap_or_else(|| self.definition.description())
+    }
+
+    /// The tool's definition, in its own spelling.
+    pub fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    /// The schema of the arguments in this vocabulary.
+    pub fn input_schema(&self) -> &Value {
+        self.schema.get_or_init(|| self.face.spell_schema(self.definition.parameters()))
+    }
+
+    /// The schema of the result in this vocabulary.
+    pub fn output_schema(&self) -> Value {
+        self.face.spell_output_schema(self.definition.output_schema())
+    }
+
+    /// Arguments of a typical call in this vocabulary.
+    pub fn example(&self) -> Map<String, Value> {
+        let own = self.definition.example_arguments().as_object().cloned().unwrap_or_default();
+        self.face.spell_arguments(&own)
+    }
+
+    /// The validator for this vocabulary's arguments.
+    pub fn validator(&self) -> Result<&ToolValidator, ToolError> {
+        let compiled = self.validator.get_or_init(|| {
+            ToolValidator::new(self.face.name, self.input_schema(), self.example())
+        });
+        compiled.as_ref().map_err(Clone::clone)
+    }
+
+    pub(crate) fn tool(&self) -> &Arc<dyn Tool> {
+        &self.tool
+    }
+
+    pub(crate) fn face(&self) -> &Face {
+        &self.face
+    }
+}

@@ -1,0 +1,179 @@
+//! The tool list as the different callers of a model want it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use protocol::{PermissionSet, ToolPermission};
+use serde_json::{Map, Value, json};
+
+use crate::ListedTool;
+
+/// The name of the flag by which a model ends its turn with a call.
+pub(crate) const TERMINATE: &str = "terminate";
+
+/// A format for a list of tools.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rendering {
+    /// Every field of every definition.
+    Json,
+    /// The `tools` array of Anthropic's Messages API.
+    Anthropic,
+    /// The `tools` array of OpenAI's chat completions.
+    OpenAi,
+    /// The `tools` array of MCP's `tools/list`.
+    Mcp,
+}
+
+impl Rendering {
+    /// All formats.
+    pub const ALL: [Rendering; 4] =
+        [Rendering::Json, Rendering::Anthropic, Rendering::OpenAi, Rendering::Mcp];
+
+    /// The lower-case name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Rendering::Json => "json",
+            Rendering::Anthropic => "anthropic",
+            Rendering::OpenAi => "openai",
+            Rendering::Mcp => "mcp",
+        }
+    }
+
+    /// One tool in this format.
+    pub fn render(self, tool: &ListedTool) -> Value {
+        match self {
+            Rendering::Json => definition(tool),
+            Rendering::Anthropic => json!({
+                "name": tool.name(),
+                "description": tool.description(),
+                "input_schema": with_terminate(tool.input_schema()),
+            }),
+            Rendering::OpenAi => json!({
+                "type": "function",
+                "function": {
+                    "name": tool.name(),
+                    "description": tool.description(),
+                    "parameters": with_terminate(tool.input_schema()),
+                },
+            }),
+            // The turn belongs to the MCP host, so the flag that ends it is not offered there.
+            Rendering::Mcp => json!({
+                "name": tool.name(),
+                "description": tool.description(),
+                "inputSchema": tool.input_schema(),
+                "outputSchema": brief(&tool.output_schema()),
+                "annotations": annotations(tool.definition().required_permissions),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Rendering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text is not the name of a format.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown format `{0}`; there are json, anthropic, openai and mcp")]
+pub struct UnknownRendering(String);
+
+impl FromStr for Rendering {
+    type Err = UnknownRendering;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|rendering| rendering.as_str() == text);
+        found.ok_or_else(|| UnknownRendering(text.to_owned()))
+    }
+}
+
+fn definition(tool: &ListedTool) -> Value {
+    let own = tool.definition();
+    json!({
+        "name": tool.name(),
+        "vocabulary": tool.vocabulary(),
+        "tool": own.name,
+        "description": tool.description(),
+        "category": own.category,
+        "parameters": tool.input_schema(),
+        "output_schema": tool.output_schema(),
+        "required_permissions": own.required_permissions,
+        "approval": own.approval,
+        "tool_type": own.tool_type,
+        "termination_behavior_doc": own.termination_behavior_doc,
+        "custom_prompt": own.custom_prompt,
+        "example": tool.example(),
+    })
+}
+
+/// The schema with the flag that ends the model's turn.
+fn with_terminate(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let flag =
+            json!({"type": "boolean", "description": "End the turn with this call's result."});
+        properties.insert(TERMINATE.into(), flag);
+    }
+    schema
+}
+
+/// What a result always has, one level deep. Hosts put the whole list into every prompt, so the
+/// schema that is sent says enough to check a result by and no more.
+fn brief(schema: &Value) -> Value {
+    let required = schema["required"].as_array().cloned().unwrap_or_default();
+    let properties: Map<String, Value> = required
+        .iter()
+        .filter_map(|name| {
+            let name = name.as_str()?;
+            let kind = schema["properties"][name].get("type")?;
+            Some((name.to_owned(), json!({"type": kind})))
+        })
+        .collect();
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+/// MCP's hints. Only those that carry meaning are sent: destructive and idempotent say nothing
+/// about a tool that only looks.
+fn annotations(permissions: PermissionSet) -> Value {
+    let has = |permission| permissions.contains(permission);
+    let executes = has(ToolPermission::ExecuteCommands);
+    let writes = has(ToolPermission::WriteFiles) || executes;
+    let deletes = has(ToolPermission::DeleteFiles);
+    let read_only = !writes && !deletes && !has(ToolPermission::CreateFiles);
+    let mut hints = Map::new();
+    hints.insert("readOnlyHint".into(), read_only.into());
+    if !read_only {
+        hints.insert("destructiveHint".into(), (writes || deletes).into());
+        hints.insert("idempotentHint".into(), (deletes && !writes).into());
+    }
+    hints.insert("openWorldHint".into(), has(ToolPermission::NetworkAccess).into());
+    Value::Object(hints)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_follow_the_permissions() {
+        let hints = |permissions: &[ToolPermission]| {
+            annotations(permissions.iter().copied().collect()).to_string()
+        };
+        use ToolPermission::{CreateFiles, DeleteFiles, NetworkAccess, ReadFiles, WriteFiles};
+        assert_eq!(hints(&[ReadFiles]), r#"{"readOnlyHint":true,"openWorldHint":false}"#);
+        assert_eq!(hints(&[NetworkAccess]), r#"{"readOnlyHint":true,"openWorldHint":true}"#);
+        assert_eq!(
+            hints(&[ReadFiles, WriteFiles]),
+            r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}"#
+        );
+        assert_eq!(
+            hints(&[CreateFiles]),
+            r#"{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false}"#
+        );
+        assert_eq!(
+            hints(&[DeleteFiles]),
+            r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}"#
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! What was cut from results, kept for a while so that it can be read in pieces.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use protocol::ContentHash;
+
+/// How a handle begins where a path could stand.
+pub(crate) const HANDLE_PREFIX: &str = "result:";
+/// Hexadecimal digits of the content hash in a handle.
+const HANDLE_DIGITS: usize = 16;
+
+/// Keeps the newest cut texts within a budget of bytes.
+pub(crate) struct ResultStore {
+    budget: usize,
+    kept: Mutex<VecDeque<(String, Arc<str>)>>,
+}
+
+impl ResultStore {
+    pub(crate) fn new(budget: u64) -> Self {
+        Self { budget: usize::try_from(budget).unwrap_or(usize::MAX), kept: Mutex::default() }
+    }
+
+    /// Keeps `text` and answers with its handle; the oldest texts make room.
+    pub(crate) fn keep(&self, text: String) -> String {
+        let hash = ContentHash::of(text.as_bytes()).to_string();
+        let handle = format!("{HANDLE_PREFIX}{}", &hash[..HANDLE_DIGITS]);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.iter().any(|(known, _)| *known == handle) {
+            return handle;
+        }
+        kept.push_back((handle.clone(), text.into()));
+        let mut total: usize = kept.iter().map(|(_, text)| text.len()).sum();
+        while total > self.budget && kept.len() > 1 {
+            total -= kept.pop_front().map_or(0, |(_, text)| text.len());
+        }
+        handle
+    }
+
+    /// The text behind a handle, if it is still kept.
+    pub(crate) fn get(&self, handle: &str) -> Option<Arc<str>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.iter().find(|(known, _)| known == handle).map(|(_, text)| Arc::clone(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_newest_texts_are_kept_within_the_budget() {
+        let store = ResultStore::new(10);
+        let first = store.keep("aaaaaa".into());
+        let second = store.keep("bbbbbb".into());
+        assert!(store.get(&first).is_none());
+        assert_eq!(store.get(&second).as_deref(), Some("bbbbbb"));
+        assert_eq!(store.keep("bbbbbb".into()), second);
+        assert!(second.starts_with(HANDLE_PREFIX));
+    }
+}

@@ -1,0 +1,207 @@
+//! Judges arguments by a tool's schema, and explains every problem at once.
+
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{Draft, ValidationError, Validator};
+use protocol::{ErrorCode, ToolCall, ToolError, describe_call, parse_strict_json};
+use serde_json::{Map, Value, json};
+
+/// Names whose similarity reaches this are offered as "did you mean".
+const SIMILAR: f64 = 0.7;
+
+/// The compiled schema of one face of a tool.
+pub struct ToolValidator {
+    name: String,
+    schema: Value,
+    compiled: Validator,
+    example: Map<String, Value>,
+}
+
+impl ToolValidator {
+    /// Compiles `schema`; `example` is a right call to quote in errors.
+    pub fn new(name: &str, schema: &Value, example: Map<String, Value>) -> Result<Self, ToolError> {
+        let compiled = compile(schema).map_err(|error| {
+            ToolError::new(ErrorCode::Internal, format!("the schema of {name} is invalid: {error}"))
+        })?;
+        Ok(Self { name: name.to_owned(), schema: schema.clone(), compiled, example })
+    }
+
+    /// Accepts `arguments` exactly if the schema does, or if it does once values that are JSON
+    /// written as a string are read as the JSON they hold. Models do send `"[\"a\"]"` for `["a"]`.
+    pub fn validate(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
+        let mut arguments = Value::Object(arguments);
+        if !self.compiled.is_valid(&arguments) {
+            self.read_stringified(&mut arguments);
+            let problems: Vec<Problem> = self
+                .compiled
+                .iter_errors(&arguments)
+                .flat_map(|error| self.problems(&error))
+                .collect();
+            if !problems.is_empty() {
+                return Err(self.error(&problems));
+            }
+        }
+        match arguments {
+            Value::Object(arguments) => Ok(arguments),
+            _ => unreachable!("the arguments were an object"),
+        }
+    }
+
+    /// Replaces each string argument that the schema refuses by the JSON in it, if that is accepted.
+    fn read_stringified(&self, arguments: &mut Value) {
+        let Some(arguments) = arguments.as_object_mut() else { return };
+        for (name, value) in arguments {
+            let Some(schema) = self.schema["properties"].get(name) else { continue };
+            let Value::String(text) = &*value else { continue };
+            let Ok(property) = compile(schema) else { continue };
+            if property.is_valid(value) {
+                continue;
+            }
+            if let Some(inner) =
+                parse_strict_json(text).ok().filter(|inner| property.is_valid(inner))
+            {
+                *value = inner;
+            }
+        }
+    }
+
+    fn problems(&self, error: &ValidationError<'_>) -> Vec<Problem> {
+        let path = readable_path(error.instance_path().as_str());
+        match error.kind() {
+            ValidationErrorKind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                let path = join(&path, name);
+                vec![Problem { message: format!("`{path}` is required"), path }]
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected } => {
+                unexpected.iter().map(|name| self.unknown_field(&path, name)).collect()
+            }
+            ValidationErrorKind::Type { .. } if error.instance().is_null() => {
+                vec![Problem { message: format!("`{path}` is null; leave it out instead"), path }]
+            }
+            _ => vec![Problem { message: format!("`{path}`: {error}"), path }],
+        }
+    }
+
+    fn unknown_field(&self, path: &str, name: &str) -> Problem {
+        let known = self.schema["properties"].as_object().into_iter().flat_map(Map::keys);
+        let hint = match closest(name, known.map(String::as_str)) {
+            Some(near) if path.is_empty() => format!(" (did you mean `{near}`?)"),
+            _ => String::new(),
+        };
+        let path = join(path, name);
+        Problem { message: format!("`{path}` is not a parameter of {}{hint}", self.name), path }
+    }
+
+    fn error(&self, problems: &[Problem]) -> ToolError {
+        let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+        let listed = problems
+            .iter()
+            .map(|problem| json!({"path": problem.path, "message": problem.message}));
+        let example = ToolCall::new("", self.name.clone(), self.example.clone());
+        ToolError::new(ErrorCode::InvalidArguments, messages.join("; "))
+            .suggest(format!("Example: {}", describe_call(&example)))
+            .detail("problems", listed.collect::<Vec<_>>())
+            .detail("example", self.example.clone())
+    }
+}
+
+struct Problem {
+    path: String,
+    message: String,
+}
+
+fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
+    jsonschema::options().with_draft(Draft::Draft202012).build(schema)
+}
+
+/// `/edits/2/old` as a person writes it: `edits[2].old`.
+fn readable_path(pointer: &str) -> String {
+    pointer.split('/').skip(1).fold(String::new(), |path, step| match step.parse::<usize>() {
+        Ok(index) => format!("{path}[{index}]"),
+        Err(_) => join(&path, &step.replace("~1", "/").replace("~0", "~")),
+    })
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+/// The candidate that looks most like `name`, if any looks like it at all.
+pub(crate) fn closest<'a>(
+    name: &str,
+    candidates: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let scored = candidates
+        .map(|candidate| (strsim::jaro_winkler(&name, &candidate.to_lowercase()), candidate));
+    let best = scored.max_by(|(left, _), (right, _)| left.total_cmp(right))?;
+    (best.0 >= SIMILAR).then_some(best.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn validator() -> ToolValidator {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "pattern": {"type": "string"},
+                "max_results": {"type": "integer", "minimum": 1},
+                "exclude": {"type": "array", "items": {"type": "string"}},
+                "deep": {"type": "object", "properties": {"on": {"type": "boolean"}}, "additionalProperties": false},
+            },
+            "required": ["pattern"],
+            "additionalProperties": false,
+        });
+        let example = json!({"pattern": "fn main"}).as_object().unwrap().clone();
+        ToolValidator::new("grep", &schema, example).unwrap()
+    }
+
+    fn validate(arguments: Value) -> Result<Value, ToolError> {
+        validator().validate(arguments.as_object().unwrap().clone()).map(Value::Object)
+    }
+
+    #[test]
+    fn all_problems_are_told_at_once_each_with_its_path_and_with_a_right_call() {
+        let error = validate(json!({
+            "patern": "x", "max_results": 0, "exclude": ["a", 3], "deep": {"off": true},
+        }))
+        .unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidArguments);
+        let mut paths: Vec<_> = error.details["problems"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|problem| problem["path"].as_str().unwrap())
+            .collect();
+        paths.sort_unstable();
+        assert_eq!(paths, ["deep.off", "exclude[1]", "max_results", "patern", "pattern"]);
+        assert!(error.message.contains("`pattern` is required"), "{}", error.message);
+        assert!(error.message.contains("did you mean `pattern`?"), "{}", error.message);
+        assert_eq!(error.suggestion.unwrap(), r#"Example: grep(pattern="fn main")"#);
+    }
+
+    #[test]
+    fn json_written_as_a_string_is_read_and_nothing_else_is_coerced() {
+        assert_eq!(
+            validate(json!({"pattern": "1", "exclude": "[\"a\"]", "max_results": "7"})).unwrap(),
+            json!({"pattern": "1", "exclude": ["a"], "max_results": 7})
+        );
+        for wrong in [
+            json!({"pattern": 1}),
+            json!({"pattern": "x", "max_results": "many"}),
+            json!({"pattern": "x", "max_results": true}),
+            json!({"pattern": "x", "exclude": "a"}),
+            json!({"pattern": "x", "exclude": null}),
+        ] {
+            assert!(validate(wrong.clone()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_null_is_told_to_be_left_out() {
+        let error = validate(json!({"pattern": "x", "max_results": null})).unwrap_err();
+        assert_eq!(error.message, "`max_results` is null; leave it out instead");
+    }
+}

@@ -1,0 +1,13 @@
+//! The tool system from outside: real tools on real directories, through the executor.
+#![allow(clippy::disallowed_methods, reason = "tests make the files that tools then read")]
+
+mod definitions;
+mod executor;
+mod file_reading;
+mod glob;
+mod grep;
+mod harness;
+mod listing;
+mod proposals;
+mod redundancy;
+mod validation;

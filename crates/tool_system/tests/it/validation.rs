@@ -1,0 +1,152 @@
+//! The validator accepts exactly what the schema accepts, and the tool can parse all of that.
+
+use proptest::prelude::*;
+use protocol::ErrorCode;
+use serde_json::{Map, Value, json};
+use tool_system::{ToolRegistry, Vocabulary};
+
+use crate::harness::Bench;
+
+/// Values that come near to what a schema asks for, right and wrong ones.
+fn near(schema: &Value) -> BoxedStrategy<Value> {
+    let wrong = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-3i64..4).prop_map(Value::from),
+        prop_oneof![Just(0.5), Just(1.0), Just(-1.0), Just(1e300)].prop_map(Value::from),
+        prop_oneof![Just(""), Just("a"), Just("7"), Just("true"), Just("[\"a\"]"), Just("{}")]
+            .prop_map(Value::from),
+        Just(json!([])),
+        Just(json!(["a", 1])),
+        Just(json!({})),
+    ];
+    let right: BoxedStrategy<Value> = match (schema["enum"].as_array(), schema["type"].as_str()) {
+        (Some(options), _) => prop::sample::select(options.clone()).boxed(),
+        (_, Some("boolean")) => any::<bool>().prop_map(Value::from).boxed(),
+        (_, Some("integer")) => {
+            prop_oneof![any::<u64>().prop_map(Value::from), (0u64..3).prop_map(Value::from)].boxed()
+        }
+        (_, Some("array")) => {
+            prop::collection::vec(near(&schema["items"]), 0..3).prop_map(Value::from).boxed()
+        }
+        _ => ".{0,8}".prop_map(Value::from).boxed(),
+    };
+    prop_oneof![4 => right, 1 => wrong].boxed()
+}
+
+fn arguments(schema: &Value) -> BoxedStrategy<Map<String, Value>> {
+    let properties = schema["properties"].as_object().unwrap().clone();
+    let known: Vec<_> = properties
+        .iter()
+        .map(|(name, schema)| {
+            let name = name.clone();
+            prop::option::weighted(0.6, near(schema)).prop_map(move |value| (name.clone(), value))
+        })
+        .collect();
+    let unknown = prop::option::weighted(0.1, Just(("surprise".to_owned(), json!(1))));
+    (known, unknown)
+        .prop_map(|(known, unknown)| {
+            let present = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
+            present.chain(unknown).collect()
+        })
+        .boxed()
+}
+
+/// Reads the strings that the schema refuses as JSON, by the rule as it is documented.
+fn read_strings(schema: &Value, arguments: &Map<String, Value>) -> Map<String, Value> {
+    let accepts =
+        |name: &str, value: &Value| jsonschema::is_valid(&schema["properties"][name], value);
+    let read = |(name, value): (&String, &Value)| {
+        let inner = match value {
+            Value::String(text) if !accepts(name, value) => serde_json::from_str(text).ok(),
+            _ => None,
+        };
+        let chosen = inner.filter(|inner| accepts(name, inner)).unwrap_or_else(|| value.clone());
+        (name.clone(), chosen)
+    };
+    arguments.iter().map(read).collect()
+}
+
+fn any_call() -> impl Strategy<Value = (Vocabulary, &'static str, Map<String, Value>)> {
+    let registry = ToolRegistry::builtin();
+    let calls: Vec<_> = Vocabulary::ALL
+        .into_iter()
+        .flat_map(|vocabulary| registry.list(vocabulary))
+        .map(|tool| {
+            let (vocabulary, name) = (tool.vocabulary(), tool.name());
+            arguments(tool.input_schema()).prop_map(move |arguments| (vocabulary, name, arguments))
+        })
+        .collect();
+    prop::strategy::Union::new(calls)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn the_validator_accepts_exactly_what_the_schema_accepts((vocabulary, name, arguments) in any_call()) {
+        let registry = ToolRegistry::builtin();
+        let tool = registry.get(vocabulary, name).unwrap();
+        let schema = tool.input_schema();
+        let read = read_strings(schema, &arguments);
+        let expected = jsonschema::is_valid(schema, &Value::Object(read.clone()));
+        match tool.validator().unwrap().validate(arguments) {
+            Ok(accepted) => {
+                prop_assert!(expected, "{name} accepted {accepted:?}");
+                prop_assert_eq!(accepted, read);
+            }
+            Err(error) => {
+                prop_assert!(!expected, "{name} refused {read:?}: {error}");
+                prop_assert!(!error.details["problems"].as_array().unwrap().is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn whatever_the_schema_accepts_the_tool_can_parse((vocabulary, name, arguments) in any_call()) {
+        let registry = ToolRegistry::builtin();
+        let tool = registry.get(vocabulary, name).unwrap();
+        if tool.validator().unwrap().validate(arguments.clone()).is_ok() {
+            let bench = Bench::speaking(vocabulary, "//- /a\n");
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            let result = runtime.block_on(bench.call(name, Value::Object(arguments)));
+            if let Err(error) = result {
+                prop_assert_ne!(error.code, ErrorCode::InvalidArguments, "{}", error);
+                prop_assert_ne!(error.code, ErrorCode::Internal, "{}", error);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_call_is_explained_with_every_problem_and_a_right_one() {
+    let bench = Bench::new("//- /a\n");
+    let error = bench.err("grep", json!({"patern": "x", "max_results": "many"})).await;
+    insta::assert_json_snapshot!(error, @r#"
+    {
+      "code": "INVALID_ARGUMENTS",
+      "message": "`max_results`: \"many\" is not of type \"integer\"; `patern` is not a parameter of grep (did you mean `pattern`?); `pattern` is required",
+      "suggestion": "Example: grep(pattern=\"fn main\", file_type=\"rs\")",
+      "details": {
+        "problems": [
+          {
+            "path": "max_results",
+            "message": "`max_results`: \"many\" is not of type \"integer\""
+          },
+          {
+            "path": "patern",
+            "message": "`patern` is not a parameter of grep (did you mean `pattern`?)"
+          },
+          {
+            "path": "pattern",
+            "message": "`pattern` is required"
+          }
+        ],
+        "example": {
+          "pattern": "fn main",
+          "file_type": "rs"
+        }
+      }
+    }
+    "#);
+}
