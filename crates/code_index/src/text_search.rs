@@ -208,7 +208,12 @@ impl<'a> Worker<'a> {
                     self.first.add(path, matches);
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => self.too_slow.push(path),
+            // Past the deadline of the whole search the file is not to blame.
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                if Instant::now() < self.scope.deadline {
+                    self.too_slow.push(path);
+                }
+            }
             Err(error) if error.kind() == io::ErrorKind::FileTooLarge => self.too_large.push(path),
             // A file that cannot be read is skipped, as a search always did.
             Err(_) => {}

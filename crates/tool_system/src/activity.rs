@@ -1,5 +1,6 @@
 //! The stream of events that screens, logs and doors follow while tools run.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use protocol::{ActivityData, ActivityEvent, ActivityType};
@@ -15,18 +16,39 @@ const CAPACITY: usize = 1024;
 pub struct ActivityStream {
     sender: broadcast::Sender<Arc<ActivityEvent>>,
     sequence: Arc<Mutex<u64>>,
+    readers: Arc<Readers>,
+}
+
+/// How many read what, so that an event nobody wants is never made.
+#[derive(Default)]
+struct Readers {
+    by_type: [AtomicUsize; ActivityType::ALL.len()],
+    of_all: AtomicUsize,
+}
+
+impl Readers {
+    fn of(&self, only: Option<ActivityType>) -> &AtomicUsize {
+        only.map_or(&self.of_all, |only| &self.by_type[only as usize])
+    }
 }
 
 impl Default for ActivityStream {
     fn default() -> Self {
-        Self { sender: broadcast::Sender::new(CAPACITY), sequence: Arc::default() }
+        let sender = broadcast::Sender::new(CAPACITY);
+        Self { sender, sequence: Arc::default(), readers: Arc::default() }
     }
 }
 
 impl ActivityStream {
-    /// Publishes an event. It is only made if somebody is there to read it.
-    pub fn emit(&self, call_id: &Arc<str>, data: impl FnOnce() -> ActivityData) {
-        if self.sender.receiver_count() == 0 {
+    /// Publishes an event of the type `kind`. It is only made if somebody is there to read it.
+    pub fn emit(
+        &self,
+        call_id: &Arc<str>,
+        kind: ActivityType,
+        data: impl FnOnce() -> ActivityData,
+    ) {
+        let wanted = [None, Some(kind)].map(|only| self.readers.of(only).load(Ordering::Relaxed));
+        if wanted == [0, 0] {
             return;
         }
         let data = data();
@@ -40,12 +62,18 @@ impl ActivityStream {
 
     /// Follows the events of one type.
     pub fn subscribe(&self, only: ActivityType) -> Subscription {
-        Subscription { receiver: self.sender.subscribe(), only: Some(only) }
+        self.follow(Some(only))
     }
 
     /// Follows all events: the `*` of event systems.
     pub fn subscribe_all(&self) -> Subscription {
-        Subscription { receiver: self.sender.subscribe(), only: None }
+        self.follow(None)
+    }
+
+    fn follow(&self, only: Option<ActivityType>) -> Subscription {
+        let receiver = self.sender.subscribe();
+        self.readers.of(only).fetch_add(1, Ordering::Relaxed);
+        Subscription { receiver, only, readers: Arc::clone(&self.readers) }
     }
 }
 
@@ -53,6 +81,13 @@ impl ActivityStream {
 pub struct Subscription {
     receiver: broadcast::Receiver<Arc<ActivityEvent>>,
     only: Option<ActivityType>,
+    readers: Arc<Readers>,
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.readers.of(self.only).fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Subscription {
@@ -98,7 +133,8 @@ mod tests {
     use super::*;
 
     fn chunk(stream: &ActivityStream, text: &str) {
-        stream.emit(&"c".into(), || ActivityData::ToolOutputChunk { chunk: text.into() });
+        let data = || ActivityData::ToolOutputChunk { chunk: text.into() };
+        stream.emit(&"c".into(), ActivityType::ToolOutputChunk, data);
     }
 
     fn start(stream: &ActivityStream) {
@@ -106,7 +142,7 @@ mod tests {
             tool_name: "t".into(),
             arguments: serde_json::Map::new(),
         };
-        stream.emit(&"c".into(), data);
+        stream.emit(&"c".into(), ActivityType::ToolCallStart, data);
     }
 
     #[test]
@@ -123,10 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn after_unsubscribing_nothing_is_made_for_nobody() {
+    fn an_event_that_nobody_wants_is_never_made() {
         let stream = ActivityStream::default();
+        let _errors = stream.subscribe(ActivityType::Error);
         stream.subscribe_all().unsubscribe();
-        stream.emit(&"c".into(), || unreachable!("nobody reads"));
+        let nothing = || unreachable!("nobody reads");
+        stream.emit(&"c".into(), ActivityType::ToolOutputChunk, nothing);
     }
 
     #[tokio::test]

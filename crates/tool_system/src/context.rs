@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use protocol::{ActivityData, ContentHash, ErrorCode, ToolError};
+use protocol::{ActivityData, ActivityType, ContentHash, ErrorCode, ToolError};
 use tokio_util::sync::CancellationToken;
 use workspace::{RelPath, Workspace};
 
@@ -47,7 +47,7 @@ impl ToolContext {
     /// Shows a piece of output to whoever watches. Never waits.
     pub fn output(&self, chunk: &str) {
         let data = || ActivityData::ToolOutputChunk { chunk: chunk.into() };
-        self.shared.activity.emit(&self.call_id, data);
+        self.shared.activity.emit(&self.call_id, ActivityType::ToolOutputChunk, data);
     }
 
     /// Says that the model gets to see `path` with this content.

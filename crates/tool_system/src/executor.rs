@@ -4,13 +4,14 @@
 //! truncate → spell result. Every step either hands on or ends the call with an error that goes
 //! back to the model; events tell the story to whoever watches.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use futures_util::FutureExt as _;
 use protocol::{
-    ActivityData, AgentRole, ApprovalRequest, ErrorCode, Proposal, ToolCall, ToolError, ToolResult,
+    ActivityData, ActivityType, AgentRole, ApprovalRequest, ErrorCode, Proposal, ToolCall,
+    ToolError, ToolResult,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -118,28 +119,33 @@ impl ToolExecutor {
         self.shared.files.clear();
     }
 
-    /// Runs one call to its result. It ends early, with `CANCELLED`, when `cancel` fires.
+    /// Runs one call to its result. It ends early, with `CANCELLED`, when `cancel` fires. Whatever
+    /// happens on the way, a panic included, there is a result.
     pub async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
         let started = Instant::now();
         let call_id: Arc<str> = call.id.as_str().into();
-        self.shared.activity.emit(&call_id, || ActivityData::ToolCallStart {
-            tool_name: call.name.as_str().into(),
+        let tool_name = || call.name.as_str().into();
+        let activity = &self.shared.activity;
+        activity.emit(&call_id, ActivityType::ToolCallStart, || ActivityData::ToolCallStart {
+            tool_name: tool_name(),
             arguments: call.arguments.clone(),
         });
-        let result = self.run(call, &call_id, cancel).await;
-        self.shared.activity.emit(&call_id, || match &result {
-            Ok(value) => ActivityData::ToolCallEnd {
-                tool_name: call.name.as_str().into(),
-                success: true,
-                duration_ms: started.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
-                preview: self.preview(&call.name, value),
-            },
-            Err(error) => ActivityData::Error {
-                tool_name: call.name.as_str().into(),
+        let result = caught(self.run(call, &call_id, cancel)).await.map_err(truncation::fit_error);
+        match &result {
+            Ok(value) => {
+                activity.emit(&call_id, ActivityType::ToolCallEnd, || ActivityData::ToolCallEnd {
+                    tool_name: tool_name(),
+                    success: true,
+                    duration_ms: started.elapsed().as_millis().try_into().unwrap_or(u64::MAX),
+                    preview: self.preview(&call.name, value),
+                });
+            }
+            Err(error) => activity.emit(&call_id, ActivityType::Error, || ActivityData::Error {
+                tool_name: tool_name(),
                 code: error.code,
                 error: error.message.clone(),
-            },
-        });
+            }),
+        }
         result
     }
 
@@ -152,7 +158,8 @@ impl ToolExecutor {
         if let Some(earlier) = self.repeated(&listed, &key, &cx).await {
             return Ok(listed.face().spell_result(earlier));
         }
-        let outcome = guarded(listed.tool().execute(arguments, cx.clone()), cancel).await?;
+        let outcome =
+            unless_cancelled(listed.tool().execute(arguments, cx.clone()), cancel).await?;
         let value = match outcome {
             Outcome::Answer(value) => value,
             Outcome::Proposal(proposed) => self.act(call, &listed, proposed, &cx).await?,
@@ -251,7 +258,8 @@ impl ToolExecutor {
                 }
                 Some(arguments) => {
                     let arguments = validated(listed, arguments)?;
-                    let outcome = guarded(listed.tool().execute(arguments, cx.clone()), &cx.cancel);
+                    let outcome =
+                        unless_cancelled(listed.tool().execute(arguments, cx.clone()), &cx.cancel);
                     match outcome.await? {
                         Outcome::Answer(value) => return Ok(value),
                         Outcome::Proposal(revised) => proposed = revised,
@@ -280,10 +288,12 @@ impl ToolExecutor {
         cx: &ToolContext,
     ) -> Result<protocol::ApprovalResponse, ToolError> {
         let activity = &self.shared.activity;
-        activity.emit(&cx.call_id, || ActivityData::ApprovalRequested(Box::new(request.clone())));
-        let response = guarded(self.options.approver.decide(request), &cx.cancel).await?;
+        let requested = || ActivityData::ApprovalRequested(Box::new(request.clone()));
+        activity.emit(&cx.call_id, ActivityType::ApprovalRequested, requested);
+        let response = unless_cancelled(self.options.approver.decide(request), &cx.cancel).await?;
         let approved = response.approved;
-        activity.emit(&cx.call_id, || ActivityData::ApprovalAnswered { approved });
+        let answered = || ActivityData::ApprovalAnswered { approved };
+        activity.emit(&cx.call_id, ActivityType::ApprovalAnswered, answered);
         Ok(response)
     }
 
@@ -298,11 +308,12 @@ impl ToolExecutor {
         Ok(proposed.answer.unwrap_or(done))
     }
 
+    /// A preview is a courtesy: one that panics is no preview.
     fn preview(&self, name: &str, value: &Value) -> Vec<String> {
-        match self.registry.get(self.options.vocabulary, name) {
-            Ok(listed) => listed.tool().preview(value, PREVIEW_LINES),
-            Err(_) => Vec::new(),
-        }
+        let listed = self.registry.get(self.options.vocabulary, name);
+        let preview = |listed: &ListedTool| listed.tool().preview(value, PREVIEW_LINES);
+        let shown = listed.map(|listed| catch_unwind(AssertUnwindSafe(|| preview(&listed))));
+        shown.ok().and_then(Result::ok).unwrap_or_default()
     }
 }
 
@@ -330,20 +341,27 @@ fn approval_request(call: &ToolCall, proposal: &Proposal, reason: String) -> App
     }
 }
 
-/// Waits for `work` unless the call is withdrawn first; a panic in it becomes an error.
-async fn guarded<T>(
+/// Waits for `work` unless the call is withdrawn first.
+async fn unless_cancelled<T>(
     work: impl Future<Output = Result<T, ToolError>>,
     cancel: &CancellationToken,
 ) -> Result<T, ToolError> {
     tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(ToolError::new(ErrorCode::Cancelled, "the call was cancelled")),
-        result = AssertUnwindSafe(work).catch_unwind() => result.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            let text = text.unwrap_or_else(|| "no message".into());
-            Err(ToolError::new(ErrorCode::Internal, format!("the tool failed unexpectedly: {text}"))
-                .suggest("This is a fault in Toolkiln; try another tool or other arguments."))
-        }),
+        () = cancel.cancelled() => {
+            Err(ToolError::new(ErrorCode::Cancelled, "the call was cancelled"))
+        }
+        result = work => result,
     }
+}
+
+/// A panic in `work` becomes an error.
+async fn caught(work: impl Future<Output = ToolResult>) -> ToolResult {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        let text = text.unwrap_or_else(|| "no message".into());
+        Err(ToolError::new(ErrorCode::Internal, format!("the tool failed unexpectedly: {text}"))
+            .suggest("This is a fault in Toolkiln; try another tool or other arguments."))
+    })
 }

@@ -4,10 +4,15 @@
 //! foresaw. It cuts the heaviest text or list and keeps the type of every field, so that a cut
 //! result still fits its schema.
 
+use protocol::ToolError;
 use serde_json::{Value, json};
 
 use crate::result_store::ResultStore;
 
+/// Bytes of an error's message, and of its suggestion.
+const MAX_ERROR_TEXT: usize = 4 * 1024;
+/// Bytes of one detail of an error; larger ones are left out.
+const MAX_ERROR_DETAIL: usize = 16 * 1024;
 /// Room for the note that describes a cut.
 const NOTE_BYTES: usize = 400;
 /// How often the heaviest part is looked for; each cut removes at least the present excess.
@@ -37,6 +42,20 @@ pub(crate) fn fit(value: Value, limit: u64, store: &ResultStore) -> Value {
     }
     value["truncation"] = Value::Array(notes);
     value
+}
+
+/// Cuts an error that echoes too much of what it was given. There is nothing behind it worth a
+/// handle: the caller has sent it all.
+pub(crate) fn fit_error(mut error: ToolError) -> ToolError {
+    for text in std::iter::once(&mut error.message).chain(error.suggestion.as_mut()) {
+        if text.len() > MAX_ERROR_TEXT {
+            let total = text.len();
+            text.truncate(floor_char_boundary(text, MAX_ERROR_TEXT));
+            text.push_str(&format!("… [{total} bytes in all]"));
+        }
+    }
+    error.details.retain(|_, value| json_size(value) <= MAX_ERROR_DETAIL);
+    error
 }
 
 /// The pointer to the text or list whose shortening helps most: the way down always takes the
@@ -159,6 +178,18 @@ mod tests {
         assert!(shown > 100 && shown < 1000, "{shown}");
         let kept = store.get(note["handle"].as_str().unwrap()).unwrap();
         assert_eq!(kept.lines().count(), 1000);
+    }
+
+    #[test]
+    fn an_error_never_echoes_everything_it_was_given() {
+        let given = "x".repeat(1 << 20);
+        let error = ToolError::new(protocol::ErrorCode::InvalidPath, format!("{given} is no path"))
+            .detail("path", given)
+            .detail("limit", 4096);
+        let error = fit_error(error);
+        assert!(error.message.len() < MAX_ERROR_TEXT + 40, "{}", error.message.len());
+        assert!(error.message.ends_with("… [1048587 bytes in all]"));
+        assert_eq!(error.details.keys().collect::<Vec<_>>(), ["limit"]);
     }
 
     #[test]

@@ -1,0 +1,82 @@
+//! The way in: serves an executor on a pair of streams until the client closes its side.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::service::{QuitReason, ServerInitializeError, serve_server_with_ct};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+use tool_system::ToolExecutor;
+
+use crate::handler::Handler;
+use crate::transport::LineTransport;
+
+/// How long calls may run on once the client has closed its side. Clients wait about two seconds
+/// before they kill a server, and a call that is cancelled ends more cleanly than one that is
+/// killed.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Why serving ended before the client closed its side.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The connection could not be opened.
+    #[error("the MCP connection failed: {0}")]
+    Connection(#[source] Box<ServerInitializeError>),
+    /// The task that serves the connection died.
+    #[error("the MCP server stopped: {0}")]
+    Stopped(#[from] tokio::task::JoinError),
+}
+
+/// Serves `executor` on the standard streams of this process; returns when the client closes
+/// standard input.
+///
+/// Nothing else in the process may write to standard output meanwhile.
+///
+/// # Panics
+///
+/// Outside of a Tokio runtime with I/O and time enabled.
+pub async fn serve_stdio(executor: Arc<ToolExecutor>) -> Result<(), ServeError> {
+    let (reader, writer) = rmcp::transport::stdio_pipes();
+    serve(executor, reader, writer).await
+}
+
+/// Serves `executor` to the client that writes to `reader` and reads from `writer`; returns at the
+/// end of `reader`.
+pub async fn serve<R, W>(
+    executor: Arc<ToolExecutor>,
+    reader: R,
+    writer: W,
+) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let handler = Arc::new(Handler::new(executor));
+    let transport = LineTransport::new(reader, writer);
+    let stop = CancellationToken::new();
+    let running = loop {
+        let opening =
+            serve_server_with_ct(Arc::clone(&handler), transport.clone(), stop.clone()).await;
+        match opening {
+            Ok(running) => break running,
+            // A notification or a stray answer before the first request is no reason to leave.
+            Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {}
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(ServeError::Connection(Box::new(error))),
+        }
+    };
+    let overdue = async {
+        transport.closed().await;
+        tokio::time::sleep(GRACE).await;
+        stop.cancel();
+        std::future::pending().await
+    };
+    let end = tokio::select! {
+        end = running.waiting() => end?,
+        end = overdue => end,
+    };
+    match end {
+        QuitReason::JoinError(error) => Err(ServeError::Stopped(error)),
+        _ => Ok(()),
+    }
+}
