@@ -1,0 +1,119 @@
+//! `toolkiln doctor`: what works here, and what does not.
+
+use std::process::ExitCode;
+use std::thread::available_parallelism;
+
+use protocol::AgentRole;
+use serde::Serialize;
+use serde_json::{Value, json};
+use tool_system::{Rendering, ToolRegistry, Vocabulary};
+use workspace::{RelPath, Workspace};
+
+use crate::args::DoctorArgs;
+use crate::config::Config;
+use crate::{environment, output};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Ok,
+    Degraded,
+    Failed,
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    state: State,
+    detail: String,
+}
+
+pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let mut checks = vec![machine()];
+    match Workspace::open(&args.root) {
+        Ok(workspace) => checks.extend(of_project(&workspace)),
+        Err(error) => {
+            checks.push(Check { name: "project", state: State::Failed, detail: error.to_string() })
+        }
+    }
+    checks.push(tools());
+    if args.json {
+        output::json(&json!(checks))?;
+    } else {
+        for Check { name, state, detail } in &checks {
+            let mark = match state {
+                State::Ok => "ok      ",
+                State::Degraded => "degraded",
+                State::Failed => "FAILED  ",
+            };
+            output::result(&format!("{mark}  {name:14} {detail}"))?;
+        }
+    }
+    let failed = checks.iter().any(|check| check.state == State::Failed);
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn machine() -> Check {
+    let cores = available_parallelism().map_or(1, usize::from);
+    let detail = format!(
+        "toolkiln {} on {} {}, {cores} cores",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    );
+    Check { name: "machine", state: State::Ok, detail }
+}
+
+fn of_project(workspace: &Workspace) -> Vec<Check> {
+    vec![
+        Check {
+            name: "project",
+            state: State::Ok,
+            detail: workspace.canonical_path().display().to_string(),
+        },
+        readable(workspace),
+        confinement(workspace),
+        configuration(workspace),
+    ]
+}
+
+fn readable(workspace: &Workspace) -> Check {
+    let (state, detail) = match workspace.list_dir(&RelPath::root(), true) {
+        Ok(listing) => (State::Ok, format!("{} entries at the top", listing.entries.len())),
+        Err(error) => (State::Failed, error.to_string()),
+    };
+    Check { name: "reading", state, detail }
+}
+
+fn confinement(workspace: &Workspace) -> Check {
+    let resolver = workspace.resolver_name();
+    let state = if resolver == "openat2" { State::Ok } else { State::Degraded };
+    let detail = match state {
+        State::Ok => format!("paths are resolved by the kernel beneath the root ({resolver})"),
+        _ => format!(
+            "this kernel lacks openat2; paths are resolved by a {resolver}, which is slower"
+        ),
+    };
+    Check { name: "confinement", state, detail }
+}
+
+fn configuration(workspace: &Workspace) -> Check {
+    let (state, detail) = match Config::load(environment::config_dir().as_deref(), workspace) {
+        Ok(config) if config.sources.is_empty() => (State::Ok, "defaults; no file found".into()),
+        Ok(config) => (State::Ok, config.sources.join(", ")),
+        Err(error) => (State::Failed, format!("{error:#}")),
+    };
+    Check { name: "configuration", state, detail }
+}
+
+fn tools() -> Check {
+    let registry = ToolRegistry::builtin();
+    let counts = Vocabulary::ALL.map(|vocabulary| {
+        format!("{} {vocabulary}", registry.list_for(vocabulary, &AgentRole::Actor).len())
+    });
+    let listed = registry.list(Vocabulary::Standard);
+    let rendered: Vec<Value> = listed.iter().map(|tool| Rendering::Mcp.render(tool)).collect();
+    let bytes = json!(rendered).to_string().len();
+    let detail = format!("{}; standard list {bytes} bytes", counts.join(", "));
+    Check { name: "tools", state: State::Ok, detail }
+}

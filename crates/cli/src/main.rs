@@ -1,0 +1,32 @@
+//! `toolkiln`: safe, fast hands on a code base for language models.
+
+mod args;
+mod call;
+mod config;
+mod doctor;
+mod environment;
+mod mcp_door;
+mod output;
+mod setup;
+mod tools;
+
+use std::process::ExitCode;
+
+use args::{Arguments, Command};
+use clap::Parser as _;
+
+/// The exit code for a call that cannot be understood; the argument parser uses the same.
+const USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Tools(args) => tools::run(&args),
+        Command::Call(args) => call::run(args),
+        Command::Mcp(args) => mcp_door::run(&args),
+        Command::Doctor(args) => doctor::run(&args),
+    };
+    result.unwrap_or_else(|error| {
+        output::to_people(&format!("toolkiln: {error:#}"));
+        ExitCode::from(USAGE)
+    })
+}

@@ -1,0 +1,61 @@
+//! Configuration files: the user's own, and a project's that may only narrow.
+
+use testkit::Fixture;
+
+use crate::run::{command, finish};
+
+fn call(config: &str, project: &str, arguments: &[&str]) -> crate::run::Ran {
+    let config = Fixture::new(&format!("//- /toolkiln/config.toml\n{config}"));
+    let project = Fixture::new(project);
+    finish(command(Some(&config)).args(arguments).arg("--root").arg(project.root()))
+}
+
+const FILES: &str = "//- /a.txt\nx\n//- /b.txt\nx\n//- /c.txt\nx\n";
+
+#[test]
+fn a_tool_can_be_switched_off_by_the_user_and_by_the_project() {
+    let ran =
+        call("[tools]\ndisabled = [\"grep\"]\n", FILES, &["call", "grep", r#"{"pattern":"x"}"#]);
+    assert_eq!((ran.code, ran.json()["code"].as_str()), (1, Some("TOOL_DISABLED")));
+    let project = format!("{FILES}//- /.toolkiln/config.toml\n[tools]\ndisabled = [\"glob\"]\n");
+    let ran = call("", &project, &["tools"]);
+    assert!(!ran.stdout.contains("glob  ") && ran.stdout.contains("grep  "), "{}", ran.stdout);
+}
+
+#[test]
+fn a_project_may_lower_limits_but_not_raise_them() {
+    let grep = &["call", "grep", r#"{"pattern":"x"}"#];
+    let shown = |config: &str, limit: u32| {
+        let project =
+            format!("{FILES}//- /.toolkiln/config.toml\n[limits]\ngrep_results = {limit}\n");
+        call(config, &project, grep).json()["matches"].as_array().unwrap().len()
+    };
+    assert_eq!(shown("[limits]\ngrep_results = 2\n", 1), 1);
+    assert_eq!(shown("[limits]\ngrep_results = 2\n", 100), 2);
+}
+
+#[test]
+fn a_role_from_the_users_file_has_its_permissions_and_a_project_cannot_define_one() {
+    let config = "[roles.guest]\npermissions = [\"NetworkAccess\"]\n";
+    let ran = call(config, FILES, &["call", "grep", r#"{"pattern":"x"}"#, "--role", "guest"]);
+    assert_eq!(ran.json()["message"], "the role guest may not use grep: it lacks ReadFiles");
+    let project = format!("{FILES}//- /.toolkiln/config.toml\n{config}");
+    let ran = call("", &project, &["tools"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("unknown field `roles`"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_mistake_in_a_file_is_named_with_its_place() {
+    let ran = call("[limits]\ngrep_result = 2\n", FILES, &["tools"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("config.toml"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("line 2") && ran.stderr.contains("grep_result"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_disabled_name_that_is_no_tool_is_pointed_out() {
+    let ran = call("[tools]\ndisabled = [\"gerp\"]\n", FILES, &["tools"]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stderr.contains("`gerp`, which is no tool"), "{}", ran.stderr);
+}

@@ -1,0 +1,9 @@
+//! The binary as people and programs use it: real processes, their output and exit codes.
+#![allow(clippy::disallowed_methods, reason = "tests start the binary and make projects for it")]
+
+mod call;
+mod configuration;
+mod doctor;
+mod mcp;
+mod run;
+mod tools;

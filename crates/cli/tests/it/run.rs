@@ -1,0 +1,56 @@
+//! Starts the binary with a clean environment.
+
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use testkit::Fixture;
+
+/// What a run left behind.
+pub(crate) struct Ran {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: i32,
+}
+
+impl Ran {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error} in {:?} ({})", self.stdout, self.stderr))
+    }
+}
+
+/// The binary, which finds no configuration but what `config` holds.
+pub(crate) fn command(config: Option<&Fixture>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolkiln"));
+    command.env_clear();
+    if let Some(config) = config {
+        command.env("XDG_CONFIG_HOME", config.root());
+    }
+    command
+}
+
+pub(crate) fn run(project: &Fixture, arguments: &[&str]) -> Ran {
+    finish(command(None).args(arguments).arg("--root").arg(project.root()).stdin(Stdio::null()))
+}
+
+pub(crate) fn run_with_input(project: &Fixture, arguments: &[&str], input: &str) -> Ran {
+    let mut command = command(None);
+    command.args(arguments).arg("--root").arg(project.root());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    ran(child.wait_with_output().unwrap())
+}
+
+pub(crate) fn finish(command: &mut Command) -> Ran {
+    ran(command.output().unwrap())
+}
+
+fn ran(output: Output) -> Ran {
+    Ran {
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+        code: output.status.code().unwrap(),
+    }
+}

@@ -1,0 +1,56 @@
+//! `toolkiln tools`.
+
+use serde_json::Value;
+use testkit::Fixture;
+
+use crate::run::run;
+
+fn tools(more: &[&str]) -> crate::run::Ran {
+    let mut arguments = vec!["tools"];
+    arguments.extend(more);
+    run(&Fixture::new(""), &arguments)
+}
+
+fn names(value: &Value, pointer: &str) -> Vec<String> {
+    let tools = value.as_array().unwrap().iter();
+    tools.map(|tool| tool.pointer(pointer).unwrap().as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_table_groups_tools_under_their_categories() {
+    insta::assert_snapshot!(tools(&[]).stdout, @r"
+    Search & Discovery
+      glob             Find files by glob, such as **/*.tsx; a pattern without / matches names at any depth, !pattern excludes. [ReadFiles]
+      grep             Search file contents with a regular expression. [ReadFiles]
+      list_directory   List a directory with type, size and modification time, 100 entries a page. [ReadFiles]
+
+    File Reading
+      read             Read several files at once, with line numbers. [ReadFiles]
+      read_file        Read a file. [ReadFiles]
+    ");
+}
+
+#[test]
+fn each_format_is_what_its_callers_send_on() {
+    assert_eq!(names(&tools(&["--format", "anthropic"]).json(), "/name")[0], "glob");
+    assert_eq!(names(&tools(&["--format", "openai"]).json(), "/function/name")[0], "glob");
+    assert_eq!(names(&tools(&["--format", "mcp"]).json(), "/inputSchema/type")[0], "object");
+    let whole = tools(&["--format", "json"]).json();
+    assert_eq!(whole[0]["category"], "Search & Discovery");
+    assert_eq!(whole[0]["required_permissions"], serde_json::json!(["ReadFiles"]));
+}
+
+#[test]
+fn each_vocabulary_has_its_own_names() {
+    let explorer = tools(&["--vocabulary", "explorer", "--format", "anthropic"]).json();
+    assert_eq!(
+        names(&explorer, "/name"),
+        ["find_files", "list_files", "search_files", "read_file"]
+    );
+}
+
+#[test]
+fn a_planner_may_read() {
+    let planner = tools(&["--role", "planner", "--format", "mcp"]).json();
+    assert!(names(&planner, "/name").contains(&"grep".to_owned()));
+}
