@@ -41,26 +41,26 @@ pub struct ChangeSet {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub enum Change {
-    /// Make `path` hold exactly `content`.
+    /// Make `path` a file that holds exactly `content`.
     Write {
         /// The file.
         path: String,
-        /// What the file is now.
+        /// What is there now.
         base: Base,
-        /// What it will be.
+        /// What it will hold.
         content: FileBytes,
         /// Permission bits to set; the base's own, or the default for a new file, if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<u32>,
     },
-    /// Remove `path`.
+    /// Remove the file or link at `path`.
     Delete {
-        /// The file.
+        /// The file or link.
         path: String,
-        /// What the file is now.
+        /// What is there now.
         base: Base,
     },
-    /// Give the file another name.
+    /// Give a file, link or directory another name.
     Move {
         /// The present name.
         from: String,
@@ -68,24 +68,72 @@ pub enum Change {
         to: String,
         /// What is at `from` now.
         base: Base,
-        /// What is at `to` now.
+        /// What is at `to` now; a file or link there is replaced.
         target: Base,
+    },
+    /// Make `path` a symbolic link.
+    Link {
+        /// The link.
+        path: String,
+        /// What is there now.
+        base: Base,
+        /// Where it points, as stored.
+        target: FileBytes,
+    },
+    /// Make a directory.
+    MakeDir {
+        /// The directory, which does not exist yet.
+        path: String,
+        /// Its permission bits; the default if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<u32>,
+    },
+    /// Remove a directory that is empty once the changes before this one are made.
+    RemoveDir {
+        /// The directory.
+        path: String,
+        /// Its permission bits now.
+        mode: u32,
     },
 }
 
-/// The state that a change was made from. If the file is in another state when the change is to be
+impl Change {
+    /// Every path that the change touches.
+    pub fn paths(&self) -> Vec<&str> {
+        match self {
+            Change::Write { path, .. }
+            | Change::Delete { path, .. }
+            | Change::Link { path, .. }
+            | Change::MakeDir { path, .. }
+            | Change::RemoveDir { path, .. } => vec![path],
+            Change::Move { from, to, .. } => vec![from, to],
+        }
+    }
+}
+
+/// The state that a change was made from. If another state is found when the change is to be
 /// applied, the change is void.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Base {
     /// Nothing exists there.
     Absent,
-    /// A file with this content.
+    /// A regular file.
     File {
         /// The hash of its bytes.
         hash: ContentHash,
         /// Its length.
         size: u64,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// A symbolic link.
+    Link {
+        /// Where it points, as stored.
+        target: FileBytes,
+    },
+    /// A directory.
+    Directory {
         /// Its permission bits.
         mode: u32,
     },
