@@ -6,6 +6,7 @@
 
 mod activity;
 mod approval;
+mod diff;
 mod error;
 mod hash;
 mod json;
@@ -17,7 +18,11 @@ mod tokens;
 mod view;
 
 pub use activity::{ActivityData, ActivityEvent, ActivityType, UnknownActivityType};
-pub use approval::{ApprovalRequest, ApprovalResponse};
+pub use approval::{ApprovalRequest, ApprovalResponse, Remember};
+pub use diff::{
+    BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndings, LineKind, Mark, MarkKind,
+    apply_selected, unified, visible,
+};
 pub use error::{ErrorCode, ErrorType, ToolError, UnknownErrorCode};
 pub use hash::{ContentHash, InvalidHash};
 pub use json::{MAX_JSON_DEPTH, StrictJsonError, parse_strict_json};
