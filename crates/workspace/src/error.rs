@@ -73,6 +73,62 @@ pub enum Error {
         /// What it is instead.
         kind: EntryKind,
     },
+    /// What is there is not what the change was made from, so nothing was changed.
+    #[error("{path} {reason}")]
+    Conflict {
+        /// The path.
+        path: String,
+        /// What was found instead, as the rest of a sentence that begins with the path.
+        reason: String,
+    },
+    /// The set of changes contradicts itself.
+    #[error("the changes contradict each other at {path}: {reason}")]
+    Contradiction {
+        /// The path.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The file's owner may not write it, so it is not replaced either.
+    #[error("{path} is read-only: its owner has no write permission")]
+    ReadOnlyFile {
+        /// The path.
+        path: String,
+    },
+    /// The whole file system is read-only.
+    #[error("{path} is on a read-only file system")]
+    ReadOnlyFileSystem {
+        /// The path.
+        path: String,
+    },
+    /// The disk or the quota is full.
+    #[error("{path}: no space left on the disk")]
+    NoSpace {
+        /// The path.
+        path: String,
+    },
+    /// The directory for Toolkiln's own state cannot be used.
+    #[error("{path} cannot hold Toolkiln's state: {reason}")]
+    State {
+        /// The directory or the file in it.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// There is no change to undo or redo, or it is no longer remembered.
+    #[error("{wanted}")]
+    NothingToUndo {
+        /// What was looked for, as a sentence.
+        wanted: String,
+    },
+    /// The editor could not be run or gave up.
+    #[error("the editor {editor} {reason}")]
+    Editor {
+        /// The command.
+        editor: String,
+        /// What went wrong, as the rest of a sentence.
+        reason: String,
+    },
     /// The file is larger than the caller takes.
     #[error("{path} is larger than {limit} bytes")]
     TooLarge {
@@ -107,9 +163,16 @@ impl Error {
             | Error::PermissionDenied { path }
             | Error::NotAFile { path, .. }
             | Error::NotADirectory { path, .. }
+            | Error::Conflict { path, .. }
+            | Error::Contradiction { path, .. }
+            | Error::ReadOnlyFile { path }
+            | Error::ReadOnlyFileSystem { path }
+            | Error::NoSpace { path }
+            | Error::State { path, .. }
             | Error::TooLarge { path, .. }
             | Error::Cancelled { path }
             | Error::Io { path, .. } => path,
+            Error::NothingToUndo { .. } | Error::Editor { .. } => ".",
         }
     }
 
@@ -132,21 +195,41 @@ impl Error {
             Some(Errno::LOOP) => Error::OutsideRoot { path, how: Escape::LinkLoop },
             Some(Errno::NOENT | Errno::NOTDIR) => Error::NotFound { path },
             Some(Errno::ACCESS | Errno::PERM) => Error::PermissionDenied { path },
+            Some(Errno::EXIST) => Error::Conflict { path, reason: "exists already".to_owned() },
+            Some(Errno::ROFS) => Error::ReadOnlyFileSystem { path },
+            Some(Errno::NOSPC | Errno::DQUOT) => Error::NoSpace { path },
             Some(Errno::NAMETOOLONG) => Error::Malformed { path, reason: PathError::TooLong },
             _ => Error::Io { path, source },
         }
+    }
+
+    pub(crate) fn conflict(path: &RelPath, reason: impl Into<String>) -> Error {
+        Error::Conflict { path: path.to_text(), reason: reason.into() }
+    }
+
+    pub(crate) fn contradiction(path: &RelPath, reason: impl Into<String>) -> Error {
+        Error::Contradiction { path: path.to_text(), reason: reason.into() }
     }
 
     fn code(&self) -> ErrorCode {
         match self {
             Error::OutsideRoot { .. } | Error::Malformed { .. } => ErrorCode::InvalidPath,
             Error::NotFound { .. } => ErrorCode::FileNotFound,
-            Error::PermissionDenied { .. } => ErrorCode::PermissionDenied,
+            Error::PermissionDenied { .. }
+            | Error::ReadOnlyFile { .. }
+            | Error::ReadOnlyFileSystem { .. } => ErrorCode::PermissionDenied,
+            Error::Conflict { .. } => ErrorCode::Conflict,
+            Error::Contradiction { .. } | Error::NothingToUndo { .. } => {
+                ErrorCode::InvalidArguments
+            }
             Error::NotAFile { .. } => ErrorCode::NotAFile,
             Error::NotADirectory { .. } => ErrorCode::NotADirectory,
             Error::TooLarge { .. } => ErrorCode::FileTooLarge,
             Error::Cancelled { .. } => ErrorCode::Cancelled,
-            Error::Io { .. } => ErrorCode::ExecutionError,
+            Error::NoSpace { .. }
+            | Error::State { .. }
+            | Error::Editor { .. }
+            | Error::Io { .. } => ErrorCode::ExecutionError,
         }
     }
 
@@ -163,7 +246,20 @@ impl Error {
             Error::NotFound { .. } => {
                 Some("List the directory or search by name to find the right path.")
             }
-            Error::PermissionDenied { .. } => {
+            Error::Conflict { .. } => Some(
+                "Nothing was changed. Read the file again and make the change from what it holds.",
+            ),
+            Error::Contradiction { .. } => {
+                Some("Name each path once, and make a directory before what goes into it.")
+            }
+            Error::NothingToUndo { .. } => Some("List the history to see what can be undone."),
+            Error::ReadOnlyFileSystem { .. } | Error::State { .. } => {
+                Some("Ask the user; nothing was changed.")
+            }
+            Error::NoSpace { .. } => {
+                Some("Nothing was changed. Ask the user to free some space, then try again.")
+            }
+            Error::PermissionDenied { .. } | Error::ReadOnlyFile { .. } => {
                 Some("Ask the user to change the permissions, or work with another file.")
             }
             Error::NotAFile { kind: EntryKind::Directory, .. } => {
@@ -175,7 +271,7 @@ impl Error {
             }
             Error::NotADirectory { .. } => Some("Name a directory inside the project."),
             Error::TooLarge { .. } => Some("Read a range of lines, or search in the file."),
-            Error::Cancelled { .. } | Error::Io { .. } => None,
+            Error::Cancelled { .. } | Error::Editor { .. } | Error::Io { .. } => None,
         }
     }
 }

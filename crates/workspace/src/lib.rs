@@ -2,35 +2,52 @@
 //!
 //! Here live the rooted directory handle ([`Workspace`]), paths that cannot name anything outside
 //! it ([`RelPath`]), bounded reading ([`OpenFile`], [`LineWindow`]), byte-preserving text
-//! ([`Text`]) and the ignore-aware walk on descriptors ([`Workspace::walk`]).
+//! ([`Text`]), the ignore-aware walk on descriptors ([`Workspace::walk`]), and the one way to change
+//! anything: sets of changes applied all or none, and taken back, by the [`Journal`].
 //!
 //! Every open is made beneath the root descriptor; no decision about what lies inside rests on
 //! comparing path strings. This crate must never know what a tool, a model, a policy or an
-//! approval is; of `protocol` it uses only the error that goes back to a model and the content
-//! hash. It never prints and never reads the environment.
+//! approval is; of `protocol` it uses only the error that goes back to a model, the content hash and
+//! the set of changes. It never prints and never reads the environment.
 #![allow(
     clippy::disallowed_methods,
     reason = "this crate is behind the wall that the lint holds: it is where files are touched"
 )]
 
+mod base;
 mod binary;
+mod editor;
 mod entry_names;
 mod error;
+mod faults;
 mod ignore_rules;
+mod journal;
 mod line_window;
 mod list;
 mod meta;
+mod metadata;
+mod ops;
 mod path_text;
 mod read;
+mod real_path;
 mod rel_path;
 mod resolve;
 mod root;
 mod similar;
+mod state_dir;
+mod temp_name;
 mod text;
 mod walk;
 
 pub use binary::{BinaryKind, describe_binary, is_binary};
+pub use editor::edit_in_program;
 pub use error::{Error, Escape};
+#[doc(hidden)]
+pub use faults::Faults;
+pub use journal::{
+    Applied, EntryId, EntryRole, EntrySummary, Inverse, Journal, JournalOptions, Label,
+    RecoveryReport, UndoTarget,
+};
 pub use line_window::{HASH_LIMIT, Line, LineWindow, ReadLines};
 pub use list::{LIST_LIMIT, ListedEntry, Listing};
 pub use meta::{EntryKind, EntryMeta};
@@ -39,6 +56,7 @@ pub use protocol::ContentHash;
 pub use read::OpenFile;
 pub use rel_path::{MAX_PATH_BYTES, PathError, RelPath};
 pub use root::{OpenDir, Workspace};
+pub use state_dir::StateDir;
 pub use text::{Encoding, LineEnding, LineEndings, Lines, Text, Unencodable};
 pub use walk::{
     DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Entry, Flow, UNREADABLE_LIMIT, Visitor, WalkOptions,

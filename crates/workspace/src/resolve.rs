@@ -16,9 +16,12 @@ use rustix::io::{Errno, Result};
 const MAX_TRIES: usize = 128;
 
 /// The kernel's own limit on links in one path.
-const MAX_LINKS: usize = 40;
+pub(crate) const MAX_LINKS: usize = 40;
 
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_MAGICLINKS);
+
+/// Also refuses every link, with `ELOOP`.
+const WITHOUT_LINKS: ResolveFlags = BENEATH.union(ResolveFlags::NO_SYMLINKS);
 
 /// How paths are resolved beneath the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +57,22 @@ impl Resolver {
             Resolver::Walk => retry(|| Descent::new(root, path)?.open(flags)),
         }
     }
+
+    /// Opens `path` beneath `root`, which must not go through any link: `ELOOP` if it does.
+    pub(crate) fn open_without_links(
+        self,
+        root: BorrowedFd<'_>,
+        path: &Path,
+        flags: OFlags,
+    ) -> Result<OwnedFd> {
+        match self {
+            Resolver::OpenAt2 => {
+                let flags = flags | OFlags::CLOEXEC;
+                retry(|| openat2(root, path, flags, Mode::empty(), WITHOUT_LINKS))
+            }
+            Resolver::Walk => walk_without_links(root, path, flags),
+        }
+    }
 }
 
 fn open_beneath(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
@@ -68,6 +87,24 @@ pub(crate) fn open_name<P: rustix::path::Arg + Copy>(
 ) -> Result<OwnedFd> {
     let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     retry(|| openat(dir, name, flags, Mode::empty()))
+}
+
+fn walk_without_links(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
+    let mut entered: Option<OwnedFd> = None;
+    let mut components = path.components().map(|component| component.as_os_str()).peekable();
+    while let Some(name) = components.next() {
+        let dir = entered.as_ref().map_or(root, AsFd::as_fd);
+        if components.peek().is_none() {
+            return open_name(dir, name, flags);
+        }
+        let next = open_name(dir, name, OFlags::PATH)?;
+        match FileType::from_raw_mode(fstat(&next)?.st_mode) {
+            FileType::Directory => entered = Some(next),
+            FileType::Symlink => return Err(Errno::LOOP),
+            _ => return Err(Errno::NOTDIR),
+        }
+    }
+    openat(root, ".", flags | OFlags::CLOEXEC, Mode::empty())
 }
 
 fn retry(mut attempt: impl FnMut() -> Result<OwnedFd>) -> Result<OwnedFd> {

@@ -4,6 +4,7 @@
     reason = "tests build the trees they look at with plain file calls"
 )]
 
+mod changes;
 mod ignore_rules;
 mod listing;
 mod paths;

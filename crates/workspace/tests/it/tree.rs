@@ -17,7 +17,15 @@ pub(crate) struct Tree {
 
 impl Tree {
     pub(crate) fn new() -> Tree {
-        let dir = TempDir::new().unwrap();
+        Tree::in_dir(TempDir::new().unwrap())
+    }
+
+    /// A tree that is never written to a disk, where the system has such a place.
+    pub(crate) fn in_memory() -> Tree {
+        Tree::in_dir(memory_dir())
+    }
+
+    fn in_dir(dir: TempDir) -> Tree {
         fs::create_dir(dir.path().join("project")).unwrap();
         fs::create_dir(dir.path().join("outside")).unwrap();
         fs::write(dir.path().join("outside/secret"), SECRET).unwrap();
@@ -27,11 +35,15 @@ impl Tree {
     /// A tree with these files; missing directories are made. A path that ends in `/` is an
     /// empty directory.
     pub(crate) fn with(files: &[(&str, &str)]) -> Tree {
-        let tree = Tree::new();
+        Tree::new().and(files)
+    }
+
+    /// This tree with more files.
+    pub(crate) fn and(self, files: &[(&str, &str)]) -> Tree {
         for (path, content) in files {
-            tree.write(path, content);
+            self.write(path, content);
         }
-        tree
+        self
     }
 
     pub(crate) fn write(&self, path: &str, content: &str) {
@@ -68,6 +80,11 @@ impl Tree {
     pub(crate) fn open_both_ways(&self) -> [Workspace; 2] {
         [self.open(), Workspace::open_with_component_walk(&self.root()).unwrap()]
     }
+}
+
+/// A temporary directory in memory, or an ordinary one.
+pub(crate) fn memory_dir() -> TempDir {
+    TempDir::new_in("/dev/shm").or_else(|_| TempDir::new()).unwrap()
 }
 
 pub(crate) fn rel(text: &str) -> RelPath {

@@ -1,0 +1,188 @@
+//! What is at a path at this moment, in the words of a proposal.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{AsFd, OwnedFd};
+
+use protocol::{Base, ContentHash, FileBytes};
+use rustix::fs::{fstat, readlinkat};
+use rustix::io::{Errno, Result};
+
+use crate::metadata::Metadata;
+use crate::ops::{Name, Ops};
+use crate::{EntryKind, EntryMeta, Error, RelPath, Workspace};
+
+/// What one look at a name found.
+pub(crate) enum Look {
+    Absent,
+    File {
+        bytes: Vec<u8>,
+        mode: u32,
+        metadata: Metadata,
+    },
+    Link {
+        target: Vec<u8>,
+    },
+    Directory {
+        mode: u32,
+    },
+    /// Something that is never changed, such as a socket.
+    Special(EntryKind),
+    /// A file of more bytes than were asked for.
+    TooLarge,
+}
+
+impl Look {
+    /// Looks at one name without following a link.
+    pub(crate) fn at(ops: &Ops, at: Name<'_>, max_bytes: u64) -> Result<Look> {
+        match ops.open_read(at.dir, at.name) {
+            Ok(file) => Look::opened(file, max_bytes),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Look::Absent),
+            Err(Errno::LOOP) => {
+                let target = readlinkat(at.dir, at.name, Vec::new())?.into_bytes();
+                Ok(Look::Link { target })
+            }
+            // What an open says of sockets and of devices without a driver.
+            Err(Errno::NXIO | Errno::NODEV) => Ok(Look::Special(EntryKind::Socket)),
+            Err(errno) => Err(errno),
+        }
+    }
+
+    fn opened(file: OwnedFd, max_bytes: u64) -> Result<Look> {
+        let stat = fstat(&file)?;
+        let meta = EntryMeta::from_stat(&stat);
+        match meta.kind {
+            EntryKind::Directory => return Ok(Look::Directory { mode: meta.mode }),
+            EntryKind::File => {}
+            kind => return Ok(Look::Special(kind)),
+        }
+        if meta.size > max_bytes {
+            return Ok(Look::TooLarge);
+        }
+        let metadata = Metadata::of(file.as_fd(), &stat)?;
+        // One byte more than expected, so that an unchanged file is read without growing.
+        let expected = usize::try_from(meta.size).unwrap_or(0).saturating_add(1);
+        let mut bytes = Vec::with_capacity(expected);
+        let read = File::from(file).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);
+        read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        if bytes.len() as u64 > max_bytes {
+            return Ok(Look::TooLarge);
+        }
+        Ok(Look::File { bytes, mode: meta.mode, metadata })
+    }
+
+    /// What was found, as a proposal states it; none for what no proposal can be made from.
+    pub(crate) fn base(&self) -> Option<Base> {
+        match self {
+            Look::Absent => Some(Base::Absent),
+            Look::File { bytes, mode, .. } => Some(Base::File {
+                hash: ContentHash::of(bytes),
+                size: bytes.len() as u64,
+                mode: *mode,
+            }),
+            Look::Link { target } => Some(Base::Link { target: FileBytes(target.clone()) }),
+            Look::Directory { mode } => Some(Base::Directory { mode: *mode }),
+            Look::Special(_) | Look::TooLarge => None,
+        }
+    }
+
+    /// Whether this is exactly what `base` says. The costly hash comes last.
+    pub(crate) fn is(&self, base: &Base) -> bool {
+        match (self, base) {
+            (Look::Absent, Base::Absent) => true,
+            (Look::File { bytes, mode, .. }, Base::File { hash, size, mode: expected }) => {
+                bytes.len() as u64 == *size && mode == expected && ContentHash::of(bytes) == *hash
+            }
+            (Look::Link { target }, Base::Link { target: expected }) => *target == expected.0,
+            (Look::Directory { mode }, Base::Directory { mode: expected }) => mode == expected,
+            _ => false,
+        }
+    }
+}
+
+/// Why what was found is not what a change was made from, as the rest of a sentence that begins
+/// with the path.
+pub(crate) fn describe_difference(found: &Look, expected: &Base) -> String {
+    let is_now = match found {
+        Look::Absent => return "does not exist any more".to_owned(),
+        Look::File { bytes, mode, .. } => match expected {
+            Base::Absent => return "exists already".to_owned(),
+            Base::File { hash, mode: expected, .. } if ContentHash::of(bytes) == *hash => {
+                return format!("has the permissions {mode:o} now, not {expected:o}");
+            }
+            Base::File { .. } => return "was changed by someone else".to_owned(),
+            _ => EntryKind::File,
+        },
+        Look::Link { .. } if matches!(expected, Base::Link { .. }) => {
+            return "points somewhere else now".to_owned();
+        }
+        Look::Directory { mode } => match expected {
+            Base::Directory { mode: expected } => {
+                return format!("has the permissions {mode:o} now, not {expected:o}");
+            }
+            _ => EntryKind::Directory,
+        },
+        Look::Link { .. } => EntryKind::Symlink,
+        Look::Special(kind) => *kind,
+        Look::TooLarge => return "is larger than the change was made from".to_owned(),
+    };
+    format!("is {is_now} now")
+}
+
+impl Workspace {
+    /// What is at `path` itself, with the bytes if it is a file: a link is described, not
+    /// followed. A file of more than `max_bytes` is refused.
+    pub fn base_of(
+        &self,
+        path: &RelPath,
+        max_bytes: u64,
+    ) -> std::result::Result<(Base, Option<Vec<u8>>), Error> {
+        let place = match path.parent() {
+            Some(parent) => self.real_path(&parent).map(|real| Some((real, path.file_name()))),
+            None => Ok(None),
+        };
+        match place.map_err(|errno| Error::from_errno(path, errno))? {
+            Some((dir, Some(name))) => self.base_in(path, &dir, name, max_bytes),
+            _ => {
+                let mode = self.metadata(path)?.mode;
+                Ok((Base::Directory { mode }, None))
+            }
+        }
+    }
+
+    /// What writing to `path` would replace: like [`Workspace::base_of`], but a link inside the
+    /// project is followed, because a write goes to the file behind it and the link stays.
+    pub fn base_to_write(
+        &self,
+        path: &RelPath,
+        max_bytes: u64,
+    ) -> std::result::Result<(Base, Option<Vec<u8>>), Error> {
+        let real = self.real_path(path).map_err(|errno| Error::from_errno(path, errno))?;
+        match (real.parent(), real.file_name()) {
+            (Some(dir), Some(name)) => self.base_in(path, &dir, name, max_bytes),
+            _ => self.base_of(&real, max_bytes),
+        }
+    }
+
+    fn base_in(
+        &self,
+        path: &RelPath,
+        dir: &RelPath,
+        name: &[u8],
+        max_bytes: u64,
+    ) -> std::result::Result<(Base, Option<Vec<u8>>), Error> {
+        let dir = match self.open_real_dir(dir) {
+            Ok(dir) => dir,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok((Base::Absent, None)),
+            Err(errno) => return Err(Error::from_errno(path, errno)),
+        };
+        let look = Look::at(&Ops::default(), Name { dir: dir.as_fd(), name }, max_bytes)
+            .map_err(|errno| Error::from_errno(path, errno))?;
+        match (look.base(), look) {
+            (Some(base), Look::File { bytes, .. }) => Ok((base, Some(bytes))),
+            (Some(base), _) => Ok((base, None)),
+            (None, Look::Special(kind)) => Err(Error::NotAFile { path: path.to_text(), kind }),
+            (None, _) => Err(Error::TooLarge { path: path.to_text(), limit: max_bytes }),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Letting a person edit some bytes in a program of their choice.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Error;
+use crate::temp_name::TempStem;
+
+const DIR_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// Where everyone may make a directory of their own. The environment is not asked.
+const TEMP_DIR: &str = "/tmp";
+
+/// The name of the file if the suggested one is none.
+const FALLBACK_NAME: &str = "text";
+
+/// Runs an editor on a private copy of `text` and answers with what it holds afterwards. The
+/// command is split at white space and gets the file as its last argument; it has the terminal to
+/// itself until it ends. `suggested_name` gives the file its name, so that the editor knows the
+/// language.
+pub fn edit_in_program(editor: &str, suggested_name: &str, text: &[u8]) -> Result<Vec<u8>, Error> {
+    let failed = |reason: String| Error::Editor { editor: editor.to_owned(), reason };
+    let io_failed = |error: io::Error| failed(format!("could not be given the text: {error}"));
+    let mut words = editor.split_whitespace();
+    let program = words.next().ok_or_else(|| failed("has no name".to_owned()))?;
+    let private = PrivateDir::new().map_err(io_failed)?;
+    let name = Path::new(suggested_name).file_name().unwrap_or(FALLBACK_NAME.as_ref());
+    let path = private.0.join(name);
+    let options = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
+    options.and_then(|mut file| file.write_all(text)).map_err(io_failed)?;
+    let status = Command::new(program).args(words).arg(&path).status();
+    match status {
+        Ok(status) if status.success() => fs::read(&path).map_err(io_failed),
+        Ok(status) => Err(failed(format!("gave up ({status})"))),
+        Err(error) => Err(failed(format!("could not be started: {error}"))),
+    }
+}
+
+/// A directory that nobody else can look into and that is gone when this is.
+struct PrivateDir(PathBuf);
+
+impl PrivateDir {
+    fn new() -> io::Result<PrivateDir> {
+        let name = TempStem::random()?.name(0);
+        let path = Path::new(TEMP_DIR).join(name);
+        DirBuilder::new().mode(DIR_MODE).create(&path)?;
+        Ok(PrivateDir(path))
+    }
+}
+
+impl Drop for PrivateDir {
+    fn drop(&mut self) {
+        // Left for the system to clean up if it cannot be removed.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_editor_gets_the_bytes_and_gives_back_its_own() {
+        // Replaces the first line of the file that comes last.
+        let edited = edit_in_program("sed -i 1s/.*/new/", "dir/main.rs", b"old\nrest \xFF\n");
+        assert_eq!(edited.unwrap(), b"new\nrest \xFF\n");
+        assert_eq!(edit_in_program("true", "..", b"same").unwrap(), b"same");
+    }
+
+    #[test]
+    fn an_editor_that_fails_changes_nothing() {
+        for (editor, message) in [
+            ("false", "the editor false gave up (exit status: 1)"),
+            ("", "the editor  has no name"),
+        ] {
+            let error = edit_in_program(editor, "a", b"x").unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+        assert!(edit_in_program("/nonexistent/editor", "a", b"x").is_err());
+    }
+}

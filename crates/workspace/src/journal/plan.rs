@@ -1,0 +1,280 @@
+//! From a set of changes to steps: paths are resolved, contradictions refused and every base
+//! compared with what is there, before anything is touched.
+
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+
+use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
+use rustix::fs::{AtFlags, FileType, statat};
+use rustix::io::Errno;
+
+use super::dirs::Dirs;
+use super::entry::Step;
+use super::image::Image;
+use super::shape;
+use crate::base::{Look, describe_difference};
+use crate::metadata::Metadata;
+use crate::ops::Ops;
+use crate::temp_name::TempStem;
+use crate::{Error, RelPath};
+
+/// Replaced bytes are kept in memory up to this sum, which saves a second hash.
+const KEEP_BYTES: usize = 64 << 20;
+
+/// The owner's permission to write.
+const OWNER_WRITES: u32 = 0o200;
+
+/// One step with what is needed to take it.
+pub(crate) struct Planned<'s> {
+    pub(crate) step: Step,
+    pub(crate) new: New<'s>,
+    /// The bytes that are replaced or moved, if they are at hand.
+    pub(crate) old: Option<Vec<u8>>,
+    /// What the new file takes over from the old one.
+    pub(crate) metadata: Option<Metadata>,
+    /// The mode that was asked for.
+    pub(crate) mode: Option<u32>,
+}
+
+/// What a step puts in place.
+pub(crate) enum New<'s> {
+    Nothing,
+    File(&'s [u8]),
+    Link(&'s [u8]),
+}
+
+/// A checked set.
+pub(crate) struct Plan<'s> {
+    pub(crate) planned: Vec<Planned<'s>>,
+    pub(crate) images: Vec<u8>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Whether files that their owner may not write are left alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReadOnly {
+    Refuse,
+    /// For taking back a change that made the file read-only.
+    Replace,
+}
+
+pub(crate) struct Planner<'p, 's> {
+    pub(crate) ops: &'p Ops,
+    pub(crate) dirs: &'p Dirs<'p>,
+    pub(crate) max_bytes: u64,
+    pub(crate) read_only: ReadOnly,
+    pub(crate) stem: TempStem,
+    pub(crate) plan: Plan<'s>,
+    /// Directories by the path they were named with, and where they really are.
+    pub(crate) real_dirs: HashMap<RelPath, RelPath>,
+    pub(crate) kept: usize,
+}
+
+/// What was found at a path and agreed with the base.
+struct Old {
+    bytes: Option<Vec<u8>>,
+    metadata: Option<Metadata>,
+}
+
+impl<'s> Planner<'_, 's> {
+    pub(crate) fn check(mut self, set: &'s ChangeSet) -> Result<Plan<'s>, Error> {
+        let paths = set.changes.iter().map(|change| self.paths_of(change));
+        let paths = paths.collect::<Result<Vec<_>, Error>>()?;
+        let temps = shape::check(&set.changes, &paths)?;
+        let parents = shape::Parents::new(&set.changes, &paths);
+        for (index, (change, paths)) in set.changes.iter().zip(&paths).enumerate() {
+            for path in paths {
+                parents.check(self.dirs, index, path)?;
+            }
+            let temp =
+                |planner: &Self| temps[index].join_entry(planner.stem.name(index).as_bytes());
+            self.check_change(change, paths, temp(&self))?;
+        }
+        shape::check_emptied(self.dirs, &set.changes, &paths)?;
+        Ok(self.plan)
+    }
+
+    /// The paths of a change without links, the last name as far as it is meant itself.
+    fn paths_of(&mut self, change: &Change) -> Result<Vec<RelPath>, Error> {
+        let through_link = matches!(change, Change::Write { base: Base::File { .. }, .. });
+        change.paths().into_iter().map(|text| self.real_path(text, through_link)).collect()
+    }
+
+    fn real_path(&mut self, text: &str, through_link: bool) -> Result<RelPath, Error> {
+        let path = self.dirs.workspace().resolve(text)?;
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(Error::contradiction(&path, "the project itself cannot be changed"));
+        };
+        let failed = |errno| Error::from_errno(&path, errno);
+        let dir = match self.real_dirs.get(&parent) {
+            Some(dir) => dir.clone(),
+            None => {
+                let dir = self.real_dir(&parent).map_err(failed)?;
+                self.real_dirs.insert(parent, dir.clone());
+                dir
+            }
+        };
+        let real = dir.join_entry(name);
+        if through_link && self.is_link(&dir, name) {
+            return self.dirs.workspace().real_path(&real).map_err(failed);
+        }
+        Ok(real)
+    }
+
+    fn real_dir(&self, path: &RelPath) -> rustix::io::Result<RelPath> {
+        match self.dirs.dir(path) {
+            Ok(_) => Ok(path.clone()),
+            Err(_) => self.dirs.workspace().real_path(path),
+        }
+    }
+
+    fn is_link(&self, dir: &RelPath, name: &[u8]) -> bool {
+        let stat =
+            self.dirs.dir(dir).and_then(|dir| statat(dir.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW));
+        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+    }
+
+    fn check_change(
+        &mut self,
+        change: &'s Change,
+        paths: &[RelPath],
+        temp: RelPath,
+    ) -> Result<(), Error> {
+        let path = paths[0].clone();
+        match change {
+            Change::Write { base, content, mode, .. } => {
+                let old = self.check_base(&path, base)?;
+                self.refuse_read_only(&path, base)?;
+                self.note_links(&path, &old);
+                let mode = mode.or(base_mode(base));
+                let after = Base::File {
+                    hash: ContentHash::of(&content.0),
+                    size: content.0.len() as u64,
+                    mode: mode.unwrap_or_default(),
+                };
+                self.put(Put { path, before: base, after, temp, old }, New::File(&content.0), mode);
+            }
+            Change::Link { base, target, .. } => {
+                let old = self.check_base(&path, base)?;
+                let after = Base::Link { target: FileBytes(target.0.clone()) };
+                self.put(Put { path, before: base, after, temp, old }, New::Link(&target.0), None);
+            }
+            Change::Delete { base, .. } => {
+                let old = self.check_base(&path, base)?;
+                let after = Base::Absent;
+                self.put(Put { path, before: base, after, temp, old }, New::Nothing, None);
+            }
+            Change::Move { base, target, .. } => {
+                let old = self.check_base(&path, base)?;
+                let to = paths[1].clone();
+                let replaced = self.check_base(&to, target)?;
+                self.note_links(&to, &replaced);
+                let image = self.image(replaced.bytes.as_deref(), None);
+                let (what, replaced) = (base.clone(), target.clone());
+                let step = Step::Move { from: path, to, what, replaced, temp, image };
+                self.push(step, New::Nothing, old, None);
+            }
+            Change::MakeDir { mode, .. } => {
+                self.check_base(&path, &Base::Absent)?;
+                let step = Step::MakeDir { path, mode: *mode };
+                self.push(step, New::Nothing, Old { bytes: None, metadata: None }, None);
+            }
+            Change::RemoveDir { mode, .. } => {
+                let old = self.check_base(&path, &Base::Directory { mode: *mode })?;
+                self.push(Step::RemoveDir { path, mode: *mode }, New::Nothing, old, None);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_base(&self, path: &RelPath, base: &Base) -> Result<Old, Error> {
+        let failed = |errno| Error::from_errno(path, errno);
+        let place = match self.dirs.place(path) {
+            Ok(place) => place,
+            // The directory is made by a change before this one, so nothing is in it yet.
+            Err(Errno::NOENT) if *base == Base::Absent => {
+                return Ok(Old { bytes: None, metadata: None });
+            }
+            Err(errno) => return Err(failed(errno)),
+        };
+        let look = Look::at(self.ops, place.name(), self.max_bytes).map_err(failed)?;
+        if !look.is(base) {
+            if matches!((&look, base), (Look::TooLarge, Base::File { size, .. }) if *size > self.max_bytes)
+            {
+                return Err(Error::TooLarge { path: path.to_text(), limit: self.max_bytes });
+            }
+            return Err(Error::conflict(path, describe_difference(&look, base)));
+        }
+        Ok(match look {
+            Look::File { bytes, metadata, .. } => {
+                Old { bytes: Some(bytes), metadata: Some(metadata) }
+            }
+            _ => Old { bytes: None, metadata: None },
+        })
+    }
+
+    fn refuse_read_only(&self, path: &RelPath, base: &Base) -> Result<(), Error> {
+        match base {
+            Base::File { mode, .. }
+                if mode & OWNER_WRITES == 0 && self.read_only == ReadOnly::Refuse =>
+            {
+                Err(Error::ReadOnlyFile { path: path.to_text() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn note_links(&mut self, path: &RelPath, old: &Old) {
+        let links = old.metadata.as_ref().map_or(1, |metadata| metadata.links);
+        if links > 1 {
+            self.plan.notes.push(format!(
+                "{path} had {links} names (hard links); the others still hold the old content"
+            ));
+        }
+    }
+
+    fn put(&mut self, put: Put<'_>, new: New<'s>, mode: Option<u32>) {
+        let Put { path, before, after, temp, old } = put;
+        // A new file without a mode gets the system's default, which is known only later.
+        let mode_known = mode.is_some() || !matches!(new, New::File(_));
+        if mode_known && *before == after {
+            return;
+        }
+        let replacement = match &new {
+            New::File(bytes) => Some(*bytes),
+            _ => None,
+        };
+        let image = self.image(old.bytes.as_deref(), replacement);
+        let step = Step::Put { path, before: before.clone(), after, temp, image };
+        self.push(step, new, old, mode);
+    }
+
+    fn image(&mut self, bytes: Option<&[u8]>, replacement: Option<&[u8]>) -> Option<Image> {
+        Some(Image::store(bytes?, replacement, 0, &mut self.plan.images))
+    }
+
+    fn push(&mut self, step: Step, new: New<'s>, old: Old, mode: Option<u32>) {
+        let Old { bytes, metadata } = old;
+        let bytes = bytes.filter(|bytes| {
+            let fits = self.kept + bytes.len() <= KEEP_BYTES;
+            self.kept += if fits { bytes.len() } else { 0 };
+            fits
+        });
+        self.plan.planned.push(Planned { step, new, old: bytes, metadata, mode });
+    }
+}
+
+struct Put<'b> {
+    path: RelPath,
+    before: &'b Base,
+    after: Base,
+    temp: RelPath,
+    old: Old,
+}
+
+fn base_mode(base: &Base) -> Option<u32> {
+    match base {
+        Base::File { mode, .. } => Some(*mode),
+        _ => None,
+    }
+}

@@ -1,0 +1,243 @@
+//! The system calls that change files, in one place, so that tests can make any one of them fail
+//! or be the last one that a process ever makes.
+//!
+//! Everything that applying, journalling, undoing and recovering does to a disk passes through
+//! [`Ops`]. Names are single components relative to a directory descriptor; nothing here resolves
+//! a path.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags, XattrFlags};
+use rustix::io::{Errno, Result};
+
+use crate::faults::{Faults, Verdict};
+use crate::read::READ_FLAGS;
+
+/// More threads than this gain nothing: the file system commits what has gathered in one go.
+const SYNC_THREADS: usize = 8;
+
+/// The door to the disk. Cloning shares the faults and the clock.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ops {
+    faults: Option<Arc<Faults>>,
+    sync_nanos: Arc<AtomicU64>,
+}
+
+impl Ops {
+    pub(crate) fn with_faults(faults: Arc<Faults>) -> Ops {
+        Ops { faults: Some(faults), ..Ops::default() }
+    }
+
+    /// Time spent waiting for the disk to confirm.
+    pub(crate) fn sync_time(&self) -> Duration {
+        Duration::from_nanos(self.sync_nanos.load(Ordering::Relaxed))
+    }
+
+    fn gate(&self, call: &'static str) -> Result<()> {
+        match self.faults.as_ref().map_or(Verdict::Go, |faults| faults.judge(call)) {
+            Verdict::Go => Ok(()),
+            Verdict::Fail(errno) => Err(errno),
+            Verdict::Die => Err(Errno::CANCELED),
+        }
+    }
+
+    /// Opens one name for reading, never following a link.
+    pub(crate) fn open_read(&self, dir: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd> {
+        self.gate("open")?;
+        crate::resolve::open_name(dir, name, READ_FLAGS)
+    }
+
+    /// Makes a file that did not exist, open for reading and writing.
+    pub(crate) fn create(&self, dir: BorrowedFd<'_>, name: &[u8], mode: u32) -> Result<OwnedFd> {
+        self.gate("create")?;
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        fs::openat(dir, name, flags, Mode::from_raw_mode(mode))
+    }
+
+    /// Writes all bytes at the current position. A simulated death leaves half of them.
+    pub(crate) fn write(&self, file: impl AsFd, bytes: &[u8]) -> Result<()> {
+        match self.faults.as_ref().map_or(Verdict::Go, |faults| faults.judge("write")) {
+            Verdict::Go => write_fully(file.as_fd(), bytes),
+            Verdict::Fail(errno) => Err(errno),
+            Verdict::Die => {
+                write_fully(file.as_fd(), &bytes[..bytes.len() / 2])?;
+                Err(Errno::CANCELED)
+            }
+        }
+    }
+
+    /// Writes all bytes at an offset. A simulated death leaves half of them.
+    pub(crate) fn write_at(&self, file: impl AsFd, bytes: &[u8], offset: u64) -> Result<()> {
+        match self.faults.as_ref().map_or(Verdict::Go, |faults| faults.judge("pwrite")) {
+            Verdict::Go => write_fully_at(file.as_fd(), bytes, offset),
+            Verdict::Fail(errno) => Err(errno),
+            Verdict::Die => {
+                write_fully_at(file.as_fd(), &bytes[..bytes.len() / 2], offset)?;
+                Err(Errno::CANCELED)
+            }
+        }
+    }
+
+    pub(crate) fn truncate(&self, file: impl AsFd, size: u64) -> Result<()> {
+        self.gate("ftruncate")?;
+        fs::ftruncate(file, size)
+    }
+
+    /// Waits until the file or directory is on the disk. A failure is final: the system may have
+    /// dropped the bytes, and a second call would say that all is well.
+    pub(crate) fn sync(&self, file: impl AsFd) -> Result<()> {
+        self.sync_all(&[file.as_fd()])
+    }
+
+    /// Waits for several files at once, which costs little more than waiting for one.
+    pub(crate) fn sync_all(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
+        // Faults are dealt out in order before the threads start, so that tests are repeatable.
+        files.iter().try_for_each(|_| self.gate("fsync"))?;
+        let start = Instant::now();
+        let outcome = match self.faults {
+            // A simulated death is not a power failure, so tests need not wait for the disk.
+            Some(_) => Ok(()),
+            None => sync_in_parallel(files),
+        };
+        let spent = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        self.sync_nanos.fetch_add(spent, Ordering::Relaxed);
+        outcome
+    }
+
+    /// Renames only if nothing has the new name.
+    pub(crate) fn rename_new(&self, from: Name<'_>, to: Name<'_>) -> Result<()> {
+        self.gate("rename")?;
+        match fs::renameat_with(from.dir, from.name, to.dir, to.name, RenameFlags::NOREPLACE) {
+            // A file system without the flag: a hard link never replaces either. Directories
+            // cannot be linked, so for them the name is looked at first, which leaves a moment in
+            // which an empty directory that appears could be replaced.
+            Err(Errno::INVAL | Errno::NOSYS) => rename_new_by_link(from, to),
+            outcome => outcome,
+        }
+    }
+
+    /// Renames and replaces what has the new name.
+    pub(crate) fn rename_over(&self, from: Name<'_>, to: Name<'_>) -> Result<()> {
+        self.gate("rename")?;
+        fs::renameat(from.dir, from.name, to.dir, to.name)
+    }
+
+    /// Swaps two names in one step. `EINVAL` where the file system cannot.
+    pub(crate) fn exchange(&self, a: Name<'_>, b: Name<'_>) -> Result<()> {
+        if self.faults.as_ref().is_some_and(|faults| faults.without_exchange()) {
+            return Err(Errno::INVAL);
+        }
+        self.gate("exchange")?;
+        fs::renameat_with(a.dir, a.name, b.dir, b.name, RenameFlags::EXCHANGE)
+    }
+
+    pub(crate) fn unlink(&self, at: Name<'_>) -> Result<()> {
+        self.gate("unlink")?;
+        fs::unlinkat(at.dir, at.name, AtFlags::empty())
+    }
+
+    pub(crate) fn make_dir(&self, at: Name<'_>, mode: u32) -> Result<()> {
+        self.gate("mkdir")?;
+        fs::mkdirat(at.dir, at.name, Mode::from_raw_mode(mode))
+    }
+
+    pub(crate) fn remove_dir(&self, at: Name<'_>) -> Result<()> {
+        self.gate("rmdir")?;
+        fs::unlinkat(at.dir, at.name, AtFlags::REMOVEDIR)
+    }
+
+    pub(crate) fn symlink(&self, target: &[u8], at: Name<'_>) -> Result<()> {
+        self.gate("symlink")?;
+        fs::symlinkat(target, at.dir, at.name)
+    }
+
+    pub(crate) fn set_mode(&self, file: impl AsFd, mode: u32) -> Result<()> {
+        self.gate("fchmod")?;
+        fs::fchmod(file, Mode::from_raw_mode(mode))
+    }
+
+    pub(crate) fn set_owner(&self, file: impl AsFd, uid: u32, gid: u32) -> Result<()> {
+        self.gate("fchown")?;
+        let (uid, gid) = (fs::Uid::from_raw(uid), fs::Gid::from_raw(gid));
+        fs::fchown(file, Some(uid), Some(gid))
+    }
+
+    pub(crate) fn set_attribute(&self, file: impl AsFd, name: &[u8], value: &[u8]) -> Result<()> {
+        self.gate("fsetxattr")?;
+        fs::fsetxattr(file, name, value, XattrFlags::empty())
+    }
+
+    pub(crate) fn remove_attribute(&self, file: impl AsFd, name: &[u8]) -> Result<()> {
+        self.gate("fremovexattr")?;
+        fs::fremovexattr(file, name)
+    }
+}
+
+/// One name in one directory.
+#[derive(Clone, Copy)]
+pub(crate) struct Name<'a> {
+    pub(crate) dir: BorrowedFd<'a>,
+    pub(crate) name: &'a [u8],
+}
+
+fn write_fully(file: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::write(file, bytes) {
+            Ok(0) => return Err(Errno::NOSPC),
+            Ok(written) => bytes = &bytes[written..],
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+fn write_fully_at(file: BorrowedFd<'_>, mut bytes: &[u8], mut offset: u64) -> Result<()> {
+    while !bytes.is_empty() {
+        match rustix::io::pwrite(file, bytes, offset) {
+            Ok(0) => return Err(Errno::NOSPC),
+            Ok(written) => {
+                bytes = &bytes[written..];
+                offset += written as u64;
+            }
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+fn sync_in_parallel(files: &[BorrowedFd<'_>]) -> Result<()> {
+    let (first, rest) = match files {
+        [] => return Ok(()),
+        [only] => return fs::fsync(only),
+        [first, rest @ ..] => (first, rest),
+    };
+    let share = rest.len().div_ceil(SYNC_THREADS);
+    std::thread::scope(|scope| {
+        let sync_each = |files: &[BorrowedFd<'_>]| files.iter().try_for_each(fs::fsync);
+        let others: Vec<_> =
+            rest.chunks(share).map(|files| scope.spawn(move || sync_each(files))).collect();
+        let outcome = fs::fsync(first);
+        let joined = others.into_iter().map(|other| other.join().unwrap_or(Err(Errno::IO)));
+        joined.fold(outcome, Result::and)
+    })
+}
+
+fn rename_new_by_link(from: Name<'_>, to: Name<'_>) -> Result<()> {
+    match fs::linkat(from.dir, from.name, to.dir, to.name, AtFlags::empty()) {
+        Ok(()) => fs::unlinkat(from.dir, from.name, AtFlags::empty()),
+        Err(Errno::PERM | Errno::ISDIR | Errno::OPNOTSUPP) => {
+            match fs::statat(to.dir, to.name, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => fs::renameat(from.dir, from.name, to.dir, to.name),
+                Ok(_) => Err(Errno::EXIST),
+                Err(errno) => Err(errno),
+            }
+        }
+        Err(errno) => Err(errno),
+    }
+}

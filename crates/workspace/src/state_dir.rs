@@ -1,0 +1,158 @@
+//! A directory of Toolkiln's own, outside the project.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::io::Errno;
+
+use crate::ops::{Name, Ops};
+use crate::path_text::bytes_to_text;
+use crate::read::READ_FLAGS;
+use crate::resolve::open_name;
+use crate::temp_name::TempStem;
+use crate::{Error, OpenFile, RelPath, Workspace};
+
+/// Nobody but the owner may look.
+const DIR_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+const OTHERS: u32 = 0o077;
+
+/// A private directory for state that must outlive the process, held open. Files in it have plain
+/// names and are replaced as a whole.
+#[derive(Debug)]
+pub struct StateDir {
+    dir: OwnedFd,
+    shown: String,
+    ops: Ops,
+}
+
+impl StateDir {
+    /// Opens the directory at an absolute path and makes it, with its parents, if need be. It is
+    /// refused if it lies inside the project or the project inside it, because what a tool can
+    /// write must not decide what a tool may do.
+    pub fn open(workspace: &Workspace, path: &Path) -> Result<StateDir, Error> {
+        StateDir::open_with(workspace, path, Ops::default())
+    }
+
+    pub(crate) fn open_with(
+        workspace: &Workspace,
+        path: &Path,
+        ops: Ops,
+    ) -> Result<StateDir, Error> {
+        let shown = bytes_to_text(path.as_os_str().as_bytes()).into_owned();
+        let refuse = |reason: &str| Error::State { path: shown.clone(), reason: reason.to_owned() };
+        if !path.is_absolute() {
+            return Err(refuse("the path is not absolute"));
+        }
+        let failed = |error: io::Error| Error::from_io(shown.clone(), error);
+        keep_apart(workspace, path).map_err(refuse)?;
+        keep_apart(workspace, &future_path(path)).map_err(refuse)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = || openat(CWD, path, flags, Mode::empty());
+        let dir = match open() {
+            Err(Errno::NOENT) => {
+                let made = DirBuilder::new().recursive(true).mode(DIR_MODE).create(path);
+                made.map_err(failed)?;
+                open()
+            }
+            opened => opened,
+        };
+        let dir = dir.map_err(|errno| failed(errno.into()))?;
+        let mode = fstat(&dir).map_err(|errno| failed(errno.into()))?.st_mode;
+        if mode & OTHERS != 0 {
+            ops.set_mode(&dir, DIR_MODE).map_err(|errno| failed(errno.into()))?;
+        }
+        Ok(StateDir { dir, shown, ops })
+    }
+
+    /// The content of a file; none if it does not exist. More than `max` bytes are refused.
+    pub fn read(&self, name: &str, max: u64) -> Result<Option<Vec<u8>>, Error> {
+        let name = self.plain(name)?;
+        match open_name(self.dir.as_fd(), name.as_path(), READ_FLAGS) {
+            Ok(file) => OpenFile::from_descriptor(file, name)?.read_all(max).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(self.failed(&name, errno)),
+        }
+    }
+
+    /// Makes `bytes` the content of a file. Whatever happens, it then holds these or what it held
+    /// before.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let name = self.plain(name)?;
+        let failed = |errno| self.failed(&name, errno);
+        let temp = TempStem::random().map_err(failed)?.name(0);
+        let temp = Name { dir: self.dir.as_fd(), name: temp.as_bytes() };
+        let file = self.ops.create(temp.dir, temp.name, FILE_MODE).map_err(failed)?;
+        let to = Name { dir: temp.dir, name: name.as_bytes() };
+        let written = (self.ops.write(&file, bytes))
+            .and_then(|()| self.ops.sync(&file))
+            .and_then(|()| self.ops.rename_over(temp, to));
+        if let Err(errno) = written {
+            // The first error is the one to tell.
+            let _ = self.ops.unlink(temp);
+            return Err(failed(errno));
+        }
+        self.ops.sync(&self.dir).map_err(failed)
+    }
+
+    /// Removes a file; it is fine if there is none.
+    pub fn remove(&self, name: &str) -> Result<(), Error> {
+        let name = self.plain(name)?;
+        match self.ops.unlink(Name { dir: self.dir.as_fd(), name: name.as_bytes() }) {
+            Ok(()) => self.ops.sync(&self.dir).map_err(|errno| self.failed(&name, errno)),
+            Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(self.failed(&name, errno)),
+        }
+    }
+
+    fn plain(&self, name: &str) -> Result<RelPath, Error> {
+        RelPath::root()
+            .join(name.as_bytes())
+            .map_err(|reason| Error::Malformed { path: name.to_owned(), reason })
+    }
+
+    fn failed(&self, name: &RelPath, errno: Errno) -> Error {
+        Error::from_io(format!("{}/{name}", self.shown), errno.into())
+    }
+
+    /// The directory as text, for messages.
+    pub(crate) fn shown(&self) -> &str {
+        &self.shown
+    }
+}
+
+impl AsFd for StateDir {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.dir.as_fd()
+    }
+}
+
+/// Where `path` will be once its missing directories are made: the links on the way are resolved
+/// before anything is made behind them.
+fn future_path(path: &Path) -> PathBuf {
+    let existing = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)));
+    match existing {
+        Some((part, real)) => match path.strip_prefix(part) {
+            Ok(rest) => real.join(rest),
+            Err(_) => real,
+        },
+        None => path.to_owned(),
+    }
+}
+
+fn keep_apart(workspace: &Workspace, path: &Path) -> Result<(), &'static str> {
+    for root in [workspace.given_path(), workspace.canonical_path()] {
+        if path.starts_with(root) {
+            return Err("it lies inside the project");
+        }
+        if root.starts_with(path) {
+            return Err("the project lies inside it");
+        }
+    }
+    Ok(())
+}
