@@ -4,13 +4,13 @@ use std::io::Read as _;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use protocol::{ToolCall, parse_strict_json};
+use protocol::{ToolCall, View, parse_strict_json};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::CallArgs;
+use crate::args::{CallArgs, Gate, Scope};
 use crate::output;
-use crate::setup::{Project, approver};
+use crate::setup::Project;
 
 /// The exit code of a call that ended in a tool error.
 const TOOL_ERROR: u8 = 1;
@@ -18,15 +18,24 @@ const TOOL_ERROR: u8 = 1;
 const MAX_ARGUMENT_BYTES: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn run(args: CallArgs) -> anyhow::Result<ExitCode> {
-    let call = ToolCall::new("call_1", args.tool, arguments(args.json)?);
-    let project = Project::open(&args.scope.root)?;
+    execute(args.tool, arguments(args.json)?, &args.scope, &args.gate, args.view)
+}
+
+/// Runs one tool and prints its result.
+pub(crate) fn execute(
+    tool: String,
+    arguments: Map<String, Value>,
+    scope: &Scope,
+    gate: &Gate,
+    view: Option<View>,
+) -> anyhow::Result<ExitCode> {
+    let call = ToolCall::new("call_1", tool, arguments);
+    let project = Project::open(&scope.root)?;
     // This process ends with the call, so nobody could ask for the rest of a cut result.
-    let executor = project.executor(&args.scope, approver(args.yes), |options| {
-        options.limits.result_bytes = u64::MAX;
-    })?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let result = runtime.block_on(executor.execute_tool(&call, &CancellationToken::new()));
-    let view = args.view.unwrap_or_else(|| args.scope.vocabulary.view());
+    let executor =
+        project.executor(scope, gate, |options| options.limits.result_bytes = u64::MAX)?;
+    let result = runtime()?.block_on(executor.execute_tool(&call, &CancellationToken::new()));
+    let view = view.unwrap_or_else(|| scope.vocabulary.view());
     output::json(&view.render(&call, &result))?;
     match result {
         Ok(_) => Ok(ExitCode::SUCCESS),
@@ -37,7 +46,13 @@ pub(crate) fn run(args: CallArgs) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn arguments(json: String) -> anyhow::Result<Map<String, Value>> {
+/// A runtime for one call.
+pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_time().build()?)
+}
+
+/// Arguments from the command line, or from standard input.
+pub(crate) fn arguments(json: String) -> anyhow::Result<Map<String, Value>> {
     let text = if json == "-" {
         let mut text = String::new();
         let mut input = std::io::stdin().lock().take(MAX_ARGUMENT_BYTES + 1);

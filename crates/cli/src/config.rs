@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context as _, anyhow};
 use protocol::{AgentRole, PermissionSet};
 use serde::Deserialize;
+use tool_system::policy::{ApprovalMode, PolicyTable, ProjectPolicyTable, Rule, RuleSource};
 use tool_system::{LimitOverrides, Limits};
 use workspace::Workspace;
 
@@ -21,6 +22,8 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 pub(crate) struct Config {
     pub(crate) disabled_tools: Vec<String>,
     pub(crate) limits: Limits,
+    pub(crate) mode: ApprovalMode,
+    pub(crate) rules: Vec<Rule>,
     roles: BTreeMap<String, PermissionSet>,
     /// The files that were read.
     pub(crate) sources: Vec<String>,
@@ -31,16 +34,18 @@ pub(crate) struct Config {
 struct UserFile {
     tools: ToolsTable,
     limits: LimitOverrides,
+    policy: PolicyTable,
     roles: BTreeMap<String, RoleTable>,
 }
 
-/// A project can switch tools off and lower limits. It cannot define roles: whoever opens a
-/// project must not get wider rights from it.
+/// A project can switch tools off, lower limits and forbid more. It cannot define roles or allow
+/// anything: whoever opens a project must not get wider rights from it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ProjectFile {
     tools: ToolsTable,
     limits: LimitOverrides,
+    policy: ProjectPolicyTable,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -66,6 +71,8 @@ impl Config {
             let file: UserFile = toml::from_str(&text).with_context(|| name.clone())?;
             config.disabled_tools.extend(file.tools.disabled);
             config.limits = config.limits.set_by(&file.limits);
+            config.mode = file.policy.mode.unwrap_or_default();
+            config.rules = file.policy.into_rules(RuleSource::User);
             config.roles =
                 file.roles.into_iter().map(|(name, role)| (name, role.permissions)).collect();
             config.sources.push(name);
@@ -74,6 +81,8 @@ impl Config {
             let file: ProjectFile = toml::from_str(&text).context(PROJECT_FILE)?;
             config.disabled_tools.extend(file.tools.disabled);
             config.limits = config.limits.narrowed_by(&file.limits);
+            config.mode = config.mode.narrowed_by(file.policy.mode);
+            config.rules.extend(file.policy.rules);
             config.sources.push(PROJECT_FILE.to_owned());
         }
         Ok(config)

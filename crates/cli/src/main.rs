@@ -3,11 +3,16 @@
 mod args;
 mod call;
 mod config;
+mod diff_view;
 mod doctor;
 mod environment;
+mod history;
 mod mcp_door;
 mod output;
+mod policy;
+mod remembered;
 mod setup;
+mod terminal;
 mod tools;
 
 use std::process::ExitCode;
@@ -23,6 +28,10 @@ fn main() -> ExitCode {
         Command::Tools(args) => tools::run(&args),
         Command::Call(args) => call::run(args),
         Command::Mcp(args) => mcp_door::run(&args),
+        Command::History(args) => history::run(&args),
+        Command::Undo(args) => history::undo(args),
+        Command::Redo(args) => history::redo(args),
+        Command::Policy(command) => policy::run(command),
         Command::Doctor(args) => doctor::run(&args),
     };
     result.unwrap_or_else(|error| {

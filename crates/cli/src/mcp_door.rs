@@ -3,14 +3,17 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use mcp::Asking;
+
 use crate::args::McpArgs;
-use crate::setup::{Project, approver};
+use crate::setup::Project;
 
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.scope.root)?;
-    let executor = project.executor(&args.scope, approver(args.yes), |_| {})?;
+    let executor = project.executor(&args.scope, &args.gate, |_| {})?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(mcp::serve_stdio(Arc::new(executor)))?;
+    let asking = if args.gate.yes { Asking::AsConfigured } else { Asking::TheHost };
+    runtime.block_on(mcp::serve_stdio(Arc::new(executor), asking))?;
     // A tool that still waits for the disk must not keep the process alive.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)

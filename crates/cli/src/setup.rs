@@ -1,15 +1,27 @@
 //! Puts the pieces together: the one place where concrete types meet.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use tool_system::{ApproveAll, Approver, ExecutorOptions, RefuseAll, ToolExecutor, ToolRegistry};
-use workspace::Workspace;
+use jiff::Timestamp;
+use protocol::{ContentHash, ErrorCode, ToolError};
+use tool_system::policy::{ApprovalMode, Policy, Rule};
+use tool_system::{
+    ApproveAll, Approver, ExecutorOptions, JournalPerformer, OnDemand, RefuseAll, RuleKeeper,
+    ToolExecutor, ToolRegistry,
+};
+use workspace::{Journal, JournalOptions, StateDir, Workspace, bytes_to_text};
 
-use crate::args::Scope;
+use crate::args::{Gate, Scope};
 use crate::config::Config;
+use crate::diff_view::Colour;
+use crate::remembered::Remembered;
+use crate::terminal::{self, Terminal};
 use crate::{environment, output};
+
+/// Hexadecimal digits that tell apart projects whose directories have the same name.
+const PROJECT_DIGITS: usize = 12;
 
 /// A project with its configuration.
 pub(crate) struct Project {
@@ -38,30 +50,131 @@ impl Project {
         registry
     }
 
-    /// The executor for a door. `adjust` sets what that door wants differently.
+    /// The project's own state, outside of it.
+    pub(crate) fn state(&self) -> anyhow::Result<State> {
+        let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
+        let root = self.workspace.canonical_path();
+        let name = root.file_name().unwrap_or_default().as_encoded_bytes();
+        let hash = ContentHash::of(root.as_os_str().as_encoded_bytes()).to_string();
+        let directory = format!("{}-{}", bytes_to_text(name), &hash[..PROJECT_DIGITS]);
+        Ok(State { workspace: Arc::clone(&self.workspace), path: states.join(directory) })
+    }
+
+    /// The policy: what is configured, remembered, and said on the command line.
+    pub(crate) fn policy(&self, gate: &Gate) -> anyhow::Result<Policy> {
+        let remembered = self.state()?.rules()?;
+        Ok(Policy::new(self.mode(gate), self.rules(gate)?.into_iter().chain(remembered)))
+    }
+
+    fn mode(&self, gate: &Gate) -> ApprovalMode {
+        gate.mode.unwrap_or(self.config.mode)
+    }
+
+    fn rules(&self, gate: &Gate) -> anyhow::Result<Vec<Rule>> {
+        Ok(self.config.rules.iter().cloned().chain(gate.rules()?).collect())
+    }
+
+    /// The executor for a door. `adjust` sets what that door wants differently. Journal and
+    /// remembered rules are opened when something is about to be changed, not before.
     pub(crate) fn executor(
         &self,
         scope: &Scope,
-        approver: Arc<dyn Approver>,
+        gate: &Gate,
         adjust: impl FnOnce(&mut ExecutorOptions),
     ) -> anyhow::Result<ToolExecutor> {
         let mut options = ExecutorOptions {
             vocabulary: scope.vocabulary,
             role: self.config.role(&scope.role)?,
             limits: self.config.limits.clone(),
-            approver,
             ..ExecutorOptions::default()
         };
+        let rules = self.rules(gate)?;
+        if let Ok(state) = self.state() {
+            let state = Arc::new(state);
+            let mode = self.mode(gate);
+            let (for_policy, for_journal) = (Arc::clone(&state), Arc::clone(&state));
+            let journal = OnDemand::new(move || for_journal.journal().map_err(unusable));
+            let journal = Arc::new(journal);
+            state.finish_interrupted(&journal)?;
+            options.session = session_name();
+            options.policy = OnDemand::new(move || {
+                let remembered = for_policy.rules().map_err(unusable)?;
+                Ok(Policy::new(mode, rules.iter().cloned().chain(remembered)))
+            });
+            options.rule_keeper = Some(state);
+            options.approver = approver(gate.yes, &journal);
+            options.performer = Some(Arc::new(JournalPerformer::new(Arc::clone(&journal))));
+            options.journal = Some(journal);
+        }
         adjust(&mut options);
         let registry = Arc::new(self.registry());
         Ok(ToolExecutor::new(registry, Arc::clone(&self.workspace), options))
     }
 }
 
-/// Who answers for the person when the door itself cannot ask.
-pub(crate) fn approver(yes: bool) -> Arc<dyn Approver> {
-    if yes {
-        return Arc::new(ApproveAll);
+/// Where a project's journal and remembered rules are kept: one directory per project, outside.
+pub(crate) struct State {
+    workspace: Arc<Workspace>,
+    path: PathBuf,
+}
+
+impl State {
+    /// The journal of the project's changes. Opening it finishes what a crash interrupted.
+    pub(crate) fn journal(&self) -> anyhow::Result<Arc<Journal>> {
+        let journal =
+            Journal::open(Arc::clone(&self.workspace), &self.path, JournalOptions::default());
+        Ok(Arc::new(journal.context("the journal of changes cannot be opened")?))
     }
-    Arc::new(RefuseAll { how_to_allow: "Run it again with --yes to approve it beforehand.".into() })
+
+    /// The rules that were remembered for the project.
+    pub(crate) fn remembered(&self) -> anyhow::Result<Remembered> {
+        Ok(Remembered::new(StateDir::open(&self.workspace, &self.path)?))
+    }
+
+    /// The remembered rules; looking for them makes no state where there is none.
+    fn rules(&self) -> anyhow::Result<Vec<Rule>> {
+        if self.exists() { self.remembered()?.rules() } else { Ok(Vec::new()) }
+    }
+
+    fn exists(&self) -> bool {
+        Workspace::open(&self.path).is_ok()
+    }
+
+    /// A project that has been changed before may have been interrupted. One that has not has no
+    /// state yet, and looking at it must not make any.
+    fn finish_interrupted(&self, journal: &OnDemand<Arc<Journal>>) -> anyhow::Result<()> {
+        if self.exists() {
+            journal.get()?;
+        }
+        Ok(())
+    }
+}
+
+impl RuleKeeper for State {
+    fn keep(&self, rule: &Rule) -> Result<(), ToolError> {
+        self.remembered().and_then(|kept| kept.keep(rule)).map_err(unusable)
+    }
+}
+
+fn unusable(error: anyhow::Error) -> ToolError {
+    ToolError::new(ErrorCode::ExecutionError, format!("{error:#}"))
+        .suggest("Ask the user to run `toolkiln doctor`.")
+}
+
+fn session_name() -> String {
+    format!("{}-{}", Timestamp::now().as_millisecond(), std::process::id())
+}
+
+/// Who answers for the person: the option, the person at the terminal, or nobody.
+fn approver(yes: bool, journal: &Arc<OnDemand<Arc<Journal>>>) -> Arc<dyn Approver> {
+    if yes {
+        Arc::new(ApproveAll)
+    } else if terminal::is_attended() {
+        let colour = if environment::no_colour() { Colour::Off } else { Colour::On };
+        Arc::new(Terminal { editor: environment::editor(), colour, journal: Arc::clone(journal) })
+    } else {
+        let how_to_allow = "Run it again with --yes, with a rule (--allow 'TOOL:PATHS'), or in a \
+                            terminal where you can be asked.";
+        Arc::new(RefuseAll { how_to_allow: how_to_allow.into() })
+    }
 }

@@ -3,19 +3,20 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use protocol::ToolCall;
+use protocol::{ActivityType, ToolCall, ToolResult};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
     Implementation, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-    Tool,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tool_system::{Rendering, ToolExecutor};
+use tool_system::{Approver, Rendering, ToolExecutor};
 
+use crate::approval::{self, Asking, ByRepetition, ByRequest, Questions};
 use crate::{answer, progress};
 
 /// How long a client may keep the tool list and the discovery, which do not change while the
@@ -33,13 +34,34 @@ const KNOWN_METHODS: [&str; 4] = ["initialize", "server/discover", "tools/list",
 /// One executor's tools as an MCP server.
 pub(crate) struct Handler {
     executor: Arc<ToolExecutor>,
+    asking: Asking,
+    questions: Questions,
     tools: OnceLock<Result<Vec<Tool>, String>>,
     calls: AtomicU64,
 }
 
 impl Handler {
-    pub(crate) fn new(executor: Arc<ToolExecutor>) -> Self {
-        Self { executor, tools: OnceLock::new(), calls: AtomicU64::new(0) }
+    pub(crate) fn new(executor: Arc<ToolExecutor>, asking: Asking) -> Self {
+        let (questions, calls) = (Questions::default(), AtomicU64::new(0));
+        Self { executor, asking, questions, tools: OnceLock::new(), calls }
+    }
+
+    /// Runs a call with somebody to ask; output goes to the client if it wants progress.
+    async fn execute(
+        &self,
+        call: &ToolCall,
+        context: &RequestContext<RoleServer>,
+        approver: &dyn Approver,
+    ) -> ToolResult {
+        let RequestContext { ct: cancel, meta, peer, .. } = context;
+        let work = self.executor.execute_tool_asking(call, cancel, approver);
+        match meta.get_progress_token() {
+            None => work.await,
+            Some(token) => {
+                let chunks = self.executor.activity().subscribe(ActivityType::ToolOutputChunk);
+                progress::forward(work, chunks, &call.id, cancel, peer, token).await
+            }
+        }
     }
 
     /// The tool list, made when it is first asked for so that starting stays quick.
@@ -92,10 +114,28 @@ impl ServerHandler for Handler {
         // The client's ids are not used: they may repeat, and the stream of events is shared.
         let id = format!("mcp-{}", self.calls.fetch_add(1, Ordering::Relaxed));
         let call = ToolCall::new(id, request.name, request.arguments.unwrap_or_default());
-        let RequestContext { ct: cancel, meta, peer, .. } = &context;
-        let result = match meta.get_progress_token() {
-            None => self.executor.execute_tool(&call, cancel).await,
-            Some(token) => progress::execute(&self.executor, &call, cancel, peer, token).await,
+        let version = context.protocol_version();
+        let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
+        let shows_forms =
+            || context.client_capabilities().as_ref().is_some_and(approval::shows_forms);
+        let result = match self.asking {
+            Asking::AsConfigured => self.execute(&call, &context, &*self.executor.approver()).await,
+            Asking::TheHost if !shows_forms() => {
+                self.execute(&call, &context, &approval::nobody()).await
+            }
+            Asking::TheHost if answers_by_repetition(&version) => {
+                let (state, inputs) = (request.request_state.as_deref(), request.input_responses);
+                let approver = ByRepetition::new(&self.questions, version, &call, state, inputs);
+                let result = self.execute(&call, &context, &approver).await;
+                if let Some(question) = approver.into_question() {
+                    return Ok(CallToolResponse::InputRequired(question));
+                }
+                result
+            }
+            Asking::TheHost => {
+                let approver = ByRequest { peer: &context.peer, version };
+                self.execute(&call, &context, &approver).await
+            }
         };
         answer::of(result).map(CallToolResponse::Complete)
     }
@@ -146,4 +186,9 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
     }
+}
+
+/// Whether a client of this revision repeats a call to answer a question.
+fn answers_by_repetition(version: &ProtocolVersion) -> bool {
+    version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
 }

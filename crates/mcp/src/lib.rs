@@ -9,12 +9,15 @@
 //! that lies behind the executor. It never prints and never reads the environment.
 
 mod answer;
+mod approval;
 mod envelope;
 mod handler;
 mod line_reader;
 mod message;
 mod progress;
+mod question;
 mod serve;
 mod transport;
 
+pub use approval::Asking;
 pub use serve::{ServeError, serve, serve_stdio};

@@ -1,31 +1,31 @@
 //! A call's output, passed on while it runs.
 
-use protocol::{ActivityData, ActivityEvent, ActivityType, ToolCall, ToolResult};
+use protocol::{ActivityData, ActivityEvent, ToolResult};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use tokio_util::sync::CancellationToken;
-use tool_system::{Subscription, ToolExecutor};
+use tool_system::Subscription;
 
 /// Bytes of output after which a notification is full; what waits beyond goes into the next one.
 const MESSAGE_BYTES: usize = 64 * 1024;
 
-/// Runs a call and sends its output to `peer` as progress. All of it is on its way before the
-/// result is returned.
-pub(crate) async fn execute(
-    executor: &ToolExecutor,
-    call: &ToolCall,
+/// Waits for `work`, the call with the id `call_id`, and sends its output to `peer` as progress. All
+/// of it is on its way before the result is returned.
+pub(crate) async fn forward(
+    work: impl Future<Output = ToolResult>,
+    chunks: Subscription,
+    call_id: &str,
     cancel: &CancellationToken,
     peer: &Peer<RoleServer>,
     token: ProgressToken,
 ) -> ToolResult {
-    let chunks = executor.activity().subscribe(ActivityType::ToolOutputChunk);
     let finished = CancellationToken::new();
     let work = async {
-        let result = executor.execute_tool(call, cancel).await;
+        let result = work.await;
         finished.cancel();
         result
     };
-    let mut forward = Forward { chunks, call_id: &call.id, progress: 0.0 };
+    let mut forward = Forward { chunks, call_id, progress: 0.0 };
     let (result, ()) = tokio::join!(work, forward.run(&finished, cancel, peer, token));
     result
 }

@@ -8,6 +8,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tool_system::ToolExecutor;
 
+use crate::approval::Asking;
 use crate::handler::Handler;
 use crate::transport::LineTransport;
 
@@ -35,15 +36,16 @@ pub enum ServeError {
 /// # Panics
 ///
 /// Outside of a Tokio runtime with I/O and time enabled.
-pub async fn serve_stdio(executor: Arc<ToolExecutor>) -> Result<(), ServeError> {
+pub async fn serve_stdio(executor: Arc<ToolExecutor>, asking: Asking) -> Result<(), ServeError> {
     let (reader, writer) = rmcp::transport::stdio_pipes();
-    serve(executor, reader, writer).await
+    serve(executor, asking, reader, writer).await
 }
 
 /// Serves `executor` to the client that writes to `reader` and reads from `writer`; returns at the
 /// end of `reader`.
 pub async fn serve<R, W>(
     executor: Arc<ToolExecutor>,
+    asking: Asking,
     reader: R,
     writer: W,
 ) -> Result<(), ServeError>
@@ -51,7 +53,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let handler = Arc::new(Handler::new(executor));
+    let handler = Arc::new(Handler::new(executor, asking));
     let transport = LineTransport::new(reader, writer);
     let stop = CancellationToken::new();
     let running = loop {

@@ -6,7 +6,7 @@ use std::fmt;
 use protocol::{ErrorCode, ToolError};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{DeserializeOwned, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 /// Arguments in the tool's own spelling, known to fit its schema.
@@ -19,10 +19,13 @@ impl ToolArguments {
         Self(arguments)
     }
 
-    /// The arguments as the tool's own struct.
+    /// The arguments as the tool's own struct. That they fit the schema and not the struct would be
+    /// a fault of the tool, not of the caller.
     pub fn parse<T: DeserializeOwned>(self) -> Result<T, ToolError> {
-        T::deserialize(Value::Object(self.0))
-            .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, error.to_string()))
+        T::deserialize(Value::Object(self.0)).map_err(|error| {
+            let message = format!("the tool's schema accepts what it cannot read: {error}");
+            ToolError::new(ErrorCode::Internal, message)
+        })
     }
 
     /// The arguments as JSON.
@@ -81,6 +84,12 @@ impl<const MIN: u64> Visitor<'_> for WholeVisitor<MIN> {
         }
         // A float beyond the range saturates, which is what `as` does.
         Ok(Whole(value as u64))
+    }
+}
+
+impl<const MIN: u64> Serialize for Whole<MIN> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0)
     }
 }
 

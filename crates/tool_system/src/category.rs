@@ -13,17 +13,26 @@ pub enum Category {
     /// Reading files.
     #[serde(rename = "File Reading")]
     Reading,
+    /// Changing the contents of files.
+    #[serde(rename = "File Writing")]
+    Writing,
+    /// Moving and removing files, and taking changes back.
+    #[serde(rename = "File Management")]
+    Management,
 }
 
 impl Category {
     /// Every category, in listing order.
-    pub const ALL: [Category; 2] = [Category::Search, Category::Reading];
+    pub const ALL: [Category; 4] =
+        [Category::Search, Category::Reading, Category::Writing, Category::Management];
 
     /// The heading.
     pub fn title(self) -> &'static str {
         match self {
             Category::Search => "Search & Discovery",
             Category::Reading => "File Reading",
+            Category::Writing => "File Writing",
+            Category::Management => "File Management",
         }
     }
 
@@ -36,6 +45,14 @@ impl Category {
             }
             Category::Reading => {
                 "Read file contents with line numbers. Read-only access, no approval needed."
+            }
+            Category::Writing => {
+                "Create files and change their contents. Every change is shown as an exact diff \
+                 and requires approval before it is applied; it can be undone."
+            }
+            Category::Management => {
+                "Delete and move files, and take changes back. These are destructive operations: \
+                 they require approval, and what they remove can be restored with undo."
             }
         }
     }

@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use protocol::{ActivityData, ActivityType, ContentHash, ErrorCode, ToolError};
 use tokio_util::sync::CancellationToken;
-use workspace::{RelPath, Workspace};
+use workspace::{Journal, RelPath, Workspace};
 
 use crate::result_store::ResultStore;
-use crate::{ActivityStream, FileTracker, Limits};
+use crate::{ActivityStream, FileTracker, Limits, OnDemand};
 
 /// A tool's view of the world for one call: the project, the limits, a way to show progress, and
 /// the wish of the caller to stop. Cheap to clone into other threads.
@@ -15,6 +15,7 @@ use crate::{ActivityStream, FileTracker, Limits};
 pub struct ToolContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) call_id: Arc<str>,
+    pub(crate) tool: &'static str,
     pub(crate) cancel: CancellationToken,
     pub(crate) files_read: Arc<Mutex<Vec<(RelPath, ContentHash)>>>,
 }
@@ -26,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) activity: ActivityStream,
     pub(crate) files: FileTracker,
     pub(crate) results: ResultStore,
+    pub(crate) journal: Option<Arc<OnDemand<Arc<Journal>>>>,
+    pub(crate) session: String,
 }
 
 impl ToolContext {
@@ -55,6 +58,28 @@ impl ToolContext {
         self.shared.files.note(path, content);
         let mut files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner);
         files.push((path.clone(), content));
+    }
+
+    /// The file is gone or was renamed away.
+    pub(crate) fn forget(&self, path: &RelPath) {
+        self.shared.files.forget(path);
+    }
+
+    /// Whether a change to `path`, whose content is `current`, is based on what the model knows.
+    pub fn check_known(&self, path: &RelPath, current: ContentHash) -> Result<(), ToolError> {
+        self.shared.files.check(path, current)
+    }
+
+    /// What was changed before, if this door can change anything.
+    pub fn journal(&self) -> Result<&Arc<Journal>, ToolError> {
+        let message = "nothing is changed through this door";
+        let journal = self.shared.journal.as_ref();
+        journal.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))?.get()
+    }
+
+    /// The session that changes are made in.
+    pub fn session(&self) -> &str {
+        &self.shared.session
     }
 
     /// The text that was cut from an earlier result, by its handle; `None` if `path` is no handle.

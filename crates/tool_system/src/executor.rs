@@ -1,35 +1,34 @@
 //! The one way to run a tool.
 //!
-//! resolve face → validate → role → redundancy → `Tool::execute` → [proposal: approval → perform] →
-//! truncate → spell result. Every step either hands on or ends the call with an error that goes
+//! resolve face → validate → role → redundancy → `Tool::execute` → [proposal: policy → approval →
+//! perform → journal] → truncate → spell result. Every step either hands on or ends the call with an error that goes
 //! back to the model; events tell the story to whoever watches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use futures_util::FutureExt as _;
-use protocol::{
-    ActivityData, ActivityType, AgentRole, ApprovalRequest, ErrorCode, Proposal, ToolCall,
-    ToolError, ToolResult,
-};
+use jiff::Timestamp;
+use protocol::{ActivityData, ActivityType, AgentRole, ErrorCode, ToolCall, ToolError, ToolResult};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
-use workspace::Workspace;
+use workspace::{Journal, Workspace};
 
+use crate::approval_gate::Gate;
 use crate::context::Shared;
+use crate::policy::{Action, Effect, Policy, Rule, Verdict, effects_of};
 use crate::rendering::TERMINATE;
 use crate::result_store::ResultStore;
 use crate::turn::{Answered, CallKey, TurnMemory};
 use crate::{
-    ActivityStream, Approval, Approver, FileTracker, Limits, ListedTool, Outcome, Performer,
-    Proposed, RefuseAll, ToolArguments, ToolContext, ToolRegistry, Vocabulary, truncation,
+    ActivityStream, Approver, FileTracker, Limits, ListedTool, OnDemand, Outcome, Performer,
+    Proposed, RefuseAll, RuleKeeper, ToolArguments, ToolContext, ToolRegistry, Vocabulary,
+    truncation,
 };
 
 /// Lines of a result in the event that ends a call.
 const PREVIEW_LINES: usize = 3;
-/// How often a person may send a call back with other arguments before it is given up.
-const MAX_REVISIONS: usize = 10;
 /// Files above this size are not read again to see whether an earlier answer still holds.
 const MAX_RECHECK_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -44,10 +43,22 @@ pub struct ExecutorOptions {
     /// Whether an identical call in one turn is answered from memory. Doors that know no turns
     /// leave it off.
     pub detect_repeats: bool,
+    /// Whether a file has to be read in this session before it may be changed. Doors whose callers
+    /// have other ways to read leave it off; a file that changed since it was read is a conflict
+    /// either way.
+    pub require_read: bool,
+    /// The session that changes are made in, for undoing all of them.
+    pub session: String,
+    /// What may be done without asking, and what not at all.
+    pub policy: OnDemand<Policy>,
+    /// Who keeps the rules that a person's "always" makes; they end with the process without.
+    pub rule_keeper: Option<Arc<dyn RuleKeeper>>,
     /// Who answers for the person.
     pub approver: Arc<dyn Approver>,
     /// Who performs what has been approved; nothing can be performed without.
     pub performer: Option<Arc<dyn Performer>>,
+    /// What was changed before, for undoing it; nothing can be undone without.
+    pub journal: Option<Arc<OnDemand<Arc<Journal>>>>,
 }
 
 impl Default for ExecutorOptions {
@@ -57,10 +68,24 @@ impl Default for ExecutorOptions {
             role: AgentRole::Actor,
             limits: Limits::default(),
             detect_repeats: false,
+            require_read: false,
+            session: String::new(),
+            policy: Policy::default().into(),
+            rule_keeper: None,
             approver: Arc::new(RefuseAll { how_to_allow: "Ask the user to run it.".into() }),
             performer: None,
+            journal: None,
         }
     }
+}
+
+/// What would be decided about a call.
+#[derive(Debug)]
+pub struct Explained {
+    /// What the call would do.
+    pub effects: Vec<Effect>,
+    /// What the policy says to that.
+    pub verdict: Verdict,
 }
 
 /// Runs tool calls for one session.
@@ -68,6 +93,8 @@ pub struct ToolExecutor {
     registry: Arc<ToolRegistry>,
     options: ExecutorOptions,
     shared: Arc<Shared>,
+    /// Rules that were added since the policy was made.
+    remembered: RwLock<Vec<Rule>>,
     turn: TurnMemory,
 }
 
@@ -76,16 +103,19 @@ impl ToolExecutor {
     pub fn new(
         registry: Arc<ToolRegistry>,
         workspace: Arc<Workspace>,
-        options: ExecutorOptions,
+        mut options: ExecutorOptions,
     ) -> Self {
         let shared = Arc::new(Shared {
             workspace,
             limits: options.limits.clone(),
             activity: ActivityStream::default(),
-            files: FileTracker::default(),
+            files: FileTracker::new(options.require_read),
             results: ResultStore::new(options.limits.kept_result_bytes),
+            journal: options.journal.take(),
+            session: options.session.clone(),
         });
-        Self { registry, options, shared, turn: TurnMemory::default() }
+        let remembered = RwLock::default();
+        Self { registry, options, shared, remembered, turn: TurnMemory::default() }
     }
 
     /// The tools that can be called.
@@ -103,9 +133,31 @@ impl ToolExecutor {
         &self.shared.activity
     }
 
+    /// Who answers for the person, unless a call brings somebody else.
+    pub fn approver(&self) -> Arc<dyn Approver> {
+        Arc::clone(&self.options.approver)
+    }
+
     /// Which files the model has seen.
     pub fn files(&self) -> &FileTracker {
         &self.shared.files
+    }
+
+    /// What may be done without asking, and what not at all.
+    pub fn policy(&self) -> Result<Policy, ToolError> {
+        let policy = self.options.policy.get()?;
+        let remembered = self.remembered.read().unwrap_or_else(PoisonError::into_inner);
+        let rules = policy.rules().chain(remembered.iter()).cloned();
+        Ok(Policy::new(policy.mode(), rules))
+    }
+
+    /// Adds a rule to the policy and has it kept.
+    pub(crate) fn remember(&self, rule: Rule) -> Result<(), ToolError> {
+        if let Some(keeper) = &self.options.rule_keeper {
+            keeper.keep(&rule)?;
+        }
+        self.remembered.write().unwrap_or_else(PoisonError::into_inner).push(rule);
+        Ok(())
     }
 
     /// A new turn begins: earlier answers no longer stand for identical calls.
@@ -122,6 +174,16 @@ impl ToolExecutor {
     /// Runs one call to its result. It ends early, with `CANCELLED`, when `cancel` fires. Whatever
     /// happens on the way, a panic included, there is a result.
     pub async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
+        self.execute_tool_asking(call, cancel, &*self.approver()).await
+    }
+
+    /// Like [`Self::execute_tool`], with another person to ask for this call.
+    pub async fn execute_tool_asking(
+        &self,
+        call: &ToolCall,
+        cancel: &CancellationToken,
+        approver: &dyn Approver,
+    ) -> ToolResult {
         let started = Instant::now();
         let call_id: Arc<str> = call.id.as_str().into();
         let tool_name = || call.name.as_str().into();
@@ -130,7 +192,8 @@ impl ToolExecutor {
             tool_name: tool_name(),
             arguments: call.arguments.clone(),
         });
-        let result = caught(self.run(call, &call_id, cancel)).await.map_err(truncation::fit_error);
+        let result =
+            caught(self.run(call, &call_id, cancel, approver)).await.map_err(truncation::fit_error);
         match &result {
             Ok(value) => {
                 activity.emit(&call_id, ActivityType::ToolCallEnd, || ActivityData::ToolCallEnd {
@@ -149,12 +212,18 @@ impl ToolExecutor {
         result
     }
 
-    async fn run(&self, call: &ToolCall, id: &Arc<str>, cancel: &CancellationToken) -> ToolResult {
+    async fn run(
+        &self,
+        call: &ToolCall,
+        id: &Arc<str>,
+        cancel: &CancellationToken,
+        approver: &dyn Approver,
+    ) -> ToolResult {
         let listed = self.registry.get(self.options.vocabulary, &call.name)?;
         let arguments = validated(&listed, call.arguments.clone())?;
         self.check_role(&listed)?;
         let key = CallKey::new(listed.definition().name, arguments.as_map());
-        let cx = self.context(id, cancel);
+        let cx = self.context(id, listed.definition().name, cancel);
         if let Some(earlier) = self.repeated(&listed, &key, &cx).await {
             return Ok(listed.face().spell_result(earlier));
         }
@@ -162,20 +231,74 @@ impl ToolExecutor {
             unless_cancelled(listed.tool().execute(arguments, cx.clone()), cancel).await?;
         let value = match outcome {
             Outcome::Answer(value) => value,
-            Outcome::Proposal(proposed) => self.act(call, &listed, proposed, &cx).await?,
+            Outcome::Proposal(proposed) => {
+                let gate = Gate { executor: self, call, listed: &listed, approver, cx: &cx };
+                gate.pass(proposed).await?
+            }
         };
         let value = truncation::fit(value, self.options.limits.result_bytes, &self.shared.results);
-        self.remember(&listed, key, &value, &cx);
+        self.memorise(&listed, key, &value, &cx);
         Ok(listed.face().spell_result(value))
     }
 
-    fn context(&self, call_id: &Arc<str>, cancel: &CancellationToken) -> ToolContext {
+    fn context(
+        &self,
+        call_id: &Arc<str>,
+        tool: &'static str,
+        cancel: &CancellationToken,
+    ) -> ToolContext {
         ToolContext {
             shared: Arc::clone(&self.shared),
             call_id: Arc::clone(call_id),
+            tool,
             cancel: cancel.clone(),
             files_read: Arc::new(Mutex::default()),
         }
+    }
+
+    /// What would be decided about a call, without doing anything: its effects and the verdict.
+    pub async fn explain(
+        &self,
+        call: &ToolCall,
+        cancel: &CancellationToken,
+    ) -> Result<Explained, ToolError> {
+        let listed = self.registry.get(self.options.vocabulary, &call.name)?;
+        let arguments = validated(&listed, call.arguments.clone())?;
+        self.check_role(&listed)?;
+        let cx = self.context(&call.id.as_str().into(), listed.definition().name, cancel);
+        let effects = match unless_cancelled(listed.tool().execute(arguments, cx), cancel).await? {
+            Outcome::Answer(_) => Vec::new(),
+            Outcome::Proposal(proposed) => effects_of(&proposed.proposal),
+        };
+        let verdict = self.judge(&listed, &effects)?;
+        Ok(Explained { effects, verdict })
+    }
+
+    /// What the policy says about these effects of a tool.
+    pub(crate) fn judge(
+        &self,
+        listed: &ListedTool,
+        effects: &[Effect],
+    ) -> Result<Verdict, ToolError> {
+        let effects = self.behind_links(effects)?;
+        let role = self.options.role.name();
+        let action = Action { tool: listed.definition().name, role, effects: &effects };
+        Ok(self.policy()?.judge(&action, Timestamp::now()))
+    }
+
+    /// The effects, and once more those whose paths lead through links, under the names they lead
+    /// to: a protected file must not become a harmless one by another name.
+    fn behind_links(&self, effects: &[Effect]) -> Result<Vec<Effect>, ToolError> {
+        let workspace = &self.shared.workspace;
+        let mut all = effects.to_vec();
+        for effect in effects {
+            let Some(path) = &effect.path else { continue };
+            let real = workspace.without_links(&workspace.resolve(path)?)?.to_text();
+            if real != *path {
+                all.push(Effect { path: Some(real), ..effect.clone() });
+            }
+        }
+        Ok(all)
     }
 
     fn check_role(&self, listed: &ListedTool) -> Result<(), ToolError> {
@@ -220,92 +343,31 @@ impl ToolExecutor {
         Some(value)
     }
 
-    fn remember(&self, listed: &ListedTool, key: CallKey, value: &Value, cx: &ToolContext) {
+    fn memorise(&self, listed: &ListedTool, key: CallKey, value: &Value, cx: &ToolContext) {
         if self.options.detect_repeats && listed.definition().is_read_only() {
             let files = cx.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
             self.turn.put(key, Answered { value: value.clone(), files });
         }
     }
 
-    /// Takes a proposal through the gate: asks where it has to, runs the tool anew when the person
-    /// changes the arguments, and performs exactly what was approved.
-    async fn act(
-        &self,
-        call: &ToolCall,
-        listed: &ListedTool,
-        mut proposed: Proposed,
-        cx: &ToolContext,
-    ) -> ToolResult {
-        for _ in 0..MAX_REVISIONS {
-            let Some(reason) = self.reason_to_ask(listed, &proposed) else {
-                return self.perform(proposed, cx).await;
-            };
-            let request = approval_request(call, &proposed.proposal, reason);
-            let response = self.ask(&request, cx).await?;
-            match response.modified_args {
-                _ if !response.approved => {
-                    let reason = response.reason.unwrap_or_else(|| "User rejected changes".into());
-                    return Err(ToolError::new(ErrorCode::Rejected, reason));
-                }
-                None if proposed.proposal.hash() == request.proposal_hash => {
-                    return self.perform(proposed, cx).await;
-                }
-                None => {
-                    return Err(ToolError::new(
-                        ErrorCode::Conflict,
-                        "the proposal changed while it was shown",
-                    ));
-                }
-                Some(arguments) => {
-                    let arguments = validated(listed, arguments)?;
-                    let outcome =
-                        unless_cancelled(listed.tool().execute(arguments, cx.clone()), &cx.cancel);
-                    match outcome.await? {
-                        Outcome::Answer(value) => return Ok(value),
-                        Outcome::Proposal(revised) => proposed = revised,
-                    }
-                }
-            }
-        }
-        let message = format!("given up after {MAX_REVISIONS} revisions of the arguments");
-        Err(ToolError::new(ErrorCode::Rejected, message))
-    }
-
-    fn reason_to_ask(&self, listed: &ListedTool, proposed: &Proposed) -> Option<String> {
-        match listed.definition().approval {
-            Approval::Never => None,
-            Approval::Always => {
-                let reason = proposed.ask.clone();
-                Some(reason.unwrap_or_else(|| format!("{} always asks", listed.name())))
-            }
-            Approval::PerCall => proposed.ask.clone(),
-        }
-    }
-
-    async fn ask(
-        &self,
-        request: &ApprovalRequest,
-        cx: &ToolContext,
-    ) -> Result<protocol::ApprovalResponse, ToolError> {
-        let activity = &self.shared.activity;
-        let requested = || ActivityData::ApprovalRequested(Box::new(request.clone()));
-        activity.emit(&cx.call_id, ActivityType::ApprovalRequested, requested);
-        let response = unless_cancelled(self.options.approver.decide(request), &cx.cancel).await?;
-        let approved = response.approved;
-        let answered = || ActivityData::ApprovalAnswered { approved };
-        activity.emit(&cx.call_id, ActivityType::ApprovalAnswered, answered);
-        Ok(response)
-    }
-
-    async fn perform(&self, proposed: Proposed, cx: &ToolContext) -> ToolResult {
+    /// Performs what has passed the gate, to its end: a call that is withdrawn now is too late.
+    pub(crate) async fn perform(&self, proposed: Proposed, cx: &ToolContext) -> ToolResult {
         let Some(performer) = &self.options.performer else {
             let message = "nothing can be changed or run through this door";
             return Err(ToolError::new(ErrorCode::PermissionDenied, message));
         };
         // Whatever happens now, what was read before may no longer be so.
         self.turn.clear();
-        let done = performer.perform(&proposed.proposal, cx).await?;
-        Ok(proposed.answer.unwrap_or(done))
+        let mut done = performer.perform(&proposed, cx).await?;
+        match (proposed.answer, &mut done) {
+            // What the performer reports joins the answer, such as the id to undo it by.
+            (Some(Value::Object(mut answer)), Value::Object(report)) => {
+                answer.append(report);
+                Ok(Value::Object(answer))
+            }
+            (Some(answer), _) => Ok(answer),
+            (None, _) => Ok(done),
+        }
     }
 
     /// A preview is a courtesy: one that panics is no preview.
@@ -318,7 +380,7 @@ impl ToolExecutor {
 }
 
 /// The arguments in the tool's own spelling, if they fit the schema of the face.
-fn validated(
+pub(crate) fn validated(
     listed: &ListedTool,
     mut arguments: Map<String, Value>,
 ) -> Result<ToolArguments, ToolError> {
@@ -330,19 +392,8 @@ fn validated(
     Ok(ToolArguments::new(listed.face().own_arguments(arguments)))
 }
 
-fn approval_request(call: &ToolCall, proposal: &Proposal, reason: String) -> ApprovalRequest {
-    ApprovalRequest {
-        step_id: call.id.clone(),
-        tool: call.name.clone(),
-        args: call.arguments.clone(),
-        reason,
-        proposal: proposal.clone(),
-        proposal_hash: proposal.hash(),
-    }
-}
-
 /// Waits for `work` unless the call is withdrawn first.
-async fn unless_cancelled<T>(
+pub(crate) async fn unless_cancelled<T>(
     work: impl Future<Output = Result<T, ToolError>>,
     cancel: &CancellationToken,
 ) -> Result<T, ToolError> {

@@ -12,10 +12,16 @@ use workspace::RelPath;
 /// Remembers the content hash of every file that was read or written.
 #[derive(Default)]
 pub struct FileTracker {
+    require_read: bool,
     seen: Mutex<HashMap<RelPath, ContentHash>>,
 }
 
 impl FileTracker {
+    /// A tracker that refuses changes to files that were never read, if `require_read` says so.
+    pub fn new(require_read: bool) -> Self {
+        Self { require_read, seen: Mutex::default() }
+    }
+
     /// The model has seen `path` with this content, by reading or by writing it.
     pub fn note(&self, path: &RelPath, content: ContentHash) {
         self.seen().insert(path.clone(), content);
@@ -30,6 +36,7 @@ impl FileTracker {
                 format!("{path} has changed since it was read"),
             )
             .suggest(format!("Read {path} again and base the change on what it holds."))),
+            None if !self.require_read => Ok(()),
             None => Err(ToolError::new(
                 ErrorCode::NotRead,
                 format!("{path} has not been read in this session"),
@@ -59,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_file_must_be_read_before_it_is_changed_and_read_again_when_it_differs() {
-        let tracker = FileTracker::default();
+        let tracker = FileTracker::new(true);
         let path = RelPath::parse("src/a.rs").unwrap();
         let (old, new) = (ContentHash::of(b"old"), ContentHash::of(b"new"));
         assert_eq!(tracker.check(&path, old).unwrap_err().code, ErrorCode::NotRead);
@@ -70,6 +77,10 @@ mod tests {
         assert_eq!(stale.message, "src/a.rs has changed since it was read");
         tracker.note(&path, new);
         tracker.check(&path, new).unwrap();
+        let lenient = FileTracker::new(false);
+        lenient.check(&path, old).unwrap();
+        lenient.note(&path, old);
+        assert_eq!(lenient.check(&path, new).unwrap_err().code, ErrorCode::Conflict);
         tracker.forget(&path);
         assert_eq!(tracker.check(&path, new).unwrap_err().code, ErrorCode::NotRead);
     }

@@ -1,9 +1,10 @@
-//! Where the executor asks and acts: who answers for the person, and who performs.
+//! Where the executor asks and acts: who answers for the person, who performs, and who remembers.
 
 use async_trait::async_trait;
-use protocol::{ApprovalRequest, ApprovalResponse, Proposal, ToolError, ToolResult};
+use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError, ToolResult};
 
-use crate::ToolContext;
+use crate::policy::Rule;
+use crate::{Proposed, ToolContext};
 
 /// Answers for the person at a door.
 #[async_trait]
@@ -15,8 +16,14 @@ pub trait Approver: Send + Sync {
 /// Performs proposals that have passed the gate. The executor alone calls it.
 #[async_trait]
 pub trait Performer: Send + Sync {
-    /// Carries out `proposal` and reports what was done.
-    async fn perform(&self, proposal: &Proposal, cx: &ToolContext) -> ToolResult;
+    /// Carries out the proposal and reports what was done. Once begun it is not interrupted.
+    async fn perform(&self, proposed: &Proposed, cx: &ToolContext) -> ToolResult;
+}
+
+/// Keeps the rules that a person's "always" makes, beyond the life of the process.
+pub trait RuleKeeper: Send + Sync {
+    /// Keeps `rule` for this project.
+    fn keep(&self, rule: &Rule) -> Result<(), ToolError>;
 }
 
 /// Says yes to everything: for callers that have asked their user themselves.
@@ -39,7 +46,7 @@ pub struct RefuseAll {
 impl Approver for RefuseAll {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         let message = format!("{} needs approval and nobody can be asked here", request.tool);
-        Err(ToolError::new(protocol::ErrorCode::ApprovalRequired, message)
+        Err(ToolError::new(ErrorCode::ApprovalRequired, message)
             .suggest(self.how_to_allow.clone())
             .detail("reason", request.reason.clone()))
     }

@@ -12,10 +12,13 @@
 extern crate self as tool_system;
 
 mod activity;
+mod approval_gate;
 mod arguments;
 mod category;
+mod change_plan;
 mod context;
 mod definition;
+mod edit;
 mod executor;
 pub mod extensions;
 mod face;
@@ -23,7 +26,11 @@ mod file_tracker;
 mod file_view;
 mod gate;
 mod limits;
+mod on_demand;
+mod perform;
+pub mod policy;
 mod preview;
+mod proposing;
 mod registry;
 mod rendering;
 mod result_store;
@@ -33,6 +40,7 @@ mod timestamp;
 mod tool;
 mod truncation;
 mod turn;
+mod undoing;
 mod validator;
 
 pub use activity::{ActivityStream, Subscription};
@@ -40,15 +48,17 @@ pub use arguments::{ToolArguments, Whole};
 pub use category::Category;
 pub use context::ToolContext;
 pub use definition::{Approval, ToolDefinition, ToolType};
-pub use executor::{ExecutorOptions, ToolExecutor};
+pub use executor::{ExecutorOptions, Explained, ToolExecutor};
 pub use face::{Face, UnknownVocabulary, Vocabulary};
 pub use file_tracker::FileTracker;
-pub use gate::{ApproveAll, Approver, Performer, RefuseAll};
+pub use gate::{ApproveAll, Approver, Performer, RefuseAll, RuleKeeper};
 pub use limits::{LimitOverrides, Limits};
+pub use on_demand::OnDemand;
+pub use perform::JournalPerformer;
 pub use registry::{ListedTool, ToolRegistry};
 pub use rendering::{Rendering, UnknownRendering};
 pub use schema::{input_schema, output_schema};
-pub use tool::{Outcome, Proposed, Tool};
+pub use tool::{Outcome, Proposed, TakesBack, Tool};
 pub use validator::ToolValidator;
 
 /// Everything a tool's file needs, in one line.

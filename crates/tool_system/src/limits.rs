@@ -75,6 +75,10 @@ limits! {
     read_base64_bytes = 1024 * 1024,
     /// Estimated tokens that reading several files may fill.
     read_tokens = 50_000,
+    /// Bytes of a file that can be changed.
+    edit_bytes = 64 * 1024 * 1024,
+    /// Files and directories that one call can delete.
+    delete_entries = 20_000,
     /// Entries on one page of a directory listing.
     list_page = 100,
     /// Bytes of JSON above which a result is cut and the rest kept behind a handle.

@@ -118,19 +118,14 @@ fn with_terminate(schema: &Value) -> Value {
     schema
 }
 
-/// What a result always has, one level deep. Hosts put the whole list into every prompt, so the
-/// schema that is sent says enough to check a result by and no more.
+/// What a result always has, by name. Hosts put the whole list into every prompt, so the schema
+/// that is sent says enough to notice a wrong result by and no more; `Json` has all of it.
 fn brief(schema: &Value) -> Value {
-    let required = schema["required"].as_array().cloned().unwrap_or_default();
-    let properties: Map<String, Value> = required
-        .iter()
-        .filter_map(|name| {
-            let name = name.as_str()?;
-            let kind = schema["properties"][name].get("type")?;
-            Some((name.to_owned(), json!({"type": kind})))
-        })
-        .collect();
-    json!({"type": "object", "properties": properties, "required": required})
+    let mut brief = json!({"type": "object"});
+    if let Some(required) = schema.get("required") {
+        brief["required"] = required.clone();
+    }
+    brief
 }
 
 /// MCP's hints. Only those that carry meaning are sent: destructive and idempotent say nothing

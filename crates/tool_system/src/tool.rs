@@ -1,8 +1,9 @@
 //! What a tool is.
 
 use async_trait::async_trait;
-use protocol::{Proposal, ToolError};
+use protocol::{ChangeSet, Proposal, ToolError};
 use serde_json::Value;
+use workspace::{EntryId, EntryRole};
 
 use crate::{ToolArguments, ToolContext, ToolDefinition, preview};
 
@@ -35,19 +36,53 @@ pub enum Outcome {
 pub struct Proposed {
     /// Exactly what would happen.
     pub proposal: Proposal,
-    /// For tools that decide per call: why a person has to be asked, or `None` if nobody has to.
+    /// Why a person should look at it, if the tool can tell better than the policy.
     pub ask: Option<String>,
     /// The answer once it is done; what performing it reports, if absent.
     pub answer: Option<Value>,
+    /// Set if this takes entries of the journal back.
+    pub takes_back: Option<TakesBack>,
+}
+
+/// Which entries of the journal a proposal takes back.
+#[derive(Clone, Debug)]
+pub struct TakesBack {
+    /// The entries, newest first.
+    pub entries: Vec<EntryId>,
+    /// Whether that is an undo or a redo.
+    pub role: EntryRole,
+}
+
+impl Proposed {
+    /// File changes, with the answer for when they are made.
+    pub fn changes(set: ChangeSet, answer: impl serde::Serialize) -> Result<Proposed, ToolError> {
+        Ok(Proposed {
+            proposal: Proposal::Changes(set),
+            ask: None,
+            answer: Some(json_of(answer)?),
+            takes_back: None,
+        })
+    }
+
+    /// Says why a person should look at it.
+    #[must_use]
+    pub fn because(mut self, reason: impl Into<String>) -> Self {
+        self.ask = Some(reason.into());
+        self
+    }
 }
 
 impl Outcome {
     /// An answer made from any serialisable value.
     pub fn answer(value: impl serde::Serialize) -> Result<Outcome, ToolError> {
-        serde_json::to_value(value).map(Outcome::Answer).map_err(|error| {
-            ToolError::new(protocol::ErrorCode::Internal, format!("result is not JSON: {error}"))
-        })
+        json_of(value).map(Outcome::Answer)
     }
+}
+
+fn json_of(value: impl serde::Serialize) -> Result<Value, ToolError> {
+    serde_json::to_value(value).map_err(|error| {
+        ToolError::new(protocol::ErrorCode::Internal, format!("result is not JSON: {error}"))
+    })
 }
 
 /// Makes the tool of this file known to the registry. Every file under `extensions/` says this

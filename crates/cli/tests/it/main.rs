@@ -4,6 +4,9 @@
 mod call;
 mod configuration;
 mod doctor;
+mod history;
 mod mcp;
+mod policy;
 mod run;
+mod terminal;
 mod tools;

@@ -24,6 +24,8 @@ impl Ran {
 pub(crate) fn command(config: Option<&Fixture>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_toolkiln"));
     command.env_clear();
+    // No test may write to the state of whoever runs it; those that write say where.
+    command.env("XDG_STATE_HOME", "/dev/null/state");
     if let Some(config) = config {
         command.env("XDG_CONFIG_HOME", config.root());
     }
@@ -41,6 +43,14 @@ pub(crate) fn run_with_input(project: &Fixture, arguments: &[&str], input: &str)
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     ran(child.wait_with_output().unwrap())
+}
+
+/// The binary with a place for its state, beside the project.
+pub(crate) fn run_with_state(project: &Fixture, arguments: &[&str]) -> Ran {
+    let state = project.root().with_file_name("state");
+    let mut command = command(None);
+    command.env("XDG_STATE_HOME", state).args(arguments).arg("--root").arg(project.root());
+    finish(command.stdin(Stdio::null()))
 }
 
 pub(crate) fn finish(command: &mut Command) -> Ran {

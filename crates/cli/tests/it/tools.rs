@@ -18,7 +18,8 @@ fn names(value: &Value, pointer: &str) -> Vec<String> {
 
 #[test]
 fn the_table_groups_tools_under_their_categories() {
-    insta::assert_snapshot!(tools(&[]).stdout, @r"
+    let table = tools(&["--role", "planner"]).stdout;
+    insta::assert_snapshot!(table, @r"
     Search & Discovery
       glob             Find files by glob, such as **/*.tsx; a pattern without / matches names at any depth, !pattern excludes. [ReadFiles]
       grep             Search file contents with a regular expression. [ReadFiles]
@@ -28,6 +29,15 @@ fn the_table_groups_tools_under_their_categories() {
       read             Read several files at once, with line numbers. [ReadFiles]
       read_file        Read a file. [ReadFiles]
     ");
+    let all = tools(&[]).stdout;
+    for heading in ["File Writing", "File Management"] {
+        assert!(all.contains(heading), "{heading}");
+    }
+    assert!(
+        all.contains(
+            "delete_file      Delete a file, or with `recursive` a directory. Asks first."
+        )
+    );
 }
 
 #[test]
@@ -43,10 +53,9 @@ fn each_format_is_what_its_callers_send_on() {
 #[test]
 fn each_vocabulary_has_its_own_names() {
     let explorer = tools(&["--vocabulary", "explorer", "--format", "anthropic"]).json();
-    assert_eq!(
-        names(&explorer, "/name"),
-        ["find_files", "list_files", "search_files", "read_file"]
-    );
+    let expected =
+        ["find_files", "list_files", "search_files", "read_file", "create_file", "edit_file"];
+    assert_eq!(names(&explorer, "/name"), expected);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! Calls and their answers.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mcp::Asking;
 use serde_json::{Value, json};
 
-use crate::client::{Client, Era};
+use crate::client::{Client, Era, Setup};
 use crate::scripted_tools::{Panic, Wait};
 
 #[tokio::test]
@@ -43,24 +45,64 @@ async fn an_answer_is_structured_and_the_same_as_text() {
     assert_eq!(text, legacy["result"]["structuredContent"].to_string());
 }
 
-#[tokio::test]
-async fn structured_content_fits_the_output_schema() {
-    let mut client = Client::new(Era::Stateless).await;
-    let list = client.request("tools/list", json!({})).await;
-    for (name, arguments) in [
+/// Calls that work one after the other; every tool is among them.
+fn sensible_calls() -> Vec<(&'static str, Value)> {
+    let patch = "*** Begin Patch\n*** Update File: b.txt\n@@\n-zwei\n+2\n*** End Patch";
+    vec![
         ("glob", json!({"pattern": "**/*"})),
         ("grep", json!({"pattern": "fn", "context": 2})),
         ("list_directory", json!({"recursive": true})),
         ("read", json!({"file_paths": ["src/main.rs", "missing.rs"]})),
         ("read_file", json!({"path": "src/main.rs", "limit": 1})),
-    ] {
-        let tools = list["result"]["tools"].as_array().expect("a list");
+        ("create_file", json!({"path": "new/a.txt", "content": "one\n", "description": "a list"})),
+        ("append_file", json!({"path": "new/a.txt", "content": "two\nthree\n"})),
+        ("replace_in_file", json!({"path": "new/a.txt", "find": "two", "replace": "zwei"})),
+        ("replace_in_file", json!({"path": "new/a.txt", "find": "zwie", "replace": "2"})),
+        (
+            "replace_in_file",
+            json!({"path": "new/a.txt", "find": "o", "replace": "0", "preview_only": true}),
+        ),
+        ("edit_lines", json!({"path": "new/a.txt", "operation": "delete", "start_line": 1})),
+        ("move_file", json!({"from": "new/a.txt", "to": "b.txt"})),
+        (
+            "apply_changes",
+            json!({"changes": [
+                {"path": "b.txt", "search": "three", "replace": "drei"},
+                {"path": "c.txt", "content": "new\n"},
+                {"path": "src/lib.rs", "delete": true},
+            ]}),
+        ),
+        ("apply_changes", json!({"patch": patch})),
+        ("undo", json!({})),
+        ("redo", json!({})),
+        ("update_file", json!({"path": "b.txt", "content": "all of it\n"})),
+        ("update_file", json!({"path": "b.txt", "content": "all of it\n"})),
+        ("write_file", json!({"path": "dot.bin", "content": "AAEC/w==", "encoding": "base64"})),
+        ("write_file", json!({"path": "b.txt", "content": "again\n"})),
+        ("delete_file", json!({"path": "src", "recursive": true})),
+        ("undo", json!({"session": true})),
+    ]
+}
+
+#[tokio::test]
+async fn structured_content_fits_the_output_schema() {
+    let setup = Setup { asking: Asking::AsConfigured, ..Setup::new(Era::Stateless) };
+    let mut client = Client::open(setup).await;
+    let list = client.request("tools/list", json!({})).await;
+    let tools = list["result"]["tools"].as_array().expect("a list");
+    let mut unseen: BTreeSet<&str> =
+        tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    for (name, arguments) in sensible_calls() {
         let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
         let answer = client.call(name, arguments).await;
+        assert_eq!(answer["result"]["isError"], false, "{name}: {answer}");
         let validator = jsonschema::validator_for(&tool["outputSchema"]).expect("a valid schema");
         let content = &answer["result"]["structuredContent"];
         validator.validate(content).unwrap_or_else(|error| panic!("{name}: {error}: {answer}"));
+        unseen.remove(name);
     }
+    assert!(unseen.is_empty(), "nobody calls {unseen:?}");
+    assert_eq!(client.project.read("src/main.rs"), "fn main() {}\n", "all of it was undone");
 }
 
 #[tokio::test]

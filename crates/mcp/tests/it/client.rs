@@ -4,15 +4,17 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::ServeError;
+use mcp::{Asking, ServeError};
 use serde_json::{Value, json};
 use testkit::Fixture;
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
 use tokio::task::JoinHandle;
-use tool_system::{ExecutorOptions, Tool, ToolExecutor, ToolRegistry};
-use workspace::Workspace;
+use tool_system::{
+    ApproveAll, ExecutorOptions, JournalPerformer, OnDemand, Tool, ToolExecutor, ToolRegistry,
+};
+use workspace::{Journal, JournalOptions, Workspace};
 
 /// How long a test waits for what must come; a healthy server never needs it.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -41,14 +43,34 @@ impl Era {
     pub(crate) const BOTH: [Era; 2] = [Era::Handshake, Era::Stateless];
 }
 
+/// What a client and its server are like.
+pub(crate) struct Setup {
+    pub(crate) era: Era,
+    /// The revision that the handshake asks for.
+    pub(crate) version: &'static str,
+    /// What the client says it can do.
+    pub(crate) capabilities: Value,
+    pub(crate) asking: Asking,
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Setup {
+    /// A client that can do nothing special, of the built-in tools.
+    pub(crate) fn new(era: Era) -> Setup {
+        let (capabilities, asking, tools) = (json!({}), Asking::TheHost, Vec::new());
+        Setup { era, version: "2025-11-25", capabilities, asking, tools }
+    }
+}
+
 pub(crate) struct Client {
     era: Era,
+    capabilities: Value,
     output: WriteHalf<DuplexStream>,
     input: Lines<BufReader<ReadHalf<DuplexStream>>>,
     server: JoinHandle<Result<(), ServeError>>,
     unclaimed: VecDeque<Value>,
     last_id: i64,
-    _project: Fixture,
+    pub(crate) project: Fixture,
 }
 
 impl Client {
@@ -59,9 +81,15 @@ impl Client {
 
     /// The same with more tools.
     pub(crate) async fn with_tools<const N: usize>(era: Era, tools: [Arc<dyn Tool>; N]) -> Client {
-        let mut client = Client::silent(era, tools);
+        Client::open(Setup { tools: tools.into(), ..Setup::new(era) }).await
+    }
+
+    /// A client past the handshake, if there is one.
+    pub(crate) async fn open(setup: Setup) -> Client {
+        let (era, version) = (setup.era, setup.version);
+        let mut client = Client::connect(setup);
         if era == Era::Handshake {
-            client.initialize("2025-11-25").await;
+            client.initialize(version).await;
             client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         }
         client
@@ -69,33 +97,37 @@ impl Client {
 
     /// A client that has said nothing yet.
     pub(crate) fn silent<const N: usize>(era: Era, tools: [Arc<dyn Tool>; N]) -> Client {
-        let project = Fixture::new(PROJECT);
-        let workspace = Workspace::open(project.root()).expect("the project opens");
-        let mut registry = ToolRegistry::builtin();
-        tools.into_iter().for_each(|tool| registry.register(tool));
-        let options = ExecutorOptions::default();
-        let executor = ToolExecutor::new(Arc::new(registry), Arc::new(workspace), options);
+        Client::connect(Setup { tools: tools.into(), ..Setup::new(era) })
+    }
 
+    fn connect(setup: Setup) -> Client {
+        let project = Fixture::new(PROJECT);
+        let executor = Arc::new(executor(&project, setup.tools));
         let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
         let (reader, writer) = tokio::io::split(theirs);
-        let server = tokio::spawn(mcp::serve(Arc::new(executor), reader, writer));
+        let server = tokio::spawn(mcp::serve(executor, setup.asking, reader, writer));
         let (input, output) = tokio::io::split(ours);
         Client {
-            era,
+            era: setup.era,
+            capabilities: setup.capabilities,
             output,
             input: BufReader::new(input).lines(),
             server,
             unclaimed: VecDeque::new(),
             last_id: 0,
-            _project: project,
+            project,
         }
+    }
+
+    pub(crate) fn era(&self) -> Era {
+        self.era
     }
 
     /// The answer to `initialize`.
     pub(crate) async fn initialize(&mut self, version: &str) -> Value {
         let params = json!({
             "protocolVersion": version,
-            "capabilities": {},
+            "capabilities": self.capabilities,
             "clientInfo": {"name": "test", "version": "1"},
         });
         let id = self.send_plain_request("initialize", params).await;
@@ -107,7 +139,7 @@ impl Client {
         if self.era == Era::Stateless {
             let meta = &mut params["_meta"];
             meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
         }
         self.send_plain_request(method, params).await
     }
@@ -160,7 +192,8 @@ impl Client {
         let mut others = VecDeque::new();
         loop {
             let message = self.next().await.expect("the server has not left");
-            if message["id"] == id {
+            // What the server asks has ids of its own, which may be the same.
+            if message["id"] == id && message.get("method").is_none() {
                 others.append(&mut self.unclaimed);
                 self.unclaimed = others;
                 return message;
@@ -185,4 +218,22 @@ impl Client {
         self.server.await.expect("the server does not panic").expect("the server ends well");
         rest
     }
+}
+
+/// An executor that can change the project, for which a person who is not the host agrees to all.
+fn executor(project: &Fixture, tools: Vec<Arc<dyn Tool>>) -> ToolExecutor {
+    let workspace = Arc::new(Workspace::open(project.root()).expect("the project opens"));
+    let state = project.root().with_file_name("state");
+    let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default());
+    let journal = Arc::new(OnDemand::from(Arc::new(journal.expect("the journal opens"))));
+    let mut registry = ToolRegistry::builtin();
+    tools.into_iter().for_each(|tool| registry.register(tool));
+    let options = ExecutorOptions {
+        session: "s1".into(),
+        approver: Arc::new(ApproveAll),
+        performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+        journal: Some(journal),
+        ..ExecutorOptions::default()
+    };
+    ToolExecutor::new(Arc::new(registry), workspace, options)
 }

@@ -1,8 +1,12 @@
 //! The server as a client meets it: raw lines in, raw lines out, in both lifecycles.
 
+mod approval;
+mod approval_form;
+mod approval_repeated;
 mod calls;
 mod client;
 mod discovery;
 mod hostile_input;
 mod interruption;
+mod questions;
 mod scripted_tools;

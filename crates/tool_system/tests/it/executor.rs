@@ -179,7 +179,7 @@ async fn the_flag_that_ends_a_turn_is_not_for_the_tool() {
 
 #[tokio::test]
 async fn what_was_read_is_tracked_by_content() {
-    let bench = bench(ExecutorOptions::default());
+    let bench = bench(ExecutorOptions { require_read: true, ..Default::default() });
     let path = workspace::RelPath::parse("a.txt").unwrap();
     let now = protocol::ContentHash::of(b"one\n");
     assert_eq!(bench.executor.files().check(&path, now).unwrap_err().code, ErrorCode::NotRead);

@@ -1,7 +1,10 @@
 //! The tool system from outside: real tools on real directories, through the executor.
 #![allow(clippy::disallowed_methods, reason = "tests make the files that tools then read")]
 
+mod apply_changes;
+mod approval;
 mod definitions;
+mod edit_lines;
 mod executor;
 mod file_reading;
 mod glob;
@@ -10,4 +13,7 @@ mod harness;
 mod listing;
 mod proposals;
 mod redundancy;
+mod replace;
+mod undo;
 mod validation;
+mod whole_files;

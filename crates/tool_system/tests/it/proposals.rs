@@ -12,16 +12,15 @@ use tool_system::{ApproveAll, Approver, ExecutorOptions, Performer};
 
 use crate::harness::Bench;
 
-/// Proposes to write a file; asks only if told that it overwrites.
+/// Proposes to write a file.
 #[derive(Debug)]
-struct Scribble(Approval);
+struct Scribble;
 
 /// Propose a file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ScribbleArgs {
     text: String,
-    overwrites: Option<bool>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -34,7 +33,7 @@ impl Tool for Scribble {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<ScribbleArgs, ScribbleOutput>("scribble", Category::Reading)
             .permissions([ToolPermission::ReadFiles, ToolPermission::WriteFiles])
-            .approval(self.0)
+            .approval(Approval::Always)
             .example(json!({"text": "x"}))
     }
 
@@ -48,8 +47,9 @@ impl Tool for Scribble {
         };
         Ok(Outcome::Proposal(Proposed {
             proposal: Proposal::Changes(ChangeSet { changes: vec![write] }),
-            ask: args.overwrites.unwrap_or(false).then(|| "it overwrites".into()),
+            ask: None,
             answer: Some(json!({"written": args.text.len()})),
+            takes_back: None,
         }))
     }
 }
@@ -72,13 +72,13 @@ impl Approver for Desk {
 
 #[async_trait]
 impl Performer for Desk {
-    async fn perform(&self, proposal: &Proposal, _: &ToolContext) -> ToolResult {
-        self.performed.lock().unwrap().push(proposal.clone());
+    async fn perform(&self, proposed: &Proposed, _: &ToolContext) -> ToolResult {
+        self.performed.lock().unwrap().push(proposed.proposal.clone());
         Ok(json!({}))
     }
 }
 
-fn bench(approval: Approval, answers: Vec<ApprovalResponse>) -> (Bench, Arc<Desk>) {
+fn bench(answers: Vec<ApprovalResponse>) -> (Bench, Arc<Desk>) {
     let desk = Arc::new(Desk { answers: Mutex::new(answers), ..Desk::default() });
     let options = ExecutorOptions {
         approver: desk.clone(),
@@ -86,7 +86,7 @@ fn bench(approval: Approval, answers: Vec<ApprovalResponse>) -> (Bench, Arc<Desk
         detect_repeats: true,
         ..Default::default()
     };
-    (Bench::with("//- /a.txt\none\n", options, vec![Arc::new(Scribble(approval))]), desk)
+    (Bench::with("//- /a.txt\none\n", options, vec![Arc::new(Scribble)]), desk)
 }
 
 fn text_of(proposal: &Proposal) -> String {
@@ -101,7 +101,7 @@ fn text_of(proposal: &Proposal) -> String {
 
 #[tokio::test]
 async fn what_is_approved_is_what_is_performed() {
-    let (bench, desk) = bench(Approval::Always, vec![ApprovalResponse::yes()]);
+    let (bench, desk) = bench(vec![ApprovalResponse::yes()]);
     assert_eq!(bench.ok("scribble", json!({"text": "abc"})).await, json!({"written": 3}));
     let asked = desk.asked.lock().unwrap();
     let performed = desk.performed.lock().unwrap();
@@ -113,7 +113,7 @@ async fn what_is_approved_is_what_is_performed() {
 #[tokio::test]
 async fn a_refusal_reaches_the_model_and_nothing_is_performed() {
     let no = ApprovalResponse::no;
-    let (bench, desk) = bench(Approval::Always, vec![no(None), no(Some("use tabs".into()))]);
+    let (bench, desk) = bench(vec![no(None), no(Some("use tabs".into()))]);
     let error = bench.err("scribble", json!({"text": "abc"})).await;
     assert_eq!(
         (error.code, error.message.as_str()),
@@ -129,7 +129,7 @@ async fn edited_arguments_make_a_new_proposal_that_is_shown_again() {
         modified_args: json!({"text": "better"}).as_object().cloned(),
         ..ApprovalResponse::yes()
     };
-    let (bench, desk) = bench(Approval::Always, vec![edited, ApprovalResponse::yes()]);
+    let (bench, desk) = bench(vec![edited, ApprovalResponse::yes()]);
     assert_eq!(bench.ok("scribble", json!({"text": "worse"})).await, json!({"written": 6}));
     let shown: Vec<_> =
         desk.asked.lock().unwrap().iter().map(|asked| text_of(&asked.proposal)).collect();
@@ -144,23 +144,14 @@ async fn edited_arguments_are_validated_like_any_others() {
         modified_args: json!({"txet": "better"}).as_object().cloned(),
         ..ApprovalResponse::yes()
     };
-    let (bench, desk) = bench(Approval::Always, vec![edited]);
+    let (bench, desk) = bench(vec![edited]);
     assert_eq!(bench.err("scribble", json!({"text": "x"})).await.code, ErrorCode::InvalidArguments);
     assert!(desk.performed.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn a_tool_that_decides_per_call_asks_only_when_it_says_so() {
-    let (bench, desk) = bench(Approval::PerCall, vec![ApprovalResponse::yes()]);
-    bench.ok("scribble", json!({"text": "new"})).await;
-    assert!(desk.asked.lock().unwrap().is_empty());
-    bench.ok("scribble", json!({"text": "over", "overwrites": true})).await;
-    assert_eq!(desk.asked.lock().unwrap()[0].reason, "it overwrites");
-}
-
-#[tokio::test]
 async fn a_write_between_two_identical_calls_makes_the_second_run() {
-    let (bench, _) = bench(Approval::Never, Vec::new());
+    let (bench, _) = bench(vec![ApprovalResponse::yes()]);
     bench.ok("grep", json!({"pattern": "one"})).await;
     bench.ok("scribble", json!({"text": "x"})).await;
     let again = bench.ok("grep", json!({"pattern": "one"})).await;
@@ -170,7 +161,7 @@ async fn a_write_between_two_identical_calls_makes_the_second_run() {
 #[tokio::test]
 async fn where_nobody_can_be_asked_the_error_says_how_to_allow_it() {
     let options = ExecutorOptions::default();
-    let bench = Bench::with("//- /a\n", options, vec![Arc::new(Scribble(Approval::Always))]);
+    let bench = Bench::with("//- /a\n", options, vec![Arc::new(Scribble)]);
     let error = bench.err("scribble", json!({"text": "x"})).await;
     assert_eq!(error.code, ErrorCode::ApprovalRequired);
     assert!(error.suggestion.is_some());
@@ -179,7 +170,7 @@ async fn where_nobody_can_be_asked_the_error_says_how_to_allow_it() {
 #[tokio::test]
 async fn a_yes_beforehand_still_needs_a_door_that_can_act() {
     let options = ExecutorOptions { approver: Arc::new(ApproveAll), ..Default::default() };
-    let bench = Bench::with("//- /a\n", options, vec![Arc::new(Scribble(Approval::Always))]);
+    let bench = Bench::with("//- /a\n", options, vec![Arc::new(Scribble)]);
     let error = bench.err("scribble", json!({"text": "x"})).await;
     assert_eq!(error.code, ErrorCode::PermissionDenied);
 }

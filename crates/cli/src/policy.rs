@@ -1,0 +1,89 @@
+//! `toolkiln policy`: which rules there are, what they would decide, and taking them back.
+
+use std::process::ExitCode;
+
+use protocol::ToolCall;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::{PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyRevokeArgs};
+use crate::setup::Project;
+use crate::{call, output};
+
+pub(crate) fn run(command: PolicyCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        PolicyCommand::List(args) => list(&args),
+        PolicyCommand::Explain(args) => explain(args),
+        PolicyCommand::Test(args) => test(&args),
+        PolicyCommand::Revoke(args) => revoke(&args),
+    }
+}
+
+fn list(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
+    let policy = Project::open(&args.root)?.policy(&args.gate)?;
+    if args.json {
+        let rules: Vec<_> = policy
+            .rules()
+            .map(|rule| json!({"id": rule.id(), "source": rule.source, "rule": rule}))
+            .collect();
+        output::json(&json!({"mode": policy.mode(), "rules": rules}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    output::result(&format!("mode {}", policy.mode()))?;
+    for rule in policy.rules() {
+        let expiry = rule.expires.map(|end| format!(", until {end}")).unwrap_or_default();
+        let note = rule.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+        output::result(&format!("{}  {rule}  ({}{expiry}){note}", rule.id(), rule.source))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
+    let project = Project::open(&args.scope.root)?;
+    let executor = project.executor(&args.scope, &args.gate, |_| {})?;
+    let call = ToolCall::new("explain", args.tool, call::arguments(args.json)?);
+    let runtime = call::runtime()?;
+    let explained = runtime.block_on(executor.explain(&call, &CancellationToken::new()));
+    match explained {
+        Ok(explained) => {
+            output::result(&format!(
+                "{}: {}",
+                explained.verdict.decision, explained.verdict.explanation
+            ))?;
+            for effect in &explained.effects {
+                output::result(&format!("  it {effect}"))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(error) => {
+            output::to_people(&format!("toolkiln: {}: {}", error.code, error.full_message()));
+            Ok(ExitCode::FAILURE)
+        }
+    }
+}
+
+fn test(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
+    let policy = Project::open(&args.root)?.policy(&args.gate)?;
+    let failures = policy.self_test();
+    for failure in &failures {
+        output::result(&failure.to_string())?;
+    }
+    let rules = policy.rules().count();
+    output::to_people(&format!("{rules} rules, {} failures", failures.len()));
+    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn revoke(args: &PolicyRevokeArgs) -> anyhow::Result<ExitCode> {
+    let project = Project::open(&args.root)?;
+    if project.state()?.remembered()?.revoke(&args.id)? {
+        output::to_people(&format!("{} is forgotten", args.id));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let configured = project.config.rules.iter().any(|rule| rule.id() == args.id);
+    output::to_people(&if configured {
+        format!("{} comes from a configuration file: remove it there", args.id)
+    } else {
+        format!("there is no rule {}; `toolkiln policy list` shows them", args.id)
+    });
+    Ok(ExitCode::FAILURE)
+}

@@ -1,0 +1,173 @@
+//! Several changes to several files, worked out one after the other and proposed as one.
+
+use std::collections::BTreeMap;
+
+use protocol::{Base, Change, ChangeSet, ErrorCode, ToolError};
+use serde_json::{Value, json};
+use workspace::RelPath;
+
+use crate::edit::encode_body;
+use crate::proposing::{Target, answer_diff, missing_parents};
+use crate::{Outcome, Proposed, ToolContext};
+
+/// What each file will be, as the plan grows.
+pub(crate) struct ChangePlan<'a> {
+    cx: &'a ToolContext,
+    files: BTreeMap<RelPath, Planned>,
+    /// How each change was made, for the answer.
+    notes: Vec<Value>,
+}
+
+/// What becomes of one path.
+struct Planned {
+    target: Target,
+    becomes: Becomes,
+}
+
+enum Becomes {
+    File(Vec<u8>),
+    Nothing,
+    /// The file goes to another path as it is.
+    Moved(RelPath),
+}
+
+impl<'a> ChangePlan<'a> {
+    pub(crate) fn new(cx: &'a ToolContext) -> Self {
+        Self { cx, files: BTreeMap::new(), notes: Vec::new() }
+    }
+
+    /// Says in the answer how a change was made.
+    pub(crate) fn note(&mut self, note: Value) {
+        self.notes.push(note);
+    }
+
+    /// The file at `path` as the plan leaves it so far, with what is there now.
+    pub(crate) fn file(&self, path: &str) -> Result<Target, ToolError> {
+        let target = Target::file(self.cx, path)?;
+        match self.files.get(&target.path) {
+            None => Ok(target),
+            Some(_) => Err(twice(&target.path)),
+        }
+    }
+
+    /// The file will hold this body, in its own encoding.
+    pub(crate) fn rewrite(&mut self, target: Target, body: Vec<u8>) -> Result<(), ToolError> {
+        let content = encode_body(&target.text(), body)?;
+        self.plan(target, Becomes::File(content))
+    }
+
+    /// The file will hold this text, whether or not it exists.
+    pub(crate) fn write(&mut self, path: &str, content: &str) -> Result<(), ToolError> {
+        let target = Target::look(self.cx, path)?;
+        if let Base::File { hash, .. } = &target.base {
+            self.cx.check_known(&target.path, *hash)?;
+        }
+        target.refuse_placeholders(content)?;
+        let content = target.encoded(content)?;
+        self.plan(target, Becomes::File(content))
+    }
+
+    /// The file will be new, with this text.
+    pub(crate) fn create(&mut self, path: &str, content: &str) -> Result<(), ToolError> {
+        let target = Target::look(self.cx, path)?;
+        if target.base != Base::Absent {
+            let message = format!("{} already exists; nothing was changed", target.path);
+            return Err(ToolError::new(ErrorCode::Conflict, message)
+                .suggest("Update the file instead of adding it, or choose another path."));
+        }
+        target.refuse_placeholders(content)?;
+        self.plan(target, Becomes::File(content.as_bytes().to_vec()))
+    }
+
+    /// The file will be gone.
+    pub(crate) fn delete(&mut self, path: &str) -> Result<(), ToolError> {
+        let target = Target::file(self.cx, path)?;
+        self.plan(target, Becomes::Nothing)
+    }
+
+    /// The file will be at `to`, as it is or with another body.
+    pub(crate) fn rename(
+        &mut self,
+        target: Target,
+        to: &str,
+        body: Option<Vec<u8>>,
+    ) -> Result<(), ToolError> {
+        let goal = Target::look(self.cx, to)?;
+        if goal.base != Base::Absent {
+            let message = format!("{} already exists; nothing was changed", goal.path);
+            return Err(ToolError::new(ErrorCode::Conflict, message));
+        }
+        match body {
+            None => {
+                let to = goal.path;
+                self.plan(target, Becomes::Moved(to))
+            }
+            Some(body) => {
+                let content = encode_body(&target.text(), body)?;
+                self.plan(target, Becomes::Nothing)?;
+                self.plan(goal, Becomes::File(content))
+            }
+        }
+    }
+
+    fn plan(&mut self, target: Target, becomes: Becomes) -> Result<(), ToolError> {
+        let path = target.path.clone();
+        match self.files.insert(path.clone(), Planned { target, becomes }) {
+            None => Ok(()),
+            Some(_) => Err(twice(&path)),
+        }
+    }
+
+    /// The whole plan as one proposal; nothing to do is an answer.
+    pub(crate) fn propose(self) -> Result<Outcome, ToolError> {
+        let mut changes = Vec::new();
+        let mut shown = Vec::new();
+        let mut made = std::collections::BTreeSet::new();
+        for (path, Planned { target, becomes }) in &self.files {
+            let goal = match becomes {
+                Becomes::Moved(to) => to,
+                _ => path,
+            };
+            for parent in missing_parents(self.cx, goal) {
+                let Change::MakeDir { path, .. } = &parent else { continue };
+                if made.insert(path.clone()) {
+                    changes.push(parent);
+                }
+            }
+            let change = match becomes {
+                Becomes::File(content)
+                    if target.base != Base::Absent && content == target.bytes() =>
+                {
+                    continue;
+                }
+                Becomes::File(content) => target.write(content.clone()),
+                Becomes::Nothing => {
+                    Change::Delete { path: path.to_text(), base: target.base.clone() }
+                }
+                Becomes::Moved(to) => Change::Move {
+                    from: path.to_text(),
+                    to: to.to_text(),
+                    base: target.base.clone(),
+                    target: Base::Absent,
+                },
+            };
+            changes.push(change.clone());
+            shown.push((change, target));
+        }
+        let pairs: Vec<_> =
+            shown.iter().map(|(change, target)| (change, Some(target.bytes()))).collect();
+        let files: Vec<String> =
+            shown.iter().flat_map(|(change, _)| change.paths()).map(str::to_owned).collect();
+        let answer = json!({"files": files, "applied": self.notes, "diff": answer_diff(&pairs)});
+        if shown.is_empty() {
+            return Outcome::answer(answer);
+        }
+        Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)?))
+    }
+}
+
+fn twice(path: &RelPath) -> ToolError {
+    let message = format!("{path} is changed twice in one call; nothing was changed");
+    ToolError::new(ErrorCode::InvalidArguments, message)
+        .suggest("Put all changes to one file into one entry, or make two calls.")
+}

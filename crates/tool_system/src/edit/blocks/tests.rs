@@ -1,0 +1,251 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn run(body: &str, search: &str, replace: &str) -> Result<BlocksApplied, ToolError> {
+    let text = Text::decode(body.as_bytes());
+    apply_blocks(&text, &[Block { search, replace, line: None }])
+}
+
+fn applied(body: &str, search: &str, replace: &str) -> (String, Grade) {
+    let done = run(body, search, replace)
+        .unwrap_or_else(|error| panic!("{search:?} in {body:?}: {}", error.full_message()));
+    (String::from_utf8(done.body).unwrap(), done.blocks[0].grade)
+}
+
+#[test]
+fn each_grade_keeps_the_bytes_of_lines_that_stay() {
+    use Grade::{Exact, Indentation, LineEnding, Punctuation, TrailingWhitespace};
+    let table = [
+        ("a\nb\nc\n", "b", "x", "a\nx\nc\n", Exact),
+        ("a\nb\nc\n", "a\nb\n", "a\nx\n", "a\nx\nc\n", Exact),
+        ("a\nb\nc\n", "b\n", "", "a\nc\n", Exact),
+        ("a\nb\nc\n", "b\n", "x", "a\nx\nc\n", Exact),
+        ("f(a, b)\n", "a, b", "b", "f(b)\n", Exact),
+        ("a\r\nb\r\n", "a\nb\n", "a\nx\nb\n", "a\r\nx\r\nb\r\n", LineEnding),
+        ("a\nb\nc", "b\nc\n", "x\nc\n", "a\nx\nc", LineEnding),
+        ("a\nb", "b\n", "", "a\n", LineEnding),
+        ("a\r\nb", "b\n", "b\nc\n", "a\r\nb\r\nc", LineEnding),
+        ("a\r\nb\nc\r\n", "a\nb\nc\n", "a\nx\nc\n", "a\r\nx\nc\r\n", LineEnding),
+        ("a  \nb\t\r\nc\n", "a\nb\nc\n", "a\nb\nx\n", "a  \nb\t\r\nx\n", TrailingWhitespace),
+        ("a \nb", "a\nb\n", "a\nx\n", "a \nx", TrailingWhitespace),
+        ("a\nb\n", "a \nb \n", "a \nx\n", "a\nx\n", TrailingWhitespace),
+        (
+            "fn f() {\n    a();\n\n    b();\n}\n",
+            "a();\n\nb();\n",
+            "a();\nif c {\n    b();\n}\n",
+            "fn f() {\n    a();\n    if c {\n        b();\n    }\n}\n",
+            Indentation,
+        ),
+        (
+            "\tif a {\r\n\t\tb();\r\n\t}\r\n",
+            "    if a {\n        b();\n    }\n",
+            "    if a {\n        c();\n            d();\n    }\n",
+            "\tif a {\r\n\t\tc();\r\n\t\t\td();\r\n\t}\r\n",
+            Indentation,
+        ),
+        (
+            "if a:\n    b\n    c\n",
+            "  if a:\n      b\n",
+            "  if a:\n      if x:\n          b\n",
+            "if a:\n    if x:\n        b\n    c\n",
+            Indentation,
+        ),
+        (
+            "f {\n    a();\n}\n",
+            "a();\n",
+            "if x {\n    a();\n}\n",
+            "f {\n    if x {\n        a();\n    }\n}\n",
+            Indentation,
+        ),
+        ("f:\n    a\n", "a", "a\nb", "f:\n    a\n    b\n", Indentation),
+        ("f:\n    a\n", "a", "a\n    b", "f:\n    a\n    b\n", Exact),
+        ("f:\n    a\n    b\n", "a\n    b", "a\n    c", "f:\n    a\n    c\n", Exact),
+        (
+            "say \u{201C}hi\u{201D}\nand \u{2013} go\u{2026}\nend\n",
+            "say \"hi\"\nand - go...\nend\n",
+            "say \"hi\"\nand - go...\nstop\n",
+            "say \u{201C}hi\u{201D}\nand \u{2013} go\u{2026}\nstop\n",
+            Punctuation,
+        ),
+        ("  a\u{A0}b\n  c\n", "a b\nc\n", "a b\nd\n", "  a\u{A0}b\n  d\n", Punctuation),
+        ("a\rb\rc\r", "a\nb\n", "a\nx\ny\n", "a\rx\ry\rc\r", LineEnding),
+    ];
+    for (body, search, replace, expected, grade) in table {
+        assert_eq!(applied(body, search, replace), (expected.to_owned(), grade), "{search:?}");
+    }
+}
+
+#[test]
+fn what_is_not_clear_is_refused() {
+    let table = [
+        ("a\nb\n", "", "x", ErrorCode::InvalidArguments),
+        ("a\n\nb\n", " \n", "x", ErrorCode::InvalidArguments),
+        ("a\nb\n", "a", "a", ErrorCode::InvalidArguments),
+        // Several exact places, several inexact ones.
+        ("a\nb\na\n", "a\n", "x\n", ErrorCode::InvalidArguments),
+        ("---", "--", "x", ErrorCode::InvalidArguments),
+        ("  a \n  a  \n", "a;\na\n", "x\n", ErrorCode::Conflict),
+        ("  a();\nb\n    a();\n", "\ta();\n", "\tx();\n", ErrorCode::InvalidArguments),
+        // A stale line is a miss, whatever else fits.
+        ("a\nb\nc\n", "a\nB\nc\n", "a\nx\nc\n", ErrorCode::Conflict),
+        ("a\nc\n", "a\nb\nc\n", "x\n", ErrorCode::Conflict),
+        // Only a part of a word or, with several lines, of a line.
+        ("b = 25\n", "b = 2", "b = 3", ErrorCode::Conflict),
+        ("a\nb = 2 + c\n", "a\nb = 2", "a\nb = 3", ErrorCode::Conflict),
+        ("x.a();\nb\n", "a();\nb\n", "b\n", ErrorCode::Conflict),
+        // Indentation that differs from line to line.
+        ("  a\n  b\n", "    a\nb\n", "x\n", ErrorCode::Conflict),
+        // Two blanks in a file that indents by four: half a level or one?
+        ("f:\n    a\n    b\n", "a\nb\n", "a\nif c:\n  b\n", ErrorCode::Conflict),
+    ];
+    for (body, search, replace, code) in table {
+        match run(body, search, replace) {
+            Ok(done) => panic!("{search:?} in {body:?}: {done:?}"),
+            Err(error) => assert_eq!(error.code, code, "{search:?}: {}", error.full_message()),
+        }
+    }
+}
+
+#[test]
+fn a_hint_decides_between_exact_places_only() {
+    let text = Text::decode(b"a\nb\na\nb\n");
+    let block = Block { search: "a\nb\n", replace: "x\n", line: Some(3) };
+    assert_eq!(apply_blocks(&text, &[block]).unwrap().body, b"a\nb\nx\n");
+    let far = apply_blocks(&text, &[Block { line: Some(9), ..block }]).unwrap_err();
+    assert_eq!(far.details["lines"], serde_json::json!([1, 3]));
+    let inexact = Text::decode(b"a \nb\na \nb\n");
+    assert!(apply_blocks(&inexact, &[block]).is_err());
+}
+
+#[test]
+fn several_blocks_are_all_applied_to_the_original_or_none() {
+    let text = Text::decode(b"a\nb\nc\nd\n");
+    let block = |search, replace| Block { search, replace, line: None };
+    let done = apply_blocks(&text, &[block("c\n", "a\n"), block("a\n", "c\nc\n")]).unwrap();
+    assert_eq!(done.body, b"c\nc\nb\na\nd\n");
+    assert_eq!(done.blocks[0].changed.new_lines.start, 4);
+    let overlap = apply_blocks(&text, &[block("b\nc\n", "x\n"), block("c\nd\n", "y\n")]);
+    assert!(overlap.unwrap_err().message.contains("overlap at line 3"));
+    let miss = apply_blocks(&text, &[block("a\n", "x\n"), block("q\n", "y\n")]).unwrap_err();
+    assert!(miss.message.starts_with("block 2 of 2"), "{}", miss.message);
+}
+
+#[test]
+fn a_block_that_adds_to_its_anchor_is_not_applied_twice() {
+    for (search, replace) in
+        [("b\n", "b\nx\n"), ("b", "xb"), ("a\nb\n", "a\nx\nb\n"), ("b \n", "x\nb\n"), ("b", "b2")]
+    {
+        let once = applied("a\nb\nc\n", search, replace).0;
+        let again = run(&once, search, replace).unwrap_err();
+        assert_eq!(again.code, ErrorCode::Conflict, "{search:?}");
+        assert_eq!(again.details["already_applied"], true, "{search:?}");
+    }
+}
+
+/// A line of a small program, so that lines repeat and differ in the ways that grades overlook.
+fn line() -> impl Strategy<Value = String> {
+    let content =
+        prop::sample::select(vec!["a();", "b();", "if c {", "}", "x \u{2013} y", "", "é"]);
+    let indentation = prop::sample::select(vec!["", "  ", "    ", "\t"]);
+    let trailing = prop::sample::select(vec!["", "", "", " ", "\t"]);
+    (indentation, content, trailing)
+        .prop_map(|(indentation, content, trailing)| format!("{indentation}{content}{trailing}"))
+}
+
+fn ending() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["\n", "\n", "\r\n"])
+}
+
+/// The line without anything that some grade overlooks.
+fn bare(line: &[u8]) -> Vec<u8> {
+    super::super::grade::fold_lookalikes(line).trim_ascii().to_vec()
+}
+
+proptest! {
+    #[test]
+    fn blocks_match_only_what_they_name_and_touch_nothing_else(
+        lines in prop::collection::vec((line(), ending()), 1..12),
+        search in prop::collection::vec(line(), 1..4),
+        replace in prop::collection::vec(line(), 0..4),
+        from_file in any::<Option<prop::sample::Index>>(),
+        open: bool,
+    ) {
+        let mut body: String = lines.iter().map(|(line, end)| format!("{line}{end}")).collect();
+        if open {
+            body.truncate(body.trim_end_matches(['\r', '\n']).len());
+        }
+        let search = match from_file {
+            Some(at) => lines[at.index(lines.len())..].iter().take(3).map(|(line, _)| line.trim().to_owned()).collect(),
+            None => search,
+        };
+        let text = Text::decode(body.as_bytes());
+        let (search, replace) = (search.join("\n") + "\n", replace.join("\n") + "\n");
+        let block = Block { search: &search, replace: &replace, line: None };
+        if let Ok(done) = apply_blocks(&text, &[block]) {
+            let changed = &done.blocks[0].changed;
+            prop_assert!(done.body.starts_with(&body.as_bytes()[..changed.before.start]));
+            prop_assert!(done.body.ends_with(&body.as_bytes()[changed.before.end..]));
+            let found: Vec<Vec<u8>> =
+                LineMap::of(&body.as_bytes()[changed.before.clone()]).contents().map(bare).collect();
+            let asked: Vec<Vec<u8>> = whole_lines(&search).into_iter().map(bare).collect();
+            prop_assert_eq!(found, asked);
+            let made: Vec<Vec<u8>> =
+                LineMap::of(&done.body[changed.after.clone()]).contents().map(bare).collect();
+            let wanted: Vec<Vec<u8>> = whole_lines(&replace).into_iter().map(bare).collect();
+            prop_assert_eq!(made, wanted);
+            if !open && done.body.len() == changed.after.end && !done.body.is_empty() {
+                prop_assert!(done.body.ends_with(b"\n"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_is_never_applied_twice(
+        lines in prop::collection::vec("[a-d]{1,2}", 2..8),
+        at in any::<prop::sample::Index>(),
+        new in "[x-z]{2,3}",
+        keep_before: bool,
+        keep_after: bool,
+        crlf: bool,
+    ) {
+        let end = if crlf { "\r\n" } else { "\n" };
+        let body: String = lines.iter().map(|line| format!("{line}{end}")).collect();
+        let old = &lines[at.index(lines.len())];
+        let search = format!("{old}\n");
+        let replace = match (keep_before, keep_after) {
+            (true, _) => format!("{old}\n{new}\n"),
+            (_, true) => format!("{new}\n{old}\n"),
+            _ => format!("{new}\n"),
+        };
+        if let Ok(done) = run(&body, &search, &replace) {
+            let once = String::from_utf8(done.body).unwrap();
+            let again = run(&once, &search, &replace).unwrap_err();
+            prop_assert_eq!(&again.details["already_applied"], true);
+        }
+    }
+
+    #[test]
+    fn every_encoding_survives(
+        encoding in 0..4_usize,
+        before in "[a-cé]{0,4}(\r\n|\n)",
+        after in "[a-cé]{0,4}",
+    ) {
+        let content = format!("{before}needle\r\n{after}");
+        let bytes = match encoding {
+            0 => content.clone().into_bytes(),
+            1 => [b"\xEF\xBB\xBF".to_vec(), content.clone().into_bytes()].concat(),
+            2 => [vec![0xFF, 0xFE], content.encode_utf16().flat_map(u16::to_le_bytes).collect()].concat(),
+            _ => [content.clone().into_bytes(), b"\xC3\xA9 \xFF\0".to_vec()].concat(),
+        };
+        let text = Text::decode(&bytes);
+        let block = Block { search: "needle\n", replace: "pin\nneedles\n", line: None };
+        let done = apply_blocks(&text, &[block]).unwrap();
+        let edited = crate::edit::encode_body(&text, done.body).unwrap();
+        let back = Text::decode(&edited);
+        prop_assert_eq!(back.encoding(), text.encoding());
+        let found = memchr::memmem::find(back.body(), b"pin\r\nneedles\r\n").unwrap();
+        prop_assert_eq!(&back.body()[..found], before.as_bytes());
+        prop_assert!(back.body()[found + 14..].starts_with(after.as_bytes()));
+    }
+}

@@ -1,0 +1,128 @@
+//! `delete_file`: a file or a whole directory less.
+
+use protocol::{Base, Change, ChangeSet};
+use tool_system::file_view::explained;
+use tool_system::prelude::*;
+use workspace::{Entry, EntryKind, Flow, RelPath, Visitor, WalkOptions};
+
+/// Delete a file, or with `recursive` a directory. Always asks. Can be undone.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DeleteFileArgs {
+    path: String,
+    /// For directories
+    recursive: Option<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DeleteFileOutput {
+    deleted: Vec<String>,
+}
+
+#[derive(Debug)]
+struct DeleteFileTool;
+
+#[async_trait]
+impl Tool for DeleteFileTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<DeleteFileArgs, DeleteFileOutput>("delete_file", Category::Management)
+            .permissions([ToolPermission::DeleteFiles])
+            .approval(Approval::Always)
+            .termination(
+                "Use terminate=false if what refers to the file has to be changed. Use \
+                 terminate=true when deleting was all there was to do.",
+            )
+            .prompt("{\"path\": \"src/old.rs\"}, or a directory: {\"path\": \"legacy\", \"recursive\": true}.")
+            .example(json!({"path": "src/old.rs"}))
+            .face(Face::new(Vocabulary::Workspace, "delete_file").camel_case_result())
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: DeleteFileArgs = args.parse()?;
+        cx.blocking(move |cx| propose(cx, &args)).await
+    }
+}
+
+fn propose(cx: &ToolContext, args: &DeleteFileArgs) -> Result<Outcome, ToolError> {
+    let path = cx.workspace().resolve(&args.path)?;
+    if path.is_root() {
+        return Err(ToolError::new(ErrorCode::InvalidPath, "the project itself cannot be deleted"));
+    }
+    let (base, _) = cx.workspace().base_of(&path, cx.limits().edit_bytes)?;
+    let changes = match base {
+        Base::Absent => {
+            let error = workspace::Error::NotFound { path: path.to_text() };
+            return Err(explained(cx, &path, error));
+        }
+        Base::Directory { mode } if args.recursive.unwrap_or(false) => {
+            everything_in(cx, &path, mode)?
+        }
+        Base::Directory { .. } => {
+            let message = format!("{path} is a directory");
+            return Err(ToolError::new(ErrorCode::NotAFile, message)
+                .suggest("Set recursive to true to delete it with everything in it."));
+        }
+        Base::File { .. } | Base::Link { .. } => {
+            vec![Change::Delete { path: path.to_text(), base }]
+        }
+    };
+    let deleted = changes.iter().flat_map(Change::paths).map(str::to_owned).collect();
+    let proposed = Proposed::changes(ChangeSet { changes }, DeleteFileOutput { deleted })?;
+    Ok(Outcome::Proposal(proposed))
+}
+
+/// Deletes of all files and directories beneath `start`, contents before containers.
+fn everything_in(cx: &ToolContext, start: &RelPath, mode: u32) -> Result<Vec<Change>, ToolError> {
+    let limits = cx.limits();
+    let options = WalkOptions {
+        start: start.clone(),
+        hidden: true,
+        respect_ignore: false,
+        max_depth: usize::MAX,
+        max_entries: usize::try_from(limits.delete_entries).unwrap_or(usize::MAX),
+        ..WalkOptions::default()
+    };
+    let (report, found) = cx.workspace().walk(&options, &|| cx.is_cancelled(), Found::default)?;
+    if report.entries_limited || !report.unreadable.is_empty() {
+        let message = format!(
+            "{start} holds more than {} entries, or parts that cannot be read",
+            limits.delete_entries
+        );
+        return Err(ToolError::new(ErrorCode::FileTooLarge, message)
+            .suggest("Delete its subdirectories one by one."));
+    }
+    let mut entries: Vec<(RelPath, EntryKind)> =
+        found.into_iter().flat_map(|found| found.0).collect();
+    // In reverse path order what is in a directory comes before the directory.
+    entries.sort_unstable_by(|left, right| right.cmp(left));
+    let mut changes = Vec::with_capacity(entries.len() + 1);
+    for (path, kind) in entries {
+        let (base, _) = cx.workspace().base_of(&path, limits.edit_bytes)?;
+        changes.push(match (kind, base) {
+            (EntryKind::Directory, Base::Directory { mode }) => {
+                Change::RemoveDir { path: path.to_text(), mode }
+            }
+            (_, base @ (Base::File { .. } | Base::Link { .. })) => {
+                Change::Delete { path: path.to_text(), base }
+            }
+            _ => {
+                let message = format!("{path} is neither a file nor a link nor a directory");
+                return Err(ToolError::new(ErrorCode::NotAFile, message));
+            }
+        });
+    }
+    changes.push(Change::RemoveDir { path: start.to_text(), mode });
+    Ok(changes)
+}
+
+#[derive(Default)]
+struct Found(Vec<(RelPath, EntryKind)>);
+
+impl Visitor for Found {
+    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+        self.0.push((entry.path(), entry.kind()));
+        Flow::Continue
+    }
+}
+
+auto_register_tool!(DeleteFileTool);

@@ -1,0 +1,88 @@
+//! `move_file`: another name for a file or directory.
+
+use protocol::{Base, Change, ChangeSet};
+use tool_system::file_view::explained;
+use tool_system::prelude::*;
+use tool_system::proposing::missing_parents;
+
+/// Move or rename a file or directory.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MoveFileArgs {
+    from: String,
+    to: String,
+    /// Replace a file at `to`
+    overwrite: Option<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct MoveFileOutput {
+    from: String,
+    to: String,
+}
+
+#[derive(Debug)]
+struct MoveFileTool;
+
+#[async_trait]
+impl Tool for MoveFileTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<MoveFileArgs, MoveFileOutput>("move_file", Category::Management)
+            .permissions([ToolPermission::CreateFiles, ToolPermission::DeleteFiles])
+            .approval(Approval::PerCall)
+            .termination(
+                "Use terminate=false if what refers to the old name has to be changed, which is \
+                 usual. Use terminate=true otherwise.",
+            )
+            .prompt(
+                "{\"from\": \"src/oven.rs\", \"to\": \"src/kiln.rs\"}. References are not updated.",
+            )
+            .example(json!({"from": "src/oven.rs", "to": "src/kiln.rs"}))
+            .face(Face::new(Vocabulary::Workspace, "move_file").camel_case_result())
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: MoveFileArgs = args.parse()?;
+        cx.blocking(move |cx| propose(cx, &args)).await
+    }
+}
+
+fn propose(cx: &ToolContext, args: &MoveFileArgs) -> Result<Outcome, ToolError> {
+    let limit = cx.limits().edit_bytes;
+    let from = cx.workspace().resolve(&args.from)?;
+    let to = cx.workspace().resolve(&args.to)?;
+    let (base, _) = cx.workspace().base_of(&from, limit)?;
+    if base == Base::Absent {
+        let error = workspace::Error::NotFound { path: from.to_text() };
+        return Err(explained(cx, &from, error));
+    }
+    if from.is_root() || to.is_root() || to.starts_with(&from) {
+        let message = format!("{from} cannot be moved to {to}");
+        return Err(ToolError::new(ErrorCode::InvalidPath, message).suggest(
+            "Choose a path that is not the project itself and not inside what is moved.",
+        ));
+    }
+    let (target, _) = cx.workspace().base_of(&to, limit)?;
+    let replaces = match target {
+        Base::Absent => false,
+        Base::Directory { .. } => {
+            let message = format!("{to} is a directory");
+            return Err(ToolError::new(ErrorCode::Conflict, message)
+                .suggest(format!("Give the whole new path, such as {to}/{}.", args.from)));
+        }
+        _ if args.overwrite.unwrap_or(false) => true,
+        _ => {
+            let message = format!("{to} already exists");
+            return Err(ToolError::new(ErrorCode::Conflict, message)
+                .suggest("Set overwrite to true to replace it, or choose another path."));
+        }
+    };
+    let answer = MoveFileOutput { from: from.to_text(), to: to.to_text() };
+    let mut changes = missing_parents(cx, &to);
+    changes.push(Change::Move { from: from.to_text(), to: to.to_text(), base, target });
+    let proposed = Proposed::changes(ChangeSet { changes }, answer)?;
+    let replaced = || format!("it replaces {to}");
+    Ok(Outcome::Proposal(if replaces { proposed.because(replaced()) } else { proposed }))
+}
+
+auto_register_tool!(MoveFileTool);

@@ -1,0 +1,59 @@
+//! `undo`: takes changes back.
+
+use tool_system::prelude::*;
+use tool_system::undoing::{Undone, propose_inverse};
+use workspace::UndoTarget;
+
+/// Undo the last change, one change by its change_id, or every change of this session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct UndoArgs {
+    /// Default: the last change
+    change_id: Option<String>,
+    /// Every change of this session
+    session: Option<bool>,
+}
+
+#[derive(Debug)]
+struct UndoTool;
+
+#[async_trait]
+impl Tool for UndoTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<UndoArgs, Undone>("undo", Category::Management)
+            .permissions([
+                ToolPermission::WriteFiles,
+                ToolPermission::CreateFiles,
+                ToolPermission::DeleteFiles,
+            ])
+            .approval(Approval::Always)
+            .termination(
+                "Use terminate=true when the user asked to undo. Use terminate=false if another \
+                 attempt follows.",
+            )
+            .prompt("The last change: {}. A certain one: {\"change_id\": \"12\"}. Everything: {\"session\": true}.")
+            .example(json!({"change_id": "12"}))
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: UndoArgs = args.parse()?;
+        cx.blocking(move |cx| {
+            let target = match (args.change_id, args.session.unwrap_or(false)) {
+                (None, false) => UndoTarget::Last,
+                (None, true) => UndoTarget::Session(cx.session().to_owned()),
+                (Some(id), false) => UndoTarget::Entry(id.parse().map_err(|_| {
+                    ToolError::new(ErrorCode::InvalidArguments, format!("`{id}` is no change_id"))
+                        .suggest("Use the change_id that the change was answered with.")
+                })?),
+                (Some(_), true) => {
+                    let message = "`change_id` and `session` exclude each other";
+                    return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+                }
+            };
+            propose_inverse(cx, &target)
+        })
+        .await
+    }
+}
+
+auto_register_tool!(UndoTool);

@@ -1,0 +1,54 @@
+//! `append_file`: more text at the end of a file.
+
+use tool_system::edit::encode_body;
+use tool_system::prelude::*;
+use tool_system::proposing::{Target, Written, propose_write};
+
+/// Append text to an existing file, on a line of its own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AppendFileArgs {
+    path: String,
+    content: String,
+}
+
+#[derive(Debug)]
+struct AppendFileTool;
+
+#[async_trait]
+impl Tool for AppendFileTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<AppendFileArgs, Written>("append_file", Category::Writing)
+            .permissions([ToolPermission::ReadFiles, ToolPermission::WriteFiles])
+            .approval(Approval::Always)
+            .termination(
+                "Use terminate=true after the last change of a task. Use terminate=false if \
+                 verification or more changes follow.",
+            )
+            .prompt("{\"path\": \"CHANGELOG.md\", \"content\": \"- Kilns cool down slowly.\\n\"}.")
+            .example(json!({"path": "CHANGELOG.md", "content": "- Kilns cool down slowly.\n"}))
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: AppendFileArgs = args.parse()?;
+        cx.blocking(move |cx| {
+            let target = Target::file(cx, &args.path)?;
+            let text = target.text();
+            let endings = text.line_endings();
+            let ending = endings.dominant().as_bytes();
+            let mut body = text.body().to_vec();
+            if !body.is_empty() && !endings.final_newline {
+                body.extend_from_slice(ending);
+            }
+            if ending == b"\r\n" && !args.content.contains('\r') {
+                body.extend_from_slice(args.content.replace('\n', "\r\n").as_bytes());
+            } else {
+                body.extend_from_slice(args.content.as_bytes());
+            }
+            propose_write(cx, &target, encode_body(&text, body)?)
+        })
+        .await
+    }
+}
+
+auto_register_tool!(AppendFileTool);

@@ -1,0 +1,59 @@
+//! `update_file`: a whole new text for a file.
+
+use tool_system::prelude::*;
+use tool_system::proposing::{Target, Written, propose_write};
+
+/// Replace the whole content of an existing file. For small changes use replace_in_file or edit_lines.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct UpdateFileArgs {
+    path: String,
+    /// All of it, nothing left out
+    content: String,
+    /// What changes and why
+    description: Option<String>,
+}
+
+#[derive(Debug)]
+struct UpdateFileTool;
+
+#[async_trait]
+impl Tool for UpdateFileTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<UpdateFileArgs, Written>("update_file", Category::Writing)
+            .permissions([ToolPermission::ReadFiles, ToolPermission::WriteFiles])
+            .approval(Approval::Always)
+            .termination(
+                "Use terminate=true after the last change of a task. Use terminate=false if \
+                 verification or more changes follow.",
+            )
+            .prompt(
+                "{\"path\": \"VERSION\", \"content\": \"2.0\\n\"}. Read the file first; the content \
+                 replaces everything.",
+            )
+            .example(json!({"path": "VERSION", "content": "2.0\n", "description": "Next release"}))
+            .face(
+                Face::new(Vocabulary::Explorer, "edit_file")
+                    .describe("Propose the complete new content of a file. Shows a diff and needs approval.")
+                    .require("description"),
+            )
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: UpdateFileArgs = args.parse()?;
+        cx.blocking(move |cx| {
+            let target = Target::file(cx, &args.path)?;
+            target.refuse_placeholders(&args.content)?;
+            let outcome = propose_write(cx, &target, target.encoded(&args.content)?)?;
+            Ok(match (outcome, args.description) {
+                (Outcome::Proposal(proposed), Some(why)) => {
+                    Outcome::Proposal(proposed.because(why))
+                }
+                (outcome, _) => outcome,
+            })
+        })
+        .await
+    }
+}
+
+auto_register_tool!(UpdateFileTool);

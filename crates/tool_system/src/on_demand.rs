@@ -1,0 +1,61 @@
+//! Things that are made when they are first needed, if ever.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use protocol::ToolError;
+
+/// A value that costs something to have: a call that never needs it never pays. Making it may
+/// fail, and is then tried again the next time.
+pub struct OnDemand<T> {
+    make: Box<dyn Fn() -> Result<T, ToolError> + Send + Sync>,
+    made: OnceLock<T>,
+    making: Mutex<()>,
+}
+
+impl<T> OnDemand<T> {
+    /// Made by `make` when first asked for.
+    pub fn new(make: impl Fn() -> Result<T, ToolError> + Send + Sync + 'static) -> Self {
+        Self { make: Box::new(make), made: OnceLock::new(), making: Mutex::new(()) }
+    }
+
+    /// The value.
+    pub fn get(&self) -> Result<&T, ToolError> {
+        if self.made.get().is_none() {
+            // One at a time: two journals opened at once would wait for each other's lock.
+            let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            if self.made.get().is_none() {
+                let value = (self.make)()?;
+                return Ok(self.made.get_or_init(|| value));
+            }
+        }
+        self.made.get().ok_or_else(|| {
+            ToolError::new(protocol::ErrorCode::Internal, "a value that was made is missing")
+        })
+    }
+}
+
+impl<T: Clone + Send + Sync + 'static> From<T> for OnDemand<T> {
+    fn from(value: T) -> Self {
+        Self::new(move || Ok(value.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use protocol::ErrorCode;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_made_once_and_a_failure_is_tried_again() {
+        static TRIES: AtomicUsize = AtomicUsize::new(0);
+        let value = OnDemand::new(|| match TRIES.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(ToolError::new(ErrorCode::Timeout, "not yet")),
+            tries => Ok(tries),
+        });
+        assert!(value.get().is_err());
+        assert_eq!((*value.get().unwrap(), *value.get().unwrap()), (1, 1));
+    }
+}

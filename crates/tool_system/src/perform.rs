@@ -1,0 +1,98 @@
+//! Performs approved file changes through the workspace's journal.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use protocol::{Change, ChangeSet, ContentHash, ErrorCode, Proposal, ToolError, ToolResult};
+use serde_json::json;
+use workspace::{EntryRole, Inverse, Journal, Label};
+
+use crate::{OnDemand, Performer, Proposed, TakesBack, ToolContext};
+
+/// Applies change sets to the project, all of each or nothing, so that each can be undone.
+pub struct JournalPerformer {
+    journal: Arc<OnDemand<Arc<Journal>>>,
+}
+
+impl JournalPerformer {
+    /// A performer that writes through `journal`.
+    pub fn new(journal: Arc<OnDemand<Arc<Journal>>>) -> Self {
+        Self { journal }
+    }
+}
+
+#[async_trait]
+impl Performer for JournalPerformer {
+    async fn perform(&self, proposed: &Proposed, cx: &ToolContext) -> ToolResult {
+        let Proposal::Changes(set) = &proposed.proposal else {
+            let message = "commands and requests cannot be run here yet";
+            return Err(ToolError::new(ErrorCode::PermissionDenied, message));
+        };
+        let journal = Arc::clone(self.journal.get()?);
+        let set = set.clone();
+        let takes_back = proposed.takes_back.clone();
+        cx.blocking(move |cx| {
+            let label = Label {
+                session: cx.session().to_owned(),
+                call: cx.call_id.to_string(),
+                tool: cx.tool.to_string(),
+                summary: summary(&set, takes_back.as_ref()),
+            };
+            let applied = match takes_back {
+                None => journal.apply(&set, &label)?,
+                Some(TakesBack { entries, role }) => {
+                    let inverse =
+                        Inverse { set: set.clone(), undoes: entries, role, summaries: Vec::new() };
+                    journal.apply_undo(&inverse, &label)?
+                }
+            };
+            note_written(cx, &set)?;
+            let mut report = json!({"change_id": applied.entry.to_string()});
+            if !applied.notes.is_empty() {
+                report["notes"] = json!(applied.notes);
+            }
+            Ok(report)
+        })
+        .await
+    }
+}
+
+/// What the model has written, it knows.
+fn note_written(cx: &ToolContext, set: &ChangeSet) -> Result<(), ToolError> {
+    for change in &set.changes {
+        match change {
+            Change::Write { path, content, .. } => {
+                let path = cx.workspace().resolve(path)?;
+                cx.note_read(&path, ContentHash::of(&content.0));
+            }
+            Change::Delete { path, .. } | Change::Move { from: path, .. } => {
+                cx.forget(&cx.workspace().resolve(path)?);
+            }
+            Change::Link { .. } | Change::MakeDir { .. } | Change::RemoveDir { .. } => {}
+        }
+    }
+    Ok(())
+}
+
+/// One line for the history.
+fn summary(set: &ChangeSet, takes_back: Option<&TakesBack>) -> String {
+    let what = match takes_back.map(|takes_back| takes_back.role) {
+        None | Some(EntryRole::Change) => "",
+        Some(EntryRole::Undo) => "undo: ",
+        Some(EntryRole::Redo) => "redo: ",
+    };
+    let describe = |change: &Change| match change {
+        Change::Write { path, base: protocol::Base::Absent, .. } => format!("create {path}"),
+        Change::Write { path, .. } => format!("edit {path}"),
+        Change::Delete { path, .. } => format!("delete {path}"),
+        Change::Move { from, to, .. } => format!("move {from} to {to}"),
+        Change::Link { path, .. } => format!("link {path}"),
+        Change::MakeDir { path, .. } => format!("make {path}/"),
+        Change::RemoveDir { path, .. } => format!("remove {path}/"),
+    };
+    match set.changes.as_slice() {
+        [] => format!("{what}nothing"),
+        [only] => format!("{what}{}", describe(only)),
+        [first, rest @ ..] => format!("{what}{} and {} more", describe(first), rest.len()),
+    }
+}

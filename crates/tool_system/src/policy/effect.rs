@@ -1,0 +1,181 @@
+//! What a proposal does to the world, in the few words that a policy speaks.
+
+use std::fmt;
+
+use protocol::{Base, Change, Proposal, visible};
+use serde::{Deserialize, Serialize};
+
+/// The kinds of effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKind {
+    /// Makes a file where nothing is.
+    Create,
+    /// Changes or replaces a file that exists.
+    Overwrite,
+    /// Removes a file, link or directory.
+    Delete,
+    /// Takes something away from a path, or puts it where nothing is. A move has two effects.
+    Move,
+    /// Makes a directory.
+    MakeDir,
+    /// Makes a symbolic link, through which later changes may land elsewhere.
+    Link,
+    /// Runs a program.
+    Run,
+    /// Talks to a web server.
+    Fetch,
+}
+
+/// One thing that happens to one path, or to the world outside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effect {
+    /// What happens.
+    pub kind: EffectKind,
+    /// The path it happens to, relative to the project root; none for programs and the web.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Whether everything beneath the path is affected as well.
+    #[serde(default)]
+    pub tree: bool,
+    /// The command line or the address, for the explanation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+impl Effect {
+    /// An effect on one path.
+    pub fn on(kind: EffectKind, path: impl Into<String>) -> Self {
+        Self { kind, path: Some(path.into()), tree: false, subject: None }
+    }
+
+    /// An effect on a path and everything beneath it.
+    pub fn on_tree(kind: EffectKind, path: impl Into<String>) -> Self {
+        Self { tree: true, ..Self::on(kind, path) }
+    }
+
+    /// An effect outside of the project's files.
+    pub fn outside(kind: EffectKind, subject: impl Into<String>) -> Self {
+        Self { kind, path: None, tree: false, subject: Some(subject.into()) }
+    }
+}
+
+impl EffectKind {
+    /// Whether files may differ afterwards. A program counts: it can write.
+    pub fn writes(self) -> bool {
+        self != EffectKind::Fetch
+    }
+
+    /// Whether something that exists is lost or something runs: what is never remembered as
+    /// allowed, however a person answered once.
+    pub(super) fn is_grave(self) -> bool {
+        matches!(self, EffectKind::Delete | EffectKind::Link | EffectKind::Run)
+    }
+
+    fn verb(self) -> &'static str {
+        match self {
+            EffectKind::Create => "creates",
+            EffectKind::Overwrite => "changes the existing",
+            EffectKind::Delete => "deletes",
+            EffectKind::Move => "moves",
+            EffectKind::MakeDir => "makes the directory",
+            EffectKind::Link => "makes the link",
+            EffectKind::Run => "runs",
+            EffectKind::Fetch => "fetches",
+        }
+    }
+}
+
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let object = self.path.as_deref().or(self.subject.as_deref()).unwrap_or("something");
+        write!(f, "{} `{}`", self.kind.verb(), visible(object))
+    }
+}
+
+/// Everything that `proposal` does.
+pub fn effects_of(proposal: &Proposal) -> Vec<Effect> {
+    match proposal {
+        Proposal::Changes(set) => set.changes.iter().flat_map(effects_of_change).collect(),
+        Proposal::Command(command) => {
+            vec![Effect::outside(EffectKind::Run, command.argv.join(" "))]
+        }
+        Proposal::Web(request) => {
+            let subject = format!("{} {}", request.method, request.url);
+            vec![Effect::outside(EffectKind::Fetch, subject)]
+        }
+    }
+}
+
+fn effects_of_change(change: &Change) -> Vec<Effect> {
+    match change {
+        Change::Write { path, base: Base::Absent, .. } => {
+            vec![Effect::on(EffectKind::Create, path)]
+        }
+        Change::Write { path, .. } => vec![Effect::on(EffectKind::Overwrite, path)],
+        Change::Delete { path, .. } | Change::RemoveDir { path, .. } => {
+            vec![Effect::on(EffectKind::Delete, path)]
+        }
+        Change::Move { from, to, base, target } => {
+            let tree = matches!(base, Base::Directory { .. });
+            let landing = match target {
+                Base::Absent => EffectKind::Move,
+                _ => EffectKind::Overwrite,
+            };
+            [(EffectKind::Move, from), (landing, to)]
+                .map(|(kind, path)| Effect { tree, ..Effect::on(kind, path) })
+                .into()
+        }
+        Change::Link { path, base: Base::Absent, .. } => vec![Effect::on(EffectKind::Link, path)],
+        Change::Link { path, .. } => {
+            vec![Effect::on(EffectKind::Overwrite, path), Effect::on(EffectKind::Link, path)]
+        }
+        Change::MakeDir { path, .. } => vec![Effect::on(EffectKind::MakeDir, path)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{ChangeSet, ContentHash, FileBytes};
+
+    use super::*;
+
+    fn file() -> Base {
+        Base::File { hash: ContentHash::of(b"x"), size: 1, mode: 0o644 }
+    }
+
+    #[test]
+    fn each_change_has_the_effects_that_its_base_implies() {
+        let content = || FileBytes(b"y".to_vec());
+        let write = |base| Change::Write { path: "a".into(), base, content: content(), mode: None };
+        let moved = |base, target| Change::Move { from: "a".into(), to: "b".into(), base, target };
+        let link = |base| Change::Link { path: "a".into(), base, target: content() };
+        let cases = [
+            (write(Base::Absent), "creates `a`"),
+            (write(file()), "changes the existing `a`"),
+            (Change::Delete { path: "a".into(), base: file() }, "deletes `a`"),
+            (Change::RemoveDir { path: "a".into(), mode: 0o755 }, "deletes `a`"),
+            (Change::MakeDir { path: "a".into(), mode: None }, "makes the directory `a`"),
+            (moved(file(), Base::Absent), "moves `a`, moves `b`"),
+            (moved(file(), file()), "moves `a`, changes the existing `b`"),
+            (link(Base::Absent), "makes the link `a`"),
+            (link(file()), "changes the existing `a`, makes the link `a`"),
+        ];
+        for (change, expected) in cases {
+            let proposal = Proposal::Changes(ChangeSet { changes: vec![change] });
+            let shown: Vec<_> = effects_of(&proposal).iter().map(Effect::to_string).collect();
+            assert_eq!(shown.join(", "), expected);
+        }
+    }
+
+    #[test]
+    fn moving_a_directory_affects_everything_beneath_both_names() {
+        let moved = Change::Move {
+            from: "a".into(),
+            to: "b".into(),
+            base: Base::Directory { mode: 0o755 },
+            target: Base::Absent,
+        };
+        assert!(effects_of_change(&moved).iter().all(|effect| effect.tree));
+    }
+}

@@ -1,0 +1,261 @@
+//! The verdict on an action, and the sentence that explains it.
+
+use jiff::Timestamp;
+use protocol::visible;
+use serde::Serialize;
+
+use super::pattern::Reach;
+use super::rule::CompiledRule;
+use super::{ApprovalMode, Decision, Effect, EffectKind, Policy, protection};
+
+/// What is to be judged: who would do what.
+#[derive(Clone, Copy, Debug)]
+pub struct Action<'a> {
+    /// The tool, by its standard name.
+    pub tool: &'a str,
+    /// The name of the role that acts.
+    pub role: &'a str,
+    /// Everything that would happen.
+    pub effects: &'a [Effect],
+}
+
+/// A decision, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verdict {
+    /// The decision.
+    pub decision: Decision,
+    /// The id of the rule that decided, if one did; the first of several that allow together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// One or two sentences for people.
+    pub explanation: String,
+}
+
+/// What a decision rests on, with the effect that tipped the scales.
+enum Ground<'a> {
+    NoEffect,
+    NotPlain(&'a Effect),
+    Rule(&'a CompiledRule, &'a Effect),
+    MaybeBeneath(&'a CompiledRule, &'a Effect),
+    ReadOnly(&'a Effect),
+    Protected(&'a Effect, &'static str),
+    Link(&'a Effect),
+    Covered(Vec<&'a CompiledRule>, &'a Effect),
+    Mode(&'a Effect),
+}
+
+impl Policy {
+    /// Judges `action` as of `now`. A rule that denies beats everything; then the read-only mode,
+    /// protected names, rules that ask, rules that together allow every effect, and the mode.
+    pub fn judge(&self, action: &Action<'_>, now: Timestamp) -> Verdict {
+        let (decision, ground) = self.weigh(action, |rule| !rule.rule.is_expired(now));
+        let mut explanation = self.explain(action, decision, &ground);
+        if let Some(rule) = self.expired_decider(action, now) {
+            let end = rule.rule.expires.map(|end| end.to_string()).unwrap_or_default();
+            let id = &rule.id;
+            explanation +=
+                &format!(" Rule {id} ({}) would have decided, but expired {end}.", rule.rule);
+        }
+        let rule = ground.deciding_rule().map(|rule| rule.id.clone());
+        Verdict { decision, rule, explanation }
+    }
+
+    /// The order of precedence, over the rules that are `live`.
+    fn weigh<'a>(
+        &'a self,
+        action: &Action<'a>,
+        live: impl Fn(&CompiledRule) -> bool,
+    ) -> (Decision, Ground<'a>) {
+        let effects = action.effects;
+        let Some(first) = effects.first() else { return (Decision::Allow, Ground::NoEffect) };
+        if let Some(effect) = effects.iter().find(|effect| !has_plain_path(effect)) {
+            return (Decision::Deny, Ground::NotPlain(effect));
+        }
+        let concerns = |rule: &&CompiledRule| live(rule) && rule.concerns(action.tool, action.role);
+        let rules: Vec<_> = self.rules.iter().filter(concerns).collect();
+        if let Some((rule, effect)) = first_hit(&rules, effects, Decision::Deny) {
+            return (Decision::Deny, Ground::Rule(rule, effect));
+        }
+        if self.mode == ApprovalMode::ReadOnly
+            && let Some(effect) = effects.iter().find(|effect| effect.kind.writes())
+        {
+            return (Decision::Deny, Ground::ReadOnly(effect));
+        }
+        if let Some(ground) = always_asks(effects) {
+            return (Decision::Ask, ground);
+        }
+        if let Some((rule, effect)) = first_hit(&rules, effects, Decision::Ask) {
+            return (Decision::Ask, Ground::Rule(rule, effect));
+        }
+        if let Some((rule, effect)) = first_possible(&rules, effects) {
+            return (Decision::Ask, Ground::MaybeBeneath(rule, effect));
+        }
+        self.weigh_permissions(&rules, first, effects)
+    }
+
+    /// Each effect passes by a rule or by the mode, or else a person is asked.
+    fn weigh_permissions<'a>(
+        &self,
+        rules: &[&'a CompiledRule],
+        first: &'a Effect,
+        effects: &'a [Effect],
+    ) -> (Decision, Ground<'a>) {
+        let mut used: Vec<&CompiledRule> = Vec::new();
+        for effect in effects {
+            let allows = |rule: &&&CompiledRule| {
+                rule.rule.decision == Decision::Allow && rule.covers(effect)
+            };
+            match rules.iter().find(allows) {
+                Some(rule) if used.iter().any(|seen| seen.id == rule.id) => {}
+                Some(rule) => used.push(rule),
+                None if self.mode_passes(effect.kind) => {}
+                None => return (Decision::Ask, Ground::Mode(effect)),
+            }
+        }
+        match used.is_empty() {
+            true => (Decision::Allow, Ground::Mode(first)),
+            false => (Decision::Allow, Ground::Covered(used, first)),
+        }
+    }
+
+    fn mode_passes(&self, kind: EffectKind) -> bool {
+        let harmless = matches!(kind, EffectKind::Create | EffectKind::MakeDir | EffectKind::Move);
+        self.mode == ApprovalMode::Workspace && harmless
+    }
+
+    /// The expired rule that would have been among the deciding ones, were it not expired.
+    fn expired_decider<'a>(
+        &'a self,
+        action: &Action<'a>,
+        now: Timestamp,
+    ) -> Option<&'a CompiledRule> {
+        if !self.rules.iter().any(|rule| rule.rule.is_expired(now)) {
+            return None;
+        }
+        let (_, ground) = self.weigh(action, |_| true);
+        ground.rules().into_iter().find(|rule| rule.rule.is_expired(now))
+    }
+
+    fn explain(&self, action: &Action<'_>, decision: Decision, ground: &Ground<'_>) -> String {
+        let tool = action.tool;
+        let outcome = match decision {
+            Decision::Deny => "denied",
+            Decision::Ask => "a person is asked",
+            Decision::Allow => "allowed",
+        };
+        match ground {
+            Ground::NoEffect => format!("{tool} has no effect, so nothing needs approval."),
+            Ground::NotPlain(effect) => format!(
+                "{tool} {effect}: denied, because the path is not in plain form and no rule can be \
+                 applied to it."
+            ),
+            Ground::Rule(rule, effect) => {
+                format!("{tool} {effect}: {outcome} because of {}", described(rule))
+            }
+            Ground::MaybeBeneath(rule, effect) => format!(
+                "{tool} {effect} with everything beneath: a person is asked, because there may be \
+                 something in it that is the matter of {}",
+                described(rule)
+            ),
+            Ground::ReadOnly(effect) => format!(
+                "{tool} {effect}: denied, because in the mode read-only nothing is written or run."
+            ),
+            Ground::Protected(effect, reason) => format!(
+                "{tool} {effect}: a person is asked, because that path is protected ({reason}); no \
+                 rule can allow it."
+            ),
+            Ground::Link(effect) => format!(
+                "{tool} {effect}: a person is asked, because later changes can land elsewhere \
+                 through a link; no rule can allow it."
+            ),
+            Ground::Covered(rules, effect) => {
+                let subject = subject(action, effect);
+                let others: Vec<_> = rules.iter().skip(1).map(|rule| rule.id.as_str()).collect();
+                let together = match others.is_empty() {
+                    true => String::new(),
+                    false => format!(" Together with {}.", others.join(", ")),
+                };
+                format!("{subject}: allowed because of {}{together}", described(rules[0]))
+            }
+            Ground::Mode(effect) if decision == Decision::Allow => format!(
+                "{}: allowed, because in the mode {} new files, new directories and moves that \
+                 replace nothing pass.",
+                subject(action, effect),
+                self.mode
+            ),
+            Ground::Mode(effect) => format!(
+                "{tool} {effect}: a person is asked, because no rule allows it and the mode {} \
+                 does not let it pass.",
+                self.mode
+            ),
+        }
+    }
+}
+
+impl<'a> Ground<'a> {
+    fn rules(&self) -> Vec<&'a CompiledRule> {
+        match self {
+            Ground::Rule(rule, _) | Ground::MaybeBeneath(rule, _) => vec![rule],
+            Ground::Covered(rules, _) => rules.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn deciding_rule(&self) -> Option<&'a CompiledRule> {
+        self.rules().first().copied()
+    }
+}
+
+/// The one effect in full, or how many there are.
+fn subject(action: &Action<'_>, effect: &Effect) -> String {
+    match action.effects.len() {
+        1 => format!("{} {effect}", action.tool),
+        2 => format!("{} {effect} and has one more effect", action.tool),
+        many => format!("{} {effect} and has {} more effects", action.tool, many - 1),
+    }
+}
+
+fn described(rule: &CompiledRule) -> String {
+    let CompiledRule { rule, id, .. } = rule;
+    let note = rule.note.as_ref().map(|note| format!(" Its note says \"{}\".", visible(note)));
+    format!("rule {id} ({rule}) from {}.{}", rule.source, note.unwrap_or_default())
+}
+
+/// Rules see paths as text, so that only one spelling of each path may reach them.
+fn has_plain_path(effect: &Effect) -> bool {
+    let plain = |path: &str| path.split('/').all(|name| !matches!(name, "" | "." | ".."));
+    effect.path.as_deref().is_none_or(plain)
+}
+
+fn always_asks(effects: &[Effect]) -> Option<Ground<'_>> {
+    effects.iter().find_map(|effect| {
+        let reason = effect.path.as_deref().and_then(|path| protection(path, effect.tree));
+        match reason {
+            Some(reason) => Some(Ground::Protected(effect, reason)),
+            None => (effect.kind == EffectKind::Link).then_some(Ground::Link(effect)),
+        }
+    })
+}
+
+/// The first rule with this decision that is surely about one of the effects.
+fn first_hit<'a>(
+    rules: &[&'a CompiledRule],
+    effects: &'a [Effect],
+    decision: Decision,
+) -> Option<(&'a CompiledRule, &'a Effect)> {
+    let certain = |rule: &CompiledRule, effect: &Effect| {
+        rule.hits(effect) || rule.reach(effect) == Some(Reach::Named)
+    };
+    let mut decided = rules.iter().filter(|rule| rule.rule.decision == decision);
+    decided.find_map(|rule| Some((*rule, effects.iter().find(|effect| certain(rule, effect))?)))
+}
+
+/// The first rule that narrows and may be about something in a directory that is moved whole.
+fn first_possible<'a>(
+    rules: &[&'a CompiledRule],
+    effects: &'a [Effect],
+) -> Option<(&'a CompiledRule, &'a Effect)> {
+    let mut narrowing = rules.iter().filter(|rule| rule.rule.decision != Decision::Allow);
+    narrowing
+        .find_map(|rule| Some((*rule, effects.iter().find(|effect| rule.reach(effect).is_some())?)))
+}

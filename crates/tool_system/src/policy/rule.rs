@@ -1,0 +1,199 @@
+//! One rule: a decision, what it is about, and how long it holds.
+
+use std::fmt;
+
+use globset::GlobSet;
+use jiff::Timestamp;
+use protocol::ContentHash;
+use serde::{Deserialize, Serialize};
+
+use super::pattern::{CaseOf, Reach, compile};
+use super::{Decision, Effect, PathPattern, ToolPattern, expiry};
+
+/// Hexadecimal digits of a rule's id: short enough to type, long enough to tell rules apart.
+const ID_DIGITS: usize = 8;
+
+/// Who wrote a rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleSource {
+    /// The user's configuration.
+    #[default]
+    User,
+    /// The command line of this run.
+    CommandLine,
+    /// The project's own configuration, which can only narrow.
+    Project,
+    /// An answer that a person asked to be remembered.
+    Remembered,
+}
+
+/// A decision about some tools, paths and roles. In TOML it is a table of `[[policy.rules]]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// What it decides.
+    pub decision: Decision,
+    /// The tools it is about, by their standard names.
+    #[serde(default = "ToolPattern::any")]
+    pub tool: ToolPattern,
+    /// The paths it is about. Without any, it is about every effect of the tool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathPattern>,
+    /// The roles it is about; all of them if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// From when on it no longer counts.
+    #[serde(default, with = "expiry", skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
+    /// Why it exists, for whoever reads an explanation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Paths that it must match, checked by the self-test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matches: Vec<String>,
+    /// Paths that it must not match, checked by the self-test.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub never: Vec<String>,
+    /// Who wrote it. A file cannot say so of itself.
+    #[serde(skip)]
+    pub source: RuleSource,
+}
+
+impl RuleSource {
+    /// The source in words, to follow "from".
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RuleSource::User => "your configuration",
+            RuleSource::CommandLine => "the command line",
+            RuleSource::Project => "the project's configuration",
+            RuleSource::Remembered => "a remembered answer",
+        }
+    }
+}
+
+impl fmt::Display for RuleSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Rule {
+    /// A rule about everything; the fields say what differs.
+    pub fn new(decision: Decision, source: RuleSource) -> Self {
+        Self {
+            decision,
+            tool: ToolPattern::any(),
+            paths: Vec::new(),
+            roles: Vec::new(),
+            expires: None,
+            note: None,
+            matches: Vec::new(),
+            never: Vec::new(),
+            source,
+        }
+    }
+
+    /// The name of the rule for listing and revoking: a short hash of what it decides, about what,
+    /// until when and by whom. Notes and examples may change without changing it.
+    pub fn id(&self) -> String {
+        let content = Rule { note: None, matches: Vec::new(), never: Vec::new(), ..self.clone() };
+        // Plain data that cannot fail to serialise.
+        let bytes = serde_json::to_vec(&(self.source, content)).unwrap_or_default();
+        let mut id = ContentHash::of(&bytes).to_string();
+        id.truncate(ID_DIGITS);
+        id
+    }
+
+    /// Whether the rule has ended.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires.is_some_and(|end| end <= now)
+    }
+}
+
+/// The rule in a few words: `allow edit_lines on src/**`.
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.decision, self.tool)?;
+        for (index, path) in self.paths.iter().enumerate() {
+            write!(f, "{}{path}", if index == 0 { " on " } else { ", " })?;
+        }
+        if !self.roles.is_empty() {
+            write!(f, " for {}", self.roles.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+/// A rule with its matchers. A matcher that could not be built is `None`, and the rule then errs on
+/// the narrow side.
+#[derive(Clone, Debug)]
+pub(super) struct CompiledRule {
+    pub(super) rule: Rule,
+    pub(super) id: String,
+    tool: Option<GlobSet>,
+    paths: Option<GlobSet>,
+}
+
+/// Stands for whatever may lie somewhere beneath a directory; no file is called so.
+const ANYTHING_BENEATH: &str = "\u{1}/\u{1}";
+
+impl CompiledRule {
+    pub(super) fn new(rule: Rule) -> Self {
+        let case = match rule.decision {
+            Decision::Allow => CaseOf::Pattern,
+            Decision::Ask | Decision::Deny => CaseOf::None,
+        };
+        let (tool, paths) = (rule.tool.compile(), compile(&rule.paths, case));
+        Self { id: rule.id(), rule, tool, paths }
+    }
+
+    /// Whether the rule is about this tool and role.
+    pub(super) fn concerns(&self, tool: &str, role: &str) -> bool {
+        let roles = &self.rule.roles;
+        let tool_matches = match &self.tool {
+            Some(set) => set.is_match(tool),
+            None => self.narrows(),
+        };
+        tool_matches && (roles.is_empty() || roles.iter().any(|name| name == role))
+    }
+
+    /// Whether the rule's patterns match `path`.
+    pub(super) fn matches_path(&self, path: &str) -> bool {
+        match &self.paths {
+            _ if self.rule.paths.is_empty() => true,
+            Some(set) => set.is_match(path),
+            None => self.narrows(),
+        }
+    }
+
+    /// Whether the rule is about this effect itself.
+    pub(super) fn hits(&self, effect: &Effect) -> bool {
+        match &effect.path {
+            None => self.rule.paths.is_empty(),
+            Some(path) => self.matches_path(path),
+        }
+    }
+
+    /// Whether the rule may be about something beneath the directory that the effect is on.
+    pub(super) fn reach(&self, effect: &Effect) -> Option<Reach> {
+        let path = effect.path.as_deref().filter(|_| effect.tree)?;
+        self.rule.paths.iter().filter_map(|pattern| pattern.reach(path)).max()
+    }
+
+    /// Whether the rule, if it allows, allows all of this effect.
+    pub(super) fn covers(&self, effect: &Effect) -> bool {
+        let remembered = self.rule.source == RuleSource::Remembered;
+        // Whoever once said "always" to an edit has not said so to a deletion by the same tool.
+        if remembered && effect.kind.is_grave() {
+            return false;
+        }
+        let beneath = |path: &str| self.matches_path(&format!("{path}/{ANYTHING_BENEATH}"));
+        let whole = !effect.tree || effect.path.as_deref().is_some_and(beneath);
+        self.hits(effect) && whole
+    }
+
+    fn narrows(&self) -> bool {
+        self.rule.decision != Decision::Allow
+    }
+}

@@ -1,0 +1,139 @@
+//! The gate with real files: what is shown is what is written.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use protocol::{ApprovalResponse, ErrorCode, FileBytes, Remember};
+use serde_json::{Value, json};
+use tool_system::policy::{ApprovalMode, Decision, Policy};
+use tool_system::prelude::async_trait;
+use tool_system::{Approver, ExecutorOptions, RefuseAll};
+
+use crate::harness::{Bench, Person};
+
+fn numbered(lines: std::ops::RangeInclusive<u32>) -> String {
+    lines.map(|line| format!("line {line}\n")).collect()
+}
+
+fn bench(answers: Vec<ApprovalResponse>) -> Bench {
+    let fixture = format!("//- /a.txt\n{}", numbered(1..=40));
+    Bench::asking(&fixture, Person::answering(answers), ExecutorOptions::default())
+}
+
+fn far_edits() -> Value {
+    let content = numbered(1..=40).replace("line 2\n", "zwei\n").replace("line 30\n", "dreissig\n");
+    json!({"path": "a.txt", "content": content})
+}
+
+#[tokio::test]
+async fn only_the_hunks_that_were_picked_are_written_and_they_are_shown_again() {
+    let pick = ApprovalResponse {
+        accepted_hunks: BTreeMap::from([("a.txt".into(), vec![1])]),
+        ..ApprovalResponse::yes()
+    };
+    let bench = bench(vec![pick]);
+    let done = bench.ok("update_file", far_edits()).await;
+    let text = bench.project.read("a.txt");
+    assert!(text.contains("line 2\n") && text.contains("dreissig\n"), "{text}");
+    assert!(done["edited_by_user"].is_string());
+    let asked = bench.person.asked();
+    assert_eq!(asked.iter().map(|asked| asked.diffs[0].hunks.len()).collect::<Vec<_>>(), [2, 1]);
+}
+
+#[tokio::test]
+async fn bytes_that_the_person_edited_are_what_is_written() {
+    let edit = ApprovalResponse {
+        modified_files: BTreeMap::from([("a.txt".into(), FileBytes(b"mine\n".to_vec()))]),
+        ..ApprovalResponse::yes()
+    };
+    let bench = bench(vec![edit]);
+    bench.ok("update_file", far_edits()).await;
+    assert_eq!(bench.project.read("a.txt"), "mine\n");
+    assert_eq!(bench.person.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_yes_that_is_remembered_is_not_asked_for_again() {
+    let always = ApprovalResponse { remember: Some(Remember::Files), ..ApprovalResponse::yes() };
+    let bench = bench(vec![always]);
+    bench.ok("append_file", json!({"path": "a.txt", "content": "x\n"})).await;
+    bench.ok("append_file", json!({"path": "a.txt", "content": "y\n"})).await;
+    assert_eq!(bench.person.asked().len(), 1);
+    bench.ok("update_file", json!({"path": "a.txt", "content": "z\n"})).await;
+    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(
+        bench
+            .executor
+            .policy()
+            .unwrap()
+            .rules()
+            .filter(|rule| rule.decision == Decision::Allow)
+            .count(),
+        1
+    );
+}
+
+/// Writes the file while the person looks at the proposal.
+struct Meddler(std::path::PathBuf);
+
+#[async_trait]
+impl Approver for Meddler {
+    async fn decide(
+        &self,
+        _: &protocol::ApprovalRequest,
+    ) -> Result<ApprovalResponse, protocol::ToolError> {
+        std::fs::write(&self.0, "somebody else\n").unwrap();
+        Ok(ApprovalResponse::yes())
+    }
+}
+
+#[tokio::test]
+async fn a_write_between_proposal_and_apply_is_a_conflict_and_never_lost() {
+    let bench = bench(Vec::new());
+    let call =
+        protocol::ToolCall::new("c1", "update_file", far_edits().as_object().unwrap().clone());
+    let meddler = Meddler(bench.project.path("a.txt"));
+    let cancel = Default::default();
+    let error = bench.executor.execute_tool_asking(&call, &cancel, &meddler).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::Conflict);
+    assert_eq!(bench.project.read("a.txt"), "somebody else\n");
+}
+
+#[tokio::test]
+async fn a_read_only_policy_denies_and_says_why() {
+    let options = ExecutorOptions {
+        policy: Policy::new(ApprovalMode::ReadOnly, []).into(),
+        ..Default::default()
+    };
+    let bench = Bench::asking("//- /a.txt\none\n", Person::answering([]), options);
+    let error = bench.err("append_file", json!({"path": "a.txt", "content": "x"})).await;
+    assert_eq!(error.code, ErrorCode::PermissionDenied);
+    assert!(error.message.contains("read-only"), "{error}");
+    assert!(bench.person.asked().is_empty());
+}
+
+#[tokio::test]
+async fn protected_names_ask_even_where_new_files_pass() {
+    let options = ExecutorOptions {
+        policy: Policy::new(ApprovalMode::Workspace, []).into(),
+        ..Default::default()
+    };
+    let bench = Bench::asking("//- /a.txt\none\n", Person::answering([]), options);
+    bench.ok("create_file", json!({"path": "plain.txt", "content": "x\n"})).await;
+    assert!(bench.person.asked().is_empty());
+    bench.ok("create_file", json!({"path": ".github/workflows/ci.yml", "content": "x\n"})).await;
+    assert_eq!(bench.person.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_nothing_is_written() {
+    let refusing = Arc::new(RefuseAll { how_to_allow: "Use --yes.".into() });
+    let bench = bench(Vec::new());
+    let call =
+        protocol::ToolCall::new("c1", "update_file", far_edits().as_object().unwrap().clone());
+    let cancel = Default::default();
+    let error = bench.executor.execute_tool_asking(&call, &cancel, &*refusing).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::ApprovalRequired);
+    assert_eq!(error.suggestion.as_deref(), Some("Use --yes."));
+    assert_eq!(bench.project.read("a.txt"), numbered(1..=40));
+}
