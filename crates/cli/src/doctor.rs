@@ -7,10 +7,11 @@ use protocol::AgentRole;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_system::{Rendering, ToolRegistry, Vocabulary};
-use workspace::{RelPath, Workspace};
+use workspace::{EntrySummary, RelPath, Workspace};
 
 use crate::args::DoctorArgs;
 use crate::config::Config;
+use crate::setup::Project;
 use crate::{environment, output};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -31,7 +32,10 @@ struct Check {
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     let mut checks = vec![machine()];
     match Workspace::open(&args.root) {
-        Ok(workspace) => checks.extend(of_project(&workspace)),
+        Ok(workspace) => {
+            checks.extend(of_project(&workspace));
+            checks.push(journal(args));
+        }
         Err(error) => {
             checks.push(Check { name: "project", state: State::Failed, detail: error.to_string() })
         }
@@ -104,6 +108,34 @@ fn configuration(workspace: &Workspace) -> Check {
         Err(error) => (State::Failed, format!("{error:#}")),
     };
     Check { name: "configuration", state, detail }
+}
+
+/// What was changed before, and whether a crash left something that cannot be mended by itself.
+fn journal(args: &DoctorArgs) -> Check {
+    let opened = Project::open(&args.root).and_then(|project| {
+        let state = project.state()?;
+        Ok(if state.exists() { Some(state.journal()?) } else { None })
+    });
+    let (state, detail) = match opened {
+        Ok(None) => (State::Ok, "nothing has been changed yet".into()),
+        Ok(Some(journal)) => match (journal.recovery().conflicts.as_slice(), journal.entries(1)) {
+            ([], Ok(entries)) => (State::Ok, described(entries.first())),
+            ([], Err(error)) => (State::Failed, error.to_string()),
+            ([first, ..], _) => {
+                let detail = format!("an interrupted change to {first} could not be taken back");
+                (State::Failed, detail)
+            }
+        },
+        Err(error) => (State::Failed, format!("{error:#}")),
+    };
+    Check { name: "journal", state, detail }
+}
+
+fn described(newest: Option<&EntrySummary>) -> String {
+    match newest {
+        Some(entry) => format!("the last of the changes kept is {}: {}", entry.id, entry.summary),
+        None => "no change is kept".into(),
+    }
 }
 
 fn tools() -> Check {

@@ -11,7 +11,7 @@ use tool_system::{
     ApproveAll, Approver, ExecutorOptions, JournalPerformer, OnDemand, RefuseAll, RuleKeeper,
     ToolExecutor, ToolRegistry,
 };
-use workspace::{Journal, JournalOptions, StateDir, Workspace, bytes_to_text};
+use workspace::{Journal, JournalOptions, RecoveryReport, StateDir, Workspace, bytes_to_text};
 
 use crate::args::{Gate, Scope};
 use crate::config::Config;
@@ -136,7 +136,8 @@ impl State {
         if self.exists() { self.remembered()?.rules() } else { Ok(Vec::new()) }
     }
 
-    fn exists(&self) -> bool {
+    /// Whether anything was ever kept for the project.
+    pub(crate) fn exists(&self) -> bool {
         Workspace::open(&self.path).is_ok()
     }
 
@@ -144,7 +145,7 @@ impl State {
     /// state yet, and looking at it must not make any.
     fn finish_interrupted(&self, journal: &OnDemand<Arc<Journal>>) -> anyhow::Result<()> {
         if self.exists() {
-            journal.get()?;
+            tell_recovery(journal.get()?.recovery());
         }
         Ok(())
     }
@@ -153,6 +154,25 @@ impl State {
 impl RuleKeeper for State {
     fn keep(&self, rule: &Rule) -> Result<(), ToolError> {
         self.remembered().and_then(|kept| kept.keep(rule)).map_err(unusable)
+    }
+}
+
+/// Says what a crash had left behind and what became of it.
+fn tell_recovery(report: &RecoveryReport) {
+    for entry in &report.rolled_back {
+        output::to_people(&format!(
+            "toolkiln: change {entry} had been interrupted and was taken back"
+        ));
+    }
+    for path in &report.conflicts {
+        output::to_people(&format!(
+            "toolkiln: {path} belongs to an interrupted change but was written since; it is left as it is"
+        ));
+    }
+    for (entry, why) in &report.failed {
+        output::to_people(&format!(
+            "toolkiln: the interrupted change {entry} cannot be taken back: {why}"
+        ));
     }
 }
 

@@ -1,9 +1,10 @@
 //! Toolkiln's tools as an MCP server: the door through which other people's programs call them.
 //!
 //! Here live the stdio transport (bounded lines, strict JSON, one write a message), the handler
-//! that answers `tools/list` and `tools/call` from a [`tool_system::ToolExecutor`], and the
-//! translation of results, errors and progress into MCP's shapes. Both lifecycles of the protocol
-//! are served: the `initialize` handshake and the stateless requests of revision 2026-07-28.
+//! that answers `tools/list` and `tools/call` from a [`tool_system::ToolExecutor`], the translation
+//! of results, errors and progress into MCP's shapes, and asking the host's user by elicitation.
+//! Both lifecycles of the protocol are served: the `initialize` handshake and the stateless requests
+//! of revision 2026-07-28.
 //!
 //! This crate must never know a particular tool, decide about permissions or touch a file; all of
 //! that lies behind the executor. It never prints and never reads the environment.

@@ -1,4 +1,5 @@
-"""Drives `BINARY mcp` with the official Python MCP client: lists the tools and calls every one.
+"""Drives `BINARY mcp` with the official Python MCP client: lists the tools, calls every one, and
+answers when a change needs approval.
 
 Usage: python_client.py BINARY
 
@@ -9,8 +10,10 @@ import asyncio
 import pathlib
 import sys
 import tempfile
+from typing import Any, NamedTuple
 
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.types import ElicitResult
 
 # The handshake, the client's own choice, and the stateless revision without asking first.
 MODES = ["legacy", "auto", "2026-07-28"]
@@ -22,30 +25,139 @@ PROJECT = {
     "debug.log": "fn ignored() {}\n",
     "src/main.rs": "mod greeting;\n\nfn main() {\n    greeting::hello();\n}\n",
     "src/greeting.rs": 'pub fn hello() {\n    println!("hello");\n}\n',
+    # Each tool that changes something has a file of its own.
+    "own/append.txt": "one\n",
+    "own/apply.txt": "one\n",
+    "own/delete.txt": "one\n",
+    "own/lines.txt": "one\ntwo\n",
+    "own/move.txt": "one\n",
+    "own/redo.txt": "one\n",
+    "own/replace.txt": "one one\n",
+    "own/undo.txt": "one\n",
+    "own/update.txt": "one\n",
+    "own/write.txt": "one\n",
 }
 
-# For every tool: sensible arguments, something its answer must hold, and arguments that must fail
-# with the code beside them. A tool that is listed and missing here fails the run.
+
+class Row(NamedTuple):
+    """How a tool is checked."""
+
+    # Sensible arguments, and something the answer must hold.
+    good: dict[str, Any]
+    expected: str
+    # Arguments that must fail after that, and the code they fail with.
+    bad: dict[str, Any]
+    code: str
+    # What the files hold afterwards, None for one that is gone.
+    after: dict[str, str | None] = {}
+    # Calls that come first.
+    before: list[tuple[str, dict[str, Any]]] = []
+
+
+# A tool that is listed and missing here fails the run.
 CALLS = {
-    "glob": ({"pattern": "**/*.rs"}, "src/greeting.rs", {"pattern": "["}, "INVALID_PATTERN"),
-    "grep": ({"pattern": r"fn \w+"}, "src/main.rs", {"pattern": "("}, "INVALID_PATTERN"),
-    "list_directory": (
-        {"path": "src"},
-        "greeting.rs",
-        {"path": "README.md"},
-        "NOT_A_DIRECTORY",
+    "glob": Row({"pattern": "**/*.rs"}, "src/greeting.rs", {"pattern": "["}, "INVALID_PATTERN"),
+    "grep": Row({"pattern": r"fn \w+"}, "src/main.rs", {"pattern": "("}, "INVALID_PATTERN"),
+    "list_directory": Row(
+        {"path": "src"}, "greeting.rs", {"path": "README.md"}, "NOT_A_DIRECTORY"
     ),
-    "read": (
+    "read": Row(
         {"file_paths": ["README.md", "src/main.rs"]},
         "A project",
         {"file_paths": []},
         "INVALID_ARGUMENTS",
     ),
-    "read_file": (
-        {"path": "src/main.rs"},
-        "fn main()",
-        {"path": "src/missing.rs"},
+    "read_file": Row(
+        {"path": "src/main.rs"}, "fn main()", {"path": "src/missing.rs"}, "FILE_NOT_FOUND"
+    ),
+    "append_file": Row(
+        {"path": "own/append.txt", "content": "two\n"},
+        "own/append.txt",
+        {"path": "own/missing.txt", "content": "two\n"},
         "FILE_NOT_FOUND",
+        after={"own/append.txt": "one\ntwo\n", "own/missing.txt": None},
+    ),
+    "apply_changes": Row(
+        {
+            "changes": [
+                {"path": "own/apply.txt", "search": "one", "replace": "eins"},
+                {"path": "own/applied.txt", "content": "new\n"},
+            ]
+        },
+        "own/applied.txt",
+        {
+            "changes": [
+                {"path": "own/applied.txt", "content": "newer\n"},
+                {"path": "own/apply.txt", "search": "not in there", "replace": "x"},
+            ]
+        },
+        "CONFLICT",
+        after={"own/apply.txt": "eins\n", "own/applied.txt": "new\n"},
+    ),
+    "create_file": Row(
+        {"path": "own/deep/created.txt", "content": "new\n"},
+        "own/deep/created.txt",
+        {"path": "README.md", "content": "new\n"},
+        "CONFLICT",
+        after={"own/deep/created.txt": "new\n", "README.md": PROJECT["README.md"]},
+    ),
+    "delete_file": Row(
+        {"path": "own/delete.txt"},
+        "own/delete.txt",
+        {"path": "own/delete.txt"},
+        "FILE_NOT_FOUND",
+        after={"own/delete.txt": None},
+    ),
+    "edit_lines": Row(
+        {"path": "own/lines.txt", "operation": "replace", "start_line": 2, "content": "zwei"},
+        "+zwei",
+        {"path": "own/lines.txt", "operation": "delete", "start_line": 99},
+        "INVALID_RANGE",
+        after={"own/lines.txt": "one\nzwei\n"},
+    ),
+    "move_file": Row(
+        {"from": "own/move.txt", "to": "own/moved.txt"},
+        "own/moved.txt",
+        {"from": "own/move.txt", "to": "own/elsewhere.txt"},
+        "FILE_NOT_FOUND",
+        after={"own/move.txt": None, "own/moved.txt": "one\n"},
+    ),
+    "redo": Row(
+        {},
+        "own/redo.txt",
+        {},
+        "INVALID_ARGUMENTS",
+        after={"own/redo.txt": "one\ntwo\n"},
+        before=[("append_file", {"path": "own/redo.txt", "content": "two\n"}), ("undo", {})],
+    ),
+    "replace_in_file": Row(
+        {"path": "own/replace.txt", "find": "one", "replace": "eins"},
+        "'replacements': 2",
+        {"path": "own/replace.txt", "find": "(", "replace": "x", "is_regex": True},
+        "INVALID_PATTERN",
+        after={"own/replace.txt": "eins eins\n"},
+    ),
+    "undo": Row(
+        {},
+        "own/undo.txt",
+        {"change_id": "999999"},
+        "INVALID_ARGUMENTS",
+        after={"own/undo.txt": "one\n"},
+        before=[("append_file", {"path": "own/undo.txt", "content": "two\n"})],
+    ),
+    "update_file": Row(
+        {"path": "own/update.txt", "content": "all of it\n"},
+        "own/update.txt",
+        {"path": "own/missing.txt", "content": "x\n"},
+        "FILE_NOT_FOUND",
+        after={"own/update.txt": "all of it\n", "own/missing.txt": None},
+    ),
+    "write_file": Row(
+        {"path": "own/write.txt", "content": "all of it\n"},
+        "own/write.txt",
+        {"path": "own/write.txt", "content": "!", "encoding": "base64"},
+        "INVALID_ARGUMENTS",
+        after={"own/write.txt": "all of it\n"},
     ),
 }
 
@@ -72,13 +184,16 @@ def error_code(result):
     return code if code and result.content[0].text.startswith(f"{code}: ") else None
 
 
-async def call_every_tool(client, mode, tools, checks):
+async def call_every_tool(client, mode, root, tools, checks):
     for tool in tools:
         label = f"[{mode}] {tool.name}"
         if tool.name not in CALLS:
             checks.that(f"{label} is in the table of calls", False)
             continue
-        good, expected, bad, code = CALLS[tool.name]
+        good, expected, bad, code, after, before = CALLS[tool.name]
+        for name, arguments in before:
+            result = await client.call_tool(name, arguments)
+            checks.that(f"{label} is prepared by {name}", not result.is_error, result)
         result = await client.call_tool(tool.name, good)
         content = result.structured_content
         checks.that(f"{label} answers", not result.is_error, result)
@@ -90,6 +205,9 @@ async def call_every_tool(client, mode, tools, checks):
         result = await client.call_tool(tool.name, {"no_such_argument": 1})
         named = error_code(result) == "INVALID_ARGUMENTS"
         checks.that(f"{label} refuses unknown arguments", result.is_error and named, result)
+        for path, text in after.items():
+            found = text_of(root / path)
+            checks.that(f"{label} leaves {path} as it should be", found == text, repr(found))
 
 
 async def refuses_unknown_tools(client, mode, checks):
@@ -106,8 +224,20 @@ async def many_at_once(client, mode, checks):
     checks.that(f"[{mode}] 50 calls at once", not any(result.is_error for result in results))
 
 
+def text_of(path):
+    """What a file holds, None if it does not exist."""
+    return path.read_text() if path.exists() else None
+
+
+def server_for(binary, root, *flags):
+    # The user's own rules must not decide, nor the journal end up among the user's files.
+    homes = {f"XDG_{name}_HOME": str(root.parent / name) for name in ["CONFIG", "STATE"]}
+    arguments = ["mcp", "--root", str(root), *flags]
+    return StdioServerParameters(command=binary, args=arguments, env=homes)
+
+
 async def converse(binary, root, mode, checks):
-    server = StdioServerParameters(command=binary, args=["mcp", "--root", str(root)])
+    server = server_for(binary, root, "--yes")
     async with Client(server, mode=mode, read_timeout_seconds=60) as client:
         version = client.protocol_version
         checks.that(f"[{mode}] speaks {version}", version == EXPECTED_VERSION[mode])
@@ -117,9 +247,57 @@ async def converse(binary, root, mode, checks):
             checks.that(f"[{mode}] {tool.name} has an output schema", tool.output_schema is not None)
             hints = tool.annotations
             checks.that(f"[{mode}] {tool.name} has hints", hints and hints.read_only_hint is not None)
-        await call_every_tool(client, mode, tools, checks)
+        await call_every_tool(client, mode, root, tools, checks)
         await refuses_unknown_tools(client, mode, checks)
         await many_at_once(client, mode, checks)
+
+
+async def be_asked(binary, root, mode, checks):
+    """The client's user fills in the form, whichever way the question comes."""
+    forms = []
+    answers = [
+        ElicitResult(action="accept", content={"decision": "once"}),
+        ElicitResult(action="decline"),
+        ElicitResult(action="accept", content={"decision": "deny", "note": "say it in German"}),
+        ElicitResult(action="accept", content={"decision": "files"}),
+    ]
+
+    async def fill_in(_, form):
+        forms.append(form)
+        return answers[len(forms) - 1]
+
+    async def append(text):
+        return await client.call_tool("append_file", {"path": "own/append.txt", "content": text})
+
+    def holds(name, text):
+        found = text_of(root / "own/append.txt")
+        checks.that(f"[{mode}] {name}", found == text, repr(found))
+
+    server = server_for(binary, root)
+    options = {"mode": mode, "read_timeout_seconds": 60, "elicitation_callback": fill_in}
+    async with Client(server, **options) as client:
+        result = await append("two\n")
+        checks.that(f"[{mode}] an accepted change is made", not result.is_error, result)
+        holds("an accepted change is in the file", "one\ntwo\n")
+        checks.that(f"[{mode}] the form shows the diff", "\n one\n+two\n" in forms[0].message, forms)
+        result = await append("three\n")
+        checks.that(f"[{mode}] a declined change is rejected", error_code(result) == "REJECTED", result)
+        result = await append("three\n")
+        told = error_code(result) == "REJECTED" and "say it in German" in result.content[0].text
+        checks.that(f"[{mode}] the model is told the reason", told, result)
+        holds("a rejected change is not in the file", "one\ntwo\n")
+        await append("drei\n")
+        await append("vier\n")
+        holds("a remembered yes is not asked for again", "one\ntwo\ndrei\nvier\n")
+        checks.that(f"[{mode}] there were four questions", len(forms) == 4, forms)
+
+
+async def be_unable_to_ask(binary, root, mode, checks):
+    async with Client(server_for(binary, root), mode=mode, read_timeout_seconds=60) as client:
+        result = await client.call_tool("delete_file", {"path": "README.md"})
+    told = error_code(result) == "APPROVAL_REQUIRED" and "--yes" in result.content[0].text
+    checks.that(f"[{mode}] a client that cannot ask is told what to do", told, result)
+    checks.that(f"[{mode}] a client that cannot ask changes nothing", (root / "README.md").exists())
 
 
 def make_project(root):
@@ -136,14 +314,16 @@ def main():
     binary = str(pathlib.Path(sys.argv[1]).resolve())
     checks = Checks()
     for mode in MODES:
-        # A fresh project each time, so that tools which change files begin alike.
-        with tempfile.TemporaryDirectory(prefix="toolkiln-") as directory:
-            root = pathlib.Path(directory).resolve() / "project"
-            make_project(root)
-            try:
-                asyncio.run(converse(binary, root, mode, checks))
-            except Exception as error:  # Whatever the client raises is a failed check.
-                checks.that(f"[{mode}] the conversation ends well", False, repr(error))
+        for conversation in [converse, be_asked, be_unable_to_ask]:
+            # A fresh project each time, so that what was changed before does not matter.
+            with tempfile.TemporaryDirectory(prefix="toolkiln-") as directory:
+                root = pathlib.Path(directory).resolve() / "project"
+                make_project(root)
+                try:
+                    asyncio.run(conversation(binary, root, mode, checks))
+                except Exception as error:  # Whatever the client raises is a failed check.
+                    name = conversation.__name__
+                    checks.that(f"[{mode}] {name} ends well", False, repr(error))
     print(f"{checks.passed} passed, {checks.failed} failed")
     sys.exit(1 if checks.failed else 0)
 

@@ -31,7 +31,10 @@ pub(crate) struct Gate<'a> {
 
 /// What a person's answer makes of a proposal.
 enum Answer {
-    Agreed,
+    Agreed {
+        /// What did not go as the person wished.
+        remark: Option<String>,
+    },
     Revised(Proposed),
     /// Running the tool with other arguments left nothing to do.
     Nothing(Value),
@@ -45,9 +48,18 @@ impl Gate<'_> {
                 return self.executor.perform(proposed, self.cx).await;
             };
             let request = self.request(&proposed, reason).await?;
-            let response = self.ask(&request).await?;
+            let mut response = self.ask(&request).await?;
+            let note = response.reason.take_if(|_| response.approved);
             match self.answer(&proposed, &request, response).await? {
-                Answer::Agreed => return self.executor.perform(proposed, self.cx).await,
+                Answer::Agreed { remark } => {
+                    let mut done = self.executor.perform(proposed, self.cx).await?;
+                    for (key, text) in [("user_note", note), ("remark", remark)] {
+                        if let (Some(text), Value::Object(done)) = (text, &mut done) {
+                            done.insert(key.into(), text.into());
+                        }
+                    }
+                    return Ok(done);
+                }
                 Answer::Revised(revised) => proposed = revised,
                 Answer::Nothing(value) => return Ok(value),
             }
@@ -61,7 +73,12 @@ impl Gate<'_> {
         let verdict = self.executor.judge(self.listed, &effects_of(&proposed.proposal))?;
         match verdict.decision {
             Decision::Allow => Ok(None),
-            Decision::Ask => Ok(Some(proposed.ask.clone().unwrap_or(verdict.explanation))),
+            Decision::Ask => Ok(Some(match &proposed.purpose {
+                None => verdict.explanation,
+                Some(purpose) => {
+                    format!("{} The model says it is for: {purpose}", verdict.explanation)
+                }
+            })),
             Decision::Deny => {
                 let message =
                     format!("{} is not allowed: {}", self.listed.name(), verdict.explanation);
@@ -133,10 +150,11 @@ impl Gate<'_> {
                 "the proposal changed while it was shown",
             ));
         }
-        if let Some(scope) = response.remember {
-            self.remember(proposed, scope)?;
-        }
-        Ok(Answer::Agreed)
+        let remark = match response.remember {
+            Some(scope) => self.remember(proposed, scope)?,
+            None => None,
+        };
+        Ok(Answer::Agreed { remark })
     }
 
     /// The proposal with the bytes that the person wants instead.
@@ -177,21 +195,26 @@ impl Gate<'_> {
         }
         Ok(Proposed {
             proposal: Proposal::Changes(set),
-            ask: Some("the proposal was edited".into()),
+            purpose: proposed.purpose.clone(),
             answer,
             takes_back: proposed.takes_back.clone(),
         })
     }
 
-    fn remember(&self, proposed: &Proposed, scope: Remember) -> Result<(), ToolError> {
+    /// Keeps the answer as a rule; says so if it is of a kind that is always asked.
+    fn remember(&self, proposed: &Proposed, scope: Remember) -> Result<Option<String>, ToolError> {
         let tool = self.listed.definition().name;
         let mut rules = suggest_rules(tool, &effects_of(&proposed.proposal)).into_iter();
-        // The narrowest rule comes first. What is too grave to be remembered has none.
+        // The narrowest rule comes first.
         let rule = match scope {
             Remember::Files => rules.next(),
             Remember::Directories => rules.next_back(),
         };
-        rule.map_or(Ok(()), |rule| self.executor.remember(rule))
+        let Some(rule) = rule else {
+            return Ok(Some("This is always asked; the answer was not remembered.".into()));
+        };
+        self.executor.remember(rule)?;
+        Ok(None)
     }
 }
 

@@ -36,8 +36,8 @@ pub enum Outcome {
 pub struct Proposed {
     /// Exactly what would happen.
     pub proposal: Proposal,
-    /// Why a person should look at it, if the tool can tell better than the policy.
-    pub ask: Option<String>,
+    /// What the model says it is for. It is shown as the model's words, beside the policy's.
+    pub purpose: Option<String>,
     /// The answer once it is done; what performing it reports, if absent.
     pub answer: Option<Value>,
     /// Set if this takes entries of the journal back.
@@ -58,16 +58,16 @@ impl Proposed {
     pub fn changes(set: ChangeSet, answer: impl serde::Serialize) -> Result<Proposed, ToolError> {
         Ok(Proposed {
             proposal: Proposal::Changes(set),
-            ask: None,
+            purpose: None,
             answer: Some(json_of(answer)?),
             takes_back: None,
         })
     }
 
-    /// Says why a person should look at it.
+    /// Adds what the model says it is for.
     #[must_use]
-    pub fn because(mut self, reason: impl Into<String>) -> Self {
-        self.ask = Some(reason.into());
+    pub fn for_purpose(mut self, purpose: Option<String>) -> Self {
+        self.purpose = purpose;
         self
     }
 }

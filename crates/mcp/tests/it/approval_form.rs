@@ -20,7 +20,46 @@ async fn the_form_shows_the_diff_and_the_choices() {
         let mut question = Question::about(&mut client, "update_file", arguments).await;
         question.form.as_object_mut().expect("a form").shift_remove("_meta");
         insta::allow_duplicates! {
-            insta::assert_json_snapshot!(question.form, @"");
+            insta::assert_json_snapshot!(question.form, @r#"
+            {
+              "mode": "form",
+              "message": "update_file asks to change files: Be polite\n\ndiff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-hello\n+hello you\n",
+              "requestedSchema": {
+                "type": "object",
+                "properties": {
+                  "decision": {
+                    "type": "string",
+                    "title": "Decision",
+                    "oneOf": [
+                      {
+                        "const": "once",
+                        "title": "Do it"
+                      },
+                      {
+                        "const": "files",
+                        "title": "Do it, and do not ask again for this tool on these files"
+                      },
+                      {
+                        "const": "directories",
+                        "title": "Do it, and do not ask again for this tool in these directories"
+                      },
+                      {
+                        "const": "deny",
+                        "title": "Do not do it"
+                      }
+                    ]
+                  },
+                  "note": {
+                    "type": "string",
+                    "title": "If not: the reason, for the model"
+                  }
+                },
+                "required": [
+                  "decision"
+                ]
+              }
+            }
+            "#);
         }
     }
 }

@@ -73,6 +73,31 @@ async fn a_yes_that_is_remembered_is_not_asked_for_again() {
     );
 }
 
+#[tokio::test]
+async fn what_is_too_grave_to_be_remembered_is_done_once_and_says_so() {
+    let always = ApprovalResponse {
+        remember: Some(Remember::Files),
+        reason: Some("it was old".into()),
+        ..ApprovalResponse::yes()
+    };
+    let bench = bench(vec![always]);
+    let done = bench.ok("delete_file", json!({"path": "a.txt"})).await;
+    assert_eq!(done["remark"], "This is always asked; the answer was not remembered.");
+    assert_eq!(done["user_note"], "it was old");
+}
+
+#[tokio::test]
+async fn the_models_words_stand_beside_the_reason_and_never_in_its_place() {
+    let bench = bench(Vec::new());
+    let harmless = json!({"path": ".envrc", "content": "x\n", "description": "just a note"});
+    bench.ok("create_file", harmless).await;
+    let reason = &bench.person.asked()[0].reason;
+    assert!(
+        reason.contains("protected") && reason.contains("The model says it is for: just a note"),
+        "{reason}"
+    );
+}
+
 /// Writes the file while the person looks at the proposal.
 struct Meddler(std::path::PathBuf);
 

@@ -47,7 +47,7 @@ impl Tool for Scribble {
         };
         Ok(Outcome::Proposal(Proposed {
             proposal: Proposal::Changes(ChangeSet { changes: vec![write] }),
-            ask: None,
+            purpose: None,
             answer: Some(json!({"written": args.text.len()})),
             takes_back: None,
         }))

@@ -63,26 +63,24 @@ fn propose(cx: &ToolContext, args: &MoveFileArgs) -> Result<Outcome, ToolError> 
         ));
     }
     let (target, _) = cx.workspace().base_of(&to, limit)?;
-    let replaces = match target {
-        Base::Absent => false,
+    match target {
+        Base::Absent => {}
         Base::Directory { .. } => {
             let message = format!("{to} is a directory");
             return Err(ToolError::new(ErrorCode::Conflict, message)
                 .suggest(format!("Give the whole new path, such as {to}/{}.", args.from)));
         }
-        _ if args.overwrite.unwrap_or(false) => true,
+        _ if args.overwrite.unwrap_or(false) => {}
         _ => {
             let message = format!("{to} already exists");
             return Err(ToolError::new(ErrorCode::Conflict, message)
                 .suggest("Set overwrite to true to replace it, or choose another path."));
         }
-    };
+    }
     let answer = MoveFileOutput { from: from.to_text(), to: to.to_text() };
     let mut changes = missing_parents(cx, &to);
     changes.push(Change::Move { from: from.to_text(), to: to.to_text(), base, target });
-    let proposed = Proposed::changes(ChangeSet { changes }, answer)?;
-    let replaced = || format!("it replaces {to}");
-    Ok(Outcome::Proposal(if replaces { proposed.because(replaced()) } else { proposed }))
+    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)?))
 }
 
 auto_register_tool!(MoveFileTool);

@@ -46,9 +46,11 @@ impl Tool for CreateFileTool {
             }
             target.refuse_placeholders(&args.content)?;
             let outcome = propose_write(cx, &target, args.content.into_bytes())?;
-            Ok(match (outcome, args.description) {
-                (Outcome::Proposal(proposed), Some(why)) => Outcome::Proposal(proposed.because(why)),
-                (outcome, _) => outcome,
+            Ok(match outcome {
+                Outcome::Proposal(proposed) => {
+                    Outcome::Proposal(proposed.for_purpose(args.description))
+                }
+                answer => answer,
             })
         })
         .await

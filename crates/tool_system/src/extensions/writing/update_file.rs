@@ -45,11 +45,11 @@ impl Tool for UpdateFileTool {
             let target = Target::file(cx, &args.path)?;
             target.refuse_placeholders(&args.content)?;
             let outcome = propose_write(cx, &target, target.encoded(&args.content)?)?;
-            Ok(match (outcome, args.description) {
-                (Outcome::Proposal(proposed), Some(why)) => {
-                    Outcome::Proposal(proposed.because(why))
+            Ok(match outcome {
+                Outcome::Proposal(proposed) => {
+                    Outcome::Proposal(proposed.for_purpose(args.description))
                 }
-                (outcome, _) => outcome,
+                answer => answer,
             })
         })
         .await
