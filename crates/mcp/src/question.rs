@@ -54,13 +54,12 @@ fn choices(version: &ProtocolVersion) -> Value {
 }
 
 fn message(request: &ApprovalRequest) -> String {
-    let tool = visible(&request.tool);
     let mut reason = visible(&request.reason);
     if let Some((end, _)) = reason.char_indices().nth(MAX_REASON) {
         reason.truncate(end);
         reason.push('…');
     }
-    format!("{tool} asks to change files: {reason}\n\n{}", shown(&request.diffs))
+    format!("{reason}\n\n{}", shown(&request.diffs))
 }
 
 /// The diff. If it does not fit, all files come first, so that none hides behind the cut.
