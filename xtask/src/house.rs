@@ -45,8 +45,17 @@ impl House {
 
     /// The binary that `cargo build` leaves for the profile folder, `debug` or `release`.
     pub(crate) fn binary(&self, profile: &str) -> PathBuf {
-        self.target.join(profile).join(format!("toolkiln{}", std::env::consts::EXE_SUFFIX))
+        self.target.join(profile).join(program("toolkiln"))
     }
+
+    /// An example that `cargo build --examples` or `cargo test` leaves for the profile folder.
+    pub(crate) fn example(&self, profile: &str, name: &str) -> PathBuf {
+        self.target.join(profile).join("examples").join(program(name))
+    }
+}
+
+fn program(name: &str) -> String {
+    format!("{name}{}", std::env::consts::EXE_SUFFIX)
 }
 
 fn cargo(root: &Path) -> Command {

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod history;
 mod house;
 mod step;
 mod test;
@@ -15,8 +16,9 @@ const USAGE: &str = "\
 Usage: cargo xtask <command>
 
 Commands:
-  test                    Everything a change must pass: lints, tests, documentation, clients.
+  test                    Everything a change must pass: lints, tests, documentation, history, clients.
   bench doors [--quick]   Start, read and memory costs beside other MCP servers, against targets.
+  bench changes           Costs of changing files beside plain atomic writes, against targets.
 ";
 
 fn main() -> ExitCode {
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["bench", "doors"] => bench::doors(bench::Effort::Full),
         ["bench", "doors", "--quick"] => bench::doors(bench::Effort::Quick),
+        ["bench", "changes"] => bench::changes(),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -110,6 +110,11 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// A reason, without the line breaks that a command gave it.
+pub(crate) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
 }
@@ -117,6 +122,11 @@ fn seconds(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_fits_on_one_line() {
+        assert_eq!(one_line("exit 1;\n\n    pip install\n"), "exit 1; pip install");
+    }
 
     fn skip() -> Result<Outcome> {
         Ok(Outcome::Skipped { what: "Python client".into(), why: "no python3".into() })

@@ -6,8 +6,9 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result};
 
+use crate::history;
 use crate::house::House;
-use crate::step::{Outcome, Steps, run as run_command};
+use crate::step::{Outcome, Steps, one_line, run as run_command};
 
 /// Where tests outside of cargo's own find the debug binary.
 const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
@@ -33,12 +34,13 @@ pub(crate) fn run() -> Result<ExitCode> {
         .command("lints", &mut cargo("clippy --workspace --all-targets --locked -- -D warnings"))?;
     // With the test targets in the selection, features resolve as they do for `cargo test`, which
     // then finds everything built.
-    steps.command("build", &mut cargo("build --workspace --bins --tests --locked"))?;
+    steps.command("build", &mut cargo("build --workspace --bins --tests --examples --locked"))?;
     steps.command("tests", cargo("test --workspace --locked").env(BINARY_VARIABLE, &binary))?;
     steps.command(
         "documentation",
         cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"),
     )?;
+    steps.step("replay of real history", || history::replay(&house))?;
     steps.step("Python MCP client", || python_client(&house, &binary))?;
 
     print!("{}", steps.summary());
@@ -85,10 +87,6 @@ fn python_with_client(directory: &Path) -> Result<PathBuf> {
     Ok(python)
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,10 +104,5 @@ mod tests {
         for (value, expected) in table {
             assert_eq!(is_set(value), expected, "{value:?}");
         }
-    }
-
-    #[test]
-    fn a_reason_fits_on_one_line() {
-        assert_eq!(one_line("exit 1;\n\n    pip install\n"), "exit 1; pip install");
     }
 }

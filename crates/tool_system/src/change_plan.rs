@@ -25,7 +25,10 @@ struct Planned {
 }
 
 enum Becomes {
-    File(Vec<u8>),
+    File {
+        content: Vec<u8>,
+        mode: Option<u32>,
+    },
     Nothing,
     /// The file goes to another path as it is.
     Moved(RelPath),
@@ -50,10 +53,16 @@ impl<'a> ChangePlan<'a> {
         }
     }
 
-    /// The file will hold this body, in its own encoding.
-    pub(crate) fn rewrite(&mut self, target: Target, body: Vec<u8>) -> Result<(), ToolError> {
+    /// The file will hold this body, in its own encoding, and have this mode if one is given.
+    pub(crate) fn rewrite(
+        &mut self,
+        target: Target,
+        body: Vec<u8>,
+        mode: Option<u32>,
+    ) -> Result<(), ToolError> {
+        target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
         let content = encode_body(&target.text(), body)?;
-        self.plan(target, Becomes::File(content))
+        self.plan(target, Becomes::File { content, mode })
     }
 
     /// The file will hold this text, whether or not it exists.
@@ -64,11 +73,16 @@ impl<'a> ChangePlan<'a> {
         }
         target.refuse_placeholders(content)?;
         let content = target.encoded(content)?;
-        self.plan(target, Becomes::File(content))
+        self.plan(target, Becomes::File { content, mode: None })
     }
 
-    /// The file will be new, with this text.
-    pub(crate) fn create(&mut self, path: &str, content: &str) -> Result<(), ToolError> {
+    /// The file will be new, with this text, and have this mode if one is given.
+    pub(crate) fn create(
+        &mut self,
+        path: &str,
+        content: &str,
+        mode: Option<u32>,
+    ) -> Result<(), ToolError> {
         let target = Target::look(self.cx, path)?;
         if target.base != Base::Absent {
             let message = format!("{} already exists; nothing was changed", target.path);
@@ -76,7 +90,7 @@ impl<'a> ChangePlan<'a> {
                 .suggest("Update the file instead of adding it, or choose another path."));
         }
         target.refuse_placeholders(content)?;
-        self.plan(target, Becomes::File(content.as_bytes().to_vec()))
+        self.plan(target, Becomes::File { content: content.as_bytes().to_vec(), mode })
     }
 
     /// The file will be gone.
@@ -103,9 +117,11 @@ impl<'a> ChangePlan<'a> {
                 self.plan(target, Becomes::Moved(to))
             }
             Some(body) => {
+                target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
                 let content = encode_body(&target.text(), body)?;
+                let mode = target.mode();
                 self.plan(target, Becomes::Nothing)?;
-                self.plan(goal, Becomes::File(content))
+                self.plan(goal, Becomes::File { content, mode })
             }
         }
     }
@@ -135,12 +151,8 @@ impl<'a> ChangePlan<'a> {
                 }
             }
             let change = match becomes {
-                Becomes::File(content)
-                    if target.base != Base::Absent && content == target.bytes() =>
-                {
-                    continue;
-                }
-                Becomes::File(content) => target.write(content.clone()),
+                Becomes::File { content, mode } if target.already_is(content, *mode) => continue,
+                Becomes::File { content, mode } => target.write_with_mode(content.clone(), *mode),
                 Becomes::Nothing => {
                     Change::Delete { path: path.to_text(), base: target.base.clone() }
                 }

@@ -56,12 +56,28 @@ impl Target {
 
     /// The change that makes the file hold `content`.
     pub(crate) fn write(&self, content: Vec<u8>) -> Change {
-        Change::Write {
-            path: self.path.to_text(),
-            base: self.base.clone(),
-            content: FileBytes(content),
-            mode: None,
+        self.write_with_mode(content, None)
+    }
+
+    /// The change that makes the file hold `content` and have these permission bits, if any.
+    pub(crate) fn write_with_mode(&self, content: Vec<u8>, mode: Option<u32>) -> Change {
+        let (path, base) = (self.path.to_text(), self.base.clone());
+        Change::Write { path, base, content: FileBytes(content), mode }
+    }
+
+    /// The permission bits of the file, if it is one.
+    pub(crate) fn mode(&self) -> Option<u32> {
+        match self.base {
+            Base::File { mode, .. } => Some(mode),
+            _ => None,
         }
+    }
+
+    /// Whether writing this would change nothing.
+    pub(crate) fn already_is(&self, content: &[u8], mode: Option<u32>) -> bool {
+        matches!(self.base, Base::File { .. })
+            && content == self.bytes()
+            && mode.is_none_or(|mode| self.mode() == Some(mode))
     }
 
     /// The bytes for a whole new text that a model wrote: in the encoding of the file, and with its
@@ -71,6 +87,8 @@ impl Target {
             return Ok(content.as_bytes().to_vec());
         }
         let text = self.text();
+        // The mark is kept with the file; a copy of it in the text would make two.
+        let content = if text.bom() { content.trim_start_matches('\u{FEFF}') } else { content };
         let crlf = text.line_endings().dominant() == LineEnding::CrLf && !content.contains('\r');
         let body = if crlf { content.replace('\n', "\r\n") } else { content.to_owned() };
         encode_body(&text, body.into_bytes())

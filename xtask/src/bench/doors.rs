@@ -13,6 +13,7 @@ use super::client::{Client, Memory};
 use super::peers::{self, Server};
 use super::report::{Figures, judge, table};
 use super::stats::Times;
+use super::verdict::pronounce;
 use crate::house::House;
 use crate::step::run as run_command;
 
@@ -74,12 +75,7 @@ pub(crate) fn run(effort: Effort) -> Result<ExitCode> {
         "{} starts, {} reads, {} calls each, in turns in one run.\n",
         counts.starts, counts.reads, counts.calls
     );
-    let verdicts = judge(ours, peers, &call);
-    for verdict in &verdicts {
-        println!("{} {}", if verdict.passed { "PASS" } else { "FAIL" }, verdict.what);
-    }
-    let all_passed = verdicts.iter().all(|verdict| verdict.passed);
-    Ok(if all_passed { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(pronounce(&judge(ours, peers, &call)))
 }
 
 /// A small project: the file that is read and enough others that listing is not free.

@@ -1,11 +1,14 @@
 //! `cargo xtask bench`: what a user feels, measured beside what they could use instead.
 
+mod changes;
 mod client;
 mod doors;
 mod peers;
 mod report;
 mod stats;
+mod verdict;
 
+pub(crate) use changes::run as changes;
 pub(crate) use doors::run as doors;
 
 /// How often each thing is measured.

@@ -1,10 +1,11 @@
-//! The table and the verdicts.
+//! The table of the doors, and the verdicts about them.
 
 use std::fmt::Write as _;
 
 use super::client::Memory;
 use super::peers::{NODE_PEER, RUST_PEER};
 use super::stats::Times;
+use super::verdict::{Verdict, below};
 
 const START_MS: f64 = 10.0;
 const CALL_MS: f64 = 10.0;
@@ -19,13 +20,6 @@ pub(crate) struct Figures {
     pub(crate) tool_list_bytes: usize,
     pub(crate) memory: Option<Memory>,
     pub(crate) read: Times,
-}
-
-/// One target and whether it was reached.
-#[derive(Debug, PartialEq)]
-pub(crate) struct Verdict {
-    pub(crate) what: String,
-    pub(crate) passed: bool,
 }
 
 /// Every target that can be checked with the figures at hand.
@@ -57,13 +51,6 @@ pub(crate) fn judge(ours: &Figures, peers: &[Figures], call: &Times) -> Vec<Verd
         }
     }
     verdicts
-}
-
-fn below(what: &str, measured: f64, target: f64, unit: &str) -> Verdict {
-    Verdict {
-        what: format!("{what}: {measured:.2} {unit} (< {target} {unit})"),
-        passed: measured < target,
-    }
 }
 
 /// One row a server; ratios are to the first row.

@@ -102,7 +102,9 @@ pub(super) fn already_applied(line: usize) -> ToolError {
         line + 1
     );
     ToolError::new(ErrorCode::Conflict, message)
-        .suggest("Nothing is left to do here; go on.")
+        .suggest(
+            "If that is the change you meant, go on with the next. If not, give more of the lines around it.",
+        )
         .detail("already_applied", true)
         .detail("line", line + 1)
 }

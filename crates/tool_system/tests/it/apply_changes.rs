@@ -101,6 +101,22 @@ async fn a_v4a_patch_and_a_unified_patch_do_the_same() {
 }
 
 #[tokio::test]
+async fn a_patch_sets_modes_and_is_refused_with_placeholders() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bench = Bench::writable(PROJECT);
+    let patch = "diff --git a/a.rs b/a.rs\nold mode 100644\nnew mode 100755\ndiff --git a/run.sh b/run.sh\nnew file mode 100755\n--- /dev/null\n+++ b/run.sh\n@@ -0,0 +1 @@\n+#!/bin/sh\n";
+    bench.ok("apply_changes", json!({"patch": patch})).await;
+    for name in ["a.rs", "run.sh"] {
+        let mode = std::fs::metadata(bench.project.path(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o755, "{name}");
+    }
+    let lazy =
+        "--- a/b.rs\n+++ b/b.rs\n@@ -1 +1,2 @@\n use old;\n+// ... rest of the code unchanged\n";
+    let error = bench.err("apply_changes", json!({"patch": lazy})).await;
+    assert_eq!(error.code, ErrorCode::InvalidArguments, "{error}");
+}
+
+#[tokio::test]
 async fn what_makes_no_sense_is_refused() {
     let bench = Bench::writable(PROJECT);
     for arguments in [

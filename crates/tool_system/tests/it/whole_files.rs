@@ -31,6 +31,8 @@ async fn updating_keeps_mode_encoding_and_line_endings() {
     bench.project.write("win.txt", b"\xEF\xBB\xBFa\r\nb\r\n");
     bench.ok("update_file", json!({"path": "win.txt", "content": "a\nc\n"})).await;
     assert_eq!(bench.project.read_bytes("win.txt"), b"\xEF\xBB\xBFa\r\nc\r\n");
+    bench.ok("update_file", json!({"path": "win.txt", "content": "\u{feff}d\n"})).await;
+    assert_eq!(bench.project.read_bytes("win.txt"), b"\xEF\xBB\xBFd\r\n");
     let same = bench.ok("update_file", json!({"path": "a.txt", "content": "one\n"})).await;
     assert!(same["message"].as_str().unwrap().contains("already holds exactly this"), "{same}");
     let error = bench.err("update_file", json!({"path": "b.txt", "content": "x"})).await;

@@ -131,7 +131,7 @@ fn plan_file(
         edits => Some(edited(plan, &target, path, edits)?),
     };
     match (move_to, body) {
-        (None, Some(body)) => plan.rewrite(target, body),
+        (None, Some(body)) => plan.rewrite(target, body, None),
         (Some(to), body) => {
             plan.note(json!({"path": path, "how": "moved", "to": to}));
             plan.rename(target, to, body)
@@ -147,11 +147,6 @@ fn edited(
     path: &str,
     edits: &[&FileChange],
 ) -> Result<Vec<u8>, ToolError> {
-    for edit in edits {
-        if let Some(new) = edit.replace.as_deref().or(edit.content.as_deref()) {
-            target.refuse_placeholders(new)?;
-        }
-    }
     let text = target.text();
     if edits.iter().all(|edit| edit.search.is_some()) {
         let blocks: Vec<Block<'_>> = edits.iter().filter_map(|edit| edit.block()).collect();
@@ -205,9 +200,9 @@ fn with_corrected_call(error: ToolError, edits: &[&FileChange]) -> ToolError {
 fn plan_patch(plan: &mut ChangePlan<'_>, patch: &str) -> Result<(), ToolError> {
     for FilePatch { path, action, .. } in parse_patch(patch)? {
         match action {
-            PatchAction::Add { content, .. } => {
+            PatchAction::Add { content, mode } => {
                 plan.note(json!({"path": path, "how": "added"}));
-                plan.create(&path, &content)?;
+                plan.create(&path, &content, mode)?;
             }
             PatchAction::Delete { hunks } => {
                 let target = plan.file(&path)?;
@@ -215,7 +210,7 @@ fn plan_patch(plan: &mut ChangePlan<'_>, patch: &str) -> Result<(), ToolError> {
                 plan.note(json!({"path": path, "how": "deleted"}));
                 plan.delete(&path)?;
             }
-            PatchAction::Update { move_to, hunks, .. } => {
+            PatchAction::Update { move_to, mode, hunks } => {
                 let target = plan.file(&path)?;
                 let applied =
                     apply_hunks(&target.text(), &hunks).map_err(|error| in_file(error, &path))?;
@@ -224,7 +219,7 @@ fn plan_patch(plan: &mut ChangePlan<'_>, patch: &str) -> Result<(), ToolError> {
                     plan.note(json!({"path": path, "how": hunk.grade.describe(), "lines": lines}));
                 }
                 match move_to {
-                    None => plan.rewrite(target, applied.body)?,
+                    None => plan.rewrite(target, applied.body, mode)?,
                     Some(to) if hunks.is_empty() => plan.rename(target, &to, None)?,
                     Some(to) => plan.rename(target, &to, Some(applied.body))?,
                 }
