@@ -38,6 +38,7 @@ mod schema;
 mod search_notes;
 mod timestamp;
 mod tool;
+mod transfer;
 mod truncation;
 mod turn;
 mod undoing;

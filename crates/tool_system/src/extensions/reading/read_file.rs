@@ -6,6 +6,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use tool_system::file_view::{Endings, FileView, TextView, open};
 use tool_system::prelude::*;
 use tool_system::timestamp::iso8601;
+use tool_system::transfer::Encoding;
 use workspace::{BinaryKind, EntryMeta, LineWindow};
 
 /// Read a file. Text comes with line numbers; other files are described. At most 2000 lines unless `limit` says otherwise.
@@ -21,15 +22,6 @@ struct ReadFileArgs {
     encoding: Option<Encoding>,
     /// Default true
     line_numbers: Option<bool>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-enum Encoding {
-    #[default]
-    #[serde(rename = "utf-8")]
-    Utf8,
-    #[serde(rename = "base64")]
-    Base64,
 }
 
 #[derive(Debug, Default, Serialize, JsonSchema)]

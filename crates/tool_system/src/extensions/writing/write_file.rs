@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use protocol::Base;
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, Written, missing_parents, propose_write};
+use tool_system::transfer::Encoding;
 
 /// Create or overwrite a file with exactly this content.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -15,15 +16,6 @@ struct WriteFileArgs {
     encoding: Option<Encoding>,
     /// Make missing directories
     create_dirs: Option<bool>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-enum Encoding {
-    #[default]
-    #[serde(rename = "utf-8")]
-    Utf8,
-    #[serde(rename = "base64")]
-    Base64,
 }
 
 #[derive(Debug)]
