@@ -20,6 +20,7 @@ mod inverse;
 mod old_states;
 mod plan;
 mod prepare;
+mod proof;
 mod prune;
 mod recover;
 mod rewind;
@@ -209,7 +210,7 @@ impl Journal {
             max_bytes: self.options.max_bytes,
             read_only: purpose.read_only,
             stem,
-            plan: Plan { planned: Vec::new(), images: Vec::new(), notes: Vec::new() },
+            plan: Plan::default(),
             real_dirs: HashMap::new(),
             kept: 0,
         };

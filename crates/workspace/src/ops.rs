@@ -95,17 +95,49 @@ impl Ops {
 
     /// Waits for several files at once, which costs little more than waiting for one.
     pub(crate) fn sync_all(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
-        // Faults are dealt out in order before the threads start, so that tests are repeatable.
-        files.iter().try_for_each(|_| self.gate("fsync"))?;
+        self.deal_sync_faults(files)?;
         let start = Instant::now();
-        let outcome = match self.faults {
+        let outcome = self.sync_really(files);
+        self.count_sync_time(start);
+        outcome
+    }
+
+    /// Waits for several files and does something else meanwhile. The time is counted as waiting
+    /// only as far as the work was done sooner.
+    pub(crate) fn sync_all_meanwhile<T>(
+        &self,
+        files: &[BorrowedFd<'_>],
+        work: impl FnOnce() -> T,
+    ) -> (Result<()>, T) {
+        if let Err(errno) = self.deal_sync_faults(files) {
+            return (Err(errno), work());
+        }
+        std::thread::scope(|scope| {
+            let sync = scope.spawn(|| self.sync_really(files));
+            let done = work();
+            let start = Instant::now();
+            let outcome = sync.join().unwrap_or(Err(Errno::IO));
+            self.count_sync_time(start);
+            (outcome, done)
+        })
+    }
+
+    /// Faults are dealt out in order before any thread starts, so that tests are repeatable.
+    fn deal_sync_faults(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
+        files.iter().try_for_each(|_| self.gate("fsync"))
+    }
+
+    fn sync_really(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
+        match self.faults {
             // A simulated death is not a power failure, so tests need not wait for the disk.
             Some(_) => Ok(()),
             None => sync_in_parallel(files),
-        };
+        }
+    }
+
+    fn count_sync_time(&self, start: Instant) {
         let spent = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         self.sync_nanos.fetch_add(spent, Ordering::Relaxed);
-        outcome
     }
 
     /// Renames only if nothing has the new name.

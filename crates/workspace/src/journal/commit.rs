@@ -5,15 +5,24 @@ use protocol::Base;
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
-use super::dirs::{Dirs, Place};
+use super::dirs::{Dirs, Meanwhile, Place};
 use super::entry::Step;
 use super::plan::Planned;
-use crate::base::{Look, describe_difference};
+use super::proof::THREAD_BYTES;
+use crate::base::{Look, describe_difference, still_holds};
 use crate::ops::Ops;
 use crate::{Error, RelPath};
 
 /// What the system takes its default away from.
 const DEFAULT_DIR_MODE: u32 = 0o777;
+
+/// What a step has come to.
+#[derive(PartialEq, Eq)]
+enum Outcome {
+    Complete,
+    /// The old content lies in the temporary file and is still to be compared.
+    TookAside,
+}
 
 pub(crate) struct Commit<'c> {
     pub(crate) ops: &'c Ops,
@@ -23,31 +32,63 @@ pub(crate) struct Commit<'c> {
 impl Commit<'_> {
     /// Takes the steps in order. `taken` counts those that are complete.
     pub(crate) fn run(&self, planned: &[Planned<'_>], taken: &mut usize) -> Result<(), Error> {
-        let mut touched = Vec::new();
+        let (mut touched, mut unchecked) = (Vec::new(), Vec::new());
         for planned in planned {
-            self.take(planned)?;
+            if self.take(planned)? == Outcome::TookAside {
+                unchecked.push(planned);
+            }
             *taken += 1;
             touch(&planned.step, &mut touched);
         }
-        let first = touched.first().cloned().unwrap_or_else(RelPath::root);
-        self.dirs.sync(self.ops, touched).map_err(|errno| Error::from_errno(&first, errno))
+        let Some(first) = touched.first().cloned() else { return Ok(()) };
+        let sum: usize = unchecked.iter().filter_map(|p| p.old.as_ref()).map(|old| old.len()).sum();
+        let check = || unchecked.iter().try_for_each(|planned| self.check_aside(planned));
+        let failed = |errno| Error::from_errno(&first, errno);
+        if sum < THREAD_BYTES {
+            check()?;
+            return self.dirs.sync(self.ops, touched).map_err(failed);
+        }
+        let (synced, checked) = self.dirs.sync_meanwhile(self.ops, touched, Meanwhile::Work(check));
+        checked.unwrap_or(Ok(()))?;
+        synced.map_err(failed)
     }
 
-    fn take(&self, planned: &Planned<'_>) -> Result<(), Error> {
-        let old = planned.old.as_deref();
+    /// Compares what a step took aside with what it was made from.
+    fn check_aside(&self, planned: &Planned<'_>) -> Result<(), Error> {
+        let Step::Put { path, before, temp, .. } = &planned.step else { return Ok(()) };
+        self.expect(
+            &self.place(temp)?,
+            before,
+            planned.old.as_ref().map(|old| old.as_slice()),
+            path,
+        )
+    }
+
+    fn take(&self, planned: &Planned<'_>) -> Result<Outcome, Error> {
         match &planned.step {
             Step::Put { path, before, after, temp, .. } => {
-                let place = self.place(path)?;
-                let temp = self.place(temp)?;
+                let (place, temp) = (self.place(path)?, self.place(temp)?);
                 match (before, after) {
-                    (Base::Absent, _) => self.rename_new(&temp, &place, path),
-                    (_, Base::Absent) => {
-                        self.rename_new(&place, &temp, path)?;
-                        self.expect(&temp, before, old, path)
+                    (Base::Absent, _) => {
+                        self.rename_new(&temp, &place, path).map(|()| Outcome::Complete)
                     }
-                    _ => self.replace(&temp, &place, (path, before, old)),
+                    (_, Base::Absent) => {
+                        self.rename_new(&place, &temp, path).map(|()| Outcome::TookAside)
+                    }
+                    _ => self.replace(
+                        &temp,
+                        &place,
+                        (path, before, planned.old.as_ref().map(|old| old.as_slice())),
+                    ),
                 }
             }
+            step => self.take_other(planned, step).map(|()| Outcome::Complete),
+        }
+    }
+
+    fn take_other(&self, planned: &Planned<'_>, step: &Step) -> Result<(), Error> {
+        match step {
+            Step::Put { .. } => Ok(()),
             Step::Move { from, to, replaced: Base::Absent, .. } => {
                 let (source, target) = (self.place(from)?, self.place(to)?);
                 self.dirs.forget(from);
@@ -94,22 +135,20 @@ impl Commit<'_> {
         if matches!(base, Base::Directory { .. }) {
             return Ok(());
         }
-        let look = Look::at(self.ops, place.name(), u64::MAX)
-            .map_err(|errno| Error::from_errno(path, errno))?;
-        let same = match (&look, base, bytes) {
-            // Comparing bytes is cheaper than hashing them.
-            (Look::File { bytes: found, mode, .. }, Base::File { mode: m, .. }, Some(bytes)) => {
-                mode == m && found == bytes
-            }
-            _ => look.is(base),
-        };
-        match same {
+        let failed = |errno| Error::from_errno(path, errno);
+        if let (Base::File { mode, .. }, Some(bytes)) = (base, bytes)
+            && still_holds(self.ops, place.name(), bytes, *mode).map_err(failed)?
+        {
+            return Ok(());
+        }
+        let look = Look::at(self.ops, place.name(), u64::MAX).map_err(failed)?;
+        match look.is(base) {
             true => Ok(()),
             false => Err(Error::conflict(path, describe_difference(&look, base))),
         }
     }
 
-    /// Swaps new for old and looks at what came out. Where the file system cannot swap, the file
+    /// Swaps new for old; what came out is looked at later. Where the file system cannot swap, the file
     /// is looked at just before the rename, which leaves a moment in which another program's
     /// write could be replaced.
     fn replace(
@@ -117,13 +156,14 @@ impl Commit<'_> {
         temp: &Place,
         place: &Place,
         (path, before, old): (&RelPath, &Base, Option<&[u8]>),
-    ) -> Result<(), Error> {
+    ) -> Result<Outcome, Error> {
         match self.ops.exchange(temp.name(), place.name()) {
-            Ok(()) => self.expect(temp, before, old, path),
+            Ok(()) => Ok(Outcome::TookAside),
             Err(Errno::INVAL | Errno::NOSYS) => {
                 self.expect(place, before, old, path)?;
                 let renamed = self.ops.rename_over(temp.name(), place.name());
-                renamed.map_err(|errno| Error::from_errno(path, errno))
+                renamed.map_err(|errno| Error::from_errno(path, errno))?;
+                Ok(Outcome::Complete)
             }
             Err(Errno::NOENT) => Err(Error::conflict(path, "does not exist any more")),
             Err(errno) => Err(Error::from_errno(path, errno)),
@@ -146,7 +186,7 @@ impl Commit<'_> {
                 return Ok(());
             }
         }
-        self.expect(target, what, planned.old.as_deref(), from)
+        self.expect(target, what, planned.old.as_ref().map(|old| old.as_slice()), from)
     }
 
     fn move_over(
@@ -167,7 +207,7 @@ impl Commit<'_> {
                 self.expect(temp, replaced, None, to)
             }
             Err(Errno::INVAL | Errno::NOSYS) => {
-                self.expect(source, what, planned.old.as_deref(), from)?;
+                self.expect(source, what, planned.old.as_ref().map(|old| old.as_slice()), from)?;
                 self.expect(target, replaced, None, to)?;
                 let renamed = self.ops.rename_over(source.name(), target.name());
                 renamed.map_err(|errno| Error::from_errno(to, errno))

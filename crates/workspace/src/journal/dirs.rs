@@ -68,21 +68,57 @@ impl<'w> Dirs<'w> {
     }
 
     /// Forces these directories to the disk, each once. One that is gone needs no forcing.
-    pub(crate) fn sync(&self, ops: &Ops, mut paths: Vec<RelPath>) -> Result<()> {
+    pub(crate) fn sync(&self, ops: &Ops, paths: Vec<RelPath>) -> Result<()> {
+        self.sync_meanwhile(ops, paths, Meanwhile::Nothing::<fn()>).0
+    }
+
+    /// Forces these directories to the disk and does something else, at the same time if that is
+    /// wished.
+    pub(crate) fn sync_meanwhile<T>(
+        &self,
+        ops: &Ops,
+        mut paths: Vec<RelPath>,
+        mut work: Meanwhile<impl FnOnce() -> T>,
+    ) -> (Result<()>, Option<T>) {
         paths.sort_unstable();
         paths.dedup();
+        let mut done = None;
         for paths in paths.chunks(MAX_OPEN) {
-            let mut dirs = Vec::with_capacity(paths.len());
-            for path in paths {
-                match self.dir(path) {
-                    Ok(dir) => dirs.push(dir),
-                    Err(Errno::NOENT) => {}
-                    Err(errno) => return Err(errno),
-                }
-            }
+            let dirs = match self.open_all(paths) {
+                Ok(dirs) => dirs,
+                Err(errno) => return (Err(errno), done),
+            };
             let files: Vec<_> = dirs.iter().map(|dir| dir.as_fd()).collect();
-            ops.sync_all(&files)?;
+            let synced = match std::mem::replace(&mut work, Meanwhile::Nothing) {
+                Meanwhile::Nothing => ops.sync_all(&files),
+                Meanwhile::Work(work) => {
+                    let (synced, worked) = ops.sync_all_meanwhile(&files, work);
+                    done = Some(worked);
+                    synced
+                }
+            };
+            if synced.is_err() {
+                return (synced, done);
+            }
         }
-        Ok(())
+        (Ok(()), done)
     }
+
+    fn open_all(&self, paths: &[RelPath]) -> Result<Vec<Rc<OwnedFd>>> {
+        let mut dirs = Vec::with_capacity(paths.len());
+        for path in paths {
+            match self.dir(path) {
+                Ok(dir) => dirs.push(dir),
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(dirs)
+    }
+}
+
+/// What to do while the disk is waited for.
+pub(crate) enum Meanwhile<F> {
+    Nothing,
+    Work(F),
 }

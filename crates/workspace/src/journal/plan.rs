@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
+use std::sync::Arc;
 
 use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
 use rustix::fs::{AtFlags, FileType, statat};
@@ -11,6 +12,7 @@ use rustix::io::Errno;
 use super::dirs::Dirs;
 use super::entry::Step;
 use super::image::Image;
+use super::proof::{Proof, THREAD_BYTES};
 use super::shape;
 use crate::base::{Look, describe_difference};
 use crate::metadata::Metadata;
@@ -29,7 +31,7 @@ pub(crate) struct Planned<'s> {
     pub(crate) step: Step,
     pub(crate) new: New<'s>,
     /// The bytes that are replaced or moved, if they are at hand.
-    pub(crate) old: Option<Vec<u8>>,
+    pub(crate) old: Option<Arc<Vec<u8>>>,
     /// What the new file takes over from the old one.
     pub(crate) metadata: Option<Metadata>,
     /// The mode that was asked for.
@@ -44,8 +46,11 @@ pub(crate) enum New<'s> {
 }
 
 /// A checked set.
+#[derive(Default)]
 pub(crate) struct Plan<'s> {
     pub(crate) planned: Vec<Planned<'s>>,
+    /// What is still to be hashed before any step is taken.
+    pub(super) proofs: Vec<Proof<'s>>,
     pub(crate) images: Vec<u8>,
     pub(crate) notes: Vec<String>,
 }
@@ -71,9 +76,18 @@ pub(crate) struct Planner<'p, 's> {
 }
 
 /// What was found at a path and agreed with the base.
+#[derive(Default)]
 struct Old {
-    bytes: Option<Vec<u8>>,
+    bytes: Option<Arc<Vec<u8>>>,
     metadata: Option<Metadata>,
+}
+
+/// When the hash of a base is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hashing {
+    Now,
+    /// Later if the file is large.
+    MayWait,
 }
 
 impl<'s> Planner<'_, 's> {
@@ -143,74 +157,100 @@ impl<'s> Planner<'_, 's> {
         let path = paths[0].clone();
         match change {
             Change::Write { base, content, mode, .. } => {
-                let old = self.check_base(&path, base)?;
+                let old = self.check_base(&path, base, Hashing::MayWait)?;
                 self.refuse_read_only(&path, base)?;
                 self.note_links(&path, &old);
                 let mode = mode.or(base_mode(base));
                 let after = Base::File {
-                    hash: ContentHash::of(&content.0),
+                    hash: self.hash_of_new(&path, base, &old, &content.0)?,
                     size: content.0.len() as u64,
                     mode: mode.unwrap_or_default(),
                 };
                 self.put(Put { path, before: base, after, temp, old }, New::File(&content.0), mode);
             }
             Change::Link { base, target, .. } => {
-                let old = self.check_base(&path, base)?;
+                let old = self.check_base(&path, base, Hashing::Now)?;
                 let after = Base::Link { target: FileBytes(target.0.clone()) };
                 self.put(Put { path, before: base, after, temp, old }, New::Link(&target.0), None);
             }
             Change::Delete { base, .. } => {
-                let old = self.check_base(&path, base)?;
+                let old = self.check_base(&path, base, Hashing::Now)?;
                 let after = Base::Absent;
                 self.put(Put { path, before: base, after, temp, old }, New::Nothing, None);
             }
             Change::Move { base, target, .. } => {
-                let old = self.check_base(&path, base)?;
+                let old = self.check_base(&path, base, Hashing::Now)?;
                 let to = paths[1].clone();
-                let replaced = self.check_base(&to, target)?;
+                let replaced = self.check_base(&to, target, Hashing::Now)?;
                 self.note_links(&to, &replaced);
-                let image = self.image(replaced.bytes.as_deref(), None);
+                let image = self.image(replaced.bytes.as_ref(), None);
                 let (what, replaced) = (base.clone(), target.clone());
                 let step = Step::Move { from: path, to, what, replaced, temp, image };
                 self.push(step, New::Nothing, old, None);
             }
             Change::MakeDir { mode, .. } => {
-                self.check_base(&path, &Base::Absent)?;
+                self.check_base(&path, &Base::Absent, Hashing::Now)?;
                 let step = Step::MakeDir { path, mode: *mode };
-                self.push(step, New::Nothing, Old { bytes: None, metadata: None }, None);
+                self.push(step, New::Nothing, Old::default(), None);
             }
             Change::RemoveDir { mode, .. } => {
-                let old = self.check_base(&path, &Base::Directory { mode: *mode })?;
+                let base = Base::Directory { mode: *mode };
+                let old = self.check_base(&path, &base, Hashing::Now)?;
                 self.push(Step::RemoveDir { path, mode: *mode }, New::Nothing, old, None);
             }
         }
         Ok(())
     }
 
-    fn check_base(&self, path: &RelPath, base: &Base) -> Result<Old, Error> {
+    fn check_base(&self, path: &RelPath, base: &Base, hashing: Hashing) -> Result<Old, Error> {
         let failed = |errno| Error::from_errno(path, errno);
         let place = match self.dirs.place(path) {
             Ok(place) => place,
             // The directory is made by a change before this one, so nothing is in it yet.
-            Err(Errno::NOENT) if *base == Base::Absent => {
-                return Ok(Old { bytes: None, metadata: None });
-            }
+            Err(Errno::NOENT) if *base == Base::Absent => return Ok(Old::default()),
             Err(errno) => return Err(failed(errno)),
         };
         let look = Look::at(self.ops, place.name(), self.max_bytes).map_err(failed)?;
-        if !look.is(base) {
-            if matches!((&look, base), (Look::TooLarge, Base::File { size, .. }) if *size > self.max_bytes)
-            {
-                return Err(Error::TooLarge { path: path.to_text(), limit: self.max_bytes });
-            }
-            return Err(Error::conflict(path, describe_difference(&look, base)));
+        let waits = hashing == Hashing::MayWait && look.resembles(base) && is_large(&look);
+        if !waits && !look.is(base) {
+            return match (&look, base) {
+                (Look::TooLarge, Base::File { size, .. }) if *size > self.max_bytes => {
+                    Err(Error::TooLarge { path: path.to_text(), limit: self.max_bytes })
+                }
+                _ => Err(Error::conflict(path, describe_difference(&look, base))),
+            };
         }
         Ok(match look {
             Look::File { bytes, metadata, .. } => {
-                Old { bytes: Some(bytes), metadata: Some(metadata) }
+                Old { bytes: Some(Arc::new(bytes)), metadata: Some(metadata) }
             }
-            _ => Old { bytes: None, metadata: None },
+            _ => Old::default(),
         })
+    }
+
+    /// The hash of the new content, or a stand-in for it while a proof is owed.
+    fn hash_of_new(
+        &mut self,
+        path: &RelPath,
+        base: &Base,
+        old: &Old,
+        new: &'s [u8],
+    ) -> Result<ContentHash, Error> {
+        let (Base::File { hash, .. }, Some(bytes)) = (base, &old.bytes) else {
+            return Ok(ContentHash::of(new));
+        };
+        if bytes.len() < THREAD_BYTES {
+            return Ok(ContentHash::of(new));
+        }
+        let (index, old) = (self.plan.planned.len(), Arc::clone(bytes));
+        let proof = Proof { index, path: path.clone(), hash: *hash, old, new };
+        if **bytes == *new {
+            // There may be no step to complete.
+            proof.check_old()?;
+            return Ok(*hash);
+        }
+        self.plan.proofs.push(proof);
+        Ok(ContentHash::from_bytes([0; 32]))
     }
 
     fn refuse_read_only(&self, path: &RelPath, base: &Base) -> Result<(), Error> {
@@ -244,12 +284,12 @@ impl<'s> Planner<'_, 's> {
             New::File(bytes) => Some(*bytes),
             _ => None,
         };
-        let image = self.image(old.bytes.as_deref(), replacement);
+        let image = self.image(old.bytes.as_ref(), replacement);
         let step = Step::Put { path, before: before.clone(), after, temp, image };
         self.push(step, new, old, mode);
     }
 
-    fn image(&mut self, bytes: Option<&[u8]>, replacement: Option<&[u8]>) -> Option<Image> {
+    fn image(&mut self, bytes: Option<&Arc<Vec<u8>>>, replacement: Option<&[u8]>) -> Option<Image> {
         Some(Image::store(bytes?, replacement, 0, &mut self.plan.images))
     }
 
@@ -270,6 +310,10 @@ struct Put<'b> {
     after: Base,
     temp: RelPath,
     old: Old,
+}
+
+fn is_large(look: &Look) -> bool {
+    matches!(look, Look::File { bytes, .. } if bytes.len() >= THREAD_BYTES)
 }
 
 fn base_mode(base: &Base) -> Option<u32> {

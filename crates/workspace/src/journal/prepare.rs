@@ -1,7 +1,7 @@
 //! Writing everything that a set needs to where it does no harm yet: the new content beside its
 //! targets, and the entry that could take it all back.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use protocol::Base;
 use rustix::fs::fstat;
@@ -10,6 +10,7 @@ use rustix::io::{Errno, Result};
 use super::dirs::Dirs;
 use super::entry::{self, Step};
 use super::plan::{New, Plan, Planned};
+use super::proof::Proving;
 use super::store::{Draft, Store};
 use crate::metadata::Losses;
 use crate::ops::Ops;
@@ -49,7 +50,32 @@ impl Prepare<'_> {
     }
 
     fn write(&self, draft: &mut Draft, plan: &mut Plan<'_>) -> std::result::Result<(), Error> {
-        let journal = |errno| self.store.failed(errno);
+        let proofs = std::mem::take(&mut plan.proofs);
+        if proofs.is_empty() {
+            let waiting = self.write_temps(plan)?;
+            self.seal(draft, plan)?;
+            let mut files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
+            files.extend(self.entry_files(draft));
+            return self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno));
+        }
+        std::thread::scope(|scope| {
+            let proving = Proving::start(scope, &proofs);
+            let waiting = self.write_temps(plan)?;
+            let files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
+            let (synced, sealed) = self.ops.sync_all_meanwhile(&files, || {
+                let proven = proving.finish()?;
+                proven.iter().for_each(|proven| proven.enter(&mut plan.planned));
+                self.seal(draft, plan)?;
+                let files = self.entry_files(draft);
+                self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
+            });
+            sealed?;
+            synced.map_err(|errno| Error::from_errno(&proofs[0].path, errno))
+        })
+    }
+
+    /// Writes all new content. Answers with the files that still wait for the disk.
+    fn write_temps(&self, plan: &mut Plan<'_>) -> std::result::Result<Vec<OwnedFd>, Error> {
         let mut waiting = Vec::new();
         for planned in &mut plan.planned {
             let written = self.write_temp(planned, &mut plan.notes);
@@ -60,17 +86,22 @@ impl Prepare<'_> {
                 waiting.clear();
             }
         }
+        Ok(waiting)
+    }
+
+    /// Completes the entry with images and steps.
+    fn seal(&self, draft: &mut Draft, plan: &mut Plan<'_>) -> std::result::Result<(), Error> {
         let mut rest = std::mem::take(&mut plan.images);
         let steps: Vec<Step> = plan.planned.iter().map(|planned| planned.step.clone()).collect();
         let images = rest.len() as u64;
         rest.extend_from_slice(&entry::seal(&steps, draft.header_len() + images));
-        self.store.seal(draft, &rest).map_err(journal)?;
-        let mut files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
-        files.push(draft.file.as_fd());
-        if draft.new_segment {
-            files.push(self.store.dir());
-        }
-        self.ops.sync_all(&files).map_err(journal)
+        self.store.seal(draft, &rest).map_err(|errno| self.store.failed(errno))
+    }
+
+    /// What must be on the disk for the entry to be there.
+    fn entry_files<'f>(&'f self, draft: &'f Draft) -> Vec<BorrowedFd<'f>> {
+        let dir = draft.new_segment.then(|| self.store.dir());
+        [Some(draft.file.as_fd()), dir].into_iter().flatten().collect()
     }
 
     fn sync(&self, files: &[OwnedFd]) -> Result<()> {

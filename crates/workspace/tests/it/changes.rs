@@ -3,8 +3,11 @@
 mod applying;
 mod crashes;
 mod failures;
+mod full_disk;
 mod kills;
 mod other_writers;
 mod project;
+mod random_sets;
 mod scenarios;
+mod swapped_directories;
 mod undoing;

@@ -10,6 +10,9 @@ use workspace::{Error, Faults};
 use super::project::{LIMIT, Project, label, set};
 use crate::tree::rel;
 
+/// Enough for a file that is hashed while the disk is busy.
+const LARGE: usize = 300_000;
+
 const THEIRS: &str = "their work";
 
 /// How the other program writes.
@@ -50,6 +53,7 @@ fn write_before_each_call(
 ) -> usize {
     for n in 0.. {
         let project = Project::in_memory(&[("a", "A"), ("b", "B"), ("z", "Z")]);
+        project.tree.write("large", &"L".repeat(LARGE));
         let changes = set(changes(&project));
         let target = project.tree.path(path);
         let faults = Faults::default().watch(move |call, _| {
@@ -89,6 +93,7 @@ fn a_write_at_any_moment_is_never_lost() {
     let rename = |p: &Project| vec![p.write("b", "BB"), p.rename("a", "c"), p.write("z", "ZZ")];
     let replace = |p: &Project| vec![p.write("b", "BB"), p.rename("z", "a")];
     let create = |p: &Project| vec![p.write("b", "BB"), p.write("new", "N"), p.write("z", "ZZ")];
+    let large = |p: &Project| vec![p.write("b", "BB"), p.write("large", "L".repeat(LARGE - 1))];
     let mut moments = 0;
     for writer in [Writer::InPlace, Writer::Rename] {
         for changes in [edit, delete, rename] {
@@ -97,6 +102,7 @@ fn a_write_at_any_moment_is_never_lost() {
         moments += write_before_each_call(("a", "z"), writer, replace);
         moments += write_before_each_call(("z", "a"), writer, replace);
         moments += write_before_each_call(("new", "new"), writer, create);
+        moments += write_before_each_call(("large", "large"), writer, large);
     }
     assert!(moments > 200, "{moments}");
 }
@@ -111,6 +117,24 @@ fn a_write_between_proposal_and_apply_is_a_conflict() {
     let error = ToolError::from(journal.apply(&changes, &label("x")).unwrap_err());
     assert_eq!(error.code, ErrorCode::Conflict);
     assert_eq!(project.snapshot(), before);
+}
+
+#[test]
+fn a_large_file_of_the_same_size_and_mode_is_compared_by_its_bytes() {
+    let project = Project::in_memory(&[("a", "A")]);
+    project.tree.write("large", &"L".repeat(LARGE));
+    let journal = project.quick();
+    let edit = set([project.write("a", "AA"), project.write("large", "short")]);
+    let same = set([project.write("large", "L".repeat(LARGE))]);
+    project.tree.write("large", &"T".repeat(LARGE));
+    let before = project.snapshot();
+    for changes in [edit, same] {
+        let error = ToolError::from(journal.apply(&changes, &label("x")).unwrap_err());
+        let expected = (ErrorCode::Conflict, "large was changed by someone else");
+        assert_eq!((error.code, &*error.message), expected);
+        assert_eq!(project.snapshot(), before);
+    }
+    assert!(project.quick().recovery().is_empty());
 }
 
 #[test]

@@ -26,6 +26,11 @@ const FILES: &[(&str, &str)] = &[
     ("empty", ""),
 ];
 
+const LINE: &str = "one of many lines\n";
+
+/// Enough for a file that is hashed while the disk is busy and kept as a difference.
+const LARGE_LINES: usize = 20_000;
+
 impl Scenario {
     /// A fresh project in which the scenario can happen.
     pub(crate) fn project(&self) -> Project {
@@ -120,6 +125,15 @@ pub(crate) const ALL: &[Scenario] = &[
                 *base = p.base("link");
             }
             j.apply(&set([p.link("a.txt", "b.txt"), to_file]), &label("links")).map(drop)
+        },
+    },
+    Scenario {
+        name: "edit in a large file",
+        before: |p, _| p.tree.write("large", &LINE.repeat(LARGE_LINES)),
+        act: |p, j| {
+            let large = LINE.repeat(LARGE_LINES).replacen(LINE, "an edited line\n", 1);
+            let changes = [p.write("large", large), p.write("a.txt", "small")];
+            j.apply(&set(changes), &label("large")).map(drop)
         },
     },
     Scenario { name: "mixed", before: nothing, act: mixed },
