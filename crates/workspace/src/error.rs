@@ -252,7 +252,9 @@ impl Error {
             Error::Contradiction { .. } => {
                 Some("Name each path once, and make a directory before what goes into it.")
             }
-            Error::NothingToUndo { .. } => Some("List the history to see what can be undone."),
+            Error::NothingToUndo { .. } => Some(
+                "Only changes made through Toolkiln can be undone; `toolkiln history` lists them.",
+            ),
             Error::ReadOnlyFileSystem { .. } | Error::State { .. } => {
                 Some("Ask the user; nothing was changed.")
             }
