@@ -10,7 +10,6 @@ use rustix::io::{Errno, Result};
 use super::dirs::Dirs;
 use super::entry::{self, Step};
 use super::plan::{New, Plan, Planned};
-use super::proof::Proving;
 use super::store::{Draft, Store};
 use crate::metadata::Losses;
 use crate::ops::Ops;
@@ -58,20 +57,19 @@ impl Prepare<'_> {
             files.extend(self.entry_files(draft));
             return self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno));
         }
-        std::thread::scope(|scope| {
-            let proving = Proving::start(scope, &proofs);
-            let waiting = self.write_temps(plan)?;
-            let files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
-            let (synced, sealed) = self.ops.sync_all_meanwhile(&files, || {
-                let proven = proving.finish()?;
-                proven.iter().for_each(|proven| proven.enter(&mut plan.planned));
-                self.seal(draft, plan)?;
-                let files = self.entry_files(draft);
-                self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
-            });
-            sealed?;
-            synced.map_err(|errno| Error::from_errno(&proofs[0].path, errno))
-        })
+        let waiting = self.write_temps(plan)?;
+        let files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
+        let (synced, sealed) = self.ops.sync_all_meanwhile(&files, || {
+            for proof in &proofs {
+                proof.check_old()?;
+                proof.enter_new(&mut plan.planned);
+            }
+            self.seal(draft, plan)?;
+            let files = self.entry_files(draft);
+            self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
+        });
+        sealed?;
+        synced.map_err(|errno| Error::from_errno(&proofs[0].path, errno))
     }
 
     /// Writes all new content. Answers with the files that still wait for the disk.

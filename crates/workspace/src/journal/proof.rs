@@ -1,11 +1,10 @@
 //! Hashing large files while the disk is busy anyway.
 //!
 //! Size and mode of every base are compared before anything is written. For large files the hash
-//! follows while the new content is already being written beside its target; no name changes
-//! before the hashes are known to agree.
+//! follows while the new content, already written beside its target, is on its way to the disk; no
+//! name changes before the hashes are known to agree.
 
 use std::sync::Arc;
-use std::thread::{Scope, ScopedJoinHandle};
 
 use protocol::{Base, ContentHash};
 
@@ -27,12 +26,6 @@ pub(super) struct Proof<'s> {
     pub(super) new: &'s [u8],
 }
 
-/// The hash of the new content of a step.
-pub(super) struct Proven {
-    index: usize,
-    hash: ContentHash,
-}
-
 impl Proof<'_> {
     /// Fails if the base is not what it was said to be.
     pub(super) fn check_old(&self) -> Result<(), Error> {
@@ -42,43 +35,11 @@ impl Proof<'_> {
         }
     }
 
-    fn hash_new(&self) -> Proven {
-        Proven { index: self.index, hash: ContentHash::of(self.new) }
-    }
-}
-
-/// Proofs that are being made: the bases are compared and the new contents hashed.
-pub(super) struct Proving<'scope> {
-    checked: ScopedJoinHandle<'scope, Result<(), Error>>,
-    hashed: ScopedJoinHandle<'scope, Vec<Proven>>,
-}
-
-impl<'scope> Proving<'scope> {
-    pub(super) fn start<'env>(
-        scope: &'scope Scope<'scope, 'env>,
-        proofs: &'env [Proof<'env>],
-    ) -> Proving<'scope> {
-        Proving {
-            checked: scope.spawn(|| proofs.iter().try_for_each(Proof::check_old)),
-            hashed: scope.spawn(|| proofs.iter().map(Proof::hash_new).collect()),
-        }
-    }
-
-    /// Waits for the outcome.
-    pub(super) fn finish(self) -> Result<Vec<Proven>, Error> {
-        // Hashing does not panic; if it did, the base would count as changed.
-        let lost = || Error::conflict(&RelPath::root(), "could not be compared");
-        self.checked.join().unwrap_or_else(|_| Err(lost()))?;
-        self.hashed.join().map_err(|_| lost())
-    }
-}
-
-impl Proven {
-    /// Completes the step.
-    pub(super) fn enter(&self, planned: &mut [Planned<'_>]) {
+    /// Completes the step with the hash of its new content.
+    pub(super) fn enter_new(&self, planned: &mut [Planned<'_>]) {
         let step = planned.get_mut(self.index).map(|planned| &mut planned.step);
         if let Some(Step::Put { after: Base::File { hash, .. }, .. }) = step {
-            *hash = self.hash;
+            *hash = ContentHash::of(self.new);
         }
     }
 }
