@@ -75,7 +75,7 @@ fn test(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
 
 fn revoke(args: &PolicyRevokeArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;
-    if project.state()?.remembered()?.revoke(&args.id)? {
+    if project.state()?.revoke(&args.id)? {
         output::to_people(&format!("{} is forgotten", args.id));
         return Ok(ExitCode::SUCCESS);
     }

@@ -136,6 +136,11 @@ impl State {
         if self.exists() { self.remembered()?.rules() } else { Ok(Vec::new()) }
     }
 
+    /// Forgets a remembered rule. Answers whether there was one.
+    pub(crate) fn revoke(&self, id: &str) -> anyhow::Result<bool> {
+        if self.exists() { self.remembered()?.revoke(id) } else { Ok(false) }
+    }
+
     /// Whether anything was ever kept for the project.
     pub(crate) fn exists(&self) -> bool {
         Workspace::open(&self.path).is_ok()

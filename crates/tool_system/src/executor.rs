@@ -5,7 +5,7 @@
 //! back to the model; events tell the story to whoever watches.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use futures_util::FutureExt as _;
@@ -93,8 +93,8 @@ pub struct ToolExecutor {
     registry: Arc<ToolRegistry>,
     options: ExecutorOptions,
     shared: Arc<Shared>,
-    /// Rules that were added since the policy was made.
-    remembered: RwLock<Vec<Rule>>,
+    /// The policy with the rules that were remembered since, once it has been needed.
+    policy: Mutex<Option<Arc<Policy>>>,
     turn: TurnMemory,
 }
 
@@ -114,8 +114,8 @@ impl ToolExecutor {
             journal: options.journal.take(),
             session: options.session.clone(),
         });
-        let remembered = RwLock::default();
-        Self { registry, options, shared, remembered, turn: TurnMemory::default() }
+        let policy = Mutex::default();
+        Self { registry, options, shared, policy, turn: TurnMemory::default() }
     }
 
     /// The tools that can be called.
@@ -144,11 +144,15 @@ impl ToolExecutor {
     }
 
     /// What may be done without asking, and what not at all.
-    pub fn policy(&self) -> Result<Policy, ToolError> {
-        let policy = self.options.policy.get()?;
-        let remembered = self.remembered.read().unwrap_or_else(PoisonError::into_inner);
-        let rules = policy.rules().chain(remembered.iter()).cloned();
-        Ok(Policy::new(policy.mode(), rules))
+    pub fn policy(&self) -> Result<Arc<Policy>, ToolError> {
+        let mut current = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*current {
+            Some(policy) => Ok(Arc::clone(policy)),
+            None => {
+                let policy = Arc::new(self.options.policy.get()?.clone());
+                Ok(Arc::clone(current.insert(policy)))
+            }
+        }
     }
 
     /// Adds a rule to the policy and has it kept.
@@ -156,7 +160,10 @@ impl ToolExecutor {
         if let Some(keeper) = &self.options.rule_keeper {
             keeper.keep(&rule)?;
         }
-        self.remembered.write().unwrap_or_else(PoisonError::into_inner).push(rule);
+        let before = self.policy()?;
+        let widened = Policy::new(before.mode(), before.rules().cloned().chain([rule]));
+        let mut current = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = Some(Arc::new(widened));
         Ok(())
     }
 
@@ -222,9 +229,11 @@ impl ToolExecutor {
         let listed = self.registry.get(self.options.vocabulary, &call.name)?;
         let arguments = validated(&listed, call.arguments.clone())?;
         self.check_role(&listed)?;
-        let key = CallKey::new(listed.definition().name, arguments.as_map());
+        let key = self.key_of(&listed, &arguments);
         let cx = self.context(id, listed.definition().name, cancel);
-        if let Some(earlier) = self.repeated(&listed, &key, &cx).await {
+        if let Some(key) = &key
+            && let Some(earlier) = self.repeated(key, &cx).await
+        {
             return Ok(listed.face().spell_result(earlier));
         }
         let outcome =
@@ -237,7 +246,9 @@ impl ToolExecutor {
             }
         };
         let value = truncation::fit(value, self.options.limits.result_bytes, &self.shared.results);
-        self.memorise(&listed, key, &value, &cx);
+        if let Some(key) = key {
+            self.memorise(key, &value, &cx);
+        }
         Ok(listed.face().spell_result(value))
     }
 
@@ -314,16 +325,16 @@ impl ToolExecutor {
             .suggest("Use a tool that only reads, or ask the user for another role."))
     }
 
+    /// What an identical call would be known by, if repeats are answered from memory at all. Making
+    /// it costs a copy of the arguments.
+    fn key_of(&self, listed: &ListedTool, arguments: &ToolArguments) -> Option<CallKey> {
+        let definition = listed.definition();
+        let remembers = self.options.detect_repeats && definition.is_read_only();
+        remembers.then(|| CallKey::new(definition.name, arguments.as_map()))
+    }
+
     /// The answer to an identical call of this turn, if it still holds, with a remark.
-    async fn repeated(
-        &self,
-        listed: &ListedTool,
-        key: &CallKey,
-        cx: &ToolContext,
-    ) -> Option<Value> {
-        if !self.options.detect_repeats || !listed.definition().is_read_only() {
-            return None;
-        }
+    async fn repeated(&self, key: &CallKey, cx: &ToolContext) -> Option<Value> {
         let Answered { mut value, files } = self.turn.get(key)?;
         let unchanged = cx.blocking(move |cx| {
             Ok(files.iter().all(|(path, known)| {
@@ -338,16 +349,14 @@ impl ToolExecutor {
             return None;
         }
         let remark = "This exact call was already answered in this turn and nothing was written \
-                      since; this is the same result.";
+                      through Toolkiln since; this is the same result.";
         value.as_object_mut()?.insert("redundant".into(), remark.into());
         Some(value)
     }
 
-    fn memorise(&self, listed: &ListedTool, key: CallKey, value: &Value, cx: &ToolContext) {
-        if self.options.detect_repeats && listed.definition().is_read_only() {
-            let files = cx.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            self.turn.put(key, Answered { value: value.clone(), files });
-        }
+    fn memorise(&self, key: CallKey, value: &Value, cx: &ToolContext) {
+        let files = cx.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.turn.put(key, Answered { value: value.clone(), files });
     }
 
     /// Performs what has passed the gate, to its end: a call that is withdrawn now is too late.

@@ -79,11 +79,13 @@ fn rules_from_files_are_listed_tested_and_not_revoked_here() {
     let tested = run(&["policy", "test"]);
     assert_eq!(tested.code, 1);
     assert!(tested.stdout.contains("docs/a.md"), "{}", tested.stdout);
+    let unknown = run(&["policy", "revoke", "00000000"]);
+    assert_eq!(unknown.code, 1);
+    assert!(unknown.stderr.contains("there is no rule 00000000"), "{}", unknown.stderr);
     let id = listed.stdout.lines().nth(1).unwrap().split(' ').next().unwrap();
-    assert!(
-        run(&["policy", "revoke", "00000000"]).stderr.contains("there is no rule")
-            || !id.is_empty()
-    );
+    let configured = run(&["policy", "revoke", id]);
+    assert_eq!(configured.code, 1);
+    assert!(configured.stderr.contains("remove it there"), "{}", configured.stderr);
 }
 
 #[test]
