@@ -8,12 +8,18 @@ mod excerpt;
 mod file_filter;
 mod file_search;
 mod first_by_path;
+mod imports;
+mod index;
+mod language;
 mod pattern;
+mod ranking;
 mod scope;
+mod symbols;
 mod text_search;
 
 pub use file_filter::FileFilter;
 pub use file_search::{FoundFiles, find_files};
+pub use language::Language;
 pub use pattern::PatternError;
 pub use scope::SearchScope;
 pub use text_search::{TextMatch, TextMatches, TextQuery, search_text};

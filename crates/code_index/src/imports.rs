@@ -1,0 +1,1 @@
+//! Imports: which file uses which.

@@ -1,0 +1,1 @@
+//! The trigram index: which files can contain a match.

@@ -1,0 +1,1 @@
+//! Symbols: what a file defines, and where names occur in it.
