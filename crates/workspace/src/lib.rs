@@ -14,8 +14,10 @@
     reason = "this crate is behind the wall that the lint holds: it is where files are touched"
 )]
 
+mod background;
 mod base;
 mod binary;
+mod cache_file;
 mod editor;
 mod entry_names;
 mod error;
@@ -38,8 +40,11 @@ mod state_dir;
 mod temp_name;
 mod text;
 mod walk;
+mod watch;
 
+pub use background::stand_back;
 pub use binary::{BinaryKind, describe_binary, is_binary};
+pub use cache_file::{Draft, Mapped};
 pub use editor::edit_in_program;
 pub use error::{Error, Escape};
 #[doc(hidden)]
@@ -62,3 +67,4 @@ pub use walk::{
     DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Entry, Flow, UNREADABLE_LIMIT, Visitor, WalkOptions,
     WalkReport,
 };
+pub use watch::{Events, Watcher};

@@ -64,6 +64,8 @@ pub struct EntryMeta {
     pub size: u64,
     /// Time of the last change of the content.
     pub modified: SystemTime,
+    /// Time of the last change of the content or of anything else; programs cannot choose it.
+    pub changed: SystemTime,
     /// Permission bits, including set-user-id and the like.
     pub mode: u32,
     /// Number of hard links.
@@ -87,6 +89,7 @@ impl EntryMeta {
                 .unwrap_or(EntryKind::Device),
             size: u64::try_from(stat.st_size).unwrap_or(0),
             modified: time(stat.st_mtime as i64, stat.st_mtime_nsec as u64),
+            changed: time(stat.st_ctime as i64, stat.st_ctime_nsec as u64),
             mode: u32::from(stat.st_mode) & PERMISSION_BITS,
             nlink: stat.st_nlink as u64,
             dev: stat.st_dev as u64,

@@ -81,6 +81,17 @@ impl RelPath {
         normalise(&bytes)
     }
 
+    /// A path from bytes as [`RelPath::as_bytes`] gives them.
+    pub fn from_bytes(bytes: &[u8]) -> Result<RelPath, PathError> {
+        if bytes.len() > MAX_PATH_BYTES {
+            return Err(PathError::TooLong);
+        }
+        if !bytes.is_empty() {
+            bytes.split(|&b| b == b'/').try_for_each(check_name)?;
+        }
+        Ok(RelPath { bytes: bytes.into() })
+    }
+
     /// The path as text: see [`bytes_to_text`]. The root is `.`.
     pub fn to_text(&self) -> String {
         self.to_string()
@@ -104,13 +115,8 @@ impl RelPath {
 
     /// This path with one more component.
     pub fn join(&self, name: &[u8]) -> Result<RelPath, PathError> {
-        match name {
-            b"" => Err(PathError::Empty),
-            b"." | b".." => Err(PathError::NotAName),
-            _ if name.contains(&0) => Err(PathError::Nul),
-            _ if name.contains(&b'/') => Err(PathError::NotAName),
-            _ => Ok(self.join_entry(name)),
-        }
+        check_name(name)?;
+        Ok(self.join_entry(name))
     }
 
     /// [`RelPath::join`] for a name that came from a directory listing, and so is a name.
@@ -171,6 +177,17 @@ fn normalise(bytes: &[u8]) -> Result<RelPath, PathError> {
         }
     }
     Ok(RelPath { bytes: kept.join(&b'/').into() })
+}
+
+/// Whether these bytes are one component of a path.
+fn check_name(name: &[u8]) -> Result<(), PathError> {
+    match name {
+        b"" => Err(PathError::Empty),
+        b"." | b".." => Err(PathError::NotAName),
+        _ if name.contains(&0) => Err(PathError::Nul),
+        _ if name.contains(&b'/') => Err(PathError::NotAName),
+        _ => Ok(()),
+    }
 }
 
 impl Ord for RelPath {

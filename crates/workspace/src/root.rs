@@ -98,6 +98,14 @@ impl Workspace {
         }
     }
 
+    /// Opens a regular file by a path that goes through no link, as a walk comes to it.
+    pub fn open_listed(&self, path: &RelPath) -> Result<OpenFile, Error> {
+        let root = self.root.as_fd();
+        let opened = self.resolver.open_without_links(root, path.as_path(), READ_FLAGS);
+        let opened = opened.map_err(|errno| Error::from_errno(path, errno))?;
+        OpenFile::from_descriptor(opened, path.clone())
+    }
+
     /// Opens a directory for reading its entries.
     pub fn open_dir(&self, path: &RelPath) -> Result<OpenDir, Error> {
         match self.open_beneath(path, DIR_FLAGS) {

@@ -19,7 +19,7 @@ use crate::{Error, OpenFile, RelPath, Workspace};
 
 /// Nobody but the owner may look.
 const DIR_MODE: u32 = 0o700;
-const FILE_MODE: u32 = 0o600;
+pub(crate) const FILE_MODE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
 
 /// A private directory for state that must outlive the process, held open. Files in it have plain
@@ -110,14 +110,18 @@ impl StateDir {
         }
     }
 
-    fn plain(&self, name: &str) -> Result<RelPath, Error> {
+    pub(crate) fn plain(&self, name: &str) -> Result<RelPath, Error> {
         RelPath::root()
             .join(name.as_bytes())
             .map_err(|reason| Error::Malformed { path: name.to_owned(), reason })
     }
 
-    fn failed(&self, name: &RelPath, errno: Errno) -> Error {
+    pub(crate) fn failed(&self, name: &RelPath, errno: Errno) -> Error {
         Error::from_io(format!("{}/{name}", self.shown), errno.into())
+    }
+
+    pub(crate) fn ops(&self) -> &Ops {
+        &self.ops
     }
 
     /// The directory as text, for messages.

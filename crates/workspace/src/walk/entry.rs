@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, fstat, statat};
+use rustix::fs::{AtFlags, OFlags, fstat, statat};
 use rustix::io::Errno;
 
 use crate::entry_names::NamedEntry;
@@ -128,6 +128,11 @@ impl<'a> Entry<'a> {
             Err(Errno::NXIO) => Err(self.refused(self.kind())),
             Err(errno) => Err(Error::from_errno(&self.path(), errno)),
         }
+    }
+
+    /// A descriptor that only names it, if it is a directory.
+    pub(crate) fn descriptor(&self) -> rustix::io::Result<OwnedFd> {
+        open_name(self.dir.as_fd(), self.named.c_name()?, OFlags::PATH | OFlags::DIRECTORY)
     }
 
     fn refused(&self, kind: EntryKind) -> Error {

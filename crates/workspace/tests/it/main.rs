@@ -4,6 +4,7 @@
     reason = "tests build the trees they look at with plain file calls"
 )]
 
+mod cache_files;
 mod changes;
 mod ignore_rules;
 mod listing;
@@ -12,3 +13,4 @@ mod races;
 mod reading;
 mod tree;
 mod walking;
+mod watching;
