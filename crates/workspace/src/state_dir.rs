@@ -39,6 +39,15 @@ impl StateDir {
         StateDir::open_with(workspace, path, Ops::default())
     }
 
+    /// Opens the directory if it is there already; looking for it makes nothing.
+    pub fn existing(workspace: &Workspace, path: &Path) -> Result<Option<StateDir>, Error> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match openat(CWD, path, flags, Mode::empty()) {
+            Ok(_) => StateDir::open(workspace, path).map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
     pub(crate) fn open_with(
         workspace: &Workspace,
         path: &Path,

@@ -3,6 +3,7 @@
 //! A directory is opened by its name in its parent's descriptor and never through a link, so that
 //! swapping a directory for a link in mid-walk leads nowhere. Links are reported, not followed.
 
+mod admission;
 mod bounds;
 mod entry;
 mod queue;
@@ -168,7 +169,7 @@ impl Workspace {
 
 /// How many threads the system runs at once. Finding out means reading several files, which would
 /// be a large part of a small walk, so it is done once.
-fn available_threads() -> usize {
+pub fn available_threads() -> usize {
     static THREADS: LazyLock<usize> =
         LazyLock::new(|| thread::available_parallelism().map_or(1, usize::from));
     *THREADS

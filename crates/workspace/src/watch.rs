@@ -54,7 +54,8 @@ pub struct Watcher {
 struct Watches {
     by_number: HashMap<i32, Watched>,
     by_path: BTreeMap<RelPath, i32>,
-    /// A directory that is reachable by two paths reports its events under one of them only.
+    /// Whether a directory came up under a second path since the last drain. It was renamed in
+    /// mid-walk, or is really reachable by two paths; its events are told under the last one only.
     ambiguous: bool,
 }
 
@@ -164,7 +165,7 @@ impl Watcher {
                 }
             }
         }
-        events.lost |= watches.ambiguous;
+        events.lost |= std::mem::take(&mut watches.ambiguous);
         events
     }
 

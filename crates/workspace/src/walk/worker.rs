@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use rustix::io::Errno;
 
+use super::admission::{Admission, admission};
 use super::bounds::Shared;
 use super::entry::{Dir, Entry};
 use super::queue::{Job, Queue};
 use super::{Flow, UNREADABLE_LIMIT, Visitor, WalkReport};
 use crate::entry_names::{EntryNames, NamedEntry};
-use crate::ignore_rules::{RuleFiles, Rules, Verdict};
+use crate::ignore_rules::{RuleFiles, Rules};
 use crate::resolve::open_name;
 use crate::root::DIR_FLAGS;
 use crate::{EntryKind, RelPath};
@@ -193,7 +194,7 @@ impl<'w, V: Visitor> Worker<'w, V> {
         }
     }
 
-    /// Prepares `path` for [`Worker::judge`].
+    /// Prepares `path` for [`Worker::keeps`].
     fn begin_path(&mut self, dir: &Dir) {
         self.path.clear();
         self.path.extend_from_slice(dir.path.as_bytes());
@@ -204,41 +205,21 @@ impl<'w, V: Visitor> Worker<'w, V> {
 
     /// Whether an entry is to be visited.
     fn keeps(&mut self, dir: &Dir, entry: NamedEntry<'_>) -> bool {
-        let options = self.shared.options;
         if dir.depth >= self.shared.max_depth {
             return false;
         }
-        let name = entry.name();
-        if entry.kind == EntryKind::Directory {
-            let excluded = |excluded: &String| excluded.as_bytes() == name;
-            if name == b".git" || options.exclude_dirs.iter().any(excluded) {
-                return false;
-            }
-        }
-        let verdict = match &dir.rules {
-            Some(rules) => self.judge(rules, entry),
-            None => Verdict::Neutral,
-        };
-        match verdict {
-            Verdict::Wanted => true,
-            Verdict::Ignored => {
-                self.report.ignored += 1;
-                false
-            }
-            Verdict::Neutral if !options.hidden && name.starts_with(b".") => {
-                self.report.hidden += 1;
-                false
-            }
-            Verdict::Neutral => true,
-        }
-    }
-
-    fn judge(&mut self, rules: &Rules, entry: NamedEntry<'_>) -> Verdict {
         let dir_len = self.path.len();
         self.path.extend_from_slice(entry.name());
-        let verdict = rules.judge(&self.path, entry.name(), entry.kind == EntryKind::Directory);
+        let is_dir = entry.kind == EntryKind::Directory;
+        let options = self.shared.options;
+        let admission = admission(options, dir.rules.as_deref(), &self.path, entry.name(), is_dir);
         self.path.truncate(dir_len);
-        verdict
+        match admission {
+            Admission::Ignored => self.report.ignored += 1,
+            Admission::Hidden => self.report.hidden += 1,
+            Admission::Visited | Admission::Excluded => {}
+        }
+        admission == Admission::Visited
     }
 }
 

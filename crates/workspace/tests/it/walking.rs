@@ -271,3 +271,46 @@ fn nothing_outside_is_ever_visited() {
     };
     tree.open().walk(&options, &|| false, || check).unwrap();
 }
+
+#[test]
+fn whether_a_walk_enters_a_directory_can_be_asked_about_that_directory_alone() {
+    let tree = Tree::with(&[
+        (".gitignore", "/out/\n"),
+        ("src/.ignore", "gen\n"),
+        ("src/a/b/x", ""),
+        ("src/gen/deep/x", ""),
+        ("out/a/x", ""),
+        (".hidden/x", ""),
+        (".git/info/x", ""),
+        ("file", ""),
+    ]);
+    tree.link("link", "src");
+    for workspace in tree.open_both_ways() {
+        for hidden in [false, true] {
+            let options = WalkOptions { hidden, max_depth: 3, ..WalkOptions::default() };
+            let (_, entered) = collect(&workspace, &options);
+            let parents: Vec<Option<RelPath>> =
+                entered.iter().map(|path| rel(path).parent()).collect();
+            for dir in [
+                ".",
+                "src",
+                "src/a",
+                "src/a/b",
+                "src/gen",
+                "src/gen/deep",
+                "out",
+                "out/a",
+                ".hidden",
+                ".git",
+                ".git/info",
+                "link",
+                "link/a",
+                "file",
+                "absent",
+            ] {
+                let expected = parents.contains(&Some(rel(dir)));
+                assert_eq!(workspace.walk_enters(&rel(dir), &options), expected, "{dir} {hidden}");
+            }
+        }
+    }
+}
