@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// Serve the tools over MCP on standard input and output
     Mcp(McpArgs),
+    /// Build the index that makes searches of a large project instant
+    Index(IndexArgs),
     /// Show what has been changed, newest first
     History(HistoryArgs),
     /// Undo the last change, or the one named
@@ -220,6 +222,19 @@ pub(crate) struct McpArgs {
     pub(crate) scope: Scope,
     #[command(flatten)]
     pub(crate) gate: Gate,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Only say what there is and what has changed since
+    #[arg(long)]
+    pub(crate) status: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

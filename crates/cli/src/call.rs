@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{CallArgs, Gate, Scope};
 use crate::output;
-use crate::setup::Project;
+use crate::setup::{Lifetime, Project};
 
 /// The exit code of a call that ended in a tool error.
 const TOOL_ERROR: u8 = 1;
@@ -32,8 +32,9 @@ pub(crate) fn execute(
     let call = ToolCall::new("call_1", tool, arguments);
     let project = Project::open(&scope.root)?;
     // This process ends with the call, so nobody could ask for the rest of a cut result.
-    let executor =
-        project.executor(scope, gate, |options| options.limits.result_bytes = u64::MAX)?;
+    let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
+        options.limits.result_bytes = u64::MAX
+    })?;
     let result = runtime()?.block_on(executor.execute_tool(&call, &CancellationToken::new()));
     let view = view.unwrap_or_else(|| scope.vocabulary.view());
     output::json(&view.render(&call, &result))?;

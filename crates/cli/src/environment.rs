@@ -15,6 +15,12 @@ pub(crate) fn state_dir() -> Option<PathBuf> {
     Some(absolute("XDG_STATE_HOME").or_else(own)?.join("toolkiln"))
 }
 
+/// The directory for what can be made again, if it can be told.
+pub(crate) fn cache_dir() -> Option<PathBuf> {
+    let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(base.join("toolkiln"))
+}
+
 /// The user's editor.
 pub(crate) fn editor() -> Option<String> {
     let named = |name| env::var(name).ok().filter(|command| !command.trim().is_empty());

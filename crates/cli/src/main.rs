@@ -7,6 +7,7 @@ mod diff_view;
 mod doctor;
 mod environment;
 mod history;
+mod index;
 mod mcp_door;
 mod output;
 mod policy;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Tools(args) => tools::run(&args),
         Command::Call(args) => call::run(args),
         Command::Mcp(args) => mcp_door::run(&args),
+        Command::Index(args) => index::run(&args),
         Command::History(args) => history::run(&args),
         Command::Undo(args) => history::undo(args),
         Command::Redo(args) => history::redo(args),

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use mcp::Asking;
 
 use crate::args::McpArgs;
-use crate::setup::Project;
+use crate::setup::{Lifetime, Project};
 
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.scope.root)?;
-    let executor = project.executor(&args.scope, &args.gate, |_| {})?;
+    let executor = project.executor(&args.scope, &args.gate, Lifetime::Stays, |_| {})?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let asking = if args.gate.yes { Asking::AsConfigured } else { Asking::TheHost };
     runtime.block_on(mcp::serve_stdio(Arc::new(executor), asking))?;

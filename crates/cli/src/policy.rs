@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::{PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyRevokeArgs};
-use crate::setup::Project;
+use crate::setup::{Lifetime, Project};
 use crate::{call, output};
 
 pub(crate) fn run(command: PolicyCommand) -> anyhow::Result<ExitCode> {
@@ -40,7 +40,7 @@ fn list(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
 
 fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.scope.root)?;
-    let executor = project.executor(&args.scope, &args.gate, |_| {})?;
+    let executor = project.executor(&args.scope, &args.gate, Lifetime::OneCall, |_| {})?;
     let call = ToolCall::new("explain", args.tool, call::arguments(args.json)?);
     let runtime = call::runtime()?;
     let explained = runtime.block_on(executor.explain(&call, &CancellationToken::new()));

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use protocol::{ContentHash, ErrorCode, ToolError};
 use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::{
-    ApproveAll, Approver, ExecutorOptions, JournalPerformer, OnDemand, RefuseAll, RuleKeeper,
-    ToolExecutor, ToolRegistry,
+    ApproveAll, Approver, CodeBase, ExecutorOptions, JournalPerformer, OnDemand, RefuseAll,
+    RuleKeeper, ToolExecutor, ToolRegistry,
 };
 use workspace::{Journal, JournalOptions, RecoveryReport, StateDir, Workspace, bytes_to_text};
 
@@ -22,6 +22,15 @@ use crate::{environment, output};
 
 /// Hexadecimal digits that tell apart projects whose directories have the same name.
 const PROJECT_DIGITS: usize = 12;
+
+/// How long a process serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lifetime {
+    /// It answers one call.
+    OneCall,
+    /// It answers calls until its client leaves, so that looking ahead pays.
+    Stays,
+}
 
 /// A project with its configuration.
 pub(crate) struct Project {
@@ -53,11 +62,27 @@ impl Project {
     /// The project's own state, outside of it.
     pub(crate) fn state(&self) -> anyhow::Result<State> {
         let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
+        Ok(State { workspace: Arc::clone(&self.workspace), path: states.join(self.own_name()) })
+    }
+
+    /// The name of the project's own directories among those of other projects.
+    fn own_name(&self) -> String {
         let root = self.workspace.canonical_path();
         let name = root.file_name().unwrap_or_default().as_encoded_bytes();
         let hash = ContentHash::of(root.as_os_str().as_encoded_bytes()).to_string();
-        let directory = format!("{}-{}", bytes_to_text(name), &hash[..PROJECT_DIGITS]);
-        Ok(State { workspace: Arc::clone(&self.workspace), path: states.join(directory) })
+        format!("{}-{}", bytes_to_text(name), &hash[..PROJECT_DIGITS])
+    }
+
+    /// The project as searches see it, with an index where there is a place for it.
+    pub(crate) fn code_base(&self, lifetime: Lifetime) -> CodeBase {
+        let workspace = Arc::clone(&self.workspace);
+        match environment::cache_dir() {
+            Some(caches) => {
+                let options = self.config.limits.index_options(lifetime == Lifetime::Stays);
+                CodeBase::with_index(workspace, caches.join(self.own_name()), options)
+            }
+            None => CodeBase::new(workspace),
+        }
     }
 
     /// The policy: what is configured, remembered, and said on the command line.
@@ -80,6 +105,7 @@ impl Project {
         &self,
         scope: &Scope,
         gate: &Gate,
+        lifetime: Lifetime,
         adjust: impl FnOnce(&mut ExecutorOptions),
     ) -> anyhow::Result<ToolExecutor> {
         let mut options = ExecutorOptions {
@@ -108,7 +134,7 @@ impl Project {
         }
         adjust(&mut options);
         let registry = Arc::new(self.registry());
-        Ok(ToolExecutor::new(registry, Arc::clone(&self.workspace), options))
+        Ok(ToolExecutor::new(registry, self.code_base(lifetime), options))
     }
 }
 

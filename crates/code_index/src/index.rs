@@ -1,1 +1,34 @@
 //! The trigram index: which files can contain a match.
+//!
+//! This is the part without files of its own. Bytes come from the caller ([`Extractor`]), the
+//! finished index goes to a writer ([`Builder`]) and is read from whatever holds its bytes
+//! ([`Segment`]). A question is turned into a [`Plan`], which names the trigrams that a matching
+//! file must have. The answer only ever narrows: each candidate is to be searched.
+
+mod answer;
+mod batch;
+mod builder;
+mod candidates;
+mod extract;
+mod format;
+mod merge;
+mod path_order;
+mod plan;
+mod postings;
+mod run;
+mod segment;
+mod stamp;
+mod varint;
+
+pub use batch::Batch;
+pub use builder::{Builder, IndexedFile, Totals};
+pub use candidates::Candidates;
+pub use extract::{Content, Extractor, Trigrams};
+pub use format::SegmentError;
+pub use plan::{Narrow, Plan};
+pub use run::Spool;
+pub use segment::Segment;
+pub use stamp::{Flags, Stamp};
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use code_index::CodeBase;
 use protocol::{ActivityData, ActivityType, ContentHash, ErrorCode, ToolError};
 use tokio_util::sync::CancellationToken;
 use workspace::{Journal, RelPath, Workspace};
@@ -22,7 +23,7 @@ pub struct ToolContext {
 
 /// What all calls of an executor have in common.
 pub(crate) struct Shared {
-    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) code: Arc<CodeBase>,
     pub(crate) limits: Limits,
     pub(crate) activity: ActivityStream,
     pub(crate) files: FileTracker,
@@ -34,7 +35,12 @@ pub(crate) struct Shared {
 impl ToolContext {
     /// The project.
     pub fn workspace(&self) -> &Arc<Workspace> {
-        &self.shared.workspace
+        self.shared.code.workspace()
+    }
+
+    /// The project as searches see it.
+    pub fn code(&self) -> &Arc<CodeBase> {
+        &self.shared.code
     }
 
     /// The bounds to keep.

@@ -8,12 +8,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use code_index::CodeBase;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
 use protocol::{ActivityData, ActivityType, AgentRole, ErrorCode, ToolCall, ToolError, ToolResult};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
-use workspace::{Journal, Workspace};
+use workspace::Journal;
 
 use crate::approval_gate::Gate;
 use crate::context::Shared;
@@ -99,14 +100,14 @@ pub struct ToolExecutor {
 }
 
 impl ToolExecutor {
-    /// An executor for the tools of `registry` on the project `workspace`.
+    /// An executor for the tools of `registry` on a project, given as such or with its index.
     pub fn new(
         registry: Arc<ToolRegistry>,
-        workspace: Arc<Workspace>,
+        project: impl Into<CodeBase>,
         mut options: ExecutorOptions,
     ) -> Self {
         let shared = Arc::new(Shared {
-            workspace,
+            code: Arc::new(project.into()),
             limits: options.limits.clone(),
             activity: ActivityStream::default(),
             files: FileTracker::new(options.require_read),
@@ -300,7 +301,7 @@ impl ToolExecutor {
     /// The effects, and once more those whose paths lead through links, under the names they lead
     /// to: a protected file must not become a harmless one by another name.
     fn behind_links(&self, effects: &[Effect]) -> Result<Vec<Effect>, ToolError> {
-        let workspace = &self.shared.workspace;
+        let workspace = self.shared.code.workspace();
         let mut all = effects.to_vec();
         for effect in effects {
             let Some(path) = &effect.path else { continue };

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use code_index::IndexOptions;
 use serde::{Deserialize, Serialize};
 
 /// Width of a line number in numbered text.
@@ -51,6 +52,10 @@ limits! {
     grep_results = 50,
     /// Files that `glob` shows unless asked for another number.
     glob_results = 100,
+    /// Files that `search` shows unless asked for another number.
+    search_results = 10,
+    /// Imports that `find_importers` shows unless asked for another number.
+    importer_results = 100,
     /// The most results any search shows, whatever is asked.
     max_results = 500,
     /// Size in bytes above which `grep` skips a file.
@@ -61,6 +66,8 @@ limits! {
     walk_depth = 32,
     /// Entries after which a walk stops.
     walk_entries = 2_000_000,
+    /// Files from which on a project gets an index; a smaller one is searched as quickly without.
+    index_from_files = 3_000,
     /// Milliseconds after which a search answers with what it has.
     search_ms = 20_000,
     /// Milliseconds that one file may cost a search.
@@ -91,6 +98,18 @@ impl Limits {
     /// How many results to show: what was asked, or `default`, never above the maximum.
     pub fn results(&self, asked: Option<u64>, default: u64) -> usize {
         usize::try_from(asked.unwrap_or(default).min(self.max_results)).unwrap_or(usize::MAX)
+    }
+
+    /// How a project is indexed, by a process that stays or by one that answers one question.
+    pub fn index_options(&self, stays: bool) -> IndexOptions {
+        let as_size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        IndexOptions {
+            min_files: self.index_from_files,
+            max_file_bytes: self.grep_file_bytes,
+            max_depth: as_size(self.walk_depth),
+            max_entries: as_size(self.walk_entries),
+            stays,
+        }
     }
 
     /// The time a whole search may take.

@@ -21,9 +21,14 @@ fn the_table_groups_tools_under_their_categories() {
     let table = tools(&["--role", "planner"]).stdout;
     insta::assert_snapshot!(table, @r"
     Search & Discovery
-      glob             Find files by glob, such as **/*.tsx; a pattern without / matches names at any depth, !pattern excludes. [ReadFiles]
-      grep             Search file contents with a regular expression. [ReadFiles]
+      glob             Find files by globs: **/*.tsx, or *.js,!*.min.js at any depth. [ReadFiles]
+      grep             Search file contents by regex, line by line. [ReadFiles]
       list_directory   List a directory with type, size and modification time, 100 entries a page. [ReadFiles]
+      search           Find the files that fit words or an identifier best, with their best lines; definitions and file names count most. [ReadFiles]
+
+    Code Intelligence
+      find_importers   Find the files that import a module, package or symbol, by real resolution; what merely mentions the name is left out. [ReadFiles]
+      impact           Show everything that imports a module, directly or not, and the tests among it. [ReadFiles]
 
     File Reading
       read             Read several files at once, with line numbers. [ReadFiles]
@@ -54,7 +59,7 @@ fn each_format_is_what_its_callers_send_on() {
 fn each_vocabulary_has_its_own_names() {
     let explorer = tools(&["--vocabulary", "explorer", "--format", "anthropic"]).json();
     let expected =
-        ["find_files", "list_files", "search_files", "read_file", "create_file", "edit_file"];
+        ["find_files", "list_files", "search_files", "find_importers", "read_file", "create_file", "edit_file"];
     assert_eq!(names(&explorer, "/name"), expected);
 }
 

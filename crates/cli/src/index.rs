@@ -1,0 +1,115 @@
+//! `toolkiln index`: the index that makes searches instant, built now or looked at.
+
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use jiff::{Timestamp, Unit};
+use serde_json::json;
+use tool_system::{IndexFacts, IndexStatus};
+
+use crate::args::IndexArgs;
+use crate::output;
+use crate::setup::{Lifetime, Project};
+
+/// How often the progress is shown.
+const SHOW_EVERY: Duration = Duration::from_millis(100);
+
+pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<ExitCode> {
+    let project = Project::open(&args.root)?;
+    let code = project.code_base(Lifetime::OneCall);
+    if !args.status {
+        let started = Instant::now();
+        let built = code.build_index(&progress()).context("there is no place for an index")??;
+        if stderr().is_terminal() {
+            // The line of progress is over.
+            output::to_people("");
+        }
+        output::to_people(&format!("Indexed {} files in {:.1?}.", built.files, started.elapsed()));
+    }
+    let status = code.check_index().unwrap_or_default();
+    if args.json {
+        output::json(&as_json(&status))?;
+    } else {
+        described(&status).iter().try_for_each(|line| output::result(line))?;
+    }
+    Ok(if status.trouble.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Shows a person how far it is, at most a few times a second.
+fn progress() -> impl Fn(u64, u64) + Sync {
+    let shown = Mutex::new(Instant::now());
+    let is_terminal = stderr().is_terminal();
+    move |done, total| {
+        let Ok(mut shown) = shown.lock() else { return };
+        if is_terminal && (shown.elapsed() > SHOW_EVERY || done == total) {
+            *shown = Instant::now();
+            // Nobody is there to tell if it cannot be shown.
+            let _ = write!(stderr(), "\rIndexing: {done} of {total} files");
+        }
+    }
+}
+
+fn described(status: &IndexStatus) -> Vec<String> {
+    let mut lines = Vec::new();
+    match &status.index {
+        None => {
+            lines.push("No index. Searches walk the project, which is quick for small ones.".into())
+        }
+        Some(facts) => {
+            lines.push(format!(
+                "Index of {} files, built {}: {} for {} of text ({:.1} %).",
+                facts.files,
+                built(facts),
+                size(facts.bytes),
+                size(facts.text_bytes),
+                share(facts)
+            ));
+            lines.push(match status.changed {
+                0 => "Nothing has changed since.".into(),
+                1 => "1 file has changed since; it is searched without the index.".into(),
+                many => format!("{many} files have changed since; they are searched without it."),
+            });
+        }
+    }
+    if let Some(trouble) = &status.trouble {
+        lines.push(format!("It cannot be used: {trouble}."));
+    }
+    lines
+}
+
+fn as_json(status: &IndexStatus) -> serde_json::Value {
+    let index = status.index.as_ref().map(|facts| {
+        json!({
+            "files": facts.files,
+            "bytes": facts.bytes,
+            "text_bytes": facts.text_bytes,
+            "built": built(facts),
+        })
+    });
+    json!({
+        "index": index,
+        "files": status.files,
+        "changed": status.changed,
+        "trouble": status.trouble,
+    })
+}
+
+fn built(facts: &IndexFacts) -> String {
+    let time = Timestamp::try_from(facts.built).unwrap_or_default();
+    time.round(Unit::Second).unwrap_or(time).to_string()
+}
+
+fn share(facts: &IndexFacts) -> f64 {
+    100.0 * facts.bytes as f64 / facts.text_bytes.max(1) as f64
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
+        _ => format!("{:.1} MB", bytes as f64 / 1e6),
+    }
+}

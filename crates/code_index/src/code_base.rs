@@ -1,0 +1,184 @@
+//! The project as searches see it: its files, by a walk or narrowed by an index.
+
+mod listed;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use workspace::{
+    Entry, EntryKind, EntryMeta, Error, Flow, OpenFile, RelPath, Visitor, WalkReport, Workspace,
+};
+
+use crate::SearchScope;
+use crate::index::Plan;
+use crate::live::{Built, IndexOptions, IndexStatus, LiveIndex};
+
+/// The files of a project, ready to be searched.
+pub struct CodeBase {
+    workspace: Arc<Workspace>,
+    index: Option<LiveIndex>,
+}
+
+impl CodeBase {
+    /// A project without an index: every search walks.
+    pub fn new(workspace: Arc<Workspace>) -> CodeBase {
+        CodeBase { workspace, index: None }
+    }
+
+    /// A project with an index in the directory `cache`, which must lie outside of it. Nothing is
+    /// opened or made before the first search.
+    pub fn with_index(
+        workspace: Arc<Workspace>,
+        cache: PathBuf,
+        options: IndexOptions,
+    ) -> CodeBase {
+        let index = LiveIndex::new(Arc::clone(&workspace), cache, options);
+        CodeBase { workspace, index: Some(index) }
+    }
+
+    /// The project.
+    pub fn workspace(&self) -> &Arc<Workspace> {
+        &self.workspace
+    }
+
+    /// How the index is; none if the project was opened without.
+    pub fn index_status(&self) -> Option<IndexStatus> {
+        self.index.as_ref().map(LiveIndex::status)
+    }
+
+    /// Builds the index and waits for it. `progress` is told how many files of how many are done.
+    /// None if the project was opened without an index.
+    pub fn build_index(
+        &self,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Option<Result<Built, Error>> {
+        self.index.as_ref().map(|index| index.build(progress))
+    }
+
+    /// Finds the index and compares it with the files as they are.
+    pub fn check_index(&self) -> Option<IndexStatus> {
+        self.index.as_ref().map(LiveIndex::check)
+    }
+
+    /// Waits until nothing is done in the background any more.
+    pub fn wait_for_index(&self) {
+        if let Some(index) = &self.index {
+            index.wait_until_idle();
+        }
+    }
+
+    /// Visits all files that `scope` covers and its filter accepts: see
+    /// [`CodeBase::visit_matching`].
+    pub(crate) fn visit<V: FileVisitor>(
+        &self,
+        scope: &SearchScope,
+        cancel: &(dyn Fn() -> bool + Sync),
+        visitor: impl FnMut() -> V,
+    ) -> Result<(WalkReport, Vec<V>), Error> {
+        self.visit_matching(scope, &Plan::All, cancel, visitor)
+    }
+
+    /// Visits the files that `scope` covers and its filter accepts, as far as they can match
+    /// `plan`, on several threads. `visitor` makes one visitor per thread; they are given back with
+    /// what they gathered. If the scope starts at a single file, that file is visited whatever the
+    /// filter says. `cancel` is asked often.
+    pub(crate) fn visit_matching<V: FileVisitor>(
+        &self,
+        scope: &SearchScope,
+        plan: &Plan,
+        cancel: &(dyn Fn() -> bool + Sync),
+        mut visitor: impl FnMut() -> V,
+    ) -> Result<(WalkReport, Vec<V>), Error> {
+        if let Some(listed) = self.index.as_ref().and_then(|index| index.narrow(plan, scope)) {
+            return Ok(listed::visit(&self.workspace, listed, scope, cancel, visitor));
+        }
+        let walked = self
+            .workspace
+            .walk(&scope.walk_options(), cancel, || Walking { scope, visitor: visitor() });
+        match walked {
+            Ok((report, walking)) => {
+                if let Some(index) = &self.index {
+                    index.walked(&report, &scope.start);
+                }
+                Ok((report, walking.into_iter().map(|thread| thread.visitor).collect()))
+            }
+            Err(Error::NotADirectory { kind: EntryKind::File, .. }) => {
+                let mut only = visitor();
+                only.visit(&FoundFile::Named { workspace: &self.workspace, path: &scope.start });
+                Ok((WalkReport::default(), vec![only]))
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl From<Arc<Workspace>> for CodeBase {
+    fn from(workspace: Arc<Workspace>) -> CodeBase {
+        CodeBase::new(workspace)
+    }
+}
+
+impl fmt::Debug for CodeBase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CodeBase").field("workspace", &self.workspace).finish_non_exhaustive()
+    }
+}
+
+/// Looks at the files of a search. Each thread has its own.
+pub(crate) trait FileVisitor: Send {
+    /// Looks at one file.
+    fn visit(&mut self, file: &FoundFile<'_>) -> Flow;
+}
+
+/// A file that a search has come to.
+pub(crate) enum FoundFile<'a> {
+    /// Met on a walk.
+    Met(&'a Entry<'a>),
+    /// In a list.
+    Listed { workspace: &'a Workspace, path: &'a RelPath },
+    /// Named by whoever searches, perhaps through a link.
+    Named { workspace: &'a Workspace, path: &'a RelPath },
+}
+
+impl FoundFile<'_> {
+    /// The path from the root.
+    pub(crate) fn path(&self) -> RelPath {
+        match self {
+            FoundFile::Met(entry) => entry.path(),
+            FoundFile::Listed { path, .. } | FoundFile::Named { path, .. } => (*path).clone(),
+        }
+    }
+
+    /// What the system knows about it at this moment.
+    pub(crate) fn meta(&self) -> Result<EntryMeta, Error> {
+        match self {
+            FoundFile::Met(entry) => entry.meta(),
+            FoundFile::Listed { workspace, path } | FoundFile::Named { workspace, path } => {
+                workspace.metadata(path)
+            }
+        }
+    }
+
+    /// Opens it for reading.
+    pub(crate) fn open(&self) -> Result<OpenFile, Error> {
+        match self {
+            FoundFile::Met(entry) => entry.open(),
+            FoundFile::Listed { workspace, path } => workspace.open_listed(path),
+            FoundFile::Named { workspace, path } => workspace.open_file(path),
+        }
+    }
+}
+
+struct Walking<'a, V> {
+    scope: &'a SearchScope,
+    visitor: V,
+}
+
+impl<V: FileVisitor> Visitor for Walking<'_, V> {
+    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+        let is_wanted = entry.kind() == EntryKind::File
+            && self.scope.filter.accepts(&entry.path(), &self.scope.start);
+        if is_wanted { self.visitor.visit(&FoundFile::Met(entry)) } else { Flow::Continue }
+    }
+}

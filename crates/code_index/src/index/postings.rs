@@ -1,0 +1,197 @@
+//! The list of the files that have a trigram.
+//!
+//! A list begins with its length. Then come either blocks of 128 files, each with the width of its
+//! gaps in bits and the packed gaps, and a rest of gaps as varints; or, where that is shorter, a
+//! bitmap. A list of one file is no list: the dictionary has the file itself.
+
+use bitpacking::{BitPacker, BitPacker4x};
+
+use super::candidates::Candidates;
+use super::varint;
+
+const BLOCK: usize = BitPacker4x::BLOCK_LEN;
+/// The bytes of a block for each bit of width.
+const BYTES_PER_BIT: usize = BLOCK / 8;
+const MAX_WIDTH: u8 = 32;
+
+/// How a list is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// One file, in the dictionary.
+    Single,
+    /// Gaps.
+    Packed,
+    /// A bit for each file.
+    Bitmap,
+}
+
+impl Kind {
+    pub(super) fn to_bits(self) -> u16 {
+        match self {
+            Kind::Single => 1,
+            Kind::Packed => 2,
+            Kind::Bitmap => 3,
+        }
+    }
+
+    pub(super) fn from_bits(bits: u16) -> Option<Kind> {
+        match bits {
+            1 => Some(Kind::Single),
+            2 => Some(Kind::Packed),
+            3 => Some(Kind::Bitmap),
+            _ => None,
+        }
+    }
+}
+
+/// Writes lists.
+pub(super) struct Encoder {
+    packer: BitPacker4x,
+    files: u32,
+    packed: Vec<u8>,
+}
+
+impl Encoder {
+    pub(super) fn new(files: u32) -> Self {
+        Self { packer: BitPacker4x::new(), files, packed: Vec::new() }
+    }
+
+    /// Appends a list of more than one file, which must ascend.
+    pub(super) fn push(&mut self, list: &[u32], out: &mut Vec<u8>) -> Kind {
+        self.pack(list);
+        varint::push(out, list.len() as u32);
+        if self.packed.len() <= Candidates::byte_length(self.files) {
+            out.extend_from_slice(&self.packed);
+            return Kind::Packed;
+        }
+        let start = out.len();
+        out.resize(start + Candidates::byte_length(self.files), 0);
+        for &file in list {
+            out[start + (file / 8) as usize] |= 1 << (file % 8);
+        }
+        Kind::Bitmap
+    }
+
+    fn pack(&mut self, list: &[u32]) {
+        self.packed.clear();
+        let (blocks, rest) = list.as_chunks::<BLOCK>();
+        let mut last = None;
+        for block in blocks {
+            let width = self.packer.num_bits_strictly_sorted(last, block);
+            let start = self.packed.len() + 1;
+            self.packed.resize(start + usize::from(width) * BYTES_PER_BIT, width);
+            let room = &mut self.packed[start..];
+            self.packer.compress_strictly_sorted(last, block, room, width);
+            last = Some(block[BLOCK - 1]);
+        }
+        for &file in rest {
+            varint::push(&mut self.packed, file - last.map_or(0, |last| last + 1));
+            last = Some(file);
+        }
+    }
+}
+
+/// The length of the list at the beginning of `bytes`; none if it cannot be one.
+pub(super) fn length(bytes: &mut &[u8], files: u32) -> Option<u32> {
+    varint::take(bytes).filter(|length| (2..=files).contains(length))
+}
+
+/// Adds the files of a list to `into`; none if it makes no sense. `bytes` begin after the length.
+pub(super) fn read(
+    kind: Kind,
+    length: u32,
+    mut bytes: &[u8],
+    files: u32,
+    into: &mut Candidates,
+) -> Option<()> {
+    if kind == Kind::Bitmap {
+        into.insert_bytes(bytes.get(..Candidates::byte_length(files))?);
+        return Some(());
+    }
+    let packer = BitPacker4x::new();
+    let mut block = [0; BLOCK];
+    let mut last = None;
+    for _ in 0..length as usize / BLOCK {
+        let (&width, rest) = bytes.split_first()?;
+        if width > MAX_WIDTH {
+            return None;
+        }
+        let (packed, rest) = rest.split_at_checked(usize::from(width) * BYTES_PER_BIT)?;
+        packer.decompress_strictly_sorted(last, packed, &mut block, width);
+        if !block.iter().all(|&file| into.insert(file)) {
+            return None;
+        }
+        last = Some(block[BLOCK - 1]);
+        bytes = rest;
+    }
+    for _ in 0..length as usize % BLOCK {
+        let gap = varint::take(&mut bytes)?;
+        let file = last.map_or(0, |last| last + 1).checked_add(gap)?;
+        if !into.insert(file) {
+            return None;
+        }
+        last = Some(file);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn round_trip(list: &[u32], files: u32) -> (Kind, usize) {
+        let mut bytes = Vec::new();
+        let kind = Encoder::new(files).push(list, &mut bytes);
+        let mut rest = bytes.as_slice();
+        assert_eq!(length(&mut rest, files), Some(list.len() as u32));
+        let mut found = Candidates::none(files);
+        read(kind, list.len() as u32, rest, files, &mut found).unwrap();
+        assert_eq!(found.to_vec(), list);
+        (kind, bytes.len())
+    }
+
+    /// Whether a file belongs to a list of about one in `share` files without any order.
+    fn scattered(file: u32, share: u32) -> bool {
+        (file.wrapping_mul(2_654_435_761) >> 7).is_multiple_of(share)
+    }
+
+    #[test]
+    fn lists_take_little_room() {
+        let third: Vec<u32> = (0..300_000).filter(|&file| scattered(file, 3)).collect();
+        assert_eq!(round_trip(&third, 1_000_000).0, Kind::Packed);
+        assert!(round_trip(&third, 1_000_000).1 < third.len() * 5 / 8);
+        assert_eq!(round_trip(&third, 300_000), (Kind::Bitmap, 37_503));
+        let dense: Vec<u32> = (0..100_000).collect();
+        assert!(round_trip(&dense, 100_000).1 < 1000);
+    }
+
+    proptest! {
+        #[test]
+        fn lists_come_back(files in 2u32..5000, seed: Vec<u32>, share in 1u32..40) {
+            let mut list: Vec<u32> = (0..files)
+                .filter(|&file| scattered(file, share))
+                .chain(seed.iter().map(|file| file % files))
+                .chain([0, files - 1])
+                .collect();
+            list.sort_unstable();
+            list.dedup();
+            round_trip(&list, files);
+        }
+
+        #[test]
+        fn nonsense_is_refused_or_read_but_never_fatal(
+            bytes in proptest::collection::vec(any::<u8>(), 0..3000),
+            count in 0u32..2000,
+            files in 0u32..3000,
+            bitmap: bool,
+        ) {
+            let kind = if bitmap { Kind::Bitmap } else { Kind::Packed };
+            let mut found = Candidates::none(files);
+            let _ = read(kind, count, &bytes, files, &mut found);
+            prop_assert!(found.to_vec().iter().all(|&file| file < files));
+            let _ = length(&mut bytes.as_slice(), files);
+        }
+    }
+}

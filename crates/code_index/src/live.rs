@@ -1,0 +1,251 @@
+//! The index of a living project: opened, kept up to date, built again when too much has changed.
+//!
+//! A question first drains the queue of file events, so that it knows of every change made before
+//! it. What changed is looked at again, at the cost of those files alone. Everything that takes
+//! longer happens on one thread in the background, and a question that comes meanwhile is answered
+//! by a plain walk: nobody waits for an index, and no answer depends on one being there.
+
+mod build;
+mod files;
+mod jobs;
+mod refresh;
+mod scan;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use workspace::{RelPath, WalkOptions, WalkReport, Watcher, Workspace};
+
+use crate::SearchScope;
+use crate::index::Plan;
+use files::Files;
+use jobs::Job;
+
+pub use build::Built;
+pub use status::{IndexFacts, IndexStatus};
+
+/// The name of the index in the cache directory.
+const FILE: &str = "text.index";
+
+/// A look at every file, behind the events, as often as this while questions are asked.
+const RESCAN: Duration = Duration::from_secs(60);
+
+/// How an index behaves.
+#[derive(Debug, Clone)]
+pub struct IndexOptions {
+    /// Files from which on an index is built. Below that a walk is as quick.
+    pub min_files: u64,
+    /// Size in bytes above which the text of a file is not indexed; it is searched if asked for.
+    pub max_file_bytes: u64,
+    /// How deep the project is indexed.
+    pub max_depth: usize,
+    /// How many entries are visited.
+    pub max_entries: usize,
+    /// Whether this process stays: it watches for changes and builds what is missing. One that
+    /// answers a single question uses what is there and looks at every file first.
+    pub stays: bool,
+}
+
+/// The index of one project.
+pub(crate) struct LiveIndex {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    workspace: Arc<Workspace>,
+    /// The directory for the index.
+    cache: PathBuf,
+    options: IndexOptions,
+    state: Mutex<State>,
+    /// Told when there is a job.
+    job: Condvar,
+    /// Told when a job is done.
+    done: Condvar,
+}
+
+struct State {
+    phase: Phase,
+    files: Files,
+    watcher: Option<Arc<Watcher>>,
+    /// Whether `files` is all there is, once the events are drained.
+    complete: bool,
+    /// What the last look at every file came across.
+    report: WalkReport,
+    looked: Instant,
+    /// How often events were lost.
+    losses: u64,
+    /// While a look at every file is under way: what has changed since it began.
+    changed_meanwhile: Option<BTreeSet<RelPath>>,
+    /// What is to be looked at again although no new event tells so.
+    pending: BTreeMap<RelPath, bool>,
+    jobs: jobs::Queue,
+    progress: Option<status::Progress>,
+    /// Why the last job failed.
+    trouble: Option<String>,
+}
+
+/// How far an index is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Nobody has asked yet.
+    Unopened,
+    /// There is none.
+    Absent,
+    /// It can be used.
+    Ready,
+}
+
+/// The files that can match, and what else is known.
+pub(crate) struct Listed {
+    /// The files, by path.
+    pub(crate) files: Vec<RelPath>,
+    /// As a walk would have reported.
+    pub(crate) report: WalkReport,
+}
+
+impl LiveIndex {
+    pub(crate) fn new(workspace: Arc<Workspace>, cache: PathBuf, options: IndexOptions) -> Self {
+        let state = State {
+            phase: Phase::Unopened,
+            files: Files::default(),
+            watcher: None,
+            complete: false,
+            report: WalkReport::default(),
+            looked: Instant::now(),
+            losses: 0,
+            changed_meanwhile: None,
+            pending: BTreeMap::new(),
+            jobs: jobs::Queue::default(),
+            progress: None,
+            trouble: None,
+        };
+        let state = Mutex::new(state);
+        let (job, done) = Default::default();
+        Self { shared: Arc::new(Shared { workspace, cache, options, state, job, done }) }
+    }
+
+    /// The files of `scope` that can match `plan`; none if the index cannot say at this moment.
+    pub(crate) fn narrow(&self, plan: &Plan, scope: &SearchScope) -> Option<Listed> {
+        let shared = &self.shared;
+        if scope.hidden || scope.max_depth != shared.options.max_depth {
+            return None;
+        }
+        let mut state = shared.state();
+        if state.phase == Phase::Unopened {
+            if shared.options.stays {
+                shared.want(&mut state, Job::Open);
+                return None;
+            }
+            drop(state);
+            shared.perform(Job::Open);
+            state = shared.state();
+        }
+        if state.phase != Phase::Ready {
+            return None;
+        }
+        if state.watcher.is_some() {
+            shared.refresh(&mut state);
+        } else if plan.is_all() {
+            return None;
+        } else {
+            // Nobody tells what changes, so that it takes a look at every file.
+            drop(state);
+            shared.perform(Job::Look);
+            state = shared.state();
+        }
+        let limited = state.report.entries_limited
+            || (state.report.depth_limited.is_some() && !scope.start.is_root());
+        if !state.complete || limited {
+            return None;
+        }
+        // A directory that is ignored or hidden is walked when somebody asks for it by name.
+        if !scope.start.is_root() && !state.files.knows_dir(&scope.start) {
+            return None;
+        }
+        if shared.options.stays {
+            if state.looked.elapsed() > RESCAN && !state.jobs.has(Job::Look) {
+                shared.want(&mut state, Job::Look);
+            }
+            shared.want_maintenance(&mut state);
+        }
+        let accepts = |path: &[u8]| accepts(scope, path);
+        let files = state.files.candidates(plan, &scope.start, accepts);
+        let report = WalkReport { files: state.files.len() as u64, ..state.report.clone() };
+        Some(Listed { files, report })
+    }
+
+    /// Takes note of how large the project is, as a walk has found out.
+    pub(crate) fn walked(&self, report: &WalkReport, start: &RelPath) {
+        let shared = &self.shared;
+        if !shared.options.stays || !start.is_root() || report.files < shared.options.min_files {
+            return;
+        }
+        let mut state = shared.state();
+        if state.phase == Phase::Absent {
+            shared.want(&mut state, Job::Build);
+        }
+    }
+
+    /// Finds the index and looks at every file.
+    pub(crate) fn check(&self) -> IndexStatus {
+        if self.shared.state().phase == Phase::Unopened {
+            self.shared.perform(Job::Open);
+        }
+        if self.shared.state().phase == Phase::Ready {
+            self.shared.perform(Job::Look);
+        }
+        self.status()
+    }
+
+    /// Waits until nothing is done in the background any more.
+    pub(crate) fn wait_until_idle(&self) {
+        self.shared.wait_until_idle();
+    }
+
+    /// Builds the index now, whatever the size of the project, and tells how far it is.
+    pub(crate) fn build(
+        &self,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<Built, workspace::Error> {
+        self.shared.build(progress)
+    }
+}
+
+/// Whether a walk of `scope` would come to the file at `path` and its filter accept it.
+fn accepts(scope: &SearchScope, path: &[u8]) -> bool {
+    let start = match scope.start.as_bytes().len() {
+        0 => 0,
+        length => length + 1,
+    };
+    let mut names = path.get(start..).unwrap_or_default().rsplit(|&byte| byte == b'/');
+    names.next();
+    let excluded = scope.filter.excluded_names();
+    let is_excluded = |name: &[u8]| excluded.iter().any(|excluded| excluded.as_bytes() == name);
+    !names.any(is_excluded)
+        && RelPath::from_bytes(path).is_ok_and(|path| scope.filter.accepts(&path, &scope.start))
+}
+
+impl Drop for LiveIndex {
+    fn drop(&mut self) {
+        self.shared.state().jobs.stop();
+        self.shared.job.notify_all();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What a walk over the whole project covers.
+    fn walk_options(&self) -> WalkOptions {
+        WalkOptions {
+            max_depth: self.options.max_depth,
+            max_entries: self.options.max_entries,
+            ..WalkOptions::default()
+        }
+    }
+}

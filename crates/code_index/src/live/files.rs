@@ -1,0 +1,264 @@
+//! The files of a project as far as they are known: those of the index, and what changed since.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
+
+use workspace::{Mapped, RelPath};
+
+use crate::index::{Plan, Segment, Stamp, Trigrams};
+
+/// An opened index.
+pub(crate) type Base = Segment<Mapped>;
+
+/// Every file the project has, in two parts: the index as it was built, and above it what has
+/// changed since. It knows nothing of disks; others tell it.
+#[derive(Default)]
+pub(super) struct Files {
+    base: Option<Arc<Base>>,
+    /// One bit per file of the base: gone, or with another content now.
+    outdated: Vec<u64>,
+    outdated_count: usize,
+    /// Files that are not in the base, or not with this content.
+    overlay: BTreeMap<RelPath, Fresh>,
+    writings: u64,
+}
+
+/// A file that the base does not know as it is.
+struct Fresh {
+    stamp: Stamp,
+    /// Which writing of which file this is about.
+    writing: u64,
+    content: Content,
+}
+
+/// What is known of the content of a fresh file.
+enum Content {
+    /// Nothing yet, so that it may match anything.
+    Unknown,
+    /// It may match anything, for good.
+    Anything,
+    /// It never matches.
+    Nothing,
+    Text {
+        trigrams: Trigrams,
+        folds: bool,
+    },
+}
+
+/// What was found out about a fresh file by reading it.
+pub(super) enum Digest {
+    /// It is to be searched whatever the question.
+    Anything,
+    /// It is binary.
+    Nothing,
+    /// The trigrams of its text.
+    Text { trigrams: Trigrams, folds: bool },
+}
+
+impl Files {
+    /// The files of a base, all of them as it says.
+    pub(super) fn of(base: Arc<Base>) -> Files {
+        let words = base.len().div_ceil(64);
+        Files { outdated: vec![0; words], base: Some(base), ..Files::default() }
+    }
+
+    /// How many files there are.
+    pub(super) fn len(&self) -> usize {
+        self.base.as_ref().map_or(0, |base| base.len()) - self.outdated_count + self.overlay.len()
+    }
+
+    /// How many of them the base does not know as they are.
+    pub(super) fn fresh(&self) -> usize {
+        self.overlay.len()
+    }
+
+    pub(super) fn base(&self) -> Option<&Arc<Base>> {
+        self.base.as_ref()
+    }
+
+    /// Whether there is a file at `path`.
+    pub(super) fn knows(&self, path: &RelPath) -> bool {
+        let in_base = || self.base.as_ref()?.find(path.as_bytes());
+        self.overlay.contains_key(path) || in_base().is_some_and(|id| !bit(&self.outdated, id))
+    }
+
+    /// A file exists and was written, so that nothing known of its content holds.
+    pub(super) fn written(&mut self, path: RelPath, stamp: Stamp) {
+        self.outdate(&path);
+        self.writings += 1;
+        let fresh = Fresh { stamp, writing: self.writings, content: Content::Unknown };
+        self.overlay.insert(path, fresh);
+    }
+
+    /// A file exists and looks like this. If it looks as it did, what is known of it holds.
+    pub(super) fn seen(&mut self, path: RelPath, stamp: Stamp) {
+        let known = self.base.as_ref().and_then(|base| {
+            let id = base.find(path.as_bytes())?;
+            base.stamp(id)?.is_same(&stamp).then_some(id)
+        });
+        if let Some(id) = known {
+            self.set_outdated(id, false);
+            self.overlay.remove(&path);
+        } else if self.overlay.get(&path).is_none_or(|fresh| !fresh.stamp.is_same(&stamp)) {
+            self.written(path, stamp);
+        }
+    }
+
+    /// Nothing is at `path` any more, and nothing beneath it.
+    pub(super) fn gone(&mut self, path: &RelPath) {
+        for id in self.beneath(path) {
+            self.set_outdated(id, true);
+        }
+        let gone: Vec<RelPath> = self.overlay_beneath(path).cloned().collect();
+        for path in gone {
+            self.overlay.remove(&path);
+        }
+    }
+
+    /// Beneath `dir` there is exactly what `scanned` says, except for `unsure`, of which newer
+    /// things are known, and what is beneath it.
+    pub(super) fn replace_beneath(
+        &mut self,
+        dir: &RelPath,
+        scanned: Vec<(RelPath, Stamp)>,
+        unsure: &BTreeSet<RelPath>,
+    ) {
+        let is_unsure = |path: &RelPath| {
+            let mut part = Some(path.clone());
+            while let Some(path) = part {
+                if unsure.contains(&path) {
+                    return true;
+                }
+                part = path.parent();
+            }
+            false
+        };
+        let mut missing: BTreeSet<RelPath> =
+            self.overlay_beneath(dir).filter(|path| !is_unsure(path)).cloned().collect();
+        let mut seen = vec![0_u64; self.outdated.len()];
+        for (path, stamp) in scanned {
+            if let Some(id) = self.base.as_ref().and_then(|base| base.find(path.as_bytes())) {
+                set_bit(&mut seen, id, true);
+            }
+            missing.remove(&path);
+            if !is_unsure(&path) {
+                self.seen(path, stamp);
+            }
+        }
+        for path in &missing {
+            self.overlay.remove(path);
+        }
+        for id in self.beneath(dir) {
+            if !bit(&seen, id) && !bit(&self.outdated, id) {
+                let path = self.base.as_ref().and_then(|base| path_of(base, id));
+                if path.is_some_and(|path| !is_unsure(&path)) {
+                    self.set_outdated(id, true);
+                }
+            }
+        }
+    }
+
+    /// Fresh files whose content is unknown, at most `limit`, each with the number of its writing.
+    pub(super) fn undigested(&self, limit: usize) -> Vec<(RelPath, u64)> {
+        let unknown = |fresh: &Fresh| matches!(fresh.content, Content::Unknown);
+        let files = self.overlay.iter().filter(|(_, fresh)| unknown(fresh));
+        files.map(|(path, fresh)| (path.clone(), fresh.writing)).take(limit).collect()
+    }
+
+    /// Keeps what was read from a fresh file, unless it was written again since.
+    pub(super) fn digested(&mut self, path: &RelPath, writing: u64, digest: Digest) {
+        if let Some(fresh) = self.overlay.get_mut(path).filter(|fresh| fresh.writing == writing) {
+            fresh.content = match digest {
+                Digest::Anything => Content::Anything,
+                Digest::Nothing => Content::Nothing,
+                Digest::Text { trigrams, folds } => Content::Text { trigrams, folds },
+            };
+        }
+    }
+
+    /// Whether any file lies beneath `dir`.
+    pub(super) fn knows_dir(&self, dir: &RelPath) -> bool {
+        let in_base = self.beneath(dir).any(|id| !bit(&self.outdated, id));
+        in_base || self.overlay_beneath(dir).next().is_some()
+    }
+
+    /// The files beneath `start` that can match `plan` and that `accepts` accepts, by path.
+    pub(super) fn candidates(
+        &self,
+        plan: &Plan,
+        start: &RelPath,
+        mut accepts: impl FnMut(&[u8]) -> bool,
+    ) -> Vec<RelPath> {
+        let mut found = Vec::new();
+        if let Some(base) = &self.base {
+            let range = self.beneath(start);
+            base.candidates(plan).for_each_in(range, |id| {
+                let path = base.path(id).unwrap_or_default();
+                if !bit(&self.outdated, id)
+                    && accepts(path)
+                    && let Ok(path) = RelPath::from_bytes(path)
+                {
+                    found.push(path);
+                }
+            });
+        }
+        let from_base = found.len();
+        for path in self.overlay_beneath(start) {
+            let admits = self.overlay.get(path).is_some_and(|fresh| match &fresh.content {
+                Content::Unknown | Content::Anything => true,
+                Content::Nothing => plan.is_all(),
+                Content::Text { trigrams, folds } => plan.admits(trigrams.as_slice(), *folds),
+            });
+            if admits && accepts(path.as_bytes()) {
+                found.push(path.clone());
+            }
+        }
+        if found.len() > from_base && from_base > 0 {
+            found.sort_unstable();
+        }
+        found
+    }
+
+    /// The numbers in the base of the files at or beneath `dir`.
+    fn beneath(&self, dir: &RelPath) -> std::ops::Range<u32> {
+        self.base.as_ref().map_or(0..0, |base| base.beneath(dir.as_bytes()))
+    }
+
+    fn overlay_beneath<'a>(&'a self, dir: &'a RelPath) -> impl Iterator<Item = &'a RelPath> {
+        let from = self.overlay.range((Bound::Included(dir.clone()), Bound::Unbounded));
+        from.map(|(path, _)| path).take_while(|path| path.starts_with(dir))
+    }
+
+    fn outdate(&mut self, path: &RelPath) {
+        if let Some(id) = self.base.as_ref().and_then(|base| base.find(path.as_bytes())) {
+            self.set_outdated(id, true);
+        }
+    }
+
+    fn set_outdated(&mut self, id: u32, outdated: bool) {
+        if bit(&self.outdated, id) != outdated {
+            set_bit(&mut self.outdated, id, outdated);
+            if outdated {
+                self.outdated_count += 1;
+            } else {
+                self.outdated_count -= 1;
+            }
+        }
+    }
+}
+
+fn path_of(base: &Base, id: u32) -> Option<RelPath> {
+    RelPath::from_bytes(base.path(id)?).ok()
+}
+
+fn bit(bits: &[u64], id: u32) -> bool {
+    bits.get(id as usize / 64).is_some_and(|word| word >> (id % 64) & 1 == 1)
+}
+
+fn set_bit(bits: &mut [u64], id: u32, value: bool) {
+    if let Some(word) = bits.get_mut(id as usize / 64) {
+        let mask = 1 << (id % 64);
+        if value { *word |= mask } else { *word &= !mask }
+    }
+}

@@ -1,0 +1,118 @@
+//! What an index does in the background, one thing at a time.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::thread;
+
+use workspace::Error;
+
+use super::{Shared, State};
+
+/// A piece of work. The order is that of urgency.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Job {
+    /// Find the index and bring it up to date.
+    Open,
+    /// Look at every file.
+    Look,
+    /// Read the files that changed, so that they can be ruled out as well.
+    Digest,
+    /// Build the index anew.
+    Build,
+}
+
+/// The work that waits, and the thread that does it.
+#[derive(Default)]
+pub(super) struct Queue {
+    wanted: BTreeSet<Job>,
+    running: Option<Job>,
+    has_thread: bool,
+    stopped: Arc<AtomicBool>,
+}
+
+impl Queue {
+    /// Ends the thread as soon as possible.
+    pub(super) fn stop(&mut self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn stop_sign(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stopped)
+    }
+
+    /// Whether this is waiting or being done.
+    pub(super) fn has(&self, job: Job) -> bool {
+        self.wanted.contains(&job) || self.running == Some(job)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.running.is_none() && (self.wanted.is_empty() || !self.has_thread)
+    }
+}
+
+impl Shared {
+    /// Has something done in the background.
+    pub(super) fn want(self: &Arc<Self>, state: &mut State, job: Job) {
+        state.jobs.wanted.insert(job);
+        if !state.jobs.has_thread {
+            let shared = Arc::clone(self);
+            let thread = thread::Builder::new().name("index".into());
+            // Without a thread nothing is lost but speed; the next question tries again.
+            state.jobs.has_thread = thread.spawn(move || shared.work()).is_ok();
+        }
+        self.job.notify_all();
+    }
+
+    /// Waits until nothing is left to do in the background.
+    pub(super) fn wait_until_idle(&self) {
+        let idle = self.done.wait_while(self.state(), |state| !state.jobs.is_idle());
+        drop(idle.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn work(&self) {
+        workspace::stand_back();
+        let stopped = self.state().jobs.stop_sign();
+        loop {
+            let waiting = self.job.wait_while(self.state(), |state| {
+                state.jobs.wanted.is_empty() && !stopped.load(Ordering::Relaxed)
+            });
+            let mut state = waiting.unwrap_or_else(PoisonError::into_inner);
+            if stopped.load(Ordering::Relaxed) {
+                return;
+            }
+            state.jobs.running = state.jobs.wanted.pop_first();
+            let job = state.jobs.running;
+            drop(state);
+            if let Some(job) = job {
+                self.perform(job);
+            }
+            self.state().jobs.running = None;
+            self.done.notify_all();
+        }
+    }
+
+    /// Does it. What goes wrong is kept for whoever asks; searches go on without an index.
+    pub(super) fn perform(&self, job: Job) {
+        let outcome = catch_unwind(AssertUnwindSafe(|| match job {
+            Job::Open => self.open(),
+            Job::Look => self.look(),
+            Job::Digest => self.digest(),
+            Job::Build => self.build(&|_, _| {}).map(drop),
+        }));
+        let trouble = match outcome {
+            Ok(Ok(())) => None,
+            Ok(Err(Error::Cancelled { .. })) => None,
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some(format!("{job:?} failed unexpectedly")),
+        };
+        let mut state = self.state();
+        if trouble.is_some() {
+            state.complete = false;
+        }
+        state.changed_meanwhile = None;
+        state.progress = None;
+        state.trouble = trouble;
+    }
+}
