@@ -12,9 +12,6 @@ use crate::metadata::Metadata;
 use crate::ops::{Name, Ops};
 use crate::{EntryKind, EntryMeta, Error, RelPath, Workspace};
 
-/// How much of a file is compared at once: small enough to stay in the processor's cache.
-const COMPARE_BYTES: usize = 64 * 1024;
-
 /// What one look at a name found.
 pub(crate) enum Look {
     Absent,
@@ -89,16 +86,6 @@ impl Look {
         }
     }
 
-    /// Whether this is what `base` says as far as can be told without a hash.
-    pub(crate) fn resembles(&self, base: &Base) -> bool {
-        match (self, base) {
-            (Look::File { bytes, mode, .. }, Base::File { size, mode: expected, .. }) => {
-                bytes.len() as u64 == *size && mode == expected
-            }
-            _ => self.is(base),
-        }
-    }
-
     /// Whether this is exactly what `base` says. The costly hash comes last.
     pub(crate) fn is(&self, base: &Base) -> bool {
         match (self, base) {
@@ -109,35 +96,6 @@ impl Look {
             (Look::Link { target }, Base::Link { target: expected }) => *target == expected.0,
             (Look::Directory { mode }, Base::Directory { mode: expected }) => mode == expected,
             _ => false,
-        }
-    }
-}
-
-/// Whether a file still has exactly these bytes and this mode. Reads in small pieces, which for
-/// large files is far cheaper than making room for a second copy.
-pub(crate) fn still_holds(ops: &Ops, at: Name<'_>, bytes: &[u8], mode: u32) -> Result<bool> {
-    let file = match ops.open_read(at.dir, at.name) {
-        Ok(file) => file,
-        Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::NODEV) => return Ok(false),
-        Err(errno) => return Err(errno),
-    };
-    let meta = EntryMeta::from_stat(&fstat(&file)?);
-    let same = meta.kind == EntryKind::File && meta.mode == mode;
-    if !same || meta.size != bytes.len() as u64 {
-        return Ok(false);
-    }
-    let mut piece = vec![0; COMPARE_BYTES.min(bytes.len() + 1)];
-    let mut rest = bytes;
-    loop {
-        let filled = match rustix::io::read(&file, piece.as_mut_slice()) {
-            Ok(0) => return Ok(rest.is_empty()),
-            Ok(filled) => filled,
-            Err(Errno::INTR) => continue,
-            Err(errno) => return Err(errno),
-        };
-        match rest.strip_prefix(&piece[..filled]) {
-            Some(after) => rest = after,
-            None => return Ok(false),
         }
     }
 }

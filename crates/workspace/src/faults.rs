@@ -1,12 +1,17 @@
 //! Failures on demand, for tests of everything that writes.
 
 use std::fmt;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use rustix::fs::fstat;
 use rustix::io::Errno;
 
 /// Called with the number and the name of each system call before it is made.
 type Watcher = Box<dyn Fn(usize, &'static str) + Send + Sync>;
+
+/// Called with the inode number of each file and directory before it is forced to the disk.
+type SyncWatcher = Box<dyn Fn(u64) + Send + Sync>;
 
 /// What shall go wrong, and when. Calls are numbered from 0.
 #[doc(hidden)]
@@ -17,6 +22,7 @@ pub struct Faults {
     fail_call: Option<(&'static str, Errno)>,
     without_exchange: bool,
     watcher: Option<Watcher>,
+    sync_watcher: Option<SyncWatcher>,
     calls: AtomicUsize,
     dead: AtomicBool,
 }
@@ -62,6 +68,13 @@ impl Faults {
         self
     }
 
+    /// Tells which file each `fsync` is for, just before [`Faults::watch`] is told of the call.
+    #[must_use]
+    pub fn watch_syncs(mut self, watcher: impl Fn(u64) + Send + Sync + 'static) -> Faults {
+        self.sync_watcher = Some(Box::new(watcher));
+        self
+    }
+
     /// How many calls were made so far.
     pub fn calls(&self) -> usize {
         self.calls.load(Ordering::Relaxed)
@@ -74,6 +87,14 @@ impl Faults {
 
     pub(crate) fn without_exchange(&self) -> bool {
         self.without_exchange
+    }
+
+    /// To be called before the `fsync` of a file is judged.
+    #[allow(clippy::unnecessary_cast, reason = "the width differs between architectures")]
+    pub(crate) fn tell_sync(&self, file: BorrowedFd<'_>) {
+        if let (Some(watcher), Ok(stat)) = (&self.sync_watcher, fstat(file)) {
+            watcher(stat.st_ino as u64);
+        }
     }
 
     pub(crate) fn judge(&self, call: &'static str) -> Verdict {

@@ -17,6 +17,8 @@ mod frame;
 mod history;
 mod image;
 mod inverse;
+mod kept;
+mod old_bytes;
 mod old_states;
 mod plan;
 mod prepare;
@@ -212,7 +214,7 @@ impl Journal {
             stem,
             plan: Plan::default(),
             real_dirs: HashMap::new(),
-            kept: 0,
+            returning: self.returning(set, &purpose.undoes),
         };
         let mut plan = planner.check(set)?;
         let id = EntryId(tally.last.max(turn.last) + 1);

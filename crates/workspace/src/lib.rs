@@ -65,6 +65,6 @@ pub use state_dir::StateDir;
 pub use text::{Encoding, LineEnding, LineEndings, Lines, Text, Unencodable};
 pub use walk::{
     DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Entry, Flow, UNREADABLE_LIMIT, Visitor, WalkOptions,
-    WalkReport,
+    WalkReport, available_threads,
 };
 pub use watch::{Events, Watcher};

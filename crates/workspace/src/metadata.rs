@@ -10,12 +10,20 @@ use crate::ops::Ops;
 /// Owner, extended attributes (access control lists among them) and number of names of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Metadata {
-    uid: u32,
-    gid: u32,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
     pub(crate) links: u64,
     /// The inode number, which tells a file that was written from one that was replaced.
     pub(crate) inode: u64,
-    attributes: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) modified: Modified,
+    pub(crate) attributes: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// The time of the last modification, which a file that replaces another does not take over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Modified {
+    pub(crate) seconds: i64,
+    pub(crate) nanoseconds: u32,
 }
 
 /// What could not be handed over.
@@ -33,6 +41,10 @@ impl Metadata {
             gid: stat.st_gid,
             links: stat.st_nlink as u64,
             inode: stat.st_ino as u64,
+            modified: Modified {
+                seconds: stat.st_mtime as i64,
+                nanoseconds: stat.st_mtime_nsec as u32,
+            },
             attributes: attributes(file)?,
         })
     }

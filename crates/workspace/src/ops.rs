@@ -14,6 +14,7 @@ use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags, XattrFlags};
 use rustix::io::{Errno, Result};
 
 use crate::faults::{Faults, Verdict};
+use crate::metadata::Modified;
 use crate::read::READ_FLAGS;
 
 /// More threads than this gain nothing: the file system commits what has gathered in one go.
@@ -124,7 +125,10 @@ impl Ops {
 
     /// Faults are dealt out in order before any thread starts, so that tests are repeatable.
     fn deal_sync_faults(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
-        files.iter().try_for_each(|_| self.gate("fsync"))
+        files.iter().try_for_each(|file| {
+            self.faults.iter().for_each(|faults| faults.tell_sync(*file));
+            self.gate("fsync")
+        })
     }
 
     fn sync_really(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
@@ -196,6 +200,15 @@ impl Ops {
         self.gate("fchown")?;
         let (uid, gid) = (fs::Uid::from_raw(uid), fs::Gid::from_raw(gid));
         fs::fchown(file, Some(uid), Some(gid))
+    }
+
+    /// Sets the time of the last modification and leaves that of the last access.
+    pub(crate) fn set_modified(&self, file: impl AsFd, modified: Modified) -> Result<()> {
+        self.gate("futimens")?;
+        let last_access = fs::Timespec { tv_sec: 0, tv_nsec: fs::UTIME_OMIT };
+        let last_modification =
+            fs::Timespec { tv_sec: modified.seconds, tv_nsec: modified.nanoseconds.into() };
+        fs::futimens(file, &fs::Timestamps { last_access, last_modification })
     }
 
     pub(crate) fn set_attribute(&self, file: impl AsFd, name: &[u8], value: &[u8]) -> Result<()> {

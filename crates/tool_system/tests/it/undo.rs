@@ -39,6 +39,25 @@ async fn one_change_can_be_undone_by_its_id_and_a_session_as_a_whole() {
 }
 
 #[tokio::test]
+async fn a_session_that_moved_a_directory_is_undone_with_one_approval_and_redone() {
+    let bench = Bench::writable(PROJECT);
+    bench.ok("update_file", json!({"path": "dir/b.txt", "content": "before\n"})).await;
+    bench.ok("move_file", json!({"from": "dir", "to": "moved"})).await;
+    bench.ok("update_file", json!({"path": "moved/b.txt", "content": "after\n"})).await;
+    bench.ok("create_file", json!({"path": "moved/c.txt", "content": "c\n"})).await;
+    bench.person.asked();
+    let undone = bench.ok("undo", json!({"session": true})).await;
+    assert_eq!(undone["changes"].as_array().map(Vec::len), Some(4));
+    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.project.read("dir/b.txt"), "two\n");
+    assert!(!bench.project.path("moved").exists());
+    bench.ok("redo", json!({})).await;
+    assert_eq!(bench.project.read("moved/b.txt"), "after\n");
+    assert_eq!(bench.project.read("moved/c.txt"), "c\n");
+    assert!(!bench.project.path("dir").exists());
+}
+
+#[tokio::test]
 async fn an_undo_never_overwrites_what_somebody_wrote_since() {
     let bench = Bench::writable(PROJECT);
     bench.ok("update_file", json!({"path": "a.txt", "content": "changed\n"})).await;

@@ -7,9 +7,10 @@ use rustix::io::Errno;
 
 use super::dirs::{Dirs, Meanwhile, Place};
 use super::entry::Step;
+use super::old_bytes::OldBytes;
 use super::plan::Planned;
 use super::proof::THREAD_BYTES;
-use crate::base::{Look, describe_difference, still_holds};
+use crate::base::{Look, describe_difference};
 use crate::ops::Ops;
 use crate::{Error, RelPath};
 
@@ -41,7 +42,7 @@ impl Commit<'_> {
             touch(&planned.step, &mut touched);
         }
         let Some(first) = touched.first().cloned() else { return Ok(()) };
-        let sum: usize = unchecked.iter().filter_map(|p| p.old.as_ref()).map(|old| old.len()).sum();
+        let sum: usize = unchecked.iter().filter_map(|p| p.old.as_ref()).map(OldBytes::len).sum();
         let check = || unchecked.iter().try_for_each(|planned| self.check_aside(planned));
         let failed = |errno| Error::from_errno(&first, errno);
         if sum < THREAD_BYTES {
@@ -56,12 +57,7 @@ impl Commit<'_> {
     /// Compares what a step took aside with what it was made from.
     fn check_aside(&self, planned: &Planned<'_>) -> Result<(), Error> {
         let Step::Put { path, before, temp, .. } = &planned.step else { return Ok(()) };
-        self.expect(
-            &self.place(temp)?,
-            before,
-            planned.old.as_ref().map(|old| old.as_slice()),
-            path,
-        )
+        self.expect(&self.place(temp)?, before, planned.old.as_ref(), path)
     }
 
     fn take(&self, planned: &Planned<'_>) -> Result<Outcome, Error> {
@@ -75,11 +71,7 @@ impl Commit<'_> {
                     (_, Base::Absent) => {
                         self.rename_new(&place, &temp, path).map(|()| Outcome::TookAside)
                     }
-                    _ => self.replace(
-                        &temp,
-                        &place,
-                        (path, before, planned.old.as_ref().map(|old| old.as_slice())),
-                    ),
+                    _ => self.replace(&temp, &place, (path, before, planned.old.as_ref())),
                 }
             }
             step => self.take_other(planned, step).map(|()| Outcome::Complete),
@@ -129,15 +121,15 @@ impl Commit<'_> {
         &self,
         place: &Place,
         base: &Base,
-        bytes: Option<&[u8]>,
+        old: Option<&OldBytes<'_>>,
         path: &RelPath,
     ) -> Result<(), Error> {
         if matches!(base, Base::Directory { .. }) {
             return Ok(());
         }
         let failed = |errno| Error::from_errno(path, errno);
-        if let (Base::File { mode, .. }, Some(bytes)) = (base, bytes)
-            && still_holds(self.ops, place.name(), bytes, *mode).map_err(failed)?
+        if let (Base::File { mode, .. }, Some(old)) = (base, old)
+            && old.are_in(self.ops, place.name(), *mode).map_err(failed)?
         {
             return Ok(());
         }
@@ -155,7 +147,7 @@ impl Commit<'_> {
         &self,
         temp: &Place,
         place: &Place,
-        (path, before, old): (&RelPath, &Base, Option<&[u8]>),
+        (path, before, old): (&RelPath, &Base, Option<&OldBytes<'_>>),
     ) -> Result<Outcome, Error> {
         match self.ops.exchange(temp.name(), place.name()) {
             Ok(()) => Ok(Outcome::TookAside),
@@ -186,7 +178,7 @@ impl Commit<'_> {
                 return Ok(());
             }
         }
-        self.expect(target, what, planned.old.as_ref().map(|old| old.as_slice()), from)
+        self.expect(target, what, planned.old.as_ref(), from)
     }
 
     fn move_over(
@@ -207,7 +199,7 @@ impl Commit<'_> {
                 self.expect(temp, replaced, None, to)
             }
             Err(Errno::INVAL | Errno::NOSYS) => {
-                self.expect(source, what, planned.old.as_ref().map(|old| old.as_slice()), from)?;
+                self.expect(source, what, planned.old.as_ref(), from)?;
                 self.expect(target, replaced, None, to)?;
                 let renamed = self.ops.rename_over(source.name(), target.name());
                 renamed.map_err(|errno| Error::from_errno(to, errno))

@@ -12,6 +12,7 @@ use protocol::{Base, ContentHash};
 use serde::{Deserialize, Serialize};
 
 use super::image::Image;
+use super::kept::Kept;
 use crate::RelPath;
 
 const TRAILER_MAGIC: &[u8; 8] = b"TKILNEND";
@@ -90,6 +91,9 @@ pub(crate) enum Step {
         temp: RelPath,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         image: Option<Image>,
+        /// What else a file that disappears had.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        kept: Option<Kept>,
     },
     /// Something gets another name and may replace a file or link.
     Move {

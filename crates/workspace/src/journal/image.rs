@@ -6,14 +6,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Smaller files are kept whole: their images then stand on their own.
-const DIFFERENCE_MIN: usize = 256 * 1024;
+use super::old_bytes::OldBytes;
 
 /// Shorter runs do not get smaller.
 const COMPRESS_MIN: usize = 64;
-
-/// How much of two files is compared at once.
-const STRIDE: usize = 4096;
 
 /// Where the image of a file lies in its entry and how to read it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,24 +29,18 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Appends the image of `before` to `out`, which begins at `start` in the entry's file.
-    pub(crate) fn store(
-        before: &[u8],
-        after: Option<&[u8]>,
-        start: u64,
-        out: &mut Vec<u8>,
-    ) -> Image {
-        let (prefix, suffix) = after.map_or((0, 0), |after| shared_ends(before, after));
-        let raw = &before[prefix..before.len() - suffix];
+    /// Appends the image of old bytes to `out`.
+    pub(crate) fn store(old: &OldBytes<'_>, out: &mut Vec<u8>) -> Image {
+        let raw = &old.middle;
         let at = out.len();
         let packed = (raw.len() >= COMPRESS_MIN).then(|| lz4_flex::block::compress(raw));
         out.extend_from_slice(packed.as_deref().filter(|p| p.len() < raw.len()).unwrap_or(raw));
         Image {
-            offset: start + at as u64,
+            offset: at as u64,
             stored: (out.len() - at) as u64,
             raw: raw.len() as u64,
-            prefix: prefix as u64,
-            suffix: suffix as u64,
+            prefix: old.start.len() as u64,
+            suffix: old.end.len() as u64,
         }
     }
 
@@ -78,43 +68,6 @@ impl Image {
     }
 }
 
-/// How many bytes at the start and at the end are the same, if leaving them out is worth it.
-fn shared_ends(before: &[u8], after: &[u8]) -> (usize, usize) {
-    if before.len() < DIFFERENCE_MIN {
-        return (0, 0);
-    }
-    let prefix = shared_start(before.chunks(STRIDE), after.chunks(STRIDE), Side::Start);
-    let (before_rest, after_rest) = (&before[prefix..], &after[prefix..]);
-    let suffix = shared_start(before_rest.rchunks(STRIDE), after_rest.rchunks(STRIDE), Side::End);
-    if prefix + suffix >= before.len() / 2 { (prefix, suffix) } else { (0, 0) }
-}
-
-enum Side {
-    Start,
-    End,
-}
-
-fn shared_start<'a>(
-    a: impl Iterator<Item = &'a [u8]>,
-    b: impl Iterator<Item = &'a [u8]>,
-    side: Side,
-) -> usize {
-    let mut shared = 0;
-    for (a, b) in a.zip(b) {
-        if a == b {
-            shared += a.len();
-            continue;
-        }
-        let same = |(a, b): &(&u8, &u8)| a == b;
-        return shared
-            + match side {
-                Side::Start => a.iter().zip(b).take_while(same).count(),
-                Side::End => a.iter().rev().zip(b.iter().rev()).take_while(same).count(),
-            };
-    }
-    shared
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -124,40 +77,33 @@ mod tests {
     proptest! {
         #[test]
         fn an_image_gives_back_every_byte(
-            before in prop::collection::vec(0u8..4, 0..300),
-            after in prop::collection::vec(0u8..4, 0..300),
+            new in prop::collection::vec(0u8..4, 0..300),
+            middle in prop::collection::vec(0u8..4, 0..300),
+            ends in any::<[prop::sample::Index; 2]>(),
             repeat in prop::sample::select(vec![1usize, 2000]),
         ) {
-            let (before, after) = (before.repeat(repeat), after.repeat(repeat));
+            let (new, middle) = (new.repeat(repeat), middle.repeat(repeat));
+            let start = ends[0].index(new.len() + 1);
+            let end = ends[1].index(new.len() - start + 1);
+            let old = OldBytes { start: &new[..start], middle, end: &new[new.len() - end..] };
+            let whole = [old.start, &old.middle, old.end].concat();
             let mut out = vec![0; 3];
-            let image = Image::store(&before, Some(&after), 10, &mut out);
-            prop_assert_eq!(image.offset, 13);
+            let image = Image::store(&old, &mut out);
+            prop_assert_eq!(image.offset, 3);
             let stored = &out[3..];
             prop_assert_eq!(stored.len() as u64, image.stored);
-            prop_assert_eq!(image.read(stored, &after), Some(before));
+            prop_assert_eq!(image.needs_replacement(), start + end > 0);
+            prop_assert_eq!(image.read(stored, &new), Some(whole));
         }
     }
 
     #[test]
-    fn a_small_edit_in_a_large_file_keeps_only_the_edit() {
-        let before = vec![b'x'; 1 << 20];
-        let mut after = before.clone();
-        after.splice(500_000..500_010, *b"twelve bytes");
+    fn a_replacement_of_another_length_does_not_fit_and_says_so() {
+        let new = vec![b'x'; 1000];
+        let old = OldBytes { start: &new[..500], middle: b"old".to_vec(), end: &new[900..] };
         let mut out = Vec::new();
-        let image = Image::store(&before, Some(&after), 0, &mut out);
-        assert!(image.needs_replacement() && out.len() < 100);
-        assert_eq!(image.read(&out, &after), Some(before.clone()));
-        // A replacement of another length does not fit, and says so.
+        let image = Image::store(&old, &mut out);
+        assert_eq!(out, b"old");
         assert_eq!(image.read(&out, b"short"), None);
-    }
-
-    #[test]
-    fn shrinking_to_nothing_and_growing_from_nothing_work() {
-        let large = vec![b'x'; 1 << 20];
-        for (before, after) in [(&large[..], &b""[..]), (b"", &large), (&large, &large[..1])] {
-            let mut out = Vec::new();
-            let image = Image::store(before, Some(after), 0, &mut out);
-            assert_eq!(image.read(&out, after), Some(before.to_vec()));
-        }
     }
 }

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 
 use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
 use rustix::fs::{AtFlags, FileType, statat};
@@ -12,7 +11,9 @@ use rustix::io::Errno;
 use super::dirs::Dirs;
 use super::entry::Step;
 use super::image::Image;
-use super::proof::{Proof, THREAD_BYTES};
+use super::kept::{Kept, Returning};
+use super::old_bytes::OldBytes;
+use super::proof::{Candidate, MAX_WAITING, Proof};
 use super::shape;
 use crate::base::{Look, describe_difference};
 use crate::metadata::Metadata;
@@ -31,11 +32,13 @@ pub(crate) struct Planned<'s> {
     pub(crate) step: Step,
     pub(crate) new: New<'s>,
     /// The bytes that are replaced or moved, if they are at hand.
-    pub(crate) old: Option<Arc<Vec<u8>>>,
+    pub(crate) old: Option<OldBytes<'s>>,
     /// What the new file takes over from the old one.
     pub(crate) metadata: Option<Metadata>,
     /// The mode that was asked for.
     pub(crate) mode: Option<u32>,
+    /// Whether the file comes back as it was, also in the time of its last modification.
+    pub(crate) returns: bool,
 }
 
 /// What a step puts in place.
@@ -53,6 +56,22 @@ pub(crate) struct Plan<'s> {
     pub(super) proofs: Vec<Proof<'s>>,
     pub(crate) images: Vec<u8>,
     pub(crate) notes: Vec<String>,
+    pub(super) room: Room,
+}
+
+/// How much was kept in memory so far.
+#[derive(Default)]
+pub(super) struct Room(usize);
+
+impl Room {
+    /// Keeps the bytes if there is room for them.
+    pub(super) fn keep<'s>(&mut self, old: OldBytes<'s>) -> Option<OldBytes<'s>> {
+        let taken = self.0 + old.middle.len();
+        (taken <= KEEP_BYTES).then(|| {
+            self.0 = taken;
+            old
+        })
+    }
 }
 
 /// Whether files that their owner may not write are left alone.
@@ -72,22 +91,27 @@ pub(crate) struct Planner<'p, 's> {
     pub(crate) plan: Plan<'s>,
     /// Directories by the path they were named with, and where they really are.
     pub(crate) real_dirs: HashMap<RelPath, RelPath>,
-    pub(crate) kept: usize,
+    /// What files that come back had.
+    pub(super) returning: Returning,
 }
 
 /// What was found at a path and agreed with the base.
 #[derive(Default)]
-struct Old {
-    bytes: Option<Arc<Vec<u8>>>,
+struct Old<'s> {
+    bytes: Option<OldBytes<'s>>,
     metadata: Option<Metadata>,
+    /// Whether the metadata is that of the file that comes back.
+    returns: bool,
+    /// The file if its bytes are still to be read and compared.
+    candidate: Option<Candidate>,
 }
 
-/// When the hash of a base is compared.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hashing {
+/// When the bytes of a base are compared.
+#[derive(Clone, Copy)]
+enum Reading<'s> {
     Now,
-    /// Later if the file is large.
-    MayWait,
+    /// Later if the file is large and becomes this.
+    MayWait(&'s [u8]),
 }
 
 impl<'s> Planner<'_, 's> {
@@ -103,6 +127,7 @@ impl<'s> Planner<'_, 's> {
             let temp =
                 |planner: &Self| temps[index].join_entry(planner.stem.name(index).as_bytes());
             self.check_change(change, paths, temp(&self))?;
+            self.limit_waiting()?;
         }
         shape::check_emptied(self.dirs, &set.changes, &paths)?;
         Ok(self.plan)
@@ -157,52 +182,58 @@ impl<'s> Planner<'_, 's> {
         let path = paths[0].clone();
         match change {
             Change::Write { base, content, mode, .. } => {
-                let old = self.check_base(&path, base, Hashing::MayWait)?;
+                let mut old = self.check_base(&path, base, Reading::MayWait(&content.0))?;
                 self.refuse_read_only(&path, base)?;
                 self.note_links(&path, &old);
+                self.bring_back(&path, &content.0, &mut old);
                 let mode = mode.or(base_mode(base));
                 let after = Base::File {
-                    hash: self.hash_of_new(&path, base, &old, &content.0)?,
+                    hash: self.hash_of_new(&path, &mut old, &content.0),
                     size: content.0.len() as u64,
                     mode: mode.unwrap_or_default(),
                 };
                 self.put(Put { path, before: base, after, temp, old }, New::File(&content.0), mode);
             }
             Change::Link { base, target, .. } => {
-                let old = self.check_base(&path, base, Hashing::Now)?;
+                let old = self.check_base(&path, base, Reading::Now)?;
                 let after = Base::Link { target: FileBytes(target.0.clone()) };
                 self.put(Put { path, before: base, after, temp, old }, New::Link(&target.0), None);
             }
             Change::Delete { base, .. } => {
-                let old = self.check_base(&path, base, Hashing::Now)?;
+                let old = self.check_base(&path, base, Reading::Now)?;
                 let after = Base::Absent;
                 self.put(Put { path, before: base, after, temp, old }, New::Nothing, None);
             }
             Change::Move { base, target, .. } => {
-                let old = self.check_base(&path, base, Hashing::Now)?;
+                let old = self.check_base(&path, base, Reading::Now)?;
                 let to = paths[1].clone();
-                let replaced = self.check_base(&to, target, Hashing::Now)?;
+                let replaced = self.check_base(&to, target, Reading::Now)?;
                 self.note_links(&to, &replaced);
-                let image = self.image(replaced.bytes.as_ref(), None);
+                let image = self.image(&replaced);
                 let (what, replaced) = (base.clone(), target.clone());
                 let step = Step::Move { from: path, to, what, replaced, temp, image };
                 self.push(step, New::Nothing, old, None);
             }
             Change::MakeDir { mode, .. } => {
-                self.check_base(&path, &Base::Absent, Hashing::Now)?;
+                self.check_base(&path, &Base::Absent, Reading::Now)?;
                 let step = Step::MakeDir { path, mode: *mode };
                 self.push(step, New::Nothing, Old::default(), None);
             }
             Change::RemoveDir { mode, .. } => {
                 let base = Base::Directory { mode: *mode };
-                let old = self.check_base(&path, &base, Hashing::Now)?;
+                let old = self.check_base(&path, &base, Reading::Now)?;
                 self.push(Step::RemoveDir { path, mode: *mode }, New::Nothing, old, None);
             }
         }
         Ok(())
     }
 
-    fn check_base(&self, path: &RelPath, base: &Base, hashing: Hashing) -> Result<Old, Error> {
+    fn check_base(
+        &self,
+        path: &RelPath,
+        base: &Base,
+        reading: Reading<'s>,
+    ) -> Result<Old<'s>, Error> {
         let failed = |errno| Error::from_errno(path, errno);
         let place = match self.dirs.place(path) {
             Ok(place) => place,
@@ -210,9 +241,16 @@ impl<'s> Planner<'_, 's> {
             Err(Errno::NOENT) if *base == Base::Absent => return Ok(Old::default()),
             Err(errno) => return Err(failed(errno)),
         };
+        if let Reading::MayWait(new) = reading {
+            let expected = (base, self.max_bytes);
+            let candidate = Candidate::open(self.ops, place.name(), expected, new);
+            if let Some((candidate, metadata)) = candidate.map_err(failed)? {
+                let (metadata, candidate) = (Some(metadata), Some(candidate));
+                return Ok(Old { metadata, candidate, ..Old::default() });
+            }
+        }
         let look = Look::at(self.ops, place.name(), self.max_bytes).map_err(failed)?;
-        let waits = hashing == Hashing::MayWait && look.resembles(base) && is_large(&look);
-        if !waits && !look.is(base) {
+        if !look.is(base) {
             return match (&look, base) {
                 (Look::TooLarge, Base::File { size, .. }) if *size > self.max_bytes => {
                     Err(Error::TooLarge { path: path.to_text(), limit: self.max_bytes })
@@ -221,36 +259,43 @@ impl<'s> Planner<'_, 's> {
             };
         }
         Ok(match look {
-            Look::File { bytes, metadata, .. } => {
-                Old { bytes: Some(Arc::new(bytes)), metadata: Some(metadata) }
-            }
+            Look::File { bytes, metadata, .. } => Old {
+                bytes: Some(OldBytes::whole(bytes)),
+                metadata: Some(metadata),
+                ..Old::default()
+            },
             _ => Old::default(),
         })
     }
 
     /// The hash of the new content, or a stand-in for it while a proof is owed.
-    fn hash_of_new(
-        &mut self,
-        path: &RelPath,
-        base: &Base,
-        old: &Old,
-        new: &'s [u8],
-    ) -> Result<ContentHash, Error> {
-        let (Base::File { hash, .. }, Some(bytes)) = (base, &old.bytes) else {
-            return Ok(ContentHash::of(new));
-        };
-        if bytes.len() < THREAD_BYTES {
-            return Ok(ContentHash::of(new));
+    fn hash_of_new(&mut self, path: &RelPath, old: &mut Old<'_>, new: &'s [u8]) -> ContentHash {
+        let Some(candidate) = old.candidate.take() else { return ContentHash::of(new) };
+        let (index, path) = (self.plan.planned.len(), path.clone());
+        self.plan.proofs.push(Proof { index, path, candidate, new });
+        ContentHash::from_bytes([0; 32])
+    }
+
+    /// A file that comes back takes over what it had, if nothing is there that it replaces.
+    fn bring_back(&self, path: &RelPath, new: &[u8], old: &mut Old<'_>) {
+        if old.metadata.is_some() || self.returning.is_empty() {
+            return;
         }
-        let (index, old) = (self.plan.planned.len(), Arc::clone(bytes));
-        let proof = Proof { index, path: path.clone(), hash: *hash, old, new };
-        if **bytes == *new {
-            // There may be no step to complete.
-            proof.check_old()?;
-            return Ok(*hash);
+        if let Some(kept) = self.returning.get(&(path.clone(), ContentHash::of(new))) {
+            (old.metadata, old.returns) = (Some(kept.to_metadata()), true);
         }
-        self.plan.proofs.push(proof);
-        Ok(ContentHash::from_bytes([0; 32]))
+    }
+
+    /// Closes the files that wait once they are too many.
+    fn limit_waiting(&mut self) -> Result<(), Error> {
+        if self.plan.proofs.len() < MAX_WAITING {
+            return Ok(());
+        }
+        let proofs = std::mem::take(&mut self.plan.proofs);
+        proofs.into_iter().try_for_each(|proof| {
+            proof.run()?.enter(&mut self.plan);
+            Ok(())
+        })
     }
 
     fn refuse_read_only(&self, path: &RelPath, base: &Base) -> Result<(), Error> {
@@ -264,7 +309,7 @@ impl<'s> Planner<'_, 's> {
         }
     }
 
-    fn note_links(&mut self, path: &RelPath, old: &Old) {
+    fn note_links(&mut self, path: &RelPath, old: &Old<'_>) {
         let links = old.metadata.as_ref().map_or(1, |metadata| metadata.links);
         if links > 1 {
             self.plan.notes.push(format!(
@@ -273,47 +318,36 @@ impl<'s> Planner<'_, 's> {
         }
     }
 
-    fn put(&mut self, put: Put<'_>, new: New<'s>, mode: Option<u32>) {
+    fn put(&mut self, put: Put<'_, 's>, new: New<'s>, mode: Option<u32>) {
         let Put { path, before, after, temp, old } = put;
         // A new file without a mode gets the system's default, which is known only later.
         let mode_known = mode.is_some() || !matches!(new, New::File(_));
         if mode_known && *before == after {
             return;
         }
-        let replacement = match &new {
-            New::File(bytes) => Some(*bytes),
-            _ => None,
-        };
-        let image = self.image(old.bytes.as_ref(), replacement);
-        let step = Step::Put { path, before: before.clone(), after, temp, image };
+        let image = self.image(&old);
+        let kept = Kept::for_step(before, &after, old.metadata.as_ref());
+        let step = Step::Put { path, before: before.clone(), after, temp, image, kept };
         self.push(step, new, old, mode);
     }
 
-    fn image(&mut self, bytes: Option<&Arc<Vec<u8>>>, replacement: Option<&[u8]>) -> Option<Image> {
-        Some(Image::store(bytes?, replacement, 0, &mut self.plan.images))
+    fn image(&mut self, old: &Old<'_>) -> Option<Image> {
+        Some(Image::store(old.bytes.as_ref()?, &mut self.plan.images))
     }
 
-    fn push(&mut self, step: Step, new: New<'s>, old: Old, mode: Option<u32>) {
-        let Old { bytes, metadata } = old;
-        let bytes = bytes.filter(|bytes| {
-            let fits = self.kept + bytes.len() <= KEEP_BYTES;
-            self.kept += if fits { bytes.len() } else { 0 };
-            fits
-        });
-        self.plan.planned.push(Planned { step, new, old: bytes, metadata, mode });
+    fn push(&mut self, step: Step, new: New<'s>, old: Old<'s>, mode: Option<u32>) {
+        let Old { bytes, metadata, returns, .. } = old;
+        let bytes = bytes.and_then(|bytes| self.plan.room.keep(bytes));
+        self.plan.planned.push(Planned { step, new, old: bytes, metadata, mode, returns });
     }
 }
 
-struct Put<'b> {
+struct Put<'b, 's> {
     path: RelPath,
     before: &'b Base,
     after: Base,
     temp: RelPath,
-    old: Old,
-}
-
-fn is_large(look: &Look) -> bool {
-    matches!(look, Look::File { bytes, .. } if bytes.len() >= THREAD_BYTES)
+    old: Old<'s>,
 }
 
 fn base_mode(base: &Base) -> Option<u32> {

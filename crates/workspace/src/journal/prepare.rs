@@ -2,6 +2,7 @@
 //! targets, and the entry that could take it all back.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::mpsc;
 
 use protocol::Base;
 use rustix::fs::fstat;
@@ -10,6 +11,7 @@ use rustix::io::{Errno, Result};
 use super::dirs::Dirs;
 use super::entry::{self, Step};
 use super::plan::{New, Plan, Planned};
+use super::proof::Proof;
 use super::store::{Draft, Store};
 use crate::metadata::Losses;
 use crate::ops::Ops;
@@ -50,26 +52,45 @@ impl Prepare<'_> {
 
     fn write(&self, draft: &mut Draft, plan: &mut Plan<'_>) -> std::result::Result<(), Error> {
         let proofs = std::mem::take(&mut plan.proofs);
-        if proofs.is_empty() {
-            let waiting = self.write_temps(plan)?;
-            self.seal(draft, plan)?;
-            let mut files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
-            files.extend(self.entry_files(draft));
-            return self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno));
+        if !proofs.is_empty() {
+            return self.write_and_prove(draft, plan, &proofs);
         }
         let waiting = self.write_temps(plan)?;
-        let files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
-        let (synced, sealed) = self.ops.sync_all_meanwhile(&files, || {
-            for proof in &proofs {
-                proof.check_old()?;
-                proof.enter_new(&mut plan.planned);
-            }
-            self.seal(draft, plan)?;
-            let files = self.entry_files(draft);
-            self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
-        });
-        sealed?;
-        synced.map_err(|errno| Error::from_errno(&proofs[0].path, errno))
+        self.seal(draft, plan)?;
+        let mut files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
+        files.extend(self.entry_files(draft));
+        self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
+    }
+
+    /// Large files are read and hashed while the new content is written, and the entry is
+    /// completed while the disk takes that.
+    fn write_and_prove<'s>(
+        &self,
+        draft: &mut Draft,
+        plan: &mut Plan<'s>,
+        proofs: &[Proof<'s>],
+    ) -> std::result::Result<(), Error> {
+        std::thread::scope(|scope| {
+            // At most one result waits, so that few old files are in memory at once.
+            let (sender, proven) = mpsc::sync_channel(1);
+            scope.spawn(move || {
+                // Nobody listens any more after a failure.
+                let _ = proofs.iter().try_for_each(|proof| sender.send(proof.run()));
+            });
+            let waiting = self.write_temps(plan)?;
+            let files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
+            let (synced, sealed) = self.ops.sync_all_meanwhile(&files, || {
+                for proof in proofs {
+                    let lost = || Error::from_errno(&proof.path, Errno::IO);
+                    proven.recv().map_err(|_| lost())??.enter(plan);
+                }
+                self.seal(draft, plan)?;
+                let files = self.entry_files(draft);
+                self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
+            });
+            sealed?;
+            synced.map_err(|errno| Error::from_errno(&proofs[0].path, errno))
+        })
     }
 
     /// Writes all new content. Answers with the files that still wait for the disk.
@@ -99,7 +120,8 @@ impl Prepare<'_> {
     /// What must be on the disk for the entry to be there.
     fn entry_files<'f>(&'f self, draft: &'f Draft) -> Vec<BorrowedFd<'f>> {
         let dir = draft.new_segment.then(|| self.store.dir());
-        [Some(draft.file.as_fd()), dir].into_iter().flatten().collect()
+        let previous = draft.previous.as_ref().map(AsFd::as_fd);
+        [Some(draft.file.as_fd()), dir, previous].into_iter().flatten().collect()
     }
 
     fn sync(&self, files: &[OwnedFd]) -> Result<()> {
@@ -130,6 +152,9 @@ impl Prepare<'_> {
             (Some(metadata), Some(mode)) => {
                 let losses = metadata.hand_over(self.ops, file.as_fd(), mode)?;
                 note_losses(path, losses, notes);
+                if planned.returns {
+                    self.ops.set_modified(&file, metadata.modified)?;
+                }
             }
             (_, Some(mode)) => self.ops.set_mode(&file, mode)?,
             (_, None) => {}

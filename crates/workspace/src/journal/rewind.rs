@@ -14,6 +14,7 @@ use super::commit::touch;
 use super::dirs::{Dirs, Place};
 use super::entry::{Loaded, Step};
 use super::image::Image;
+use super::kept::Kept;
 use crate::RelPath;
 use crate::base::Look;
 use crate::ops::Ops;
@@ -35,6 +36,13 @@ struct Seen {
     before: bool,
     after: bool,
     look: Look,
+}
+
+/// What is in the place of a file that is to be restored.
+enum Successor<'l> {
+    There(&'l Look),
+    /// Nothing; the entry may keep what the file had.
+    None(Option<&'l Kept>),
 }
 
 impl Rewind<'_> {
@@ -71,11 +79,15 @@ impl Rewind<'_> {
         let mut touched = Vec::new();
         for (index, step) in entry.steps.iter().enumerate().rev() {
             match step {
-                Step::Put { path, before, after, temp, image } => {
-                    self.remove(&spare_path(temp))?;
+                Step::Put { path, before, after, temp, image, kept } => {
+                    if *before != Base::Absent {
+                        self.remove(&spare_path(temp))?;
+                    }
                     match (before, after) {
                         (Base::Absent, _) => self.take_away(path, after, temp)?,
-                        (_, Base::Absent) => self.bring_back(path, before, temp, *image)?,
+                        (_, Base::Absent) => {
+                            self.bring_back(path, before, temp, (*image, kept.as_ref()))?;
+                        }
                         _ => self.put_back(path, (before, after), temp, *image)?,
                     }
                 }
@@ -95,33 +107,38 @@ impl Rewind<'_> {
         self.dirs.sync(self.ops, touched)
     }
 
-    /// Undoes the appearance of a file or link.
+    /// Undoes the appearance of a file or link. It goes to a second temporary name first, where it
+    /// is compared; the first one may hold new content that a power failure tore.
     fn take_away(&mut self, path: &RelPath, after: &Base, temp: &RelPath) -> Result<()> {
+        let spare = spare_path(temp);
+        let aside = self.see(&spare, &Base::Absent, after)?;
+        if aside.after {
+            self.remove(&spare)?;
+        }
         let now = self.see(path, &Base::Absent, after)?;
-        let aside = self.see(temp, &Base::Absent, after)?;
-        if !now.absent && !now.after {
+        if !aside.absent && !aside.after {
+            // An earlier attempt moved somebody's file aside.
             self.conflict(path);
+            if now.absent {
+                self.rename_new(&spare, path)?;
+            }
             return self.remove(temp);
         }
         if now.absent {
-            if aside.absent || aside.after {
-                return self.remove(temp);
-            }
-            // An earlier attempt moved somebody's file aside.
-            self.conflict(path);
-            return self.rename_new(temp, path);
+            return self.remove(temp);
         }
-        if !aside.absent {
-            // The new content still waits, so what has the name is somebody else's.
+        let waits = !self.see(temp, &Base::Absent, after)?.absent;
+        if !now.after || waits {
+            // While the new content still waits, what has the name is somebody else's.
             self.conflict(path);
             return self.remove(temp);
         }
-        self.rename_new(path, temp)?;
-        if self.see(temp, &Base::Absent, after)?.after {
-            return self.remove(temp);
+        self.rename_new(path, &spare)?;
+        if self.see(&spare, &Base::Absent, after)?.after {
+            return self.remove(&spare);
         }
         self.conflict(path);
-        self.rename_new(temp, path)
+        self.rename_new(&spare, path)
     }
 
     /// Undoes the disappearance of a file or link.
@@ -130,7 +147,7 @@ impl Rewind<'_> {
         path: &RelPath,
         before: &Base,
         temp: &RelPath,
-        image: Option<Image>,
+        (image, kept): (Option<Image>, Option<&Kept>),
     ) -> Result<()> {
         let now = self.see(path, before, &Base::Absent)?;
         let aside = self.see(temp, before, &Base::Absent)?;
@@ -141,7 +158,7 @@ impl Rewind<'_> {
             return self.remove(temp);
         }
         if aside.absent {
-            return self.restore(path, before, temp, (image, &now.look));
+            return self.restore(path, before, temp, (image, Successor::None(kept)));
         }
         if !aside.before {
             self.conflict(path);
@@ -167,7 +184,7 @@ impl Rewind<'_> {
             return self.remove(temp);
         }
         if aside.absent {
-            return self.restore(path, before, temp, (image, &now.look));
+            return self.restore(path, before, temp, (image, Successor::There(&now.look)));
         }
         if !aside.before {
             self.conflict(path);
@@ -221,7 +238,7 @@ impl Rewind<'_> {
         }
         let (source, target) = (self.see(from, replaced, what)?, self.see(to, replaced, what)?);
         if target.absent && source.after {
-            return self.restore(to, replaced, temp, (image, &Look::Absent));
+            return self.restore(to, replaced, temp, (image, Successor::None(None)));
         }
         if source.absent || target.absent {
             self.conflict(from);
@@ -281,7 +298,7 @@ impl Rewind<'_> {
         path: &RelPath,
         before: &Base,
         temp: &RelPath,
-        (image, replacement): (Option<Image>, &Look),
+        (image, successor): (Option<Image>, Successor<'_>),
     ) -> Result<()> {
         let spare = spare_path(temp);
         let (Some(spare_place), Some(place)) = (self.place(&spare)?, self.place(path)?) else {
@@ -291,16 +308,21 @@ impl Rewind<'_> {
         match before {
             Base::Link { target } => self.ops.symlink(&target.0, spare_place.name())?,
             Base::File { hash, mode, .. } => {
-                let Some(bytes) = self.old_bytes(image, replacement, hash) else {
+                let Some(bytes) = self.old_bytes(image, &successor, hash) else {
                     self.conflict(path);
                     return Ok(());
                 };
                 let name = spare_place.name();
                 let file = self.ops.create(name.dir, name.name, PRIVATE_MODE)?;
                 self.ops.write(&file, &bytes)?;
-                match replacement {
-                    Look::File { metadata, .. } => {
+                match &successor {
+                    Successor::There(Look::File { metadata, .. }) => {
                         metadata.hand_over(self.ops, file.as_fd(), *mode)?;
+                    }
+                    Successor::None(Some(kept)) => {
+                        let metadata = kept.to_metadata();
+                        metadata.hand_over(self.ops, file.as_fd(), *mode)?;
+                        self.ops.set_modified(&file, metadata.modified)?;
                     }
                     _ => self.ops.set_mode(&file, *mode)?,
                 }
@@ -308,20 +330,20 @@ impl Rewind<'_> {
             }
             Base::Absent | Base::Directory { .. } => return Ok(()),
         }
-        match replacement {
-            Look::Absent => self.ops.rename_new(spare_place.name(), place.name()),
-            _ => self.ops.rename_over(spare_place.name(), place.name()),
+        match successor {
+            Successor::None(_) => self.ops.rename_new(spare_place.name(), place.name()),
+            Successor::There(_) => self.ops.rename_over(spare_place.name(), place.name()),
         }
     }
 
     fn old_bytes(
         &self,
         image: Option<Image>,
-        replacement: &Look,
+        successor: &Successor<'_>,
         hash: &ContentHash,
     ) -> Option<Vec<u8>> {
-        let replacement = match replacement {
-            Look::File { bytes, .. } => bytes.as_slice(),
+        let replacement = match successor {
+            Successor::There(Look::File { bytes, .. }) => bytes.as_slice(),
             _ => &[],
         };
         let image = image?;

@@ -67,6 +67,9 @@ pub(crate) struct Draft {
     pub(crate) file: OwnedFd,
     /// Whether the segment is new, so that its name must reach the disk as well.
     pub(crate) new_segment: bool,
+    /// The segment before a new one. The mark that its last entry is done must reach the disk
+    /// before other work makes that impossible to see from the files.
+    pub(crate) previous: Option<OwnedFd>,
     frame: Frame,
     end: u64,
 }
@@ -180,22 +183,23 @@ impl Store {
     /// Begins an entry: its frame and header are written, to the newest segment
     /// or to a new one.
     pub(crate) fn begin(&self, id: EntryId, header: &Header, tail: Option<&Tail>) -> Result<Draft> {
-        let (file, spot) = match tail {
+        let (file, spot, previous) = match tail {
             Some(tail) => {
                 let spot = Spot { segment: tail.segment, offset: tail.end };
-                (self.open_segment(tail.segment, OFlags::RDWR)?, spot)
+                (self.open_segment(tail.segment, OFlags::RDWR)?, spot, None)
             }
             None => {
+                let previous = self.newest_segment()?;
                 let name = segment_name(id.0);
                 let file = self.ops.create(self.dir(), name.as_bytes(), FILE_MODE)?;
-                (file, Spot { segment: id.0, offset: 0 })
+                (file, Spot { segment: id.0, offset: 0 }, previous)
             }
         };
         let frame = Frame { id, spot, len: 0, time_ms: header.time_ms, stage: Stage::Writing };
         let bytes = [&frame.to_bytes()[..], &header.to_line()].concat();
         let written = self.ops.write_at(&file, &bytes, spot.offset);
         let end = spot.offset + bytes.len() as u64;
-        let draft = Draft { spot, file, new_segment: tail.is_none(), frame, end };
+        let draft = Draft { spot, file, new_segment: tail.is_none(), previous, frame, end };
         written.inspect_err(|_| {
             // What cannot be cut off is recognised as torn.
             let _ = self.cut(&draft.spot);
@@ -300,6 +304,11 @@ impl Store {
         let frame = frames.iter().find(|frame| frame.id == id).ok_or_else(|| self.damaged(id))?;
         let bytes = self.read(frame).map_err(failed)?;
         Loaded::new(bytes).ok_or_else(|| self.damaged(id))
+    }
+
+    fn newest_segment(&self) -> Result<Option<OwnedFd>> {
+        let Some(newest) = self.segments()?.pop() else { return Ok(None) };
+        self.open_segment(newest, READ_FLAGS).map(Some)
     }
 
     fn open_segment(&self, segment: u64, flags: OFlags) -> Result<OwnedFd> {

@@ -220,3 +220,32 @@ fn the_journal_stays_within_its_bounds_and_keeps_the_newest() {
     assert_eq!(entries.iter().map(|e| &*e.call).collect::<Vec<_>>(), ["end"]);
     assert!(matches!(project.snapshot().values().next(), Some(Node::File(_, b)) if b == b"end"));
 }
+
+#[test]
+fn more_large_files_than_may_be_open_at_once_are_applied_or_refused_together() {
+    const LARGE: usize = 300_000;
+    const FILES: usize = 70;
+    let project = Project::in_memory(&[]);
+    let text = |n: usize| format!("{n} ").repeat(LARGE / 3);
+    for n in 0..FILES {
+        project.tree.write(&format!("f{n}"), &text(n));
+    }
+    let before = project.snapshot();
+    let journal = project.quick();
+    let edit = |n: usize| project.write(&format!("f{n}"), text(n).replacen(' ', "edited", 1));
+    let edits = set((0..FILES).map(edit).collect::<Vec<_>>());
+    for changed in [3, FILES - 1] {
+        let old = text(changed);
+        project.tree.write(&format!("f{changed}"), &old.replace(' ', "_"));
+        let error = ToolError::from(journal.apply(&edits, &label("x")).unwrap_err());
+        let expected = format!("f{changed} was changed by someone else");
+        assert_eq!((error.code, error.message), (ErrorCode::Conflict, expected));
+        project.tree.write(&format!("f{changed}"), &old);
+        assert_eq!(project.snapshot(), before);
+    }
+    journal.apply(&edits, &label("x")).unwrap();
+    let now = fs::read_to_string(project.tree.path("f69")).unwrap();
+    assert!(now.starts_with("69edited69 "), "{}", &now[..20]);
+    super::project::undo(&journal, &workspace::UndoTarget::Last).unwrap();
+    assert_eq!(project.snapshot(), before);
+}

@@ -13,11 +13,11 @@ use crate::tree::rel;
 /// Enough for a file that is hashed while the disk is busy.
 const LARGE: usize = 300_000;
 
-const THEIRS: &str = "their work";
+pub(super) const THEIRS: &str = "their work";
 
 /// How the other program writes.
 #[derive(Clone, Copy, Debug)]
-enum Writer {
+pub(super) enum Writer {
     /// Into the file itself.
     InPlace,
     /// By renaming a finished file over it, as editors do.
@@ -25,7 +25,7 @@ enum Writer {
 }
 
 impl Writer {
-    fn write(self, path: &std::path::Path) {
+    pub(super) fn write(self, path: &std::path::Path) {
         match self {
             Writer::InPlace => fs::write(path, THEIRS).unwrap(),
             Writer::Rename => {
@@ -38,7 +38,7 @@ impl Writer {
 }
 
 /// Whether their work is the content of some file of the project.
-fn their_work_exists(project: &Project) -> bool {
+pub(super) fn their_work_exists(project: &Project) -> bool {
     let now = project.snapshot();
     now.values()
         .any(|node| matches!(node, super::project::Node::File(_, b) if b == THEIRS.as_bytes()))

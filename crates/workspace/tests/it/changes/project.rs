@@ -15,7 +15,7 @@ use crate::tree::{Tree, memory_dir, rel};
 pub(crate) const LIMIT: u64 = 64 << 20;
 
 /// One entry of a tree: its permission bits and what it holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Node {
     File(u32, Vec<u8>),
     Dir(u32),

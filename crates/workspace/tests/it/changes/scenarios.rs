@@ -164,4 +164,13 @@ pub(crate) const ALL: &[Scenario] = &[
         },
         act: |_, j| undo(j, &UndoTarget::Session("session".into())).map(drop),
     },
+    Scenario {
+        name: "undo of a session that moved a directory",
+        before: |p, j| {
+            j.apply(&set([p.write("old/deep/file", "edited")]), &label("first")).unwrap();
+            j.apply(&set([p.rename("old", "new")]), &label("second")).unwrap();
+            j.apply(&set([p.write("new/more", "made")]), &label("third")).unwrap();
+        },
+        act: |_, j| undo(j, &UndoTarget::Session("session".into())).map(drop),
+    },
 ];

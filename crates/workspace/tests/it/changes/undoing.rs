@@ -1,6 +1,8 @@
 //! Taking changes back, and taking that back.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, UNIX_EPOCH};
 
 use protocol::{ErrorCode, ToolError};
 use workspace::{EntryRole, Error, Label, UndoTarget};
@@ -152,4 +154,50 @@ fn making_a_file_read_only_can_be_undone() {
     assert_ne!(project.snapshot(), before);
     undo(&journal, &UndoTarget::Last).unwrap();
     assert_eq!(project.snapshot(), before);
+}
+
+/// Owner, time of the last modification and an extended attribute, as far as the system has them.
+fn surroundings(path: &std::path::Path) -> (u32, u32, i64, i64, Vec<u8>) {
+    let meta = fs::symlink_metadata(path).unwrap();
+    let mut value = vec![0; 16];
+    let len = rustix::fs::getxattr(path, "user.kiln", value.as_mut_slice()).unwrap_or(0);
+    value.truncate(len);
+    (meta.uid(), meta.gid(), meta.mtime(), meta.mtime_nsec(), value)
+}
+
+#[test]
+fn a_deleted_file_comes_back_with_owner_time_and_attributes() {
+    let project = Project::with(&[("dir/a", "A"), ("b", "B")]);
+    let path = project.tree.path("dir/a");
+    let times = fs::FileTimes::new().set_modified(UNIX_EPOCH + Duration::new(1_000_000_000, 5));
+    fs::File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+    // Both may be refused, and then there is nothing to keep.
+    let _ = std::os::unix::fs::chown(&path, Some(1234), Some(2345));
+    let _ = rustix::fs::setxattr(&path, "user.kiln", b"warm", rustix::fs::XattrFlags::empty());
+    let before = surroundings(&path);
+    assert_eq!(before.2, 1_000_000_000);
+    let journal = project.journal();
+    let delete = [project.delete("dir/a"), project.remove_dir("dir")];
+    journal.apply(&set(delete), &label("delete")).unwrap();
+    undo(&journal, &UndoTarget::Last).unwrap();
+    assert_eq!(surroundings(&path), before);
+    undo(&journal, &UndoTarget::LastUndo).unwrap();
+    assert!(!path.exists());
+    journal.apply(&set([project.write("b", "BB")]), &label("other")).unwrap();
+    undo(&journal, &UndoTarget::Session("session".into())).unwrap();
+    assert_eq!(surroundings(&path), before);
+    assert_eq!(fs::read(&path).unwrap(), b"A");
+}
+
+#[test]
+fn an_edited_file_is_younger_after_its_undo() {
+    let project = Project::with(&[("a", "A")]);
+    let path = project.tree.path("a");
+    let times = fs::FileTimes::new().set_modified(UNIX_EPOCH);
+    fs::File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
+    let journal = project.journal();
+    journal.apply(&set([project.write("a", "AA")]), &label("edit")).unwrap();
+    undo(&journal, &UndoTarget::Last).unwrap();
+    // Whoever built something from the edited file must notice that it has changed again.
+    assert!(fs::metadata(&path).unwrap().mtime() > 0);
 }
