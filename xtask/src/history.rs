@@ -87,7 +87,7 @@ fn manifest(round: usize) -> String {
 
 /// What cargo says about the packages of a manifest. The network is asked only if the manifest is
 /// another than the last time, or if the sources have gone meanwhile.
-fn fetched(directory: &Path, manifest: &str) -> Result<Value> {
+pub(crate) fn fetched(directory: &Path, manifest: &str) -> Result<Value> {
     let file = directory.join("Cargo.toml");
     if fs::read_to_string(&file).is_ok_and(|kept| kept == manifest)
         && let Ok(metadata) = metadata(directory)

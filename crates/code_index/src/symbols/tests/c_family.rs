@@ -1,0 +1,178 @@
+//! C and C++.
+
+use super::{outline, whole};
+use crate::Language;
+
+#[cfg(feature = "c")]
+#[test]
+fn c() {
+    let text = r#"#include <stdio.h>
+#define OBJECT 1
+#define FUNCTION(a, b) \
+	((a) + (b))
+#ifdef X
+typedef struct { int a; } Anon;
+#else
+typedef struct named { int b; struct { int c; } in; } Named, *NamedPtr;
+#endif
+enum color { RED, GREEN = 2 };
+union u { int i; };
+struct forward;
+extern int declared;
+static const int constant = 1;
+int a, *b, c[3], (*fp)(void);
+int prototype(int x);
+static int __init decorated(void)
+{
+	struct inside { int z; } local;
+	return 0;
+}
+phys_addr_t __weak twice(void)
+{
+	return very_long_body_that_is_cut(1);
+}
+int knr(a, b)
+	int a;
+	char *b;
+{
+	return 1;
+}
+SYSCALL_DEFINE3(read, unsigned int, fd, char __user *, buf, size_t, count)
+{
+	return ksys_read(fd, buf, count);
+}
+static DEFINE_MUTEX(lock);
+static u64 timeout __read_mostly;
+static int __read_mostly flag = 1;
+void (*signal(int sig, void (*func)(int)))(int)
+{
+	return 0;
+}
+static __attribute__((noinline)) void attributed(void) {
+	if (1) {
+		return;
+	}
+}
+#ifdef A
+int half(int x)
+{
+#else
+int half(void)
+{
+#endif
+	return 1;
+}
+int after_half(void) { return 1; }
+"#;
+    insta::assert_snapshot!(outline(Language::C, text), @r"
+    2 macro OBJECT -
+    3 macro FUNCTION -
+    6 field a Anon
+    6 type Anon -
+    8 struct named -
+    8 field b named
+    8 field c named.in
+    8 field in named
+    8 type Named -
+    8 type NamedPtr -
+    10 enum color -
+    10 variant RED color
+    10 variant GREEN color
+    11 union u -
+    11 field i u
+    13 declaration declared -
+    14 constant constant -
+    15 variable a -
+    15 variable b -
+    15 variable c -
+    15 variable fp -
+    16 declaration prototype -
+    17 function decorated -
+    19 struct inside decorated
+    19 field z decorated.inside
+    19 local local decorated
+    22 function twice -
+    26 function knr -
+    27 local a knr
+    28 local b knr
+    32 function read -
+    36 variable lock -
+    37 variable timeout -
+    38 variable flag -
+    39 function signal -
+    43 function attributed -
+    52 function half -
+    57 function after_half -
+    ");
+    assert!(whole(Language::C, text, "twice").ends_with("that_is_cut(1);\n}"));
+}
+
+#[cfg(feature = "cpp")]
+#[test]
+fn cpp() {
+    let text = r#"namespace outer::inner {
+template <typename T>
+class EXPORT_API Box : public Base<T> {
+ public:
+  Box() : value_(0) {}
+  ~Box();
+  T get() const noexcept { return value_; }
+  bool operator==(const Box& other) const;
+  operator bool() const { return true; }
+  enum class Kind { A, B };
+  using Alias = T;
+ private:
+  T value_;
+};
+}  // namespace outer::inner
+template <typename T>
+T outer::inner::Box<T>::get() const {
+  class Local {};
+  return value_;
+}
+Box::~Box() {
+  release_everything();
+}
+inline Box::operator double() const {
+  return 1.0 + something;
+}
+extern "C" {
+int c_function(int a) {
+  return a + a + a + a;
+}
+}
+struct Plain { int x; void method(); };
+TEST(Suite, Works) {
+  EXPECT_TRUE(works_as_expected());
+}
+static void tail() NOTHROW_MACRO { }
+constexpr int kConstant = 1;
+"#;
+    insta::assert_snapshot!(outline(Language::Cpp, text), @r"
+    1 module outer::inner -
+    3 class Box outer.inner
+    5 method Box outer.inner.Box
+    6 declaration ~Box outer.inner.Box
+    7 method get outer.inner.Box
+    8 declaration operator== outer.inner.Box
+    9 method operator bool outer.inner.Box
+    10 enum Kind outer.inner.Box
+    10 variant A outer.inner.Box.Kind
+    10 variant B outer.inner.Box.Kind
+    11 type Alias outer.inner.Box
+    13 field value_ outer.inner.Box
+    17 method get outer.inner.Box
+    18 class Local outer.inner.Box.get
+    21 method ~Box Box
+    24 method operator double Box
+    28 function c_function -
+    32 struct Plain -
+    32 field x Plain
+    32 declaration method Plain
+    33 method Works Suite
+    36 function tail -
+    37 constant kConstant -
+    ");
+    let get = "T outer::inner::Box<T>::get() const {\n  class Local {};\n  return value_;\n}";
+    assert!(text.contains(get));
+}

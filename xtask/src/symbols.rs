@@ -1,0 +1,254 @@
+//! The step "symbols beside ctags": definitions in real packages, as we and universal-ctags see them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::history::fetched;
+use crate::house::House;
+use crate::step::{Outcome, one_line, run as run_command};
+
+/// Rust, and C in the sources that a crate brings along.
+const CRATES: [(&str, &str); 3] =
+    [("clap_builder", "4.6.7"), ("regex", "1.13.1"), ("zstd-sys", "2.0.16")];
+
+/// JavaScript, TypeScript with and without JSX, Bash, C++, Java.
+const NPM: [&str; 11] = [
+    "express@5.3.0",
+    "lodash@4.18.1",
+    "rxjs@7.8.2",
+    "@tanstack/query-core@5.107.1",
+    "@tanstack/react-query@5.107.1",
+    "bats@1.13.0",
+    "nan@2.30.0",
+    "node-addon-api@8.9.2",
+    "leveldown@6.1.1",
+    "cordova-android@15.1.0",
+    "react-native-maps@1.29.11",
+];
+
+/// Python, as it is installed.
+const WHEELS: [&str; 3] = ["requests==2.34.2", "flask==3.1.3", "werkzeug==3.1.9"];
+
+/// C#, in the sources of a Python package.
+const SOURCES: [&str; 1] = ["pythonnet==3.2.1"];
+
+/// Go, PHP and Ruby. Debian has one version of each, the one of the release.
+const DEBIAN: [&str; 8] = [
+    "golang-github-spf13-cobra-dev",
+    "golang-github-gin-gonic-gin-dev",
+    "golang-github-sirupsen-logrus-dev",
+    "php-symfony-console",
+    "php-twig",
+    "ruby-activesupport",
+    "ruby-rack",
+    "ruby-sinatra",
+];
+
+/// Runs the example that compares, with what could be fetched. Only fetching may be skipped: what is
+/// there is judged, and the languages that are missing are named.
+pub(crate) fn accuracy(house: &House) -> Result<Outcome> {
+    let cache = house.cache("symbols");
+    if let Err(why) = universal_ctags() {
+        return Ok(skipped("symbols beside ctags", &[one_line(&format!("{why:#}"))]));
+    }
+    let mut directories = Vec::new();
+    let mut reasons = Vec::new();
+    let sources: [(&str, Result<Vec<PathBuf>>); 5] = [
+        ("Rust and C from crates.io", crates(&cache.join("crates"))),
+        ("JavaScript, TypeScript, Bash, C++ and Java from npm", npm(&cache.join("npm"))),
+        ("Python from PyPI", python(&cache.join("wheels"), &WHEELS, "--only-binary=:all:")),
+        ("C# from PyPI", python(&cache.join("sources"), &SOURCES, "--no-binary=:all:")),
+        ("Go, PHP and Ruby from Debian", debian(&cache.join("debian"))),
+    ];
+    for (what, source) in sources {
+        match source {
+            Ok(found) => directories.extend(found),
+            Err(why) => reasons.push(one_line(&format!("{what}: {why:#}"))),
+        }
+    }
+    if !directories.is_empty() {
+        // The program that the tests have built, as for the replay of history.
+        run_command(Command::new(house.example("debug", "symbol_accuracy")).args(directories))?;
+    }
+    Ok(if reasons.is_empty() { Outcome::Passed } else { skipped("part of the packages", &reasons) })
+}
+
+fn skipped(what: &str, reasons: &[String]) -> Outcome {
+    Outcome::Skipped { what: what.into(), why: reasons.join("; ") }
+}
+
+/// Other programs called ctags cannot write JSON.
+fn universal_ctags() -> Result<()> {
+    let features = quiet(Command::new("ctags").arg("--list-features"))?;
+    ensure!(features.contains("json"), "this ctags cannot write JSON; universal-ctags can");
+    Ok(())
+}
+
+fn crates(directory: &Path) -> Result<Vec<PathBuf>> {
+    let dependencies = CRATES.map(|(name, version)| format!("{name} = \"={version}\"\n")).concat();
+    let manifest = format!(
+        "[package]\nname = \"symbols\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n\
+         [lib]\npath = \"nothing.rs\"\n\n[workspace]\n\n[dependencies]\n{dependencies}"
+    );
+    let metadata = fetched(directory, &manifest)?;
+    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let directory_of = |name: &str| {
+        let is_it = |package: &&Value| package["name"] == name;
+        let path = packages.iter().find(is_it)?["manifest_path"].as_str()?;
+        Some(Path::new(path).parent()?.to_owned())
+    };
+    let found = CRATES.iter().map(|(name, _)| {
+        directory_of(name).with_context(|| format!("no sources of the crate {name}"))
+    });
+    found.collect()
+}
+
+fn npm(directory: &Path) -> Result<Vec<PathBuf>> {
+    once(directory, &NPM, || {
+        for package in NPM {
+            let mut pack = Command::new("npm");
+            pack.args(["pack", "--silent", package]).current_dir(directory);
+            let archive = last_line(&quiet(&mut pack)?)?;
+            let place = directory.join(archive.trim_end_matches(".tgz"));
+            fs::create_dir_all(&place)?;
+            let mut unpack = Command::new("tar");
+            quiet(unpack.arg("xzf").arg(directory.join(&archive)).arg("-C").arg(place))?;
+        }
+        Ok(())
+    })
+}
+
+/// `kind` says whether wheels or sources are wanted.
+fn python(directory: &Path, packages: &[&str], kind: &str) -> Result<Vec<PathBuf>> {
+    once(directory, packages, || {
+        let mut download = Command::new("python3");
+        download.args([
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--disable-pip-version-check",
+        ]);
+        quiet(download.arg(kind).args(packages).current_dir(directory))?;
+        for archive in files_of(directory)? {
+            // Wheels are zip files, sources tar files; both modules can be run alike.
+            let is_wheel = archive.extension().is_some_and(|extension| extension == "whl");
+            let module = if is_wheel { "zipfile" } else { "tarfile" };
+            let place = archive.with_extension("unpacked");
+            let mut unpack = Command::new("python3");
+            quiet(unpack.args(["-m", module, "-e"]).arg(&archive).arg(place))?;
+        }
+        Ok(())
+    })
+}
+
+fn debian(directory: &Path) -> Result<Vec<PathBuf>> {
+    once(directory, &DEBIAN, || {
+        let mut download = Command::new("apt-get");
+        quiet(download.args(["--quiet", "download"]).args(DEBIAN).current_dir(directory))?;
+        for archive in files_of(directory)? {
+            let place = archive.with_extension("unpacked");
+            quiet(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(place))?;
+        }
+        Ok(())
+    })
+}
+
+/// Fills a directory if it does not hold what `wanted` names already. A directory that was left half
+/// filled has no stamp and is filled anew.
+fn once(
+    directory: &Path,
+    wanted: &[&str],
+    fill: impl FnOnce() -> Result<()>,
+) -> Result<Vec<PathBuf>> {
+    let stamp = directory.join("wanted.stamp");
+    let wanted = wanted.join("\n");
+    if !fs::read_to_string(&stamp).is_ok_and(|kept| kept == wanted) {
+        match fs::remove_dir_all(directory) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).context("cannot empty the directory for packages");
+            }
+            _ => fs::create_dir_all(directory).context("cannot make a directory for packages")?,
+        }
+        fill()?;
+        fs::write(&stamp, wanted).context("cannot write the stamp")?;
+    }
+    let entries = fs::read_dir(directory).context("cannot list the packages")?;
+    let mut places: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    places.sort();
+    Ok(places)
+}
+
+fn files_of(directory: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(directory).context("cannot list what was fetched")?;
+    Ok(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect())
+}
+
+fn last_line(output: &str) -> Result<String> {
+    match output.lines().rev().find(|line| !line.trim().is_empty()) {
+        Some(line) => Ok(line.trim().to_owned()),
+        None => bail!("npm did not say what it fetched"),
+    }
+}
+
+/// What a command prints; if it fails, what it complains about.
+fn quiet(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| format!("cannot start {program}"))?;
+    ensure!(
+        output.status.success(),
+        "{program}: {}",
+        String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or("failed without a word")
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_filled_once_for_a_list() {
+        let project = testkit::Fixture::new("");
+        let directory = project.root().join("packages");
+        let fill = |name: &'static str| {
+            let place = directory.join(name);
+            move || Ok(fs::create_dir_all(place)?)
+        };
+        let names = |places: Vec<PathBuf>| {
+            places
+                .iter()
+                .map(|place| place.file_name().map(|name| name.to_owned()))
+                .collect::<Vec<_>>()
+        };
+        let first = once(&directory, &["one"], fill("a")).expect("filled");
+        assert_eq!(names(first), [Some("a".into())]);
+        let again = once(&directory, &["one"], || bail!("not asked")).expect("kept");
+        assert_eq!(names(again), [Some("a".into())]);
+        let other = once(&directory, &["two"], fill("b")).expect("filled anew");
+        assert_eq!(names(other), [Some("b".into())]);
+        // What fails leaves no stamp.
+        assert!(once(&directory, &["three"], || bail!("no network")).is_err());
+        assert!(once(&directory, &["two"], || bail!("asked")).is_err());
+    }
+
+    #[test]
+    fn npm_names_its_archive_last() {
+        assert_eq!(last_line("npm notice\na-1.0.0.tgz\n\n").expect("a name"), "a-1.0.0.tgz");
+        assert!(last_line(" \n").is_err());
+    }
+
+    #[test]
+    fn what_a_command_complains_about_is_the_reason() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo first >&2; echo no route >&2; exit 1"]);
+        let error = quiet(&mut command).expect_err("it fails");
+        assert_eq!(error.to_string(), "sh: no route");
+    }
+}
