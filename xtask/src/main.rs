@@ -19,6 +19,9 @@ Commands:
   test                    Everything a change must pass: lints, tests, documentation, history, clients.
   bench doors [--quick]   Start, read and memory costs beside other MCP servers, against targets.
   bench changes           Costs of changing files beside plain atomic writes, against targets.
+  bench search [DIR] [--quick]
+                          Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
+                          fd and ctags, against targets.
 ";
 
 fn main() -> ExitCode {
@@ -29,6 +32,14 @@ fn main() -> ExitCode {
         ["bench", "doors"] => bench::doors(bench::Effort::Full),
         ["bench", "doors", "--quick"] => bench::doors(bench::Effort::Quick),
         ["bench", "changes"] => bench::changes(),
+        ["bench", "search"] => bench::search(None, bench::Effort::Full),
+        ["bench", "search", "--quick"] => bench::search(None, bench::Effort::Quick),
+        ["bench", "search", directory] if !directory.starts_with('-') => {
+            bench::search(Some(directory), bench::Effort::Full)
+        }
+        ["bench", "search", directory, "--quick"] => {
+            bench::search(Some(directory), bench::Effort::Quick)
+        }
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

@@ -80,6 +80,13 @@ impl Client {
         Ok(response["result"].take())
     }
 
+    /// Calls a tool; its structured answer, and how long it took.
+    pub(crate) fn ask(&mut self, tool: &str, arguments: &Value) -> Result<(Value, Duration)> {
+        let time = self.call("tools/call", &json!({"name": tool, "arguments": arguments}))?;
+        let mut result = self.result().with_context(|| format!("{tool} {arguments}"))?;
+        Ok((result["structuredContent"].take(), time))
+    }
+
     /// The bytes of the last response, line break included.
     pub(crate) fn size(&self) -> usize {
         self.line.len()
@@ -89,6 +96,13 @@ impl Client {
     pub(crate) fn memory(&self) -> Option<Memory> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         memory_in(&status)
+    }
+
+    /// The processor time of all its threads, in ticks of the kernel's clock (mostly 10 ms); `None`
+    /// where there is no `/proc`.
+    pub(crate) fn processor_ticks(&self) -> Option<u64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        ticks_in(&stat)
     }
 
     fn send(&mut self, message: &Value) -> Result<()> {
@@ -118,6 +132,14 @@ fn memory_in(status: &str) -> Option<Memory> {
     Some(Memory { now: field("VmRSS")?, peak: field("VmHWM")? })
 }
 
+fn ticks_in(stat: &str) -> Option<u64> {
+    // The name of the program stands in parentheses and may hold anything; what follows are numbers,
+    // of which the 12th and 13th are the time in user and in kernel mode.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut times = fields.split_whitespace().skip(11).map(str::parse::<u64>);
+    Some(times.next()?.ok()? + times.next()?.ok()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,5 +165,13 @@ mod tests {
         let status = "Name:\tx\nVmHWM:\t    8192 kB\nVmRSS:\t    4096 kB\nThreads:\t1\n";
         assert_eq!(memory_in(status), Some(Memory { now: 4096, peak: 8192 }));
         assert_eq!(memory_in("Name:\tx\n"), None);
+    }
+
+    #[test]
+    fn processor_time_is_read_from_the_stat_line() {
+        let stat = "42 (a b) c) S 1 42 42 0 -1 4194304 500 0 0 0 17 25 0 0 20 0 3 0 100 0 0";
+        assert_eq!(ticks_in(stat), Some(42));
+        assert_eq!(ticks_in("42 (a) S 1"), None);
+        assert_eq!(ticks_in(""), None);
     }
 }

@@ -2,14 +2,17 @@
 
 mod changes;
 mod client;
+mod corpus;
 mod doors;
 mod peers;
 mod report;
+mod search;
 mod stats;
 mod verdict;
 
 pub(crate) use changes::run as changes;
 pub(crate) use doors::run as doors;
+pub(crate) use search::run as search;
 
 /// How often each thing is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The servers that are measured: ours, and the ones people would use instead.
+//! What is measured: our server, and the servers and programs people would use instead.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,18 +51,10 @@ pub(crate) fn toolkiln(binary: &Path, project: &Path, file: &str) -> Server {
 
 /// A Rust server, built once.
 pub(crate) fn rust_peer(house: &House, project: &Path, file: &str) -> Result<Server> {
-    let directory = house.cache("peers").join("rust-mcp-filesystem");
-    installed_once(&directory, RUST_PEER_VERSION, || {
-        let mut install = house.cargo();
-        install.args(["install", RUST_PEER, "--version", RUST_PEER_VERSION, "--locked", "--root"]);
-        install.arg(&directory);
-        // Beside our own artefacts its dependencies would only take the lock and the space.
-        run(install.env("CARGO_TARGET_DIR", directory.join("build")))?;
-        fs::remove_dir_all(directory.join("build")).context("cannot remove the build directory")
-    })?;
+    let program = built_program(house, RUST_PEER, RUST_PEER_VERSION, RUST_PEER)?;
     Ok(Server {
         name: RUST_PEER,
-        program: directory.join("bin").join(RUST_PEER),
+        program,
         arguments: vec![project.display().to_string()],
         read: read_text_file(project, file),
     })
@@ -86,12 +78,31 @@ pub(crate) fn node_peer(house: &House, project: &Path, file: &str) -> Result<Ser
     })
 }
 
+/// A program of crates.io, built once; the path of its binary.
+pub(crate) fn built_program(
+    house: &House,
+    package: &str,
+    version: &str,
+    binary: &str,
+) -> Result<PathBuf> {
+    let directory = house.cache("peers").join(package);
+    installed_once(&directory, version, || {
+        let mut install = house.cargo();
+        install.args(["install", package, "--version", version, "--locked", "--root"]);
+        install.arg(&directory);
+        // Beside our own artefacts its dependencies would only take the lock and the space.
+        run(install.env("CARGO_TARGET_DIR", directory.join("build")))?;
+        fs::remove_dir_all(directory.join("build")).context("cannot remove the build directory")
+    })?;
+    Ok(directory.join("bin").join(binary))
+}
+
 fn read_text_file(project: &Path, file: &str) -> Value {
     json!({"name": "read_text_file", "arguments": {"path": project.join(file)}})
 }
 
 /// Does the work unless a stamp of the same version lies there.
-fn installed_once(
+pub(crate) fn installed_once(
     directory: &Path,
     version: &str,
     install: impl FnOnce() -> Result<()>,

@@ -17,6 +17,22 @@ pub(crate) fn below(what: &str, measured: f64, target: f64, unit: &str) -> Verdi
     }
 }
 
+/// The verdict about something that may not exceed a target.
+pub(crate) fn at_most(what: &str, measured: f64, target: f64, unit: &str) -> Verdict {
+    Verdict {
+        what: format!("{what}: {measured:.2} {unit} (≤ {target} {unit})"),
+        passed: measured <= target,
+    }
+}
+
+/// The verdict about something that has to reach a target.
+pub(crate) fn at_least(what: &str, measured: f64, target: f64, unit: &str) -> Verdict {
+    Verdict {
+        what: format!("{what}: {measured:.2} {unit} (≥ {target} {unit})"),
+        passed: measured >= target,
+    }
+}
+
 /// Prints the verdicts; the exit code says whether every target was reached.
 pub(crate) fn pronounce(verdicts: &[Verdict]) -> ExitCode {
     for verdict in verdicts {
