@@ -29,6 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Paths in an inline module count from a directory of its name, which has to exist.
         let module_dir = out.join(&category_name);
         fs::create_dir_all(&module_dir)?;
+        // The category `search` has a tool of that name.
+        writeln!(modules, "#[allow(clippy::module_inception)]")?;
         writeln!(modules, "pub mod {category_name} {{")?;
         writeln!(modules, "    //! The tools in `extensions/{category_name}`.")?;
         for file in sorted_entries(&category)? {

@@ -1,9 +1,17 @@
 //! Which files a search looks at: globs to include and exclude, and extensions.
 
-use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
+mod file_types;
+mod simple_glob;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use memchr::{memchr, memrchr};
 use workspace::RelPath;
 
 use crate::PatternError;
+use simple_glob::SimpleGlob;
 
 /// Characters that make a text a glob.
 const GLOB_CHARACTERS: &[char] = &['*', '?', '[', '{', '\\'];
@@ -15,49 +23,54 @@ const GLOB_CHARACTERS: &[char] = &['*', '?', '[', '{', '\\'];
 /// a plain name leaves out everything beneath a directory of that name.
 #[derive(Debug, Clone, Default)]
 pub struct FileFilter {
-    include: Option<GlobSet>,
-    exclude: GlobSet,
+    include: Option<Patterns>,
+    exclude: Patterns,
     excluded_names: Vec<String>,
+    /// The bytes that excluded names begin with, one bit for each.
+    excluded_beginnings: [u64; 4],
     extensions: Vec<Vec<u8>>,
 }
 
 impl FileFilter {
     /// A filter from patterns to include (none means all), patterns or names to exclude, and
-    /// extensions such as `rs`, `.rs` or `*.rs` (none means all).
+    /// extensions or languages such as `rs`, `.rs`, `*.rs`, `ts,tsx` or `python` (none means all).
     pub fn new(
         include: &[String],
         exclude: &[String],
         extensions: &[String],
     ) -> Result<Self, PatternError> {
-        let mut wanted = GlobSetBuilder::new();
-        let mut unwanted = GlobSetBuilder::new();
+        let mut wanted = Builder::default();
+        let mut unwanted = Builder::default();
         let mut any_wanted = false;
         for pattern in include {
             match pattern.strip_prefix('!') {
-                Some(negative) => add(&mut unwanted, negative)?,
+                Some(negative) => unwanted.add(negative)?,
                 None => {
-                    add(&mut wanted, pattern)?;
+                    wanted.add(pattern)?;
                     any_wanted = true;
                 }
             }
         }
         let mut excluded_names = Vec::new();
+        let mut excluded_beginnings = [0_u64; 4];
         for pattern in exclude {
             let pattern = pattern.trim_start_matches('!').trim_end_matches('/');
             if pattern.contains('/') || pattern.contains(GLOB_CHARACTERS) {
-                add(&mut unwanted, pattern)?;
-                add(&mut unwanted, &format!("{pattern}/**"))?;
+                unwanted.add(pattern)?;
+                unwanted.add(&format!("{pattern}/**"))?;
             } else {
-                add(&mut unwanted, pattern)?;
+                if let Some(&first) = pattern.as_bytes().first() {
+                    excluded_beginnings[usize::from(first / 64)] |= 1 << (first % 64);
+                }
                 excluded_names.push(pattern.to_owned());
             }
         }
-        let build = |set: GlobSetBuilder| set.build().map_err(|error| glob_error("", &error));
         Ok(Self {
-            include: if any_wanted { Some(build(wanted)?) } else { None },
-            exclude: build(unwanted)?,
+            include: if any_wanted { Some(wanted.build()?) } else { None },
+            exclude: unwanted.build()?,
             excluded_names,
-            extensions: extensions.iter().map(|text| extension(text)).collect(),
+            excluded_beginnings,
+            extensions: file_types::extensions(extensions),
         })
     }
 
@@ -68,37 +81,106 @@ impl FileFilter {
 
     /// Whether the file at `path` counts in a search that starts at `start`.
     pub fn accepts(&self, path: &RelPath, start: &RelPath) -> bool {
-        let extension = path.extension().unwrap_or_default();
-        if !self.extensions.is_empty() && !self.extensions.iter().any(|wanted| wanted == extension)
-        {
+        self.accepts_bytes(path.as_bytes(), start.as_bytes())
+    }
+
+    /// [`FileFilter::accepts`] for paths as bytes, components joined by `/`. It allocates nothing.
+    pub fn accepts_bytes(&self, path: &[u8], start: &[u8]) -> bool {
+        if !self.extensions.is_empty() {
+            let name = memrchr(b'/', path).map_or(path, |slash| &path[slash + 1..]);
+            if !self.extensions.iter().any(|wanted| file_types::has_extension(name, wanted)) {
+                return false;
+            }
+        }
+        let from_start = match path.strip_prefix(start) {
+            Some([b'/', rest @ ..]) if !start.is_empty() => rest,
+            _ => path,
+        };
+        self.include.as_ref().is_none_or(|include| include.matches(path, from_start))
+            && !self.has_excluded_name(from_start)
+            && !self.exclude.matches(path, from_start)
+    }
+
+    /// Whether a directory beneath the start, or the file itself, has a name that is left out.
+    fn has_excluded_name(&self, from_start: &[u8]) -> bool {
+        if self.excluded_names.is_empty() {
             return false;
         }
-        if self.include.is_none() && self.exclude.is_empty() {
-            return true;
+        let mut rest = from_start;
+        loop {
+            // Most components are passed over by their first byte.
+            let first = rest.first().copied().unwrap_or(0);
+            let end = memchr(b'/', rest);
+            if self.excluded_beginnings[usize::from(first / 64)] & (1 << (first % 64)) != 0 {
+                let component = &rest[..end.unwrap_or(rest.len())];
+                if self.excluded_names.iter().any(|name| name.as_bytes() == component) {
+                    return true;
+                }
+            }
+            match end {
+                Some(end) => rest = &rest[end + 1..],
+                None => return false,
+            }
         }
-        let whole = path.as_path();
-        let from_start = whole.strip_prefix(start.as_path()).unwrap_or(whole);
-        let candidates = [Candidate::new(whole), Candidate::new(from_start)];
-        let matches = |set: &GlobSet| candidates.iter().any(|path| set.is_match_candidate(path));
-        self.include.as_ref().is_none_or(matches) && !matches(&self.exclude)
     }
 }
 
-fn add(set: &mut GlobSetBuilder, pattern: &str) -> Result<(), PatternError> {
-    let anchored = pattern.trim_start_matches("./");
-    let anchored = anchored.strip_prefix('/').unwrap_or(anchored);
-    let glob = if pattern.contains('/') { anchored.to_owned() } else { format!("**/{pattern}") };
-    let built = GlobBuilder::new(&glob).literal_separator(true).build();
-    set.add(built.map_err(|error| glob_error(pattern, &error))?);
-    Ok(())
+/// Patterns of which one is enough.
+#[derive(Debug, Clone, Default)]
+struct Patterns {
+    simple: Vec<SimpleGlob>,
+    others: GlobSet,
+}
+
+impl Patterns {
+    /// Whether a pattern means the path, as seen from the root or from the start.
+    fn matches(&self, path: &[u8], from_start: &[u8]) -> bool {
+        let is_same = path.len() == from_start.len();
+        let simple = |path: &[u8]| self.simple.iter().any(|glob| glob.matches(path));
+        if simple(path) || !is_same && simple(from_start) {
+            return true;
+        }
+        let other = |path: &[u8]| {
+            let candidate = Candidate::new(OsStr::from_bytes(path));
+            self.others.is_match_candidate(&candidate)
+        };
+        !self.others.is_empty() && (other(path) || !is_same && other(from_start))
+    }
+}
+
+#[derive(Default)]
+struct Builder {
+    simple: Vec<SimpleGlob>,
+    others: Vec<Glob>,
+}
+
+impl Builder {
+    fn add(&mut self, pattern: &str) -> Result<(), PatternError> {
+        let anchored = pattern.trim_start_matches("./");
+        let anchored = anchored.strip_prefix('/').unwrap_or(anchored);
+        let glob =
+            if pattern.contains('/') { anchored.to_owned() } else { format!("**/{pattern}") };
+        let built = GlobBuilder::new(&glob).literal_separator(true).build();
+        let built = built.map_err(|error| glob_error(pattern, &error))?;
+        match SimpleGlob::parse(&glob) {
+            Some(simple) => self.simple.extend(simple),
+            None => self.others.push(built),
+        }
+        Ok(())
+    }
+
+    fn build(self) -> Result<Patterns, PatternError> {
+        let mut others = GlobSetBuilder::new();
+        for glob in self.others {
+            others.add(glob);
+        }
+        let others = others.build().map_err(|error| glob_error("", &error))?;
+        Ok(Patterns { simple: self.simple, others })
+    }
 }
 
 fn glob_error(pattern: &str, error: &globset::Error) -> PatternError {
     PatternError::Glob { pattern: pattern.to_owned(), reason: error.kind().to_string() }
-}
-
-fn extension(text: &str) -> Vec<u8> {
-    text.trim_start_matches('*').trim_start_matches('.').as_bytes().to_vec()
 }
 
 #[cfg(test)]
@@ -145,6 +227,13 @@ mod tests {
             (&[], &[], &[".rs"], "a.rs", true),
             (&[], &[], &["*.rs"], "a.ts", false),
             (&[], &[], &["rs"], "Makefile", false),
+            (&[], &[], &["typescript"], "a.tsx", true),
+            (&[], &["gen"], &[], "src/gen/a.ts", false),
+            (&[], &["gen"], &[], "src/gen", false),
+            (&[], &["gen"], &[], "src/general/a.ts", true),
+            (&["a/*/c.ts"], &[], &[], "a/b/c.ts", true),
+            (&["*.ts", "*.js"], &[], &[], "a/b.js", true),
+            (&["*.ts", "!a/**"], &[], &[], "a/b.ts", false),
         ];
         for (include, exclude, extensions, path, expected) in table {
             let actual = accepts(include, exclude, extensions, path);
@@ -158,6 +247,14 @@ mod tests {
         let path = RelPath::parse("src/sub/a.ts").unwrap();
         assert!(filter.accepts(&path, &RelPath::parse("src").unwrap()));
         assert!(!filter.accepts(&path, &RelPath::root()));
+    }
+
+    #[test]
+    fn an_excluded_directory_may_still_be_searched_by_starting_in_it() {
+        let filter = FileFilter::new(&[], &texts(&["node_modules"]), &[]).unwrap();
+        let path = RelPath::parse("node_modules/lib/index.js").unwrap();
+        assert!(!filter.accepts(&path, &RelPath::root()));
+        assert!(filter.accepts(&path, &RelPath::parse("node_modules/lib").unwrap()));
     }
 
     #[test]

@@ -1,37 +1,40 @@
-//! The first results in path order, kept while they come in any order.
+//! The first results in path order, or in another, kept while they come in any order.
 
 use std::collections::BTreeMap;
 
 use workspace::RelPath;
 
-/// Keeps just enough results to know the first `wanted` of them by path. Each thread has its own;
+/// The first results by path.
+pub(crate) type FirstByPath<T> = First<RelPath, T>;
+
+/// Keeps just enough results to know the first `wanted` of them by key. Each thread has its own;
 /// put together, they hold the first of all.
-pub(crate) struct FirstByPath<T> {
+pub(crate) struct First<K, T> {
     wanted: usize,
     held: usize,
-    by_path: BTreeMap<RelPath, Vec<T>>,
+    by_key: BTreeMap<K, Vec<T>>,
 }
 
-impl<T> FirstByPath<T> {
+impl<K: Ord, T> First<K, T> {
     pub(crate) fn new(wanted: usize) -> Self {
-        Self { wanted, held: 0, by_path: BTreeMap::new() }
+        Self { wanted, held: 0, by_key: BTreeMap::new() }
     }
 
-    /// How many results of `path` could still be among the first.
-    pub(crate) fn room_for(&self, path: &RelPath) -> usize {
-        match self.by_path.last_key_value() {
-            Some((last, _)) if self.held >= self.wanted && path > last => 0,
+    /// How many results under `key` could still be among the first.
+    pub(crate) fn room_for(&self, key: &K) -> usize {
+        match self.by_key.last_key_value() {
+            Some((last, _)) if self.held >= self.wanted && key > last => 0,
             _ => self.wanted,
         }
     }
 
-    pub(crate) fn add(&mut self, path: RelPath, results: Vec<T>) {
+    pub(crate) fn add(&mut self, key: K, results: Vec<T>) {
         if results.is_empty() {
             return;
         }
         self.held += results.len();
-        self.by_path.insert(path, results);
-        while let Some(last) = self.by_path.last_entry() {
+        self.by_key.insert(key, results);
+        while let Some(last) = self.by_key.last_entry() {
             if self.held - last.get().len() < self.wanted {
                 break;
             }
@@ -43,11 +46,11 @@ impl<T> FirstByPath<T> {
     pub(crate) fn merge(parts: impl IntoIterator<Item = Self>, wanted: usize) -> Vec<T> {
         let mut all = Self::new(wanted);
         for part in parts {
-            for (path, results) in part.by_path {
-                all.add(path, results);
+            for (key, results) in part.by_key {
+                all.add(key, results);
             }
         }
-        all.by_path.into_values().flatten().take(wanted).collect()
+        all.by_key.into_values().flatten().take(wanted).collect()
     }
 }
 

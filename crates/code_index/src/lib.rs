@@ -4,22 +4,45 @@
 //! about the files as they are. This crate opens nothing by path, knows no tool and no limits of
 //! its own; its callers say how much is enough.
 
+mod code_base;
 mod excerpt;
 mod file_filter;
 mod file_search;
 mod first_by_path;
 mod imports;
-mod index;
+#[doc(hidden)]
+pub mod index;
 mod language;
+mod live;
+mod lookup;
 mod pattern;
 mod ranking;
 mod scope;
 mod symbols;
 mod text_search;
 
+pub use code_base::CodeBase;
 pub use file_filter::FileFilter;
-pub use file_search::{FoundFiles, find_files};
+pub use file_search::{FileOrder, FilePosition, FileQuery, FoundFiles, find_files};
+pub use imports::{
+    FilesOnDisk, Impact, ImpactNode, ImpactQuery, ImportKind, Importer, Importers, PathList,
+    ProjectFiles, every_import, find_importers, impact,
+};
 pub use language::Language;
+pub use live::{Built, IndexFacts, IndexOptions, IndexStatus};
+#[doc(hidden)]
+pub use lookup::hidden_by_glance;
+pub use lookup::{
+    Coverage, Definition, DefinitionQuery, DefinitionType, Definitions, FileOutline, FileStamp,
+    NearName, NotAName, OutlineEntry, OutlineFiles, Reference, ReferenceQuery, References, Renamed,
+    SymbolName, SymbolTable, TableEntry, TableOptions, TableReport, check_new_name,
+    files_to_outline, files_with_name, find_definitions, find_definitions_in_table,
+    find_references, occurrences_in, outline_file, rename_in, write_symbol_table,
+};
 pub use pattern::PatternError;
+pub use ranking::{RankedFile, RankedFiles, RankedQuery, Snippet, search_ranked};
 pub use scope::SearchScope;
-pub use text_search::{TextMatch, TextMatches, TextQuery, search_text};
+pub use symbols::{FileSymbols, Occurrence, Role, Symbol, SymbolKind, file_symbols};
+pub use text_search::{
+    FileMatches, Show, TextMatch, TextMatches, TextPosition, TextQuery, search_text,
+};

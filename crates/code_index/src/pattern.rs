@@ -1,4 +1,6 @@
-//! Patterns that do not parse.
+//! Patterns that do not parse: what is wrong, where, and what would be right.
+
+mod advice;
 
 use protocol::{ErrorCode, ToolError};
 
@@ -10,8 +12,10 @@ pub enum PatternError {
     Regex {
         /// The pattern as given.
         pattern: String,
-        /// What the engine says.
+        /// What is wrong with it, and where.
         reason: String,
+        /// What to do instead.
+        advice: String,
     },
     /// The glob is wrong.
     #[error("`{pattern}` is not a valid glob: {reason}")]
@@ -23,31 +27,21 @@ pub enum PatternError {
     },
 }
 
-/// Characters that mean something in a regular expression.
-const SPECIAL: &str = r"\.+*?()|[]{}^$";
-
-impl From<PatternError> for ToolError {
-    fn from(error: PatternError) -> Self {
-        let suggestion = match &error {
-            PatternError::Regex { pattern, .. } => format!(
-                "Use a valid pattern such as `class \\w+Test`. To find the text itself, escape \
-                 it: `{}`.",
-                escaped(pattern)
-            ),
-            PatternError::Glob { .. } => {
-                "Use a valid glob such as `**/*.tsx`, `src/**/*.test.ts` or `*.{js,ts}`.".into()
-            }
-        };
-        ToolError::new(ErrorCode::InvalidPattern, error.to_string()).suggest(suggestion)
+impl PatternError {
+    /// Explains why `pattern` was refused.
+    pub(crate) fn regex(pattern: &str, error: &grep_regex::Error) -> PatternError {
+        let (reason, advice) = advice::on_regex(pattern, error);
+        PatternError::Regex { pattern: pattern.to_owned(), reason, advice }
     }
 }
 
-fn escaped(text: &str) -> String {
-    text.chars().fold(String::new(), |mut escaped, character| {
-        if SPECIAL.contains(character) {
-            escaped.push('\\');
-        }
-        escaped.push(character);
-        escaped
-    })
+impl From<PatternError> for ToolError {
+    fn from(error: PatternError) -> Self {
+        let message = error.to_string();
+        let suggestion = match error {
+            PatternError::Regex { advice, .. } => advice,
+            PatternError::Glob { pattern, .. } => advice::on_glob(&pattern),
+        };
+        ToolError::new(ErrorCode::InvalidPattern, message).suggest(suggestion)
+    }
 }

@@ -33,6 +33,7 @@ PROJECT = {
     "own/move.txt": "one\n",
     "own/redo.txt": "one\n",
     "own/replace.txt": "one one\n",
+    "own/rename.py": "def old_name(): pass\n",
     "own/undo.txt": "one\n",
     "own/update.txt": "one\n",
     "own/write.txt": "one\n",
@@ -56,11 +57,25 @@ class Row(NamedTuple):
 
 # A tool that is listed and missing here fails the run.
 CALLS = {
+    "find_definition": Row(
+        {"symbol": "main"}, "src/main.rs", {"symbol": "two words"}, "INVALID_ARGUMENTS"
+    ),
+    "find_references": Row(
+        {"symbol": "main"}, "src/main.rs", {"symbol": ""}, "INVALID_ARGUMENTS"
+    ),
+    "outline": Row(
+        {"path": "src"}, "fn main()", {"path": "src/missing.rs"}, "FILE_NOT_FOUND"
+    ),
+    "find_importers": Row(
+        {"target": "src/greeting.rs"}, "mod greeting;", {"target": " "}, "INVALID_ARGUMENTS"
+    ),
+    "impact": Row({"target": "greeting"}, "src/main.rs", {"target": "no/such"}, "FILE_NOT_FOUND"),
     "glob": Row({"pattern": "**/*.rs"}, "src/greeting.rs", {"pattern": "["}, "INVALID_PATTERN"),
     "grep": Row({"pattern": r"fn \w+"}, "src/main.rs", {"pattern": "("}, "INVALID_PATTERN"),
     "list_directory": Row(
         {"path": "src"}, "greeting.rs", {"path": "README.md"}, "NOT_A_DIRECTORY"
     ),
+    "search": Row({"query": "hello"}, "src/greeting.rs", {"query": "=>"}, "INVALID_ARGUMENTS"),
     "read": Row(
         {"file_paths": ["README.md", "src/main.rs"]},
         "A project",
@@ -129,6 +144,13 @@ CALLS = {
         "INVALID_ARGUMENTS",
         after={"own/redo.txt": "one\ntwo\n"},
         before=[("append_file", {"path": "own/redo.txt", "content": "two\n"}), ("undo", {})],
+    ),
+    "rename_symbol": Row(
+        {"symbol": "old_name", "new_name": "new_name"},
+        "'replacements': 1",
+        {"symbol": "new_name", "new_name": "def"},
+        "INVALID_ARGUMENTS",
+        after={"own/rename.py": "def new_name(): pass\n"},
     ),
     "replace_in_file": Row(
         {"path": "own/replace.txt", "find": "one", "replace": "eins"},

@@ -10,6 +10,9 @@ pub enum Category {
     /// Finding files and text.
     #[serde(rename = "Search & Discovery")]
     Search,
+    /// Finding out what code means: definitions, uses, imports.
+    #[serde(rename = "Code Intelligence")]
+    Intelligence,
     /// Reading files.
     #[serde(rename = "File Reading")]
     Reading,
@@ -23,13 +26,19 @@ pub enum Category {
 
 impl Category {
     /// Every category, in listing order.
-    pub const ALL: [Category; 4] =
-        [Category::Search, Category::Reading, Category::Writing, Category::Management];
+    pub const ALL: [Category; 5] = [
+        Category::Search,
+        Category::Intelligence,
+        Category::Reading,
+        Category::Writing,
+        Category::Management,
+    ];
 
     /// The heading.
     pub fn title(self) -> &'static str {
         match self {
             Category::Search => "Search & Discovery",
+            Category::Intelligence => "Code Intelligence",
             Category::Reading => "File Reading",
             Category::Writing => "File Writing",
             Category::Management => "File Management",
@@ -42,6 +51,10 @@ impl Category {
             Category::Search => {
                 "Find files by name and text by pattern, and look around in directories. \
                  These search only; they change nothing and need no approval."
+            }
+            Category::Intelligence => {
+                "Find where things are defined, used and imported, by syntax and resolution instead \
+                 of text. These look only; they change nothing and need no approval."
             }
             Category::Reading => {
                 "Read file contents with line numbers. Read-only access, no approval needed."

@@ -24,11 +24,14 @@ fn the_table_groups_tools_under_their_categories() {
       glob             Find files by globs: **/*.tsx, or *.js,!*.min.js at any depth. [ReadFiles]
       grep             Search file contents by regex, line by line. [ReadFiles]
       list_directory   List a directory with type, size and modification time, 100 entries a page. [ReadFiles]
-      search           Find the files that fit words or an identifier best, with their best lines; definitions and file names count most. [ReadFiles]
+      search           Best files for words or an identifier, with snippets. [ReadFiles]
 
     Code Intelligence
+      find_definition  Find where a symbol is defined, best first. [ReadFiles]
       find_importers   Find the files that import a module, package or symbol, by real resolution; what merely mentions the name is left out. [ReadFiles]
+      find_references  Find where a name is used, not in strings and comments unless asked. [ReadFiles]
       impact           Show everything that imports a module, directly or not, and the tests among it. [ReadFiles]
+      outline          Show the structure of a file or directory: symbols with line numbers, within a token budget. [ReadFiles]
 
     File Reading
       read             Read several files at once, with line numbers. [ReadFiles]
@@ -58,8 +61,16 @@ fn each_format_is_what_its_callers_send_on() {
 #[test]
 fn each_vocabulary_has_its_own_names() {
     let explorer = tools(&["--vocabulary", "explorer", "--format", "anthropic"]).json();
-    let expected =
-        ["find_files", "list_files", "search_files", "find_importers", "read_file", "create_file", "edit_file"];
+    let expected = [
+        "find_files",
+        "list_files",
+        "search_files",
+        "find_definition",
+        "find_importers",
+        "read_file",
+        "create_file",
+        "edit_file",
+    ];
     assert_eq!(names(&explorer, "/name"), expected);
 }
 

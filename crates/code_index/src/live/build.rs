@@ -19,7 +19,7 @@ use super::{FILE, Phase, Shared};
 use crate::index::{Builder, Content, Extractor, Flags, IndexedFile, Segment, Spool, Stamp};
 
 /// Files that a thread takes at once. Neighbours have much in common, which makes merging quick.
-const PIECE: usize = 64;
+const PIECE: usize = 512;
 
 /// What was built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,17 +25,45 @@ const PATTERNS: [&str; 5] = ["alpha", "beta|delta", "g.mma", "(?i)alpha", "ta$"]
 
 #[derive(Debug, Clone)]
 enum Step {
-    Write { place: (usize, usize), text: usize },
-    Append { place: (usize, usize), text: usize },
-    Remove { place: (usize, usize) },
-    RemoveDir { dir: usize },
-    Move { from: (usize, usize), to: (usize, usize) },
-    MoveDir { from: usize, to: usize },
-    Rules { dir: usize, rules: Option<usize> },
-    Link { place: (usize, usize), to: usize },
-    HardLink { from: (usize, usize), to: (usize, usize) },
+    Write {
+        place: (usize, usize),
+        text: usize,
+    },
+    Append {
+        place: (usize, usize),
+        text: usize,
+    },
+    Remove {
+        place: (usize, usize),
+    },
+    RemoveDir {
+        dir: usize,
+    },
+    Move {
+        from: (usize, usize),
+        to: (usize, usize),
+    },
+    MoveDir {
+        from: usize,
+        to: usize,
+    },
+    Rules {
+        dir: usize,
+        rules: Option<usize>,
+    },
+    Link {
+        place: (usize, usize),
+        to: usize,
+    },
+    HardLink {
+        from: (usize, usize),
+        to: (usize, usize),
+    },
     /// Questions are asked between steps only here, so that several steps come at once.
-    Ask { pattern: usize, start: usize },
+    Ask {
+        pattern: usize,
+        start: usize,
+    },
     /// Lets the background finish.
     Wait,
 }

@@ -51,6 +51,12 @@ fn sensible_calls() -> Vec<(&'static str, Value)> {
     vec![
         ("glob", json!({"pattern": "**/*"})),
         ("grep", json!({"pattern": "fn", "context": 2})),
+        ("search", json!({"query": "main function"})),
+        ("find_definition", json!({"symbol": "main"})),
+        ("find_references", json!({"symbol": "main"})),
+        ("outline", json!({"path": "src"})),
+        ("find_importers", json!({"target": "src/lib.rs"})),
+        ("impact", json!({"target": "src/lib.rs"})),
         ("list_directory", json!({"recursive": true})),
         ("read", json!({"file_paths": ["src/main.rs", "missing.rs"]})),
         ("read_file", json!({"path": "src/main.rs", "limit": 1})),
@@ -81,6 +87,8 @@ fn sensible_calls() -> Vec<(&'static str, Value)> {
         ("write_file", json!({"path": "b.txt", "content": "again\n"})),
         ("delete_file", json!({"path": "src", "recursive": true})),
         ("undo", json!({"session": true})),
+        ("rename_symbol", json!({"symbol": "main", "new_name": "start"})),
+        ("undo", json!({})),
     ]
 }
 

@@ -24,17 +24,21 @@ fn only_known_places_touch_files_and_processes() {
     assert_none(&problems, &mend);
 }
 
-/// Test binaries, benchmarks and build scripts do not ship.
+/// Test binaries, benchmarks, examples and build scripts do not ship.
 fn may_open(path: &str) -> bool {
-    let does_not_ship =
-        path.contains("/tests/") || path.contains("/benches/") || path.ends_with("/build.rs");
+    let does_not_ship = ["/tests/", "/benches/", "/examples/"].iter().any(|it| path.contains(it))
+        || path.ends_with("/build.rs");
     does_not_ship || BEYOND.iter().any(|place| path.starts_with(place))
 }
 
 #[test]
 fn what_ships_stays_behind_the_wall() {
-    for path in ["crates/workspace/src/root.rs", "crates/mcp/tests/it/main.rs", "crates/a/build.rs"]
-    {
+    for path in [
+        "crates/workspace/src/root.rs",
+        "crates/mcp/tests/it/main.rs",
+        "crates/a/build.rs",
+        "crates/a/examples/speed.rs",
+    ] {
         assert!(may_open(path), "{path}");
     }
     for path in ["crates/tool_system/src/tests.rs", "crates/cli/src/main.rs"] {

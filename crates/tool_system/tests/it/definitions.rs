@@ -16,12 +16,12 @@ fn names(vocabulary: Vocabulary) -> Vec<&'static str> {
 
 #[test]
 fn every_vocabulary_has_its_names_in_a_stable_order() {
-    let standard = "glob grep list_directory read read_file append_file apply_changes create_file \
-                    edit_lines replace_in_file update_file write_file delete_file move_file redo undo";
+    let standard = "glob grep list_directory search find_definition find_importers find_references impact outline read read_file append_file apply_changes create_file \
+                    edit_lines rename_symbol replace_in_file update_file write_file delete_file move_file redo undo";
     assert_eq!(names(Vocabulary::Standard).join(" "), standard);
-    let explorer = "find_files list_files search_files read_file create_file edit_file";
+    let explorer = "find_files list_files search_files find_definition find_importers read_file create_file edit_file";
     assert_eq!(names(Vocabulary::Explorer).join(" "), explorer);
-    let workspace = "list_directory read_file write_file delete_file move_file";
+    let workspace = "list_directory search_code read_file write_file delete_file move_file";
     assert_eq!(names(Vocabulary::Workspace).join(" "), workspace);
     assert_eq!(names(Vocabulary::Ally).join(" "), "glob grep read edit write");
 }
@@ -45,7 +45,7 @@ fn search_and_discovery_category() {
     let registry = ToolRegistry::builtin();
     let tools = registry.by_category(Vocabulary::Standard, Category::Search);
     let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
-    assert_eq!(names, ["glob", "grep", "list_directory"]);
+    assert_eq!(names, ["glob", "grep", "list_directory", "search"]);
     assert_eq!(Category::Search.title(), "Search & Discovery");
     assert!(Category::Search.description().contains("Find files by name and text by pattern"));
 }
@@ -121,13 +121,13 @@ fn a_planner_sees_no_tool_that_changes_anything() {
     let registry = ToolRegistry::builtin();
     let planner = registry.list_for(Vocabulary::Standard, &AgentRole::Planner);
     assert!(planner.iter().all(|tool| tool.definition().is_read_only()));
-    assert_eq!(planner.len(), 5);
+    assert_eq!(planner.len(), 11);
 }
 
 #[test]
 fn read_only_search_tools() {
     let registry = ToolRegistry::builtin();
-    for name in ["grep", "glob", "list_directory", "read_file"] {
+    for name in ["grep", "glob", "search", "list_directory", "read_file"] {
         let tool = registry.get(Vocabulary::Standard, name).unwrap();
         let read: PermissionSet = [ToolPermission::ReadFiles].into_iter().collect();
         assert_eq!(tool.definition().required_permissions, read, "{name}");
@@ -138,7 +138,7 @@ fn read_only_search_tools() {
 #[test]
 fn search_tool_guidance() {
     let registry = ToolRegistry::builtin();
-    for name in ["grep", "glob"] {
+    for name in ["grep", "glob", "search"] {
         let tool = registry.get(Vocabulary::Standard, name).unwrap();
         let text = tool.definition().termination_behavior_doc;
         assert!(text.contains("terminate=false if the results need further processing"), "{name}");
@@ -205,6 +205,8 @@ fn the_explorer_has_the_specified_arguments() {
         ("list_files", vec!["path", "recursive"], vec!["path"]),
         ("search_files", vec!["pattern", "path", "filePattern"], vec!["pattern"]),
         ("find_files", vec!["pattern", "path"], vec!["pattern"]),
+        ("find_definition", vec!["symbol", "type"], vec!["symbol"]),
+        ("find_importers", vec!["modulePath"], vec!["modulePath"]),
         ("edit_file", vec![], vec!["path", "content", "description"]),
         ("create_file", vec![], vec!["path", "content", "description"]),
     ];

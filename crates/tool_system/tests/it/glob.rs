@@ -1,5 +1,7 @@
 //! File search: every scenario of the specification, and what people try besides.
 
+use std::time::{Duration, SystemTime};
+
 use protocol::ErrorCode;
 use serde_json::json;
 use tool_system::Vocabulary;
@@ -118,4 +120,51 @@ async fn the_explorer_calls_it_find_files() {
     let bench = Bench::speaking(Vocabulary::Explorer, PROJECT);
     let found = bench.ok("find_files", json!({"pattern": "App.*", "path": "src"})).await;
     assert_eq!(strings(&found["files"]), ["src/App.test.ts", "src/App.tsx"]);
+}
+
+#[tokio::test]
+async fn several_patterns_and_braces() {
+    let bench = Bench::new(PROJECT);
+    for pattern in ["*.tsx,*.test.ts,!gen/**,!src/gen/**", "src/**/*.{tsx,test.ts},test/*"] {
+        let found = bench
+            .ok("glob", json!({"pattern": pattern, "exclude": ["dist", "node_modules", "gen"]}))
+            .await;
+        assert_eq!(
+            strings(&found["files"]),
+            [
+                "src/App.test.ts",
+                "src/App.tsx",
+                "src/deep/er/View.test.ts",
+                "src/deep/er/View.tsx",
+                "test/App.test.ts"
+            ],
+            "{pattern}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_latest_change_comes_first_if_asked() {
+    let bench = Bench::new("//- /a.txt\n//- /b.txt\n//- /c.txt\n//- /d.txt\n");
+    let noon = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    for (name, minutes) in [("a.txt", 1), ("b.txt", 3), ("c.txt", 2), ("d.txt", 2)] {
+        let file = std::fs::File::options().append(true).open(bench.project.path(name)).unwrap();
+        file.set_modified(noon + Duration::from_secs(60 * minutes)).unwrap();
+    }
+    let arguments = json!({"pattern": "*.txt", "sort": "modified", "max_results": 2});
+    let found = bench.ok("glob", arguments.clone()).await;
+    assert_eq!(strings(&found["files"]), ["b.txt", "c.txt"]);
+    let mut next = arguments;
+    next["cursor"] = found["next_cursor"].clone();
+    let found = bench.ok("glob", next).await;
+    assert_eq!(strings(&found["files"]), ["d.txt", "a.txt"]);
+    assert_eq!(found["message"], "Found 4 files, showing 3 to 4, the last.");
+    assert_eq!(found.get("next_cursor"), None);
+}
+
+#[tokio::test]
+async fn a_regular_expression_for_a_glob_is_noticed() {
+    let bench = Bench::new(PROJECT);
+    let found = bench.ok("glob", json!({"pattern": r".*\.tsx$"})).await;
+    assert!(found["message"].as_str().unwrap().contains("looks like a regular expression"));
 }

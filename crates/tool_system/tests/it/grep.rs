@@ -92,7 +92,7 @@ async fn no_matches_found() {
       "matches": [],
       "total": 0,
       "files": 0,
-      "message": "No matches for `nowhere_to_be_found` in 4 files."
+      "message": "No matches for `nowhere_to_be_found` among 4 files."
     }
     "#);
 }
@@ -105,6 +105,25 @@ async fn invalid_regex_pattern() {
     assert!(error.message.contains("`foo(bar` is not a valid regular expression"), "{error:?}");
     assert!(error.message.contains("unclosed group"), "{error:?}");
     assert!(error.suggestion.unwrap().contains(r"foo\(bar"));
+}
+
+#[tokio::test]
+async fn an_invalid_pattern_is_answered_with_what_is_wrong_where_and_what_would_be_right() {
+    let bench = Bench::new(PROJECT);
+    let table = [
+        ("foo(bar", "unclosed group, at character 4", r"Did you mean `foo(bar)`?"),
+        ("*.rs", "nothing to repeat, at character 1", "looks like a glob"),
+        ("foo(?=bar)", "look-around is not supported", "`foo(?:bar)` finds the same lines"),
+        (r"(\w)\1", "back-references are not supported", "Write the repeated text out"),
+        (r"a\nb", "a line never contains its line break", "Set multiline to true"),
+    ];
+    for (pattern, reason, advice) in table {
+        let error = bench.err("grep", json!({"pattern": pattern})).await;
+        assert_eq!(error.code, ErrorCode::InvalidPattern, "{pattern}");
+        assert!(error.message.contains(reason), "{pattern}: {}", error.message);
+        let suggestion = error.suggestion.unwrap();
+        assert!(suggestion.contains(advice), "{pattern}: {suggestion}");
+    }
 }
 
 fn many_matches(files: usize, lines: usize) -> String {
@@ -240,4 +259,65 @@ async fn the_explorer_calls_it_search_files_and_minds_case() {
     assert_eq!(each(&found["matches"], "path"), ["src/other.ts"]);
     let found = bench.ok("search_files", json!({"pattern": "ASYNC FN"})).await;
     assert_eq!(found["total"], 0);
+}
+
+#[tokio::test]
+async fn several_file_types_and_languages_are_understood() {
+    let bench = Bench::new(PROJECT);
+    for (file_type, expected) in [
+        ("rs,ts", vec!["src/other.ts", "src/tool.rs"]),
+        ("rust", vec!["src/tool.rs"]),
+        ("markdown, rust", vec!["docs/guide.md", "src/tool.rs"]),
+    ] {
+        let found = bench.ok("grep", json!({"pattern": "execute", "file_type": file_type})).await;
+        assert_eq!(each(&found["matches"], "path"), expected, "{file_type}");
+    }
+    let found = bench.ok("grep", json!({"pattern": "execute", "file_type": "zig"})).await;
+    assert_eq!(
+        found["message"],
+        "No matches for `execute` among 4 files. None of them is wanted: see path, file_type, \
+         include and exclude."
+    );
+}
+
+#[tokio::test]
+async fn several_globs_include_and_exclude() {
+    let bench = Bench::new(PROJECT);
+    for (include, expected) in [
+        ("*.rs,*.ts", vec!["src/other.ts", "src/tool.rs"]),
+        ("*.{rs,md}", vec!["docs/guide.md", "src/tool.rs"]),
+        ("src/**,!*.ts", vec!["src/tool.rs"]),
+    ] {
+        let found = bench.ok("grep", json!({"pattern": "execute", "include": include})).await;
+        assert_eq!(each(&found["matches"], "path"), expected, "{include}");
+    }
+    let arguments = json!({"pattern": "execute", "exclude": ["docs", "*.ts", "node_modules"]});
+    let found = bench.ok("grep", arguments).await;
+    assert_eq!(each(&found["matches"], "path"), ["src/tool.rs"]);
+}
+
+#[tokio::test]
+async fn files_only_and_counts_per_file() {
+    let bench = Bench::new("//- /a.txt\nx\nx\n//- /b.txt\nx\n//- /c.txt\ny\n");
+    let found = bench.ok("grep", json!({"pattern": "x", "mode": "files"})).await;
+    assert_eq!(found["matches"], json!([{"path": "a.txt"}, {"path": "b.txt"}]));
+    let found = bench.ok("grep", json!({"pattern": "x", "mode": "count"})).await;
+    assert_eq!(
+        found,
+        json!({
+            "matches": [{"path": "a.txt", "count": 2}, {"path": "b.txt", "count": 1}],
+            "total": 3,
+            "files": 2,
+            "message": "Found 3 matches in 2 files.",
+        })
+    );
+}
+
+#[tokio::test]
+async fn a_match_may_go_over_lines_if_asked() {
+    let bench = Bench::new("//- /a.rs\nstruct A {\n    id: u64,\n}\n");
+    let arguments = json!({"pattern": r"struct \w+ \{\s*id", "multiline": true, "context": 0});
+    let found = bench.ok("grep", arguments).await;
+    let expected = json!([{"path": "a.rs", "line": 1, "text": "struct A {\n    id: u64,"}]);
+    assert_eq!(found["matches"], expected);
 }

@@ -1,28 +1,41 @@
 //! `glob`: files by name.
 
-use code_index::find_files;
-use tool_system::prelude::*;
-use tool_system::search_notes::{ScopeArgs, counted, exclusions, walk_warnings};
-use workspace::RelPath;
+use std::cmp::Reverse;
+use std::time::{Duration, SystemTime};
 
-/// Find files by glob, such as **/*.tsx; a pattern without / matches names at any depth, !pattern excludes. Respects .gitignore. First 100 by path, and the total.
+use code_index::{FileOrder, FilePosition, FileQuery, FoundFiles, find_files};
+use tool_system::prelude::*;
+use tool_system::search_notes::{
+    Cursor, Page, ScopeArgs, counted, exclusions, patterns, walk_warnings,
+};
+
+/// Find files by globs: **/*.tsx, or *.js,!*.min.js at any depth. Respects .gitignore.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GlobArgs {
     pattern: String,
-    /// Directory to search
     path: Option<String>,
-    /// Names or globs to leave out
     exclude: Option<Vec<String>>,
-    /// Also dotfiles
     hidden: Option<bool>,
+    sort: Option<Sort>,
     max_results: Option<Whole<1>>,
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Sort {
+    #[default]
+    Path,
+    Modified,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct GlobOutput {
     files: Vec<String>,
     total: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
@@ -42,13 +55,16 @@ impl Tool for GlobTool {
             .prompt(
                 "All TypeScript React files: {\"pattern\": \"**/*.tsx\"}. Tests in src: \
                  {\"pattern\": \"src/**/*.test.ts\"}. Without generated code: {\"pattern\": \
-                 \"*.go\", \"exclude\": [\"gen\", \"*.pb.go\"]}.",
+                 \"*.go\", \"exclude\": [\"gen\", \"*.pb.go\"]}. What was changed last: \
+                 {\"pattern\": \"*\", \"sort\": \"modified\", \"max_results\": 10}.",
             )
             .example(json!({"pattern": "src/**/*.rs"}))
             .face(Face::new(Vocabulary::Explorer, "find_files").hide(&[
                 "exclude",
                 "hidden",
+                "sort",
                 "max_results",
+                "cursor",
             ]))
             .face(Face::new(Vocabulary::Ally, "glob"))
     }
@@ -60,9 +76,14 @@ impl Tool for GlobTool {
 }
 
 fn glob(cx: &ToolContext, args: GlobArgs) -> Result<GlobOutput, ToolError> {
+    let order = match args.sort.unwrap_or_default() {
+        Sort::Path => FileOrder::Path,
+        Sort::Modified => FileOrder::Modified,
+    };
+    let after = args.cursor.as_deref().map(|text| place(text, order)).transpose()?;
     let scope = ScopeArgs {
         path: args.path,
-        include: vec![args.pattern.clone()],
+        include: patterns(&args.pattern),
         exclude: exclusions(args.exclude),
         extensions: Vec::new(),
         hidden: args.hidden.unwrap_or(false),
@@ -70,25 +91,56 @@ fn glob(cx: &ToolContext, args: GlobArgs) -> Result<GlobOutput, ToolError> {
         default_results: cx.limits().glob_results,
     }
     .scope(cx)?;
-    let found = find_files(cx.workspace(), &scope, &|| cx.is_cancelled());
+    let query = FileQuery { order, after };
+    let found = find_files(cx.code(), &query, &scope, &|| cx.is_cancelled());
     let found =
         found.map_err(|error| tool_system::file_view::explained(cx, &scope.start, error))?;
     let shown = found.files.len() as u64;
-    let pattern = args.pattern;
+    let page = Page { total: found.total, earlier: found.earlier, shown };
+    let last = found.files.last().filter(|_| page.later() > 0);
     Ok(GlobOutput {
-        message: match found.total {
-            0 => format!("No files match `{pattern}` among {}.", found.walk.files),
-            total if total > shown => format!(
-                "Found {total} files, showing the first {shown}, …and {} more. Refine the \
-                 pattern, or narrow with path.",
-                total - shown
-            ),
-            total => format!("Found {}.", counted(total, "file", "files")),
-        },
+        message: message(&args.pattern, &page, &found),
         total: found.total,
-        files: found.files.iter().map(RelPath::to_text).collect(),
+        next_cursor: last.map(cursor),
+        files: found.files.iter().map(|file| file.path.to_text()).collect(),
         warnings: walk_warnings(&found.walk, &scope),
     })
+}
+
+fn message(pattern: &str, page: &Page, found: &FoundFiles) -> String {
+    if found.total == 0 {
+        // Every regular expression is a glob, but one that matches nothing.
+        let hint = if pattern.contains(".*") || pattern.contains("\\.") {
+            " It looks like a regular expression; a glob is like `**/*.rs`."
+        } else {
+            ""
+        };
+        return format!("No files match `{pattern}` among {}.{hint}", found.walk.files);
+    }
+    let refine = "Refine the pattern, or narrow with path; cursor continues with the next files.";
+    format!("Found {}{}", counted(found.total, "file", "files"), page.sentence(refine))
+}
+
+/// The cursor for what follows `last`. Times before 1970 count as 1970 in the order.
+fn cursor(last: &FilePosition) -> String {
+    let nanoseconds = |Reverse(time): Reverse<SystemTime>| {
+        let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    };
+    Cursor { number: last.modified.map(nanoseconds), path: last.path.clone() }.to_string()
+}
+
+/// The place that a cursor of this order means.
+fn place(text: &str, order: FileOrder) -> Result<FilePosition, ToolError> {
+    let Cursor { number, path } = Cursor::parse(text)?;
+    let modified = match (order, number) {
+        (FileOrder::Path, None) => None,
+        (FileOrder::Modified, Some(number)) => {
+            Some(Reverse(SystemTime::UNIX_EPOCH + Duration::from_nanos(number)))
+        }
+        _ => return Err(Cursor::refused(text)),
+    };
+    Ok(FilePosition { modified, path })
 }
 
 auto_register_tool!(GlobTool);

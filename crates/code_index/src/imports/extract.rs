@@ -1,0 +1,109 @@
+//! Import statements from syntax trees.
+
+mod c;
+mod go;
+mod java;
+mod javascript;
+pub(super) mod php;
+mod python;
+mod ruby;
+mod rust;
+mod syntax;
+
+use workspace::RelPath;
+
+use super::Import;
+use crate::Language;
+use syntax::Source;
+
+/// What a file says about itself as far as imports go.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FileFacts {
+    /// What it imports, in the order of the text.
+    pub(super) imports: Vec<Import>,
+    /// The names it defines for others.
+    pub(super) defines: Vec<String>,
+    /// The modules it declares; only Rust has them.
+    pub(super) modules: Vec<DeclaredModule>,
+}
+
+/// `mod name;` or `mod name { … }`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeclaredModule {
+    pub(super) name: String,
+    /// The inline modules around it, outermost first.
+    pub(super) scope: Vec<String>,
+    /// The `#[path]` it has.
+    pub(super) path: Option<String>,
+    /// Whether its content stands right there.
+    pub(super) inline: bool,
+}
+
+/// How the imports of a file are understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Dialect {
+    JavaScript,
+    Python,
+    Rust,
+    Go,
+    Java,
+    C,
+    Php,
+    Ruby,
+}
+
+impl Dialect {
+    /// The dialect of a file, by its name.
+    pub(super) fn of(path: &RelPath) -> Option<Dialect> {
+        if is_component(path) {
+            return Language::TypeScript.grammar().map(|_| Dialect::JavaScript);
+        }
+        let language = Language::of(path)?;
+        language.grammar()?;
+        Some(match language {
+            Language::JavaScript | Language::Tsx | Language::TypeScript => Dialect::JavaScript,
+            Language::Python => Dialect::Python,
+            Language::Rust => Dialect::Rust,
+            Language::Go => Dialect::Go,
+            Language::Java => Dialect::Java,
+            Language::C | Language::Cpp => Dialect::C,
+            Language::Php => Dialect::Php,
+            Language::Ruby => Dialect::Ruby,
+            Language::Bash | Language::CSharp => return None,
+        })
+    }
+}
+
+/// Whether the file holds scripts between other things.
+pub(super) fn is_component(path: &RelPath) -> bool {
+    matches!(path.extension(), Some(b"vue" | b"svelte"))
+}
+
+/// The facts of the file at `path`; none if they are not known in time or its language has none.
+pub(crate) fn extract(
+    path: &RelPath,
+    bytes: &[u8],
+    is_over: &dyn Fn() -> bool,
+) -> Option<FileFacts> {
+    let dialect = Dialect::of(path)?;
+    let scripts;
+    let (language, bytes) = if is_component(path) {
+        scripts = javascript::only_scripts(bytes);
+        (Language::TypeScript, scripts.as_slice())
+    } else {
+        (Language::of(path)?, bytes)
+    };
+    let tree = syntax::parse(language, bytes, is_over)?;
+    let source = Source::new(bytes);
+    let root = tree.root_node();
+    Some(match dialect {
+        Dialect::JavaScript => javascript::facts(&source, root),
+        Dialect::Python => python::facts(&source, root, path),
+        Dialect::Rust => rust::facts(&source, root),
+        Dialect::Go => go::facts(&source, root),
+        Dialect::Java => java::facts(&source, root),
+        Dialect::C => c::facts(&source, root),
+        Dialect::Php => php::facts(&source, root),
+        Dialect::Ruby => ruby::facts(&source, root),
+    })
+}

@@ -1,0 +1,239 @@
+//! All definitions of a project, by name, in a form that is read where it lies.
+//!
+//! The table is written once by a pass over all files and then only read, as bytes that may come
+//! from a memory map. It is never believed: its bytes are checked as they are read, so that a damaged
+//! table gives fewer answers and no panic, and an answer is given only after a look at the file.
+//!
+//! ```text
+//! names       blocks of 16: what is shared with the name before, the rest of it, its places
+//! blocks      where each block begins
+//! files       size, time and inode of each, and where its path ends
+//! paths       one after the other
+//! containers  where each ends, and then one after the other
+//! footer      where the parts end, how many there are of each, and what this is
+//! ```
+
+mod answering;
+mod building;
+mod bytes;
+mod runs;
+
+use std::time::SystemTime;
+
+pub use answering::find_definitions_in_table;
+pub use building::{TableOptions, TableReport, write_symbol_table};
+use bytes::{Reader, number_at};
+use workspace::{EntryMeta, RelPath};
+
+use crate::symbols::SymbolKind;
+
+/// Names in a block: few enough to be read through, many enough to share their beginnings.
+const NAMES_PER_BLOCK: usize = 16;
+/// What the file ends with: the kind of file and the version of its form.
+const MAGIC: [u8; 8] = *b"TKsyms\x00\x01";
+/// Numbers in the footer, eight bytes each.
+const FOOTER_NUMBERS: usize = 8;
+const FOOTER_BYTES: usize = FOOTER_NUMBERS * 8 + MAGIC.len();
+/// Bytes of a file's size, time and inode, and of the end of its path.
+const FILE_BYTES: usize = 32;
+
+/// What tells whether a file is still the one that was parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Size in bytes.
+    pub size: u64,
+    /// Nanoseconds since 1970.
+    pub modified: u64,
+    /// The inode number.
+    pub ino: u64,
+}
+
+impl FileStamp {
+    /// The stamp of a file as it is.
+    pub fn of(meta: &EntryMeta) -> FileStamp {
+        let since = meta.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let modified = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
+        FileStamp { size: meta.size, modified, ino: meta.ino }
+    }
+}
+
+/// A place in the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableEntry {
+    /// The number of the file.
+    pub file: u32,
+    /// The line of the name, from 1.
+    pub line: u32,
+    /// The column of the name in bytes, from 1.
+    pub column: u32,
+    /// What it is.
+    pub kind: SymbolKind,
+    /// What it stands in.
+    pub container: Option<String>,
+}
+
+/// A table that is open.
+#[derive(Debug)]
+pub struct SymbolTable<B> {
+    bytes: B,
+    parts: Parts,
+}
+
+/// Where the parts end, and how many there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Parts {
+    names_end: usize,
+    blocks_end: usize,
+    files_end: usize,
+    paths_end: usize,
+    container_ends_end: usize,
+    containers_end: usize,
+    names: usize,
+}
+
+impl<B: AsRef<[u8]>> SymbolTable<B> {
+    /// Opens a table. None if the bytes are none, or not whole.
+    pub fn open(bytes: B) -> Option<SymbolTable<B>> {
+        let all = bytes.as_ref();
+        let footer = all.len().checked_sub(FOOTER_BYTES)?;
+        if all[footer + FOOTER_NUMBERS * 8..] != MAGIC {
+            return None;
+        }
+        let number = |index: usize| usize::try_from(number_at(all, footer + index * 8)?).ok();
+        let parts = Parts {
+            names_end: number(0)?,
+            blocks_end: number(1)?,
+            files_end: number(2)?,
+            paths_end: number(3)?,
+            container_ends_end: number(4)?,
+            containers_end: number(5)?,
+            names: number(6)?,
+        };
+        let ends = [
+            0,
+            parts.names_end,
+            parts.blocks_end,
+            parts.files_end,
+            parts.paths_end,
+            parts.container_ends_end,
+            parts.containers_end,
+        ];
+        if !ends.is_sorted() || parts.containers_end != footer {
+            return None;
+        }
+        let whole = (parts.blocks_end - parts.names_end).is_multiple_of(8)
+            && (parts.files_end - parts.blocks_end).is_multiple_of(FILE_BYTES)
+            && (parts.container_ends_end - parts.paths_end).is_multiple_of(8);
+        whole.then_some(SymbolTable { bytes, parts })
+    }
+
+    /// How many names it has.
+    pub fn names(&self) -> usize {
+        self.parts.names
+    }
+
+    /// How many files it covers.
+    pub fn files(&self) -> usize {
+        (self.parts.files_end - self.parts.blocks_end) / FILE_BYTES
+    }
+
+    /// The path and the stamp of a file, by its number.
+    pub fn file(&self, number: u32) -> Option<(RelPath, FileStamp)> {
+        let index = number as usize;
+        if index >= self.files() {
+            return None;
+        }
+        let at = self.parts.blocks_end + index * FILE_BYTES;
+        let value = |slot: usize| number_at(self.all(), at + slot * 8);
+        let stamp = FileStamp { size: value(0)?, modified: value(1)?, ino: value(2)? };
+        let end = usize::try_from(value(3)?).ok()?;
+        let start = match index {
+            0 => 0,
+            _ => usize::try_from(number_at(self.all(), at - 8)?).ok()?,
+        };
+        let paths = self.all().get(self.parts.files_end..self.parts.paths_end)?;
+        let path = RelPath::parse(&workspace::bytes_to_text(paths.get(start..end)?)).ok()?;
+        Some((path, stamp))
+    }
+
+    /// The places that define `name`, by file and line.
+    pub fn lookup(&self, name: &str) -> Vec<TableEntry> {
+        let mut found = Vec::new();
+        let blocks = (self.parts.blocks_end - self.parts.names_end) / 8;
+        // The last block whose first name is not after the one sought.
+        let (mut low, mut high) = (0, blocks);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let first = self.block(middle).and_then(|mut block| block.next_name(&mut Vec::new()));
+            match first {
+                Some((first, _)) if first.as_slice() <= name.as_bytes() => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        let Some(mut block) = low.checked_sub(1).and_then(|index| self.block(index)) else {
+            return found;
+        };
+        let mut before = Vec::new();
+        for _ in 0..NAMES_PER_BLOCK {
+            let Some((current, places)) = block.next_name(&mut before) else { break };
+            if current == name.as_bytes() {
+                self.read_places(places, &mut found);
+                break;
+            }
+        }
+        found
+    }
+
+    /// Calls `look` with every name and its first place, in order, until it says no.
+    pub fn each_name(&self, mut look: impl FnMut(&[u8], &TableEntry) -> bool) {
+        let Some(names) = self.all().get(..self.parts.names_end) else { return };
+        let mut reader = Reader::new(names);
+        let mut before = Vec::new();
+        let mut place = Vec::new();
+        while let Some((name, places)) = reader.next_name(&mut before) {
+            place.clear();
+            self.read_places(places, &mut place);
+            if place.first().is_some_and(|first| !look(&name, first)) {
+                return;
+            }
+        }
+    }
+
+    fn all(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    fn block(&self, index: usize) -> Option<Reader<'_>> {
+        let at = self.parts.names_end + index * 8;
+        let start = usize::try_from(number_at(self.all(), at)?).ok()?;
+        Some(Reader::new(self.all().get(start..self.parts.names_end)?))
+    }
+
+    fn read_places(&self, places: &[u8], found: &mut Vec<TableEntry>) {
+        let mut reader = Reader::new(places);
+        let mut file = 0u32;
+        while let Some(place) = reader.next_place(&mut file) {
+            let Some(&kind) = SymbolKind::ALL.get(usize::from(place.kind)) else { return };
+            let container = place.container.checked_sub(1).and_then(|id| self.container(id));
+            found.push(TableEntry {
+                file: place.file,
+                line: place.line,
+                column: place.column,
+                kind,
+                container,
+            });
+        }
+    }
+
+    fn container(&self, id: u32) -> Option<String> {
+        let ends = self.all().get(self.parts.paths_end..self.parts.container_ends_end)?;
+        let end_of = |index: usize| usize::try_from(number_at(ends, index * 8)?).ok();
+        let index = id as usize;
+        let start = if index == 0 { 0 } else { end_of(index - 1)? };
+        let text = self.all().get(self.parts.container_ends_end..self.parts.containers_end)?;
+        Some(String::from_utf8_lossy(text.get(start..end_of(index)?)?).into_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;

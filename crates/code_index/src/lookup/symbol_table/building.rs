@@ -1,0 +1,282 @@
+//! The pass over all files that fills a table.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use workspace::{RelPath, Workspace};
+
+use super::bytes::{Place, write_name};
+use super::runs::{Gathered, merge};
+use super::{FOOTER_NUMBERS, FileStamp, MAGIC, NAMES_PER_BLOCK};
+use crate::Language;
+use crate::lookup::word_files::read_text;
+use crate::symbols::{Parsers, SymbolKind};
+
+/// The stamp of a file that could not be read: equal to that of no file.
+const NO_STAMP: FileStamp = FileStamp { size: u64::MAX, modified: u64::MAX, ino: u64::MAX };
+/// Bytes that are handed on at once.
+const WRITE_BYTES: usize = 256 * 1024;
+
+/// How the pass goes about it.
+#[derive(Debug, Clone)]
+pub struct TableOptions {
+    /// Threads to use; 0 for as many as there are processors.
+    pub threads: usize,
+    /// Size above which a file is left out.
+    pub max_file_bytes: u64,
+    /// The time that one file may take.
+    pub file_time: Duration,
+}
+
+/// What a pass did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TableReport {
+    /// Files in the table.
+    pub files: u64,
+    /// Different names.
+    pub names: u64,
+    /// Definitions.
+    pub symbols: u64,
+    /// Bytes of text that were parsed.
+    pub text_bytes: u64,
+    /// Whether it was cancelled; what was written is no table then.
+    pub cancelled: bool,
+}
+
+/// Parses `files`, as far as their language is known, on several threads, and writes the table.
+/// `progress` is told how many of how many files are done; `cancel` is asked before each.
+pub fn write_symbol_table(
+    workspace: &Workspace,
+    files: impl IntoIterator<Item = RelPath>,
+    options: &TableOptions,
+    cancel: &(dyn Fn() -> bool + Sync),
+    progress: &(dyn Fn(u64, u64) + Sync),
+    out: &mut dyn Write,
+) -> io::Result<TableReport> {
+    let has_grammar =
+        |path: &RelPath| Language::of(path).is_some_and(|language| language.grammar().is_some());
+    let mut files: Vec<RelPath> = files.into_iter().filter(has_grammar).collect();
+    files.sort();
+    files.dedup();
+    let pass = Pass {
+        workspace,
+        files: &files,
+        options,
+        cancel,
+        progress,
+        next: AtomicUsize::new(0),
+        containers: Mutex::default(),
+    };
+    let threads = match options.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let workers: Vec<Worker> = std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..threads).map(|_| scope.spawn(|| pass.work())).collect();
+        handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
+    });
+    let done: usize = workers.iter().map(|worker| worker.stamps.len()).sum();
+    let mut report = TableReport { files: files.len() as u64, ..TableReport::default() };
+    // A worker that is lost has lost its files too.
+    if cancel() || done < files.len() {
+        report.cancelled = true;
+        return Ok(report);
+    }
+    let mut stamps = vec![NO_STAMP; files.len()];
+    let mut runs = Vec::new();
+    for worker in workers {
+        report.symbols += worker.symbols;
+        report.text_bytes += worker.text_bytes;
+        runs.extend(worker.gathered.runs);
+        for (file, stamp) in worker.stamps {
+            stamps[file] = stamp;
+        }
+    }
+    let containers = pass.containers.into_inner().unwrap_or_else(PoisonError::into_inner);
+    report.names = write(out, &runs, (&files, &stamps), containers)?;
+    Ok(report)
+}
+
+struct Pass<'a> {
+    workspace: &'a Workspace,
+    files: &'a [RelPath],
+    options: &'a TableOptions,
+    cancel: &'a (dyn Fn() -> bool + Sync),
+    progress: &'a (dyn Fn(u64, u64) + Sync),
+    next: AtomicUsize,
+    containers: Mutex<HashMap<String, u32>>,
+}
+
+#[derive(Default)]
+struct Worker {
+    gathered: Gathered,
+    stamps: Vec<(usize, FileStamp)>,
+    symbols: u64,
+    text_bytes: u64,
+}
+
+impl Pass<'_> {
+    fn work(&self) -> Worker {
+        let mut worker = Worker::default();
+        let mut parsers = Parsers::new();
+        let mut buffer = Vec::new();
+        while !(self.cancel)() {
+            let index = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(path) = self.files.get(index) else { break };
+            let stamp = self.parse(index, path, &mut parsers, &mut buffer, &mut worker);
+            worker.stamps.push((index, stamp.unwrap_or(NO_STAMP)));
+            (self.progress)(index as u64 + 1, self.files.len() as u64);
+        }
+        worker.gathered.pack();
+        worker
+    }
+
+    /// Adds what a file defines; none if it cannot be read or not be parsed to its end.
+    fn parse(
+        &self,
+        index: usize,
+        path: &RelPath,
+        parsers: &mut Parsers,
+        buffer: &mut Vec<u8>,
+        worker: &mut Worker,
+    ) -> Option<FileStamp> {
+        let language = Language::of(path)?;
+        let file = self.workspace.open_file(path).ok()?;
+        let text = read_text(&file, self.options.max_file_bytes, buffer)?;
+        worker.text_bytes += text.len() as u64;
+        let found = parsers.symbols(language, text, Instant::now() + self.options.file_time);
+        if !found.complete {
+            return None;
+        }
+        worker.symbols += found.symbols.len() as u64;
+        let mut last: Option<(&str, u32)> = None;
+        for symbol in &found.symbols {
+            let container = match (symbol.container.as_deref(), last) {
+                (None, _) => 0,
+                (Some(name), Some((known, id))) if known == name => id,
+                (Some(name), _) => self.container(name),
+            };
+            last = symbol.container.as_deref().map(|name| (name, container));
+            let place = Place {
+                file: index as u32,
+                line: symbol.line,
+                column: symbol.column,
+                kind: kind_number(symbol.kind),
+                container,
+            };
+            worker.gathered.add(symbol.name.as_bytes(), place);
+        }
+        Some(FileStamp::of(&file.meta))
+    }
+
+    /// One more than the number of a container.
+    fn container(&self, name: &str) -> u32 {
+        let mut all = self.containers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = all.get(name) {
+            return *id;
+        }
+        let id = all.len() as u32 + 1;
+        all.insert(name.to_owned(), id);
+        id
+    }
+}
+
+fn kind_number(kind: SymbolKind) -> u8 {
+    SymbolKind::ALL.iter().position(|one| *one == kind).unwrap_or(0) as u8
+}
+
+/// Writes all parts and gives the number of names.
+fn write(
+    out: &mut dyn Write,
+    runs: &[Vec<u8>],
+    (files, stamps): (&[RelPath], &[FileStamp]),
+    containers: HashMap<String, u32>,
+) -> io::Result<u64> {
+    let mut out = Counted { out, buffer: Vec::new(), written: 0 };
+    let mut blocks = Vec::new();
+    let mut before: Vec<u8> = Vec::new();
+    let mut names = 0usize;
+    merge(runs, |name, places| {
+        if names.is_multiple_of(NAMES_PER_BLOCK) {
+            blocks.push(out.place());
+            before.clear();
+        }
+        names += 1;
+        write_name(&mut out.buffer, &before, name, places);
+        before.clear();
+        before.extend_from_slice(name);
+        out.flush_if_full()
+    })?;
+    let mut ends = vec![out.place()];
+    for block in blocks {
+        out.number(block);
+    }
+    ends.push(out.place());
+    let mut path_end = 0;
+    for (path, stamp) in files.iter().zip(stamps) {
+        path_end += path.as_bytes().len() as u64;
+        for number in [stamp.size, stamp.modified, stamp.ino, path_end] {
+            out.number(number);
+        }
+        out.flush_if_full()?;
+    }
+    ends.push(out.place());
+    for path in files {
+        out.buffer.extend_from_slice(path.as_bytes());
+        out.flush_if_full()?;
+    }
+    ends.push(out.place());
+    let mut by_number: Vec<(u32, String)> =
+        containers.into_iter().map(|(name, id)| (id, name)).collect();
+    by_number.sort_unstable();
+    let mut end = 0;
+    for (_, name) in &by_number {
+        end += name.len() as u64;
+        out.number(end);
+    }
+    ends.push(out.place());
+    for (_, name) in &by_number {
+        out.buffer.extend_from_slice(name.as_bytes());
+        out.flush_if_full()?;
+    }
+    ends.push(out.place());
+    ends.push(names as u64);
+    ends.resize(FOOTER_NUMBERS, 0);
+    for number in ends {
+        out.number(number);
+    }
+    out.buffer.extend_from_slice(&MAGIC);
+    out.flush()?;
+    Ok(names as u64)
+}
+
+/// Counts what is written.
+struct Counted<'a> {
+    out: &'a mut dyn Write,
+    buffer: Vec<u8>,
+    written: u64,
+}
+
+impl Counted<'_> {
+    fn place(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    fn number(&mut self, number: u64) {
+        self.buffer.extend_from_slice(&number.to_le_bytes());
+    }
+
+    fn flush_if_full(&mut self) -> io::Result<()> {
+        if self.buffer.len() >= WRITE_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.write_all(&self.buffer)?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,170 @@
+//! Words within text: the parts of identifiers, and what is left of a word without its ending.
+
+/// The shortest stem. Below it, words that have nothing to do with each other become the same.
+const MIN_STEM: usize = 4;
+/// Endings that are taken off, longest first.
+const STRIPPED: &[&str] =
+    &["ations", "ation", "ions", "ings", "ing", "ion", "ers", "ors", "ies", "ied", "er", "or"];
+/// Endings that are taken off after those.
+const STRIPPED_LAST: &[&str] = &["ed", "es", "s", "e", "y"];
+/// What may follow a stem for a word to be the same one in another form.
+const ENDINGS: &[&str] = &[
+    "", "s", "e", "es", "d", "ed", "ing", "ings", "er", "ers", "or", "ors", "ion", "ions", "ation",
+    "ations", "y", "ies", "ied",
+];
+
+/// The parts of `camelCase`, `snake_case`, `kebab-case` and `HTTPServer2`, as they are written.
+pub(super) fn parts(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let mut parts = Vec::new();
+    let mut start = 0;
+    for at in 0..=bytes.len() {
+        if at == bytes.len() || !is_word(bytes[at]) {
+            if start < at {
+                parts.push(&text[start..at]);
+            }
+            start = at + 1;
+        } else if at > start && begins_part(bytes, at) {
+            parts.push(&text[start..at]);
+            start = at;
+        }
+    }
+    parts
+}
+
+/// How many parts [`parts`] finds in a text.
+pub(super) fn count_parts(text: &[u8]) -> usize {
+    let begins = |at: &usize| is_word(text[*at]) && begins_part(text, *at);
+    (0..text.len()).filter(begins).count()
+}
+
+/// Whether a byte belongs to a word. Bytes beyond ASCII do: they are letters more often than not.
+pub(super) fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte >= 0x80
+}
+
+/// Whether a byte belongs to an identifier.
+pub(super) fn is_identifier(byte: u8) -> bool {
+    is_word(byte) || byte == b'_' || byte == b'$'
+}
+
+/// Whether a part of an identifier begins at `at`.
+pub(super) fn begins_part(text: &[u8], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).map(|before| text[before]) else { return true };
+    if !is_word(before) {
+        return true;
+    }
+    let Some(&here) = text.get(at) else { return true };
+    let next_is_lower = text.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    here.is_ascii_uppercase() && (!before.is_ascii_uppercase() || next_is_lower)
+        || here.is_ascii_digit() != before.is_ascii_digit()
+}
+
+/// Where the part of an identifier that holds `at` ends.
+pub(super) fn part_end(text: &[u8], at: usize) -> usize {
+    let ends = |at: &usize| !is_word(text[*at]) || begins_part(text, *at);
+    (at..text.len()).find(ends).unwrap_or(text.len())
+}
+
+/// A word in lower case without the endings of its forms: `executor`, `executes` and `executing`
+/// are all `execut`. It is the beginning of all of them and no word itself.
+pub(super) fn stem(word: &str) -> String {
+    let mut stem = word.to_lowercase();
+    if !stem.is_ascii() {
+        return stem;
+    }
+    let strip = |stem: &mut String, endings: &[&'static str]| {
+        let ending = endings
+            .iter()
+            .find(|ending| stem.len() >= MIN_STEM + ending.len() && stem.ends_with(**ending));
+        if let Some(ending) = ending {
+            stem.truncate(stem.len() - ending.len());
+        }
+        ending.copied()
+    };
+    if stem.ends_with("ss") || stem.ends_with("us") || stem.ends_with("is") {
+        return stem;
+    }
+    let ending = strip(&mut stem, STRIPPED).or_else(|| strip(&mut stem, STRIPPED_LAST));
+    if matches!(ending, Some("ing" | "ings" | "ed")) {
+        undoubled(&mut stem);
+    }
+    stem
+}
+
+/// `runn`, from `running`, is `run`; but `call`, `pass` and `fizz` are what they are.
+fn undoubled(stem: &mut String) {
+    if let [.., before, last] = stem.as_bytes()
+        && before == last
+        && stem.len() > MIN_STEM - 1
+        && !matches!(last, b'l' | b's' | b'z' | b'e' | b'o')
+        && last.is_ascii_alphabetic()
+    {
+        stem.pop();
+    }
+}
+
+/// Whether what follows a stem in a text makes it a form of the same word.
+pub(super) fn is_ending(rest: &[u8], last_of_stem: u8) -> bool {
+    let is_known = |rest: &[u8]| {
+        rest.len() <= 6 && ENDINGS.iter().any(|ending| rest.eq_ignore_ascii_case(ending.as_bytes()))
+    };
+    is_known(rest)
+        || rest.len() > 1 && rest[0].eq_ignore_ascii_case(&last_of_stem) && is_known(&rest[1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn identifiers_come_apart_at_their_humps_and_separators() {
+        let table: [(&str, &[&str]); 8] = [
+            ("camelCase", &["camel", "Case"]),
+            ("snake_case", &["snake", "case"]),
+            ("kebab-case", &["kebab", "case"]),
+            ("HTTPServer", &["HTTP", "Server"]),
+            ("parseJSON2Text", &["parse", "JSON", "2", "Text"]),
+            ("__init__", &["init"]),
+            ("", &[]),
+            ("größeÄndern", &["größeÄndern"]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(parts(text), expected, "{text}");
+            assert_eq!(count_parts(text.as_bytes()), expected.len(), "{text}");
+        }
+    }
+
+    #[test]
+    fn forms_of_a_word_have_one_stem_which_begins_them_all() {
+        let table: [(&str, &[&str]); 8] = [
+            ("execut", &["execute", "executes", "executed", "executing", "executor"]),
+            ("quer", &["queries", "query"]),
+            ("run", &["running", "run"]),
+            ("pars", &["parse", "parser", "parsers", "parsing"]),
+            ("permiss", &["permission", "permissions"]),
+            ("class", &["class"]),
+            ("user", &["user", "users"]),
+            ("match", &["matching", "matched", "matches", "matcher"]),
+        ];
+        for (expected, words) in table {
+            for word in words {
+                assert_eq!(stem(word), expected, "{word}");
+                let rest = &word.as_bytes()[expected.len()..];
+                assert!(is_ending(rest, expected.as_bytes()[expected.len() - 1]), "{word}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_or_torn_apart(text in "[a-zA-Z0-9_ éß日-]{0,24}") {
+            let kept: String = parts(&text).concat();
+            let words: String = text.chars().filter(|c| c.is_alphanumeric()).collect();
+            prop_assert_eq!(kept, words);
+            stem(&text);
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The step "imports of real packages": who imports whom, as TypeScript and Python themselves see
+//! it, and as we do.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use crate::house::House;
+use crate::step::{Outcome, one_line};
+
+const TYPESCRIPT_EDGES: &str = include_str!("imports/typescript_edges.cjs");
+const PYTHON_EDGES: &str = include_str!("imports/python_edges.py");
+
+/// The compiler that is asked. The versions after it have no interface for programs.
+const TYPESCRIPT: &str = "typescript@5.9.3";
+
+/// Packages of npm that ship their TypeScript sources.
+const NPM: [&str; 2] = ["rxjs@7.8.2", "zod@4.6.7"];
+
+/// Source distributions of PyPI: requirement, directory that Python would have on its path, and
+/// package.
+const PYPI: [(&str, &str, &str); 2] =
+    [("Django==5.2", ".", "django"), ("flask==3.1.3", "src", "flask")];
+
+/// Edges in which we differ on purpose: project, edge, reason. Empty since we agree on all.
+const EXPLAINED: [(&str, &str, &str); 0] = [];
+
+/// How many targets of a project are asked for one by one, to compare narrowing with resolving all.
+const ASKED: &str = "12";
+
+/// Compares all edges. Only fetching may be skipped.
+pub(crate) fn edges(house: &House) -> Result<Outcome> {
+    let cache = house.cache("imports");
+    let fetched = match fetch(&cache) {
+        Ok(fetched) => fetched,
+        Err(why) => {
+            return Ok(Outcome::Skipped {
+                what: "imports of real packages".into(),
+                why: one_line(&format!("{why:#}")),
+            });
+        }
+    };
+    let program = house.example("debug", "import_edges");
+    for project in fetched {
+        let truth = lines(&output(&mut project.truth())?);
+        let ours = lines(&output(Command::new(&program).arg(&project.root))?);
+        let ours = ours.into_iter().filter(|edge| project.counts(edge)).collect();
+        compare(&project.name, &truth, &ours)?;
+        output(Command::new(&program).arg(&project.root).args(["--check", ASKED]))?;
+    }
+    Ok(Outcome::Passed)
+}
+
+/// A package with its sources, and how to ask for the truth about it.
+struct Project {
+    name: String,
+    root: PathBuf,
+    oracle: Oracle,
+}
+
+enum Oracle {
+    TypeScript { script: PathBuf, compiler: PathBuf },
+    Python { script: PathBuf, package: &'static str },
+}
+
+impl Project {
+    fn truth(&self) -> Command {
+        match &self.oracle {
+            Oracle::TypeScript { script, compiler } => {
+                let mut command = Command::new("node");
+                command.arg(script).arg(compiler).arg(&self.root);
+                command
+            }
+            Oracle::Python { script, package } => {
+                let mut command = Command::new("python3");
+                command.arg(script).arg(&self.root).arg(package);
+                command
+            }
+        }
+    }
+
+    /// Whether an edge is one that the other side can know: it looks at one language only.
+    fn counts(&self, edge: &str) -> bool {
+        let from = edge.split('\t').next().unwrap_or_default();
+        match &self.oracle {
+            Oracle::TypeScript { .. } => {
+                let ending = from.rsplit('.').next().unwrap_or_default();
+                matches!(ending, "ts" | "tsx" | "mts" | "cts")
+            }
+            Oracle::Python { package, .. } => {
+                from.ends_with(".py") && from.starts_with(&format!("{package}/"))
+            }
+        }
+    }
+}
+
+fn compare(name: &str, truth: &BTreeSet<String>, ours: &BTreeSet<String>) -> Result<()> {
+    let is_explained = |edge: &&String| {
+        EXPLAINED.iter().any(|(project, known, _)| *project == name && *known == edge.as_str())
+    };
+    let missing: Vec<_> = truth.difference(ours).filter(|edge| !is_explained(edge)).collect();
+    let wrong: Vec<_> = ours.difference(truth).filter(|edge| !is_explained(edge)).collect();
+    for edge in &missing {
+        println!("missing: {edge}");
+    }
+    for edge in &wrong {
+        println!("wrong:   {edge}");
+    }
+    println!("{name}: {} edges, {} missing, {} wrong", truth.len(), missing.len(), wrong.len());
+    ensure!(!truth.is_empty(), "{name}: the other side found no edges");
+    if !missing.is_empty() || !wrong.is_empty() {
+        bail!("{name}: the edges differ");
+    }
+    Ok(())
+}
+
+fn lines(output: &[u8]) -> BTreeSet<String> {
+    String::from_utf8_lossy(output).lines().map(str::to_owned).collect()
+}
+
+/// Everything that is needed, from the registries or from the last time.
+fn fetch(cache: &Path) -> Result<Vec<Project>> {
+    fs::create_dir_all(cache).context("cannot make the directory for packages")?;
+    let script = |name: &str, text: &str| -> Result<PathBuf> {
+        let path = cache.join(name);
+        fs::write(&path, text).with_context(|| format!("cannot write {name}"))?;
+        Ok(path)
+    };
+    let for_typescript = script("typescript_edges.cjs", TYPESCRIPT_EDGES)?;
+    let for_python = script("python_edges.py", PYTHON_EDGES)?;
+    let compiler = from_npm(cache, TYPESCRIPT)?.join("lib/typescript.js");
+    let mut projects = Vec::new();
+    for package in NPM {
+        let root = from_npm(cache, package)?;
+        let (script, compiler) = (for_typescript.clone(), compiler.clone());
+        let oracle = Oracle::TypeScript { script, compiler };
+        projects.push(Project { name: package.into(), root, oracle });
+    }
+    for (requirement, path, package) in PYPI {
+        let root = from_pypi(cache, requirement, package)?.join(path);
+        let oracle = Oracle::Python { script: for_python.clone(), package };
+        projects.push(Project { name: requirement.into(), root, oracle });
+    }
+    Ok(projects)
+}
+
+/// The unpacked package of npm.
+fn from_npm(cache: &Path, package: &str) -> Result<PathBuf> {
+    let place = cache.join(package.replace('/', "-"));
+    let root = place.join("package");
+    if !root.join("package.json").is_file() {
+        fs::create_dir_all(&place).context("cannot make the directory for a package")?;
+        output(Command::new("npm").args(["pack", "--silent", package]).current_dir(&place))?;
+        unpack(&place, ".tgz")?;
+    }
+    Ok(root)
+}
+
+/// The unpacked source distribution of PyPI. Its own tests are not part of the package, and on the
+/// path of nobody.
+fn from_pypi(cache: &Path, requirement: &str, package: &str) -> Result<PathBuf> {
+    let place = cache.join(requirement);
+    let unpacked = || -> Option<PathBuf> {
+        let entries = fs::read_dir(&place).ok()?;
+        entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir())
+    };
+    if unpacked().is_none() {
+        fs::create_dir_all(&place).context("cannot make the directory for a package")?;
+        let mut command = Command::new("python3");
+        command.args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check"]);
+        command.args(["--no-deps", "--no-binary", ":all:", "--dest", ".", requirement]);
+        output(command.current_dir(&place))?;
+        unpack(&place, ".tar.gz")?;
+    }
+    let root = unpacked().with_context(|| format!("{requirement} holds no directory"))?;
+    for extra in ["tests", "docs"] {
+        if package != extra && root.join(extra).is_dir() {
+            fs::remove_dir_all(root.join(extra)).context("cannot remove what is not needed")?;
+        }
+    }
+    Ok(root)
+}
+
+fn unpack(place: &Path, ending: &str) -> Result<()> {
+    let entries = fs::read_dir(place).context("cannot list a package")?;
+    let mut names = entries.flatten().map(|entry| entry.file_name());
+    let archive = names.find(|name| name.to_string_lossy().ends_with(ending));
+    let archive = archive.with_context(|| format!("no {ending} was fetched"))?;
+    output(Command::new("tar").arg("xzf").arg(archive).current_dir(place))?;
+    Ok(())
+}
+
+fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| format!("cannot start {name}"))?;
+    let said = [output.stdout.as_slice(), &output.stderr].concat();
+    ensure!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&said));
+    Ok(output.stdout)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(edges: &[&str]) -> BTreeSet<String> {
+        edges.iter().map(|edge| (*edge).to_owned()).collect()
+    }
+
+    #[test]
+    fn edges_must_agree_in_both_directions() {
+        assert!(compare("x", &set(&["a\tb"]), &set(&["a\tb"])).is_ok());
+        assert!(compare("x", &set(&["a\tb", "a\tc"]), &set(&["a\tb"])).is_err());
+        assert!(compare("x", &set(&["a\tb"]), &set(&["a\tb", "a\tc"])).is_err());
+        assert!(compare("x", &set(&[]), &set(&[])).is_err());
+    }
+
+    #[test]
+    fn only_edges_that_the_other_side_can_know_count() {
+        let project = |oracle| Project { name: "x".into(), root: "x".into(), oracle };
+        let (script, compiler) = (PathBuf::new(), PathBuf::new());
+        let typed = project(Oracle::TypeScript { script: script.clone(), compiler });
+        assert!(typed.counts("src/a.d.ts\tb.ts") && !typed.counts("src/a.js\tb.ts"));
+        let python = project(Oracle::Python { script, package: "flask" });
+        assert!(python.counts("flask/a.py\tflask/b.py") && !python.counts("setup.py\tflask/b.py"));
+    }
+}
