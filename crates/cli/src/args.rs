@@ -232,6 +232,9 @@ pub(crate) struct IndexArgs {
     /// Only say what there is and what has changed since
     #[arg(long)]
     pub(crate) status: bool,
+    /// Also make the table of all symbols, which a server makes when it is first asked for one
+    #[arg(long, conflicts_with = "status")]
+    pub(crate) symbols: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -14,6 +14,9 @@ use crate::args::IndexArgs;
 use crate::output;
 use crate::setup::{Lifetime, Project};
 
+/// What is wrong if neither XDG_CACHE_HOME nor HOME is set.
+const NO_PLACE: &str = "there is no place for an index: neither XDG_CACHE_HOME nor HOME is set";
+
 /// How often the progress is shown.
 const SHOW_EVERY: Duration = Duration::from_millis(100);
 
@@ -22,12 +25,20 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<ExitCode> {
     let code = project.code_base(Lifetime::OneCall);
     if !args.status {
         let started = Instant::now();
-        let built = code.build_index(&progress()).context("there is no place for an index")??;
-        if stderr().is_terminal() {
-            // The line of progress is over.
-            output::to_people("");
-        }
+        let built = code.build_index(&progress("Indexing")).context(NO_PLACE)??;
+        end_progress();
         output::to_people(&format!("Indexed {} files in {:.1?}.", built.files, started.elapsed()));
+    }
+    if args.symbols {
+        let started = Instant::now();
+        let made = code.build_symbols(&progress("Parsing")).context(NO_PLACE)??;
+        end_progress();
+        output::to_people(&format!(
+            "Found {} symbols in {} files in {:.1?}.",
+            made.symbols,
+            made.files,
+            started.elapsed()
+        ));
     }
     let status = code.check_index().unwrap_or_default();
     if args.json {
@@ -39,7 +50,7 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// Shows a person how far it is, at most a few times a second.
-fn progress() -> impl Fn(u64, u64) + Sync {
+fn progress(what: &'static str) -> impl Fn(u64, u64) + Sync {
     let shown = Mutex::new(Instant::now());
     let is_terminal = stderr().is_terminal();
     move |done, total| {
@@ -47,8 +58,15 @@ fn progress() -> impl Fn(u64, u64) + Sync {
         if is_terminal && (shown.elapsed() > SHOW_EVERY || done == total) {
             *shown = Instant::now();
             // Nobody is there to tell if it cannot be shown.
-            let _ = write!(stderr(), "\rIndexing: {done} of {total} files");
+            let _ = write!(stderr(), "\r{what}: {done} of {total} files");
         }
+    }
+}
+
+/// Leaves the line of progress.
+fn end_progress() {
+    if stderr().is_terminal() {
+        output::to_people("");
     }
 }
 

@@ -56,8 +56,12 @@ fn with_table(
     files: Vec<RelPath>,
     names: &[String],
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let options =
-        TableOptions { threads: 0, max_file_bytes: 1 << 20, file_time: Duration::from_secs(5) };
+    let options = TableOptions {
+        threads: 0,
+        max_file_bytes: 1 << 20,
+        file_time: Duration::from_secs(5),
+        background: false,
+    };
     let mut bytes = Vec::new();
     let begin = Instant::now();
     let built =

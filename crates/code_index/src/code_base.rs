@@ -7,12 +7,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use workspace::{
-    Entry, EntryKind, EntryMeta, Error, Flow, OpenFile, RelPath, Visitor, WalkReport, Workspace,
+    Entry, EntryKind, EntryMeta, Error, Flow, OpenFile, Opener, RelPath, Visitor, WalkReport,
+    Workspace,
 };
 
 use crate::SearchScope;
 use crate::index::Plan;
-use crate::live::{Built, IndexOptions, IndexStatus, LiveIndex};
+use crate::live::{Built, IndexOptions, IndexStatus, LiveIndex, Table};
+use crate::lookup::TableReport;
 
 /// The files of a project, ready to be searched.
 pub struct CodeBase {
@@ -56,6 +58,21 @@ impl CodeBase {
         self.index.as_ref().map(|index| index.build(progress))
     }
 
+    /// Makes the table of all symbols and waits for it. None if the project was opened without an
+    /// index.
+    pub fn build_symbols(
+        &self,
+        progress: &(dyn Fn(u64, u64) + Sync),
+    ) -> Option<Result<TableReport, Error>> {
+        self.index.as_ref().map(|index| index.build_symbols(progress))
+    }
+
+    /// The table of all symbols with the files of which it does not know everything, if it is
+    /// there.
+    pub(crate) fn symbols(&self, scope: &SearchScope) -> Option<(Arc<Table>, Vec<RelPath>)> {
+        self.index.as_ref()?.symbols(scope)
+    }
+
     /// Finds the index and compares it with the files as they are.
     pub fn check_index(&self) -> Option<IndexStatus> {
         self.index.as_ref().map(LiveIndex::check)
@@ -66,6 +83,34 @@ impl CodeBase {
         if let Some(index) = &self.index {
             index.wait_until_idle();
         }
+    }
+
+    /// Shows the paths of all files that `scope` covers and its filter accepts, in path order,
+    /// until told to stop, and reports as a walk does; none if only a walk can tell.
+    pub(crate) fn list(
+        &self,
+        scope: &SearchScope,
+        visit: &mut dyn FnMut(&[u8]) -> Flow,
+    ) -> Option<WalkReport> {
+        self.index.as_ref()?.list(scope, visit)
+    }
+
+    /// Whether there is any file that `scope` covers and its filter accepts.
+    pub fn has_files(
+        &self,
+        scope: &SearchScope,
+        cancel: &(dyn Fn() -> bool + Sync),
+    ) -> Result<bool, Error> {
+        let mut any = false;
+        let mut first = |_: &[u8]| {
+            any = true;
+            Flow::Stop
+        };
+        if self.list(scope, &mut first).is_some() {
+            return Ok(any);
+        }
+        let (_, threads) = self.visit(scope, cancel, || FirstOnly(false))?;
+        Ok(threads.iter().any(|FirstOnly(found)| *found))
     }
 
     /// Visits all files that `scope` covers and its filter accepts: see
@@ -136,7 +181,7 @@ pub(crate) enum FoundFile<'a> {
     /// Met on a walk.
     Met(&'a Entry<'a>),
     /// In a list.
-    Listed { workspace: &'a Workspace, path: &'a RelPath },
+    Listed { opener: &'a Opener<'a>, path: &'a RelPath },
     /// Named by whoever searches, perhaps through a link.
     Named { workspace: &'a Workspace, path: &'a RelPath },
 }
@@ -154,9 +199,8 @@ impl FoundFile<'_> {
     pub(crate) fn meta(&self) -> Result<EntryMeta, Error> {
         match self {
             FoundFile::Met(entry) => entry.meta(),
-            FoundFile::Listed { workspace, path } | FoundFile::Named { workspace, path } => {
-                workspace.metadata(path)
-            }
+            FoundFile::Listed { opener, path } => opener.workspace().metadata(path),
+            FoundFile::Named { workspace, path } => workspace.metadata(path),
         }
     }
 
@@ -164,9 +208,19 @@ impl FoundFile<'_> {
     pub(crate) fn open(&self) -> Result<OpenFile, Error> {
         match self {
             FoundFile::Met(entry) => entry.open(),
-            FoundFile::Listed { workspace, path } => workspace.open_listed(path),
+            FoundFile::Listed { opener, path } => opener.open(path),
             FoundFile::Named { workspace, path } => workspace.open_file(path),
         }
+    }
+}
+
+/// Stops at the first file.
+struct FirstOnly(bool);
+
+impl FileVisitor for FirstOnly {
+    fn visit(&mut self, _: &FoundFile<'_>) -> Flow {
+        self.0 = true;
+        Flow::Stop
     }
 }
 

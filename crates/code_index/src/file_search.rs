@@ -8,6 +8,7 @@ use workspace::{Error, Flow, RelPath, WalkReport};
 use crate::SearchScope;
 use crate::code_base::{CodeBase, FileVisitor, FoundFile};
 use crate::first_by_path::First;
+use crate::index::path_order;
 
 /// How to go through the files that are found.
 #[derive(Debug, Clone, Default)]
@@ -58,12 +59,35 @@ pub fn find_files(
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<FoundFiles, Error> {
+    if query.order == FileOrder::Path
+        && let Some(found) = listed_files(code, query, scope)
+    {
+        return Ok(found);
+    }
     let worker = || Worker { query, first: First::new(scope.max_results), total: 0, earlier: 0 };
     let (walk, workers) = code.visit(scope, cancel, worker)?;
     let total = workers.iter().map(|worker| worker.total).sum();
     let earlier = workers.iter().map(|worker| worker.earlier).sum();
     let parts = workers.into_iter().map(|worker| worker.first);
     Ok(FoundFiles { files: First::merge(parts, scope.max_results), total, earlier, walk })
+}
+
+/// The files by path from a list of all paths; none if there is no such list.
+fn listed_files(code: &CodeBase, query: &FileQuery, scope: &SearchScope) -> Option<FoundFiles> {
+    let after = query.after.as_ref().map(|after| after.path.as_bytes());
+    let mut found = FoundFiles::default();
+    found.walk = code.list(scope, &mut |path| {
+        found.total += 1;
+        if after.is_some_and(|after| path_order(path, after).is_le()) {
+            found.earlier += 1;
+        } else if found.files.len() < scope.max_results
+            && let Ok(path) = RelPath::from_bytes(path)
+        {
+            found.files.push(FilePosition { modified: None, path });
+        }
+        Flow::Continue
+    })?;
+    Some(found)
 }
 
 struct Worker<'a> {

@@ -25,6 +25,7 @@ pub use builder::{Builder, IndexedFile, Totals};
 pub use candidates::Candidates;
 pub use extract::{Content, Extractor, Trigrams};
 pub use format::SegmentError;
+pub(crate) use path_order::path_order;
 pub use plan::{Narrow, Plan};
 pub use run::Spool;
 pub use segment::Segment;

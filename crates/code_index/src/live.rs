@@ -11,21 +11,24 @@ mod jobs;
 mod refresh;
 mod scan;
 mod status;
+mod symbols;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use workspace::{RelPath, WalkOptions, WalkReport, Watcher, Workspace};
+use workspace::{Flow, RelPath, WalkOptions, WalkReport, Watcher, Workspace};
 
 use crate::SearchScope;
 use crate::index::Plan;
 use files::Files;
 use jobs::Job;
+use symbols::Symbols;
 
 pub use build::Built;
 pub use status::{IndexFacts, IndexStatus};
+pub(crate) use symbols::Table;
 
 /// The name of the index in the cache directory.
 const FILE: &str = "text.index";
@@ -82,6 +85,7 @@ struct State {
     /// What is to be looked at again although no new event tells so.
     pending: BTreeMap<RelPath, bool>,
     jobs: jobs::Queue,
+    symbols: Symbols,
     progress: Option<status::Progress>,
     /// Why the last job failed.
     trouble: Option<String>,
@@ -119,6 +123,7 @@ impl LiveIndex {
             changed_meanwhile: None,
             pending: BTreeMap::new(),
             jobs: jobs::Queue::default(),
+            symbols: Symbols::Absent,
             progress: None,
             trouble: None,
         };
@@ -129,6 +134,31 @@ impl LiveIndex {
 
     /// The files of `scope` that can match `plan`; none if the index cannot say at this moment.
     pub(crate) fn narrow(&self, plan: &Plan, scope: &SearchScope) -> Option<Listed> {
+        let state = self.ready(!plan.is_all(), scope)?;
+        let start = scope.start.as_bytes();
+        let accepts = |path: &[u8]| scope.filter.accepts_bytes(path, start);
+        let files = state.files.candidates(plan, &scope.start, accepts);
+        Some(Listed { files, report: state.report_on(&scope.start) })
+    }
+
+    /// Shows the paths of all files of `scope` in path order, until told to stop; none if the index
+    /// cannot say at this moment.
+    pub(crate) fn list(
+        &self,
+        scope: &SearchScope,
+        visit: &mut dyn FnMut(&[u8]) -> Flow,
+    ) -> Option<WalkReport> {
+        let state = self.ready(false, scope)?;
+        let start = scope.start.as_bytes();
+        state.files.for_each_path(&scope.start, |path| {
+            if scope.filter.accepts_bytes(path, start) { visit(path) } else { Flow::Continue }
+        });
+        Some(state.report_on(&scope.start))
+    }
+
+    /// What is known of all files, if that is everything `scope` covers. If nobody tells what
+    /// changes, every file is looked at first, should that be `worth` it.
+    fn ready(&self, worth: bool, scope: &SearchScope) -> Option<MutexGuard<'_, State>> {
         let shared = &self.shared;
         if scope.hidden || scope.max_depth != shared.options.max_depth {
             return None;
@@ -148,13 +178,12 @@ impl LiveIndex {
         }
         if state.watcher.is_some() {
             shared.refresh(&mut state);
-        } else if plan.is_all() {
-            return None;
-        } else {
-            // Nobody tells what changes, so that it takes a look at every file.
+        } else if worth {
             drop(state);
             shared.perform(Job::Look);
             state = shared.state();
+        } else {
+            return None;
         }
         let limited = state.report.entries_limited
             || (state.report.depth_limited.is_some() && !scope.start.is_root());
@@ -171,10 +200,7 @@ impl LiveIndex {
             }
             shared.want_maintenance(&mut state);
         }
-        let accepts = |path: &[u8]| accepts(scope, path);
-        let files = state.files.candidates(plan, &scope.start, accepts);
-        let report = WalkReport { files: state.files.len() as u64, ..state.report.clone() };
-        Some(Listed { files, report })
+        Some(state)
     }
 
     /// Takes note of how large the project is, as a walk has found out.
@@ -214,24 +240,17 @@ impl LiveIndex {
     }
 }
 
-/// Whether a walk of `scope` would come to the file at `path` and its filter accept it.
-fn accepts(scope: &SearchScope, path: &[u8]) -> bool {
-    let start = match scope.start.as_bytes().len() {
-        0 => 0,
-        length => length + 1,
-    };
-    let mut names = path.get(start..).unwrap_or_default().rsplit(|&byte| byte == b'/');
-    names.next();
-    let excluded = scope.filter.excluded_names();
-    let is_excluded = |name: &[u8]| excluded.iter().any(|excluded| excluded.as_bytes() == name);
-    !names.any(is_excluded)
-        && RelPath::from_bytes(path).is_ok_and(|path| scope.filter.accepts(&path, &scope.start))
-}
-
 impl Drop for LiveIndex {
     fn drop(&mut self) {
         self.shared.state().jobs.stop();
         self.shared.job.notify_all();
+    }
+}
+
+impl State {
+    /// What a walk from `start` would have reported.
+    fn report_on(&self, start: &RelPath) -> WalkReport {
+        WalkReport { files: self.files.count_beneath(start) as u64, ..self.report.clone() }
     }
 }
 

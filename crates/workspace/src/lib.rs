@@ -28,6 +28,7 @@ mod line_window;
 mod list;
 mod meta;
 mod metadata;
+mod opener;
 mod ops;
 mod path_text;
 mod read;
@@ -56,6 +57,7 @@ pub use journal::{
 pub use line_window::{HASH_LIMIT, Line, LineWindow, ReadLines};
 pub use list::{LIST_LIMIT, ListedEntry, Listing};
 pub use meta::{EntryKind, EntryMeta};
+pub use opener::Opener;
 pub use path_text::bytes_to_text;
 pub use protocol::ContentHash;
 pub use read::OpenFile;

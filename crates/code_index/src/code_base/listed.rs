@@ -4,14 +4,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use workspace::{Flow, RelPath, WalkReport, Workspace};
+use workspace::{Flow, Opener, RelPath, WalkReport, Workspace};
 
 use super::{FileVisitor, FoundFile};
 use crate::SearchScope;
 use crate::live::Listed;
 
-/// Files that a thread takes at once: few, so that the threads end together.
-const PIECE: usize = 8;
+/// Files that a thread takes at once: few, so that the threads end together, but neighbours.
+const PIECE: usize = 32;
 
 /// Below this many files, a second thread costs more than it does.
 const FILES_PER_THREAD: usize = 16;
@@ -65,6 +65,7 @@ impl Shared<'_> {
         deadline: Instant,
         cancel: &(dyn Fn() -> bool + Sync),
     ) {
+        let opener = Opener::new(self.workspace);
         while !self.stopped.load(Ordering::Relaxed) {
             let start = self.next.fetch_add(PIECE, Ordering::Relaxed);
             let Some(rest) = self.files.get(start..).filter(|rest| !rest.is_empty()) else {
@@ -77,7 +78,7 @@ impl Shared<'_> {
                 return self.stop(&self.timed_out);
             }
             for path in rest.iter().take(PIECE) {
-                let file = FoundFile::Listed { workspace: self.workspace, path };
+                let file = FoundFile::Listed { opener: &opener, path };
                 if visitor.visit(&file) == Flow::Stop {
                     return self.stopped.store(true, Ordering::Relaxed);
                 }

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 /// Compares as `RelPath` does: by component, so that a directory's contents directly follow it.
-pub(super) fn path_order(left: &[u8], right: &[u8]) -> Ordering {
+pub(crate) fn path_order(left: &[u8], right: &[u8]) -> Ordering {
     let shared = left.iter().zip(right).take_while(|(a, b)| a == b).count();
     // NUL never occurs in a path, so `/` can take its place as the smallest byte.
     let rank = |path: &[u8]| path.get(shared).map(|&byte| if byte == b'/' { 0 } else { byte });

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use workspace::{Error, RelPath, StateDir, Watcher, Workspace, available_threads, stand_back};
 
-use super::files::{Base, Files};
+use super::files::Base;
 use super::scan::{scan, stamp};
 use super::status::Progress;
 use super::{FILE, Phase, Shared};
@@ -124,7 +124,7 @@ impl Shared {
         let base = self.find_base()?.ok_or_else(|| failed(io::ErrorKind::InvalidData.into()))?;
         let mut state = self.state();
         let changed = state.changed_meanwhile.take().unwrap_or_default();
-        state.files = Files::of(Arc::new(base));
+        state.files.rebase(Arc::new(base));
         state.phase = Phase::Ready;
         state.progress = None;
         for path in changed {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
-use workspace::{Mapped, RelPath};
+use workspace::{Flow, Mapped, RelPath};
 
-use crate::index::{Plan, Segment, Stamp, Trigrams};
+use crate::index::{Plan, Segment, Stamp, Trigrams, path_order};
 
 /// An opened index.
 pub(crate) type Base = Segment<Mapped>;
@@ -22,6 +22,8 @@ pub(super) struct Files {
     /// Files that are not in the base, or not with this content.
     overlay: BTreeMap<RelPath, Fresh>,
     writings: u64,
+    /// Files that a table of symbols does not know as they are, if somebody keeps one.
+    unknown_to_table: Option<BTreeSet<RelPath>>,
 }
 
 /// A file that the base does not know as it is.
@@ -63,6 +65,40 @@ impl Files {
         Files { outdated: vec![0; words], base: Some(base), ..Files::default() }
     }
 
+    /// The files of a new base in place of these. What a table does not know stays so.
+    pub(super) fn rebase(&mut self, base: Arc<Base>) {
+        let unknown_to_table = self.unknown_to_table.take();
+        *self = Files { unknown_to_table, ..Files::of(base) };
+    }
+
+    /// From now on takes note of what a table of symbols does not know.
+    pub(super) fn begin_table(&mut self) {
+        self.unknown_to_table = Some(BTreeSet::new());
+    }
+
+    /// Adds files that a table does not know.
+    pub(super) fn add_unknown_to_table(&mut self, files: BTreeSet<RelPath>) {
+        self.unknown_to_table.get_or_insert_default().extend(files);
+    }
+
+    /// Files that a table does not know as they are.
+    pub(super) fn unknown_to_table(&self) -> &BTreeSet<RelPath> {
+        static NONE: BTreeSet<RelPath> = BTreeSet::new();
+        self.unknown_to_table.as_ref().unwrap_or(&NONE)
+    }
+
+    /// Shows the path of each file with what it looks like.
+    pub(super) fn for_each_stamp(&self, mut visit: impl FnMut(&[u8], Stamp)) {
+        if let Some(base) = &self.base {
+            for id in self.beneath(&RelPath::root()).filter(|id| !bit(&self.outdated, *id)) {
+                if let (Some(path), Some(stamp)) = (base.path(id), base.stamp(id)) {
+                    visit(path, stamp);
+                }
+            }
+        }
+        self.overlay.iter().for_each(|(path, fresh)| visit(path.as_bytes(), fresh.stamp));
+    }
+
     /// How many files there are.
     pub(super) fn len(&self) -> usize {
         self.base.as_ref().map_or(0, |base| base.len()) - self.outdated_count + self.overlay.len()
@@ -87,6 +123,9 @@ impl Files {
     pub(super) fn written(&mut self, path: RelPath, stamp: Stamp) {
         self.outdate(&path);
         self.writings += 1;
+        if let Some(unknown) = &mut self.unknown_to_table {
+            unknown.insert(path.clone());
+        }
         let fresh = Fresh { stamp, writing: self.writings, content: Content::Unknown };
         self.overlay.insert(path, fresh);
     }
@@ -218,6 +257,33 @@ impl Files {
             found.sort_unstable();
         }
         found
+    }
+
+    /// How many files lie at or beneath `start`.
+    pub(super) fn count_beneath(&self, start: &RelPath) -> usize {
+        if start.is_root() {
+            return self.len();
+        }
+        let in_base = self.beneath(start).filter(|id| !bit(&self.outdated, *id)).count();
+        in_base + self.overlay_beneath(start).count()
+    }
+
+    /// Shows the path of each file at or beneath `start`, in path order, until told to stop.
+    pub(super) fn for_each_path(&self, start: &RelPath, mut visit: impl FnMut(&[u8]) -> Flow) {
+        let mut fresh = self.overlay_beneath(start).map(RelPath::as_bytes).peekable();
+        let ids = self.beneath(start).filter(|id| !bit(&self.outdated, *id));
+        let old = ids.filter_map(|id| self.base.as_ref()?.path(id));
+        for path in old {
+            while let Some(earlier) = fresh.next_if(|fresh| path_order(fresh, path).is_lt()) {
+                if visit(earlier) == Flow::Stop {
+                    return;
+                }
+            }
+            if visit(path) == Flow::Stop {
+                return;
+            }
+        }
+        fresh.find(|path| visit(path) == Flow::Stop);
     }
 
     /// The numbers in the base of the files at or beneath `dir`.

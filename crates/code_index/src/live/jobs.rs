@@ -21,6 +21,8 @@ pub(super) enum Job {
     Digest,
     /// Build the index anew.
     Build,
+    /// Find the table of symbols, or make it.
+    Symbols,
 }
 
 /// The work that waits, and the thread that does it.
@@ -100,6 +102,7 @@ impl Shared {
             Job::Look => self.look(),
             Job::Digest => self.digest(),
             Job::Build => self.build(&|_, _| {}).map(drop),
+            Job::Symbols => self.find_symbols(),
         }));
         let trouble = match outcome {
             Ok(Ok(())) => None,
@@ -108,8 +111,10 @@ impl Shared {
             Err(_) => Some(format!("{job:?} failed unexpectedly")),
         };
         let mut state = self.state();
-        if trouble.is_some() {
-            state.complete = false;
+        match (&trouble, job) {
+            (None, _) => {}
+            (Some(_), Job::Symbols) => state.symbols_failed(),
+            (Some(_), _) => state.complete = false,
         }
         state.changed_meanwhile = None;
         state.progress = None;

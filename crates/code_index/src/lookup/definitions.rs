@@ -12,6 +12,7 @@ use super::near_names::{Near, NearName, nearest};
 use super::standing::remoteness;
 use super::symbol_cache::SymbolCache;
 use super::symbol_name::SymbolName;
+use super::symbol_table::find_definitions_in_table;
 use super::word::Word;
 use super::word_files::{
     Coverage, Wanted, WordFile, WordVisitor, named, read_text, until, visit_all_files,
@@ -138,7 +139,8 @@ impl DefinitionType {
     }
 }
 
-/// The definitions of a name in the files of `scope`. No file is parsed that does not have the name
+/// The definitions of a name in the files of `scope`, by a table of all symbols or, until there is
+/// one, by what the files say. No file is parsed that does not have the name
 /// at a place where it could be defined. `cancel` is asked often.
 pub fn find_definitions(
     code: &CodeBase,
@@ -146,6 +148,13 @@ pub fn find_definitions(
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<Definitions, Error> {
+    let table = code.symbols(scope);
+    if let Some((table, changed)) = &table {
+        let found = find_definitions_in_table(code, table, changed, query, scope, cancel);
+        if found.total > 0 {
+            return Ok(found);
+        }
+    }
     let word = Word::new(&query.name.name);
     let within: Vec<Word> = query.name.within.iter().map(|name| Word::new(name)).collect();
     let search = Search { code, query, word: &word, scope, cancel };
@@ -161,6 +170,10 @@ pub fn find_definitions(
     }
     if found.total == 0 && !cancel() {
         let near = Near::to(&query.name.name);
+        if let Some((table, _)) = &table {
+            found.near = near.in_table(table);
+            return Ok(found);
+        }
         let brief = SearchScope {
             deadline: scope.deadline.min(Instant::now() + NEAR_TIME),
             ..scope.clone()

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use workspace::RelPath;
 
 use super::could_define::{Chance, chance_at};
+use super::symbol_table::SymbolTable;
 use super::word::is_name_byte;
 use super::word_files::{WordFile, WordVisitor};
 
@@ -71,6 +72,21 @@ impl Near {
         (edits <= self.max).then_some(Distance(edits))
     }
 
+    /// The nearest names that a table has.
+    pub(super) fn in_table<B: AsRef<[u8]>>(&self, table: &SymbolTable<B>) -> Vec<NearName> {
+        let mut all = BTreeMap::new();
+        table.each_name(|name, first| {
+            if let Some(distance) = self.distance(name)
+                && let Ok(name) = str::from_utf8(name)
+                && let Some((path, _)) = table.file(first.file)
+            {
+                keep_first(&mut all, (distance, name.to_owned()), (path, first.line));
+            }
+            true
+        });
+        named(all)
+    }
+
     pub(super) fn visitor(&self) -> NearVisitor<'_> {
         NearVisitor { wanted: self, found: BTreeMap::new() }
     }
@@ -84,6 +100,10 @@ pub(super) fn nearest(visitors: Vec<NearVisitor<'_>>) -> Vec<NearName> {
             keep_first(&mut all, key, place);
         }
     }
+    named(all)
+}
+
+fn named(all: BTreeMap<(Distance, String), (RelPath, u32)>) -> Vec<NearName> {
     let names = all.into_iter().take(MAX_NAMES);
     names.map(|((_, name), (path, line))| NearName { name, path, line }).collect()
 }

@@ -18,7 +18,7 @@ mod building;
 mod bytes;
 mod runs;
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 pub use answering::find_definitions_in_table;
 pub use building::{TableOptions, TableReport, write_symbol_table};
@@ -37,6 +37,12 @@ const FOOTER_BYTES: usize = FOOTER_NUMBERS * 8 + MAGIC.len();
 /// Bytes of a file's size, time and inode, and of the end of its path.
 const FILE_BYTES: usize = 32;
 
+/// The stamp that equals that of no file.
+const NO_STAMP: FileStamp = FileStamp { size: u64::MAX, modified: u64::MAX, ino: u64::MAX };
+
+/// A file system may keep times no finer than this.
+const COARSEST_CLOCK: Duration = Duration::from_secs(2);
+
 /// What tells whether a file is still the one that was parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileStamp {
@@ -49,8 +55,12 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// The stamp of a file as it is.
+    /// The stamp of a file as it is. One that was changed a moment ago could change again without
+    /// looking different, so that it gets a stamp that no file has.
     pub fn of(meta: &EntryMeta) -> FileStamp {
+        if SystemTime::now().duration_since(meta.modified).is_ok_and(|age| age < COARSEST_CLOCK) {
+            return NO_STAMP;
+        }
         let since = meta.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let modified = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
         FileStamp { size: meta.size, modified, ino: meta.ino }

@@ -17,8 +17,10 @@ use super::cut_bodies::defines;
 use crate::Language;
 
 mod declarator;
+mod macros;
 
 use declarator::{Declared, declared, stray_function};
+pub(super) use macros::macros;
 
 /// Where a name stands, and what it says it stands in.
 type Named = (Range<usize>, Option<Range<usize>>);

@@ -65,6 +65,7 @@ impl Parsers {
                 found.extend(more.into_iter().map(|one| one.moved(piece.start)));
                 complete &= in_time;
             }
+            found.extend(c_family::macros(&tree, &cut.text));
         }
         for one in &mut found {
             cut.put_back(one);

@@ -13,6 +13,25 @@ pub(super) struct BoundedReader<'a> {
     pub(super) cancel: &'a (dyn Fn() -> bool + Sync),
 }
 
+impl BoundedReader<'_> {
+    /// Reads a file of `size` bytes into `text`, and says whether that was all of it. A file that
+    /// still has its size costs one call to the system.
+    pub(super) fn read_small(&mut self, size: u64, text: &mut Vec<u8>) -> io::Result<bool> {
+        let size = usize::try_from(size).map_err(io::Error::other)?;
+        // One byte more shows whether the file has grown.
+        text.resize(size + 1, 0);
+        let mut length = 0;
+        loop {
+            let count = self.read(&mut text[length..])?;
+            length += count;
+            if count == 0 || length >= size {
+                text.truncate(length);
+                return Ok(length <= size);
+            }
+        }
+    }
+}
+
 impl Read for BoundedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if (self.cancel)() {

@@ -1,6 +1,6 @@
 //! One thread's share of a search for text.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::time::Instant;
 
 use grep_regex::RegexMatcher;
@@ -14,6 +14,10 @@ use crate::SearchScope;
 use crate::code_base::{FileVisitor, FoundFile};
 use crate::first_by_path::FirstByPath;
 
+/// Files up to this size are searched in one piece, as the search engine would: it reads as much
+/// at once.
+const SMALL: u64 = 64 * 1024;
+
 pub(super) struct Worker<'a> {
     matcher: &'a RegexMatcher,
     query: &'a TextQuery,
@@ -23,6 +27,8 @@ pub(super) struct Worker<'a> {
     showing: Searcher,
     /// Only counts, for files whose matches can no longer be among the first.
     counting: Searcher,
+    /// The content of a small file.
+    text: Vec<u8>,
     pub(super) lines: FirstByPath<TextMatch>,
     pub(super) files: FirstByPath<FileMatches>,
     pub(super) total: u64,
@@ -52,6 +58,7 @@ impl<'a> Worker<'a> {
             cancel,
             showing: builder.build(),
             counting,
+            text: Vec::new(),
             lines: FirstByPath::new(scope.max_results),
             files: FirstByPath::new(scope.max_results),
             total: 0,
@@ -79,14 +86,27 @@ impl<'a> Worker<'a> {
             sink.room = self.lines.room_for(&path);
         }
         let searcher = if sink.room > 0 { &mut self.showing } else { &mut self.counting };
-        let reader = BoundedReader {
+        let mut reader = BoundedReader {
             file: &file.file,
             deadline: (Instant::now() + self.scope.file_time).min(self.scope.deadline),
             left: self.scope.max_file_bytes,
             cancel: self.cancel,
         };
         self.files_searched += 1;
-        match searcher.search_reader(self.matcher, reader, &mut sink) {
+        let searched = if file.meta.size <= SMALL {
+            reader.read_small(file.meta.size, &mut self.text).and_then(|is_all| match is_all {
+                true => searcher.search_slice(self.matcher, &self.text, &mut sink),
+                // It has grown meanwhile.
+                false => searcher.search_reader(
+                    self.matcher,
+                    self.text.as_slice().chain(reader),
+                    &mut sink,
+                ),
+            })
+        } else {
+            searcher.search_reader(self.matcher, reader, &mut sink)
+        };
+        match searched {
             Ok(()) => {
                 let Lines { matches, total, earlier, is_binary, .. } = sink;
                 if !is_binary && total > 0 {

@@ -7,3 +7,4 @@
 mod living;
 mod project;
 mod random_changes;
+mod symbols;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use workspace::RelPath;
 
-use super::{FileStamp, SymbolTable, TableEntry};
+use super::{FileStamp, NO_STAMP, SymbolTable, TableEntry};
 use crate::lookup::could_define::{Chance, chance_in};
 use crate::lookup::definitions::{DefinitionQuery, Definitions};
 use crate::lookup::hits::{Hits, Source};
@@ -129,7 +129,7 @@ impl Answering<'_> {
         let Some(text) = text else { return };
         self.files_read += 1;
         let source = Source { path, text, language };
-        let is_unchanged = FileStamp::of(&file.meta) == *stamp;
+        let is_unchanged = FileStamp::of(&file.meta) == *stamp && *stamp != NO_STAMP;
         let symbols = entries.iter().map(|entry| symbol_at(text, &self.query.name.name, entry));
         match symbols.collect::<Option<Vec<Symbol>>>() {
             Some(symbols) if is_unchanged => self.hits.add(&source, &symbols, self.query),

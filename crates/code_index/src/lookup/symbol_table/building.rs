@@ -10,13 +10,11 @@ use workspace::{RelPath, Workspace};
 
 use super::bytes::{Place, write_name};
 use super::runs::{Gathered, merge};
-use super::{FOOTER_NUMBERS, FileStamp, MAGIC, NAMES_PER_BLOCK};
+use super::{FOOTER_NUMBERS, FileStamp, MAGIC, NAMES_PER_BLOCK, NO_STAMP};
 use crate::Language;
 use crate::lookup::word_files::read_text;
 use crate::symbols::{Parsers, SymbolKind};
 
-/// The stamp of a file that could not be read: equal to that of no file.
-const NO_STAMP: FileStamp = FileStamp { size: u64::MAX, modified: u64::MAX, ino: u64::MAX };
 /// Bytes that are handed on at once.
 const WRITE_BYTES: usize = 256 * 1024;
 
@@ -29,6 +27,8 @@ pub struct TableOptions {
     pub max_file_bytes: u64,
     /// The time that one file may take.
     pub file_time: Duration,
+    /// Whether nobody waits for it, so that others go first.
+    pub background: bool,
 }
 
 /// What a pass did.
@@ -71,7 +71,7 @@ pub fn write_symbol_table(
         containers: Mutex::default(),
     };
     let threads = match options.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        0 => workspace::available_threads(),
         threads => threads,
     };
     let workers: Vec<Worker> = std::thread::scope(|scope| {
@@ -120,6 +120,9 @@ struct Worker {
 
 impl Pass<'_> {
     fn work(&self) -> Worker {
+        if self.options.background {
+            workspace::stand_back();
+        }
         let mut worker = Worker::default();
         let mut parsers = Parsers::new();
         let mut buffer = Vec::new();

@@ -31,8 +31,12 @@ fn bench() -> Bench {
     let project = Fixture::new(PROJECT);
     let workspace = Arc::new(Workspace::open(project.root()).unwrap());
     let paths = ["d.txt", "b/c.py", "a.rs", "gone.rs"].map(|path| RelPath::parse(path).unwrap());
-    let options =
-        TableOptions { threads: 2, max_file_bytes: 1 << 20, file_time: Duration::from_secs(20) };
+    let options = TableOptions {
+        threads: 2,
+        max_file_bytes: 1 << 20,
+        file_time: Duration::from_secs(20),
+        background: false,
+    };
     let mut bytes = Vec::new();
     let report =
         write_symbol_table(&workspace, paths, &options, &|| false, &|_, _| {}, &mut bytes).unwrap();

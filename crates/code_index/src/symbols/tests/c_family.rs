@@ -176,3 +176,36 @@ constexpr int kConstant = 1;
     let get = "T outer::inner::Box<T>::get() const {\n  class Local {};\n  return value_;\n}";
     assert!(text.contains(get));
 }
+
+#[test]
+fn macros_are_found_where_the_parser_lost_its_way() {
+    let text = "\
+#else
+
+static inline __printf(3, 0)
+int emit(int level, const struct device *dev,
+\t\t     const char *fmt, va_list args)
+{ return 0; }
+static inline void plain(const char *level,
+\t\t\t\tstruct va_format *vaf)
+{}
+static inline __printf(3, 4)
+void _dev_printk(const char *level, const struct device *dev,
+\t\t const char *fmt, ...)
+{}
+
+#endif
+
+/*
+#define commented(out)
+ */
+#define dev_err(dev, fmt, ...) \\
+\twrap(_dev_err, KERN_ERR, dev, fmt, ##__VA_ARGS__)
+ #  define LAST 1
+";
+    let found = outline(Language::C, text);
+    assert!(found.contains("20 macro dev_err -\n"), "{found}");
+    assert!(found.contains("22 macro LAST -\n"), "{found}");
+    assert!(!found.contains("commented"), "{found}");
+    assert!(whole(Language::C, text, "dev_err").trim_end().ends_with("##__VA_ARGS__)"), "{found}");
+}

@@ -1,8 +1,7 @@
 //! `grep`: text by regular expression.
 
 use code_index::{
-    FileMatches, FileQuery, SearchScope, Show, TextMatch, TextMatches, TextPosition, TextQuery,
-    find_files, search_text,
+    FileMatches, SearchScope, Show, TextMatch, TextMatches, TextPosition, TextQuery, search_text,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{
@@ -195,11 +194,9 @@ fn nothing_wanted(cx: &ToolContext, scope: &SearchScope, found: &TextMatches) ->
     if found.files_searched > 0 || found.walk.files == 0 {
         return String::new();
     }
-    // An index may have left out files that were wanted and cannot match, so they are counted.
-    match find_files(cx.code(), &FileQuery::default(), scope, &|| cx.is_cancelled()) {
-        Ok(wanted) if wanted.total == 0 => {
-            " None of them is wanted: see path, file_type, include and exclude.".into()
-        }
+    // An index may have left out files that were wanted and cannot match.
+    match cx.code().has_files(scope, &|| cx.is_cancelled()) {
+        Ok(false) => " None of them is wanted: see path, file_type, include and exclude.".into(),
         _ => String::new(),
     }
 }
