@@ -5,9 +5,12 @@
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod differential;
 mod history;
 mod house;
+mod imports;
 mod step;
+mod symbols;
 mod test;
 
 use std::process::ExitCode;

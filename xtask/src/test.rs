@@ -6,9 +6,9 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result};
 
-use crate::history;
 use crate::house::House;
 use crate::step::{Outcome, Steps, one_line, run as run_command};
+use crate::{differential, history, imports, symbols};
 
 /// Where tests outside of cargo's own find the debug binary.
 const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
@@ -41,6 +41,9 @@ pub(crate) fn run() -> Result<ExitCode> {
         cargo("doc --workspace --no-deps --locked").env("RUSTDOCFLAGS", "-D warnings"),
     )?;
     steps.step("replay of real history", || history::replay(&house))?;
+    steps.step("differential with ripgrep", || differential::ripgrep(&house))?;
+    steps.step("symbols against universal-ctags", || symbols::accuracy(&house))?;
+    steps.step("imports against other resolvers", || imports::edges(&house))?;
     steps.step("Python MCP client", || python_client(&house, &binary))?;
 
     print!("{}", steps.summary());
