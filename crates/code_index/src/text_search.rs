@@ -1,6 +1,7 @@
 //! Text by regular expression, in all files of a scope at once.
 
 mod bounded_reader;
+mod line_matcher;
 mod lines;
 #[cfg(test)]
 mod tests;
@@ -8,13 +9,14 @@ mod worker;
 
 use std::collections::BTreeSet;
 
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::RegexMatcherBuilder;
 use workspace::{Error, RelPath, WalkReport};
 
 use crate::code_base::CodeBase;
 use crate::first_by_path::FirstByPath;
 use crate::index::Plan;
 use crate::{PatternError, SearchScope};
+use line_matcher::LineMatcher;
 use worker::Worker;
 
 /// Memory that a compiled pattern may take. The engine's time grows with it, so this also bounds
@@ -125,14 +127,16 @@ pub fn search_text(
     Ok(found.map(|(walk, workers)| combine(walk, workers, scope.max_results)))
 }
 
-fn compile(query: &TextQuery) -> Result<RegexMatcher, PatternError> {
+fn compile(query: &TextQuery) -> Result<LineMatcher, PatternError> {
     let mut builder = RegexMatcherBuilder::new();
     builder.case_insensitive(!query.case_sensitive).multi_line(true);
     builder.size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
     if !query.multiline {
         builder.line_terminator(Some(b'\n'));
     }
-    builder.build(&query.pattern).map_err(|error| PatternError::regex(&query.pattern, &error))
+    let regex = builder.build(&query.pattern);
+    let regex = regex.map_err(|error| PatternError::regex(&query.pattern, &error))?;
+    Ok(LineMatcher::new(regex, &query.pattern, query.case_sensitive && !query.multiline))
 }
 
 fn combine(walk: WalkReport, workers: Vec<Worker<'_>>, wanted: usize) -> TextMatches {

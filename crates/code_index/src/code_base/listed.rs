@@ -11,7 +11,7 @@ use crate::SearchScope;
 use crate::live::Listed;
 
 /// Files that a thread takes at once: few, so that the threads end together, but neighbours.
-const PIECE: usize = 32;
+const PIECE: usize = 64;
 
 /// Below this many files, a second thread costs more than it does.
 const FILES_PER_THREAD: usize = 16;
@@ -71,13 +71,13 @@ impl Shared<'_> {
             let Some(rest) = self.files.get(start..).filter(|rest| !rest.is_empty()) else {
                 return;
             };
-            if cancel() {
-                return self.stop(&self.cancelled);
-            }
-            if Instant::now() >= deadline {
-                return self.stop(&self.timed_out);
-            }
             for path in rest.iter().take(PIECE) {
+                if cancel() {
+                    return self.stop(&self.cancelled);
+                }
+                if Instant::now() >= deadline {
+                    return self.stop(&self.timed_out);
+                }
                 let file = FoundFile::Listed { opener: &opener, path };
                 if visitor.visit(&file) == Flow::Stop {
                     return self.stopped.store(true, Ordering::Relaxed);

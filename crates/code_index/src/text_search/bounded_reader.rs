@@ -15,16 +15,18 @@ pub(super) struct BoundedReader<'a> {
 
 impl BoundedReader<'_> {
     /// Reads a file of `size` bytes into `text`, and says whether that was all of it. A file that
-    /// still has its size costs one call to the system.
+    /// still has its size costs one call to the system. It asks for no deadline: whoever goes
+    /// through small files does so between them.
     pub(super) fn read_small(&mut self, size: u64, text: &mut Vec<u8>) -> io::Result<bool> {
         let size = usize::try_from(size).map_err(io::Error::other)?;
         // One byte more shows whether the file has grown.
         text.resize(size + 1, 0);
         let mut length = 0;
         loop {
-            let count = self.read(&mut text[length..])?;
+            let count = self.file.read(&mut text[length..])?;
             length += count;
             if count == 0 || length >= size {
+                self.left = self.left.saturating_sub(length as u64);
                 text.truncate(length);
                 return Ok(length <= size);
             }

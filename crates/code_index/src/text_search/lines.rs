@@ -3,10 +3,10 @@
 use std::io;
 
 use grep_matcher::Matcher as _;
-use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch};
 use workspace::RelPath;
 
+use super::line_matcher::LineMatcher;
 use super::{TextMatch, TextQuery};
 use crate::excerpt::{Excerpt, excerpt};
 
@@ -16,7 +16,7 @@ const LINES_OF_A_MATCH: usize = 5;
 /// Gathers the matching lines of one file.
 pub(super) struct Lines<'a> {
     pub(super) query: &'a TextQuery,
-    pub(super) matcher: &'a RegexMatcher,
+    pub(super) matcher: &'a LineMatcher,
     pub(super) path: &'a RelPath,
     /// How many matches to keep; the rest is counted.
     pub(super) room: usize,
@@ -33,7 +33,7 @@ pub(super) struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(query: &'a TextQuery, matcher: &'a RegexMatcher, path: &'a RelPath) -> Self {
+    pub(super) fn new(query: &'a TextQuery, matcher: &'a LineMatcher, path: &'a RelPath) -> Self {
         Self {
             query,
             matcher,

@@ -3,11 +3,11 @@
 use std::io::{self, Read as _};
 use std::time::Instant;
 
-use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use workspace::{Flow, OpenFile, RelPath};
 
 use super::bounded_reader::BoundedReader;
+use super::line_matcher::LineMatcher;
 use super::lines::Lines;
 use super::{FileMatches, Show, TextMatch, TextQuery};
 use crate::SearchScope;
@@ -19,7 +19,7 @@ use crate::first_by_path::FirstByPath;
 const SMALL: u64 = 64 * 1024;
 
 pub(super) struct Worker<'a> {
-    matcher: &'a RegexMatcher,
+    matcher: &'a LineMatcher,
     query: &'a TextQuery,
     scope: &'a SearchScope,
     cancel: &'a (dyn Fn() -> bool + Sync),
@@ -41,7 +41,7 @@ pub(super) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     pub(super) fn new(
-        matcher: &'a RegexMatcher,
+        matcher: &'a LineMatcher,
         query: &'a TextQuery,
         scope: &'a SearchScope,
         cancel: &'a (dyn Fn() -> bool + Sync),
