@@ -1,8 +1,9 @@
 //! The step "symbols beside ctags": definitions in real packages, as we and universal-ctags see them.
 
-use std::fs;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::Value;
@@ -48,13 +49,19 @@ const DEBIAN: [&str; 8] = [
     "ruby-sinatra",
 ];
 
+/// The program to compare with, and the libraries that it alone needs.
+const CTAGS: [&str; 3] = ["universal-ctags", "libjansson4", "libyaml-0-2"];
+
 /// Runs the example that compares, with what could be fetched. Only fetching may be skipped: what is
 /// there is judged, and the languages that are missing are named.
 pub(crate) fn accuracy(house: &House) -> Result<Outcome> {
     let cache = house.cache("symbols");
-    if let Err(why) = universal_ctags() {
-        return Ok(skipped("symbols beside ctags", &[one_line(&format!("{why:#}"))]));
-    }
+    let ctags = match universal_ctags(&cache.join("ctags")) {
+        Ok(ctags) => ctags,
+        Err(why) => {
+            return Ok(skipped("symbols beside ctags", &[one_line(&format!("{why:#}"))]));
+        }
+    };
     let mut directories = Vec::new();
     let mut reasons = Vec::new();
     let sources: [(&str, Result<Vec<PathBuf>>); 5] = [
@@ -62,7 +69,7 @@ pub(crate) fn accuracy(house: &House) -> Result<Outcome> {
         ("JavaScript, TypeScript, Bash, C++ and Java from npm", npm(&cache.join("npm"))),
         ("Python from PyPI", python(&cache.join("wheels"), &WHEELS, "--only-binary=:all:")),
         ("C# from PyPI", python(&cache.join("sources"), &SOURCES, "--no-binary=:all:")),
-        ("Go, PHP and Ruby from Debian", debian(&cache.join("debian"))),
+        ("Go, PHP and Ruby from Debian", debian(&cache.join("debian"), &DEBIAN)),
     ];
     for (what, source) in sources {
         match source {
@@ -72,7 +79,9 @@ pub(crate) fn accuracy(house: &House) -> Result<Outcome> {
     }
     if !directories.is_empty() {
         // The program that the tests have built, as for the replay of history.
-        run_command(Command::new(house.example("debug", "symbol_accuracy")).args(directories))?;
+        let mut command = Command::new(house.example("debug", "symbol_accuracy"));
+        command.args(directories).envs(ctags);
+        run_command(&mut command)?;
     }
     Ok(if reasons.is_empty() { Outcome::Passed } else { skipped("part of the packages", &reasons) })
 }
@@ -81,11 +90,37 @@ fn skipped(what: &str, reasons: &[String]) -> Outcome {
     Outcome::Skipped { what: what.into(), why: reasons.join("; ") }
 }
 
-/// Other programs called ctags cannot write JSON.
-fn universal_ctags() -> Result<()> {
-    let features = quiet(Command::new("ctags").arg("--list-features"))?;
-    ensure!(features.contains("json"), "this ctags cannot write JSON; universal-ctags can");
-    Ok(())
+/// What has to be set for a program called `ctags` to be universal-ctags: nothing if it is, else
+/// where Debian's package was unpacked. Other programs of that name cannot write JSON.
+fn universal_ctags(directory: &Path) -> Result<Vec<(&'static str, OsString)>> {
+    let writes_json = |command: &mut Command| {
+        let features = quiet(command.arg("--list-features"))?;
+        ensure!(features.contains("json"), "this ctags cannot write JSON; universal-ctags can");
+        Ok(())
+    };
+    if writes_json(&mut Command::new("ctags")).is_ok() {
+        return Ok(Vec::new());
+    }
+    let packages = debian(directory, &CTAGS)?;
+    let paths = |beneath: &[&str], more: Option<OsString>| {
+        let own = packages.iter().flat_map(|it| beneath.iter().map(move |part| it.join(part)));
+        env::join_paths(own.chain(more.iter().flat_map(env::split_paths)))
+    };
+    let libraries: Vec<String> = vec![format!("usr/lib/{}-linux-gnu", env::consts::ARCH)];
+    let libraries: Vec<&str> = libraries.iter().map(String::as_str).collect();
+    let program = packages.iter().map(|it| it.join("usr/bin/ctags-universal"));
+    let program = program.into_iter().find(|it| it.exists()).context("no ctags in the package")?;
+    // The package leaves the name `ctags` to a choice of the system's.
+    let alias = program.with_file_name("ctags");
+    if !alias.exists() {
+        fs::copy(&program, &alias).context("cannot copy ctags")?;
+    }
+    let variables = vec![
+        ("PATH", paths(&["usr/bin"], env::var_os("PATH"))?),
+        ("LD_LIBRARY_PATH", paths(&libraries, env::var_os("LD_LIBRARY_PATH"))?),
+    ];
+    writes_json(Command::new(&alias).envs(variables.clone()))?;
+    Ok(variables)
 }
 
 fn crates(directory: &Path) -> Result<Vec<PathBuf>> {
@@ -147,10 +182,17 @@ fn python(directory: &Path, packages: &[&str], kind: &str) -> Result<Vec<PathBuf
     })
 }
 
-fn debian(directory: &Path) -> Result<Vec<PathBuf>> {
-    once(directory, &DEBIAN, || {
-        let mut download = Command::new("apt-get");
-        quiet(download.args(["--quiet", "download"]).args(DEBIAN).current_dir(directory))?;
+fn debian(directory: &Path, packages: &[&str]) -> Result<Vec<PathBuf>> {
+    once(directory, packages, || {
+        let download = || {
+            let mut download = Command::new("apt-get");
+            quiet(download.args(["--quiet", "download"]).args(packages).current_dir(directory))
+        };
+        // A new machine may not know the present list of packages.
+        if download().is_err() {
+            quiet(Command::new("apt-get").args(["--quiet", "update"]))?;
+            download()?;
+        }
         for archive in files_of(directory)? {
             let place = archive.with_extension("unpacked");
             quiet(Command::new("dpkg-deb").arg("-x").arg(&archive).arg(place))?;

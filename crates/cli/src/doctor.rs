@@ -6,12 +6,12 @@ use std::thread::available_parallelism;
 use protocol::AgentRole;
 use serde::Serialize;
 use serde_json::{Value, json};
-use tool_system::{Rendering, ToolRegistry, Vocabulary};
+use tool_system::{IndexStatus, Rendering, ToolRegistry, Vocabulary};
 use workspace::{EntrySummary, RelPath, Workspace};
 
 use crate::args::DoctorArgs;
 use crate::config::Config;
-use crate::setup::Project;
+use crate::setup::{Lifetime, Project};
 use crate::{environment, output};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -35,6 +35,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
         Ok(workspace) => {
             checks.extend(of_project(&workspace));
             checks.push(journal(args));
+            checks.push(index(args));
         }
         Err(error) => {
             checks.push(Check { name: "project", state: State::Failed, detail: error.to_string() })
@@ -83,7 +84,10 @@ fn of_project(workspace: &Workspace) -> Vec<Check> {
 
 fn readable(workspace: &Workspace) -> Check {
     let (state, detail) = match workspace.list_dir(&RelPath::root(), true) {
-        Ok(listing) => (State::Ok, format!("{} entries at the top", listing.entries.len())),
+        Ok(listing) => match listing.entries.len() {
+            1 => (State::Ok, "1 entry at the top".into()),
+            many => (State::Ok, format!("{many} entries at the top")),
+        },
         Err(error) => (State::Failed, error.to_string()),
     };
     Check { name: "reading", state, detail }
@@ -129,6 +133,21 @@ fn journal(args: &DoctorArgs) -> Check {
         Err(error) => (State::Failed, format!("{error:#}")),
     };
     Check { name: "journal", state, detail }
+}
+
+/// The index, if the project is large enough to have one.
+fn index(args: &DoctorArgs) -> Check {
+    let status = Project::open(&args.root)
+        .map(|project| project.code_base(Lifetime::OneCall).check_index().unwrap_or_default());
+    let (state, detail) = match status {
+        Ok(IndexStatus { trouble: Some(trouble), .. }) => (State::Degraded, trouble),
+        Ok(IndexStatus { index: Some(facts), changed, .. }) => {
+            (State::Ok, format!("{} files, of which {changed} have changed since", facts.files))
+        }
+        Ok(_) => (State::Ok, "none; searches walk, and a server builds one if it pays".into()),
+        Err(error) => (State::Failed, format!("{error:#}")),
+    };
+    Check { name: "index", state, detail }
 }
 
 fn described(newest: Option<&EntrySummary>) -> String {

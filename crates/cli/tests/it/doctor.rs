@@ -9,9 +9,17 @@ fn a_healthy_project_is_all_well() {
     let project = Fixture::new("//- /a.txt\nx\n");
     let ran = run(&project, &["doctor"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    for name in
-        ["machine", "project", "reading", "confinement", "configuration", "journal", "tools"]
-    {
+    let names = [
+        "machine",
+        "project",
+        "reading",
+        "confinement",
+        "configuration",
+        "journal",
+        "index",
+        "tools",
+    ];
+    for name in names {
         assert!(ran.stdout.contains(name), "{name} in {}", ran.stdout);
     }
     let checks = run(&project, &["doctor", "--json"]).json();

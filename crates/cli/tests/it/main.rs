@@ -5,6 +5,7 @@ mod call;
 mod configuration;
 mod doctor;
 mod history;
+mod index;
 mod mcp;
 mod policy;
 mod run;
