@@ -1,13 +1,12 @@
 //! `toolkiln doctor`: what works here, and what does not.
 
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 
 use protocol::AgentRole;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_system::{IndexStatus, Rendering, ToolRegistry, Vocabulary};
-use workspace::{EntrySummary, RelPath, Workspace};
+use workspace::{EntrySummary, RelPath, Workspace, available_threads};
 
 use crate::args::DoctorArgs;
 use crate::config::Config;
@@ -59,7 +58,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn machine() -> Check {
-    let cores = available_parallelism().map_or(1, usize::from);
+    let cores = available_threads();
     let detail = format!(
         "toolkiln {} on {} {}, {cores} cores",
         env!("CARGO_PKG_VERSION"),

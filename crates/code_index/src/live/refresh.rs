@@ -98,8 +98,10 @@ impl Shared {
         let now = SystemTime::now();
         let mut by_dir: BTreeMap<RelPath, BTreeMap<RelPath, bool>> = BTreeMap::new();
         for (path, is_dir) in touched {
-            // Whether a file counts does not change with its content.
+            // Whether a file counts does not change with its content, but with the rules, after
+            // which nothing is complete until every file was looked at.
             if !is_dir
+                && state.complete
                 && state.files.knows(&path)
                 && let Ok(meta) = self.workspace.metadata(&path)
                 && meta.kind == EntryKind::File

@@ -260,7 +260,7 @@ impl Search<'_> {
             }
             worker
         };
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count);
+        let threads = workspace::available_threads().min(count);
         std::thread::scope(|scope| {
             let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             for worker in handles.into_iter().filter_map(|handle| handle.join().ok()) {

@@ -150,3 +150,27 @@ fn many_changes_lead_to_a_look_at_everything_and_to_a_new_index() {
     assert!(status.in_use);
     assert_eq!((status.files, status.changed), (1204, 0), "all of them are in the new index");
 }
+
+#[test]
+fn a_file_that_is_ignored_and_written_at_once_stays_out() {
+    let project = Project::new(SAMPLE);
+    // A look at every file takes long enough for something to happen meanwhile.
+    for number in 0..2000 {
+        project.write(&format!("more/{}/{number}.txt", number % 50), "");
+    }
+    let code = project.indexed();
+    for _ in 0..5 {
+        fs::remove_file(project.path(".gitignore")).ok();
+        project.write("x.log", "needle\n");
+        grep(&code, "needle", ".");
+        code.wait_for_index();
+        assert_eq!(grep(&code, "needle", ".").len(), 3);
+        project.write(".gitignore", "*.log\n");
+        // This one has everything looked at in the background.
+        grep(&code, "needle", ".");
+        project.write("x.log", "needle again\n");
+        assert_eq!(grep(&code, "needle", ".").len(), 2);
+        code.wait_for_index();
+        assert_eq!(grep(&code, "needle", ".").len(), 2);
+    }
+}

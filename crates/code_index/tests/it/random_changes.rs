@@ -129,10 +129,17 @@ fn perform(project: &Project, step: &Step) -> Option<()> {
     }
 }
 
+/// Whether a directory is there, and not behind a link, which searches refuse.
+fn is_real_dir(project: &Project, dir: &str) -> bool {
+    let root = project.root().canonicalize().unwrap();
+    let path = root.join(dir);
+    path.is_dir() && path.canonicalize().is_ok_and(|real| real == path)
+}
+
 fn compare(indexed: &CodeBase, plain: &CodeBase, pattern: usize, start: usize, project: &Project) {
     let start = match DIRS[start] {
         "" => ".",
-        dir if project.path(dir).is_dir() => dir,
+        dir if is_real_dir(project, dir) => dir,
         _ => ".",
     };
     let pattern = PATTERNS[pattern];
