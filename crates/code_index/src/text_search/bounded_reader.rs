@@ -15,9 +15,11 @@ pub(super) struct BoundedReader<'a> {
 
 impl BoundedReader<'_> {
     /// Reads a file of `size` bytes into `text`, and says whether that was all of it. A file that
-    /// still has its size costs one call to the system. It asks for no deadline: whoever goes
-    /// through small files does so between them.
+    /// still has its size costs one call to the system.
     pub(super) fn read_small(&mut self, size: u64, text: &mut Vec<u8>) -> io::Result<bool> {
+        if Instant::now() >= self.deadline {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
         let size = usize::try_from(size).map_err(io::Error::other)?;
         // One byte more shows whether the file has grown.
         text.resize(size + 1, 0);
