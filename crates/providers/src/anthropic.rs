@@ -1,0 +1,102 @@
+//! Anthropic's Messages API.
+
+mod stream;
+
+use context_manager::{CacheHint, ModelRequest};
+use protocol::{Content, ToolCall, ToolResult, View};
+use serde_json::{Map, Value, json};
+
+use crate::quirks::effort_name;
+use crate::turns::{Turn, turns};
+
+pub use stream::{AnthropicAnswer, AnthropicStream};
+
+/// The provider's name in [`Content::Opaque`].
+pub const NAME: &str = "anthropic";
+
+/// The body of a request to `/v1/messages`.
+///
+/// Thinking is asked for together with an effort only: models that know no effort do not know the
+/// adaptive kind of thinking either, and refuse both.
+pub fn request_body(request: &ModelRequest) -> Value {
+    let mut tools: Vec<Value> = request.tools.iter().map(|tool| {
+        json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
+    }).collect();
+    let mut system = text_block(&request.system);
+    let mut messages: Vec<Value> = turns(request, NAME).iter().map(message).collect();
+    let has_system = !request.system.trim().is_empty();
+    if request.cache == CacheHint::Conversation {
+        // Tools come before the instructions in the cache: one mark covers both.
+        mark(if has_system { Some(&mut system) } else { tools.last_mut() });
+        mark(messages.last_mut().and_then(last_markable));
+    }
+
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    body.insert("max_tokens".into(), request.max_tokens.into());
+    body.insert("stream".into(), true.into());
+    if has_system {
+        body.insert("system".into(), json!([system]));
+    }
+    if !tools.is_empty() {
+        body.insert("tools".into(), tools.into());
+    }
+    if let Some(effort) = request.effort {
+        body.insert("thinking".into(), json!({"type": "adaptive", "display": "summarized"}));
+        body.insert("output_config".into(), json!({"effort": effort_name(effort)}));
+    }
+    body.insert("messages".into(), messages.into());
+    body.into()
+}
+
+fn message(turn: &Turn<'_>) -> Value {
+    match turn {
+        Turn::User { results, texts } => {
+            let results = results.iter().map(|(id, result)| result_block(id, result));
+            let texts = texts.iter().map(|text| text_block(text));
+            json!({"role": "user", "content": results.chain(texts).collect::<Vec<_>>()})
+        }
+        Turn::Assistant(parts) => {
+            let blocks: Vec<_> = parts.iter().filter_map(|part| assistant_block(part)).collect();
+            json!({"role": "assistant", "content": blocks})
+        }
+    }
+}
+
+fn assistant_block(part: &Content) -> Option<Value> {
+    match part {
+        Content::Text { text } => Some(text_block(text)),
+        Content::ToolUse(ToolCall { id, name, arguments }) => {
+            Some(json!({"type": "tool_use", "id": id, "name": name, "input": arguments}))
+        }
+        Content::Opaque { block, .. } => Some(block.clone()),
+        Content::ToolResult { .. } => None,
+    }
+}
+
+fn text_block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+/// The block needs nothing of the call but its id.
+fn result_block(id: &str, result: &ToolResult) -> Value {
+    View::Block.render(&ToolCall::new(id, "", Map::new()), result)
+}
+
+/// The last block of a message that may carry a mark. Thinking may not be changed at all.
+fn last_markable(message: &mut Value) -> Option<&mut Value> {
+    let blocks = message.get_mut("content")?.as_array_mut()?;
+    blocks.iter_mut().rev().find(|block| {
+        let kind = block.get("type").and_then(Value::as_str);
+        matches!(kind, Some("text" | "tool_use" | "tool_result"))
+    })
+}
+
+fn mark(block: Option<&mut Value>) {
+    if let Some(Value::Object(block)) = block {
+        block.insert("cache_control".into(), json!({"type": "ephemeral"}));
+    }
+}
+
+#[cfg(test)]
+mod tests;

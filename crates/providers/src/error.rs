@@ -1,0 +1,195 @@
+//! What a refusal means: from a status, headers and a body to a kind that tells what to do.
+
+use std::time::Duration;
+
+use context_manager::{ModelError, ModelErrorKind};
+use jiff::fmt::rfc2822;
+use serde_json::Value;
+
+/// The longest part of a provider's own message that is shown.
+const MAX_SHOWN: usize = 400;
+
+/// Codes for "you have used up what you may spend": asking again does not help.
+const SPENT: [&str; 3] =
+    ["insufficient_quota", "enforced_spend_limit_reached", "billing_hard_limit_reached"];
+
+/// Names for a wrong request that OpenAI also uses for a wrong key and an unknown model: they count
+/// only where no status tells more.
+const INVALID: [&str; 2] = ["invalid_request_error", "invalid_prompt"];
+
+/// How servers say that a conversation is too long where they have no code for it.
+const TOO_LONG: [&str; 8] = [
+    "context_length_exceeded",
+    "prompt is too long",
+    "maximum context length",
+    "exceeds the context window",
+    "exceed context limit",
+    "exceeds the available context size",
+    "exceed_context_size",
+    "context length exceeded",
+];
+
+/// The error that an answer without success stands for, in either family of APIs.
+///
+/// A date in `retry-after` is compared with the answer's own `date`, so that a wrong clock on
+/// either side does no harm.
+pub fn error_of(status: u16, headers: &[(String, String)], body: &[u8]) -> ModelError {
+    let text = String::from_utf8_lossy(body);
+    let json: Option<Value> = serde_json::from_str(&text).ok();
+    let told = json.as_ref().map(Told::from).unwrap_or_default();
+    let kind = told.kind().unwrap_or_else(|| kind_of_status(status));
+    // A limit on what may be sent at once says the same as a limit on what can be read.
+    let kind = if status == 413 { ModelErrorKind::ContextFull } else { kind };
+    let message = match (told.message.is_empty(), json.is_some()) {
+        (false, _) => told.message,
+        (true, false) if !is_page(&text) => text.into_owned(),
+        (true, _) => String::new(),
+    };
+    let message = one_line(&message);
+    let message = match message.as_str() {
+        "" => format!("the provider answered with status {status} and no explanation"),
+        _ => format!("the provider answered with status {status}: {message}"),
+    };
+    ModelError { kind, message, retry_after: retry_after(headers) }
+}
+
+/// The error that is told in the middle of a stream, whose status said that all was well.
+pub(crate) fn error_in_stream(event: &Value) -> ModelError {
+    let told = Told::from(event);
+    let refused = told.names.iter().any(|name| INVALID.contains(&name.as_str()));
+    let otherwise =
+        if refused { ModelErrorKind::InvalidRequest } else { ModelErrorKind::Overloaded };
+    let kind = told.kind().unwrap_or(otherwise);
+    let message = match one_line(&told.message).as_str() {
+        "" => "the provider broke off without an explanation".to_owned(),
+        message => format!("the provider broke off: {message}"),
+    };
+    failure(kind, message)
+}
+
+/// An error without a time to wait.
+pub(crate) fn failure(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
+    ModelError { kind, message: message.into(), retry_after: None }
+}
+
+/// What an error object says. Where it says so differs between servers.
+#[derive(Default)]
+struct Told {
+    message: String,
+    /// Names from `type`, `code` and `details.error_code`.
+    names: Vec<String>,
+    /// A status where a name is expected; OpenRouter does that.
+    status: Option<u16>,
+}
+
+impl From<&Value> for Told {
+    fn from(body: &Value) -> Self {
+        // FastAPI servers wrap what they have to say in `detail`.
+        let error = ["error", "detail"].iter().find_map(|key| body.get(*key)).unwrap_or(body);
+        if let Value::String(message) = error {
+            return Self { message: message.clone(), ..Self::default() };
+        }
+        let message = error.get("message").or_else(|| body.get("message")).and_then(Value::as_str);
+        let code = error.get("code");
+        let named = [error.get("type"), code, error.pointer("/details/error_code")];
+        let names = named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        Self {
+            message: message.unwrap_or_default().to_owned(),
+            names: names.collect(),
+            status: code.and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
+        }
+    }
+}
+
+impl Told {
+    fn kind(&self) -> Option<ModelErrorKind> {
+        let message = self.message.to_ascii_lowercase();
+        let mut said = self.names.iter().map(String::as_str).chain([message.as_str()]);
+        if said.any(|said| TOO_LONG.iter().any(|phrase| said.contains(phrase))) {
+            return Some(ModelErrorKind::ContextFull);
+        }
+        if self.names.iter().any(|name| SPENT.contains(&name.as_str())) {
+            return Some(ModelErrorKind::Unauthorized);
+        }
+        // The code is more exact than the type, and comes after it.
+        let named = self.names.iter().rev().find_map(|name| kind_of_name(name));
+        named.or_else(|| self.status.filter(|status| *status >= 400).map(kind_of_status))
+    }
+}
+
+fn kind_of_name(name: &str) -> Option<ModelErrorKind> {
+    Some(match name {
+        "authentication_error" | "permission_error" | "billing_error" | "invalid_api_key" => {
+            ModelErrorKind::Unauthorized
+        }
+        "not_found_error" | "model_not_found" => ModelErrorKind::UnknownModel,
+        "request_too_large" | "request_body_too_large_after_decoding" => {
+            ModelErrorKind::ContextFull
+        }
+        "rate_limit_error" | "rate_limit_exceeded" | "ramp_limit_exceeded" => {
+            ModelErrorKind::RateLimited
+        }
+        "api_error" | "overloaded_error" | "timeout_error" | "server_error" => {
+            ModelErrorKind::Overloaded
+        }
+        _ => return None,
+    })
+}
+
+fn kind_of_status(status: u16) -> ModelErrorKind {
+    match status {
+        401..=403 => ModelErrorKind::Unauthorized,
+        404 => ModelErrorKind::UnknownModel,
+        413 => ModelErrorKind::ContextFull,
+        429 => ModelErrorKind::RateLimited,
+        408 | 409 | 500.. => ModelErrorKind::Overloaded,
+        400..=499 => ModelErrorKind::InvalidRequest,
+        // Redirections and the like: something other than the API answers at this address.
+        _ => ModelErrorKind::Malformed,
+    }
+}
+
+/// The pages that proxies send are of no use in one line.
+fn is_page(text: &str) -> bool {
+    text.trim_start().starts_with('<')
+}
+
+fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty())
+    {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if let Some((end, _)) = line.char_indices().nth(MAX_SHOWN) {
+            line.truncate(end);
+            line.push('…');
+            break;
+        }
+    }
+    line
+}
+
+fn retry_after(headers: &[(String, String)]) -> Option<Duration> {
+    let header = |name: &str| {
+        let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.trim())
+    };
+    let number = |text: &str, unit: f64| {
+        let number: f64 = text.parse().ok()?;
+        Duration::try_from_secs_f64(number * unit).ok()
+    };
+    let milliseconds = header("retry-after-ms").and_then(|text| number(text, 0.001));
+    milliseconds.or_else(|| {
+        let wait = header("retry-after")?;
+        number(wait, 1.0).or_else(|| {
+            let until = rfc2822::parse(wait).ok()?.timestamp();
+            let now = rfc2822::parse(header("date")?).ok()?.timestamp();
+            Some(Duration::try_from(until.duration_since(now)).unwrap_or_default())
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! OpenAI's Chat Completions, and the servers that imitate them.
+
+mod stream;
+mod text_calls;
+
+use context_manager::ModelRequest;
+use protocol::Content;
+use serde_json::{Map, Value, json};
+
+use crate::quirks::{Quirks, effort_name};
+use crate::turns::{Turn, result_text, turns};
+
+pub use stream::{ChatAnswer, ChatStream};
+
+/// The provider's name in [`Content::Opaque`].
+pub const NAME: &str = "openai_chat";
+
+/// The body of a request to `/v1/chat/completions`. What a server need not know is not sent, since
+/// some refuse what they do not know.
+pub fn request_body(request: &ModelRequest, quirks: &Quirks) -> Value {
+    let mut messages = Vec::new();
+    if !request.system.trim().is_empty() {
+        messages.push(json!({"role": quirks.system_role, "content": request.system}));
+    }
+    for turn in turns(request, NAME) {
+        add_turn(&mut messages, &turn);
+    }
+
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    body.insert(quirks.max_tokens_field.clone(), request.max_tokens.into());
+    body.insert("stream".into(), true.into());
+    if quirks.usage_on_request {
+        body.insert("stream_options".into(), json!({"include_usage": true}));
+    }
+    if let Some(effort) = request.effort.filter(|_| quirks.reasoning_effort) {
+        body.insert("reasoning_effort".into(), effort_name(effort).into());
+    }
+    if quirks.tools && !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            let function = json!({
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            });
+            json!({"type": "function", "function": function})
+        });
+        body.insert("tools".into(), tools.collect());
+    }
+    body.insert("messages".into(), messages.into());
+    body.into()
+}
+
+fn add_turn(messages: &mut Vec<Value>, turn: &Turn<'_>) {
+    match turn {
+        Turn::User { results, texts } => {
+            messages.extend(results.iter().map(|(id, result)| {
+                json!({"role": "tool", "tool_call_id": id, "content": result_text(result)})
+            }));
+            if !texts.is_empty() {
+                messages.push(json!({"role": "user", "content": texts.join("\n\n")}));
+            }
+        }
+        Turn::Assistant(parts) => messages.extend(assistant(parts)),
+    }
+}
+
+/// A message of the model; none if it held nothing that can be said here.
+fn assistant(parts: &[&Content]) -> Option<Value> {
+    let (mut texts, mut calls, mut fields) = (Vec::new(), Vec::new(), Map::new());
+    for part in parts {
+        match part {
+            Content::Text { text } => texts.push(text.as_str()),
+            Content::ToolUse(call) => {
+                let arguments = Value::Object(call.arguments.clone()).to_string();
+                let function = json!({"name": call.name, "arguments": arguments});
+                calls.push(json!({"id": call.id, "type": "function", "function": function}));
+            }
+            // Thoughts are a field of the message here, not a part of its content.
+            Content::Opaque { block: Value::Object(block), .. } => fields.extend(block.clone()),
+            Content::Opaque { .. } | Content::ToolResult { .. } => {}
+        }
+    }
+    if texts.is_empty() && calls.is_empty() {
+        return None;
+    }
+    fields.insert("role".into(), "assistant".into());
+    // Pieces of one answer were parted by calls, not by paragraphs.
+    let content = if texts.is_empty() { Value::Null } else { texts.concat().into() };
+    fields.insert("content".into(), content);
+    if !calls.is_empty() {
+        fields.insert("tool_calls".into(), calls.into());
+    }
+    Some(fields.into())
+}
+
+#[cfg(test)]
+mod tests;

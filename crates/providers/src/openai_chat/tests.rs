@@ -1,0 +1,298 @@
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{any_of, check, empty_request, full_request, lines, meaning, stream_of};
+
+#[test]
+fn a_request_with_every_kind_of_content() {
+    let request = full_request(NAME, json!({"reasoning_content": "hm"}));
+    assert_snapshot!(lines(&request_body(&request, &Quirks::openai())), @r#"
+    model: "m"
+    max_completion_tokens: 100
+    stream: true
+    stream_options: {"include_usage":true}
+    reasoning_effort: "high"
+    tools: [{"type":"function","function":{"name":"grep","description":"Finds text.","parameters":{"type":"object"}}}]
+    messages:
+      {"role":"system","content":"Be brief."}
+      {"role":"user","content":"find x\n\nmode: reading"}
+      {"reasoning_content":"hm","role":"assistant","content":"I look.","tool_calls":[{"id":"1","type":"function","function":{"name":"grep","arguments":"{\"pattern\":\"x\"}"}},{"id":"2","type":"function","function":{"name":"grep","arguments":"{}"}}]}
+      {"role":"tool","tool_call_id":"1","content":"{\"found\":0}"}
+      {"role":"tool","tool_call_id":"2","content":"Error: too slow\nnarrow it"}
+      {"role":"user","content":"hurry"}
+    "#);
+}
+
+#[test]
+fn an_unknown_server_gets_the_smallest_body() {
+    let mut request = full_request("other", json!({}));
+    request.messages.truncate(1);
+    assert_snapshot!(lines(&request_body(&request, &Quirks::compatible())), @r#"
+    model: "m"
+    max_tokens: 100
+    stream: true
+    tools: [{"type":"function","function":{"name":"grep","description":"Finds text.","parameters":{"type":"object"}}}]
+    messages:
+      {"role":"system","content":"Be brief."}
+      {"role":"user","content":"find x"}
+    "#);
+    let no_tools = Quirks { tools: false, system_role: "developer".into(), ..Quirks::compatible() };
+    let body = request_body(&request, &no_tools);
+    assert!(body.get("tools").is_none() && body["messages"][0]["role"] == "developer");
+}
+
+fn chunk(delta: Value) -> Value {
+    json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}], "usage": null})
+}
+
+fn call(call: Value) -> Value {
+    chunk(json!({"tool_calls": [call]}))
+}
+
+fn finish(reason: &str) -> Value {
+    json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+}
+
+fn read_with(quirks: &Quirks, data: &[Value], after: &str) -> String {
+    let new = || ChatStream::new(&empty_request(), quirks.clone());
+    meaning(new, &format!("{}{after}", stream_of(data)))
+}
+
+const DONE: &str = "data: [DONE]\n\n";
+
+fn read(data: &[Value]) -> String {
+    read_with(&Quirks::compatible(), data, DONE)
+}
+
+#[test]
+fn an_answer_with_thoughts_text_parallel_calls_and_usage() {
+    let quirks =
+        Quirks { returned_reasoning: Some("reasoning_content".into()), ..Quirks::openai() };
+    let details = json!({"cached_tokens": 5, "cache_write_tokens": 2});
+    let usage =
+        json!({"prompt_tokens": 10, "completion_tokens": 4, "prompt_tokens_details": details});
+    let data = [
+        chunk(json!({"role": "assistant", "content": ""})),
+        chunk(json!({"reasoning_content": "h"})),
+        chunk(json!({"reasoning": "m"})),
+        chunk(json!({"content": "I look 🦀", "refusal": null})),
+        call(
+            json!({"index": 0, "id": "a", "type": "function", "function": {"name": "grep", "arguments": ""}}),
+        ),
+        call(json!({"index": 0, "function": {"arguments": "{\"pat"}})),
+        call(json!({"index": 1, "id": "b", "function": {"name": "list"}})),
+        call(json!({"index": 0, "function": {"arguments": "tern\":\"x\"}"}})),
+        finish("tool_calls"),
+        json!({"choices": [], "usage": usage}),
+    ];
+    assert_snapshot!(read_with(&quirks, &data, DONE), @r#"
+    thinking "h"
+    thinking "m"
+    text "I look 🦀"
+    started a grep
+    kept openai_chat {"reasoning_content":"hm"}
+    call a grep {"pattern":"x"}
+    started b list
+    call b list {}
+    usage 3 4 5 2
+    done ToolUse
+    "#);
+    assert_eq!(
+        read_with(&quirks, &data, ""),
+        read_with(&quirks, &data, DONE),
+        "no [DONE] is needed"
+    );
+}
+
+#[test]
+fn calls_of_servers_with_quirks_are_understood() {
+    let whole = |index: Value, id: Value, name: &str| {
+        call(
+            json!({"index": index, "id": id, "function": {"name": name, "arguments": "{\"a\":1}"}}),
+        )
+    };
+    let object = json!({"function": {"name": "ls", "arguments": {"a": 1}}});
+    let split = |name: &str, arguments: &str| {
+        call(json!({"index": 0, "function": {"name": name, "arguments": arguments}}))
+    };
+    let null = Value::Null;
+    let cases: Vec<(&str, Vec<Value>)> = vec![
+        ("no ids", vec![whole(json!(0), null.clone(), "x"), whole(json!(1), json!(""), "y")]),
+        ("the same id", vec![whole(json!(0), json!("i"), "x"), whole(json!(1), json!("i"), "y")]),
+        (
+            "the same index",
+            vec![whole(json!(0), json!("i"), "x"), whole(json!(0), json!("j"), "y")],
+        ),
+        (
+            "no index, no id",
+            vec![whole(null.clone(), null.clone(), "x"), whole(null, json!(""), "x")],
+        ),
+        ("an object", vec![call(object)]),
+        ("name in pieces", vec![split("gr", ""), split("ep", ""), split("", "{}")]),
+        ("name repeated", vec![split("grep", "{"), split("grep", "}")]),
+        ("no name", vec![split("", "{}")]),
+        ("broken", vec![split("grep", "{\"a\"")]),
+    ];
+    let shown = cases.into_iter().map(|(name, mut data)| {
+        data.push(finish("stop"));
+        format!("# {name}\n{}\n", read(&data))
+    });
+    assert_snapshot!(shown.collect::<String>(), @r#"
+    # no ids
+    started call_1 x
+    started call_2 y
+    call call_1 x {"a":1}
+    call call_2 y {"a":1}
+    done ToolUse
+    # the same id
+    started i x
+    started i_2 y
+    call i x {"a":1}
+    call i_2 y {"a":1}
+    done ToolUse
+    # the same index
+    started i x
+    started j y
+    call i x {"a":1}
+    call j y {"a":1}
+    done ToolUse
+    # no index, no id
+    started call_1 x
+    started call_2 x
+    call call_1 x {"a":1}
+    call call_2 x {"a":1}
+    done ToolUse
+    # an object
+    started call_1 ls
+    call call_1 ls {"a":1}
+    done ToolUse
+    # name in pieces
+    started call_1 grep
+    call call_1 grep {}
+    done ToolUse
+    # name repeated
+    started call_1 grep
+    call call_1 grep {}
+    done ToolUse
+    # no name
+    started call_1 
+    broken call_1  "{}": the call names no tool
+    done ToolUse
+    # broken
+    started call_1 grep
+    broken call_1 grep "{\"a\"": the arguments are no valid JSON: EOF while parsing an object at line 1 column 4
+    done ToolUse
+    "#);
+}
+
+#[test]
+fn a_call_counts_only_in_an_answer_that_ended_well() {
+    let first = call(json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": "{}"}}));
+    let second = call(json!({"index": 1, "id": "b", "function": {"name": "y", "arguments": ""}}));
+    let both = |reason: &str| read(&[first.clone(), second.clone(), finish(reason)]);
+    let late = read(&[finish("stop"), first.clone()]);
+    let lenient = Quirks { finish_reason_missing: true, ..Quirks::compatible() };
+    let cases = [
+        ("no reason", read(std::slice::from_ref(&first))),
+        ("no reason, as usual there", read_with(&lenient, std::slice::from_ref(&first), DONE)),
+        ("no reason, no [DONE]", read_with(&lenient, std::slice::from_ref(&first), "")),
+        ("limit", both("length")),
+        ("something else", both("error")),
+        ("after the end", late),
+        ("reason without a call", read(&[finish("tool_calls")])),
+    ];
+    let shown = cases.map(|(name, shown)| format!("# {name}\n{shown}\n"));
+    assert_snapshot!(shown.concat(), @r#"
+    # no reason
+    started a x
+    error Cut: the answer ended before it was complete
+    # no reason, as usual there
+    started a x
+    call a x {}
+    done ToolUse
+    # no reason, no [DONE]
+    started a x
+    error Cut: the answer ended before it was complete
+    # limit
+    started a x
+    call a x {}
+    started b y
+    broken b y "": the answer was cut off in the middle of this call
+    done MaxTokens
+    # something else
+    started a x
+    call a x {}
+    started b y
+    broken b y "": the answer was cut off in the middle of this call
+    done Other("error")
+    # after the end
+    done EndOfTurn
+    # reason without a call
+    done EndOfTurn
+    "#);
+}
+
+#[test]
+fn calls_in_the_text_count_only_where_the_server_is_known_for_them() {
+    let data = [
+        chunk(json!({"content": "Look: <tool_"})),
+        chunk(json!({"content": "call>{\"name\": \"ls\", \"arguments\": {\"a\": 1}}</tool"})),
+        chunk(json!({"content": "_call> and <tool_call>{\"name\": \"half\""})),
+        finish("stop"),
+    ];
+    assert!(read(&data).ends_with("done EndOfTurn"));
+    let quirks = Quirks { calls_as_text: true, ..Quirks::compatible() };
+    assert_snapshot!(read_with(&quirks, &data, DONE), @r#"
+    text "Look: "
+    started call_1 ls
+    call call_1 ls {"a":1}
+    text " and "
+    text "<tool_call>{\"name\": \"half\""
+    done ToolUse
+    "#);
+}
+
+#[test]
+fn errors_end_the_answer() {
+    let error = json!({"error": {"code": 502, "message": "Provider disconnected"}, "choices": []});
+    assert_snapshot!(read(&[chunk(json!({"content": "a"})), error, finish("stop")]), @r#"
+    text "a"
+    error Overloaded: the provider broke off: Provider disconnected
+    "#);
+    let new = || ChatStream::new(&empty_request(), Quirks::openai());
+    assert_snapshot!(meaning(new, ": PROCESSING\n\ndata: {\"choices\":[{]}\n\n"), @"error Malformed: a piece of the answer is no JSON: key must be a string at line 1 column 14");
+}
+
+#[test]
+fn a_server_that_never_stops_calling_is_stopped() {
+    let calls: Vec<_> = (0..5000).map(|index| json!({"index": index, "id": "same"})).collect();
+    let mut stream = ChatStream::new(&empty_request(), Quirks::compatible());
+    let data = chunk(json!({"tool_calls": calls})).to_string();
+    let found = stream.push(crate::SseEvent { event: String::new(), data });
+    let error = found.last().unwrap().as_ref().unwrap_err();
+    assert_eq!(error.message, "the answer holds more than 4096 tool calls");
+}
+
+proptest! {
+    #[test]
+    fn no_sequence_of_events_completes_a_call_before_the_end(
+        events in any_of(vec![
+            call(json!({"index": 0, "id": "a", "function": {"name": "x", "arguments": ""}})),
+            call(json!({"index": 0, "function": {"arguments": "{\"p\":"}})),
+            call(json!({"index": 0, "function": {"arguments": "1}"}})),
+            call(json!({"index": 1, "id": "a", "function": {"name": "y", "arguments": {}}})),
+            call(json!({"function": {"name": "y", "arguments": "{}"}})),
+            call(json!(3)), chunk(json!({"content": "<tool_call>{\"name\":\"z\"}"})), chunk(json!(null)),
+            chunk(json!({"reasoning": "r"})), finish("stop"), finish("length"), json!({"choices": 1}),
+            json!({"choices": [], "usage": {"prompt_tokens": 1}}), json!(null), json!({"error": null}),
+        ]),
+        calls_as_text: bool,
+        finish_reason_missing: bool,
+    ) {
+        let quirks = Quirks { calls_as_text, finish_reason_missing, ..Quirks::openai() };
+        check(ChatStream::new(&empty_request(), quirks), &events, |at| {
+            events[at].contains("\"finish_reason\":\"") || events[at] == "[DONE]"
+        })?;
+    }
+}

@@ -1,0 +1,85 @@
+//! OpenAI's Responses API, without anything kept on the server.
+
+mod stream;
+
+use context_manager::ModelRequest;
+use protocol::Content;
+use serde_json::{Map, Value, json};
+
+use crate::quirks::effort_name;
+use crate::turns::{Turn, result_text, turns};
+
+pub use stream::{ResponsesAnswer, ResponsesStream};
+
+/// The provider's name in [`Content::Opaque`].
+pub const NAME: &str = "openai_responses";
+
+/// The body of a request to `/v1/responses`. Since the server keeps nothing, thoughts are asked for
+/// in their sealed form and sent back with the conversation.
+pub fn request_body(request: &ModelRequest) -> Value {
+    let input: Vec<Value> = turns(request, NAME).iter().flat_map(items).collect();
+    let mut body = Map::new();
+    body.insert("model".into(), request.model.as_str().into());
+    body.insert("max_output_tokens".into(), request.max_tokens.into());
+    body.insert("stream".into(), true.into());
+    body.insert("store".into(), false.into());
+    if let Some(effort) = request.effort {
+        body.insert("include".into(), json!(["reasoning.encrypted_content"]));
+        let reasoning = json!({"effort": effort_name(effort), "summary": "auto"});
+        body.insert("reasoning".into(), reasoning);
+    }
+    if !request.system.trim().is_empty() {
+        body.insert("instructions".into(), request.system.as_str().into());
+    }
+    if !request.tools.is_empty() {
+        let tools = request.tools.iter().map(|tool| {
+            json!({
+                "type": "function",
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+                // Required here, and true would refuse most schemas.
+                "strict": false,
+            })
+        });
+        body.insert("tools".into(), tools.collect());
+    }
+    body.insert("input".into(), input.into());
+    body.into()
+}
+
+fn items(turn: &Turn<'_>) -> Vec<Value> {
+    match turn {
+        Turn::User { results, texts } => {
+            let outputs = results.iter().map(|(id, result)| {
+                json!({"type": "function_call_output", "call_id": id, "output": result_text(result)})
+            });
+            let parts: Vec<_> =
+                texts.iter().map(|text| json!({"type": "input_text", "text": text})).collect();
+            let said = (!parts.is_empty())
+                .then(|| json!({"type": "message", "role": "user", "content": parts}));
+            outputs.chain(said).collect()
+        }
+        Turn::Assistant(parts) => parts.iter().filter_map(|part| item(part)).collect(),
+    }
+}
+
+fn item(part: &Content) -> Option<Value> {
+    match part {
+        Content::Text { text } => {
+            let content = json!([{"type": "output_text", "text": text}]);
+            Some(json!({"type": "message", "role": "assistant", "content": content}))
+        }
+        Content::ToolUse(call) => Some(json!({
+            "type": "function_call",
+            "call_id": call.id,
+            "name": call.name,
+            "arguments": Value::Object(call.arguments.clone()).to_string(),
+        })),
+        Content::Opaque { block, .. } => Some(block.clone()),
+        Content::ToolResult { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
