@@ -1,11 +1,14 @@
 //! The orchestrator of a conversation.
 //!
-//! It knows no tool, no provider and no wire format. Its doors out are traits; this one is to the
-//! model: a [`ModelRequest`] in no provider's format, answered by a stream of [`ModelEvent`]s.
+//! It knows no tool, no provider and no wire format. Its doors out are traits: [`ModelProvider`]
+//! answers a [`ModelRequest`] with a stream of [`ModelEvent`]s, [`ToolRuntime`] runs tool calls,
+//! and [`SessionLog`] writes every event down before it is acted on.
 
 mod model;
+mod runtime;
 
 pub use model::{
-    CacheHint, Effort, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest,
-    ModelStream, StopReason, ToolSpec, Usage,
+    CacheHint, Effort, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream, ToolSpec,
 };
+pub use protocol::{ModelErrorKind, StopReason, Usage};
+pub use runtime::{LogError, SessionLog, ToolRuntime};

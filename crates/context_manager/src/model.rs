@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::Stream;
-use protocol::{Content, Message, ToolCall};
+use protocol::{Content, Message, ModelErrorKind, StopReason, ToolCall, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -96,39 +96,6 @@ pub enum ModelEvent {
     Done(StopReason),
 }
 
-/// Why an answer ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StopReason {
-    /// The model has said what it wanted to say.
-    EndOfTurn,
-    /// It waits for the results of its tool calls.
-    ToolUse,
-    /// It reached the most tokens it may answer.
-    MaxTokens,
-    /// It reached the most tokens it can see.
-    ContextFull,
-    /// It will not answer.
-    Refusal,
-    /// It pauses and wants to be called again with what it said.
-    Pause,
-    /// Something else, as the provider calls it.
-    Other(String),
-}
-
-/// Tokens that were used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Read by the model and not taken from the cache.
-    pub input: u64,
-    /// Written by the model, its thoughts included.
-    pub output: u64,
-    /// Taken from the cache.
-    pub cache_read: u64,
-    /// Put into the cache.
-    pub cache_write: u64,
-}
-
 /// Why a model did not answer, or not to the end.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
@@ -139,32 +106,6 @@ pub struct ModelError {
     pub message: String,
     /// When the provider wants to be asked again.
     pub retry_after: Option<Duration>,
-}
-
-/// Kinds of failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ModelErrorKind {
-    /// The request is wrong; sending it again is no use.
-    InvalidRequest,
-    /// The key is missing, wrong or not allowed to do this.
-    Unauthorized,
-    /// The model does not exist there.
-    UnknownModel,
-    /// The conversation is longer than the model can see.
-    ContextFull,
-    /// Too many requests.
-    RateLimited,
-    /// The provider has too much to do or is broken.
-    Overloaded,
-    /// The connection failed or fell silent.
-    Connection,
-    /// The answer ended before it was complete.
-    Cut,
-    /// What came back cannot be understood.
-    Malformed,
-    /// The caller gave up.
-    Cancelled,
 }
 
 /// An answer as it comes. After an error nothing follows.

@@ -14,6 +14,7 @@ mod message;
 mod permission;
 mod proposal;
 mod role;
+mod session;
 mod tokens;
 mod view;
 
@@ -30,6 +31,10 @@ pub use message::{Content, Message, Speaker, ToolCall};
 pub use permission::{PermissionSet, ToolPermission, UnknownPermission};
 pub use proposal::{Base, Change, ChangeSet, CommandSpec, FileBytes, Proposal, WebRequest};
 pub use role::AgentRole;
+pub use session::{
+    BrokenCall, Compaction, ForkPoint, LogEntry, ModelAnswer, ModelErrorKind, Opened, PauseReason,
+    PlanStep, SessionEvent, Settings, StepStatus, StopReason, TurnEnd, Usage,
+};
 pub use tokens::estimate_tokens;
 pub use view::{UnknownView, View, describe_call};
 

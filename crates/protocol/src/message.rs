@@ -77,7 +77,7 @@ pub enum Content {
 }
 
 /// A stored result is `{"ok": value}` or `{"error": {…}}`, so that no value can pass for an error.
-mod result_as_json {
+pub(crate) mod result_as_json {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
     use serde_json::Value;
 
@@ -90,7 +90,7 @@ mod result_as_json {
         Error(ToolError),
     }
 
-    pub(super) fn serialize<S: Serializer>(result: &ToolResult, out: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(result: &ToolResult, out: S) -> Result<S::Ok, S::Error> {
         let stored = match result {
             Ok(value) => Stored::Ok(value.clone()),
             Err(error) => Stored::Error(error.clone()),
@@ -98,7 +98,7 @@ mod result_as_json {
         stored.serialize(out)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<ToolResult, D::Error> {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<ToolResult, D::Error> {
         Ok(match Stored::deserialize(input)? {
             Stored::Ok(value) => Ok(value),
             Stored::Error(error) => Err(error),

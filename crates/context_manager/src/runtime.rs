@@ -1,0 +1,42 @@
+//! The other two doors out of a conversation: to tools, and to the log.
+
+use async_trait::async_trait;
+use protocol::{LogEntry, SessionEvent, ToolCall, ToolResult};
+use tokio_util::sync::CancellationToken;
+
+use crate::ToolSpec;
+
+/// Somebody who runs tool calls.
+#[async_trait]
+pub trait ToolRuntime: Send + Sync {
+    /// The tools the model is told about, in an order that does not change during a session.
+    fn tools(&self) -> Vec<ToolSpec>;
+
+    /// Whether a call only looks, so that it may run beside others.
+    fn is_read_only(&self, call: &ToolCall) -> bool;
+
+    /// Whether the model wants its turn to end with this call.
+    fn terminates(&self, call: &ToolCall) -> bool;
+
+    /// Runs a call to its result, soon after `cancel` fires at the latest.
+    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult;
+
+    /// The person has said something new: what was answered before no longer stands for it.
+    fn turn_began(&self);
+}
+
+/// Where events are written before they are acted on.
+#[async_trait]
+pub trait SessionLog: Send + Sync {
+    /// Writes events in this order, all or none. They are safe from the end of the process once
+    /// this returns; only then may anybody be shown them.
+    async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError>;
+}
+
+/// The log cannot be written, so nothing may happen either.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the session cannot be written down: {message}")]
+pub struct LogError {
+    /// What went wrong.
+    pub message: String,
+}

@@ -1,0 +1,408 @@
+//! The log of a session: everything that happened in a conversation, in order. Whatever a screen
+//! shows, an export holds or a statistic counts is read from it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentRole, ApprovalRequest, ApprovalResponse, Content, ToolResult};
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogEntry {
+    /// The position in the log, from 1 without gaps.
+    pub sequence: u64,
+    /// When it was written: milliseconds since 1970, UTC.
+    pub at: i64,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: SessionEvent,
+}
+
+/// What can happen in a session; `{"type": "user_message", "data": {…}}` in JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum SessionEvent {
+    /// The session begins. The first event of every log.
+    Opened(Opened),
+    /// The session has a name.
+    Renamed {
+        /// The name.
+        title: String,
+    },
+    /// From here on somebody else answers, or acts in another role.
+    SettingsChanged(Settings),
+    /// The person says something; a turn begins.
+    UserMessage {
+        /// What is said.
+        content: Vec<Content>,
+    },
+    /// A request is about to be sent to the model.
+    ModelAsked {
+        /// The tokens that the request is thought to take.
+        estimated_tokens: u64,
+    },
+    /// The model goes on speaking. [`SessionEvent::ModelAnswered`] holds the whole of it.
+    TextDelta {
+        /// The next piece.
+        text: String,
+    },
+    /// The model goes on thinking, where it lets us see that.
+    ThinkingDelta {
+        /// The next piece.
+        text: String,
+    },
+    /// The model has answered completely. Only calls that stand here are ever run.
+    ModelAnswered(ModelAnswer),
+    /// The model did not answer, or not to the end. What came before is not sent again.
+    ModelFailed {
+        /// The kind of failure.
+        kind: ModelErrorKind,
+        /// One line for a person.
+        message: String,
+        /// After how many milliseconds it is tried again; the turn ends if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        retry_in_ms: Option<u64>,
+    },
+    /// A call is about to be run.
+    CallStarted {
+        /// The id of the call.
+        call_id: String,
+    },
+    /// A person is asked about a call.
+    ApprovalAsked(Box<ApprovalRequest>),
+    /// The person has answered.
+    ApprovalAnswered {
+        /// The id of the call.
+        call_id: String,
+        /// The answer.
+        response: ApprovalResponse,
+    },
+    /// A call has its result. Every call gets exactly one.
+    CallEnded {
+        /// The id of the call.
+        call_id: String,
+        /// The result.
+        #[serde(with = "crate::message::result_as_json")]
+        result: ToolResult,
+        /// How long it took, in milliseconds.
+        duration_ms: u64,
+    },
+    /// The model is told something that no person has said, such as that it goes round in circles.
+    Nudged {
+        /// What it is told.
+        text: String,
+    },
+    /// The plan has changed.
+    PlanChanged {
+        /// The whole plan as it is now.
+        steps: Vec<PlanStep>,
+    },
+    /// The turn stops until the person says how to go on.
+    Paused(PauseReason),
+    /// The person wants the turn to go on.
+    Continued,
+    /// The turn is over.
+    TurnEnded(TurnEnd),
+    /// What came before is from here on represented by something shorter.
+    Compacted(Compaction),
+    /// Something happened in a sub-agent.
+    Nested {
+        /// The call that started the sub-agent.
+        call_id: String,
+        /// What happened there.
+        entry: Box<LogEntry>,
+    },
+    /// The log was found damaged and has been mended.
+    Repaired {
+        /// What was wrong and what became of it.
+        notes: Vec<String>,
+    },
+}
+
+/// How a session begins.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Opened {
+    /// The project.
+    pub root: String,
+    /// Who answers, and in which role.
+    pub settings: Settings,
+    /// The session and the position this one was forked from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkPoint>,
+}
+
+/// A position in another session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkPoint {
+    /// The other session.
+    pub session: String,
+    /// Its last entry that both have in common.
+    pub sequence: u64,
+}
+
+/// Who answers, and in which role.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The provider.
+    pub provider: String,
+    /// The model, as its provider calls it.
+    pub model: String,
+    /// The role, which limits what may be done.
+    pub role: AgentRole,
+}
+
+/// A complete answer of a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelAnswer {
+    /// What is to be kept and sent back, in order. Every tool call stands here, broken ones with
+    /// empty arguments.
+    pub content: Vec<Content>,
+    /// Calls whose arguments were no JSON object. They are answered with an error, not run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub broken: Vec<BrokenCall>,
+    /// Why the answer ended.
+    pub stop: StopReason,
+    /// What it took.
+    pub usage: Usage,
+    /// What it cost in US dollars, where the price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// From the request to the end of the answer, in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// A call that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrokenCall {
+    /// The id of the call.
+    pub id: String,
+    /// The arguments as sent.
+    pub arguments: String,
+    /// What is wrong with them.
+    pub reason: String,
+}
+
+/// Why an answer ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StopReason {
+    /// The model has said what it wanted to say.
+    EndOfTurn,
+    /// It waits for the results of its tool calls.
+    ToolUse,
+    /// It reached the most tokens it may answer.
+    MaxTokens,
+    /// It reached the most tokens it can see.
+    ContextFull,
+    /// It will not answer.
+    Refusal,
+    /// It pauses and wants to be called again with what it said.
+    Pause,
+    /// Something else, as the provider calls it.
+    Other(String),
+}
+
+/// Tokens that were used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read by the model and not taken from the cache.
+    pub input: u64,
+    /// Written by the model, its thoughts included.
+    pub output: u64,
+    /// Taken from the cache.
+    pub cache_read: u64,
+    /// Put into the cache.
+    pub cache_write: u64,
+}
+
+impl Usage {
+    /// All tokens that the model has seen.
+    pub fn seen(&self) -> u64 {
+        self.input + self.cache_read + self.cache_write
+    }
+
+    /// All tokens, seen and written.
+    pub fn total(&self) -> u64 {
+        self.seen() + self.output
+    }
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Self) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_read += other.cache_read;
+        self.cache_write += other.cache_write;
+    }
+}
+
+/// Kinds of failure of a model provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelErrorKind {
+    /// The request is wrong; sending it again is no use.
+    InvalidRequest,
+    /// The key is missing, wrong or not allowed to do this.
+    Unauthorized,
+    /// The model does not exist there.
+    UnknownModel,
+    /// The conversation is longer than the model can see.
+    ContextFull,
+    /// Too many requests.
+    RateLimited,
+    /// The provider has too much to do or is broken.
+    Overloaded,
+    /// The connection failed or fell silent.
+    Connection,
+    /// The answer ended before it was complete.
+    Cut,
+    /// What came back cannot be understood.
+    Malformed,
+    /// The caller gave up.
+    Cancelled,
+}
+
+/// One step of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanStep {
+    /// What is to be done.
+    pub text: String,
+    /// How far it is.
+    pub status: StepStatus,
+}
+
+/// How far a step of a plan is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    /// Not begun.
+    Pending,
+    /// Being done.
+    InProgress,
+    /// Done.
+    Done,
+}
+
+/// Why a turn waits for the person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum PauseReason {
+    /// The model has used tools this many times in a row.
+    TurnLimit {
+        /// How often.
+        turns: u32,
+    },
+    /// The session has used as many tokens as it may.
+    TokenBudget {
+        /// What was used.
+        used: u64,
+        /// What was allowed.
+        limit: u64,
+    },
+    /// The session has cost as much as it may.
+    CostBudget {
+        /// What it cost, in US dollars.
+        used: f64,
+        /// What was allowed.
+        limit: f64,
+    },
+    /// The turn has taken as long as it may.
+    TimeBudget {
+        /// How long it took, in milliseconds.
+        used_ms: u64,
+        /// What was allowed.
+        limit_ms: u64,
+    },
+    /// The model makes the same call again and again, gets the same result and was told so.
+    GoingInCircles {
+        /// The tool.
+        tool: String,
+        /// How often.
+        times: u32,
+    },
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnEnd {
+    /// The model has said what it wanted to say.
+    Done,
+    /// The model ended its turn with a tool call.
+    Terminated,
+    /// The model will not answer.
+    Refused,
+    /// The answer was cut at the most tokens it may have.
+    MaxTokens,
+    /// The conversation does not fit, and nothing more can be left out.
+    ContextFull,
+    /// The provider failed.
+    Failed,
+    /// The person has cancelled it.
+    Cancelled,
+    /// The person has ended it at a pause.
+    Stopped,
+    /// The process ended in the middle.
+    Interrupted,
+}
+
+/// What stands for the earlier part of a conversation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Compaction {
+    /// Entries up to and including this one are left out of requests.
+    pub through: u64,
+    /// What is told instead.
+    pub summary: String,
+    /// Whether a model wrote the summary.
+    pub by_model: bool,
+    /// The tokens that the conversation was thought to take before.
+    pub tokens_before: u64,
+    /// And after.
+    pub tokens_after: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, Value, json};
+
+    use super::*;
+    use crate::{ErrorCode, ToolCall, ToolError};
+
+    fn survives(event: SessionEvent) -> Value {
+        let entry = LogEntry { sequence: 3, at: 1_700_000_000_000, event };
+        let json = serde_json::to_value(&entry).unwrap();
+        assert_eq!(serde_json::from_value::<LogEntry>(json.clone()).unwrap(), entry);
+        json
+    }
+
+    #[test]
+    fn an_entry_in_json_has_position_time_type_and_data() {
+        let event =
+            SessionEvent::UserMessage { content: vec![Content::Text { text: "hi".into() }] };
+        assert_eq!(
+            survives(event).to_string(),
+            r#"{"sequence":3,"at":1700000000000,"type":"user_message","data":{"content":[{"type":"text","text":"hi"}]}}"#
+        );
+        assert_eq!(survives(SessionEvent::Continued)["type"], "continued");
+    }
+
+    #[test]
+    fn results_errors_pauses_and_nested_entries_survive_json() {
+        let error = Err(ToolError::new(ErrorCode::Timeout, "slow"));
+        let ended = SessionEvent::CallEnded { call_id: "c".into(), result: error, duration_ms: 5 };
+        survives(ended.clone());
+        let nested = LogEntry { sequence: 1, at: 0, event: ended };
+        survives(SessionEvent::Nested { call_id: "d".into(), entry: Box::new(nested) });
+        let pause = survives(SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 }));
+        assert_eq!(pause["data"], json!({"reason": "turn_limit", "turns": 10}));
+        survives(SessionEvent::TurnEnded(TurnEnd::Done));
+        let answer = ModelAnswer {
+            content: vec![Content::ToolUse(ToolCall::new("c", "grep", Map::new()))],
+            broken: Vec::new(),
+            stop: StopReason::ToolUse,
+            usage: Usage { input: 1, output: 2, cache_read: 3, cache_write: 4 },
+            cost_usd: Some(0.25),
+            duration_ms: 9,
+        };
+        survives(SessionEvent::ModelAnswered(answer));
+    }
+}

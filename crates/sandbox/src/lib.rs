@@ -1,0 +1,1 @@
+//! Runs one command, confined.

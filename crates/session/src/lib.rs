@@ -1,0 +1,1 @@
+//! A running conversation: tools, approvals, instructions and log put together.
