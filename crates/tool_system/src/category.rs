@@ -22,16 +22,19 @@ pub enum Category {
     /// Moving and removing files, and taking changes back.
     #[serde(rename = "File Management")]
     Management,
+    /// Planning and handing on work.
+    Agent,
 }
 
 impl Category {
     /// Every category, in listing order.
-    pub const ALL: [Category; 5] = [
+    pub const ALL: [Category; 6] = [
         Category::Search,
         Category::Intelligence,
         Category::Reading,
         Category::Writing,
         Category::Management,
+        Category::Agent,
     ];
 
     /// The heading.
@@ -42,6 +45,7 @@ impl Category {
             Category::Reading => "File Reading",
             Category::Writing => "File Writing",
             Category::Management => "File Management",
+            Category::Agent => "Agent",
         }
     }
 
@@ -66,6 +70,10 @@ impl Category {
             Category::Management => {
                 "Delete and move files, and take changes back. These are destructive operations: \
                  they require approval, and what they remove can be restored with undo."
+            }
+            Category::Agent => {
+                "Show the user a plan, and hand tasks to sub-agents that report back. These change no \
+                 files themselves; what a sub-agent changes is approved like your own changes."
             }
         }
     }

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Journal, RelPath, Workspace};
 
 use crate::result_store::ResultStore;
-use crate::{ActivityStream, FileTracker, Limits, OnDemand};
+use crate::{ActivityStream, AgentHost, FileTracker, Limits, OnDemand};
 
 /// A tool's view of the world for one call: the project, the limits, a way to show progress, and
 /// the wish of the caller to stop. Cheap to clone into other threads.
@@ -30,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) results: ResultStore,
     pub(crate) journal: Option<Arc<OnDemand<Arc<Journal>>>>,
     pub(crate) session: String,
+    pub(crate) agent_host: Option<Arc<dyn AgentHost>>,
 }
 
 impl ToolContext {
@@ -46,6 +47,23 @@ impl ToolContext {
     /// The bounds to keep.
     pub fn limits(&self) -> &Limits {
         &self.shared.limits
+    }
+
+    /// The caller's id for this call.
+    pub fn call_id(&self) -> &str {
+        &self.call_id
+    }
+
+    /// Fires when the caller withdraws the call.
+    pub fn cancellation(&self) -> &CancellationToken {
+        &self.cancel
+    }
+
+    /// The conversation that the call belongs to.
+    pub fn agent_host(&self) -> Result<&dyn AgentHost, ToolError> {
+        let message = "there is no conversation behind this door";
+        let host = self.shared.agent_host.as_deref();
+        host.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
     }
 
     /// Whether the caller has withdrawn the call.

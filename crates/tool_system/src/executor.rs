@@ -23,9 +23,9 @@ use crate::rendering::TERMINATE;
 use crate::result_store::ResultStore;
 use crate::turn::{Answered, CallKey, TurnMemory};
 use crate::{
-    ActivityStream, Approver, FileTracker, Limits, ListedTool, OnDemand, Outcome, Performer,
-    Proposed, RefuseAll, RuleKeeper, ToolArguments, ToolContext, ToolRegistry, Vocabulary,
-    truncation,
+    ActivityStream, AgentHost, Approver, Category, FileTracker, Limits, ListedTool, OnDemand,
+    Outcome, Performer, Proposed, RefuseAll, RuleKeeper, ToolArguments, ToolContext, ToolRegistry,
+    Vocabulary, truncation,
 };
 
 /// Lines of a result in the event that ends a call.
@@ -60,6 +60,8 @@ pub struct ExecutorOptions {
     pub performer: Option<Arc<dyn Performer>>,
     /// What was changed before, for undoing it; nothing can be undone without.
     pub journal: Option<Arc<OnDemand<Arc<Journal>>>>,
+    /// The conversation that calls come from; the tools of [`Category::Agent`] need it.
+    pub agent_host: Option<Arc<dyn AgentHost>>,
 }
 
 impl Default for ExecutorOptions {
@@ -76,6 +78,7 @@ impl Default for ExecutorOptions {
             approver: Arc::new(RefuseAll { how_to_allow: "Ask the user to run it.".into() }),
             performer: None,
             journal: None,
+            agent_host: None,
         }
     }
 }
@@ -114,6 +117,7 @@ impl ToolExecutor {
             results: ResultStore::new(options.limits.kept_result_bytes),
             journal: options.journal.take(),
             session: options.session.clone(),
+            agent_host: options.agent_host.take(),
         });
         let policy = Mutex::default();
         Self { registry, options, shared, policy, turn: TurnMemory::default() }
@@ -124,9 +128,23 @@ impl ToolExecutor {
         &self.registry
     }
 
-    /// The tools this executor offers: those of its vocabulary that its role may use.
+    /// The tools this executor offers: those of its vocabulary that its role may use here.
     pub fn offered(&self) -> Vec<Arc<ListedTool>> {
-        self.registry.list_for(self.options.vocabulary, &self.options.role)
+        let mut tools = self.registry.list_for(self.options.vocabulary, &self.options.role);
+        if self.shared.agent_host.is_none() {
+            tools.retain(|tool| tool.definition().category != Category::Agent);
+        }
+        tools
+    }
+
+    /// The tool that a call names, in whatever vocabulary.
+    pub fn tool_of(&self, call: &ToolCall) -> Result<Arc<ListedTool>, ToolError> {
+        self.registry.get(self.options.vocabulary, &call.name)
+    }
+
+    /// Whether the model wants its turn to end with this call.
+    pub fn terminates(&self, call: &ToolCall) -> bool {
+        call.arguments.get(TERMINATE).and_then(Value::as_bool).unwrap_or(false)
     }
 
     /// The events of all calls.

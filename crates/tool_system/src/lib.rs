@@ -12,6 +12,7 @@
 extern crate self as tool_system;
 
 mod activity;
+mod agent_host;
 mod approval_gate;
 mod arguments;
 mod category;
@@ -46,6 +47,7 @@ mod undoing;
 mod validator;
 
 pub use activity::{ActivityStream, Subscription};
+pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation};
 pub use arguments::{ToolArguments, Whole};
 pub use category::Category;
 pub use code_index::{CodeBase, IndexFacts, IndexStatus};

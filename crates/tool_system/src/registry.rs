@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use protocol::{AgentRole, ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
+use crate::rendering::with_terminate;
 use crate::validator::closest;
 use crate::{Category, Face, Tool, ToolDefinition, ToolValidator, Vocabulary, extensions};
 
@@ -144,6 +145,12 @@ impl ListedTool {
     /// The schema of the arguments in this vocabulary.
     pub fn input_schema(&self) -> &Value {
         self.schema.get_or_init(|| self.face.spell_schema(self.definition.parameters()))
+    }
+
+    /// The schema of the arguments as a model in a conversation is told it, with the flag by which it
+    /// ends its turn.
+    pub fn schema_for_models(&self) -> Value {
+        with_terminate(self.input_schema())
     }
 
     /// The schema of the result in this vocabulary.

@@ -46,14 +46,14 @@ impl Rendering {
             Rendering::Anthropic => json!({
                 "name": tool.name(),
                 "description": tool.description(),
-                "input_schema": with_terminate(tool.input_schema()),
+                "input_schema": tool.schema_for_models(),
             }),
             Rendering::OpenAi => json!({
                 "type": "function",
                 "function": {
                     "name": tool.name(),
                     "description": tool.description(),
-                    "parameters": with_terminate(tool.input_schema()),
+                    "parameters": tool.schema_for_models(),
                 },
             }),
             // The turn belongs to the MCP host, so the flag that ends it is not offered there.
@@ -108,12 +108,11 @@ fn definition(tool: &ListedTool) -> Value {
 }
 
 /// The schema with the flag that ends the model's turn.
-fn with_terminate(schema: &Value) -> Value {
+pub(crate) fn with_terminate(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        let flag =
-            json!({"type": "boolean", "description": "End the turn with this call's result."});
-        properties.insert(TERMINATE.into(), flag);
+        // What it means is said once, in the instructions.
+        properties.insert(TERMINATE.into(), json!({"type": "boolean"}));
     }
     schema
 }

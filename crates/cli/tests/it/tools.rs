@@ -36,6 +36,10 @@ fn the_table_groups_tools_under_their_categories() {
     File Reading
       read             Read several files at once, with line numbers. [ReadFiles]
       read_file        Read a file. [ReadFiles]
+
+    Agent
+      delegate         Have a sub-agent do a task and report. [ReadFiles]
+      plan             Show the user your plan: all its steps, in order. [ReadFiles]
     ");
     let all = tools(&[]).stdout;
     for heading in ["File Writing", "File Management"] {

@@ -17,13 +17,13 @@ fn names(vocabulary: Vocabulary) -> Vec<&'static str> {
 #[test]
 fn every_vocabulary_has_its_names_in_a_stable_order() {
     let standard = "glob grep list_directory search find_definition find_importers find_references impact outline read read_file append_file apply_changes create_file \
-                    edit_lines rename_symbol replace_in_file update_file write_file delete_file move_file redo undo";
+                    edit_lines rename_symbol replace_in_file update_file write_file delete_file move_file redo undo delegate plan";
     assert_eq!(names(Vocabulary::Standard).join(" "), standard);
     let explorer = "find_files list_files search_files find_definition find_importers read_file create_file edit_file";
     assert_eq!(names(Vocabulary::Explorer).join(" "), explorer);
     let workspace = "list_directory search_code read_file write_file delete_file move_file";
     assert_eq!(names(Vocabulary::Workspace).join(" "), workspace);
-    assert_eq!(names(Vocabulary::Ally).join(" "), "glob grep read edit write");
+    assert_eq!(names(Vocabulary::Ally).join(" "), "glob grep read edit write agent");
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_planner_sees_no_tool_that_changes_anything() {
     let registry = ToolRegistry::builtin();
     let planner = registry.list_for(Vocabulary::Standard, &AgentRole::Planner);
     assert!(planner.iter().all(|tool| tool.definition().is_read_only()));
-    assert_eq!(planner.len(), 11);
+    assert_eq!(planner.len(), 13);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The tool system from outside: real tools on real directories, through the executor.
 #![allow(clippy::disallowed_methods, reason = "tests make the files that tools then read")]
 
+mod agent;
 mod apply_changes;
 mod approval;
 mod definitions;

@@ -1,0 +1,33 @@
+//! What tools can ask of the conversation that they are called from.
+
+use async_trait::async_trait;
+use protocol::{PlanStep, ToolError, ToolResult};
+use tokio_util::sync::CancellationToken;
+
+/// The role of a sub-agent when none is asked for: it only reads.
+pub const DELEGATE_ROLE: &str = "planner";
+
+/// The conversation behind an executor. Doors that only serve tools have none.
+#[async_trait]
+pub trait AgentHost: Send + Sync {
+    /// Shows the plan to the person and keeps it, instead of the one before.
+    async fn plan_changed(&self, steps: Vec<PlanStep>) -> Result<(), ToolError>;
+
+    /// Has a sub-agent do a task to its end, soon after `cancel` fires at the latest.
+    async fn delegate(&self, task: Delegation, cancel: &CancellationToken) -> ToolResult;
+}
+
+/// A task for a sub-agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delegation {
+    /// The call that asks for it.
+    pub call_id: String,
+    /// What to do, in words that need no earlier conversation.
+    pub task: String,
+    /// The name of the role, which never grants more than the caller has.
+    pub role: String,
+    /// How often the sub-agent may use tools in a row.
+    pub max_turns: Option<u32>,
+    /// How many tokens it may use.
+    pub max_tokens: Option<u64>,
+}

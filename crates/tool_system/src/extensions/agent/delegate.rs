@@ -1,0 +1,66 @@
+//! `delegate`: a task for a sub-agent.
+
+use tool_system::prelude::*;
+use tool_system::{DELEGATE_ROLE, Delegation};
+
+/// Have a sub-agent do a task and report. It sees nothing of this conversation and has no more rights than you; its reading does not fill your context.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DelegateArgs {
+    /// Everything it must know
+    task: String,
+    /// planner (default) only reads; actor may change files
+    role: Option<String>,
+    #[schemars(range(min = 1))]
+    max_turns: Option<u64>,
+    #[schemars(range(min = 1))]
+    max_tokens: Option<u64>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DelegateOutput {
+    /// What the sub-agent reports.
+    report: String,
+    /// How its work ended.
+    outcome: String,
+    turns: u32,
+    tokens: u64,
+    /// Files that were changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changed: Vec<String>,
+}
+
+#[derive(Debug)]
+struct DelegateTool;
+
+#[async_trait]
+impl Tool for DelegateTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<DelegateArgs, DelegateOutput>("delegate", Category::Agent)
+            .termination("Use terminate=false: tell the user yourself what became of the task.")
+            .prompt(
+                "{\"task\": \"Find every place that parses dates and list file, line and format.\"}",
+            )
+            .example(json!({"task": "List every place that parses dates, with file and line."}))
+            .face(Face::new(Vocabulary::Ally, "agent"))
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: DelegateArgs = args.parse()?;
+        if args.task.trim().is_empty() {
+            return Err(ToolError::new(ErrorCode::InvalidArguments, "`task` is empty")
+                .suggest("Say what to do, with all that the sub-agent must know."));
+        }
+        let task = Delegation {
+            call_id: cx.call_id().to_owned(),
+            task: args.task,
+            role: args.role.unwrap_or_else(|| DELEGATE_ROLE.to_owned()),
+            max_turns: args.max_turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)),
+            max_tokens: args.max_tokens,
+        };
+        let report = cx.agent_host()?.delegate(task, cx.cancellation()).await?;
+        Ok(Outcome::Answer(report))
+    }
+}
+
+auto_register_tool!(DelegateTool);
