@@ -3,20 +3,34 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use jiff::SignedDuration;
 use protocol::View;
 use tool_system::policy::{ApprovalMode, Decision, PathPattern, Rule, RuleSource, ToolPattern};
 use tool_system::{Rendering, Vocabulary};
 
+use crate::config::FlagLayer;
+
 /// Safe, fast hands on a code base for language models.
 #[derive(Debug, Parser)]
-#[command(name = "toolkiln", version, arg_required_else_help = true)]
+#[command(name = "toolkiln", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) chat: ChatArgs,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Talk with a model about the project; what `toolkiln` alone does too
+    Chat(ChatArgs),
+    /// Work on one message to the end, with nobody to ask
+    Run(RunArgs),
+    /// List, show, export and mend conversations
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// Show which tools and models were used, how well and at what cost
+    Stats(StatsArgs),
     /// List the tools
     Tools(ToolsArgs),
     /// Run one tool: result on standard output, exit code 0 for success, 1 for a tool error
@@ -34,8 +48,99 @@ pub(crate) enum Command {
     /// Show, explain, test and revoke the rules on what may be done
     #[command(subcommand)]
     Policy(PolicyCommand),
+    /// Show what is configured, and by whom
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Check what works on this machine and in this project
     Doctor(DoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    /// Go on with a conversation: its id, the beginning of it, or its title; the last one if empty
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// What to do, or - to read it from standard input
+    pub(crate) prompt: String,
+    /// Print every event as a line of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Go on with a conversation: its id, the beginning of it, or its title; the last one if empty
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+/// Which model answers, and how far it may go.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ModelArgs {
+    /// Who serves the model, such as anthropic, openai, ollama or offline
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// The model, as its provider calls it
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Where requests go, in place of the provider's own address
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// How hard to think: low, medium or high
+    #[arg(long, value_name = "LEVEL")]
+    effort: Option<String>,
+    /// Rounds of tools in one turn, then a pause
+    #[arg(long, value_name = "NUMBER")]
+    max_turns: Option<u32>,
+    /// Dollars that a session may cost, then a pause
+    #[arg(long, value_name = "DOLLARS")]
+    budget_usd: Option<f64>,
+    /// Tokens that a session may use, then a pause
+    #[arg(long, value_name = "NUMBER")]
+    budget_tokens: Option<u32>,
+    /// Time that a turn may take, such as 90s or 10m, then a pause
+    #[arg(long, value_name = "TIME", value_parser = whole_seconds)]
+    time_limit: Option<u32>,
+}
+
+impl ModelArgs {
+    /// What these options say about configuration.
+    pub(crate) fn layer(&self) -> FlagLayer {
+        let mut layer = FlagLayer::default();
+        layer.set("--provider", "model.provider", self.provider.as_deref());
+        layer.set("--model", "model.name", self.model.as_deref());
+        layer.set("--base-url", "model.base_url", self.base_url.as_deref());
+        layer.set("--effort", "model.effort", self.effort.as_deref());
+        layer.set("--max-turns", "agent.turn_limit", self.max_turns);
+        layer.set("--budget-usd", "agent.cost_budget_usd", self.budget_usd);
+        layer.set("--budget-tokens", "agent.token_budget", self.budget_tokens);
+        layer.set("--time-limit", "agent.wall_time_s", self.time_limit);
+        layer
+    }
+}
+
+/// Reads a duration (`90s`, `10m`, `1h 30m`) or a plain number of seconds.
+fn whole_seconds(text: &str) -> Result<u32, String> {
+    let seconds = match text.parse::<u32>() {
+        Ok(seconds) => Some(seconds),
+        Err(_) => {
+            let duration = text.parse::<SignedDuration>().ok();
+            duration.and_then(|duration| u32::try_from(duration.as_secs()).ok())
+        }
+    };
+    seconds.ok_or_else(|| "a time is like 90s, 10m or 1h 30m".to_owned())
 }
 
 /// What may be done without asking.
@@ -238,6 +343,133 @@ pub(crate) struct IndexArgs {
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List conversations, the last one first
+    List(SessionsListArgs),
+    /// Show a conversation
+    Show(SessionArgs),
+    /// Copy a conversation, up to an entry if one is named
+    Fork(SessionsForkArgs),
+    /// Give a conversation a name
+    Rename(SessionsRenameArgs),
+    /// Remove a conversation for good
+    Delete(SessionArgs),
+    /// Print a conversation as JSON lines
+    Export(SessionArgs),
+    /// Make a conversation from JSON lines on standard input
+    Import(SessionsImportArgs),
+    /// Look for damage
+    Check(SessionsCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsListArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// How many to show
+    #[arg(long, default_value = "20")]
+    pub(crate) limit: u32,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionArgs {
+    /// The conversation: its id, the beginning of it, or its title
+    pub(crate) session: String,
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsForkArgs {
+    #[command(flatten)]
+    pub(crate) of: SessionArgs,
+    /// The last entry that is copied
+    #[arg(long, value_name = "ENTRY")]
+    pub(crate) at: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsRenameArgs {
+    #[command(flatten)]
+    pub(crate) of: SessionArgs,
+    /// The name
+    pub(crate) title: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsImportArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsCheckArgs {
+    /// The conversation; all of them if left out
+    pub(crate) session: Option<String>,
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Mend what can be mended and say what was done
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatsArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Only one conversation
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// What was learned: which tools helped, and which approvals repeat
+    #[arg(long)]
+    pub(crate) favourites: bool,
+    /// Forget what was learned
+    #[arg(long, conflicts_with = "favourites")]
+    pub(crate) clear_favourites: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every value and where it came from
+    Show(ConfigShowArgs),
+    /// Show the files that are looked at
+    Path(ConfigPathArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigShowArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigPathArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -1,91 +1,122 @@
-//! Configuration: the user's own file, and a project's file that may only narrow it.
+//! Configuration in layers: what is built in, the user's own file, a project's file that may only
+//! narrow, the environment, and the command line. Each value remembers where it came from.
+
+mod file;
+mod keys;
+mod layers;
+mod narrowing;
+mod provider;
+mod schema;
+mod settings;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::PathBuf;
 
-use anyhow::{Context as _, anyhow};
-use protocol::{AgentRole, PermissionSet};
-use serde::Deserialize;
-use tool_system::policy::{ApprovalMode, PolicyTable, ProjectPolicyTable, Rule, RuleSource};
-use tool_system::{LimitOverrides, Limits};
+use anyhow::{Context as _, anyhow, bail};
+use protocol::{AgentRole, visible};
+use toml::Value;
+use tool_system::Limits;
+use tool_system::policy::{ApprovalMode, PolicyTable, Rule, RuleSource};
 use workspace::Workspace;
 
-/// Where a project keeps its configuration.
-const PROJECT_FILE: &str = ".toolkiln/config.toml";
+pub(crate) use keys::{Keys, key_file};
+pub(crate) use layers::{Given, Layers, PROJECT_FILE, Setting, Source};
+pub(crate) use settings::{AgentConfig, ModelConfig};
+
+use crate::environment::Environment;
+use file::{Author, Leaf, Mistake, in_words};
+use schema::{Schema, nested};
+use settings::{RoleConfig, Settings};
+
 /// The user's file in the configuration directory.
 const USER_FILE: &str = "config.toml";
 /// A configuration file larger than this is a mistake.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
-/// What is configured, after all files.
-#[derive(Debug, Default)]
+/// What is configured, after all layers.
+#[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) disabled_tools: Vec<String>,
     pub(crate) limits: Limits,
     pub(crate) mode: ApprovalMode,
     pub(crate) rules: Vec<Rule>,
-    roles: BTreeMap<String, PermissionSet>,
+    pub(crate) model: ModelConfig,
+    pub(crate) agent: AgentConfig,
+    roles: BTreeMap<String, RoleConfig>,
     /// The files that were read.
     pub(crate) sources: Vec<String>,
+    /// Every value with where it came from.
+    pub(crate) layers: Layers,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct UserFile {
-    tools: ToolsTable,
-    limits: LimitOverrides,
-    policy: PolicyTable,
-    roles: BTreeMap<String, RoleTable>,
-}
+/// What the command line says about configuration.
+#[derive(Debug, Default)]
+pub(crate) struct FlagLayer(Vec<Given>);
 
-/// A project can switch tools off, lower limits and forbid more. It cannot define roles or allow
-/// anything: whoever opens a project must not get wider rights from it.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct ProjectFile {
-    tools: ToolsTable,
-    limits: LimitOverrides,
-    policy: ProjectPolicyTable,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct ToolsTable {
-    disabled: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RoleTable {
-    permissions: PermissionSet,
+impl FlagLayer {
+    /// Sets `key` by the option `flag` if that was given.
+    pub(crate) fn set(&mut self, flag: &'static str, key: &str, value: Option<impl Into<Value>>) {
+        let source = Source::Flag { name: flag };
+        let given = |value: Value| Given { key: key.to_owned(), value, source };
+        self.0.extend(value.map(Into::into).map(given));
+    }
 }
 
 impl Config {
-    /// Reads the user's file and the project's.
-    pub(crate) fn load(user_dir: Option<&Path>, project: &Workspace) -> anyhow::Result<Self> {
-        let mut config = Self::default();
-        if let Some(dir) = user_dir.and_then(|dir| Workspace::open(dir).ok())
-            && let Some(text) = read(&dir, USER_FILE)?
-        {
-            let name = dir.given_path().join(USER_FILE).display().to_string();
-            let file: UserFile = toml::from_str(&text).with_context(|| name.clone())?;
-            config.disabled_tools.extend(file.tools.disabled);
-            config.limits = config.limits.set_by(&file.limits);
-            config.mode = file.policy.mode.unwrap_or_default();
-            config.rules = file.policy.into_rules(RuleSource::User);
-            config.roles =
-                file.roles.into_iter().map(|(name, role)| (name, role.permissions)).collect();
-            config.sources.push(name);
+    /// Lays all layers over each other. Every mistake in both files is told at once.
+    pub(crate) fn load(
+        environment: &Environment,
+        project: &Workspace,
+        flags: &FlagLayer,
+    ) -> anyhow::Result<Self> {
+        let schema = Schema::new();
+        let files = Files::read(environment, project, &schema)?;
+        let mut layers = Layers::new(schema);
+        layers.lay(files.user);
+        for given in files.project {
+            if let Ok(narrow) = narrowing::of_project(&given.key) {
+                layers.narrow(narrow, given);
+            }
         }
-        if let Some(text) = read(project, PROJECT_FILE)? {
-            let file: ProjectFile = toml::from_str(&text).context(PROJECT_FILE)?;
-            config.disabled_tools.extend(file.tools.disabled);
-            config.limits = config.limits.narrowed_by(&file.limits);
-            config.mode = config.mode.narrowed_by(file.policy.mode);
-            config.rules.extend(file.policy.rules);
-            config.sources.push(PROJECT_FILE.to_owned());
+        for layer in [&environment.layer, &flags.0] {
+            layer.iter().try_for_each(check)?;
+            layers.lay(layer.clone());
         }
-        Ok(config)
+        Self::from_layers(layers, files.names)
+    }
+
+    fn from_layers(layers: Layers, sources: Vec<String>) -> anyhow::Result<Self> {
+        let values = layers.settings().iter();
+        let values =
+            values.filter_map(|setting| Some((setting.key.as_str(), setting.value.clone()?)));
+        let settings: Settings = nested(values).try_into().context("the configuration")?;
+        Ok(Self {
+            disabled_tools: settings.tools.disabled,
+            limits: Limits::default().set_by(&settings.limits),
+            mode: settings.policy.mode,
+            rules: rules(&layers)?,
+            model: settings.model,
+            agent: settings.agent,
+            roles: settings.roles,
+            sources,
+            layers,
+        })
+    }
+
+    /// The address for a provider: the configured one, else what its usual variable says. None
+    /// means the provider's own.
+    pub(crate) fn base_url(&self, environment: &Environment, provider: &str) -> Option<String> {
+        let configured = self.model.base_url.as_ref().map(|url| url.as_str().to_owned());
+        configured.or_else(|| Some(environment.usual_base_url(provider)?.value.clone()))
+    }
+
+    /// Every role there is.
+    pub(crate) fn all_roles(&self) -> Vec<AgentRole> {
+        let own = self.roles.iter().map(|(name, role)| AgentRole::Custom {
+            name: name.clone(),
+            permissions: role.permissions,
+        });
+        [AgentRole::Planner, AgentRole::Actor].into_iter().chain(own).collect()
     }
 
     /// The role called `name`.
@@ -94,8 +125,9 @@ impl Config {
             "planner" => Ok(AgentRole::Planner),
             "actor" => Ok(AgentRole::Actor),
             _ => match self.roles.get(name) {
-                Some(permissions) => {
-                    Ok(AgentRole::Custom { name: name.to_owned(), permissions: *permissions })
+                Some(role) => {
+                    let permissions = role.permissions;
+                    Ok(AgentRole::Custom { name: name.to_owned(), permissions })
                 }
                 None => {
                     let known: Vec<_> = ["planner", "actor"]
@@ -109,6 +141,88 @@ impl Config {
     }
 }
 
+/// What both files say.
+#[derive(Default)]
+struct Files {
+    user: Vec<Given>,
+    project: Vec<Given>,
+    /// Those that are there.
+    names: Vec<String>,
+    mistakes: Vec<String>,
+}
+
+impl Files {
+    fn read(
+        environment: &Environment,
+        project: &Workspace,
+        schema: &Schema,
+    ) -> anyhow::Result<Self> {
+        let mut files = Self::default();
+        let dir = environment.config_dir.as_ref().and_then(|dir| Workspace::open(dir).ok());
+        if let Some(dir) = dir
+            && let Some(text) = read(&dir, USER_FILE)?
+        {
+            let path = dir.given_path().join(USER_FILE).display().to_string();
+            let leaves = file::read(&text, schema, Author::User);
+            files.user = files
+                .take(path.clone(), leaves, |line| Source::UserFile { path: path.clone(), line });
+        }
+        if let Some(text) = read(project, PROJECT_FILE)? {
+            let leaves = file::read(&text, schema, Author::Project);
+            let name = PROJECT_FILE.to_owned();
+            files.project = files.take(name, leaves, |line| Source::ProjectFile { line });
+        }
+        if files.mistakes.is_empty() { Ok(files) } else { bail!(files.mistakes.join("\n")) }
+    }
+
+    fn take(
+        &mut self,
+        name: String,
+        leaves: Result<Vec<Leaf>, Vec<Mistake>>,
+        source: impl Fn(usize) -> Source,
+    ) -> Vec<Given> {
+        let leaves = leaves.unwrap_or_else(|found| {
+            let told = found.iter().map(|mistake| format!("{name}, {mistake}"));
+            self.mistakes.extend(told);
+            Vec::new()
+        });
+        self.names.push(name);
+        let given = |Leaf { key, value, line }| Given { key, value, source: source(line) };
+        leaves.into_iter().map(given).collect()
+    }
+}
+
+/// The rules of all files, each marked with who wrote it.
+fn rules(layers: &Layers) -> anyhow::Result<Vec<Rule>> {
+    let said = layers.setting("policy.rules").into_iter().flat_map(|setting| &setting.said);
+    let mut rules = Vec::new();
+    for said in said {
+        let source = match said.source {
+            Source::ProjectFile { .. } => RuleSource::Project,
+            _ => RuleSource::User,
+        };
+        let table: PolicyTable =
+            nested([("rules", said.value.clone())]).try_into().context("policy.rules")?;
+        rules.extend(table.into_rules(source));
+    }
+    Ok(rules)
+}
+
+/// Whether a value from the environment or the command line is what its key expects.
+fn check(given: &Given) -> anyhow::Result<()> {
+    let alone = nested([(given.key.as_str(), given.value.clone())]);
+    let checked: Result<Settings, _> = alone.try_into();
+    match checked {
+        Ok(_) => Ok(()),
+        Err(error) => bail!("{}: {}", given.source, visible(&in_words(error.message()))),
+    }
+}
+
+/// The path of the user's file, if it can be told.
+pub(crate) fn user_file(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.config_dir.as_ref()?.join(USER_FILE))
+}
+
 fn read(dir: &Workspace, name: &str) -> anyhow::Result<Option<String>> {
     let path = dir.resolve(name)?;
     let bytes = match dir.open_file(&path) {
@@ -118,4 +232,52 @@ fn read(dir: &Workspace, name: &str) -> anyhow::Result<Option<String>> {
     };
     let text = String::from_utf8(bytes).with_context(|| format!("{name} is not UTF-8"))?;
     Ok(Some(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::Fixture;
+
+    use super::*;
+
+    fn load(user: &str, project: &str, flags: &FlagLayer) -> Config {
+        let config = Fixture::new(&format!("//- /config.toml\n{user}"));
+        let project = Fixture::new(&format!("//- /.toolkiln/config.toml\n{project}"));
+        let config_dir = Some(config.root().to_owned());
+        let environment = Environment { config_dir, ..Environment::default() };
+        Config::load(&environment, &Workspace::open(project.root()).unwrap(), flags).unwrap()
+    }
+
+    #[test]
+    fn all_layers_end_in_typed_values() {
+        let user = "[agent]\nturn_limit = 20\ncost_budget_usd = 3\n[model]\neffort = \"low\"\n";
+        let mut flags = FlagLayer::default();
+        flags.set("--budget-tokens", "agent.token_budget", Some(500));
+        flags.set("--model", "model.name", None::<&str>);
+        let config = load(user, "[agent]\ncost_budget_usd = 0.5\nturn_limit = 30\n", &flags);
+        assert_eq!(config.agent.turn_limit.get(), 20);
+        assert_eq!(config.agent.cost_budget_usd.map(f64::from), Some(0.5));
+        assert_eq!(config.agent.token_budget.map(u64::from), Some(500));
+        assert!(config.agent.project_instructions && config.model.name.is_none());
+        assert_eq!(config.model.effort, Some(context_manager::Effort::Low));
+    }
+
+    #[test]
+    fn a_rule_knows_who_wrote_it() {
+        let rule = |decision| format!("[[policy.rules]]\ndecision = \"{decision}\"\n");
+        let config = load(&rule("allow"), &rule("deny"), &FlagLayer::default());
+        let sources: Vec<_> = config.rules.iter().map(|rule| rule.source).collect();
+        assert_eq!(sources, [RuleSource::User, RuleSource::Project]);
+    }
+
+    #[test]
+    fn a_configured_address_comes_before_the_usual_variable() {
+        let environment =
+            Environment::from(|name| (name == "OPENAI_BASE_URL").then(|| "http://usual/v1".into()));
+        let config = load("[model]\nbase_url = \"http://mine/v1\"\n", "", &FlagLayer::default());
+        assert_eq!(config.base_url(&environment, "openai").as_deref(), Some("http://mine/v1"));
+        let config = load("", "", &FlagLayer::default());
+        assert_eq!(config.base_url(&environment, "openai").as_deref(), Some("http://usual/v1"));
+        assert_eq!(config.base_url(&environment, "anthropic"), None);
+    }
 }

@@ -3,15 +3,17 @@
 use std::process::ExitCode;
 
 use protocol::AgentRole;
+use providers::catalogue::ENDPOINTS;
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_system::{IndexStatus, Rendering, ToolRegistry, Vocabulary};
 use workspace::{EntrySummary, RelPath, Workspace, available_threads};
 
 use crate::args::DoctorArgs;
-use crate::config::Config;
+use crate::config::{Config, FlagLayer, Keys};
+use crate::environment::Environment;
+use crate::output;
 use crate::setup::{Lifetime, Project};
-use crate::{environment, output};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     match Workspace::open(&args.root) {
         Ok(workspace) => {
             checks.extend(of_project(&workspace));
+            checks.extend(of_configuration(&workspace));
             checks.push(journal(args));
             checks.push(index(args));
         }
@@ -77,8 +80,15 @@ fn of_project(workspace: &Workspace) -> Vec<Check> {
         },
         readable(workspace),
         confinement(workspace),
-        configuration(workspace),
     ]
+}
+
+fn of_configuration(workspace: &Workspace) -> Vec<Check> {
+    let environment = Environment::gather();
+    let loaded = Config::load(&environment, workspace, &FlagLayer::default());
+    let mut checks = vec![configuration(&loaded)];
+    checks.extend(loaded.ok().map(|config| keys(&environment, &config)));
+    checks
 }
 
 fn readable(workspace: &Workspace) -> Check {
@@ -104,13 +114,41 @@ fn confinement(workspace: &Workspace) -> Check {
     Check { name: "confinement", state, detail }
 }
 
-fn configuration(workspace: &Workspace) -> Check {
-    let (state, detail) = match Config::load(environment::config_dir().as_deref(), workspace) {
-        Ok(config) if config.sources.is_empty() => (State::Ok, "defaults; no file found".into()),
-        Ok(config) => (State::Ok, config.sources.join(", ")),
-        Err(error) => (State::Failed, format!("{error:#}")),
+/// Which files were read, and what was said in vain.
+fn configuration(loaded: &anyhow::Result<Config>) -> Check {
+    let (state, detail) = match loaded {
+        Ok(config) => {
+            let mut detail = match config.sources.as_slice() {
+                [] => "defaults; no file found".to_owned(),
+                files => files.join(", "),
+            };
+            for setting in config.layers.settings() {
+                let by: Vec<_> = setting.sources().map(ToString::to_string).collect();
+                let by = if by.is_empty() { "nothing".to_owned() } else { by.join(", ") };
+                for said in setting.overridden() {
+                    detail.push_str(&format!("; {}: {by} instead of {}", setting.key, said.source));
+                }
+            }
+            (State::Ok, detail)
+        }
+        Err(error) => (State::Failed, format!("{error:#}").replace('\n', "; ")),
     };
     Check { name: "configuration", state, detail }
+}
+
+/// For which providers there are keys. One that is refused fails only those who need it.
+fn keys(environment: &Environment, config: &Config) -> Check {
+    let (state, detail) = match Keys::load(environment, config) {
+        Ok(keys) => {
+            let found = ENDPOINTS.iter().filter_map(|endpoint| {
+                Some(format!("{} ({})", endpoint.name, keys.of(endpoint.name)?.source))
+            });
+            let found: Vec<_> = found.collect();
+            (State::Ok, if found.is_empty() { "none".into() } else { found.join(", ") })
+        }
+        Err(error) => (State::Degraded, format!("{error:#}")),
+    };
+    Check { name: "keys", state, detail }
 }
 
 /// What was changed before, and whether a crash left something that cannot be mended by itself.

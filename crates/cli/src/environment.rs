@@ -1,10 +1,129 @@
 //! The only place that reads environment variables.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 
+use providers::catalogue::{ENDPOINTS, endpoint};
+use providers::{NoKey, Secret};
+
+use crate::config::{Given, Source};
+
+/// The variables of our own that set a key of the configuration.
+const SETTINGS: [(&str, &str); 3] = [
+    ("TOOLKILN_PROVIDER", "model.provider"),
+    ("TOOLKILN_MODEL", "model.name"),
+    ("TOOLKILN_BASE_URL", "model.base_url"),
+];
+
+/// The variable that Ollama has for its own address.
+const OLLAMA_HOST: &str = "OLLAMA_HOST";
+/// The port that Ollama listens on unless told otherwise.
+const OLLAMA_PORT: u16 = 11434;
+
+/// What the environment says about configuration, as plain data.
+#[derive(Debug, Default)]
+pub(crate) struct Environment {
+    /// The user's configuration directory, if it can be told.
+    pub(crate) config_dir: Option<PathBuf>,
+    /// The user's home directory.
+    pub(crate) home: Option<PathBuf>,
+    /// The variables that set a key of the configuration.
+    pub(crate) layer: Vec<Given>,
+    /// Keys of providers by variable.
+    pub(crate) keys: BTreeMap<&'static str, Result<Secret, NoKey>>,
+    /// Addresses of providers by variable.
+    pub(crate) base_urls: BTreeMap<&'static str, Found>,
+    /// How the network is reached.
+    pub(crate) network: Network,
+}
+
+/// How the network is reached.
+#[derive(Debug, Default)]
+pub(crate) struct Network {
+    /// A file with the certificates to trust, in place of the system's.
+    pub(crate) certificates: Option<Found>,
+    /// The proxy for requests.
+    pub(crate) proxy: Option<Found>,
+    /// The hosts that are reached without it.
+    pub(crate) no_proxy: Option<Found>,
+}
+
+/// What a variable holds.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The variable.
+    pub(crate) variable: &'static str,
+    /// Its value.
+    pub(crate) value: String,
+}
+
+impl Environment {
+    /// Everything, from the environment of this process.
+    pub(crate) fn gather() -> Self {
+        let found = Self::from(|name| env::var(name).ok());
+        Self { config_dir: config_dir(), home: absolute("HOME"), ..found }
+    }
+
+    /// What the variables say, but for directories. An empty variable is none.
+    pub(crate) fn from(read: impl Fn(&str) -> Option<String>) -> Self {
+        let read = |name: &str| read(name).filter(|value| !value.trim().is_empty());
+        let given = |(name, key): (&'static str, &str)| {
+            let value = read(name)?.into();
+            Some(Given { key: key.to_owned(), value, source: Source::Variable { name } })
+        };
+        let found = |variable: &'static str| Some(Found { variable, value: read(variable)? });
+        let first = |names: &[&'static str]| names.iter().copied().find_map(found);
+        let keys = ENDPOINTS.iter().filter_map(|endpoint| endpoint.key_variable);
+        let key = |variable: &'static str| Some((variable, Secret::new(&read(variable)?)));
+        let urls = ENDPOINTS.iter().filter_map(|endpoint| endpoint.url_variable);
+        let url = |variable: &'static str| {
+            let value = read(variable)?;
+            let value = if variable == OLLAMA_HOST { ollama_url(&value) } else { value };
+            Some((variable, Found { variable, value }))
+        };
+        Self {
+            layer: SETTINGS.into_iter().filter_map(given).collect(),
+            keys: keys.filter_map(key).collect(),
+            base_urls: urls.filter_map(url).collect(),
+            network: Network {
+                certificates: found("SSL_CERT_FILE"),
+                proxy: first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
+                no_proxy: first(&["NO_PROXY", "no_proxy"]),
+            },
+            ..Self::default()
+        }
+    }
+
+    /// The address that the usual variable of a provider holds.
+    pub(crate) fn usual_base_url(&self, provider: &str) -> Option<&Found> {
+        self.base_urls.get(endpoint(provider)?.url_variable?)
+    }
+}
+
+/// The address of Ollama's OpenAI-like interface from what its own variable holds: a host, a port or
+/// both, with or without a scheme. The address to listen on everywhere is reached at this machine.
+fn ollama_url(host: &str) -> String {
+    let host = host.trim().trim_end_matches('/');
+    let (scheme, rest) = host.split_once("://").unwrap_or(("http", host));
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let (name, port) = match authority.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, port.to_owned()),
+        _ => match (host.contains("://"), scheme) {
+            (true, "https") => (authority, "443".to_owned()),
+            (true, _) => (authority, "80".to_owned()),
+            (false, _) => (authority, OLLAMA_PORT.to_string()),
+        },
+    };
+    let name = if matches!(name, "" | "0.0.0.0" | "[::]") { "127.0.0.1" } else { name };
+    match path {
+        "" | "v1" => format!("{scheme}://{name}:{port}/v1"),
+        path => format!("{scheme}://{name}:{port}/{}/v1", path.trim_end_matches("/v1")),
+    }
+}
+
 /// The user's configuration directory, if it can be told.
-pub(crate) fn config_dir() -> Option<PathBuf> {
+fn config_dir() -> Option<PathBuf> {
     let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
     Some(base.join("toolkiln"))
 }
@@ -37,4 +156,52 @@ pub(crate) fn no_colour() -> bool {
 fn absolute(name: &str) -> Option<PathBuf> {
     let path = PathBuf::from(env::var_os(name)?);
     path.is_absolute().then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_variables_are_found_and_empty_ones_are_none() {
+        let variables = BTreeMap::from([
+            ("TOOLKILN_MODEL", "small"),
+            ("TOOLKILN_PROVIDER", ""),
+            ("ANTHROPIC_API_KEY", "sk-1"),
+            ("OPENAI_BASE_URL", "http://localhost:1/v1"),
+            ("OLLAMA_HOST", "box"),
+            ("all_proxy", "http://proxy:3128"),
+        ]);
+        let found = Environment::from(|name| variables.get(name).map(|&value| value.to_owned()));
+        let layer: Vec<_> = found.layer.iter().map(|given| given.key.as_str()).collect();
+        assert_eq!(layer, ["model.name"]);
+        let keys: Vec<_> = found.keys.iter().collect();
+        assert_eq!(format!("{keys:?}"), r#"[("ANTHROPIC_API_KEY", Ok(***))]"#);
+        let url = |name| found.usual_base_url(name).map(|found| found.value.as_str());
+        assert_eq!(url("openai"), Some("http://localhost:1/v1"));
+        assert_eq!(url("ollama"), Some("http://box:11434/v1"));
+        assert_eq!((url("anthropic"), url("vllm")), (None, None));
+        let proxy = found.network.proxy.unwrap();
+        assert_eq!((proxy.variable, proxy.value.as_str()), ("all_proxy", "http://proxy:3128"));
+    }
+
+    #[test]
+    fn ollamas_own_variable_is_understood_in_all_its_spellings() {
+        let cases = [
+            ("127.0.0.1", "http://127.0.0.1:11434/v1"),
+            ("0.0.0.0:8080", "http://127.0.0.1:8080/v1"),
+            (":8080", "http://127.0.0.1:8080/v1"),
+            ("box", "http://box:11434/v1"),
+            ("https://box.example", "https://box.example:443/v1"),
+            ("http://box.example/", "http://box.example:80/v1"),
+            ("http://box:1/ollama", "http://box:1/ollama/v1"),
+            ("http://box:1/ollama/v1", "http://box:1/ollama/v1"),
+            ("http://box:1/v1/", "http://box:1/v1"),
+            ("[::1]", "http://[::1]:11434/v1"),
+            ("[::]:8080", "http://127.0.0.1:8080/v1"),
+        ];
+        for (host, url) in cases {
+            assert_eq!(ollama_url(host), url, "{host}");
+        }
+    }
 }

@@ -2,16 +2,22 @@
 
 mod args;
 mod call;
+mod chat;
 mod config;
+mod config_door;
+mod conversation;
 mod diff_view;
 mod doctor;
 mod environment;
 mod history;
 mod index;
+mod interrupt;
 mod mcp_door;
+mod model_choice;
 mod output;
 mod policy;
 mod remembered;
+mod run_door;
 mod setup;
 mod terminal;
 mod tools;
@@ -25,7 +31,12 @@ use clap::Parser as _;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    let result = match arguments.command.unwrap_or(Command::Chat(arguments.chat)) {
+        Command::Chat(_) => todo!(),
+        Command::Run(args) => run_door::run(args),
+        Command::Sessions(_) => todo!(),
+        Command::Stats(_) => todo!(),
         Command::Tools(args) => tools::run(&args),
         Command::Call(args) => call::run(args),
         Command::Mcp(args) => mcp_door::run(&args),
@@ -34,6 +45,7 @@ fn main() -> ExitCode {
         Command::Undo(args) => history::undo(args),
         Command::Redo(args) => history::redo(args),
         Command::Policy(command) => policy::run(command),
+        Command::Config(command) => config_door::run(&command),
         Command::Doctor(args) => doctor::run(&args),
     };
     result.unwrap_or_else(|error| {

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::Timestamp;
-use protocol::{ContentHash, ErrorCode, ToolError};
+use protocol::{AgentRole, ContentHash, ErrorCode, ToolError};
 use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::{
-    ApproveAll, Approver, CodeBase, ExecutorOptions, JournalPerformer, OnDemand, RefuseAll,
-    RuleKeeper, ToolExecutor, ToolRegistry,
+    ApproveAll, Approver, CodeBase, ExecutorOptions, JournalPerformer, Limits, OnDemand, RefuseAll,
+    RuleKeeper, ToolExecutor, ToolRegistry, Vocabulary,
 };
 use workspace::{Journal, JournalOptions, RecoveryReport, StateDir, Workspace, bytes_to_text};
 
 use crate::args::{Gate, Scope};
-use crate::config::Config;
+use crate::config::{Config, FlagLayer};
 use crate::diff_view::Colour;
+use crate::environment::Environment;
 use crate::remembered::Remembered;
 use crate::terminal::{self, Terminal};
 use crate::{environment, output};
@@ -41,8 +42,17 @@ pub(crate) struct Project {
 impl Project {
     /// Opens the project at `root` and reads the configuration.
     pub(crate) fn open(root: &Path) -> anyhow::Result<Self> {
+        Self::open_with(root, &Environment::gather(), &FlagLayer::default())
+    }
+
+    /// Opens the project at `root`, configured by the command line as well.
+    pub(crate) fn open_with(
+        root: &Path,
+        environment: &Environment,
+        flags: &FlagLayer,
+    ) -> anyhow::Result<Self> {
         let workspace = Workspace::open(root).context("the project cannot be opened")?;
-        let config = Config::load(environment::config_dir().as_deref(), &workspace)?;
+        let config = Config::load(environment, &workspace, flags)?;
         Ok(Self { workspace: Arc::new(workspace), config })
     }
 
@@ -99,8 +109,7 @@ impl Project {
         Ok(self.config.rules.iter().cloned().chain(gate.rules()?).collect())
     }
 
-    /// The executor for a door. `adjust` sets what that door wants differently. Journal and
-    /// remembered rules are opened when something is about to be changed, not before.
+    /// The executor for a door. `adjust` sets what that door wants differently.
     pub(crate) fn executor(
         &self,
         scope: &Scope,
@@ -108,33 +117,94 @@ impl Project {
         lifetime: Lifetime,
         adjust: impl FnOnce(&mut ExecutorOptions),
     ) -> anyhow::Result<ToolExecutor> {
-        let mut options = ExecutorOptions {
-            vocabulary: scope.vocabulary,
-            role: self.config.role(&scope.role)?,
+        let role = self.config.role(&scope.role)?;
+        Ok(self.kit(gate, lifetime)?.executor(scope.vocabulary, role, adjust))
+    }
+
+    /// What executors are made from. Journal and remembered rules are opened when something is about
+    /// to be changed, not before.
+    pub(crate) fn kit(&self, gate: &Gate, lifetime: Lifetime) -> anyhow::Result<Kit> {
+        let mut kit = Kit {
+            registry: Arc::new(self.registry()),
+            code: Arc::new(self.code_base(lifetime)),
             limits: self.config.limits.clone(),
-            ..ExecutorOptions::default()
+            mode: self.mode(gate),
+            rules: self.rules(gate)?,
+            changing: None,
         };
-        let rules = self.rules(gate)?;
         if let Ok(state) = self.state() {
             let state = Arc::new(state);
-            let mode = self.mode(gate);
-            let (for_policy, for_journal) = (Arc::clone(&state), Arc::clone(&state));
+            let for_journal = Arc::clone(&state);
             let journal = OnDemand::new(move || for_journal.journal().map_err(unusable));
             let journal = Arc::new(journal);
             state.finish_interrupted(&journal)?;
+            let approver = approver(gate.yes, &journal);
+            kit.changing = Some(Changing { state, journal, approver });
+        }
+        Ok(kit)
+    }
+}
+
+/// What all executors of a process have in common.
+pub(crate) struct Kit {
+    registry: Arc<ToolRegistry>,
+    code: Arc<CodeBase>,
+    limits: Limits,
+    mode: ApprovalMode,
+    rules: Vec<Rule>,
+    changing: Option<Changing>,
+}
+
+/// What it takes to change anything; a machine without a place for it can only look.
+struct Changing {
+    state: Arc<State>,
+    journal: Arc<OnDemand<Arc<Journal>>>,
+    approver: Arc<dyn Approver>,
+}
+
+impl Kit {
+    /// The tools.
+    pub(crate) fn registry(&self) -> &ToolRegistry {
+        &self.registry
+    }
+
+    /// What was changed before.
+    pub(crate) fn journal(&self) -> Option<&Arc<OnDemand<Arc<Journal>>>> {
+        Some(&self.changing.as_ref()?.journal)
+    }
+
+    /// Who answers for the person, by the command line and the terminal.
+    pub(crate) fn approver(&self) -> Option<&Arc<dyn Approver>> {
+        Some(&self.changing.as_ref()?.approver)
+    }
+
+    /// An executor; `adjust` sets what is wanted differently.
+    pub(crate) fn executor(
+        &self,
+        vocabulary: Vocabulary,
+        role: AgentRole,
+        adjust: impl FnOnce(&mut ExecutorOptions),
+    ) -> ToolExecutor {
+        let mut options = ExecutorOptions {
+            vocabulary,
+            role,
+            limits: self.limits.clone(),
+            ..ExecutorOptions::default()
+        };
+        if let Some(Changing { state, journal, approver }) = &self.changing {
+            let (mode, rules, for_policy) = (self.mode, self.rules.clone(), Arc::clone(state));
             options.session = session_name();
             options.policy = OnDemand::new(move || {
                 let remembered = for_policy.rules().map_err(unusable)?;
                 Ok(Policy::new(mode, rules.iter().cloned().chain(remembered)))
             });
-            options.rule_keeper = Some(state);
-            options.approver = approver(gate.yes, &journal);
-            options.performer = Some(Arc::new(JournalPerformer::new(Arc::clone(&journal))));
-            options.journal = Some(journal);
+            options.rule_keeper = Some(state.clone());
+            options.approver = Arc::clone(approver);
+            options.performer = Some(Arc::new(JournalPerformer::new(Arc::clone(journal))));
+            options.journal = Some(Arc::clone(journal));
         }
         adjust(&mut options);
-        let registry = Arc::new(self.registry());
-        Ok(ToolExecutor::new(registry, self.code_base(lifetime), options))
+        ToolExecutor::sharing(Arc::clone(&self.registry), Arc::clone(&self.code), options)
     }
 }
 
@@ -165,6 +235,11 @@ impl State {
     /// Forgets a remembered rule. Answers whether there was one.
     pub(crate) fn revoke(&self, id: &str) -> anyhow::Result<bool> {
         if self.exists() { self.remembered()?.revoke(id) } else { Ok(false) }
+    }
+
+    /// The directory.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Whether anything was ever kept for the project.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use protocol::{
@@ -12,7 +13,12 @@ use tool_system::prelude::async_trait;
 use tool_system::{Approver, OnDemand};
 use workspace::{Journal, Label, UndoTarget, edit_in_program};
 
+use crate::chat::look::Look;
 use crate::diff_view::{self, Colour};
+use crate::environment;
+
+/// The columns of a terminal that does not say.
+const DEFAULT_WIDTH: usize = 80;
 
 const HELP: &str = "\
   y           yes, do it
@@ -35,6 +41,16 @@ pub(crate) struct Terminal {
 /// Whether somebody can be asked: questions go to standard error, answers come from standard input.
 pub(crate) fn is_attended() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// How text may look on a stream: with colours if it is a terminal and nobody minds.
+pub(crate) fn look(stream: &(impl AsFd + io::IsTerminal)) -> Look {
+    if !stream.is_terminal() || environment::no_colour() {
+        return Look::Plain;
+    }
+    let size = rustix::termios::tcgetwinsize(stream);
+    let width = size.map_or(DEFAULT_WIDTH, |size| size.ws_col.into());
+    Look::Styled { width: if width == 0 { DEFAULT_WIDTH } else { width } }
 }
 
 #[async_trait]

@@ -1,14 +1,38 @@
 //! The orchestrator of a conversation.
 //!
-//! It knows no tool, no provider and no wire format. Its doors out are traits: [`ModelProvider`]
-//! answers a [`ModelRequest`] with a stream of [`ModelEvent`]s, [`ToolRuntime`] runs tool calls,
-//! and [`SessionLog`] writes every event down before it is acted on.
+//! [`ChatContext`] is a pure fold over the log of a session, plus the loop that carries a turn on:
+//! ask the model, run its calls, ask again. It knows no tool, no provider and no wire format. Its
+//! [`Doors`] out are traits: [`ModelProvider`] answers a [`ModelRequest`] with a stream of
+//! [`ModelEvent`]s, [`ToolRuntime`] runs tool calls, and [`SessionLog`] writes every event down
+//! before it is acted on.
+//!
+//! Where to look: `state.rs` is the transition function, `context.rs` the fold around it,
+//! `conversation.rs` what a model gets to see; `turn.rs` is the loop, `answer.rs` and `calls.rs` are
+//! its two halves; `budget.rs` counts, `circles.rs` notices repetition, `compaction.rs` makes room.
 
+mod answer;
+mod budget;
+mod calls;
+mod circles;
+mod compaction;
+mod context;
+mod conversation;
+mod facts;
 mod model;
+mod options;
 mod runtime;
+mod state;
+mod turn;
 
+pub use budget::{Budget, Prices};
+pub use calls::ToolStep;
+pub use compaction::CompactOutcome;
+pub use context::ChatContext;
 pub use model::{
     CacheHint, Effort, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream, ToolSpec,
 };
+pub use options::AgentOptions;
 pub use protocol::{ModelErrorKind, StopReason, Usage};
-pub use runtime::{LogError, SessionLog, ToolRuntime};
+pub use runtime::{Doors, LogError, SessionLog, ToolRuntime};
+pub use state::{CallProgress, ContextState, OpenCall, PartialAnswer};
+pub use turn::TurnOutcome;

@@ -1,6 +1,7 @@
 //! What is asked of a model, and what comes back.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,8 +17,9 @@ pub struct ModelRequest {
     pub model: String,
     /// Instructions that frame the conversation.
     pub system: String,
-    /// The conversation so far. Each tool call in it has a result.
-    pub messages: Vec<Message>,
+    /// The conversation so far. Each tool call in it has a result. The messages are shared with
+    /// the conversation, so that a long one costs little to send again.
+    pub messages: Vec<Arc<Message>>,
     /// The tools, in an order that does not change during a session.
     pub tools: Vec<ToolSpec>,
     /// The most tokens that may be answered.
@@ -64,6 +66,13 @@ pub enum CacheHint {
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
+    /// Nothing was answered, and the request is sent again. Comes only before anything else.
+    Retrying {
+        /// How long the provider is left alone before that.
+        after: Duration,
+        /// One line for a person: why it is needed.
+        why: String,
+    },
     /// More text for the person.
     Text(String),
     /// More of what the model thinks, where it is shown.

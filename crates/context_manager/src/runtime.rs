@@ -1,10 +1,23 @@
-//! The other two doors out of a conversation: to tools, and to the log.
+//! The doors out of a conversation: to tools, to the log, and to the model.
+
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use protocol::{LogEntry, SessionEvent, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::ToolSpec;
+use crate::{ModelProvider, ToolSpec};
+
+/// Everything a turn needs from outside.
+#[derive(Clone)]
+pub struct Doors {
+    /// Who answers.
+    pub model: Arc<dyn ModelProvider>,
+    /// Who runs calls.
+    pub tools: Arc<dyn ToolRuntime>,
+    /// Where everything is written down.
+    pub log: Arc<dyn SessionLog>,
+}
 
 /// Somebody who runs tool calls.
 #[async_trait]

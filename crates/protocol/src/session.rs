@@ -217,21 +217,22 @@ pub struct Usage {
 impl Usage {
     /// All tokens that the model has seen.
     pub fn seen(&self) -> u64 {
-        self.input + self.cache_read + self.cache_write
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }
 
     /// All tokens, seen and written.
     pub fn total(&self) -> u64 {
-        self.seen() + self.output
+        self.seen().saturating_add(self.output)
     }
 }
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
+        // A damaged log may hold any number, and is read all the same.
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
     }
 }
 
@@ -346,7 +347,7 @@ pub enum TurnEnd {
 }
 
 /// What stands for the earlier part of a conversation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Compaction {
     /// Entries up to and including this one are left out of requests.
     pub through: u64,
@@ -358,6 +359,15 @@ pub struct Compaction {
     pub tokens_before: u64,
     /// And after.
     pub tokens_after: u64,
+    /// Calls whose results are shown in a few words from here on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elided: Vec<String>,
+    /// What the model took to write the summary.
+    #[serde(default)]
+    pub usage: Usage,
+    /// What that cost in US dollars, where the price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub fn request_body(request: &ModelRequest) -> Value {
     if request.cache == CacheHint::Conversation {
         // Tools come before the instructions in the cache: one mark covers both.
         mark(if has_system { Some(&mut system) } else { tools.last_mut() });
-        mark(messages.last_mut().and_then(last_markable));
+        mark_conversation(&mut messages);
     }
 
     let mut body = Map::new();
@@ -81,6 +81,15 @@ fn text_block(text: &str) -> Value {
 /// The block needs nothing of the call but its id.
 fn result_block(id: &str, result: &ToolResult) -> Value {
     View::Block.render(&ToolCall::new(id, "", Map::new()), result)
+}
+
+/// Marks the end, where the next request will go on, and the message that was the end of the request
+/// before: what was kept there is found again however many blocks have come since.
+fn mark_conversation(messages: &mut [Value]) {
+    let Some((last, earlier)) = messages.split_last_mut() else { return };
+    let before = earlier.iter_mut().rev().find(|message| message["role"] == "user");
+    mark(before.and_then(last_markable));
+    mark(last_markable(last));
 }
 
 /// The last block of a message that may carry a mark. Thinking may not be changed at all.

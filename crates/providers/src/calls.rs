@@ -11,7 +11,7 @@ pub(crate) const CUT_SHORT: &str = "the answer was cut off in the middle of this
 
 /// The ids of a conversation. Results find their calls by id, so none may occur twice, whatever a
 /// server sends.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct CallIds {
     taken: HashSet<String>,
     calls: usize,

@@ -1,7 +1,7 @@
-//! Model providers: what is sent to them, and how their answers are read.
+//! Model providers: what is sent to them, how their answers are read, and the way there and back.
 //!
-//! Everything here is a pure function or a state machine that is fed: no connection, no clock, no
-//! task. A format is a module with a `request_body`, which turns a
+//! Most of it is pure functions and state machines that are fed: no connection, no clock, no task.
+//! A format is a module with a `request_body`, which turns a
 //! [`ModelRequest`](context_manager::ModelRequest) into the JSON to send, and a stream, which
 //! turns the events of the answer into [`ModelEvent`](context_manager::ModelEvent)s:
 //!
@@ -13,24 +13,46 @@
 //! when the provider has ended it, never half; its id occurs once in the conversation. An answer
 //! ends with one `Done` or one error, and nothing follows. Nothing panics.
 //!
-//! [`error_of`] reads an answer whose status says that there is none.
+//! [`HttpProvider`] is the one that does I/O: it sends a request in the form of its [`Api`], sends
+//! it again while nothing was answered and [`RetryPolicy`] allows it, and reads the answer as it
+//! comes. Dropping its stream closes the connection. How providers differ is data: [`Quirks`],
+//! [`catalogue::ENDPOINTS`], [`HttpConfig`]. [`catalogue::choose`] picks one of them from what was asked for and
+//! what is there. Keys are [`Secret`]s, given by the caller: nothing here reads the environment.
+//!
+//! It must never know a tool, a session, or where a key is kept.
 
 pub mod anthropic;
+mod api;
+mod cache_key;
 mod calls;
+pub mod catalogue;
 mod error;
+mod http_provider;
+pub mod offline;
+mod ollama;
 pub mod openai_chat;
 pub mod openai_responses;
 mod quirks;
 mod reader;
+mod retry;
+mod secret;
 mod sse;
 #[cfg(test)]
 mod testing;
+mod transport;
 mod turns;
 
 pub use anthropic::AnthropicStream;
+pub use api::{Api, ApiReader};
 pub use error::error_of;
+pub use http_provider::{HttpConfig, HttpConfigError, HttpProvider, Timeouts};
+pub use offline::OfflineProvider;
+pub use ollama::probe_ollama;
 pub use openai_chat::ChatStream;
 pub use openai_responses::ResponsesStream;
 pub use quirks::Quirks;
 pub use reader::{AnswerReader, Dialect};
+pub use retry::RetryPolicy;
+pub use secret::{NoKey, Secret};
 pub use sse::{SseDecoder, SseEvent};
+pub use transport::{Network, Roots};

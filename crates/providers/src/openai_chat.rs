@@ -1,5 +1,6 @@
 //! OpenAI's Chat Completions, and the servers that imitate them.
 
+mod details;
 mod stream;
 mod text_calls;
 
@@ -7,6 +8,7 @@ use context_manager::ModelRequest;
 use protocol::Content;
 use serde_json::{Map, Value, json};
 
+use crate::cache_key::cache_key;
 use crate::quirks::{Quirks, effort_name};
 use crate::turns::{Turn, result_text, turns};
 
@@ -23,7 +25,7 @@ pub fn request_body(request: &ModelRequest, quirks: &Quirks) -> Value {
         messages.push(json!({"role": quirks.system_role, "content": request.system}));
     }
     for turn in turns(request, NAME) {
-        add_turn(&mut messages, &turn);
+        add_turn(&mut messages, &turn, quirks);
     }
 
     let mut body = Map::new();
@@ -35,6 +37,9 @@ pub fn request_body(request: &ModelRequest, quirks: &Quirks) -> Value {
     }
     if let Some(effort) = request.effort.filter(|_| quirks.reasoning_effort) {
         body.insert("reasoning_effort".into(), effort_name(effort).into());
+    }
+    if let Some(key) = cache_key(request).filter(|_| quirks.prompt_cache_key) {
+        body.insert("prompt_cache_key".into(), key.into());
     }
     if quirks.tools && !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
@@ -51,7 +56,7 @@ pub fn request_body(request: &ModelRequest, quirks: &Quirks) -> Value {
     body.into()
 }
 
-fn add_turn(messages: &mut Vec<Value>, turn: &Turn<'_>) {
+fn add_turn(messages: &mut Vec<Value>, turn: &Turn<'_>, quirks: &Quirks) {
     match turn {
         Turn::User { results, texts } => {
             messages.extend(results.iter().map(|(id, result)| {
@@ -61,12 +66,12 @@ fn add_turn(messages: &mut Vec<Value>, turn: &Turn<'_>) {
                 messages.push(json!({"role": "user", "content": texts.join("\n\n")}));
             }
         }
-        Turn::Assistant(parts) => messages.extend(assistant(parts)),
+        Turn::Assistant(parts) => messages.extend(assistant(parts, quirks)),
     }
 }
 
 /// A message of the model; none if it held nothing that can be said here.
-fn assistant(parts: &[&Content]) -> Option<Value> {
+fn assistant(parts: &[&Content], quirks: &Quirks) -> Option<Value> {
     let (mut texts, mut calls, mut fields) = (Vec::new(), Vec::new(), Map::new());
     for part in parts {
         match part {
@@ -76,8 +81,12 @@ fn assistant(parts: &[&Content]) -> Option<Value> {
                 let function = json!({"name": call.name, "arguments": arguments});
                 calls.push(json!({"id": call.id, "type": "function", "function": function}));
             }
-            // Thoughts are a field of the message here, not a part of its content.
-            Content::Opaque { block: Value::Object(block), .. } => fields.extend(block.clone()),
+            // Thoughts are fields of the message here, not parts of its content. Another server that
+            // talks this way may have sent them, which need not be understood by this one.
+            Content::Opaque { block: Value::Object(block), .. } => {
+                let known = block.iter().filter(|(key, _)| quirks.returns(key));
+                fields.extend(known.map(|(key, value)| (key.clone(), value.clone())));
+            }
             Content::Opaque { .. } | Content::ToolResult { .. } => {}
         }
     }

@@ -6,6 +6,7 @@ use context_manager::ModelRequest;
 use protocol::Content;
 use serde_json::{Map, Value, json};
 
+use crate::cache_key::cache_key;
 use crate::quirks::effort_name;
 use crate::turns::{Turn, result_text, turns};
 
@@ -27,6 +28,9 @@ pub fn request_body(request: &ModelRequest) -> Value {
         body.insert("include".into(), json!(["reasoning.encrypted_content"]));
         let reasoning = json!({"effort": effort_name(effort), "summary": "auto"});
         body.insert("reasoning".into(), reasoning);
+    }
+    if let Some(key) = cache_key(request) {
+        body.insert("prompt_cache_key".into(), key.into());
     }
     if !request.system.trim().is_empty() {
         body.insert("instructions".into(), request.system.as_str().into());

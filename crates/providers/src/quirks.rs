@@ -21,6 +21,10 @@ pub struct Quirks {
     pub usage_on_request: bool,
     /// The field that carries thoughts, if they are to be sent back, such as `reasoning_content`.
     pub returned_reasoning: Option<String>,
+    /// Whether `reasoning_details` are to be sent back as they came, as OpenRouter wants it.
+    pub reasoning_details: bool,
+    /// Whether the server knows `prompt_cache_key`, which brings a conversation back to its cache.
+    pub prompt_cache_key: bool,
     /// Whether an answer without a finish reason is complete if `[DONE]` came.
     pub finish_reason_missing: bool,
     /// Whether `<tool_call>{"name": …, "arguments": …}</tool_call>` in the text is a call.
@@ -34,6 +38,7 @@ impl Quirks {
             max_tokens_field: "max_completion_tokens".into(),
             reasoning_effort: true,
             usage_on_request: true,
+            prompt_cache_key: true,
             ..Self::compatible()
         }
     }
@@ -47,11 +52,22 @@ impl Quirks {
             reasoning_effort: false,
             usage_on_request: false,
             returned_reasoning: None,
+            reasoning_details: false,
+            prompt_cache_key: false,
             finish_reason_missing: false,
             calls_as_text: false,
         }
     }
+
+    /// Whether a message of the model is sent back with this field.
+    pub(crate) fn returns(&self, field: &str) -> bool {
+        let is_details = field == REASONING_DETAILS && self.reasoning_details;
+        is_details || self.returned_reasoning.as_deref() == Some(field)
+    }
 }
+
+/// Where OpenRouter puts thoughts with their signatures.
+pub(crate) const REASONING_DETAILS: &str = "reasoning_details";
 
 /// The name that all providers have for an effort.
 pub(crate) fn effort_name(effort: Effort) -> &'static str {

@@ -19,7 +19,7 @@ pub trait Dialect {
 }
 
 /// Reads an answer in a dialect: one [`ModelEvent::Done`] or one error, and nothing after it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AnswerReader<D> {
     dialect: D,
     ended: bool,

@@ -2,6 +2,7 @@
 //! in every way they can be chunked.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use context_manager::{
     CacheHint, Effort, ModelError, ModelEvent, ModelRequest, StopReason, ToolSpec,
@@ -35,7 +36,7 @@ pub(crate) fn full_request(provider: &str, block: Value) -> ModelRequest {
     let opaque = |provider: &str, block| Content::Opaque { provider: provider.to_owned(), block };
     let answer = |id: &str, result| Content::ToolResult { tool_use_id: id.into(), result };
     let denied = ToolError::new(ErrorCode::Timeout, "too slow").suggest("narrow it");
-    let message = |role, content| Message { role, content };
+    let message = |role, content| Arc::new(Message { role, content });
     ModelRequest {
         system: "Be brief.".into(),
         messages: vec![
@@ -120,6 +121,7 @@ pub(crate) fn meaning<D: Dialect>(new: impl Fn() -> AnswerReader<D>, stream: &st
 
 fn line(event: Result<ModelEvent, ModelError>) -> String {
     match event {
+        Ok(ModelEvent::Retrying { .. }) => panic!("only the transport sends again"),
         Ok(ModelEvent::Text(text)) => format!("text {text:?}"),
         Ok(ModelEvent::Thinking(text)) => format!("thinking {text:?}"),
         Ok(ModelEvent::ToolCallStarted { id, name }) => format!("started {id} {name}"),

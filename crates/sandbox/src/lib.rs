@@ -1,1 +1,52 @@
 //! Runs one command, confined.
+//!
+//! [`Sandbox::run`] performs a [`protocol::CommandSpec`] behind walls: namespaces of its own (user,
+//! mount, process, network and the rest), a fresh root in which only the system, the project and
+//! named toolchains are visible, an environment built from nothing, no capabilities, a filter for
+//! system calls, Landlock as a second wall, and limits. Output is streamed; however the run ends,
+//! nothing that the command started is left. With an overlay the command works on a copy on write,
+//! and [`Changes`] tells what it changed.
+//!
+//! The walls are built by the same program, started anew: its `main` calls [`hidden_entry`] first.
+//! What the kernel lacks is told by [`probe`]; without the walls nothing runs.
+//!
+//! This crate must never know what a tool, a model or a policy is. It never prints and never reads
+//! the environment. It needs Linux.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "this crate is behind the wall that the lint holds: it is where processes are started"
+)]
+
+mod cancel;
+mod cgroup;
+mod changes;
+mod channel;
+mod entry;
+mod environment;
+mod error;
+mod kernel;
+mod launcher;
+mod output;
+mod owners;
+mod place_holders;
+mod plan;
+mod profile;
+mod ran;
+mod run;
+mod sandbox;
+mod toolchains;
+mod view;
+
+pub use cancel::Canceller;
+pub use changes::{Changed, Changes, ChangesError, Entry};
+pub use entry::hidden_entry;
+pub use error::SandboxError;
+pub use launcher::Launcher;
+pub use output::{Kept, OutputChunk, Stream};
+pub use plan::Part;
+pub use profile::{
+    Access, Limits, Overlay, Profile, ProjectAccess, Protected, StandIn, Visible,
+};
+pub use ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
+pub use sandbox::{RunOptions, Sandbox};
+pub use toolchains::Toolchains;

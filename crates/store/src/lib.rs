@@ -1,1 +1,39 @@
-//! Where sessions are kept: the append-only log and what is learned from it.
+//! Where sessions are kept: the append-only log of every session, and what is learned from it.
+//!
+//! [`Store`] is the door. [`SqliteStore`] is the one behind it that needs no server: one file per
+//! project, which several processes may use at once. Everything that can be said about a session
+//! (its summary in a list, its statistics, what it taught) is derived from its log.
+//!
+//! What is written is safe from the end of the process as soon as [`Store::append`] returns. If the
+//! machine loses power, the last moments may be missing, but never something in the middle.
+//!
+//! This crate knows no model, no tool and no screen. The only files it touches are its own, through
+//! SQLite, and what the system tells about processes.
+
+mod call_reader;
+mod check;
+mod cut;
+mod error;
+mod favourites;
+mod id;
+mod inspection;
+mod jsonl;
+mod lease;
+mod owner;
+mod row;
+mod session_info;
+mod sqlite;
+mod stats;
+mod store;
+mod summary;
+
+pub use check::{CheckMode, CheckReport, Finding, RepairNote};
+pub use error::StoreError;
+pub use favourites::{FavouriteTool, Favourites, SuggestedRule};
+pub use id::{InvalidSessionId, SessionId};
+pub use lease::Lease;
+pub use owner::Holder;
+pub use session_info::{ListFilter, SessionInfo, SessionState};
+pub use sqlite::SqliteStore;
+pub use stats::{Latency, ModelStats, SessionStats, Stats, StatsFilter, ToolStats};
+pub use store::{Imported, Loaded, Store};

@@ -1,6 +1,6 @@
-//! What tests need and users never get: temporary projects written as text ([`Fixture`]) and real
-//! child processes that speak JSON-RPC over their standard streams ([`StdioServer`]). The rules of
-//! the house live in `tests/tidy`.
+//! What tests need and users never get: temporary projects written as text ([`Fixture`]), real
+//! child processes that speak JSON-RPC over their standard streams ([`StdioServer`]), and a scripted
+//! model behind real HTTP ([`ModelServer`]). The rules of the house live in `tests/tidy`.
 //!
 //! Everything here fails by panicking with a message for the person who reads the test, at the line
 //! of the test.
@@ -13,7 +13,9 @@
 
 mod fixture;
 mod fixture_text;
+pub mod model_server;
 mod process;
 
 pub use fixture::Fixture;
+pub use model_server::{Fault, ModelServer, Reply};
 pub use process::StdioServer;

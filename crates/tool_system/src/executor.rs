@@ -107,10 +107,19 @@ impl ToolExecutor {
     pub fn new(
         registry: Arc<ToolRegistry>,
         project: impl Into<CodeBase>,
+        options: ExecutorOptions,
+    ) -> Self {
+        Self::sharing(registry, Arc::new(project.into()), options)
+    }
+
+    /// Like [`Self::new`], on a project that other executors use too.
+    pub fn sharing(
+        registry: Arc<ToolRegistry>,
+        code: Arc<CodeBase>,
         mut options: ExecutorOptions,
     ) -> Self {
         let shared = Arc::new(Shared {
-            code: Arc::new(project.into()),
+            code,
             limits: options.limits.clone(),
             activity: ActivityStream::default(),
             files: FileTracker::new(options.require_read),

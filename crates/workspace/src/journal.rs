@@ -51,7 +51,7 @@ use commit::Commit;
 use dirs::Dirs;
 use entry::{Header, Loaded, Step};
 use plan::{Plan, Planner, ReadOnly};
-use prepare::{Prepare, remove_temps};
+use prepare::{Prepare, remove_replaced};
 use prune::Tail;
 use rewind::Rewind;
 use store::{Draft, Store, Tally};
@@ -249,6 +249,7 @@ impl Journal {
     ) -> Result<Performed, Error> {
         let (ops, store) = (&self.ops, &self.store);
         let journal = |errno| store.failed(errno);
+        ops.wait_for_space();
         let tail = self.tail_to_append(tail, header.time_ms).map_err(journal)?;
         let mut draft = store.begin(id, header, tail.as_ref()).map_err(journal)?;
         Prepare { ops, dirs, store }.run(&mut draft, plan, &header.temps)?;
@@ -257,7 +258,7 @@ impl Journal {
             return Err(self.take_back(&draft, dirs, taken, error));
         }
         // From here on the change stands. What cannot be cleaned up is left to recovery.
-        let clean = || remove_temps(ops, dirs, &header.temps);
+        let clean = || remove_replaced(ops, dirs, &header.temps);
         let done = || store.mark_done(&draft);
         let finished = clean().or_else(|_| clean()).and_then(|()| done().or_else(|_| done()));
         let tail = Tail::after(tail, draft.frame());

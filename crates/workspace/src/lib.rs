@@ -38,6 +38,7 @@ mod resolve;
 mod root;
 mod similar;
 mod state_dir;
+mod sync_thread;
 mod temp_name;
 mod text;
 mod walk;

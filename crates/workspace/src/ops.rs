@@ -16,15 +16,35 @@ use rustix::io::{Errno, Result};
 use crate::faults::{Faults, Verdict};
 use crate::metadata::Modified;
 use crate::read::READ_FLAGS;
+use crate::sync_thread::SyncThread;
 
 /// More threads than this gain nothing: the file system commits what has gathered in one go.
 const SYNC_THREADS: usize = 8;
 
-/// The door to the disk. Cloning shares the faults and the clock.
+/// The door to the disk. Cloning shares the faults, the clock and the thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ops {
     faults: Option<Arc<Faults>>,
     sync_nanos: Arc<AtomicU64>,
+    sync_thread: Arc<SyncThread>,
+}
+
+/// Files that are to be forced to the disk; faults were dealt out already, so that this needs no
+/// place in the order of calls.
+#[must_use]
+pub(crate) struct ReadyToSync<'s> {
+    ops: &'s Ops,
+    files: &'s [BorrowedFd<'s>],
+}
+
+impl ReadyToSync<'_> {
+    /// Waits until all are on the disk.
+    pub(crate) fn wait(self) -> Result<()> {
+        let start = Instant::now();
+        let outcome = self.ops.sync_really(self.files);
+        self.ops.count_sync_time(start);
+        outcome
+    }
 }
 
 impl Ops {
@@ -96,11 +116,20 @@ impl Ops {
 
     /// Waits for several files at once, which costs little more than waiting for one.
     pub(crate) fn sync_all(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
-        self.deal_sync_faults(files)?;
-        let start = Instant::now();
-        let outcome = self.sync_really(files);
-        self.count_sync_time(start);
-        outcome
+        self.ready_to_sync(files)?.wait()
+    }
+
+    /// For waiting while another thread makes calls of its own: faults are dealt out here, in
+    /// order, so that tests are repeatable.
+    pub(crate) fn ready_to_sync<'s>(
+        &'s self,
+        files: &'s [BorrowedFd<'s>],
+    ) -> Result<ReadyToSync<'s>> {
+        for file in files {
+            self.faults.iter().for_each(|faults| faults.tell_sync(*file));
+            self.gate("fsync")?;
+        }
+        Ok(ReadyToSync { ops: self, files })
     }
 
     /// Waits for several files and does something else meanwhile. The time is counted as waiting
@@ -110,8 +139,16 @@ impl Ops {
         files: &[BorrowedFd<'_>],
         work: impl FnOnce() -> T,
     ) -> (Result<()>, T) {
-        if let Err(errno) = self.deal_sync_faults(files) {
+        if let Err(errno) = self.ready_to_sync(files) {
             return (Err(errno), work());
+        }
+        if let (None, [only]) = (&self.faults, files) {
+            let underway = self.sync_thread.begin(*only);
+            let done = work();
+            let start = Instant::now();
+            let outcome = underway.finish();
+            self.count_sync_time(start);
+            return (outcome, done);
         }
         std::thread::scope(|scope| {
             let sync = scope.spawn(|| self.sync_really(files));
@@ -123,19 +160,16 @@ impl Ops {
         })
     }
 
-    /// Faults are dealt out in order before any thread starts, so that tests are repeatable.
-    fn deal_sync_faults(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
-        files.iter().try_for_each(|file| {
-            self.faults.iter().for_each(|faults| faults.tell_sync(*file));
-            self.gate("fsync")
-        })
-    }
-
     fn sync_really(&self, files: &[BorrowedFd<'_>]) -> Result<()> {
-        match self.faults {
+        match (&self.faults, files) {
             // A simulated death is not a power failure, so tests need not wait for the disk.
-            Some(_) => Ok(()),
-            None => sync_in_parallel(files),
+            (Some(_), _) => Ok(()),
+            (None, [first, second]) => {
+                let underway = self.sync_thread.begin(*second);
+                let outcome = fs::fsync(first);
+                outcome.and(underway.finish())
+            }
+            (None, files) => sync_in_parallel(files),
         }
     }
 
@@ -174,6 +208,21 @@ impl Ops {
     pub(crate) fn unlink(&self, at: Name<'_>) -> Result<()> {
         self.gate("unlink")?;
         fs::unlinkat(at.dir, at.name, AtFlags::empty())
+    }
+
+    /// Closes files that have no name any more and does not wait until their space is given back;
+    /// [`Ops::wait_for_space`] does.
+    pub(crate) fn let_go(&self, files: Vec<OwnedFd>) {
+        // Tests with faults are to be repeatable.
+        if self.faults.is_none() && !files.is_empty() {
+            self.sync_thread.close(files);
+        }
+    }
+
+    /// Waits until the space of removed files is given back, so that a disk is not full because of
+    /// what is gone.
+    pub(crate) fn wait_for_space(&self) {
+        self.sync_thread.finish_closing();
     }
 
     pub(crate) fn make_dir(&self, at: Name<'_>, mode: u32) -> Result<()> {

@@ -18,7 +18,7 @@ const EDIT_MS: f64 = 3.0;
 const MANY_FILES_MS: f64 = 1000.0;
 const OVERHEAD_PERCENT: f64 = 30.0;
 
-/// Medians of one case.
+/// What one case came to; times are medians.
 #[derive(Debug, PartialEq)]
 struct Figures {
     case: String,
@@ -28,7 +28,8 @@ struct Figures {
     without_waiting_ms: f64,
     /// A plain atomic write of the same bytes.
     plain_ms: f64,
-    /// How much longer the change takes than the plain write, as a part of it.
+    /// How much longer the change takes than the plain write, as a part of it, in the middle half
+    /// of the rounds.
     overhead: f64,
 }
 
@@ -48,7 +49,10 @@ pub(crate) fn run() -> Result<ExitCode> {
 
     let figures = read(&String::from_utf8_lossy(&output.stdout))?;
     println!("\n{}", table(&figures));
-    println!("Journal and plain writes in turns in one run, fsync included unless it says so.\n");
+    println!(
+        "Journal and plain writes of the same file in turns, fsync included unless it says so; the \
+         overhead is that\nof the middle half of the rounds.\n"
+    );
     Ok(pronounce(&judge(&figures)?))
 }
 

@@ -42,15 +42,21 @@ fn a_role_from_the_users_file_has_its_permissions_and_a_project_cannot_define_on
     let project = format!("{FILES}//- /.toolkiln/config.toml\n{config}");
     let ran = call("", &project, &["tools"]);
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("unknown field `roles`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("a project's file cannot set `roles`"), "{}", ran.stderr);
 }
 
 #[test]
-fn a_mistake_in_a_file_is_named_with_its_place() {
-    let ran = call("[limits]\ngrep_result = 2\n", FILES, &["tools"]);
-    assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("config.toml"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("line 2") && ran.stderr.contains("grep_result"), "{}", ran.stderr);
+fn all_mistakes_in_both_files_are_named_with_their_places() {
+    let project = format!("{FILES}//- /.toolkiln/config.toml\n[model]\nprovider = \"offline\"\n");
+    let ran = call("[limits]\ngrep_result = 2\n[model]\neffort = \"hihg\"\n", &project, &["tools"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    let (_, told) = ran.stderr.split_once("toolkiln/").unwrap();
+    let told: Vec<_> = told.lines().map(|line| line.rsplit("toolkiln/").next().unwrap()).collect();
+    insta::assert_snapshot!(told.join("\n"), @"
+    config.toml, line 2, column 1: there is no setting `limits.grep_result`; did you mean `limits.grep_results`?
+    config.toml, line 4, column 10: `model.effort`: unknown variant `hihg`, expected one of `low`, `medium`, `high`; did you mean `high`?
+    config.toml, line 2, column 1: a project's file cannot set `model.provider`: a project cannot choose where your requests and keys go or what they cost; it belongs into your own configuration
+    ");
 }
 
 #[test]

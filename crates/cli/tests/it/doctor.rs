@@ -15,6 +15,7 @@ fn a_healthy_project_is_all_well() {
         "reading",
         "confinement",
         "configuration",
+        "keys",
         "journal",
         "index",
         "tools",

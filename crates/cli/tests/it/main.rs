@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests start the binary and make projects for it")]
 
 mod call;
+mod config;
 mod configuration;
 mod doctor;
 mod history;

@@ -29,7 +29,7 @@ impl AnthropicStream {
 }
 
 /// How far an answer in the format of the Messages API has come.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct AnthropicAnswer {
     ids: CallIds,
     /// The blocks that have begun and not ended, by index.
@@ -41,7 +41,7 @@ pub struct AnthropicAnswer {
     stop: Option<StopReason>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Block {
     Text,
     Call(OpenCall),

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
@@ -16,7 +18,7 @@ fn a_request_with_every_kind_of_content() {
     thinking: {"type":"adaptive","display":"summarized"}
     output_config: {"effort":"high"}
     messages:
-      {"role":"user","content":[{"type":"text","text":"find x"},{"type":"text","text":"mode: reading"}]}
+      {"role":"user","content":[{"type":"text","text":"find x"},{"type":"text","text":"mode: reading","cache_control":{"type":"ephemeral"}}]}
       {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"I look."},{"type":"tool_use","id":"1","name":"grep","input":{"pattern":"x"}},{"type":"tool_use","id":"2","name":"grep","input":{}}]}
       {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":"{\"found\":0}"},{"type":"tool_result","tool_use_id":"2","content":"{\"error\":true,\"message\":\"too slow\\nnarrow it\"}","is_error":true},{"type":"text","text":"hurry","cache_control":{"type":"ephemeral"}}]}
     "#);
@@ -33,7 +35,7 @@ fn without_instructions_the_last_tool_is_marked_and_thinking_never() {
     let mut request = full_request(NAME, thinking.clone());
     request.system.clear();
     request.messages.truncate(3);
-    request.messages[2].content.truncate(1);
+    Arc::make_mut(&mut request.messages[2]).content.truncate(1);
     let body = request_body(&request);
     assert_eq!(body["tools"][0]["cache_control"], json!({"type": "ephemeral"}));
     assert_eq!(body["messages"][1]["content"], json!([thinking]));

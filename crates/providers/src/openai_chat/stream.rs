@@ -2,14 +2,15 @@
 
 use context_manager::{ModelError, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
 use protocol::Content;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use super::NAME;
+use super::details::Details;
 use super::text_calls::{Piece, TextCalls};
 use crate::SseEvent;
 use crate::calls::{CUT_SHORT, CallIds, OpenCall, stops_anywhere};
 use crate::error::{error_in_stream, failure};
-use crate::quirks::Quirks;
+use crate::quirks::{Quirks, REASONING_DETAILS};
 use crate::reader::{AnswerReader, DONE, Dialect, cut, json_of, number, text};
 
 /// The most calls of one answer; beyond it a server is broken.
@@ -29,24 +30,26 @@ impl ChatStream {
             calls: Vec::new(),
             text_calls: TextCalls::default(),
             thoughts: String::new(),
+            details: Details::default(),
             stop: None,
         })
     }
 }
 
 /// How far an answer in the format of Chat Completions has come.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ChatAnswer {
     quirks: Quirks,
     ids: CallIds,
     calls: Vec<Growing>,
     text_calls: TextCalls,
     thoughts: String,
+    details: Details,
     stop: Option<StopReason>,
 }
 
 /// A call that is still growing: nothing but the end of the answer ends it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Growing {
     index: Option<u64>,
     /// The id as the server calls it.
@@ -95,6 +98,9 @@ impl ChatAnswer {
         if let Some(thought) = THOUGHTS.iter().map(|key| text(delta, key)).find(|t| !t.is_empty()) {
             self.thoughts.push_str(thought);
             out.push(ModelEvent::Thinking(thought.to_owned()));
+        }
+        if self.quirks.reasoning_details {
+            self.details.push(&delta[REASONING_DETAILS]);
         }
         for said in [text(delta, "content"), text(delta, "refusal")] {
             if self.quirks.calls_as_text {
@@ -171,17 +177,29 @@ impl ChatAnswer {
         (!begins_another).then_some(at)
     }
 
+    /// The thoughts in the fields in which this server wants them back.
+    fn kept(&mut self) -> Option<ModelEvent> {
+        let mut fields = Map::new();
+        if let Some(field) = &self.quirks.returned_reasoning
+            && !self.thoughts.is_empty()
+        {
+            fields.insert(field.clone(), std::mem::take(&mut self.thoughts).into());
+        }
+        let details = self.details.take();
+        if !details.is_empty() {
+            fields.insert(REASONING_DETAILS.into(), details.into());
+        }
+        (!fields.is_empty()).then(|| {
+            ModelEvent::Kept(Content::Opaque { provider: NAME.into(), block: fields.into() })
+        })
+    }
+
     /// Ends all calls. The last one lacks its end if the answer was stopped from outside.
     fn end(&mut self, reason: &str, out: &mut Vec<ModelEvent>) {
         if let Some(rest) = self.text_calls.finish() {
             self.take(rest, out);
         }
-        if let Some(field) =
-            self.quirks.returned_reasoning.as_ref().filter(|_| !self.thoughts.is_empty())
-        {
-            let block = json!({field: std::mem::take(&mut self.thoughts)});
-            out.push(ModelEvent::Kept(Content::Opaque { provider: NAME.into(), block }));
-        }
+        out.extend(self.kept());
         let stop = stop_reason(reason);
         let stopped = stops_anywhere(&stop);
         let last = self.calls.len().saturating_sub(1);

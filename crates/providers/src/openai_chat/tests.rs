@@ -6,13 +6,16 @@ use crate::testing::{any_of, check, empty_request, full_request, lines, meaning,
 
 #[test]
 fn a_request_with_every_kind_of_content() {
-    let request = full_request(NAME, json!({"reasoning_content": "hm"}));
-    assert_snapshot!(lines(&request_body(&request, &Quirks::openai())), @r#"
+    let thoughts = json!({"reasoning_content": "hm", "reasoning_details": [{"text": "hm"}]});
+    let request = full_request(NAME, thoughts);
+    let quirks = Quirks { returned_reasoning: Some("reasoning_content".into()), ..Quirks::openai() };
+    assert_snapshot!(lines(&request_body(&request, &quirks)), @r#"
     model: "m"
     max_completion_tokens: 100
     stream: true
     stream_options: {"include_usage":true}
     reasoning_effort: "high"
+    prompt_cache_key: "1c3c6083dc7139c525037a93ed13267d"
     tools: [{"type":"function","function":{"name":"grep","description":"Finds text.","parameters":{"type":"object"}}}]
     messages:
       {"role":"system","content":"Be brief."}
@@ -21,6 +24,36 @@ fn a_request_with_every_kind_of_content() {
       {"role":"tool","tool_call_id":"1","content":"{\"found\":0}"}
       {"role":"tool","tool_call_id":"2","content":"Error: too slow\nnarrow it"}
       {"role":"user","content":"hurry"}
+    "#);
+}
+
+#[test]
+fn thoughts_go_back_only_to_servers_that_want_them() {
+    let details = json!([{"type": "reasoning.text", "text": "hm"}]);
+    let request = full_request(NAME, json!({"reasoning": "hm", "reasoning_details": details}));
+    let sent = |quirks| request_body(&request, &quirks)["messages"][2].clone();
+    let plain = sent(Quirks::compatible());
+    assert_eq!((plain.get("reasoning"), plain.get("reasoning_details")), (None, None));
+    let router = sent(Quirks { reasoning_details: true, ..Quirks::compatible() });
+    assert_eq!((router.get("reasoning"), &router["reasoning_details"]), (None, &details));
+}
+
+#[test]
+fn signed_thoughts_are_kept_as_one_list() {
+    let quirks = Quirks { reasoning_details: true, ..Quirks::compatible() };
+    let piece = |text: &str| json!([{"type": "reasoning.text", "text": text, "index": 0}]);
+    let data = [
+        chunk(json!({"reasoning": "h", "reasoning_details": piece("h")})),
+        chunk(json!({"reasoning": "m", "reasoning_details": piece("m")})),
+        chunk(json!({"content": "yes"})),
+        finish("stop"),
+    ];
+    assert_snapshot!(read_with(&quirks, &data, "data: [DONE]\n\n"), @r#"
+    thinking "h"
+    thinking "m"
+    text "yes"
+    kept openai_chat {"reasoning_details":[{"type":"reasoning.text","text":"hm","index":0}]}
+    done EndOfTurn
     "#);
 }
 

@@ -14,7 +14,7 @@ pub(super) enum Piece {
 }
 
 /// Looks for calls in a text that comes in pieces. What is not a well-formed call stays text.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct TextCalls {
     /// Text that is, or may become, part of a call.
     held: String,

@@ -28,7 +28,7 @@ impl ResponsesStream {
 }
 
 /// How far an answer in the format of the Responses API has come.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ResponsesAnswer {
     ids: CallIds,
     /// The calls that have begun and are not done, by their place in the output.

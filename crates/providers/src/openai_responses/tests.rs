@@ -15,6 +15,7 @@ fn a_request_with_every_kind_of_content() {
     store: false
     include: ["reasoning.encrypted_content"]
     reasoning: {"effort":"high","summary":"auto"}
+    prompt_cache_key: "1c3c6083dc7139c525037a93ed13267d"
     instructions: "Be brief."
     tools: [{"type":"function","name":"grep","description":"Finds text.","parameters":{"type":"object"},"strict":false}]
     input:

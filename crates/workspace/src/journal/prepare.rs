@@ -2,7 +2,7 @@
 //! targets, and the entry that could take it all back.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::mpsc;
+use std::sync::mpsc::{self, Receiver};
 
 use protocol::Base;
 use rustix::fs::fstat;
@@ -19,6 +19,13 @@ use crate::{EntryMeta, Error, RelPath};
 
 /// How many new files are open at once while they wait for the disk.
 const BATCH: usize = 64;
+
+/// How many large files are compared before the new content is written: few, because what was
+/// found stays in memory until then.
+const EARLY_PROOFS: usize = 2;
+
+/// How many replaced files are held open while their names are removed.
+const MAX_HELD: usize = 16;
 
 /// While the content is written only the owner may look, unless the system's default is wanted.
 const PRIVATE_MODE: u32 = 0o600;
@@ -56,40 +63,33 @@ impl Prepare<'_> {
             return self.write_and_prove(draft, plan, &proofs);
         }
         let waiting = self.write_temps(plan)?;
-        self.seal(draft, plan)?;
+        let sealing = Sealing { ops: self.ops, store: self.store };
+        sealing.seal(draft, plan)?;
         let mut files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
-        files.extend(self.entry_files(draft));
+        files.extend(sealing.entry_files(draft));
         self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
     }
 
-    /// Large files are read and hashed while the new content is written, and the entry is
-    /// completed while the disk takes that.
+    /// Large files are read and hashed on a second thread while this one writes the new content,
+    /// and that thread completes the entry while this one waits for the disk.
     fn write_and_prove<'s>(
         &self,
         draft: &mut Draft,
         plan: &mut Plan<'s>,
         proofs: &[Proof<'s>],
     ) -> std::result::Result<(), Error> {
+        let sealing = Sealing { ops: self.ops, store: self.store };
         std::thread::scope(|scope| {
-            // At most one result waits, so that few old files are in memory at once.
-            let (sender, proven) = mpsc::sync_channel(1);
-            scope.spawn(move || {
-                // Nobody listens any more after a failure.
-                let _ = proofs.iter().try_for_each(|proof| sender.send(proof.run()));
-            });
+            let (hand_over, handed) = mpsc::channel();
+            let sealed = scope.spawn(move || sealing.prove_and_seal(proofs, &handed));
             let waiting = self.write_temps(plan)?;
             let files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
-            let (synced, sealed) = self.ops.sync_all_meanwhile(&files, || {
-                for proof in proofs {
-                    let lost = || Error::from_errno(&proof.path, Errno::IO);
-                    proven.recv().map_err(|_| lost())??.enter(plan);
-                }
-                self.seal(draft, plan)?;
-                let files = self.entry_files(draft);
-                self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
-            });
-            sealed?;
-            synced.map_err(|errno| Error::from_errno(&proofs[0].path, errno))
+            let failed = |errno| Error::from_errno(&proofs[0].path, errno);
+            let ready = self.ops.ready_to_sync(&files).map_err(failed)?;
+            // Nobody listens any more if a proof has failed, and then there is nothing to wait for.
+            let synced = hand_over.send((draft, plan)).map_or(Ok(()), |()| ready.wait());
+            sealed.join().unwrap_or_else(|_| Err(failed(Errno::IO)))?;
+            synced.map_err(failed)
         })
     }
 
@@ -106,22 +106,6 @@ impl Prepare<'_> {
             }
         }
         Ok(waiting)
-    }
-
-    /// Completes the entry with images and steps.
-    fn seal(&self, draft: &mut Draft, plan: &mut Plan<'_>) -> std::result::Result<(), Error> {
-        let mut rest = std::mem::take(&mut plan.images);
-        let steps: Vec<Step> = plan.planned.iter().map(|planned| planned.step.clone()).collect();
-        let images = rest.len() as u64;
-        rest.extend_from_slice(&entry::seal(&steps, draft.header_len() + images));
-        self.store.seal(draft, &rest).map_err(|errno| self.store.failed(errno))
-    }
-
-    /// What must be on the disk for the entry to be there.
-    fn entry_files<'f>(&'f self, draft: &'f Draft) -> Vec<BorrowedFd<'f>> {
-        let dir = draft.new_segment.then(|| self.store.dir());
-        let previous = draft.previous.as_ref().map(AsFd::as_fd);
-        [Some(draft.file.as_fd()), dir, previous].into_iter().flatten().collect()
     }
 
     fn sync(&self, files: &[OwnedFd]) -> Result<()> {
@@ -164,6 +148,65 @@ impl Prepare<'_> {
         }
         Ok(Some(file))
     }
+}
+
+/// The part of the work that touches only the journal, and may be done by another thread.
+#[derive(Clone, Copy)]
+struct Sealing<'p> {
+    ops: &'p Ops,
+    store: &'p Store,
+}
+
+impl<'p> Sealing<'p> {
+    /// Compares the large files, and once draft and plan are handed over, completes the entry and
+    /// waits until it is on the disk. If they never are, there is nothing to complete.
+    fn prove_and_seal<'s>(
+        self,
+        proofs: &[Proof<'s>],
+        handed: &Receiver<(&mut Draft, &mut Plan<'s>)>,
+    ) -> std::result::Result<(), Error> {
+        let (early, late) = proofs.split_at(proofs.len().min(EARLY_PROOFS));
+        let proven = early.iter().map(Proof::run).collect::<std::result::Result<Vec<_>, _>>()?;
+        let Ok((draft, plan)) = handed.recv() else { return Ok(()) };
+        proven.into_iter().for_each(|proven| proven.enter(plan));
+        late.iter().try_for_each(|proof| proof.run().map(|proven| proven.enter(plan)))?;
+        self.seal(draft, plan)?;
+        let files = self.entry_files(draft);
+        self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
+    }
+
+    /// Completes the entry with images and steps.
+    fn seal(&self, draft: &mut Draft, plan: &mut Plan<'_>) -> std::result::Result<(), Error> {
+        let mut rest = std::mem::take(&mut plan.images);
+        let steps: Vec<Step> = plan.planned.iter().map(|planned| planned.step.clone()).collect();
+        let images = rest.len() as u64;
+        rest.extend_from_slice(&entry::seal(&steps, draft.header_len() + images));
+        self.store.seal(draft, &rest).map_err(|errno| self.store.failed(errno))
+    }
+
+    /// What must be on the disk for the entry to be there.
+    fn entry_files<'f>(&self, draft: &'f Draft) -> Vec<BorrowedFd<'f>>
+    where
+        'p: 'f,
+    {
+        let dir = draft.new_segment.then(|| self.store.dir());
+        let previous = draft.previous.as_ref().map(AsFd::as_fd);
+        [Some(draft.file.as_fd()), dir, previous].into_iter().flatten().collect()
+    }
+}
+
+/// Removes what lies in temporary files after the change, and does not wait until its space is
+/// given back.
+pub(crate) fn remove_replaced(ops: &Ops, dirs: &Dirs<'_>, temps: &[RelPath]) -> Result<()> {
+    let open = |temp| {
+        let place = dirs.place(temp)?;
+        ops.open_read(place.name().dir, place.name().name)
+    };
+    // Held open, a file outlives its name. What cannot be opened is removed all the same.
+    let held = temps.iter().take(MAX_HELD).filter_map(|temp| open(temp).ok()).collect();
+    let outcome = remove_temps(ops, dirs, temps);
+    ops.let_go(held);
+    outcome
 }
 
 /// Removes temporary files, as far as they exist.

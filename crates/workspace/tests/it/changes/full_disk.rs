@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use protocol::{Base, Change, ErrorCode, FileBytes, ToolError};
+use protocol::{Base, Change, ContentHash, ErrorCode, FileBytes, ToolError};
 use workspace::{Journal, JournalOptions, UndoTarget, Workspace};
 
 use super::project::{label, set, snapshot, undo};
@@ -19,6 +19,10 @@ const INSIDE_TEST: &str = "changes::full_disk::inside_the_namespace";
 
 const OLD: &str = "old content\n";
 const TOO_MUCH: usize = 2 << 20;
+
+/// Of a disk of 1 MB.
+const NEARLY_HALF: usize = 480 << 10;
+const ROOM_ROUNDS: u8 = 50;
 
 /// Mounts a small file system of its own and answers whether that worked.
 fn mount(options: &str, at: &Path) -> bool {
@@ -43,7 +47,7 @@ fn a_full_or_read_only_disk_loses_nothing() {
     if text.contains("unshare failed") || text.contains("no mounts here") {
         return skip(&text);
     }
-    assert!(output.status.success() && text.contains("all three disks"), "{text}");
+    assert!(output.status.success() && text.contains("all four disks"), "{text}");
 }
 
 #[allow(clippy::print_stderr, reason = "whoever runs the tests should know what was not tested")]
@@ -57,15 +61,19 @@ fn skip(why: &str) {
 fn inside_the_namespace() {
     let Ok(dir) = std::env::var(INSIDE) else { return };
     let dir = Path::new(&dir);
-    let (small, large, sealed) = (dir.join("small"), dir.join("large"), dir.join("sealed"));
-    if !mount("size=1m", &small) || !mount("size=64m", &large) || !mount("size=1m", &sealed) {
+    let [small, large, sealed, tight] =
+        ["small", "large", "sealed", "tight"].map(|name| dir.join(name));
+    if !mount("size=64m", &large)
+        || ![&small, &sealed, &tight].iter().all(|at| mount("size=1m", at))
+    {
         println!("no mounts here");
         return;
     }
     full_project(&small.join("project"), &large.join("state1"));
     full_state(&large.join("project"), &small.join("state"));
     read_only(&sealed, &large.join("state2"));
-    println!("all three disks");
+    room_for_two(&tight.join("project"), &large.join("state3"));
+    println!("all four disks");
 }
 
 fn open(root: &Path, state: &Path) -> Journal {
@@ -131,6 +139,27 @@ fn read_only(root: &Path, state: &Path) {
     let remounted = Command::new("mount").args(["-o", "remount,rw"]).arg(root).status().unwrap();
     assert!(remounted.success());
     works(&journal, root);
+}
+
+/// On a disk with room for the old and the new content, but not for what the change before has
+/// replaced as well, one change can follow another at once.
+fn room_for_two(root: &Path, state: &Path) {
+    let journal = open(root, state);
+    let content = |n: u8| [&[n], &*noise(NEARLY_HALF)].concat();
+    fs::write(root.join("a"), content(0)).unwrap();
+    let Change::Write { base: Base::File { size, mode, .. }, .. } = write(&journal, "a", vec![])
+    else {
+        panic!("no file")
+    };
+    let change = |n: u8| Change::Write {
+        path: "a".into(),
+        base: Base::File { hash: ContentHash::of(&content(n - 1)), size, mode },
+        content: FileBytes(content(n)),
+        mode: None,
+    };
+    // All made beforehand, so that one follows the other at once.
+    let sets: Vec<_> = (1..ROOM_ROUNDS).map(|n| set([change(n)])).collect();
+    sets.iter().for_each(|set| drop(journal.apply(set, &label("x")).unwrap()));
 }
 
 /// After the failure the same journal can change and undo.

@@ -1,0 +1,143 @@
+//! What Tab offers: commands after a slash, files after an `@`.
+
+use super::FindFiles;
+use super::mentions::{can_begin, mention_of};
+use crate::chat::commands::{COMMANDS, CommandInfo};
+
+/// More candidates than this help nobody.
+const MOST_CANDIDATES: usize = 200;
+
+/// Something that can be inserted.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Candidate {
+    /// How it is listed.
+    pub(super) shown: String,
+    /// What stands in the line afterwards.
+    pub(super) inserted: String,
+}
+
+/// Offers commands and files.
+pub(super) struct Completion {
+    find_files: FindFiles,
+}
+
+/// The unfinished word before the cursor.
+#[derive(Debug, PartialEq, Eq)]
+enum Word<'a> {
+    Command(&'a str),
+    File { start: usize, typed: &'a str },
+}
+
+impl Completion {
+    pub(super) fn new(find_files: FindFiles) -> Self {
+        Self { find_files }
+    }
+
+    /// What could stand in the line from the returned position to the cursor.
+    pub(super) fn candidates(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
+        match word_before(&line[..cursor]) {
+            None => (cursor, Vec::new()),
+            Some(Word::Command(typed)) => (0, commands(typed)),
+            Some(Word::File { start, typed }) => {
+                let files = (self.find_files)(typed).into_iter().take(MOST_CANDIDATES);
+                let candidate =
+                    |path: String| Candidate { inserted: mention_of(&path), shown: path };
+                (start, files.map(candidate).collect())
+            }
+        }
+    }
+}
+
+fn word_before(text: &str) -> Option<Word<'_>> {
+    if let Some(typed) = text.strip_prefix('/')
+        && !typed.contains(char::is_whitespace)
+    {
+        return Some(Word::Command(typed));
+    }
+    let begins = |start: &usize| can_begin(&text[..*start]);
+    let start = text.match_indices('@').map(|(at, _)| at).rfind(begins)?;
+    let typed = &text[start + 1..];
+    match typed.strip_prefix('"') {
+        Some(quoted) => {
+            (!quoted.contains(['"', '\n'])).then_some(Word::File { start, typed: quoted })
+        }
+        None => (!typed.contains(char::is_whitespace)).then_some(Word::File { start, typed }),
+    }
+}
+
+fn commands(typed: &str) -> Vec<Candidate> {
+    let matching: Vec<&CommandInfo> =
+        COMMANDS.iter().filter(|info| info.name.starts_with(typed)).collect();
+    let width = matching.iter().map(|info| info.usage().len()).max().unwrap_or(0);
+    let candidate = |info: &&CommandInfo| Candidate {
+        shown: format!("{:width$}  {}", info.usage(), info.about),
+        inserted: match info.argument_usage().as_str() {
+            "" => format!("/{}", info.name),
+            _ => format!("/{} ", info.name),
+        },
+    };
+    matching.iter().map(candidate).collect()
+}
+
+/// What may follow the command that stands in the line.
+pub(super) fn usage_hint(line: &str) -> Option<String> {
+    let typed = line.strip_prefix('/')?;
+    let info = COMMANDS.iter().find(|info| typed.trim_end() == info.name)?;
+    let usage = info.argument_usage();
+    let usage = if typed.ends_with(' ') { usage.trim_start() } else { &usage };
+    (!usage.is_empty()).then(|| usage.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn completion() -> Completion {
+        Completion::new(Box::new(|typed: &str| {
+            let files = ["src/main.rs", "src/my file.rs", "README.md"];
+            files.iter().filter(|file| file.starts_with(typed)).map(|file| (*file).into()).collect()
+        }))
+    }
+
+    fn inserted(line: &str) -> (usize, Vec<String>) {
+        let (start, candidates) = completion().candidates(line, line.len());
+        (start, candidates.into_iter().map(|candidate| candidate.inserted).collect())
+    }
+
+    #[test]
+    fn commands_and_files_are_offered_where_they_can_stand() {
+        let table: [(&str, usize, &[&str]); 8] = [
+            ("/mo", 0, &["/model "]),
+            ("/re", 0, &["/redo", "/resume ", "/rename "]),
+            ("/model x", 8, &[]),
+            ("see @src/ma", 4, &["@src/main.rs"]),
+            ("@src/my", 0, &["@\"src/my file.rs\""]),
+            ("@\"src/my f", 0, &["@\"src/my file.rs\""]),
+            ("me@src", 6, &[]),
+            ("@src/main.rs and", 16, &[]),
+        ];
+        for (line, start, expected) in table {
+            assert_eq!(
+                inserted(line),
+                (start, expected.iter().map(|s| (*s).to_owned()).collect()),
+                "{line}"
+            );
+        }
+        let (_, described) = completion().candidates("/und", 4);
+        assert_eq!(described[0].shown, "/undo [CHANGE]  take back the last change");
+    }
+
+    #[test]
+    fn a_hint_tells_what_may_follow() {
+        let table = [
+            ("/model", Some(" [NAME]")),
+            ("/model ", Some("[NAME]")),
+            ("/model x", None),
+            ("/help", None),
+            ("model", None),
+        ];
+        for (line, expected) in table {
+            assert_eq!(usage_hint(line).as_deref(), expected, "{line}");
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Colours and weights, and whether the place that text goes to has any.
+
+use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+
+/// How text may look where it goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// A file, a pipe, or a person who wants no colours: text stays as it is.
+    Plain,
+    /// A terminal of this many columns.
+    Styled {
+        /// The columns.
+        width: usize,
+    },
+}
+
+impl Look {
+    /// `text` in `ink`, if this place has inks.
+    pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
+        match self {
+            Look::Plain => text.to_owned(),
+            Look::Styled { .. } => ink.paint(text),
+        }
+    }
+
+    /// `text` cut to what is left of a line after `used` columns.
+    pub(crate) fn fit(self, text: &str, used: usize) -> String {
+        match self {
+            Look::Plain => text.to_owned(),
+            Look::Styled { width } => fit(text, width.saturating_sub(used)),
+        }
+    }
+}
+
+/// A set of attributes of text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ink(u16);
+
+/// Each attribute with the number that terminals know it by.
+const NUMBERS: [(Ink, u8); 9] = [
+    (Ink::BOLD, 1),
+    (Ink::DIM, 2),
+    (Ink::ITALIC, 3),
+    (Ink::UNDERLINED, 4),
+    (Ink::STRUCK, 9),
+    (Ink::RED, 31),
+    (Ink::GREEN, 32),
+    (Ink::YELLOW, 33),
+    (Ink::CYAN, 36),
+];
+
+impl Ink {
+    pub(crate) const PLAIN: Ink = Ink(0);
+    pub(crate) const BOLD: Ink = Ink(1);
+    pub(crate) const DIM: Ink = Ink(1 << 1);
+    pub(crate) const ITALIC: Ink = Ink(1 << 2);
+    pub(crate) const UNDERLINED: Ink = Ink(1 << 3);
+    pub(crate) const STRUCK: Ink = Ink(1 << 4);
+    pub(crate) const RED: Ink = Ink(1 << 5);
+    pub(crate) const GREEN: Ink = Ink(1 << 6);
+    pub(crate) const YELLOW: Ink = Ink(1 << 7);
+    pub(crate) const CYAN: Ink = Ink(1 << 8);
+
+    /// Both sets of attributes.
+    pub(crate) const fn and(self, other: Ink) -> Ink {
+        Ink(self.0 | other.0)
+    }
+
+    /// `text` with these attributes, which end with it.
+    pub(crate) fn paint(self, text: &str) -> String {
+        if self == Ink::PLAIN || text.is_empty() {
+            return text.to_owned();
+        }
+        let set = NUMBERS.iter().filter(|(ink, _)| self.0 & ink.0 != 0);
+        let numbers: Vec<String> = set.map(|(_, number)| number.to_string()).collect();
+        format!("\x1b[{}m{text}\x1b[0m", numbers.join(";"))
+    }
+}
+
+/// The columns that `text` takes.
+pub(crate) fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// `text`, or as much of its beginning as fits into `width` columns, with `…` for the rest.
+pub(crate) fn fit(text: &str, width: usize) -> String {
+    if columns(text) <= width {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > width {
+            break;
+        }
+        kept.push(c);
+    }
+    kept.push('…');
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inks_add_up_and_plain_places_have_none() {
+        let ink = Ink::BOLD.and(Ink::RED);
+        assert_eq!(Look::Styled { width: 80 }.paint(ink, "no"), "\x1b[1;31mno\x1b[0m");
+        assert_eq!(Look::Plain.paint(ink, "no"), "no");
+        assert_eq!(Ink::PLAIN.paint("x"), "x");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_by_columns() {
+        let table =
+            [("abc", 3, "abc"), ("abcd", 3, "ab…"), ("漢字漢字", 5, "漢字…"), ("漢字", 2, "…")];
+        for (text, width, expected) in table {
+            assert_eq!(fit(text, width), expected, "{text} in {width}");
+        }
+    }
+}

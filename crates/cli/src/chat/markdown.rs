@@ -1,0 +1,77 @@
+//! Markdown that arrives in pieces, written to a terminal as soon as each part is certain.
+//!
+//! What was written is never touched again, so nothing flickers, and wherever the text was cut the
+//! same comes out. A line break stays a line break. Underlined headings, reference links and HTML
+//! are shown as they were typed: what they mean is known too late, or not at all.
+
+mod blocks;
+mod flow;
+mod inline;
+mod line;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use super::look::Look;
+use super::safe_text::SafeText;
+use blocks::Blocks;
+
+/// The text of one message. Nothing in it can drive the terminal.
+#[derive(Debug)]
+pub(crate) struct Markdown {
+    guard: SafeText,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// The text as it is.
+    Plain {
+        at_line_start: bool,
+    },
+    Styled(Box<Blocks>),
+}
+
+impl Markdown {
+    pub(crate) fn new(look: Look) -> Self {
+        let form = match look {
+            Look::Plain => Form::Plain { at_line_start: true },
+            Look::Styled { width } => Form::Styled(Box::new(Blocks::new(width))),
+        };
+        Self { guard: SafeText::default(), form }
+    }
+
+    /// Takes the next piece and gives what can be written now.
+    #[must_use]
+    pub(crate) fn push(&mut self, text: &str) -> String {
+        let safe = self.guard.push(text);
+        self.form.push(safe)
+    }
+
+    /// Gives what is left at the end of the message, which ends with a line end.
+    #[must_use]
+    pub(crate) fn finish(mut self) -> String {
+        let safe = self.guard.finish();
+        let mut out = self.form.push(safe);
+        match self.form {
+            Form::Plain { at_line_start: true } => {}
+            Form::Plain { at_line_start: false } => out.push('\n'),
+            Form::Styled(blocks) => out.push_str(&blocks.finish()),
+        }
+        out
+    }
+}
+
+impl Form {
+    fn push(&mut self, safe: String) -> String {
+        match self {
+            Form::Plain { at_line_start } => {
+                if !safe.is_empty() {
+                    *at_line_start = safe.ends_with('\n');
+                }
+                safe
+            }
+            Form::Styled(blocks) => blocks.push(&safe),
+        }
+    }
+}

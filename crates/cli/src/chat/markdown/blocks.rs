@@ -1,0 +1,356 @@
+//! Paragraphs, lists, quotes, code and tables, one line after the other.
+
+use super::flow::{Flow, Prefix};
+use super::inline::{Source, settle};
+use super::line::{Fence, Kind, Line, classify, indentation, opening_fence, quotes};
+use super::table::Table;
+use crate::chat::look::Ink;
+
+/// Narrower terminals are written to as if they had this many columns.
+const NARROWEST: usize = 20;
+/// From this indentation on a line outside of lists is code.
+const CODE_INDENT: usize = 4;
+const CODE_MARGIN: usize = 2;
+const CODE_RULE: &str = "───";
+const LONGEST_RULE: usize = 40;
+const QUOTE: &str = "│ ";
+const BULLET: &str = "•";
+
+/// The blocks of one message.
+#[derive(Debug)]
+pub(super) struct Blocks {
+    width: usize,
+    /// The beginning of a line whose kind is not known yet.
+    line: String,
+    /// The current line is known to be text of the open paragraph.
+    in_line: bool,
+    open: Block,
+    /// The last line without indentation was of a list.
+    in_list: bool,
+    /// A blank line is due before the next block.
+    gap: bool,
+    started: bool,
+    out: String,
+}
+
+#[derive(Debug)]
+enum Block {
+    Nothing,
+    Paragraph(Paragraph),
+    Code(Code),
+    Table { lines: Vec<String>, depth: usize, indent: usize },
+}
+
+#[derive(Debug)]
+struct Paragraph {
+    flow: Flow,
+    depth: usize,
+    ink: Ink,
+    is_heading: bool,
+    /// What is not certain yet.
+    text: String,
+    before: Option<char>,
+}
+
+#[derive(Debug)]
+struct Code {
+    fence: Fence,
+    prefix: Prefix,
+    depth: usize,
+    indent: usize,
+    is_diff: bool,
+}
+
+impl Blocks {
+    pub(super) fn new(width: usize) -> Self {
+        Self {
+            width: width.max(NARROWEST),
+            line: String::new(),
+            in_line: false,
+            open: Block::Nothing,
+            in_list: false,
+            gap: false,
+            started: false,
+            out: String::new(),
+        }
+    }
+
+    pub(super) fn push(&mut self, text: &str) -> String {
+        let mut lines = text.split('\n');
+        if let Some(first) = lines.next() {
+            self.more(first);
+        }
+        for next in lines {
+            self.end_line();
+            self.more(next);
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        if self.in_line || !self.line.is_empty() {
+            self.end_line();
+        }
+        self.close();
+        self.out
+    }
+
+    /// More of the current line.
+    fn more(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        if self.in_line {
+            self.write(text);
+            return;
+        }
+        self.line.push_str(text);
+        if matches!(self.open, Block::Code(_)) || self.may_be_indented_code(&self.line) {
+            return;
+        }
+        let line = std::mem::take(&mut self.line);
+        match classify(&line, false) {
+            Some(known) => {
+                self.start(known);
+                self.in_line = true;
+            }
+            None => self.line = line,
+        }
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.in_line) {
+            self.end_text_line();
+            return;
+        }
+        let line = std::mem::take(&mut self.line);
+        if matches!(self.open, Block::Code(_)) {
+            self.code_line(&line);
+        } else if self.may_be_indented_code(&line) && !line.trim().is_empty() {
+            self.indented_code(&line);
+        } else if let Some(known) = classify(&line, true) {
+            let is_text =
+                matches!(known.kind, Kind::Text(_) | Kind::Heading { .. } | Kind::Item { .. });
+            self.start(known);
+            if is_text {
+                self.end_text_line();
+            }
+        }
+    }
+
+    fn end_text_line(&mut self) {
+        self.write("\n");
+        if matches!(&self.open, Block::Paragraph(paragraph) if paragraph.is_heading) {
+            self.close();
+        }
+    }
+
+    fn start(&mut self, line: Line<'_>) {
+        let Line { depth, indent, kind } = line;
+        match kind {
+            Kind::Blank => {
+                self.close();
+                self.gap = true;
+            }
+            Kind::Text(text) => self.text(depth, indent, text),
+            Kind::Heading { level, text } => {
+                let ink = if level == 1 { Ink::BOLD.and(Ink::UNDERLINED) } else { Ink::BOLD };
+                self.in_list &= indent > 0;
+                self.begin();
+                let prefix = self.prefix(depth, indent);
+                self.paragraph(depth, &prefix, prefix.clone(), ink);
+                if let Block::Paragraph(paragraph) = &mut self.open {
+                    paragraph.is_heading = true;
+                }
+                self.write(text);
+            }
+            Kind::Item { mark, text } => self.item(depth, indent, mark, text),
+            Kind::Rule => {
+                self.begin();
+                let prefix = self.prefix(depth, 0);
+                let length = self.width.saturating_sub(prefix.columns).min(LONGEST_RULE);
+                self.line_of(&prefix, &"─".repeat(length), Ink::DIM);
+            }
+            Kind::Fence { fence, info } => self.fence(depth, indent, fence, info),
+            Kind::TableRow(row) => match &mut self.open {
+                Block::Table { lines, depth: open, .. } if *open == depth => {
+                    lines.push(row.to_owned());
+                }
+                _ => {
+                    self.begin();
+                    self.open = Block::Table { lines: vec![row.to_owned()], depth, indent };
+                }
+            },
+        }
+    }
+
+    fn text(&mut self, depth: usize, indent: usize, text: &str) {
+        let goes_on = matches!(&self.open, Block::Paragraph(paragraph) if paragraph.depth == depth);
+        if !goes_on {
+            self.in_list &= indent > 0;
+            self.begin();
+            let prefix = self.prefix(depth, indent);
+            self.paragraph(depth, &prefix, prefix.clone(), Ink::PLAIN);
+        }
+        self.write(text);
+    }
+
+    fn item(&mut self, depth: usize, indent: usize, mark: &str, text: &str) {
+        self.begin();
+        self.in_list = true;
+        let shown = if mark.ends_with(['.', ')']) { mark } else { BULLET };
+        let before = self.prefix(depth, indent);
+        let first = before.then(shown, Ink::CYAN).then_space(1);
+        let hanging = before.then_space(first.columns - before.columns);
+        self.paragraph(depth, &first, hanging, Ink::PLAIN);
+        if let Some((fence, info)) = opening_fence(text) {
+            self.fence(depth, indent + mark.len() + 1, fence, info);
+        } else {
+            self.write(text);
+        }
+    }
+
+    fn fence(&mut self, depth: usize, indent: usize, fence: Fence, info: &str) {
+        self.begin();
+        let prefix = self.prefix(depth, indent);
+        let rule = format!("{CODE_RULE} {info}");
+        self.line_of(&prefix, rule.trim_end(), Ink::DIM);
+        let is_diff = matches!(info, "diff" | "patch");
+        self.open = Block::Code(Code { fence, prefix, depth, indent, is_diff });
+    }
+
+    fn code_line(&mut self, line: &str) {
+        let Block::Code(code) = &self.open else { return };
+        let (depth, inner) = quotes(line, code.depth);
+        if depth < code.depth {
+            // The quote that the code stands in has ended.
+            self.close();
+            self.line = line.to_owned();
+            self.end_line();
+            return;
+        }
+        if code.fence.is_closed_by(inner) {
+            self.close();
+            return;
+        }
+        let text = without_indent(inner, code.indent);
+        let prefix = code.prefix.then_space(CODE_MARGIN);
+        let ink = if code.is_diff { diff_ink(text) } else { Ink::CYAN };
+        let line = if text.trim().is_empty() { String::new() } else { prefix.then(text, ink).text };
+        self.out.push_str(&line);
+        self.out.push('\n');
+    }
+
+    fn may_be_indented_code(&self, line: &str) -> bool {
+        let space = line.len() - line.trim_start_matches([' ', '\t']).len();
+        matches!(self.open, Block::Nothing)
+            && !self.in_list
+            && indentation(&line[..space]) >= CODE_INDENT
+    }
+
+    fn indented_code(&mut self, line: &str) {
+        self.begin();
+        let prefix = Prefix::default().then_space(CODE_MARGIN);
+        self.line_of(&prefix, without_indent(line, CODE_INDENT), Ink::CYAN);
+    }
+
+    /// Ends what is open and leaves the blank line that is due.
+    fn begin(&mut self) {
+        self.close();
+        if std::mem::take(&mut self.gap) && self.started {
+            self.out.push('\n');
+        }
+        self.started = true;
+    }
+
+    fn close(&mut self) {
+        match std::mem::replace(&mut self.open, Block::Nothing) {
+            Block::Nothing => {}
+            Block::Paragraph(mut paragraph) => {
+                paragraph.settle(true, &mut self.out);
+                paragraph.flow.finish(&mut self.out);
+            }
+            Block::Code(code) => self.line_of(&code.prefix, CODE_RULE, Ink::DIM),
+            Block::Table { lines, depth, indent } => {
+                let prefix = self.prefix(depth, indent);
+                match Table::read(&lines) {
+                    Some(table) => table.draw(&prefix, self.width, &mut self.out),
+                    None => {
+                        self.paragraph(depth, &prefix, prefix.clone(), Ink::PLAIN);
+                        self.write(&lines.join("\n"));
+                        self.close();
+                    }
+                }
+            }
+        }
+    }
+
+    fn paragraph(&mut self, depth: usize, first: &Prefix, rest: Prefix, ink: Ink) {
+        let flow = Flow::begin(self.width, first, rest, &mut self.out);
+        self.open = Block::Paragraph(Paragraph {
+            flow,
+            depth,
+            ink,
+            is_heading: false,
+            text: String::new(),
+            before: None,
+        });
+    }
+
+    /// More text of the open paragraph.
+    fn write(&mut self, text: &str) {
+        if let Block::Paragraph(paragraph) = &mut self.open {
+            paragraph.text.push_str(text);
+            paragraph.settle(false, &mut self.out);
+        }
+    }
+
+    fn line_of(&mut self, prefix: &Prefix, text: &str, ink: Ink) {
+        self.out.push_str(&prefix.then(text, ink).text);
+        self.out.push('\n');
+    }
+
+    /// Quote marks and space, but never more than half of a line.
+    fn prefix(&self, depth: usize, indent: usize) -> Prefix {
+        let most = self.width / 2;
+        let quotes = QUOTE.repeat(depth.min(most / 4));
+        let prefix = Prefix::default().then(&quotes, Ink::DIM);
+        let space = indent.min(most - prefix.columns);
+        prefix.then_space(space)
+    }
+}
+
+impl Paragraph {
+    fn settle(&mut self, complete: bool, out: &mut String) {
+        let mut pieces = Vec::new();
+        let source = Source { text: &self.text, before: self.before, complete };
+        let end = settle(source, self.ink, &mut pieces);
+        self.before = self.text[..end].chars().next_back().or(self.before);
+        self.text.drain(..end);
+        self.flow.write(&pieces, out);
+    }
+}
+
+fn diff_ink(line: &str) -> Ink {
+    match line.as_bytes().first() {
+        Some(b'+') => Ink::GREEN,
+        Some(b'-') => Ink::RED,
+        Some(b'@') => Ink::CYAN,
+        _ => Ink::PLAIN,
+    }
+}
+
+/// `line` without the first `columns` of its white space.
+fn without_indent(line: &str, columns: usize) -> &str {
+    let mut rest = line;
+    let mut left = columns;
+    while let Some(after) = rest.strip_prefix([' ', '\t']) {
+        let width = indentation(&rest[..1]);
+        if width > left {
+            break;
+        }
+        left -= width;
+        rest = after;
+    }
+    rest
+}

@@ -1,0 +1,433 @@
+//! Emphasis, code and links within a paragraph, found as far as they are certain.
+
+use crate::chat::look::Ink;
+
+/// A run of text in one ink.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) ink: Ink,
+    pub(super) text: String,
+}
+
+/// Marks further apart than this many bytes do not belong together. It bounds what is held back.
+const LONGEST_SPAN: usize = 4000;
+/// A longer run of stars is no emphasis.
+const MOST_MARKS: usize = 3;
+const SPECIAL: [char; 8] = ['\\', '`', '*', '_', '~', '[', '!', '<'];
+const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
+
+/// The whole of `text`, with `ink` as its own.
+pub(super) fn pieces(text: &str, ink: Ink) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    settle(Source { text, before: None, complete: true }, ink, &mut pieces);
+    pieces
+}
+
+/// A part of a paragraph.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<'a> {
+    pub(super) text: &'a str,
+    /// The character before it.
+    pub(super) before: Option<char>,
+    /// Whether the paragraph ends with it.
+    pub(super) complete: bool,
+}
+
+/// Appends what is certain to `pieces` and says how many bytes that was.
+pub(super) fn settle(source: Source<'_>, ink: Ink, pieces: &mut Vec<Piece>) -> usize {
+    let mut at = 0;
+    while at < source.text.len() {
+        let plain = source.text[at..].find(SPECIAL).unwrap_or(source.text.len() - at);
+        push(pieces, ink, &source.text[at..at + plain]);
+        at += plain;
+        if at == source.text.len() {
+            break;
+        }
+        match source.step(at) {
+            Step::Wait => break,
+            Step::Literal(length) => {
+                push(pieces, ink, &source.text[at..at + length]);
+                at += length;
+            }
+            Step::Escaped(end) => {
+                push(pieces, ink, &source.text[at + 1..end]);
+                at = end;
+            }
+            Step::Code { inner: (start, stop), end } => {
+                push(pieces, ink.and(Ink::CYAN), code_text(&source.text[start..stop]));
+                at = end;
+            }
+            Step::Span { ink: own, inner: (start, stop), end } => {
+                let inner = Source {
+                    text: &source.text[start..stop],
+                    before: source.text[..start].chars().next_back(),
+                    complete: true,
+                };
+                settle(inner, ink.and(own), pieces);
+                at = end;
+            }
+            Step::Link { label: (start, stop), target, end } => {
+                let label = &source.text[start..stop];
+                let inner = Source { text: label, before: Some('['), complete: true };
+                settle(inner, ink.and(Ink::UNDERLINED), pieces);
+                let target = &source.text[target.0..target.1];
+                if !(label == target && target.contains("://")) {
+                    push(pieces, ink, " ");
+                    push(pieces, ink.and(Ink::DIM), &format!("({target})"));
+                }
+                at = end;
+            }
+        }
+    }
+    at
+}
+
+fn push(pieces: &mut Vec<Piece>, ink: Ink, text: &str) {
+    match pieces.last_mut() {
+        _ if text.is_empty() => {}
+        Some(last) if last.ink == ink => last.text.push_str(text),
+        _ => pieces.push(Piece { ink, text: text.to_owned() }),
+    }
+}
+
+/// One space within the marks is there to keep backticks apart.
+fn code_text(text: &str) -> &str {
+    let inner = text.strip_prefix(' ').and_then(|text| text.strip_suffix(' '));
+    inner.filter(|inner| !inner.trim().is_empty()).unwrap_or(text)
+}
+
+type Part = (usize, usize);
+
+/// What stands at a special character.
+enum Step {
+    /// It depends on what follows.
+    Wait,
+    /// Nothing special, for this many bytes.
+    Literal(usize),
+    /// A character after a backslash, up to here.
+    Escaped(usize),
+    Code {
+        inner: Part,
+        end: usize,
+    },
+    Span {
+        ink: Ink,
+        inner: Part,
+        end: usize,
+    },
+    Link {
+        label: Part,
+        target: Part,
+        end: usize,
+    },
+}
+
+/// Whether a closing mark is there.
+enum Search<T> {
+    Found(T),
+    Missing,
+    Unknown,
+}
+
+impl<T> Search<T> {
+    /// What was found, or the step to take without it.
+    fn or_literal(self, length: usize) -> Result<T, Step> {
+        match self {
+            Search::Found(found) => Ok(found),
+            Search::Missing => Err(Step::Literal(length)),
+            Search::Unknown => Err(Step::Wait),
+        }
+    }
+}
+
+impl Source<'_> {
+    fn step(&self, at: usize) -> Step {
+        let step = match self.text.as_bytes()[at] {
+            b'\\' => Ok(self.escape(at)),
+            b'`' => self.code(at),
+            b'[' => self.link(at, at),
+            b'!' => match self.text.as_bytes().get(at + 1) {
+                Some(b'[') => self.link(at, at + 1),
+                None if !self.complete => Ok(Step::Wait),
+                _ => Ok(Step::Literal(1)),
+            },
+            b'<' => self.address(at),
+            _ => self.emphasis(at),
+        };
+        step.unwrap_or_else(|other| other)
+    }
+
+    fn escape(&self, at: usize) -> Step {
+        match self.text[at + 1..].chars().next() {
+            None if !self.complete => Step::Wait,
+            Some(c) if c.is_ascii_punctuation() || c == '\n' => {
+                Step::Escaped(at + 1 + c.len_utf8())
+            }
+            _ => Step::Literal(1),
+        }
+    }
+
+    fn code(&self, at: usize) -> Result<Step, Step> {
+        let length = self.run(at);
+        let start = at + length;
+        let stop = self.code_end(start, length).or_literal(length)?;
+        Ok(Step::Code { inner: (start, stop), end: stop + length })
+    }
+
+    /// Where the run of exactly `length` backticks begins that ends the code which begins at `start`.
+    fn code_end(&self, start: usize, length: usize) -> Search<usize> {
+        let mut at = start;
+        while let Some(found) = self.text[at..].find('`') {
+            at += found;
+            if at - start > LONGEST_SPAN {
+                return Search::Missing;
+            }
+            let run = self.run(at);
+            if at + run == self.text.len() && !self.complete {
+                return Search::Unknown;
+            }
+            if run == length {
+                return Search::Found(at);
+            }
+            at += run;
+        }
+        self.not_found(start)
+    }
+
+    fn emphasis(&self, at: usize) -> Result<Step, Step> {
+        let (mark, length) = (self.text.as_bytes()[at], self.run(at));
+        let start = at + length;
+        if start == self.text.len() {
+            return Err(if self.complete { Step::Literal(length) } else { Step::Wait });
+        }
+        let known = if mark == b'~' { length == 2 } else { length <= MOST_MARKS };
+        if !known || !self.opens(at, length) {
+            return Err(Step::Literal(length));
+        }
+        let (stop, end) = self.emphasis_end(mark, length, start).or_literal(length)?;
+        let ink = match (mark, length) {
+            (b'~', _) => Ink::STRUCK,
+            (_, 1) => Ink::ITALIC,
+            (_, 2) => Ink::BOLD,
+            _ => Ink::BOLD.and(Ink::ITALIC),
+        };
+        Ok(Step::Span { ink, inner: (start, stop), end })
+    }
+
+    /// Where the text in emphasis ends, and where its closing mark ends.
+    fn emphasis_end(&self, mark: u8, length: usize, start: usize) -> Search<Part> {
+        let mut open = vec![length];
+        let mut at = start;
+        while let Some(found) = self.text[at..].find(['\\', '`', mark as char]) {
+            at += found;
+            if at - start > LONGEST_SPAN {
+                return Search::Missing;
+            }
+            let run = self.run(at);
+            match self.text.as_bytes()[at] {
+                b'\\' => {
+                    at += 1 + self.text[at + 1..].chars().next().map_or(0, char::len_utf8);
+                    continue;
+                }
+                b'`' => match self.code_end(at + run, run) {
+                    Search::Found(end) => at = end,
+                    Search::Missing => {}
+                    Search::Unknown => return Search::Unknown,
+                },
+                _ if at + run == self.text.len() && !self.complete => return Search::Unknown,
+                _ if self.closes(at, run) => {
+                    if let Some(used) = close(&mut open, run) {
+                        return Search::Found((at + used - length, at + used));
+                    }
+                }
+                _ if self.opens(at, run) => open.push(run),
+                _ => {}
+            }
+            at += run;
+        }
+        self.not_found(start)
+    }
+
+    fn link(&self, at: usize, bracket: usize) -> Result<Step, Step> {
+        let literal = bracket + 1 - at;
+        let stop = self.matching(bracket, b'[', b']').or_literal(literal)?;
+        match self.text.as_bytes().get(stop + 1) {
+            None if !self.complete => return Err(Step::Wait),
+            Some(b'(') => {}
+            _ => return Err(Step::Literal(literal)),
+        }
+        let target_end = self.matching(stop + 1, b'(', b')').or_literal(literal)?;
+        Ok(Step::Link {
+            label: (bracket + 1, stop),
+            target: (stop + 2, target_end),
+            end: target_end + 1,
+        })
+    }
+
+    /// Where the bracket that opens at `from` is closed, on the same line.
+    fn matching(&self, from: usize, open: u8, close: u8) -> Search<usize> {
+        let mut depth = 0_usize;
+        let mut bytes = self.text.bytes().enumerate().skip(from).take(LONGEST_SPAN);
+        while let Some((at, byte)) = bytes.next() {
+            match byte {
+                b'\\' => {
+                    bytes.next();
+                }
+                b'\n' => return Search::Missing,
+                _ if byte == open => depth += 1,
+                _ if byte == close && depth == 1 => return Search::Found(at),
+                _ if byte == close => depth -= 1,
+                _ => {}
+            }
+        }
+        self.not_found(from)
+    }
+
+    /// `<https://…>`
+    fn address(&self, at: usize) -> Result<Step, Step> {
+        let start = at + 1;
+        let end = self.text[start..].find(|c: char| c == '>' || c == '<' || c.is_whitespace());
+        let Some(end) = end.map(|end| start + end) else {
+            return Err(match self.not_found::<()>(start) {
+                Search::Unknown => Step::Wait,
+                _ => Step::Literal(1),
+            });
+        };
+        let known = SCHEMES.iter().any(|scheme| self.text[start..end].starts_with(scheme));
+        if !known || !self.text[end..].starts_with('>') || end - start > LONGEST_SPAN {
+            return Err(Step::Literal(1));
+        }
+        Ok(Step::Code { inner: (start, end), end: end + 1 })
+    }
+
+    /// The end of the text was reached in a search that began at `start`.
+    fn not_found<T>(&self, start: usize) -> Search<T> {
+        if self.complete || self.text.len() - start > LONGEST_SPAN {
+            Search::Missing
+        } else {
+            Search::Unknown
+        }
+    }
+
+    /// How often the character at `at` is repeated.
+    fn run(&self, at: usize) -> usize {
+        let bytes = &self.text.as_bytes()[at..];
+        bytes.iter().take_while(|byte| **byte == bytes[0]).count()
+    }
+
+    /// Whether emphasis can begin with the run at `at`.
+    fn opens(&self, at: usize, length: usize) -> bool {
+        let (before, after) = self.around(at, length);
+        let flanking = !is_space(after) && (!is_mark(after) || is_space(before) || is_mark(before));
+        let word = self.text.as_bytes()[at] == b'_' && !is_space(before) && !is_mark(before);
+        flanking && !word
+    }
+
+    /// Whether emphasis can end with the run at `at`.
+    fn closes(&self, at: usize, length: usize) -> bool {
+        let (before, after) = self.around(at, length);
+        let flanking = !is_space(before) && (!is_mark(before) || is_space(after) || is_mark(after));
+        let word = self.text.as_bytes()[at] == b'_' && !is_space(after) && !is_mark(after);
+        flanking && !word
+    }
+
+    fn around(&self, at: usize, length: usize) -> (Option<char>, Option<char>) {
+        let before = self.text[..at].chars().next_back().or(self.before);
+        (before, self.text[at + length..].chars().next())
+    }
+}
+
+/// Closes what a run of `length` marks can close, innermost first. If that was everything, says how
+/// many of the marks it took.
+fn close(open: &mut Vec<usize>, length: usize) -> Option<usize> {
+    if let Some(equal) = open.iter().rposition(|opened| *opened == length) {
+        open.truncate(equal);
+        return open.is_empty().then_some(length);
+    }
+    let mut left = length;
+    while let Some(last) = open.pop_if(|last| *last <= left) {
+        left -= last;
+    }
+    open.is_empty().then_some(length - left)
+}
+
+fn is_space(c: Option<char>) -> bool {
+    c.is_none_or(char::is_whitespace)
+}
+
+fn is_mark(c: Option<char>) -> bool {
+    c.is_some_and(|c| !c.is_alphanumeric() && !c.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pieces with their inks in words.
+    fn marked(text: &str) -> String {
+        let name = |ink: Ink| {
+            let names = [
+                (Ink::BOLD, "b"),
+                (Ink::ITALIC, "i"),
+                (Ink::STRUCK, "s"),
+                (Ink::CYAN, "c"),
+                (Ink::UNDERLINED, "u"),
+                (Ink::DIM, "d"),
+            ];
+            let set = names.iter().filter(|(own, _)| ink.and(*own) == ink);
+            set.map(|(_, name)| *name).collect::<String>()
+        };
+        let drawn = pieces(text, Ink::PLAIN).into_iter().map(|piece| match name(piece.ink) {
+            ink if ink.is_empty() => piece.text,
+            ink => format!("{{{ink}:{}}}", piece.text),
+        });
+        drawn.collect()
+    }
+
+    #[test]
+    fn emphasis_code_and_links_are_found() {
+        let table = [
+            ("a **b** c", "a {b:b} c"),
+            ("*a **b** c*", "{i:a }{bi:b}{i: c}"),
+            ("**a *b***", "{b:a }{bi:b}"),
+            ("***a***", "{bi:a}"),
+            ("**a *b**", "{b:a *b}"),
+            ("~~gone~~ ~5", "{s:gone} ~5"),
+            ("2 * 3 * 4", "2 * 3 * 4"),
+            ("snake_case_name and _i_", "snake_case_name and {i:i}"),
+            ("`a*b*` ``x ` y``", "{c:a*b*} {c:x ` y}"),
+            ("**`a**b`**", "{bc:a**b}"),
+            ("\\*no\\* C:\\x", "*no* C:\\x"),
+            ("[docs](https://d.rs)", "{u:docs} {d:(https://d.rs)}"),
+            ("[https://d.rs](https://d.rs)", "{u:https://d.rs}"),
+            ("![pic](a_b.png) v[0] [x] y", "{u:pic} {d:(a_b.png)} v[0] [x] y"),
+            ("<https://d.rs> <br> a<b", "{c:https://d.rs} <br> a<b"),
+            ("*not closed", "*not closed"),
+            ("**over\ntwo lines**", "{b:over\ntwo lines}"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(marked(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_could_still_become_a_mark_is_held_back_and_the_rest_is_not() {
+        let settled = |text| {
+            let mut pieces = Vec::new();
+            settle(Source { text, before: None, complete: false }, Ink::PLAIN, &mut pieces)
+        };
+        for (text, expected) in [
+            ("words come", 10),
+            ("words **bold", 6),
+            ("a `co", 2),
+            ("see [docs](http", 4),
+            ("2 * 3", 5),
+            ("a_b", 3),
+            ("wow!", 3),
+        ] {
+            assert_eq!(settled(text), expected, "{text}");
+        }
+        let endless = format!("*{}", "a ".repeat(LONGEST_SPAN));
+        assert_eq!(settled(&endless), endless.len());
+    }
+}

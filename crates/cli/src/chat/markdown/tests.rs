@@ -1,0 +1,269 @@
+//! Whole messages as they look, and what holds for all of them.
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use super::*;
+
+fn drawn(text: &str, width: usize) -> String {
+    let mut markdown = Markdown::new(Look::Styled { width });
+    let mut out = markdown.push(text);
+    out.push_str(&markdown.finish());
+    out
+}
+
+/// What is left without colours and weights.
+fn bare(styled: &str) -> String {
+    let mut bare = String::new();
+    let mut parts = styled.split("\x1b[");
+    bare.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let (_, text) = part.split_once('m').expect("only colours and weights are written");
+        bare.push_str(text);
+    }
+    bare
+}
+
+const MESSAGE: &str = "\
+# What I found
+
+There are **two** places that read the `config` file, and they do *not* agree on what a missing one means.
+1. `load()` in [setup](src/setup.rs)
+2. `reload()`, which is called by the watcher whenever somebody saves the file
+   - it panics
+   - ~~it logs~~
+
+
+> The default is
+> *documented*.
+
+```rust
+fn load() -> Config {
+
+    Config::default()
+}
+```
+| file | lines |
+|:-----|------:|
+| `a.rs` | 7 |
+| 漢字.rs | 1200 |
+
+---
+Done.";
+
+#[test]
+fn a_message_is_drawn() {
+    assert_snapshot!(bare(&drawn(MESSAGE, 48)), @"
+    What I found
+
+    There are two places that read the config file,
+    and they do not agree on what a missing one
+    means.
+    1. load() in setup (src/setup.rs)
+    2. reload(), which is called by the watcher
+       whenever somebody saves the file
+       • it panics
+       • it logs
+
+    │ The default is
+    │ documented.
+
+    ─── rust
+      fn load() -> Config {
+
+          Config::default()
+      }
+    ───
+    file    │ lines
+    ────────┼──────
+    a.rs    │     7
+    漢字.rs │  1200
+
+    ────────────────────────────────────────
+    Done.
+    ");
+}
+
+#[test]
+fn colours_and_weights_follow_the_marks() {
+    let text = "## Hi\n**b** `c` [d](e)\n```diff\n-a\n+b\n```\n> q";
+    let visible = drawn(text, 40).replace('\x1b', "^");
+    assert_snapshot!(visible, @"
+    ^[1mHi^[0m
+    ^[1mb^[0m ^[36mc^[0m ^[4md^[0m ^[2m(e)^[0m
+    ^[2m─── diff^[0m
+      ^[31m-a^[0m
+      ^[32m+b^[0m
+    ^[2m───^[0m
+    ^[2m│ ^[0mq
+    ");
+}
+
+#[test]
+fn unusual_blocks_keep_their_text() {
+    let text = "\
+1. ```sh
+   cargo test
+   ```
+2. next
+
+after the list:
+
+    let indented = *code*;
+
+| no | table |
+then text
+> ```
+> quoted code
+after
+";
+    let drawn = bare(&drawn(text, 40));
+    let lines: Vec<&str> = drawn.lines().map(str::trim_end).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    1.
+       ─── sh
+         cargo test
+       ───
+    2. next
+
+    after the list:
+
+      let indented = *code*;
+
+    | no | table |
+    then text
+    │ ───
+    │   quoted code
+    │ ───
+    after
+    ");
+}
+
+#[test]
+fn a_table_that_is_too_wide_becomes_one_line_a_cell() {
+    let text = "| name | what it does |\n|---|---|\n| grep | finds text in many files |\n| glob | finds files |\n";
+    assert_snapshot!(bare(&drawn(text, 24)), @"
+    name: grep
+    what it does: finds text
+      in many files
+
+    name: glob
+    what it does: finds
+      files
+    ");
+}
+
+#[test]
+fn words_are_written_as_soon_as_they_are_certain() {
+    let mut markdown = Markdown::new(Look::Styled { width: 40 });
+    let table = [
+        ("Look", ""),
+        (" at", "Look"),
+        (" **this", " at"),
+        (" one**", ""),
+        (" and", " this one"),
+        (" that\n", " and that"),
+        ("- ", ""),
+        ("item ", "\n• item"),
+        ("\n```\nx = 1", "\n───\n"),
+        ("\n", "  x = 1\n"),
+    ];
+    for (piece, expected) in table {
+        assert_eq!(bare(&markdown.push(piece)), expected, "after {piece:?}");
+    }
+    assert_eq!(bare(&markdown.finish()), "───\n");
+}
+
+#[test]
+fn without_a_terminal_text_stays_as_it_is() {
+    let mut markdown = Markdown::new(Look::Plain);
+    assert_eq!(markdown.push("# a **b**\r\n\x1b[2J"), "# a **b**\n\\x1B[2J");
+    assert_eq!(markdown.finish(), "\n");
+    assert_eq!(Markdown::new(Look::Plain).finish(), "");
+}
+
+/// Text made of what Markdown finds special, and words.
+fn markdown_like() -> impl Strategy<Value = String> {
+    const PARTS: &[&str] = &[
+        "*",
+        "**",
+        "***",
+        "_",
+        "__",
+        "~~",
+        "`",
+        "``",
+        "```",
+        "~~~",
+        "[",
+        "](",
+        ")",
+        "!",
+        "<",
+        ">",
+        "\\",
+        "#",
+        "## ",
+        "- ",
+        "1. ",
+        "> ",
+        "|",
+        "| a | b |\n|---|---|\n",
+        "---",
+        "\n",
+        "\n\n",
+        " ",
+        "  ",
+        "    ",
+        "\t",
+        "a",
+        "bc",
+        "word",
+        "7",
+        "漢字",
+        "👩\u{200D}🚀",
+        "\r\n",
+        "```rust\n",
+    ];
+    prop::collection::vec(prop::sample::select(PARTS), 0..40).prop_map(|parts| parts.concat())
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_letter_is_lost_or_moved(text in markdown_like()) {
+        let shown = bare(&drawn(&text, 10_000));
+        prop_assert_eq!(letters(&shown), letters(&text));
+    }
+
+    #[test]
+    fn wherever_the_text_is_cut_the_same_comes_out(
+        text in markdown_like(),
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+        width in 1_usize..60,
+    ) {
+        let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let mut cuts: Vec<usize> = cuts.iter().map(|cut| *cut.get(&ends)).collect();
+        cuts.sort_unstable();
+        cuts.push(text.len());
+        let mut markdown = Markdown::new(Look::Styled { width });
+        let (mut out, mut start) = (String::new(), 0);
+        for cut in cuts {
+            out.push_str(&markdown.push(&text[start..cut]));
+            start = cut;
+        }
+        out.push_str(&markdown.finish());
+        prop_assert_eq!(out, drawn(&text, width));
+    }
+
+    #[test]
+    fn lines_fit_and_nothing_but_our_own_marks_reaches_the_terminal(text in any::<String>()) {
+        let shown = bare(&drawn(&text, 30));
+        prop_assert!(shown.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
+    }
+}

@@ -1,0 +1,179 @@
+//! What happens beside words and tools, each in one line.
+
+use protocol::{Compaction, ModelErrorKind, PauseReason, Settings, TurnEnd};
+
+use super::look::{Ink, Look};
+use super::safe_text::one_line;
+use super::tally::Tally;
+
+/// Why the turn waits.
+pub(crate) fn paused(reason: &PauseReason) -> String {
+    let why = match reason {
+        PauseReason::TurnLimit { turns } => {
+            format!("the model has used tools {turns} times in a row")
+        }
+        PauseReason::TokenBudget { used, limit } => {
+            format!("{} tokens are used, {} are allowed", count(*used), count(*limit))
+        }
+        PauseReason::CostBudget { used, limit } => {
+            format!("{} is spent, {} is allowed", money(*used), money(*limit))
+        }
+        PauseReason::TimeBudget { used_ms, limit_ms } => {
+            format!("it took {}, {} is allowed", duration(*used_ms), duration(*limit_ms))
+        }
+        PauseReason::GoingInCircles { tool, times } => {
+            format!("`{}` was called {times} times with the same result", one_line(tool))
+        }
+    };
+    format!("paused: {why}")
+}
+
+/// The model did not answer; what happens next.
+pub(crate) fn model_failed(
+    kind: ModelErrorKind,
+    message: &str,
+    retry_in_ms: Option<u64>,
+) -> String {
+    let what = match kind {
+        ModelErrorKind::InvalidRequest => "the provider refused the request",
+        ModelErrorKind::Unauthorized => "the provider does not accept the key",
+        ModelErrorKind::UnknownModel => "the provider does not have this model",
+        ModelErrorKind::ContextFull => "the conversation is too long for the model",
+        ModelErrorKind::RateLimited => "too many requests",
+        ModelErrorKind::Overloaded => "the provider is overloaded",
+        ModelErrorKind::Connection => "the connection failed",
+        ModelErrorKind::Cut => "the answer was cut",
+        ModelErrorKind::Malformed => "the answer cannot be understood",
+        ModelErrorKind::Cancelled => "cancelled",
+    };
+    let message = one_line(message);
+    let said = if message.is_empty() { String::new() } else { format!(": {message}") };
+    match retry_in_ms {
+        Some(wait) => format!("{what}{said}; trying again in {}", duration(wait)),
+        None => format!("{what}{said}"),
+    }
+}
+
+/// The conversation was made shorter.
+pub(crate) fn compacted(compaction: &Compaction) -> String {
+    let (before, after) = (count(compaction.tokens_before), count(compaction.tokens_after));
+    let how = if compaction.by_model { "summarised" } else { "shortened" };
+    format!("earlier conversation {how}: {before} → {after} tokens")
+}
+
+/// Somebody else answers from here on.
+pub(crate) fn settings(settings: &Settings) -> String {
+    let Settings { provider, model, role } = settings;
+    format!("{} of {} answers, as {role}", one_line(model), one_line(provider))
+}
+
+/// How a turn ended, if not in the usual way.
+pub(crate) fn unusual_end(end: TurnEnd) -> Option<&'static str> {
+    match end {
+        // The failure itself was told before.
+        TurnEnd::Done | TurnEnd::Terminated | TurnEnd::Failed => None,
+        TurnEnd::Refused => Some("the model will not answer this"),
+        TurnEnd::MaxTokens => Some("the answer reached its greatest length and was cut"),
+        TurnEnd::ContextFull => {
+            Some("the conversation does not fit any more; begin a new one with /new")
+        }
+        TurnEnd::Cancelled => Some("cancelled"),
+        TurnEnd::Stopped => Some("stopped"),
+        TurnEnd::Interrupted => Some("the turn was interrupted"),
+    }
+}
+
+/// What the turn took, in one line. `window` is what the model can see at most.
+pub(crate) fn turn_costs(tally: &Tally, window: Option<u64>, look: Look) -> String {
+    let usage = tally.usage;
+    let cached = match usage.cache_read {
+        0 => String::new(),
+        read => format!(" ({} cached)", count(read)),
+    };
+    let mut parts = Vec::new();
+    if usage.total() > 0 {
+        parts.push(format!("{} in{cached}", count(usage.seen())));
+        parts.push(format!("{} out", count(usage.output)));
+    }
+    parts.extend(tally.cost_usd.map(money));
+    parts.push(duration(tally.duration_ms()));
+    if let (Some(used), Some(window @ 1..)) = (tally.context_tokens, window) {
+        parts.push(format!("context {}%", (used * 100).div_ceil(window)));
+    }
+    look.paint(Ink::DIM, &parts.join(" · "))
+}
+
+/// `950`, `12.3k`, `1.2M`.
+pub(crate) fn count(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..999_950 => format!("{:.1}k", number as f64 / 1e3),
+        _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}
+
+/// Dollars, with as many places as say something.
+pub(crate) fn money(dollars: f64) -> String {
+    if dollars >= 1.0 || dollars == 0.0 {
+        format!("${dollars:.2}")
+    } else {
+        format!("${dollars:.4}")
+    }
+}
+
+/// `3 ms`, `1.4 s`, `2 min 5 s`.
+pub(crate) fn duration(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        1_000..10_000 => format!("{:.1} s", milliseconds as f64 / 1e3),
+        10_000..60_000 => format!("{} s", milliseconds / 1_000),
+        _ => format!("{} min {} s", milliseconds / 60_000, milliseconds / 1_000 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let counts =
+            [(0, "0"), (999, "999"), (12_345, "12.3k"), (999_960, "1.0M"), (2_500_000, "2.5M")];
+        for (number, expected) in counts {
+            assert_eq!(count(number), expected);
+        }
+        for (dollars, expected) in [(0.0, "$0.00"), (0.01234, "$0.0123"), (12.5, "$12.50")] {
+            assert_eq!(money(dollars), expected);
+        }
+        let times = [(3, "3 ms"), (1_440, "1.4 s"), (59_999, "59 s"), (125_000, "2 min 5 s")];
+        for (milliseconds, expected) in times {
+            assert_eq!(duration(milliseconds), expected);
+        }
+    }
+
+    #[test]
+    fn pauses_and_failures_say_what_and_why() {
+        let table = [
+            (
+                PauseReason::TurnLimit { turns: 10 },
+                "paused: the model has used tools 10 times in a row",
+            ),
+            (
+                PauseReason::CostBudget { used: 1.5, limit: 1.0 },
+                "paused: $1.50 is spent, $1.00 is allowed",
+            ),
+            (
+                PauseReason::GoingInCircles { tool: "grep".into(), times: 3 },
+                "paused: `grep` was called 3 times with the same result",
+            ),
+        ];
+        for (reason, expected) in table {
+            assert_eq!(paused(&reason), expected);
+        }
+        assert_eq!(
+            model_failed(ModelErrorKind::RateLimited, "slow\x07 down", Some(4_000)),
+            "too many requests: slow\\x07 down; trying again in 4.0 s"
+        );
+        assert_eq!(model_failed(ModelErrorKind::Cut, "", None), "the answer was cut");
+    }
+}

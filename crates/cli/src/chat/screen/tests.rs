@@ -1,0 +1,323 @@
+//! Whole transcripts as they look.
+
+use insta::assert_snapshot;
+use protocol::{
+    AgentRole, Compaction, ErrorCode, ModelErrorKind, PauseReason, Settings, StepStatus,
+    StopReason, ToolError, TurnEnd, Usage,
+};
+use serde_json::{Value, json};
+
+use super::*;
+
+/// A screen whose two writers end up in one text, as on a terminal.
+#[derive(Clone, Default)]
+struct Paper(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Paper {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+struct Story {
+    screen: Screen<Paper, Paper>,
+    words: Paper,
+    notes: Paper,
+    sequence: u64,
+}
+
+impl Story {
+    fn on_terminal() -> Self {
+        let paper = Paper::default();
+        let look = Look::Styled { width: 60 };
+        Self::new(look, paper.clone(), paper)
+    }
+
+    fn headless() -> Self {
+        Self::new(Look::Plain, Paper::default(), Paper::default())
+    }
+
+    fn new(look: Look, words: Paper, notes: Paper) -> Self {
+        let options = ScreenOptions {
+            words: look,
+            notes: look,
+            thoughts: true,
+            messages: true,
+            context_window: Some(200_000),
+        };
+        let screen = Screen::new(words.clone(), notes.clone(), options);
+        Self { screen, words, notes, sequence: 0 }
+    }
+
+    fn log(&mut self, event: SessionEvent) {
+        self.sequence += 1;
+        let at = self.sequence as i64 * 500;
+        self.screen.show(&LogEntry { sequence: self.sequence, at, event }).unwrap();
+    }
+
+    fn live(&mut self, call_id: &str, data: ActivityData) {
+        let event = ActivityEvent { sequence: 1, call_id: call_id.into(), data };
+        self.screen.activity(&event).unwrap();
+    }
+
+    fn says(&mut self, pieces: &[&str], calls: Vec<ToolCall>) {
+        self.log(SessionEvent::ModelAsked { estimated_tokens: 100 });
+        for piece in pieces {
+            self.log(SessionEvent::TextDelta { text: (*piece).into() });
+        }
+        self.log(answer(&pieces.concat(), calls));
+    }
+
+    fn chunk(&mut self, call_id: &str, text: &str) {
+        self.live(call_id, ActivityData::ToolOutputChunk { chunk: text.into() });
+    }
+
+    fn end(&mut self, call_id: &str, preview: &[&str], result: ToolResult) {
+        let preview = preview.iter().map(|line| (*line).to_owned()).collect();
+        let data = ActivityData::ToolCallEnd {
+            tool_name: "t".into(),
+            success: true,
+            duration_ms: 3,
+            preview,
+        };
+        if result.is_ok() {
+            self.live(call_id, data);
+        }
+        self.log(SessionEvent::CallEnded { call_id: call_id.into(), result, duration_ms: 3 });
+    }
+
+    /// The terminal, with colours and weights left out.
+    fn bare(&self) -> String {
+        let text = self.notes.text();
+        let mut parts = text.split("\x1b[");
+        let first = parts.next().unwrap_or_default().to_owned();
+        let bare = parts.fold(first, |bare, part| bare + part.split_once('m').unwrap().1);
+        bare.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
+    ToolCall::new(id, name, arguments.as_object().unwrap().clone())
+}
+
+fn answer(text: &str, calls: Vec<ToolCall>) -> SessionEvent {
+    let text = Content::Text { text: text.into() };
+    SessionEvent::ModelAnswered(ModelAnswer {
+        content: std::iter::once(text).chain(calls.into_iter().map(Content::ToolUse)).collect(),
+        broken: Vec::new(),
+        stop: StopReason::ToolUse,
+        usage: Usage { input: 1_200, output: 345, cache_read: 8_000, cache_write: 0 },
+        cost_usd: Some(0.0123),
+        duration_ms: 900,
+    })
+}
+
+fn message(text: &str) -> SessionEvent {
+    SessionEvent::UserMessage { content: vec![Content::Text { text: text.into() }] }
+}
+
+fn started(id: &str) -> SessionEvent {
+    SessionEvent::CallStarted { call_id: id.into() }
+}
+
+fn nested(event: SessionEvent) -> SessionEvent {
+    let entry = Box::new(LogEntry { sequence: 1, at: 0, event });
+    SessionEvent::Nested { call_id: "d".into(), entry }
+}
+
+fn step(text: &str, status: StepStatus) -> PlanStep {
+    PlanStep { text: text.into(), status }
+}
+
+fn a_turn(story: &mut Story) {
+    story.log(message("Where are the notes\nto ourselves?"));
+    story.log(SessionEvent::ThinkingDelta { text: "Let me look.".into() });
+    let grep = call("1", "grep", json!({"pattern": "TODO", "path": "src"}));
+    let read = call("2", "read_file", json!({"path": "src/x.rs"}));
+    story.says(&["I'll **search", "** for them."], vec![grep, read]);
+    story.log(started("1"));
+    story.log(started("2"));
+    story.end("1", &["12 matches in 5 files"], Ok(json!({"total": 12})));
+    let error = ToolError::new(ErrorCode::FileNotFound, "src/x.rs does not exist")
+        .suggest("Did you mean src/y.rs?");
+    story.end("2", &[], Err(error));
+    let steps = |last| vec![step("search", StepStatus::Done), step("fix", last)];
+    story.log(SessionEvent::PlanChanged { steps: steps(StepStatus::InProgress) });
+    story.log(SessionEvent::PlanChanged { steps: steps(StepStatus::InProgress) });
+    let bash = call("3", "bash", json!({"command": "cargo test"}));
+    story.says(&[], vec![bash]);
+    story.log(started("3"));
+    story.chunk("3", "running 2 te");
+    story.chunk("3", "sts\n\x1b[32mok\x1b[0m\n");
+    story.end("3", &["running 2 tests"], Ok(json!({"exit_code": 1})));
+    story.says(&["There are", " 12.\n- in `src`"], Vec::new());
+    story.log(SessionEvent::TurnEnded(TurnEnd::Done));
+}
+
+#[test]
+fn a_turn_on_a_terminal() {
+    let mut story = Story::on_terminal();
+    a_turn(&mut story);
+    assert_snapshot!(story.bare(), @r#"
+    > Where are the notes
+    > to ourselves?
+    Let me look.
+
+    I'll search for them.
+
+    ● grep pattern="TODO" path="src"
+    ● read_file path="src/x.rs"
+      └ grep: 12 matches in 5 files · 3 ms
+      └ read_file: FILE_NOT_FOUND: src/x.rs does not exist · 3 ms
+        Did you mean src/y.rs?
+    Plan
+      ✔ search
+      ▶ fix
+    ● bash command="cargo test"
+      │ running 2 tests
+      │ ok
+      └ exit code 1 · 3 ms
+
+    There are 12.
+    • in src
+
+    27.6k in (24.0k cached) · 1.0k out · $0.0369 · 10 s · context 5%
+    "#);
+}
+
+#[test]
+fn a_turn_without_a_terminal_has_only_words_on_standard_output() {
+    let mut story = Story::headless();
+    a_turn(&mut story);
+    assert_snapshot!(story.words.text(), @"
+    I'll **search** for them.
+    There are 12.
+    - in `src`
+    ");
+    assert_snapshot!(story.notes.text(), @r#"
+    > Where are the notes
+    > to ourselves?
+    Let me look.
+    ● grep pattern="TODO" path="src"
+    ● read_file path="src/x.rs"
+      └ grep: 12 matches in 5 files · 3 ms
+      └ read_file: FILE_NOT_FOUND: src/x.rs does not exist · 3 ms
+        Did you mean src/y.rs?
+    Plan
+      ✔ search
+      ▶ fix
+    ● bash command="cargo test"
+      │ running 2 tests
+      │ ok
+      └ exit code 1 · 3 ms
+    27.6k in (24.0k cached) · 1.0k out · $0.0369 · 10 s · context 5%
+    "#);
+}
+
+#[test]
+fn everything_else_is_one_line_each() {
+    let mut story = Story::on_terminal();
+    story.log(message("go"));
+    story.log(SessionEvent::TextDelta { text: "Half an ans".into() });
+    story.log(SessionEvent::ModelFailed {
+        kind: ModelErrorKind::Overloaded,
+        message: "529".into(),
+        retry_in_ms: Some(2_000),
+    });
+    story.log(SessionEvent::Nudged { text: "You go in circles.\nStop.".into() });
+    story.log(SessionEvent::Compacted(Compaction {
+        by_model: true,
+        tokens_before: 180_000,
+        tokens_after: 21_500,
+        ..Compaction::default()
+    }));
+    story.log(SessionEvent::SettingsChanged(Settings {
+        provider: "offline".into(),
+        model: "echo".into(),
+        role: AgentRole::Planner,
+    }));
+    story.log(SessionEvent::Renamed { title: "the \x1b[2Jname".into() });
+    story.log(SessionEvent::Repaired { notes: vec!["a call had no result".into()] });
+    story.live("0", ActivityData::Missed { events: 7 });
+    story.log(SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 }));
+    story.log(SessionEvent::ModelFailed {
+        kind: ModelErrorKind::Unauthorized,
+        message: "invalid x-api-key".into(),
+        retry_in_ms: None,
+    });
+    story.log(SessionEvent::TurnEnded(TurnEnd::Failed));
+    assert_snapshot!(story.bare(), @r"
+    > go
+
+    Half an ans
+
+    · the provider is overloaded: 529; trying again in 2.0 s
+    · the model was told: You go in circles. Stop.
+    · earlier conversation summarised: 180.0k → 21.5k tokens
+    · echo of offline answers, as planner
+    · this session is called the \x1B[2Jname
+    · the log was mended: a call had no result
+    · too much at once: 7 reports are not shown
+    · paused: the model has used tools 10 times in a row
+    · the provider does not accept the key: invalid x-api-key
+    5.0 s
+    ");
+}
+
+#[test]
+fn calls_side_by_side_and_in_sub_agents_are_told_apart() {
+    let mut story = Story::on_terminal();
+    let delegate = call("d", "delegate", json!({"task": "look around"}));
+    let bash = call("b", "bash", json!({"command": "make"}));
+    story.log(answer("", vec![delegate, bash]));
+    story.log(started("d"));
+    story.log(started("b"));
+    story.chunk("b", "one\n");
+    // A sub-agent may use an id that is taken outside of it.
+    story.log(nested(answer("inner words", vec![call("b", "glob", json!({"pattern": "*"}))])));
+    story.log(nested(started("b")));
+    story.log(nested(SessionEvent::CallEnded {
+        call_id: "b".into(),
+        result: Ok(json!({"message": "No files."})),
+        duration_ms: 1,
+    }));
+    story.chunk("b", "two\n");
+    story.end("d", &["It is", "a small project."], Ok(Value::Null));
+    story.end("b", &[], Ok(Value::Null));
+    let broken = call("x", "grep", json!({}));
+    story.log(answer("", vec![broken]));
+    story.end("x", &[], Err(ToolError::new(ErrorCode::InvalidArguments, "no JSON")));
+    assert_snapshot!(story.bare(), @r#"
+    ● delegate task="look around"
+    ● bash command="make"
+      │ one
+      ● glob pattern="*"
+        └ No files. · 1 ms
+    ● bash command="make"
+      │ two
+      │ delegate: It is
+      └ a small project. · 3 ms
+      └ bash: done · 3 ms
+    ● grep
+      └ INVALID_ARGUMENTS: no JSON · 3 ms
+    "#);
+}
+
+#[test]
+fn an_answer_that_was_not_streamed_is_shown_whole() {
+    let mut story = Story::headless();
+    story.log(answer("# Whole", Vec::new()));
+    story.log(answer("again", Vec::new()));
+    assert_eq!(story.words.text(), "# Whole\nagain\n");
+    assert_eq!(story.notes.text(), "");
+}

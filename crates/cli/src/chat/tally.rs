@@ -1,0 +1,224 @@
+//! What a turn took and how it came out, counted from its log.
+
+use protocol::{
+    Content, ErrorCode, LogEntry, ModelAnswer, ModelErrorKind, SessionEvent, ToolError, TurnEnd,
+    Usage,
+};
+use serde::Serialize;
+
+/// How a headless run came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// The model has said what it wanted to say, and nothing it wanted to do was denied.
+    Done,
+    /// The turn ended, but something that it wanted to do was denied.
+    Denied,
+    /// A limit stopped it: turns, tokens, cost, time, or the length of the conversation.
+    Limit,
+    /// The provider failed.
+    ProviderError,
+    /// The model will not answer.
+    Refused,
+    /// Somebody cancelled it, or the process was stopped.
+    Cancelled,
+}
+
+impl Outcome {
+    /// The exit code that tells this outcome. 1 (a tool failed) and 2 (the call cannot be
+    /// understood) belong to other commands and to the argument parser.
+    pub(crate) fn exit_code(self) -> u8 {
+        match self {
+            Outcome::Done => 0,
+            Outcome::Denied => 3,
+            Outcome::Limit => 4,
+            Outcome::ProviderError => 5,
+            Outcome::Refused => 6,
+            // As shells tell a program that was ended with Ctrl-C.
+            Outcome::Cancelled => 130,
+        }
+    }
+}
+
+/// Counts one turn; a new message begins a new count.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tally {
+    /// The tokens of the turn, those of sub-agents and summaries included.
+    pub(crate) usage: Usage,
+    /// The cost of the turn, if the price of any part is known.
+    pub(crate) cost_usd: Option<f64>,
+    /// The last thing that the model has said.
+    pub(crate) text: String,
+    /// The tokens of the conversation, as the last answer has told.
+    pub(crate) context_tokens: Option<u64>,
+    began_at: Option<i64>,
+    last_at: i64,
+    was_denied: bool,
+    is_paused: bool,
+    was_cancelled: bool,
+    end: Option<TurnEnd>,
+}
+
+impl Tally {
+    /// Counts one entry of the log.
+    pub(crate) fn add(&mut self, entry: &LogEntry) {
+        if let SessionEvent::UserMessage { .. } = entry.event {
+            *self = Self { began_at: Some(entry.at), ..Self::default() };
+        }
+        self.last_at = self.last_at.max(entry.at);
+        match &entry.event {
+            SessionEvent::ModelAnswered(answer) => self.answered(answer),
+            SessionEvent::ModelFailed { kind: ModelErrorKind::Cancelled, .. } => {
+                self.was_cancelled = true;
+            }
+            SessionEvent::Paused(_) => self.is_paused = true,
+            SessionEvent::Continued => self.is_paused = false,
+            SessionEvent::TurnEnded(end) => self.end = Some(*end),
+            SessionEvent::Compacted(compaction) => {
+                self.spent(compaction.usage, compaction.cost_usd);
+            }
+            _ => self.count_nested(&entry.event),
+        }
+    }
+
+    /// What also counts if it happens in a sub-agent.
+    fn count_nested(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::CallEnded { result: Err(error), .. } => {
+                self.was_denied |= is_denial(error);
+            }
+            SessionEvent::ModelAnswered(answer) => self.spent(answer.usage, answer.cost_usd),
+            SessionEvent::Compacted(compaction) => {
+                self.spent(compaction.usage, compaction.cost_usd);
+            }
+            SessionEvent::Nested { entry, .. } => self.count_nested(&entry.event),
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, answer: &ModelAnswer) {
+        self.spent(answer.usage, answer.cost_usd);
+        self.context_tokens = Some(answer.usage.total());
+        let text = text_of(&answer.content);
+        if !text.is_empty() {
+            self.text = text;
+        }
+    }
+
+    fn spent(&mut self, usage: Usage, cost_usd: Option<f64>) {
+        self.usage += usage;
+        if let Some(cost) = cost_usd {
+            *self.cost_usd.get_or_insert(0.0) += cost;
+        }
+    }
+
+    /// From the message to the last entry, in milliseconds.
+    pub(crate) fn duration_ms(&self) -> u64 {
+        let began = self.began_at.unwrap_or(self.last_at);
+        u64::try_from(self.last_at - began).unwrap_or(0)
+    }
+
+    /// How the turn came out so far.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self.end {
+            Some(TurnEnd::Done | TurnEnd::Terminated) if self.was_denied => Outcome::Denied,
+            Some(TurnEnd::Done | TurnEnd::Terminated) => Outcome::Done,
+            Some(TurnEnd::Refused) => Outcome::Refused,
+            Some(TurnEnd::MaxTokens | TurnEnd::ContextFull | TurnEnd::Stopped) => Outcome::Limit,
+            Some(TurnEnd::Failed) if self.was_cancelled => Outcome::Cancelled,
+            Some(TurnEnd::Failed) => Outcome::ProviderError,
+            Some(TurnEnd::Cancelled | TurnEnd::Interrupted) => Outcome::Cancelled,
+            None if self.is_paused => Outcome::Limit,
+            None => Outcome::Cancelled,
+        }
+    }
+}
+
+/// The text in a message.
+pub(crate) fn text_of(content: &[Content]) -> String {
+    let texts = content.iter().filter_map(|part| match part {
+        Content::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn is_denial(error: &ToolError) -> bool {
+    matches!(
+        error.code,
+        ErrorCode::Rejected | ErrorCode::ApprovalRequired | ErrorCode::PermissionDenied
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{PauseReason, StopReason};
+
+    use super::*;
+
+    fn tally(events: Vec<SessionEvent>) -> Tally {
+        let mut tally = Tally::default();
+        let message = SessionEvent::UserMessage { content: Vec::new() };
+        for (at, event) in std::iter::once(message).chain(events).enumerate() {
+            tally.add(&LogEntry { sequence: at as u64 + 1, at: at as i64 * 1000, event });
+        }
+        tally
+    }
+
+    fn failed(code: ErrorCode) -> SessionEvent {
+        let result = Err(ToolError::new(code, "no"));
+        SessionEvent::CallEnded { call_id: "c".into(), result, duration_ms: 1 }
+    }
+
+    fn answer(text: &str, cost_usd: Option<f64>) -> SessionEvent {
+        SessionEvent::ModelAnswered(ModelAnswer {
+            content: vec![Content::Text { text: text.into() }],
+            broken: Vec::new(),
+            stop: StopReason::EndOfTurn,
+            usage: Usage { input: 10, output: 5, cache_read: 100, cache_write: 0 },
+            cost_usd,
+            duration_ms: 1,
+        })
+    }
+
+    fn nested(event: SessionEvent) -> SessionEvent {
+        let entry = Box::new(LogEntry { sequence: 1, at: 0, event });
+        SessionEvent::Nested { call_id: "d".into(), entry }
+    }
+
+    #[test]
+    fn every_way_to_end_has_its_exit_code() {
+        let ended = SessionEvent::TurnEnded;
+        let pause = || SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 });
+        let table = [
+            (vec![ended(TurnEnd::Done)], 0),
+            (vec![failed(ErrorCode::FileNotFound), ended(TurnEnd::Terminated)], 0),
+            (vec![failed(ErrorCode::ApprovalRequired), ended(TurnEnd::Done)], 3),
+            (vec![nested(failed(ErrorCode::PermissionDenied)), ended(TurnEnd::Done)], 3),
+            (vec![pause()], 4),
+            (vec![pause(), ended(TurnEnd::Stopped)], 4),
+            (vec![pause(), SessionEvent::Continued, ended(TurnEnd::Done)], 0),
+            (vec![ended(TurnEnd::ContextFull)], 4),
+            (vec![failed(ErrorCode::Rejected), ended(TurnEnd::Failed)], 5),
+            (vec![ended(TurnEnd::Refused)], 6),
+            (vec![ended(TurnEnd::Cancelled)], 130),
+            (vec![], 130),
+        ];
+        for (events, expected) in table {
+            assert_eq!(tally(events.clone()).outcome().exit_code(), expected, "{events:?}");
+        }
+    }
+
+    #[test]
+    fn a_turn_adds_up_with_its_sub_agents_and_a_new_message_begins_anew() {
+        let events =
+            vec![answer("first", Some(0.25)), nested(answer("inner", Some(0.5))), answer("", None)];
+        let mut tally = tally(events);
+        assert_eq!((tally.usage.total(), tally.cost_usd), (345, Some(0.75)));
+        assert_eq!((tally.text.as_str(), tally.context_tokens), ("first", Some(115)));
+        assert_eq!(tally.duration_ms(), 3000);
+        let event = SessionEvent::UserMessage { content: Vec::new() };
+        tally.add(&LogEntry { sequence: 9, at: 9000, event });
+        assert_eq!((tally.usage.total(), tally.cost_usd, tally.duration_ms()), (0, None, 0));
+    }
+}

@@ -1,0 +1,139 @@
+//! What a project's own file may say. Whoever opens a project must not get wider rights, other
+//! costs or other addresses from it, so everything that is not listed here is refused.
+
+use toml::Value;
+use tool_system::policy::ApprovalMode;
+
+/// How a project's value narrows the user's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Narrow {
+    /// The lower of two numbers counts; any number is lower than none.
+    Lower,
+    /// The stricter of two modes counts.
+    Mode,
+    /// It can be switched off.
+    SwitchOff,
+    /// The lists are joined.
+    Add,
+    /// The lists of rules are joined; none of the project's may allow.
+    AddRules,
+}
+
+/// The keys that a project may set; a name that ends with a dot stands for all in that section.
+const IN_PROJECTS: [(&str, Narrow); 9] = [
+    ("tools.disabled", Narrow::Add),
+    ("limits.", Narrow::Lower),
+    ("policy.mode", Narrow::Mode),
+    ("policy.rules", Narrow::AddRules),
+    ("agent.turn_limit", Narrow::Lower),
+    ("agent.token_budget", Narrow::Lower),
+    ("agent.cost_budget_usd", Narrow::Lower),
+    ("agent.wall_time_s", Narrow::Lower),
+    ("agent.project_instructions", Narrow::SwitchOff),
+];
+
+/// How a project may set `key`, or why it may not.
+pub(super) fn of_project(key: &str) -> Result<Narrow, &'static str> {
+    let covers = |name: &str| if name.ends_with('.') { key.starts_with(name) } else { key == name };
+    let listed = IN_PROJECTS.iter().find(|(name, _)| covers(name));
+    listed.map(|(_, narrow)| *narrow).ok_or_else(|| why_not(key))
+}
+
+fn why_not(key: &str) -> &'static str {
+    match key.split('.').next() {
+        Some("model") => {
+            "a project cannot choose where your requests and keys go or what they cost"
+        }
+        Some("agent") => "a project cannot speak to the model in your name",
+        _ => "whoever opens a project must not get wider rights from it",
+    }
+}
+
+/// The value after a project asked for `asked`; none if that would not narrow anything.
+pub(super) fn narrowed(narrow: Narrow, current: Option<&Value>, asked: &Value) -> Option<Value> {
+    match narrow {
+        Narrow::Add | Narrow::AddRules => joined(current, asked),
+        Narrow::SwitchOff => {
+            (*asked == Value::Boolean(false) && current != Some(asked)).then(|| asked.clone())
+        }
+        Narrow::Mode => stricter(current, asked).then(|| asked.clone()),
+        Narrow::Lower => lower(current, asked).then(|| asked.clone()),
+    }
+}
+
+fn joined(current: Option<&Value>, asked: &Value) -> Option<Value> {
+    let more = asked.as_array().filter(|more| !more.is_empty())?;
+    let before = current.and_then(Value::as_array).into_iter().flatten();
+    Some(Value::Array(before.chain(more).cloned().collect()))
+}
+
+fn stricter(current: Option<&Value>, asked: &Value) -> bool {
+    let mode = |value: &Value| value.as_str()?.parse::<ApprovalMode>().ok();
+    match (current.and_then(mode), mode(asked)) {
+        (Some(current), asked) => current.narrowed_by(asked) != current,
+        (None, asked) => asked.is_some(),
+    }
+}
+
+fn lower(current: Option<&Value>, asked: &Value) -> bool {
+    match (current, asked) {
+        (None, _) => true,
+        (Some(Value::Integer(current)), Value::Integer(asked)) => asked < current,
+        (Some(current), asked) => match (number(current), number(asked)) {
+            (Some(current), Some(asked)) => asked < current,
+            _ => false,
+        },
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "only amounts of money are compared as floats")]
+fn number(value: &Value) -> Option<f64> {
+    value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::schema::{Named, Schema};
+
+    #[test]
+    fn only_what_narrows_counts() {
+        let list = |names: &[&str]| Value::from(names.to_vec());
+        let cases = [
+            (Narrow::Lower, Some(Value::from(10)), Value::from(5), Some(Value::from(5))),
+            (Narrow::Lower, Some(Value::from(10)), Value::from(10), None),
+            (Narrow::Lower, Some(Value::from(10)), Value::from(11), None),
+            (Narrow::Lower, None, Value::from(7), Some(Value::from(7))),
+            (Narrow::Lower, Some(Value::from(2)), Value::from(1.5), Some(Value::from(1.5))),
+            (Narrow::Lower, Some(Value::from(1.5)), Value::from(2), None),
+            (Narrow::Mode, Some("workspace".into()), "strict".into(), Some("strict".into())),
+            (Narrow::Mode, Some("strict".into()), "workspace".into(), None),
+            (Narrow::SwitchOff, Some(true.into()), false.into(), Some(false.into())),
+            (Narrow::SwitchOff, Some(false.into()), true.into(), None),
+            (Narrow::Add, Some(list(&["a"])), list(&["b"]), Some(list(&["a", "b"]))),
+            (Narrow::Add, Some(list(&["a"])), list(&[]), None),
+            (Narrow::AddRules, None, list(&["b"]), Some(list(&["b"]))),
+        ];
+        for (narrow, current, asked, expected) in cases {
+            assert_eq!(
+                narrowed(narrow, current.as_ref(), &asked),
+                expected,
+                "{narrow:?} {current:?} {asked:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_leads_requests_elsewhere_or_widens_is_refused_and_every_rule_is_about_a_key() {
+        for key in ["model.provider", "model.base_url", "model.key_file", "model.prices.input"] {
+            assert!(of_project(key).unwrap_err().contains("requests and keys"), "{key}");
+        }
+        assert!(of_project("agent.instructions").unwrap_err().contains("in your name"));
+        assert!(of_project("roles").unwrap_err().contains("wider rights"));
+        let schema = Schema::new();
+        for (name, _) in IN_PROJECTS {
+            let expected = if name.ends_with('.') { Named::Section } else { Named::Key };
+            assert_eq!(schema.named(name.trim_end_matches('.')), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What can be configured. The fields of these structs are the keys of the configuration file, and
+//! their defaults are the defaults: there is no other list of either.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
+
+use context_manager::Effort;
+use protocol::PermissionSet;
+use serde::{Deserialize, Serialize, Serializer};
+use tool_system::policy::{ApprovalMode, Rule};
+use tool_system::{LimitOverrides, Limits};
+
+use super::provider::ProviderName;
+
+/// Rounds of tools in one turn after which the person is asked. That it is above 0 is checked when
+/// this is compiled.
+const TURN_LIMIT: NonZeroU32 = NonZeroU32::new(10).unwrap();
+
+/// Everything that a configuration file can say.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Settings {
+    pub(crate) model: ModelConfig,
+    pub(crate) agent: AgentConfig,
+    pub(crate) tools: ToolsConfig,
+    #[serde(serialize_with = "all_limits")]
+    pub(crate) limits: LimitOverrides,
+    pub(crate) policy: PolicyConfig,
+    pub(crate) roles: BTreeMap<String, RoleConfig>,
+}
+
+/// Which model answers, and what is known about it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelConfig {
+    /// Who serves the model; what is there if absent.
+    pub(crate) provider: Option<ProviderName>,
+    /// The model, as its provider calls it.
+    pub(crate) name: Option<String>,
+    /// Where requests go, in place of the provider's own address.
+    pub(crate) base_url: Option<BaseUrl>,
+    /// How hard to think.
+    pub(crate) effort: Option<Effort>,
+    /// The most tokens of one answer.
+    pub(crate) max_tokens: Option<NonZeroU32>,
+    /// How many tokens the model can look at.
+    pub(crate) context_tokens: Option<NonZeroU64>,
+    /// The file with the keys, in place of `keys.toml`.
+    pub(crate) key_file: Option<String>,
+    /// What a million tokens cost.
+    pub(crate) prices: Prices,
+}
+
+/// Dollars for a million tokens, where they differ from what is known about the model.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Prices {
+    pub(crate) input: Option<Dollars>,
+    pub(crate) output: Option<Dollars>,
+    pub(crate) cache_read: Option<Dollars>,
+    pub(crate) cache_write: Option<Dollars>,
+}
+
+/// How far a conversation goes without asking, and what it begins with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AgentConfig {
+    /// Rounds of tools in one turn, then a pause.
+    pub(crate) turn_limit: NonZeroU32,
+    /// Tokens of a session, then a pause.
+    pub(crate) token_budget: Option<NonZeroU64>,
+    /// Dollars of a session, then a pause.
+    pub(crate) cost_budget_usd: Option<Dollars>,
+    /// Seconds of a turn, then a pause.
+    pub(crate) wall_time_s: Option<NonZeroU64>,
+    /// The user's own words to every model.
+    pub(crate) instructions: Option<String>,
+    /// Whether a project's own instructions are shown to the model.
+    pub(crate) project_instructions: bool,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ToolsConfig {
+    pub(crate) disabled: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PolicyConfig {
+    pub(crate) mode: ApprovalMode,
+    pub(crate) rules: Vec<Rule>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RoleConfig {
+    pub(crate) permissions: PermissionSet,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self {
+            turn_limit: TURN_LIMIT,
+            token_budget: None,
+            cost_budget_usd: None,
+            wall_time_s: None,
+            instructions: None,
+            project_instructions: true,
+        }
+    }
+}
+
+/// An amount of money, which is never negative.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "f64", try_from = "f64")]
+pub(crate) struct Dollars(f64);
+
+impl TryFrom<f64> for Dollars {
+    type Error = String;
+
+    fn try_from(amount: f64) -> Result<Self, Self::Error> {
+        if amount.is_finite() && amount >= 0.0 {
+            Ok(Self(amount))
+        } else {
+            Err(format!("{amount} is no amount of dollars"))
+        }
+    }
+}
+
+impl From<Dollars> for f64 {
+    fn from(dollars: Dollars) -> f64 {
+        dollars.0
+    }
+}
+
+/// An address that requests can be sent to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub(crate) struct BaseUrl(String);
+
+impl TryFrom<String> for BaseUrl {
+    type Error = &'static str;
+
+    /// What is refused is not repeated, because it may hold a password.
+    fn try_from(url: String) -> Result<Self, Self::Error> {
+        let host = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+        let is_address = host.is_some_and(|host| {
+            !host.is_empty() && !host.starts_with('/') && !url.contains(char::is_whitespace)
+        });
+        if is_address {
+            Ok(Self(url))
+        } else {
+            Err("an address begins with http:// or https://, such as http://localhost:8080/v1")
+        }
+    }
+}
+
+impl From<BaseUrl> for String {
+    fn from(url: BaseUrl) -> String {
+        url.0
+    }
+}
+
+impl BaseUrl {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Writes every limit, so that all of them are known keys with a default.
+fn all_limits<S: Serializer>(given: &LimitOverrides, serializer: S) -> Result<S::Ok, S::Error> {
+    Limits::default().set_by(given).serialize(serializer)
+}

@@ -1,0 +1,138 @@
+//! Puts a conversation together: model, tools, instructions, person and store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use context_manager::Budget;
+use protocol::{AgentRole, ErrorCode, ToolError};
+use providers::catalogue::Wanted;
+use session::{Parts, SystemPromptService, Toolbox, Wiring};
+use store::{SqliteStore, Store};
+use tool_system::{Approver, ToolExecutor, Vocabulary};
+use workspace::{StateDir, Workspace};
+
+use crate::args::{Gate, ModelArgs, Scope};
+use crate::environment::Environment;
+use crate::model_choice::{Chosen, chosen};
+use crate::setup::{Kit, Lifetime, Project};
+
+/// The sessions of a project, in its state directory.
+const SESSIONS: &str = "sessions.db";
+/// Where projects say how to work in them, the first that is there.
+const PROJECT_INSTRUCTIONS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Instructions beyond this are not read.
+const MAX_INSTRUCTIONS: u64 = 256 * 1024;
+/// How many of the tools that helped most come first among examples.
+const FAVOURITES: usize = 4;
+
+/// A project with everything that conversations need.
+pub(crate) struct Desk {
+    pub(crate) project: Project,
+    pub(crate) environment: Environment,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) tools: Arc<ProjectTools>,
+    role: AgentRole,
+}
+
+impl Desk {
+    /// Opens the project and its sessions.
+    pub(crate) async fn open(
+        scope: &Scope,
+        gate: &Gate,
+        model: &ModelArgs,
+        lifetime: Lifetime,
+    ) -> anyhow::Result<Self> {
+        let environment = Environment::gather();
+        let project = Project::open_with(&scope.root, &environment, &model.layer())?;
+        let role = project.config.role(&scope.role)?;
+        let kit = project.kit(gate, lifetime)?;
+        let roles = project.config.all_roles();
+        let tools = Arc::new(ProjectTools { kit, vocabulary: scope.vocabulary, roles });
+        let store = open_store(&project).await?;
+        Ok(Self { project, environment, store, tools, role })
+    }
+
+    /// The model that is asked for, configured, or there.
+    pub(crate) async fn model(&self, wanted: &Wanted) -> anyhow::Result<Chosen> {
+        chosen(&self.project.config, &self.environment, wanted).await
+    }
+
+    /// The parts of a conversation with `chosen`, in which `approver` answers for the person.
+    pub(crate) async fn parts(
+        &self,
+        chosen: &Chosen,
+        approver: Option<Arc<dyn Approver>>,
+    ) -> anyhow::Result<Parts> {
+        let agent = &self.project.config.agent;
+        let favourites = self.store.favourites().await?.tools.into_iter().take(FAVOURITES);
+        Ok(Parts {
+            store: Arc::clone(&self.store),
+            toolbox: self.tools.clone(),
+            approver,
+            root: self.project.workspace.canonical_path().display().to_string(),
+            model: chosen.model.clone(),
+            role: self.role.clone(),
+            prompts: SystemPromptService {
+                instructions: agent.instructions.clone(),
+                project: if agent.project_instructions {
+                    project_instructions(&self.project.workspace)
+                } else {
+                    None
+                },
+                favourites: favourites.map(|tool| tool.name).collect(),
+            },
+            turn_limit: agent.turn_limit.get(),
+            budget: Budget {
+                tokens: agent.token_budget.map(u64::from),
+                cost_usd: agent.cost_budget_usd.map(f64::from),
+                wall_time: agent.wall_time_s.map(|seconds| Duration::from_secs(seconds.get())),
+            },
+        })
+    }
+}
+
+/// The sessions of a project; made if there are none yet.
+pub(crate) async fn open_store(project: &Project) -> anyhow::Result<Arc<dyn Store>> {
+    let path = project.state()?.path().to_owned();
+    StateDir::open(&project.workspace, &path).context("the state directory cannot be opened")?;
+    let store = SqliteStore::open(&path.join(SESSIONS)).await;
+    Ok(Arc::new(store.context("the sessions of this project cannot be opened")?))
+}
+
+/// What the project says about working in it, with the name of the file.
+fn project_instructions(project: &Workspace) -> Option<(String, String)> {
+    PROJECT_INSTRUCTIONS.iter().find_map(|name| {
+        let path = project.resolve(name).ok()?;
+        let bytes = project.open_file(&path).ok()?.read_all(MAX_INSTRUCTIONS).ok()?;
+        Some(((*name).to_owned(), String::from_utf8_lossy(&bytes).into_owned()))
+    })
+}
+
+/// The tools of a project for a conversation and its sub-agents.
+pub(crate) struct ProjectTools {
+    pub(crate) kit: Kit,
+    vocabulary: Vocabulary,
+    roles: Vec<AgentRole>,
+}
+
+impl Toolbox for ProjectTools {
+    fn role(&self, name: &str) -> Result<AgentRole, ToolError> {
+        let found = self.roles.iter().find(|role| role.name() == name).cloned();
+        found.ok_or_else(|| {
+            let known: Vec<&str> = self.roles.iter().map(AgentRole::name).collect();
+            ToolError::new(ErrorCode::InvalidArguments, format!("there is no role `{name}`"))
+                .suggest(format!("The roles are: {}.", known.join(", ")))
+        })
+    }
+
+    fn executor(&self, wiring: Wiring) -> Result<ToolExecutor, ToolError> {
+        let Wiring { role, approver, agent_host, session } = wiring;
+        Ok(self.kit.executor(self.vocabulary, role, |options| {
+            options.detect_repeats = true;
+            options.session = session;
+            options.approver = approver;
+            options.agent_host = Some(agent_host);
+        }))
+    }
+}

@@ -1,0 +1,143 @@
+//! Which model answers: what is asked for, or what is there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use context_manager::Prices;
+use providers::catalogue::{Choice, Endpoint, Facts, Wanted, choose, endpoint, model_info};
+use providers::{HttpProvider, Network, OfflineProvider, Roots, Secret, offline, probe_ollama};
+use session::Model;
+
+use crate::config::{Config, Keys};
+use crate::environment::Environment;
+
+/// How long Ollama may take to say that it is there.
+const PROBE: Duration = Duration::from_millis(150);
+/// Answers are no longer than this unless the configuration says so: whole files fit, and a model
+/// that cannot stop is stopped.
+const MAX_ANSWER: u32 = 32_000;
+
+/// A model and why it was chosen.
+pub(crate) struct Chosen {
+    pub(crate) model: Model,
+    /// One line for a person.
+    pub(crate) why: String,
+}
+
+/// Chooses by configuration and environment; `wanted` counts before both.
+pub(crate) async fn chosen(
+    config: &Config,
+    environment: &Environment,
+    wanted: &Wanted,
+) -> anyhow::Result<Chosen> {
+    let keys = Keys::load(environment, config)?;
+    let configured = Wanted {
+        provider: config.model.provider.as_ref().map(|name| name.as_ref().to_owned()),
+        model: config.model.name.clone(),
+        base_url: config.model.base_url.as_ref().map(|url| url.as_str().to_owned()),
+    };
+    let mut facts = Facts { keys: keys.variables(), ollama: None };
+    if nothing_is_said(wanted) && nothing_is_said(&configured) && facts.keys.is_empty() {
+        facts.ollama = ollama_models(environment).await;
+    }
+    match choose(wanted, &configured, &facts)? {
+        Choice::Offline { why } => Ok(Chosen { model: no_model(), why }),
+        Choice::Model { endpoint, model, base_url, why } => {
+            let asked = wanted.base_url.clone().or_else(|| config.base_url(environment, endpoint.name));
+            let base_url = asked.unwrap_or(base_url);
+            let model = http_model(config, environment, &keys, endpoint, model, &base_url)?;
+            Ok(Chosen { model, why })
+        }
+    }
+}
+
+/// What a person means by the name of a model: `model`, `provider` or `provider:model`.
+pub(crate) fn wanted_by_name(text: &str) -> Wanted {
+    let is_provider = |name: &str| name == offline::NAME || endpoint(name).is_some();
+    match text.split_once(':') {
+        Some((provider, model)) if is_provider(provider) => Wanted {
+            provider: Some(provider.to_owned()),
+            model: Some(model.to_owned()),
+            base_url: None,
+        },
+        _ if is_provider(text) => {
+            Wanted { provider: Some(text.to_owned()), ..Wanted::default() }
+        }
+        _ => Wanted { model: Some(text.to_owned()), ..Wanted::default() },
+    }
+}
+
+fn nothing_is_said(wanted: &Wanted) -> bool {
+    *wanted == Wanted::default()
+}
+
+async fn ollama_models(environment: &Environment) -> Option<Vec<String>> {
+    let usual = environment.usual_base_url("ollama").map(|found| found.value.as_str());
+    probe_ollama(usual.or(Some(endpoint("ollama")?.base_url))?, PROBE).await
+}
+
+fn no_model() -> Model {
+    Model {
+        provider: Arc::new(OfflineProvider),
+        name: offline::NAME.to_owned(),
+        max_tokens: MAX_ANSWER,
+        context_tokens: u64::MAX,
+        effort: None,
+        prices: None,
+        calls_tools: true,
+    }
+}
+
+fn http_model(
+    config: &Config,
+    environment: &Environment,
+    keys: &Keys,
+    endpoint: &Endpoint,
+    name: String,
+    base_url: &str,
+) -> anyhow::Result<Model> {
+    let key = keys.of(endpoint.name);
+    let mut http = endpoint.config(Some(base_url), key.map(|key| key.secret.clone()));
+    http.key_source = key.map(|key| key.source.clone()).or(http.key_source);
+    http.network = network(environment)?;
+    let info = model_info(&name);
+    let settings = &config.model;
+    let limit = info.max_output.min(MAX_ANSWER);
+    Ok(Model {
+        provider: Arc::new(HttpProvider::new(http).context("the provider cannot be reached")?),
+        max_tokens: settings.max_tokens.map_or(limit, u32::from),
+        context_tokens: settings.context_tokens.map_or(info.context_tokens, u64::from),
+        effort: settings.effort.filter(|_| info.effort || !info.known),
+        prices: prices(config, info.prices),
+        calls_tools: true,
+        name,
+    })
+}
+
+/// The known prices, each overridden by what is configured.
+fn prices(config: &Config, known: Option<Prices>) -> Option<Prices> {
+    let set = &config.model.prices;
+    let all = [set.input, set.output, set.cache_read, set.cache_write];
+    if known.is_none() && all.iter().all(Option::is_none) {
+        return None;
+    }
+    let unknown = Prices { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
+    let known = known.unwrap_or(unknown);
+    let [input, output, cache_read, cache_write] = all.map(|price| price.map(f64::from));
+    Some(Prices {
+        input: input.unwrap_or(known.input),
+        output: output.unwrap_or(known.output),
+        cache_read: cache_read.unwrap_or(known.cache_read),
+        cache_write: cache_write.unwrap_or(known.cache_write),
+    })
+}
+
+/// How the network is reached, by the usual variables.
+fn network(environment: &Environment) -> anyhow::Result<Network> {
+    let proxy = environment.network.proxy.as_ref().map(|found| {
+        Secret::new(&found.value).with_context(|| format!("the address in {}", found.variable))
+    });
+    // Certificates that the system's variables name are found by the transport itself.
+    Ok(Network { proxy: proxy.transpose()?, roots: Roots::System })
+}

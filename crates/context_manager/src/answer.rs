@@ -1,0 +1,273 @@
+//! Reading an answer: pieces are written down as they come, and the whole when it is complete.
+
+use futures_util::StreamExt;
+use protocol::{
+    BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, SessionEvent, StopReason,
+    ToolCall, ToolError, TurnEnd, Usage,
+};
+use serde_json::Map;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::budget::milliseconds;
+use crate::{AgentOptions, ChatContext, Doors, LogError, ModelError, ModelEvent, ModelRequest};
+
+/// The most pieces of an answer that are taken at once.
+const MOST_PIECES: usize = 256;
+
+/// What a request came to.
+pub(crate) enum Heard {
+    /// An answer, which is written down.
+    Answer { next: Next, stop: StopReason },
+    /// No answer, or half of one. Nothing about that is written down yet.
+    Failure {
+        error: ModelError,
+        /// Whether the provider cannot have tried again by itself.
+        midway: bool,
+    },
+    /// The person has had enough.
+    Cancelled,
+}
+
+/// What follows an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Its calls are run.
+    RunCalls,
+    /// The model wants to be asked again.
+    AskAgain,
+    /// The model has seen as much as it can, and is asked again when there is room.
+    MakeRoom,
+    /// Nothing: the turn is over.
+    End(TurnEnd),
+}
+
+/// What follows an answer. One that was refused half-way has no calls to be trusted.
+fn after(answer: &ModelAnswer) -> Next {
+    let calls = answer.content.iter().any(|content| matches!(content, Content::ToolUse(_)));
+    match (&answer.stop, calls) {
+        (StopReason::Refusal, _) => Next::End(TurnEnd::Refused),
+        (_, true) => Next::RunCalls,
+        (StopReason::Pause, false) => Next::AskAgain,
+        (StopReason::ContextFull, false) => Next::MakeRoom,
+        (StopReason::MaxTokens, false) => Next::End(TurnEnd::MaxTokens),
+        (StopReason::EndOfTurn | StopReason::ToolUse | StopReason::Other(_), false) => {
+            Next::End(TurnEnd::Done)
+        }
+    }
+}
+
+/// Whether the turn goes on after an answer.
+pub(crate) fn goes_on(answer: &ModelAnswer) -> bool {
+    !matches!(after(answer), Next::End(_))
+}
+
+impl ChatContext {
+    /// Sends a request and writes down what comes back.
+    pub(crate) async fn ask(
+        &mut self,
+        doors: &Doors,
+        options: &AgentOptions,
+        request: &ModelRequest,
+        estimated_tokens: u64,
+        cancel: &CancellationToken,
+    ) -> Result<Heard, LogError> {
+        self.record(doors, vec![SessionEvent::ModelAsked { estimated_tokens }]).await?;
+        let asked = Instant::now();
+        // Dropping the request, or the stream below, is what ends it.
+        let stream = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Ok(Heard::Cancelled),
+            stream = doors.model.stream(request) => stream,
+        };
+        let mut pieces = match stream {
+            Ok(stream) => stream.ready_chunks(MOST_PIECES),
+            Err(error) => return Ok(Heard::Failure { error, midway: false }),
+        };
+        let mut draft = Draft::default();
+        loop {
+            let piece = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Ok(Heard::Cancelled),
+                piece = pieces.next() => piece,
+            };
+            let mut events = Vec::new();
+            let taken = draft.take_all(piece, estimated_tokens, &mut events);
+            if let Ok(Some(stop)) = taken {
+                let stopped = stop.clone();
+                let answer = self.complete(draft, stop, options, asked);
+                let next = after(&answer);
+                events.extend(closing(answer, next));
+                self.record(doors, events).await?;
+                return Ok(Heard::Answer { next, stop: stopped });
+            }
+            self.record(doors, events).await?;
+            if let Err(error) = taken {
+                return Ok(Heard::Failure { error, midway: draft.begun || !draft.retried });
+            }
+        }
+    }
+
+    fn complete(
+        &self,
+        mut draft: Draft,
+        stop: StopReason,
+        options: &AgentOptions,
+        asked: Instant,
+    ) -> ModelAnswer {
+        let mut calls: Vec<&mut ToolCall> = draft
+            .content
+            .iter_mut()
+            .filter_map(|content| match content {
+                Content::ToolUse(call) => Some(call),
+                _ => None,
+            })
+            .collect();
+        self.claim_ids(&mut calls);
+        for (position, broken) in &mut draft.broken {
+            if let Content::ToolUse(call) = &draft.content[*position] {
+                broken.id.clone_from(&call.id);
+            }
+        }
+        ModelAnswer {
+            content: draft.content,
+            broken: draft.broken.into_iter().map(|(_, broken)| broken).collect(),
+            stop,
+            usage: draft.usage,
+            cost_usd: options.prices.map(|prices| prices.cost(&draft.usage)),
+            duration_ms: milliseconds(asked.elapsed()),
+        }
+    }
+}
+
+/// An answer, and the end of the turn if nothing follows it: both or none are written.
+fn closing(answer: ModelAnswer, next: Next) -> Vec<SessionEvent> {
+    let Next::End(end) = next else { return vec![SessionEvent::ModelAnswered(answer)] };
+    let withdrawn = answer.content.iter().filter_map(|content| match content {
+        Content::ToolUse(call) => Some(SessionEvent::CallEnded {
+            call_id: call.id.clone(),
+            result: Err(ToolError::new(
+                ErrorCode::Cancelled,
+                "This call was not run, because the answer that made it was withdrawn.",
+            )),
+            duration_ms: 0,
+        }),
+        _ => None,
+    });
+    let withdrawn: Vec<_> = withdrawn.collect();
+    let mut events = vec![SessionEvent::ModelAnswered(answer)];
+    events.extend(withdrawn);
+    events.push(SessionEvent::TurnEnded(end));
+    events
+}
+
+/// An answer on its way.
+#[derive(Debug, Default)]
+struct Draft {
+    content: Vec<Content>,
+    /// With their places in `content`.
+    broken: Vec<(usize, BrokenCall)>,
+    usage: Usage,
+    begun: bool,
+    /// Whether the provider has tried again by itself.
+    retried: bool,
+}
+
+impl Draft {
+    /// Takes what is there. What the log is to know of it is added to `events`.
+    fn take_all(
+        &mut self,
+        pieces: Option<Vec<Result<ModelEvent, ModelError>>>,
+        estimated_tokens: u64,
+        events: &mut Vec<SessionEvent>,
+    ) -> Result<Option<StopReason>, ModelError> {
+        for piece in pieces.ok_or_else(cut)? {
+            match piece? {
+                ModelEvent::Done(stop) => return Ok(Some(stop)),
+                ModelEvent::Retrying { after, why } => {
+                    self.retried = true;
+                    let retry_in_ms = Some(milliseconds(after));
+                    let kind = ModelErrorKind::Overloaded;
+                    events.push(SessionEvent::ModelFailed { kind, message: why, retry_in_ms });
+                    events.push(SessionEvent::ModelAsked { estimated_tokens });
+                }
+                piece => {
+                    self.begun = true;
+                    self.take(piece, events);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn take(&mut self, piece: ModelEvent, events: &mut Vec<SessionEvent>) {
+        match piece {
+            ModelEvent::Text(text) => {
+                match events.last_mut() {
+                    Some(SessionEvent::TextDelta { text: before }) => before.push_str(&text),
+                    _ => events.push(SessionEvent::TextDelta { text: text.clone() }),
+                }
+                match self.content.last_mut() {
+                    Some(Content::Text { text: before }) => before.push_str(&text),
+                    _ => self.content.push(Content::Text { text }),
+                }
+            }
+            ModelEvent::Thinking(text) => match events.last_mut() {
+                Some(SessionEvent::ThinkingDelta { text: before }) => before.push_str(&text),
+                _ => events.push(SessionEvent::ThinkingDelta { text }),
+            },
+            ModelEvent::ToolCall(call) => self.content.push(Content::ToolUse(call)),
+            ModelEvent::BrokenToolCall { id, name, arguments, reason } => {
+                let broken = BrokenCall { id: id.clone(), arguments, reason };
+                self.broken.push((self.content.len(), broken));
+                self.content.push(Content::ToolUse(ToolCall::new(id, name, Map::new())));
+            }
+            ModelEvent::Kept(content) => self.content.push(content),
+            ModelEvent::Usage(usage) => self.usage = usage,
+            ModelEvent::ToolCallStarted { .. }
+            | ModelEvent::Retrying { .. }
+            | ModelEvent::Done(_) => {}
+        }
+    }
+}
+
+fn cut() -> ModelError {
+    ModelError {
+        kind: ModelErrorKind::Cut,
+        message: "the answer ended before it was complete".to_owned(),
+        retry_after: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_an_answer() {
+        use StopReason::{ContextFull, EndOfTurn, MaxTokens, Other, Pause, Refusal, ToolUse};
+        let table = [
+            (EndOfTurn, Next::End(TurnEnd::Done), Next::RunCalls),
+            (ToolUse, Next::End(TurnEnd::Done), Next::RunCalls),
+            (MaxTokens, Next::End(TurnEnd::MaxTokens), Next::RunCalls),
+            (ContextFull, Next::MakeRoom, Next::RunCalls),
+            (Refusal, Next::End(TurnEnd::Refused), Next::End(TurnEnd::Refused)),
+            (Pause, Next::AskAgain, Next::RunCalls),
+            (Other("odd".into()), Next::End(TurnEnd::Done), Next::RunCalls),
+        ];
+        for (stop, without_calls, with_calls) in table {
+            let call = Content::ToolUse(ToolCall::new("c", "t", Map::new()));
+            for (content, expected) in [(vec![], without_calls), (vec![call], with_calls)] {
+                let answer = ModelAnswer {
+                    content,
+                    broken: Vec::new(),
+                    stop: stop.clone(),
+                    usage: Usage::default(),
+                    cost_usd: None,
+                    duration_ms: 0,
+                };
+                assert_eq!(after(&answer), expected, "{stop:?}");
+            }
+        }
+    }
+}

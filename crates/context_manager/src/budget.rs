@@ -1,0 +1,273 @@
+//! What a session has used, what it may use, and how large its next request will be.
+
+use std::time::Duration;
+
+use protocol::{ModelAnswer, PauseReason, SessionEvent, Usage};
+
+use crate::AgentOptions;
+use crate::answer::goes_on;
+
+/// What may be used up before the person is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Budget {
+    /// Tokens of the session.
+    pub tokens: Option<u64>,
+    /// US dollars of the session.
+    pub cost_usd: Option<f64>,
+    /// Time since the person last said something.
+    pub wall_time: Option<Duration>,
+}
+
+/// What a million tokens cost, in US dollars.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prices {
+    /// Read by the model and not taken from the cache.
+    pub input: f64,
+    /// Written by the model.
+    pub output: f64,
+    /// Taken from the cache.
+    pub cache_read: f64,
+    /// Put into the cache.
+    pub cache_write: f64,
+}
+
+impl Prices {
+    /// What this much costs, in US dollars.
+    pub fn cost(&self, usage: &Usage) -> f64 {
+        let parts = [
+            (usage.input, self.input),
+            (usage.output, self.output),
+            (usage.cache_read, self.cache_read),
+            (usage.cache_write, self.cache_write),
+        ];
+        parts.iter().map(|&(tokens, price)| tokens as f64 * price).sum::<f64>() / 1e6
+    }
+}
+
+/// The books of a session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    pub(crate) usage: Usage,
+    pub(crate) cost_usd: f64,
+    size: Option<Size>,
+    /// Where the present helping of tokens and of money begins.
+    tokens_from: u64,
+    cost_from: f64,
+    /// The person has just asked to go on: one request is free.
+    granted: bool,
+    /// Answers after which the turn went on: in this turn, and since the person last spoke.
+    in_turn: u32,
+    in_a_row: u32,
+}
+
+/// The size of a request, when it was last known.
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    /// What the request took, with all around the conversation.
+    tokens: u64,
+    /// What the conversation alone was estimated to take then.
+    estimate: u64,
+}
+
+impl Ledger {
+    /// Keeps the books; `conversation` is what the conversation is estimated to take after `event`.
+    pub(crate) fn note(&mut self, event: &SessionEvent, conversation: u64) {
+        match event {
+            SessionEvent::UserMessage { .. } => (self.in_turn, self.in_a_row) = (0, 0),
+            SessionEvent::ModelAsked { estimated_tokens } => {
+                self.granted = false;
+                self.size = Some(Size { tokens: *estimated_tokens, estimate: conversation });
+            }
+            SessionEvent::ModelAnswered(answer) => self.answered(answer, conversation),
+            SessionEvent::Compacted(compaction) => {
+                self.spend(&compaction.usage, compaction.cost_usd);
+                let size = Size { tokens: compaction.tokens_after, estimate: conversation };
+                self.size = Some(size);
+            }
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, answer: &ModelAnswer, conversation: u64) {
+        self.spend(&answer.usage, answer.cost_usd);
+        if answer.usage.total() > 0 {
+            self.size = Some(Size { tokens: answer.usage.total(), estimate: conversation });
+        }
+        if goes_on(answer) {
+            self.in_turn = self.in_turn.saturating_add(1);
+            self.in_a_row = self.in_a_row.saturating_add(1);
+        }
+    }
+
+    /// Somebody has used tokens in this session's name.
+    pub(crate) fn spend(&mut self, usage: &Usage, cost_usd: Option<f64>) {
+        self.usage += *usage;
+        self.cost_usd += cost_usd.unwrap_or_default();
+    }
+
+    /// The person wants a turn to go on that was paused for this reason.
+    pub(crate) fn grant(&mut self, reason: &PauseReason) {
+        match reason {
+            PauseReason::TokenBudget { .. } => self.tokens_from = self.usage.total(),
+            PauseReason::CostBudget { .. } => self.cost_from = self.cost_usd,
+            _ => {}
+        }
+        self.in_a_row = 0;
+        self.granted = true;
+    }
+
+    /// What a request is thought to take now, `frame` being all around the conversation.
+    pub(crate) fn request_tokens(&self, frame: u64, conversation: u64) -> u64 {
+        match self.size {
+            Some(size) => size.tokens.saturating_add(conversation.saturating_sub(size.estimate)),
+            None => frame.saturating_add(conversation),
+        }
+    }
+
+    /// Tokens as the provider counts them, per estimated token: never less than one.
+    pub(crate) fn scale(&self, frame: u64) -> Scale {
+        match self.size {
+            Some(size) if size.tokens > frame.saturating_add(size.estimate) => {
+                Scale { real: size.tokens, estimated: frame.saturating_add(size.estimate).max(1) }
+            }
+            _ => Scale { real: 1, estimated: 1 },
+        }
+    }
+
+    /// Why the person must be asked before a request of this size is sent.
+    pub(crate) fn pause_reason(
+        &self,
+        options: &AgentOptions,
+        request_tokens: u64,
+        elapsed: Duration,
+    ) -> Option<PauseReason> {
+        if self.granted {
+            return None;
+        }
+        if self.in_a_row >= options.turn_limit.max(1) {
+            return Some(PauseReason::TurnLimit { turns: self.in_turn });
+        }
+        self.over_tokens(options, request_tokens)
+            .or_else(|| self.over_cost(options, request_tokens))
+            .or_else(|| over_time(options, elapsed))
+    }
+
+    fn over_tokens(&self, options: &AgentOptions, request_tokens: u64) -> Option<PauseReason> {
+        let limit = self.tokens_from.saturating_add(options.budget.tokens?);
+        let used = self.usage.total();
+        let over = used.saturating_add(request_tokens) > limit;
+        over.then_some(PauseReason::TokenBudget { used, limit })
+    }
+
+    fn over_cost(&self, options: &AgentOptions, request_tokens: u64) -> Option<PauseReason> {
+        let limit = self.cost_from + options.budget.cost_usd?;
+        let request = Usage { input: request_tokens, ..Usage::default() };
+        let projected = options.prices.map_or(0.0, |prices| prices.cost(&request));
+        let over = self.cost_usd + projected > limit;
+        over.then_some(PauseReason::CostBudget { used: self.cost_usd, limit })
+    }
+}
+
+fn over_time(options: &AgentOptions, elapsed: Duration) -> Option<PauseReason> {
+    let limit = options.budget.wall_time?;
+    let (used_ms, limit_ms) = (milliseconds(elapsed), milliseconds(limit));
+    (elapsed >= limit).then_some(PauseReason::TimeBudget { used_ms, limit_ms })
+}
+
+/// A duration as the log writes it.
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// How far estimates are from what the provider counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scale {
+    real: u64,
+    estimated: u64,
+}
+
+impl Scale {
+    /// Estimated tokens as the provider would count them.
+    pub(crate) fn real(self, estimated: u64) -> u64 {
+        scaled(estimated, self.real, self.estimated)
+    }
+
+    /// How many estimated tokens the provider would count as this many.
+    pub(crate) fn estimated(self, real: u64) -> u64 {
+        scaled(real, self.estimated, self.real)
+    }
+}
+
+fn scaled(amount: u64, numerator: u64, denominator: u64) -> u64 {
+    let scaled = u128::from(amount) * u128::from(numerator) / u128::from(denominator.max(1));
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(budget: Budget) -> AgentOptions {
+        let prices = Prices { input: 3.0, output: 15.0, cache_read: 0.3, cache_write: 3.75 };
+        AgentOptions { budget, prices: Some(prices), ..AgentOptions::default() }
+    }
+
+    fn spent(tokens: u64, cost: f64) -> Ledger {
+        let mut ledger = Ledger::default();
+        ledger.spend(&Usage { output: tokens, ..Usage::default() }, Some(cost));
+        ledger
+    }
+
+    #[test]
+    fn a_cost_is_the_sum_of_its_parts() {
+        let prices = options(Budget::default()).prices.unwrap();
+        let usage =
+            Usage { input: 1_000_000, output: 100_000, cache_read: 2_000_000, cache_write: 0 };
+        assert!((prices.cost(&usage) - 5.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_budget_counts_the_request_that_would_be_sent() {
+        let ledger = spent(900, 0.9);
+        let asks = |budget, request| ledger.pause_reason(&options(budget), request, Duration::ZERO);
+        let tokens = Budget { tokens: Some(1000), ..Budget::default() };
+        assert_eq!(asks(tokens, 100), None);
+        assert_eq!(asks(tokens, 101), Some(PauseReason::TokenBudget { used: 900, limit: 1000 }));
+        let cost = Budget { cost_usd: Some(1.0), ..Budget::default() };
+        assert_eq!(asks(cost, 30_000), None);
+        assert_eq!(asks(cost, 40_000), Some(PauseReason::CostBudget { used: 0.9, limit: 1.0 }));
+        assert_eq!(asks(Budget::default(), u64::MAX), None);
+    }
+
+    #[test]
+    fn time_runs_out_at_the_limit() {
+        let options =
+            options(Budget { wall_time: Some(Duration::from_secs(2)), ..Budget::default() });
+        let asks = |ms| Ledger::default().pause_reason(&options, 0, Duration::from_millis(ms));
+        assert_eq!(asks(1999), None);
+        assert_eq!(asks(2000), Some(PauseReason::TimeBudget { used_ms: 2000, limit_ms: 2000 }));
+    }
+
+    #[test]
+    fn going_on_grants_another_helping_from_what_was_used_and_one_request_in_any_case() {
+        let options = options(Budget { tokens: Some(100), ..Budget::default() });
+        let mut ledger = spent(1000, 0.0);
+        let pause = ledger.pause_reason(&options, 500, Duration::ZERO).unwrap();
+        ledger.grant(&pause);
+        assert_eq!(ledger.pause_reason(&options, 500, Duration::ZERO), None);
+        ledger.note(&SessionEvent::ModelAsked { estimated_tokens: 500 }, 400);
+        let again = ledger.pause_reason(&options, 500, Duration::ZERO);
+        assert_eq!(again, Some(PauseReason::TokenBudget { used: 1000, limit: 1100 }));
+    }
+
+    #[test]
+    fn the_size_of_a_request_is_the_last_one_and_what_came_since() {
+        let mut ledger = Ledger::default();
+        assert_eq!(ledger.request_tokens(50, 100), 150);
+        ledger.note(&SessionEvent::ModelAsked { estimated_tokens: 300 }, 100);
+        assert_eq!(ledger.request_tokens(50, 120), 320);
+        assert_eq!(ledger.scale(50).real(10), 20);
+        assert_eq!(ledger.scale(50).estimated(20), 10);
+        assert_eq!(ledger.scale(5000).real(10), 10, "an estimate is never made smaller");
+    }
+}

@@ -1,0 +1,199 @@
+//! Running the calls of an answer: beside each other if all of them only look, in order otherwise.
+//! Whatever happens, each call gets exactly one result.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use protocol::{ErrorCode, SessionEvent, ToolCall, ToolError, ToolResult};
+use tokio::task::JoinError;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::budget::milliseconds;
+use crate::state::{CallProgress, OpenCall};
+use crate::{ChatContext, ContextState, Doors, LogError, ToolRuntime};
+
+/// The most calls that run at once.
+const MOST_AT_ONCE: usize = 8;
+/// How long a tool may take to end after a cancel.
+const GRACE: Duration = Duration::from_millis(50);
+
+/// What became of the calls of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolStep {
+    /// They have their results, and the model is to see them.
+    Ran,
+    /// They have their results, and the model wanted its turn to end with them.
+    Terminated,
+    /// The person has cancelled; what was not done by then is not done.
+    Cancelled,
+}
+
+/// A call that has ended.
+struct Ended {
+    call_id: String,
+    result: ToolResult,
+    duration_ms: u64,
+}
+
+impl From<Ended> for SessionEvent {
+    fn from(ended: Ended) -> Self {
+        let Ended { call_id, result, duration_ms } = ended;
+        SessionEvent::CallEnded { call_id, result, duration_ms }
+    }
+}
+
+impl ChatContext {
+    /// Runs the calls of the last answer and writes down their results. Without open calls it does
+    /// nothing.
+    pub async fn process_auto_tool_step(
+        &mut self,
+        doors: &Doors,
+        cancel: &CancellationToken,
+    ) -> Result<ToolStep, LogError> {
+        let ContextState::RunningTools(open) = self.state() else { return Ok(ToolStep::Ran) };
+        let mut unfit: Vec<SessionEvent> = Vec::new();
+        let mut calls = Vec::new();
+        for open in open {
+            match unfit_to_run(open) {
+                Some(error) => unfit.push(without_running(&open.call, error).into()),
+                None => calls.push(open.call.clone()),
+            }
+        }
+        self.record(doors, unfit).await?;
+
+        let ending: HashSet<String> = calls
+            .iter()
+            .filter(|call| doors.tools.terminates(call))
+            .map(|call| call.id.clone())
+            .collect();
+        let side_by_side =
+            calls.len() > 1 && calls.iter().all(|call| doors.tools.is_read_only(call));
+        let succeeded = if side_by_side {
+            self.run_side_by_side(calls, doors, cancel).await?
+        } else {
+            self.run_in_order(calls, doors, cancel).await?
+        };
+        Ok(match () {
+            () if cancel.is_cancelled() => ToolStep::Cancelled,
+            () if !ending.is_disjoint(&succeeded) => ToolStep::Terminated,
+            () => ToolStep::Ran,
+        })
+    }
+
+    /// Answers with the calls that succeeded.
+    async fn run_side_by_side(
+        &mut self,
+        calls: Vec<ToolCall>,
+        doors: &Doors,
+        cancel: &CancellationToken,
+    ) -> Result<HashSet<String>, LogError> {
+        self.record(doors, calls.iter().map(started).collect()).await?;
+        let running = calls.into_iter().map(|call| run(Arc::clone(&doors.tools), call, cancel));
+        let mut ended =
+            stream::iter(running).buffer_unordered(MOST_AT_ONCE).ready_chunks(MOST_AT_ONCE);
+        let mut succeeded = HashSet::new();
+        while let Some(ended) = ended.next().await {
+            succeeded.extend(ended.iter().filter_map(Ended::success));
+            self.record(doors, ended.into_iter().map(SessionEvent::from).collect()).await?;
+        }
+        Ok(succeeded)
+    }
+
+    /// Answers with the calls that succeeded.
+    async fn run_in_order(
+        &mut self,
+        calls: Vec<ToolCall>,
+        doors: &Doors,
+        cancel: &CancellationToken,
+    ) -> Result<HashSet<String>, LogError> {
+        let mut succeeded = HashSet::new();
+        // The end of a call and the beginning of the next are written together.
+        let mut events: Vec<SessionEvent> = Vec::new();
+        for call in calls {
+            if cancel.is_cancelled() {
+                events.push(without_running(&call, not_begun()).into());
+                continue;
+            }
+            events.push(started(&call));
+            self.record(doors, std::mem::take(&mut events)).await?;
+            let ended = run(Arc::clone(&doors.tools), call, cancel).await;
+            succeeded.extend(ended.success());
+            events.push(ended.into());
+        }
+        self.record(doors, events).await?;
+        Ok(succeeded)
+    }
+}
+
+impl Ended {
+    fn success(&self) -> Option<String> {
+        self.result.is_ok().then(|| self.call_id.clone())
+    }
+}
+
+fn started(call: &ToolCall) -> SessionEvent {
+    SessionEvent::CallStarted { call_id: call.id.clone() }
+}
+
+fn without_running(call: &ToolCall, error: ToolError) -> Ended {
+    Ended { call_id: call.id.clone(), result: Err(error), duration_ms: 0 }
+}
+
+/// Why a call must not be run.
+fn unfit_to_run(open: &OpenCall) -> Option<ToolError> {
+    if let Some(reason) = &open.broken {
+        let error = ToolError::new(
+            ErrorCode::InvalidArguments,
+            format!("This call of {} was not run: {reason}.", open.call.name),
+        );
+        return Some(error.suggest("Make the call again with complete, valid JSON arguments."));
+    }
+    // Somebody has begun it before; twice would be worse than not at all.
+    (open.progress != CallProgress::Announced).then(|| open.interrupted())
+}
+
+fn not_begun() -> ToolError {
+    ToolError::new(ErrorCode::Cancelled, "The user cancelled before this call was run.")
+}
+
+/// Runs a call as a task of its own: a panic becomes a result, and a tool that does not heed a
+/// cancel is left behind without being torn apart in the middle of a change.
+async fn run(tools: Arc<dyn ToolRuntime>, call: ToolCall, cancel: &CancellationToken) -> Ended {
+    if cancel.is_cancelled() {
+        return without_running(&call, not_begun());
+    }
+    let begun = Instant::now();
+    let call_id = call.id.clone();
+    let token = cancel.child_token();
+    // Whoever drops this future wants the tool to stop as well.
+    let guard = token.clone().drop_guard();
+    let mut task = tokio::spawn(async move { tools.execute_tool(&call, &token).await });
+    let result = tokio::select! {
+        biased;
+        ended = &mut task => ended.unwrap_or_else(|error| Err(broke_down(error))),
+        () = grace_is_over(cancel) => Err(ToolError::new(
+            ErrorCode::Cancelled,
+            "The user cancelled while this call was running; it may still take effect.",
+        )),
+    };
+    guard.disarm();
+    Ended { call_id, result, duration_ms: milliseconds(begun.elapsed()) }
+}
+
+fn broke_down(error: JoinError) -> ToolError {
+    let panic = error.try_into_panic().ok();
+    let said = panic.as_deref().and_then(|panic| {
+        let text = panic.downcast_ref::<&str>().copied();
+        text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+    });
+    let message = format!("The tool broke down: {}.", said.unwrap_or("it was stopped"));
+    ToolError::new(ErrorCode::Internal, message)
+}
+
+async fn grace_is_over(cancel: &CancellationToken) {
+    cancel.cancelled().await;
+    sleep(GRACE).await;
+}

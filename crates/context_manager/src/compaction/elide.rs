@@ -1,0 +1,188 @@
+//! Results that can be shown in a few words, because a later call is about the same thing or
+//! because they are long and old.
+
+use std::collections::HashMap;
+
+use protocol::{ToolCall, ToolResult, describe_call};
+use serde_json::Value;
+
+use crate::circles::call_key;
+use crate::conversation::{Conversation, Unit};
+use crate::facts::paths;
+
+/// Results up to this many bytes stay, since the words in their place would take as much.
+const WORTH_REPLACING: usize = 400;
+/// Results above this many bytes are long.
+const LONG: usize = 2048;
+/// How much of the beginning of a long result stays.
+const BEGINNING_LINES: usize = 3;
+const BEGINNING_CHARACTERS: usize = 200;
+/// How a handle to a result that was cut begins.
+const HANDLE: &str = "result:";
+
+/// The calls of a conversation and which of them are the last about something.
+#[derive(Debug, Default)]
+pub(crate) struct Standing {
+    order: HashMap<String, usize>,
+    last_by_call: HashMap<u64, usize>,
+    last_by_path: HashMap<String, usize>,
+}
+
+impl Standing {
+    pub(crate) fn of(units: &[Unit]) -> Self {
+        let mut standing = Self::default();
+        let calls = units.iter().flat_map(Unit::calls).map(|(call, _)| call);
+        for (position, call) in calls.enumerate() {
+            standing.order.insert(call.id.clone(), position);
+            standing.last_by_call.insert(call_key(call), position);
+            for path in paths(&call.arguments) {
+                standing.last_by_path.insert(path.to_owned(), position);
+            }
+        }
+        standing
+    }
+
+    /// Whether a later call is about the same thing.
+    fn is_superseded(&self, call: &ToolCall) -> bool {
+        let position = self.position(call);
+        let later = |last: Option<&usize>| last.is_some_and(|&last| last > position);
+        later(self.last_by_call.get(&call_key(call)))
+            || paths(&call.arguments).iter().any(|&path| later(self.last_by_path.get(path)))
+    }
+
+    fn position(&self, call: &ToolCall) -> usize {
+        self.order.get(&call.id).copied().unwrap_or(usize::MAX)
+    }
+
+    /// What is shown in place of a result.
+    pub(crate) fn stub(&self, call: &ToolCall, result: &ToolResult) -> String {
+        let described = describe_call(call);
+        if self.is_superseded(call) {
+            return format!("[left out: an older result of {described}; see the later call]");
+        }
+        let text = result_text(result);
+        let whole = match handle_in(&text) {
+            Some(handle) => format!("The whole is at {handle}."),
+            None => "Call again if you need it.".to_owned(),
+        };
+        let length = text.chars().count();
+        let beginning = beginning(&text);
+        format!(
+            "[left out: the result of {described}, {length} characters. {whole} It began:]\n{beginning}"
+        )
+    }
+}
+
+/// The calls whose results can be shown in a few words. The newest `protected` calls never are.
+pub(crate) fn superfluous(conversation: &Conversation, protected: usize) -> Vec<String> {
+    let standing = Standing::of(conversation.units());
+    let oldest_protected = standing.order.len().saturating_sub(protected);
+    let calls = conversation.units().iter().flat_map(Unit::calls);
+    let chosen = calls.filter(|(call, result)| {
+        let Ok(value) = result else { return false };
+        if conversation.elided().contains(&call.id) || standing.position(call) >= oldest_protected {
+            return false;
+        }
+        let bytes = value.to_string().len();
+        bytes > LONG || (bytes > WORTH_REPLACING && standing.is_superseded(call))
+    });
+    chosen.map(|(call, _)| call.id.clone()).collect()
+}
+
+fn result_text(result: &ToolResult) -> String {
+    match result {
+        Ok(Value::String(text)) => text.clone(),
+        Ok(value) => value.to_string(),
+        Err(error) => error.full_message(),
+    }
+}
+
+fn beginning(text: &str) -> String {
+    let lines: Vec<_> = text.lines().take(BEGINNING_LINES).collect();
+    lines.join("\n").chars().take(BEGINNING_CHARACTERS).collect()
+}
+
+/// The last handle in a text: a result that was cut says at its end where the rest is.
+fn handle_in(text: &str) -> Option<&str> {
+    text.rmatch_indices(HANDLE).find_map(|(start, _)| {
+        let digits = &text[start + HANDLE.len()..];
+        let length = digits.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(digits.len());
+        (length > 0).then(|| &text[start..start + HANDLE.len() + length])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+    use protocol::{Compaction, Content};
+    use serde_json::json;
+
+    use super::*;
+
+    /// A conversation in which each call with its result is an answer of its own.
+    fn conversation(calls: &[(&str, Value, Value)]) -> Conversation {
+        let mut conversation = Conversation::default();
+        for (index, (name, arguments, result)) in calls.iter().enumerate() {
+            let id = format!("c{index}");
+            let arguments = arguments.as_object().cloned().unwrap_or_default();
+            let call = ToolCall::new(&id, *name, arguments);
+            conversation.answer(index as u64 + 1, vec![Content::ToolUse(call)]);
+            let tokens = result.to_string().len() / 4;
+            conversation.result(&id, Ok(result.clone()), tokens as u64);
+        }
+        conversation
+    }
+
+    #[test]
+    fn long_and_superseded_results_are_superfluous_and_the_newest_are_not() {
+        let medium = json!("m".repeat(1000));
+        let long = json!("l".repeat(3000));
+        let conversation = conversation(&[
+            ("read", json!({"path": "a", "from_line": 1}), medium.clone()),
+            ("read", json!({"path": "b"}), medium.clone()),
+            ("grep", json!({"pattern": "x", "glob": "*"}), medium.clone()),
+            ("grep", json!({"pattern": "y"}), long.clone()),
+            ("grep", json!({"glob": "*", "pattern": "x"}), json!("short")),
+            ("edit", json!({"path": "a"}), json!("done")),
+            ("read", json!({"path": "c"}), long),
+        ]);
+        assert_eq!(superfluous(&conversation, 1), ["c0", "c2", "c3"]);
+        assert_eq!(superfluous(&conversation, 0), ["c0", "c2", "c3", "c6"]);
+        assert!(superfluous(&conversation, 7).is_empty());
+    }
+
+    #[test]
+    fn what_stands_in_place_of_a_result() {
+        let long = format!(
+            "first line\nsecond\n{}\nThe rest: result:00ff12, by read_file.",
+            "x".repeat(3000)
+        );
+        let mut conversation = conversation(&[
+            ("read", json!({"path": "a"}), json!("y".repeat(3000))),
+            ("read", json!({"path": "a"}), json!("new")),
+            ("bash", json!({"command": "make"}), json!(long)),
+            ("grep", json!({"pattern": "x"}), json!({"matches": "z".repeat(3000)})),
+        ]);
+        let before = conversation.tokens();
+        let elided = superfluous(&conversation, 0);
+        conversation.compact(&Compaction { elided, ..Compaction::default() });
+        let shown: Vec<_> = conversation
+            .units()
+            .iter()
+            .flat_map(Unit::calls)
+            .map(|(_, result)| result_text(result))
+            .collect();
+        assert_snapshot!(shown.join("\n"), @r#"
+        [left out: an older result of read(path="a"); see the later call]
+        new
+        [left out: the result of bash(command="make"), 3057 characters. The whole is at result:00ff12. It began:]
+        first line
+        second
+        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+        [left out: the result of grep(pattern="x"), 3014 characters. Call again if you need it. It began:]
+        {"matches":"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+        "#);
+        assert!(conversation.tokens() < before);
+        assert!(superfluous(&conversation, 0).is_empty(), "once is enough");
+    }
+}

@@ -1,0 +1,306 @@
+//! A conversation as a pure fold over its log. Nothing here does anything; see `turn.rs` for that.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use protocol::{
+    Content, ErrorCode, LogEntry, Message, ModelAnswer, PlanStep, SessionEvent, Settings, ToolCall,
+    ToolResult, TurnEnd, Usage, estimate_tokens,
+};
+
+use crate::budget::Ledger;
+use crate::circles::Circles;
+use crate::conversation::Conversation;
+use crate::facts::Facts;
+use crate::state::{self, OpenCall};
+use crate::{ContextState, Doors, LogError};
+
+/// A conversation: what its log amounts to.
+#[derive(Clone, Debug, Default)]
+pub struct ChatContext {
+    state: ContextState,
+    conversation: Conversation,
+    settings: Option<Settings>,
+    title: Option<String>,
+    plan: Vec<PlanStep>,
+    ledger: Ledger,
+    circles: Circles,
+    facts: Facts,
+    /// The ids of all calls there ever were.
+    call_ids: HashSet<String>,
+    last_end: Option<TurnEnd>,
+    last_sequence: u64,
+}
+
+impl ChatContext {
+    /// The conversation that a log amounts to, whatever its entries are.
+    pub fn replay<'a>(entries: impl IntoIterator<Item = &'a LogEntry>) -> Self {
+        let mut context = Self::default();
+        for entry in entries {
+            context.apply(entry);
+        }
+        context
+    }
+
+    /// Takes the next entry of the log into account. One that does not belong changes nothing.
+    pub fn apply(&mut self, entry: &LogEntry) {
+        self.last_sequence = entry.sequence;
+        let event = self.cleaned(&entry.event);
+        let before = std::mem::take(&mut self.state);
+        let open = match &before {
+            ContextState::RunningTools(open) => ended_call(open, &event).cloned(),
+            _ => None,
+        };
+        match &*event {
+            // What breaks off is closed by what is known of it before the step.
+            SessionEvent::UserMessage { .. } | SessionEvent::TurnEnded(_) => {
+                self.close(&before, entry.sequence);
+            }
+            SessionEvent::Continued => {
+                if let ContextState::Paused(reason) = &before {
+                    self.ledger.grant(reason);
+                    self.circles.forget();
+                }
+            }
+            _ => {}
+        }
+        let step = state::next(before, &event);
+        self.state = step.state;
+        if step.taken {
+            self.take(entry.sequence, &event, open.as_ref());
+            self.ledger.note(&event, self.conversation.tokens());
+        }
+    }
+
+    /// Where the conversation stands.
+    pub fn state(&self) -> &ContextState {
+        &self.state
+    }
+
+    /// What the model gets to see. Each call has exactly one result directly after it; one that is
+    /// still open has a stand-in.
+    pub fn messages(&self) -> Vec<Arc<Message>> {
+        self.conversation.messages(|id| stand_in(&self.state, id))
+    }
+
+    /// Who answers, and in which role.
+    pub fn settings(&self) -> Option<&Settings> {
+        self.settings.as_ref()
+    }
+
+    /// The name of the session.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// The plan as it is.
+    pub fn plan(&self) -> &[PlanStep] {
+        &self.plan
+    }
+
+    /// What was used so far, by sub-agents and summaries too.
+    pub fn usage(&self) -> Usage {
+        self.ledger.usage
+    }
+
+    /// What was spent so far in US dollars, as far as prices were known.
+    pub fn cost_usd(&self) -> f64 {
+        self.ledger.cost_usd
+    }
+
+    /// What the next request is thought to take. Before the first one, that is without
+    /// instructions and tools.
+    pub fn context_tokens_used(&self) -> u64 {
+        self.request_tokens(0)
+    }
+
+    /// How the last turn ended, if one did.
+    pub fn last_end(&self) -> Option<TurnEnd> {
+        self.last_end
+    }
+
+    /// What has to be written before the conversation can go on after a crash. Nothing if it is at
+    /// rest or paused.
+    pub fn unfinished(&self) -> Vec<SessionEvent> {
+        let open = match &self.state {
+            ContextState::Idle | ContextState::Paused(_) => return Vec::new(),
+            ContextState::RunningTools(open) => open.as_slice(),
+            ContextState::Ready | ContextState::AwaitingModel(_) => &[],
+        };
+        let results = open.iter().map(|open| SessionEvent::CallEnded {
+            call_id: open.call.id.clone(),
+            result: Err(open.interrupted()),
+            duration_ms: 0,
+        });
+        results.chain([SessionEvent::TurnEnded(TurnEnd::Interrupted)]).collect()
+    }
+
+    /// Writes events down, and only then takes them into account.
+    pub(crate) async fn record(
+        &mut self,
+        doors: &Doors,
+        events: Vec<SessionEvent>,
+    ) -> Result<(), LogError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        for entry in &doors.log.append(events).await? {
+            self.apply(entry);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(crate) fn circles(&self) -> &Circles {
+        &self.circles
+    }
+
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    pub(crate) fn last_sequence(&self) -> u64 {
+        self.last_sequence
+    }
+
+    /// What a request is thought to take now, `frame` being all around the conversation.
+    pub(crate) fn request_tokens(&self, frame: u64) -> u64 {
+        self.ledger.request_tokens(frame, self.conversation.tokens())
+    }
+
+    /// Gives calls other ids where theirs was used before. A provider sees only a part of the log.
+    pub(crate) fn claim_ids(&self, calls: &mut [&mut ToolCall]) {
+        let mut claimed: HashSet<String> = HashSet::new();
+        for call in calls {
+            let (wanted, mut count) = (call.id.clone(), claimed.len() + 2);
+            while self.call_ids.contains(&call.id) || claimed.contains(&call.id) {
+                call.id = format!("{wanted}_{count}");
+                count += 1;
+            }
+            claimed.insert(call.id.clone());
+        }
+    }
+
+    /// An answer without what cannot be sent back: results, and calls with an id that was used
+    /// before. Our own answers hold neither.
+    fn cleaned<'e>(&self, event: &'e SessionEvent) -> Cow<'e, SessionEvent> {
+        let SessionEvent::ModelAnswered(answer) = event else { return Cow::Borrowed(event) };
+        let mut ids = HashSet::new();
+        let belongs: Vec<bool> = answer
+            .content
+            .iter()
+            .map(|content| match content {
+                Content::ToolResult { .. } => false,
+                Content::ToolUse(call) => {
+                    !self.call_ids.contains(&call.id) && ids.insert(call.id.as_str())
+                }
+                Content::Text { .. } | Content::Opaque { .. } => true,
+            })
+            .collect();
+        if belongs.iter().all(|&belongs| belongs) {
+            return Cow::Borrowed(event);
+        }
+        let kept = answer.content.iter().zip(belongs).filter(|(_, belongs)| *belongs);
+        let content = kept.map(|(content, _)| content.clone()).collect();
+        Cow::Owned(SessionEvent::ModelAnswered(ModelAnswer { content, ..answer.clone() }))
+    }
+
+    /// Closes what is open, with the words the person has seen and stand-ins for results.
+    fn close(&mut self, before: &ContextState, sequence: u64) {
+        self.conversation.settle(|id| stand_in(before, id));
+        if let ContextState::AwaitingModel(partial) = before {
+            self.conversation.broke_off(sequence, &partial.text);
+        }
+    }
+
+    fn take(&mut self, sequence: u64, event: &SessionEvent, open: Option<&OpenCall>) {
+        match event {
+            SessionEvent::Opened(opened) => self.settings = Some(opened.settings.clone()),
+            SessionEvent::SettingsChanged(settings) => self.settings = Some(settings.clone()),
+            SessionEvent::Renamed { title } => self.title = Some(title.clone()),
+            SessionEvent::PlanChanged { steps } => self.plan.clone_from(steps),
+            SessionEvent::UserMessage { content } => {
+                self.conversation.user(sequence, content);
+                self.facts.user(sequence, content);
+                self.circles.forget();
+            }
+            SessionEvent::ModelAnswered(answer) => self.take_answer(sequence, answer),
+            SessionEvent::CallEnded { result, .. } => {
+                if let Some(open) = open {
+                    self.call_ended(&open.call, result);
+                }
+            }
+            SessionEvent::Nudged { text } => {
+                self.conversation.nudge(sequence, text);
+                self.circles.told();
+            }
+            SessionEvent::TurnEnded(end) => self.last_end = Some(*end),
+            SessionEvent::Compacted(compaction) => self.conversation.compact(compaction),
+            SessionEvent::Nested { entry, .. } => self.nested(entry),
+            _ => {}
+        }
+    }
+
+    fn take_answer(&mut self, sequence: u64, answer: &ModelAnswer) {
+        self.call_ids.extend(answer.content.iter().filter_map(|content| match content {
+            Content::ToolUse(call) => Some(call.id.clone()),
+            _ => None,
+        }));
+        self.facts.answer(sequence, &answer.content);
+        self.conversation.answer(sequence, answer.content.clone());
+    }
+
+    fn call_ended(&mut self, call: &ToolCall, result: &ToolResult) {
+        let json = match result {
+            Ok(value) => value.to_string(),
+            Err(error) => {
+                if error.code == ErrorCode::Rejected {
+                    self.facts.refusal(call, error);
+                }
+                format!("{}: {}", error.code, error.full_message())
+            }
+        };
+        self.circles.note(call, &json);
+        self.conversation.result(&call.id, result.clone(), estimate_tokens(&json) as u64);
+    }
+
+    /// What a sub-agent uses is used by the session.
+    fn nested(&mut self, entry: &LogEntry) {
+        let mut event = &entry.event;
+        while let SessionEvent::Nested { entry, .. } = event {
+            event = &entry.event;
+        }
+        match event {
+            SessionEvent::ModelAnswered(answer) => {
+                self.ledger.spend(&answer.usage, answer.cost_usd);
+            }
+            SessionEvent::Compacted(compaction) => {
+                self.ledger.spend(&compaction.usage, compaction.cost_usd);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The open call that an event ends.
+fn ended_call<'a>(open: &'a [OpenCall], event: &SessionEvent) -> Option<&'a OpenCall> {
+    let SessionEvent::CallEnded { call_id, .. } = event else { return None };
+    open.iter().find(|open| open.call.id == *call_id)
+}
+
+/// What stands for the result of a call that has none.
+fn stand_in(state: &ContextState, id: &str) -> protocol::ToolError {
+    let open = match state {
+        ContextState::RunningTools(open) => open.iter().find(|open| open.call.id == id),
+        _ => None,
+    };
+    open.map_or_else(|| state::interrupted(None), OpenCall::interrupted)
+}

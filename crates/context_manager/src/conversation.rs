@@ -1,0 +1,290 @@
+//! What a model gets to see of a session: messages in which every call has exactly one result.
+//!
+//! Messages are only ever added at the end, so that a request begins with all of the request before
+//! it and a provider's cache holds; [`Conversation::compact`] is the one exception.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use protocol::{
+    Compaction, Content, Message, Speaker, ToolCall, ToolError, ToolResult, estimate_tokens,
+};
+
+use crate::compaction::Standing;
+use crate::facts::plain_text;
+
+/// What a result takes beside its text.
+const TOKENS_AROUND_A_RESULT: u64 = 16;
+/// What stands for a message without any text, since a request must say something.
+const NOTHING_SAID: &str = "[empty message]";
+/// What stands for an earlier part without a summary.
+const LEFT_OUT: &str = "[The earlier part of this conversation has been left out.]";
+/// Follows an answer that broke off.
+const BROKE_OFF: &str = "[The answer above was interrupted before it was complete.]";
+
+/// The messages of a session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Conversation {
+    summary: Option<Arc<Message>>,
+    /// Entries of the log up to this one are not among the units.
+    through: u64,
+    units: Vec<Unit>,
+    pending: Option<Pending>,
+    /// Calls whose results are shown in a few words.
+    elided: HashSet<String>,
+    tokens: u64,
+}
+
+/// What is kept or left out as a whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    /// Its entry in the log; for an answer with calls, that of the answer.
+    pub(crate) sequence: u64,
+    pub(crate) tokens: u64,
+    pub(crate) body: Body,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Body {
+    /// Somebody says something.
+    Said(Arc<Message>),
+    /// The model calls tools, and these answer.
+    Step { answer: Arc<Message>, results: Arc<Message> },
+}
+
+/// An answer whose calls do not all have results.
+#[derive(Clone, Debug)]
+struct Pending {
+    sequence: u64,
+    answer: Arc<Message>,
+    tokens: u64,
+    /// In the order of the calls.
+    results: Vec<(String, Option<ToolResult>)>,
+    positions: HashMap<String, usize>,
+}
+
+impl Unit {
+    /// The calls of a unit with their results.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = (&ToolCall, &ToolResult)> {
+        let (calls, results) = match &self.body {
+            Body::Step { answer, results } => (&answer.content[..], &results.content[..]),
+            Body::Said(_) => (&[][..], &[][..]),
+        };
+        let calls = calls.iter().filter_map(|content| match content {
+            Content::ToolUse(call) => Some(call),
+            _ => None,
+        });
+        let results = results.iter().filter_map(|content| match content {
+            Content::ToolResult { result, .. } => Some(result),
+            _ => None,
+        });
+        calls.zip(results)
+    }
+
+    /// The message that begins a unit.
+    pub(crate) fn first(&self) -> &Message {
+        match &self.body {
+            Body::Said(message) | Body::Step { answer: message, .. } => message,
+        }
+    }
+
+    fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
+        let (first, second) = match &self.body {
+            Body::Said(message) => (message, None),
+            Body::Step { answer, results } => (answer, Some(results)),
+        };
+        std::iter::once(first).chain(second)
+    }
+}
+
+impl Conversation {
+    /// What all of it is thought to take.
+    pub(crate) fn tokens(&self) -> u64 {
+        self.tokens
+    }
+
+    pub(crate) fn units(&self) -> &[Unit] {
+        &self.units
+    }
+
+    pub(crate) fn through(&self) -> u64 {
+        self.through
+    }
+
+    /// What stands for the part that is left out.
+    pub(crate) fn summary(&self) -> Option<&str> {
+        match self.summary.as_deref()?.content.first()? {
+            Content::Text { text } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The calls whose results are already short.
+    pub(crate) fn elided(&self) -> &HashSet<String> {
+        &self.elided
+    }
+
+    /// The messages in order. A call without a result gets the one that `stand_in` has for it.
+    pub(crate) fn messages(&self, stand_in: impl Fn(&str) -> ToolError) -> Vec<Arc<Message>> {
+        let units = self.units.iter().flat_map(Unit::messages);
+        let mut messages: Vec<_> = self.summary.iter().chain(units).cloned().collect();
+        if let Some(pending) = &self.pending {
+            messages.push(Arc::clone(&pending.answer));
+            messages.push(Arc::new(pending.results(stand_in)));
+        }
+        messages
+    }
+
+    /// The person says something. Only text can be said.
+    pub(crate) fn user(&mut self, sequence: u64, content: &[Content]) {
+        let text = |content: &&Content| matches!(content, Content::Text { text } if !text.trim().is_empty());
+        let mut content: Vec<_> = content.iter().filter(text).cloned().collect();
+        if content.is_empty() {
+            content.push(Content::Text { text: NOTHING_SAID.to_owned() });
+        }
+        self.say(sequence, Speaker::User, content);
+    }
+
+    /// The model is told something that no person has said.
+    pub(crate) fn nudge(&mut self, sequence: u64, text: &str) {
+        self.say(sequence, Speaker::User, vec![note(&format!("[Automatic note] {text}"))]);
+    }
+
+    /// The model has answered.
+    pub(crate) fn answer(&mut self, sequence: u64, content: Vec<Content>) {
+        let ids: Vec<_> = content
+            .iter()
+            .filter_map(|content| match content {
+                Content::ToolUse(call) => Some(call.id.clone()),
+                _ => None,
+            })
+            .collect();
+        if ids.is_empty() {
+            if content.iter().any(says_something) {
+                self.say(sequence, Speaker::Assistant, content);
+            }
+            return;
+        }
+        let answer = Message { role: Speaker::Assistant, content };
+        let tokens = message_tokens(&answer);
+        self.tokens += tokens;
+        let positions = ids.iter().cloned().enumerate().map(|(at, id)| (id, at)).collect();
+        let results = ids.into_iter().map(|id| (id, None)).collect();
+        let answer = Arc::new(answer);
+        self.pending = Some(Pending { sequence, answer, tokens, results, positions });
+    }
+
+    /// The model stopped in the middle of an answer, of which the person has seen `text`.
+    pub(crate) fn broke_off(&mut self, sequence: u64, text: &str) {
+        if !text.trim().is_empty() {
+            self.say(sequence, Speaker::Assistant, vec![note(text)]);
+            self.say(sequence, Speaker::User, vec![note(BROKE_OFF)]);
+        }
+    }
+
+    /// An open call has its result, whose JSON is estimated to take `tokens`.
+    pub(crate) fn result(&mut self, call_id: &str, result: ToolResult, tokens: u64) {
+        let Some(pending) = &mut self.pending else { return };
+        let Some(&position) = pending.positions.get(call_id) else { return };
+        pending.results[position].1 = Some(result);
+        pending.positions.remove(call_id);
+        pending.tokens += tokens + TOKENS_AROUND_A_RESULT;
+        self.tokens += tokens + TOKENS_AROUND_A_RESULT;
+        if pending.positions.is_empty() {
+            self.settle(|_| crate::state::interrupted(None));
+        }
+    }
+
+    /// Closes what is open, so that something else may follow.
+    pub(crate) fn settle(&mut self, stand_in: impl Fn(&str) -> ToolError) {
+        let Some(pending) = self.pending.take() else { return };
+        let results = pending.results(stand_in);
+        let added = if pending.positions.is_empty() { 0 } else { message_tokens(&results) };
+        self.tokens += added;
+        self.units.push(Unit {
+            sequence: pending.sequence,
+            tokens: pending.tokens + added,
+            body: Body::Step { answer: pending.answer, results: Arc::new(results) },
+        });
+    }
+
+    /// Replaces the earlier part by its summary and long results by short ones.
+    pub(crate) fn compact(&mut self, compaction: &Compaction) {
+        let standing = Standing::of(&self.units);
+        let ids: HashSet<&str> = compaction.elided.iter().map(String::as_str).collect();
+        self.through = compaction.through.max(self.through);
+        let before = self.units.len();
+        self.units.retain(|unit| unit.sequence > self.through);
+        let lost = self.units.len() < before || self.summary.is_some();
+        for unit in &mut self.units {
+            unit.elide(&ids, &self.elided, &standing);
+        }
+        self.elided.extend(compaction.elided.iter().cloned());
+        let text = match compaction.summary.as_str() {
+            "" if lost => Some(LEFT_OUT),
+            "" => None,
+            summary => Some(summary),
+        };
+        self.summary =
+            text.map(|text| Arc::new(Message { role: Speaker::User, content: vec![note(text)] }));
+        let summary = self.summary.as_deref().map_or(0, message_tokens);
+        self.tokens = summary + self.units.iter().map(|unit| unit.tokens).sum::<u64>();
+    }
+
+    fn say(&mut self, sequence: u64, role: Speaker, content: Vec<Content>) {
+        let message = Message { role, content };
+        let tokens = message_tokens(&message);
+        self.tokens += tokens;
+        self.units.push(Unit { sequence, tokens, body: Body::Said(Arc::new(message)) });
+    }
+}
+
+impl Pending {
+    fn results(&self, stand_in: impl Fn(&str) -> ToolError) -> Message {
+        let results = self.results.iter().map(|(id, result)| Content::ToolResult {
+            tool_use_id: id.clone(),
+            result: result.clone().unwrap_or_else(|| Err(stand_in(id))),
+        });
+        Message { role: Speaker::User, content: results.collect() }
+    }
+}
+
+impl Unit {
+    /// Shortens the results of the calls in `ids` that are not short already.
+    fn elide(&mut self, ids: &HashSet<&str>, already: &HashSet<String>, standing: &Standing) {
+        let chosen =
+            |call: &ToolCall| ids.contains(call.id.as_str()) && !already.contains(&call.id);
+        let stubs: HashMap<String, String> = self
+            .calls()
+            .filter(|(call, result)| chosen(call) && result.is_ok())
+            .map(|(call, result)| (call.id.clone(), standing.stub(call, result)))
+            .collect();
+        let Body::Step { answer, results } = &mut self.body else { return };
+        if stubs.is_empty() {
+            return;
+        }
+        for content in &mut Arc::make_mut(results).content {
+            if let Content::ToolResult { tool_use_id, result } = content
+                && let Some(stub) = stubs.get(tool_use_id)
+            {
+                *result = Ok(stub.as_str().into());
+            }
+        }
+        self.tokens = message_tokens(answer) + message_tokens(results);
+    }
+}
+
+fn note(text: &str) -> Content {
+    Content::Text { text: text.to_owned() }
+}
+
+fn says_something(content: &Content) -> bool {
+    !matches!(content, Content::Text { text } if text.trim().is_empty())
+}
+
+/// What a message is thought to take.
+fn message_tokens(message: &Message) -> u64 {
+    // Messages are plain data; should one not be JSON, its text still has a length.
+    let json = serde_json::to_string(message).unwrap_or_else(|_| plain_text(&message.content));
+    estimate_tokens(&json) as u64
+}

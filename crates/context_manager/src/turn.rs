@@ -1,0 +1,325 @@
+//! A turn: from what the person says to the point where they are asked again. A plain loop of
+//! asking the model and running its calls.
+
+use std::time::Duration;
+
+use protocol::{Content, ModelErrorKind, PauseReason, SessionEvent, StopReason, TurnEnd};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use crate::answer::{Heard, Next};
+use crate::circles::Verdict;
+use crate::compaction::{Room, Want};
+use crate::options::frame_tokens;
+use crate::{
+    AgentOptions, CacheHint, ChatContext, ContextState, Doors, LogError, ModelError, ModelRequest,
+    ToolStep,
+};
+
+/// How often an answer that broke off is asked for again.
+const MOST_RETRIES: u32 = 3;
+/// How long is waited before the first of these; each further one waits twice as long.
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+/// A provider that wants to be left alone for longer is not waited for.
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
+
+/// How a turn came to a halt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TurnOutcome {
+    /// It is over.
+    Ended(TurnEnd),
+    /// It waits for the person.
+    Paused(PauseReason),
+}
+
+/// What a turn carries from request to request.
+struct Turn<'a> {
+    doors: &'a Doors,
+    options: &'a AgentOptions,
+    cancel: &'a CancellationToken,
+    begun: Instant,
+    /// Made once, because describing all tools takes time; only the messages change.
+    request: ModelRequest,
+    /// What the request takes without the conversation.
+    frame: u64,
+    retries: u32,
+    /// The model has seen as much as it can, whatever our estimate says.
+    overfull: bool,
+    /// Room has been made for that reason since the last good answer.
+    made_room: bool,
+    /// The last answer was cut in the middle of a call.
+    cut_short: bool,
+}
+
+impl ChatContext {
+    /// The person says something, and the turn runs until it ends or pauses.
+    ///
+    /// A turn that was left unfinished is closed first; one that was paused is ended.
+    pub async fn send_message(
+        &mut self,
+        content: Vec<Content>,
+        doors: &Doors,
+        options: &AgentOptions,
+        cancel: &CancellationToken,
+    ) -> Result<TurnOutcome, LogError> {
+        let mut events = self.closing();
+        events.push(SessionEvent::UserMessage { content });
+        self.record(doors, events).await?;
+        self.run(doors, options, cancel).await
+    }
+
+    /// The person wants a paused turn to go on, with another helping of whatever ran out.
+    ///
+    /// If nothing is paused, this only tells how the last turn ended.
+    pub async fn continue_turn(
+        &mut self,
+        doors: &Doors,
+        options: &AgentOptions,
+        cancel: &CancellationToken,
+    ) -> Result<TurnOutcome, LogError> {
+        if !matches!(self.state(), ContextState::Paused(_)) {
+            return self.stop_turn(doors).await;
+        }
+        self.record(doors, vec![SessionEvent::Continued]).await?;
+        self.run(doors, options, cancel).await
+    }
+
+    /// The person ends a paused turn.
+    ///
+    /// If nothing is paused, this only tells how the last turn ended.
+    pub async fn stop_turn(&mut self, doors: &Doors) -> Result<TurnOutcome, LogError> {
+        self.record(doors, self.closing()).await?;
+        Ok(TurnOutcome::Ended(self.last_end().unwrap_or(TurnEnd::Done)))
+    }
+
+    /// What brings the conversation to rest.
+    pub(crate) fn closing(&self) -> Vec<SessionEvent> {
+        match self.state() {
+            ContextState::Paused(_) => vec![SessionEvent::TurnEnded(TurnEnd::Stopped)],
+            _ => self.unfinished(),
+        }
+    }
+
+    async fn run(
+        &mut self,
+        doors: &Doors,
+        options: &AgentOptions,
+        cancel: &CancellationToken,
+    ) -> Result<TurnOutcome, LogError> {
+        doors.tools.turn_began();
+        let mut turn = Turn::new(doors, options, cancel);
+        loop {
+            if let Some(outcome) = self.advance(&mut turn).await? {
+                return Ok(outcome);
+            }
+        }
+    }
+
+    /// One round: open calls are run, limits are looked at, the model is asked.
+    async fn advance(&mut self, turn: &mut Turn<'_>) -> Result<Option<TurnOutcome>, LogError> {
+        if let Some(outcome) = self.run_calls(turn).await? {
+            return Ok(Some(outcome));
+        }
+        if turn.cancel.is_cancelled() {
+            return self.end(turn, TurnEnd::Cancelled).await;
+        }
+        let tokens = self.request_tokens(turn.frame);
+        let elapsed = turn.begun.elapsed();
+        if let Some(reason) = self.ledger().pause_reason(turn.options, tokens, elapsed) {
+            return self.pause(turn, reason).await;
+        }
+        if let Some(end) = self.have_room(turn, tokens).await? {
+            return self.end(turn, end).await;
+        }
+        let tokens = self.request_tokens(turn.frame);
+        turn.request.messages = self.messages();
+        turn.request.max_tokens = turn.options.answer_limit(tokens);
+        match self.ask(turn.doors, turn.options, &turn.request, tokens, turn.cancel).await? {
+            Heard::Cancelled => self.end(turn, TurnEnd::Cancelled).await,
+            Heard::Failure { error, midway } => self.failed(turn, error, midway).await,
+            Heard::Answer { next, stop } => self.go_on(turn, next, &stop).await,
+        }
+    }
+
+    async fn run_calls(&mut self, turn: &mut Turn<'_>) -> Result<Option<TurnOutcome>, LogError> {
+        if !matches!(self.state(), ContextState::RunningTools(_)) {
+            return Ok(None);
+        }
+        match self.process_auto_tool_step(turn.doors, turn.cancel).await? {
+            ToolStep::Cancelled => return self.end(turn, TurnEnd::Cancelled).await,
+            ToolStep::Terminated => return self.end(turn, TurnEnd::Terminated).await,
+            ToolStep::Ran => {}
+        }
+        if turn.cut_short {
+            turn.cut_short = false;
+            let limit = turn.request.max_tokens;
+            self.nudge(turn, format!(
+                "Your last answer was cut at the limit of {limit} tokens, and a call in it was not \
+                 run. Do the work in smaller calls.",
+            )).await?;
+        }
+        match self.circles().verdict() {
+            Verdict::Fine => Ok(None),
+            Verdict::Tell { tool, times } => {
+                self.nudge(turn, format!(
+                    "You have called {tool} {times} times with the same arguments and got the same \
+                     result each time. Calling it again will not help: use what you know, try \
+                     something else, or tell the user what is in the way.",
+                )).await?;
+                Ok(None)
+            }
+            Verdict::Ask { tool, times } => {
+                self.pause(turn, PauseReason::GoingInCircles { tool, times }).await
+            }
+        }
+    }
+
+    /// Sees to it that the next request fits. Answers with the end of the turn if it cannot.
+    async fn have_room(
+        &mut self,
+        turn: &mut Turn<'_>,
+        tokens: u64,
+    ) -> Result<Option<TurnEnd>, LogError> {
+        let want = if turn.overfull {
+            Want::Less { than: tokens }
+        } else if tokens > turn.options.room() {
+            Want::Fit
+        } else {
+            return Ok(None);
+        };
+        turn.made_room |= turn.overfull;
+        turn.overfull = false;
+        let room = self.make_room(want, turn.frame, turn.doors, turn.options, turn.cancel).await?;
+        Ok(match room {
+            Room::Made => None,
+            Room::None => Some(TurnEnd::ContextFull),
+            Room::Cancelled => Some(TurnEnd::Cancelled),
+        })
+    }
+
+    async fn go_on(
+        &mut self,
+        turn: &mut Turn<'_>,
+        next: Next,
+        stop: &StopReason,
+    ) -> Result<Option<TurnOutcome>, LogError> {
+        turn.retries = 0;
+        let broken = matches!(self.state(), ContextState::RunningTools(open)
+            if open.iter().any(|open| open.broken.is_some()));
+        turn.cut_short = *stop == StopReason::MaxTokens && broken;
+        if *stop != StopReason::ContextFull {
+            turn.made_room = false;
+        } else if turn.made_room && next == Next::MakeRoom {
+            return self.end(turn, TurnEnd::ContextFull).await;
+        } else {
+            turn.overfull = true;
+        }
+        match next {
+            Next::End(end) => Ok(Some(TurnOutcome::Ended(end))),
+            Next::RunCalls | Next::AskAgain => Ok(None),
+            Next::MakeRoom => {
+                let text = "Your last answer was cut because the conversation had become too long. \
+                            Go on where you stopped.";
+                self.nudge(turn, text.to_owned()).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn failed(
+        &mut self,
+        turn: &mut Turn<'_>,
+        error: ModelError,
+        midway: bool,
+    ) -> Result<Option<TurnOutcome>, LogError> {
+        let ModelError { kind, message, .. } = &error;
+        let (kind, message) = (*kind, message.clone());
+        if kind == ModelErrorKind::Cancelled {
+            return self.end(turn, TurnEnd::Cancelled).await;
+        }
+        if let Some(delay) = turn.retry(&error, midway) {
+            let retry_in_ms = Some(crate::budget::milliseconds(delay));
+            let failed = SessionEvent::ModelFailed { kind, message, retry_in_ms };
+            self.record(turn.doors, vec![failed]).await?;
+            tokio::select! {
+                () = turn.cancel.cancelled() => {}
+                () = sleep(delay) => {}
+            }
+            return Ok(None);
+        }
+        let end = match kind {
+            ModelErrorKind::ContextFull => TurnEnd::ContextFull,
+            _ => TurnEnd::Failed,
+        };
+        let failed = SessionEvent::ModelFailed { kind, message, retry_in_ms: None };
+        self.record(turn.doors, vec![failed, SessionEvent::TurnEnded(end)]).await?;
+        Ok(Some(TurnOutcome::Ended(end)))
+    }
+
+    async fn nudge(&mut self, turn: &Turn<'_>, text: String) -> Result<(), LogError> {
+        self.record(turn.doors, vec![SessionEvent::Nudged { text }]).await
+    }
+
+    async fn pause(
+        &mut self,
+        turn: &Turn<'_>,
+        reason: PauseReason,
+    ) -> Result<Option<TurnOutcome>, LogError> {
+        self.record(turn.doors, vec![SessionEvent::Paused(reason.clone())]).await?;
+        Ok(Some(TurnOutcome::Paused(reason)))
+    }
+
+    async fn end(
+        &mut self,
+        turn: &Turn<'_>,
+        end: TurnEnd,
+    ) -> Result<Option<TurnOutcome>, LogError> {
+        self.record(turn.doors, vec![SessionEvent::TurnEnded(end)]).await?;
+        Ok(Some(TurnOutcome::Ended(end)))
+    }
+}
+
+impl<'a> Turn<'a> {
+    fn new(doors: &'a Doors, options: &'a AgentOptions, cancel: &'a CancellationToken) -> Self {
+        let tools = if options.offers_tools { doors.tools.tools() } else { Vec::new() };
+        let frame = frame_tokens(&options.system, &tools);
+        let request = ModelRequest {
+            model: options.model.clone(),
+            system: options.system.clone(),
+            messages: Vec::new(),
+            tools,
+            max_tokens: options.max_tokens,
+            effort: options.effort,
+            cache: CacheHint::Conversation,
+        };
+        Self {
+            doors,
+            options,
+            cancel,
+            begun: Instant::now(),
+            request,
+            frame,
+            retries: 0,
+            overfull: false,
+            made_room: false,
+            cut_short: false,
+        }
+    }
+
+    /// After how long a failed request is to be sent again, if at all.
+    fn retry(&mut self, error: &ModelError, midway: bool) -> Option<Duration> {
+        use ModelErrorKind::{Connection, ContextFull, Cut, Overloaded};
+        match error.kind {
+            ContextFull if !self.made_room => {
+                self.overfull = true;
+                Some(Duration::ZERO)
+            }
+            Cut | Overloaded | Connection if midway && self.retries < MOST_RETRIES => {
+                let delay = error.retry_after.unwrap_or(FIRST_RETRY * 2_u32.pow(self.retries));
+                self.retries += 1;
+                (delay <= LONGEST_RETRY).then_some(delay)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! A cancel at any moment. The clock is a tokio clock at rest, which moves only when all wait.
+
+use std::time::Duration;
+
+use context_manager::{ModelErrorKind, StopReason, TurnOutcome};
+use insta::assert_snapshot;
+use protocol::TurnEnd;
+use serde_json::json;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::stage::{Line, Stage, call, done, says, text, wants, wants_one};
+
+const CANCELLED: TurnOutcome = TurnOutcome::Ended(TurnEnd::Cancelled);
+
+/// After a cancel, the same person goes on with a new token.
+async fn afterwards(stage: &mut Stage, words: &str) -> String {
+    stage.cancel = CancellationToken::new();
+    assert_eq!(stage.send(words).await, TurnOutcome::Ended(TurnEnd::Done));
+    stage.last_request()
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_the_middle_of_an_answer_the_words_the_person_has_seen_are_kept() {
+    let reply = vec![
+        text("I think that"),
+        call("c1", "write", json!({})),
+        Line::Cancelled,
+        done(StopReason::ToolUse),
+    ];
+    let mut stage = Stage::new([reply, says("Fine.")]);
+    assert_eq!(stage.send("go").await, CANCELLED);
+    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(afterwards(&mut stage, "never mind").await, @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn before_an_answer_nothing_is_left_of_it() {
+    let mut stage = Stage::new([vec![Line::Cancelled], says("Fine.")]);
+    assert_eq!(stage.send("go").await, CANCELLED);
+    assert_snapshot!(afterwards(&mut stage, "go on").await, @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn before_anything_the_model_is_not_even_asked() {
+    let mut stage = Stage::new([]);
+    stage.cancel.cancel();
+    assert_eq!(stage.send("go").await, CANCELLED);
+    assert!(stage.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn while_waiting_to_try_again_the_wait_ends() {
+    let cut = vec![text("x"), Line::Fails(ModelErrorKind::Cut)];
+    let mut stage = Stage::new([cut]);
+    // User, asked, text; the fourth is that it failed and is tried again.
+    *stage.log.cancel_in.lock().unwrap() = Some((4, stage.cancel.clone()));
+    let begun = Instant::now();
+    assert_eq!(stage.send("go").await, CANCELLED);
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_heeds_the_cancel_says_itself_what_became_of_it() {
+    let calls = vec![call("c1", "cancels_and_heeds", json!({})), call("c2", "write", json!({}))];
+    let mut stage = Stage::new([wants(calls), says("Fine.")]);
+    let begun = Instant::now();
+    assert_eq!(stage.send("go").await, CANCELLED);
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(afterwards(&mut stage, "and now?").await, @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_change_under_way_may_be_finished() {
+    let mut stage = Stage::new([wants_one("c1", "cancels_and_finishes", json!({}))]);
+    assert_eq!(stage.send("go").await, CANCELLED);
+    assert_snapshot!(stage.story().lines().nth(4).unwrap(), @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_ignores_the_cancel_is_left_behind_after_fifty_milliseconds() {
+    let calls = (0..20).map(|index| {
+        let name = if index == 0 { "cancels_and_hangs" } else { "look" };
+        call(&format!("c{index}"), name, json!({}))
+    });
+    let mut stage = Stage::new([wants(calls.collect())]);
+    let begun = Instant::now();
+    assert_eq!(stage.send("go").await, CANCELLED);
+    assert_eq!(begun.elapsed().as_millis(), 51, "the timer counts in whole milliseconds");
+    let hung = stage.story();
+    let hung: Vec<_> = hung.lines().filter(|line| line.starts_with("end c0:")).collect();
+    assert_snapshot!(hung.join("\n"), @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_any_append_of_a_turn() {
+    let replies = || {
+        [
+            vec![text("I look."), call("c1", "look", json!({})), done(StopReason::ToolUse)],
+            wants(vec![call("c2", "write", json!({})), call("c3", "write", json!({}))]),
+            says("Done."),
+        ]
+    };
+    let mut whole = Stage::new(replies());
+    assert_eq!(whole.send("go").await, TurnOutcome::Ended(TurnEnd::Done));
+    let appends = whole.log.appends.load(std::sync::atomic::Ordering::SeqCst);
+    for at in 1..appends {
+        let mut stage = Stage::new(replies());
+        *stage.log.cancel_in.lock().unwrap() = Some((at, stage.cancel.clone()));
+        assert_eq!(stage.send("go").await, CANCELLED, "append {at} of {appends}");
+        assert!(stage.context.unfinished().is_empty());
+    }
+}

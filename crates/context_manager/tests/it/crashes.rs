@@ -1,0 +1,78 @@
+//! Logs that end in the middle, and a disk that is full.
+
+use std::sync::atomic::Ordering;
+
+use context_manager::{ChatContext, ContextState, TurnOutcome};
+use insta::assert_snapshot;
+use protocol::{LogEntry, TurnEnd};
+use serde_json::json;
+
+use crate::stage::{Reply, Stage, call, done, says, text, wants};
+use crate::story;
+
+fn replies() -> Vec<Reply> {
+    vec![
+        vec![
+            text("I look."),
+            call("c1", "look", json!({})),
+            done(context_manager::StopReason::ToolUse),
+        ],
+        wants(vec![call("c2", "write", json!({})), call("c3", "write", json!({}))]),
+        says("Done."),
+    ]
+}
+
+#[tokio::test]
+async fn a_log_cut_anywhere_is_closed_and_goes_on() {
+    let mut whole = Stage::new(replies());
+    whole.send("go").await;
+    let entries = whole.entries();
+    for length in 0..=entries.len() {
+        let mut stage = Stage::new([says("Back again.")]);
+        *stage.log.entries.lock().unwrap() = entries[..length].to_vec();
+        stage.context = ChatContext::replay(&entries[..length]);
+        let outcome = stage.send("are you there?").await;
+        assert_eq!(outcome, TurnOutcome::Ended(TurnEnd::Done), "cut at {length}");
+        assert!(stage.last_request().ends_with("user: are you there?"));
+    }
+}
+
+#[tokio::test]
+async fn what_was_open_at_the_end_says_whether_it_was_begun() {
+    let mut whole = Stage::new(replies());
+    whole.send("go").await;
+    let entries = whole.entries();
+    let start = entries
+        .iter()
+        .position(|entry| story::of_log(std::slice::from_ref(entry)) == "start c2")
+        .unwrap();
+    let context = ChatContext::replay(&entries[..=start]);
+    let events = context.unfinished().into_iter();
+    let closing: Vec<_> = events.map(|event| LogEntry { sequence: 0, at: 0, event }).collect();
+    assert_snapshot!(story::of_log(&closing), @"");
+}
+
+#[tokio::test]
+async fn an_event_that_cannot_be_written_does_not_happen() {
+    let mut whole = Stage::new(replies());
+    whole.send("go").await;
+    let appends = whole.log.appends.load(Ordering::SeqCst);
+    for full in 0..appends {
+        let mut stage = Stage::new(replies());
+        *stage.log.full_after.lock().unwrap() = Some(full);
+        let error = stage.try_send("go").await.unwrap_err();
+        assert_eq!(error.to_string(), "the session cannot be written down: no space left");
+        *stage.log.full_after.lock().unwrap() = None;
+        let doors = stage.doors();
+        stage.context.stop_turn(&doors).await.unwrap();
+        assert_eq!(*stage.context.state(), ContextState::Idle);
+    }
+}
+
+#[tokio::test]
+async fn every_message_of_the_person_begins_a_turn_for_the_tools() {
+    let mut stage = Stage::new([says("a"), says("b")]);
+    stage.send("1").await;
+    stage.send("2").await;
+    assert_eq!(stage.tools.turns.load(Ordering::SeqCst), 2);
+}

@@ -1,0 +1,12 @@
+//! Conversations with a scripted model, scripted tools and a log in memory.
+#![allow(missing_docs)]
+
+mod cancelling;
+mod crashes;
+mod folding;
+mod limits;
+mod making_room;
+mod stage;
+mod story;
+mod tool_calls;
+mod turns;

@@ -1,0 +1,334 @@
+//! A conversation on a stage: everybody around it follows a script.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use context_manager::{
+    AgentOptions, ChatContext, Doors, LogError, ModelError, ModelErrorKind, ModelEvent,
+    ModelProvider, ModelRequest, ModelStream, SessionLog, StopReason, ToolRuntime, ToolSpec,
+    TurnOutcome, Usage,
+};
+use futures_util::{StreamExt, stream};
+use protocol::{Content, ErrorCode, LogEntry, SessionEvent, ToolCall, ToolError, ToolResult};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::story;
+
+/// One line of the model's part.
+#[derive(Clone, Debug)]
+pub(crate) enum Line {
+    Piece(ModelEvent),
+    Fails(ModelErrorKind),
+    /// The request itself fails.
+    Refuses(ModelErrorKind),
+    /// The person cancels, and nothing more comes.
+    Cancelled,
+}
+
+pub(crate) type Reply = Vec<Line>;
+
+pub(crate) fn text(text: &str) -> Line {
+    Line::Piece(ModelEvent::Text(text.into()))
+}
+
+pub(crate) fn done(stop: StopReason) -> Line {
+    Line::Piece(ModelEvent::Done(stop))
+}
+
+pub(crate) fn call(id: &str, name: &str, arguments: Value) -> Line {
+    let arguments = arguments.as_object().cloned().unwrap_or_default();
+    Line::Piece(ModelEvent::ToolCall(ToolCall::new(id, name, arguments)))
+}
+
+pub(crate) fn broken(id: &str, name: &str) -> Line {
+    Line::Piece(ModelEvent::BrokenToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments: "{\"pa".into(),
+        reason: "the arguments are no valid JSON".into(),
+    })
+}
+
+/// A whole answer of text.
+pub(crate) fn says(words: &str) -> Reply {
+    vec![text(words), done(StopReason::EndOfTurn)]
+}
+
+/// A whole answer of calls.
+pub(crate) fn wants(calls: Vec<Line>) -> Reply {
+    calls.into_iter().chain([done(StopReason::ToolUse)]).collect()
+}
+
+/// A whole answer of one call.
+pub(crate) fn wants_one(id: &str, name: &str, arguments: Value) -> Reply {
+    wants(vec![call(id, name, arguments)])
+}
+
+/// The same answer with a report of what it took.
+pub(crate) fn using(mut reply: Reply, usage: Usage) -> Reply {
+    reply.insert(0, Line::Piece(ModelEvent::Usage(usage)));
+    reply
+}
+
+pub(crate) struct ScriptedModel {
+    replies: Mutex<VecDeque<Reply>>,
+    pub(crate) requests: Mutex<Vec<ModelRequest>>,
+    cancel: CancellationToken,
+}
+
+#[async_trait]
+impl ModelProvider for ScriptedModel {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
+        self.requests.lock().unwrap().push(request.clone());
+        let reply = self.replies.lock().unwrap().pop_front();
+        let reply = reply.unwrap_or_else(|| vec![Line::Refuses(ModelErrorKind::InvalidRequest)]);
+        if let [Line::Refuses(kind), ..] = reply.as_slice() {
+            return Err(error(*kind));
+        }
+        let cancel = self.cancel.clone();
+        let pieces = stream::iter(reply).then(move |line| {
+            let cancel = cancel.clone();
+            async move {
+                match line {
+                    Line::Piece(piece) => Ok(piece),
+                    Line::Fails(kind) | Line::Refuses(kind) => Err(error(kind)),
+                    Line::Cancelled => {
+                        cancel.cancel();
+                        std::future::pending().await
+                    }
+                }
+            }
+        });
+        Ok(Box::pin(pieces))
+    }
+}
+
+fn error(kind: ModelErrorKind) -> ModelError {
+    ModelError { kind, message: format!("{kind:?}"), retry_after: None }
+}
+
+/// Tools whose names say what they do.
+pub(crate) struct ScriptedTools {
+    cancel: CancellationToken,
+    running: AtomicUsize,
+    pub(crate) most_at_once: AtomicUsize,
+    counter: AtomicUsize,
+    pub(crate) turns: AtomicUsize,
+}
+
+#[async_trait]
+impl ToolRuntime for ScriptedTools {
+    fn tools(&self) -> Vec<ToolSpec> {
+        ["look", "write"].map(|name| spec(name)).into()
+    }
+
+    fn is_read_only(&self, call: &ToolCall) -> bool {
+        call.name != "write"
+    }
+
+    fn terminates(&self, call: &ToolCall) -> bool {
+        call.arguments.get("terminate") == Some(&json!(true))
+    }
+
+    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most_at_once.fetch_max(running, Ordering::SeqCst);
+        tokio::task::yield_now().await;
+        let result = self.execute(call, cancel).await;
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        result
+    }
+
+    fn turn_began(&self) {
+        self.turns.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn spec(name: &str) -> ToolSpec {
+    ToolSpec { name: name.into(), description: String::new(), parameters: json!({}) }
+}
+
+impl ScriptedTools {
+    async fn execute(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
+        let fails = |code, message: &str| Err(ToolError::new(code, message));
+        match call.name.as_str() {
+            "look" | "write" => Ok(json!({"done": call.arguments.get("path")})),
+            "count" => Ok(json!(self.counter.fetch_add(1, Ordering::SeqCst))),
+            "big" => {
+                let size = call.arguments.get("size").and_then(Value::as_u64).unwrap_or(10_000);
+                Ok("x".repeat(usize::try_from(size).unwrap_or_default()).into())
+            }
+            "missing" => fails(ErrorCode::FileNotFound, "x.rs does not exist"),
+            "refused" => fails(ErrorCode::Rejected, "User rejected changes: keep the name"),
+            "panics" => panic!("out of luck"),
+            "cancels" => {
+                self.cancel.cancel();
+                Ok("just in time".into())
+            }
+            "cancels_and_heeds" => {
+                self.cancel.cancel();
+                cancel.cancelled().await;
+                fails(ErrorCode::Cancelled, "stopped at once")
+            }
+            "cancels_and_finishes" => {
+                self.cancel.cancel();
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                Ok("the change is made".into())
+            }
+            "cancels_and_hangs" => {
+                self.cancel.cancel();
+                std::future::pending().await
+            }
+            other => fails(ErrorCode::UnknownTool, &format!("there is no tool {other}")),
+        }
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct MemoryLog {
+    pub(crate) entries: Mutex<Vec<LogEntry>>,
+    pub(crate) appends: AtomicUsize,
+    /// After this many appends the disk is full.
+    pub(crate) full_after: Mutex<Option<usize>>,
+    /// The person cancels during this append.
+    pub(crate) cancel_in: Mutex<Option<(usize, CancellationToken)>>,
+}
+
+#[async_trait]
+impl SessionLog for MemoryLog {
+    async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        let number = self.appends.fetch_add(1, Ordering::SeqCst) + 1;
+        if self.full_after.lock().unwrap().is_some_and(|full| number > full) {
+            return Err(LogError { message: "no space left".into() });
+        }
+        if let Some((at, cancel)) = &*self.cancel_in.lock().unwrap()
+            && number == *at
+        {
+            cancel.cancel();
+        }
+        let mut entries = self.entries.lock().unwrap();
+        let first = entries.len() as u64 + 1;
+        let new: Vec<_> = (first..)
+            .zip(events)
+            .map(|(sequence, event)| LogEntry { sequence, at: 0, event })
+            .collect();
+        entries.extend(new.clone());
+        Ok(new)
+    }
+}
+
+pub(crate) struct Stage {
+    pub(crate) model: Arc<ScriptedModel>,
+    pub(crate) tools: Arc<ScriptedTools>,
+    pub(crate) log: Arc<MemoryLog>,
+    pub(crate) options: AgentOptions,
+    pub(crate) context: ChatContext,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl Stage {
+    pub(crate) fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let cancel = CancellationToken::new();
+        let model = ScriptedModel {
+            replies: Mutex::new(replies.into_iter().collect()),
+            requests: Mutex::default(),
+            cancel: cancel.clone(),
+        };
+        let tools = ScriptedTools {
+            cancel: cancel.clone(),
+            running: AtomicUsize::default(),
+            most_at_once: AtomicUsize::default(),
+            counter: AtomicUsize::default(),
+            turns: AtomicUsize::default(),
+        };
+        Self {
+            model: Arc::new(model),
+            tools: Arc::new(tools),
+            log: Arc::default(),
+            options: AgentOptions::default(),
+            context: ChatContext::default(),
+            cancel,
+        }
+    }
+
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut AgentOptions)) -> Self {
+        change(&mut self.options);
+        self
+    }
+
+    pub(crate) fn doors(&self) -> Doors {
+        Doors { model: self.model.clone(), tools: self.tools.clone(), log: self.log.clone() }
+    }
+
+    /// The person says something; whatever comes of it is checked.
+    pub(crate) async fn send(&mut self, words: &str) -> TurnOutcome {
+        self.try_send(words).await.unwrap()
+    }
+
+    pub(crate) async fn try_send(&mut self, words: &str) -> Result<TurnOutcome, LogError> {
+        let content = vec![Content::Text { text: words.into() }];
+        let doors = self.doors();
+        let outcome = self.context.send_message(content, &doors, &self.options, &self.cancel).await;
+        self.check();
+        outcome
+    }
+
+    pub(crate) async fn go_on(&mut self) -> TurnOutcome {
+        let doors = self.doors();
+        let outcome = self.context.continue_turn(&doors, &self.options, &self.cancel).await;
+        self.check();
+        outcome.unwrap()
+    }
+
+    pub(crate) async fn stop(&mut self) -> TurnOutcome {
+        let doors = self.doors();
+        let outcome = self.context.stop_turn(&doors).await.unwrap();
+        self.check();
+        outcome
+    }
+
+    pub(crate) fn requests(&self) -> Vec<ModelRequest> {
+        self.model.requests.lock().unwrap().clone()
+    }
+
+    pub(crate) fn entries(&self) -> Vec<LogEntry> {
+        self.log.entries.lock().unwrap().clone()
+    }
+
+    /// The log in short.
+    pub(crate) fn story(&self) -> String {
+        story::of_log(&self.entries())
+    }
+
+    /// The messages of the last request in short.
+    pub(crate) fn last_request(&self) -> String {
+        story::of_messages(&self.requests().last().expect("a request was sent").messages)
+    }
+
+    /// What holds whenever the conversation is left alone.
+    fn check(&self) {
+        let entries = self.entries();
+        let again = ChatContext::replay(&entries);
+        assert_eq!(again.state(), self.context.state(), "replay leads to the same state");
+        assert_eq!(again.messages(), self.context.messages(), "and to the same messages");
+        story::assert_valid(&self.context.messages());
+        for request in self.requests() {
+            story::assert_valid(&request.messages);
+        }
+        let compacted = |entry: &LogEntry| matches!(entry.event, SessionEvent::Compacted(_));
+        if !entries.iter().any(compacted) {
+            for pair in self.requests().windows(2) {
+                assert!(pair[1].messages.starts_with(&pair[0].messages), "the prefix is stable");
+                assert_eq!((&pair[0].system, &pair[0].tools), (&pair[1].system, &pair[1].tools));
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Turns from beginning to end.
+
+use context_manager::{ModelErrorKind, ModelEvent, StopReason, TurnOutcome, Usage};
+use insta::assert_snapshot;
+use protocol::TurnEnd;
+use serde_json::json;
+
+use crate::stage::{Line, Stage, broken, call, done, says, text, wants, wants_one};
+
+const DONE: TurnOutcome = TurnOutcome::Ended(TurnEnd::Done);
+
+#[tokio::test]
+async fn a_question_is_answered() {
+    let reply = vec![
+        Line::Piece(ModelEvent::Thinking("let me ".into())),
+        Line::Piece(ModelEvent::Thinking("see".into())),
+        text("Hel"),
+        text("lo"),
+        done(StopReason::EndOfTurn),
+    ];
+    let mut stage = Stage::new([reply]);
+    assert_eq!(stage.send("hi").await, DONE);
+    assert_snapshot!(stage.story(), @"");
+}
+
+#[tokio::test]
+async fn tools_are_called_until_the_model_has_nothing_more_to_call() {
+    let mut stage = Stage::new([
+        vec![text("I look."), call("c1", "look", json!({"path": "a"})), done(StopReason::ToolUse)],
+        wants_one("c2", "write", json!({"path": "a"})),
+        says("It is done."),
+    ]);
+    assert_eq!(stage.send("fix it").await, DONE);
+    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(stage.last_request(), @"");
+    assert_eq!(stage.requests()[0].tools.len(), 2);
+}
+
+/// Seed: "Tool Execution Failures".
+#[tokio::test]
+async fn tool_execution_failures_go_back_to_the_model() {
+    let mut stage = Stage::new([
+        wants(vec![
+            call("c1", "missing", json!({})),
+            call("c2", "panics", json!({})),
+            call("c3", "nonsense", json!({})),
+        ]),
+        says("That file is not there. Which one do you mean?"),
+    ]);
+    assert_eq!(stage.send("read x.rs").await, DONE);
+    assert_snapshot!(stage.last_request(), @"");
+}
+
+/// Seed: "Approval Rejection".
+#[tokio::test]
+async fn approval_rejection_is_told_to_the_model_with_its_reason() {
+    let mut stage =
+        Stage::new([wants_one("c1", "refused", json!({})), says("How shall I change it then?")]);
+    assert_eq!(stage.send("rename it").await, DONE);
+    assert_snapshot!(stage.last_request(), @"");
+}
+
+#[tokio::test]
+async fn the_model_may_end_its_turn_with_a_call() {
+    let mut stage = Stage::new([wants(vec![
+        call("c1", "look", json!({"path": "a"})),
+        call("c2", "write", json!({"path": "a", "terminate": true})),
+        call("c3", "missing", json!({})),
+    ])]);
+    assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Terminated));
+    assert_snapshot!(stage.story(), @"");
+}
+
+#[tokio::test]
+async fn a_terminating_call_that_fails_goes_back_to_the_model() {
+    let mut stage =
+        Stage::new([wants_one("c1", "missing", json!({"terminate": true})), says("Sorry.")]);
+    assert_eq!(stage.send("go").await, DONE);
+    assert_eq!(stage.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn broken_calls_are_answered_and_never_run() {
+    let cut = vec![
+        call("c1", "look", json!({"path": "a"})),
+        broken("c2", "write"),
+        done(StopReason::MaxTokens),
+    ];
+    let mut stage = Stage::new([cut, says("Smaller, then.")]);
+    assert_eq!(stage.send("write a book").await, DONE);
+    assert_snapshot!(stage.story(), @"");
+}
+
+#[tokio::test]
+async fn how_an_answer_without_calls_ends_the_turn() {
+    let table = [
+        (StopReason::EndOfTurn, TurnEnd::Done),
+        (StopReason::ToolUse, TurnEnd::Done),
+        (StopReason::MaxTokens, TurnEnd::MaxTokens),
+        (StopReason::Refusal, TurnEnd::Refused),
+        (StopReason::Other("odd".into()), TurnEnd::Done),
+    ];
+    for (stop, end) in table {
+        let mut stage = Stage::new([vec![text("x"), done(stop)]]);
+        assert_eq!(stage.send("go").await, TurnOutcome::Ended(end));
+    }
+}
+
+#[tokio::test]
+async fn the_calls_of_an_answer_that_was_refused_half_way_are_not_run() {
+    let mut stage =
+        Stage::new([vec![call("c1", "write", json!({})), done(StopReason::Refusal)], says("ok")]);
+    assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Refused));
+    assert_snapshot!(stage.story(), @"");
+    assert_eq!(stage.send("something else").await, DONE);
+}
+
+#[tokio::test]
+async fn a_model_that_pauses_is_asked_again_with_what_it_said() {
+    let mut stage = Stage::new([vec![text("One moment."), done(StopReason::Pause)], says("Here.")]);
+    assert_eq!(stage.send("go").await, DONE);
+    assert_snapshot!(stage.last_request(), @"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_breaks_off_is_asked_for_again_and_its_calls_are_not_run() {
+    let cut = vec![text("I wri"), call("c1", "write", json!({})), Line::Fails(ModelErrorKind::Cut)];
+    let silent = vec![text("I")];
+    let mut stage = Stage::new([cut, silent, says("Done.")]);
+    assert_eq!(stage.send("go").await, DONE);
+    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(stage.last_request(), @"user: go");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_three_retries_the_turn_fails() {
+    let cut = || vec![text("I"), Line::Fails(ModelErrorKind::Overloaded)];
+    let mut stage = Stage::new([cut(), cut(), cut(), cut(), says("too late")]);
+    assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Failed));
+    assert_eq!(stage.requests().len(), 4);
+}
+
+#[tokio::test]
+async fn what_the_provider_has_retried_itself_or_will_not_do_is_not_retried() {
+    let again = Line::Piece(ModelEvent::Retrying {
+        after: std::time::Duration::from_millis(7),
+        why: "busy".into(),
+    });
+    let table = [
+        vec![Line::Refuses(ModelErrorKind::Overloaded)],
+        vec![text("x"), Line::Fails(ModelErrorKind::Malformed)],
+        vec![again, Line::Fails(ModelErrorKind::Connection)],
+    ];
+    for reply in table {
+        let mut stage = Stage::new([reply, says("too late")]);
+        assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Failed));
+        assert_eq!(stage.requests().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn that_the_provider_tries_again_is_written_down() {
+    let again = Line::Piece(ModelEvent::Retrying {
+        after: std::time::Duration::from_millis(7),
+        why: "busy".into(),
+    });
+    let mut stage = Stage::new([vec![again, text("Hello"), done(StopReason::EndOfTurn)]]);
+    assert_eq!(stage.send("go").await, DONE);
+    assert_snapshot!(stage.story(), @"");
+}
+
+#[tokio::test]
+async fn usage_and_cost_are_added_up() {
+    let usage = Usage { input: 1_000_000, output: 2, cache_read: 3, cache_write: 4 };
+    let prices =
+        context_manager::Prices { input: 3.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
+    let reply = || crate::stage::using(says("x"), usage);
+    let mut stage = Stage::new([reply(), reply()]).with(|options| options.prices = Some(prices));
+    stage.send("a").await;
+    stage.send("b").await;
+    assert_eq!(
+        stage.context.usage(),
+        Usage { input: 2_000_000, output: 4, cache_read: 6, cache_write: 8 }
+    );
+    assert!((stage.context.cost_usd() - 6.0).abs() < 1e-9);
+    assert_eq!(stage.context.context_tokens_used(), 1_000_009);
+}

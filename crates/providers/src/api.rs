@@ -1,0 +1,140 @@
+//! The three ways to talk, chosen at run time: where a request goes, how it is signed and written,
+//! and how its answer is read.
+
+use context_manager::{ModelError, ModelEvent, ModelRequest};
+use serde_json::Value;
+
+use crate::{
+    AnthropicStream, ChatStream, Quirks, ResponsesStream, SseEvent, anthropic, openai_chat,
+    openai_responses,
+};
+
+/// The version of Anthropic's API that this code was written for.
+const ANTHROPIC_VERSION: &str = "2026-10-21";
+
+/// A provider's way to talk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Api {
+    /// Anthropic's Messages.
+    Anthropic,
+    /// OpenAI's Responses.
+    OpenAiResponses,
+    /// OpenAI's Chat Completions, which most other servers imitate.
+    OpenAiChat,
+}
+
+impl Api {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAiResponses, Self::OpenAiChat];
+
+    /// How people call it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Anthropic => "Anthropic Messages",
+            Self::OpenAiResponses => "OpenAI Responses",
+            Self::OpenAiChat => "OpenAI Chat Completions",
+        }
+    }
+
+    /// The body of a request, as it is sent.
+    pub fn request_body(self, request: &ModelRequest, quirks: &Quirks) -> Value {
+        match self {
+            Self::Anthropic => anthropic::request_body(request),
+            Self::OpenAiResponses => openai_responses::request_body(request),
+            Self::OpenAiChat => openai_chat::request_body(request, quirks),
+        }
+    }
+
+    /// A reader for the answer to a request.
+    pub fn reader(self, request: &ModelRequest, quirks: &Quirks) -> ApiReader {
+        ApiReader(match self {
+            Self::Anthropic => Reader::Anthropic(AnthropicStream::new(request)),
+            Self::OpenAiResponses => Reader::Responses(ResponsesStream::new(request)),
+            Self::OpenAiChat => Reader::Chat(ChatStream::new(request, quirks.clone())),
+        })
+    }
+
+    /// Where requests go. OpenAI's addresses include the version and Anthropic's do not; people mix
+    /// them up.
+    pub(crate) fn url(self, base: &str) -> String {
+        let base = base.trim_end_matches('/');
+        let root = base.strip_suffix("/v1").unwrap_or(base);
+        let has_path = root.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
+        let versioned = if base == root && has_path { root.to_owned() } else { format!("{root}/v1") };
+        match self {
+            Self::Anthropic => format!("{root}/v1/messages"),
+            Self::OpenAiResponses => format!("{versioned}/responses"),
+            Self::OpenAiChat => format!("{versioned}/chat/completions"),
+        }
+    }
+
+    /// Headers that every request has.
+    pub(crate) fn headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Anthropic => &[("anthropic-version", ANTHROPIC_VERSION)],
+            Self::OpenAiResponses | Self::OpenAiChat => &[],
+        }
+    }
+}
+
+/// Reads an answer in any of the ways to talk.
+#[derive(Clone, Debug)]
+pub struct ApiReader(Reader);
+
+#[derive(Clone, Debug)]
+enum Reader {
+    Anthropic(AnthropicStream),
+    Responses(ResponsesStream),
+    Chat(ChatStream),
+}
+
+impl ApiReader {
+    /// What this event of the stream means.
+    pub fn push(&mut self, event: SseEvent) -> Vec<Result<ModelEvent, ModelError>> {
+        match &mut self.0 {
+            Reader::Anthropic(reader) => reader.push(event),
+            Reader::Responses(reader) => reader.push(event),
+            Reader::Chat(reader) => reader.push(event),
+        }
+    }
+
+    /// The stream has ended. An answer that was not complete by then was cut.
+    pub fn finish(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
+        match &mut self.0 {
+            Reader::Anthropic(reader) => reader.finish(),
+            Reader::Responses(reader) => reader.finish(),
+            Reader::Chat(reader) => reader.finish(),
+        }
+    }
+
+    /// Whether the answer is complete or has failed.
+    pub fn is_ended(&self) -> bool {
+        match &self.0 {
+            Reader::Anthropic(reader) => reader.is_ended(),
+            Reader::Responses(reader) => reader.is_ended(),
+            Reader::Chat(reader) => reader.is_ended(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_understood_with_and_without_a_version() {
+        let cases = [
+            (Api::Anthropic, "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+            (Api::Anthropic, "http://h:1/v1/", "http://h:1/v1/messages"),
+            (Api::Anthropic, "http://h/proxy", "http://h/proxy/v1/messages"),
+            (Api::OpenAiChat, "http://h:1/v1", "http://h:1/v1/chat/completions"),
+            (Api::OpenAiChat, "http://h:1", "http://h:1/v1/chat/completions"),
+            (Api::OpenAiChat, "http://h/openai/", "http://h/openai/chat/completions"),
+            (Api::OpenAiChat, "https://h/api/v1", "https://h/api/v1/chat/completions"),
+            (Api::OpenAiResponses, "https://h/v1/", "https://h/v1/responses"),
+        ];
+        for (api, base, expected) in cases {
+            assert_eq!(api.url(base), expected);
+        }
+    }
+}

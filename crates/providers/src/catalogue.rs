@@ -1,0 +1,11 @@
+//! What is known about models and about those who offer them, and how one of them is chosen.
+//!
+//! All of it is data and pure functions; only [`probe_ollama`](crate::probe_ollama) asks anybody.
+
+mod choice;
+mod endpoint;
+mod model;
+
+pub use choice::{Choice, ChoiceError, Facts, Wanted, choose};
+pub use endpoint::{COMPATIBLE, ENDPOINTS, Endpoint, OFFLINE, endpoint};
+pub use model::{CATALOGUE_DATE, ModelInfo, model_info};

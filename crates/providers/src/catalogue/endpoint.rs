@@ -1,0 +1,159 @@
+//! Who offers models, and what is to be known about each.
+
+use crate::{Api, HttpConfig, Quirks, RetryPolicy, Secret, Timeouts};
+use crate::transport::Network;
+
+/// The name of the provider that needs nobody.
+pub const OFFLINE: &str = "offline";
+
+/// Somebody who offers models, as data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The name in configuration and on the command line.
+    pub name: &'static str,
+    /// The way it talks.
+    pub api: Api,
+    /// Where it is found, if nothing else is said.
+    pub base_url: &'static str,
+    /// The variable that people have their key in.
+    pub key_variable: Option<&'static str>,
+    /// The variable that people have another address in.
+    pub url_variable: Option<&'static str>,
+    /// Whether it answers nobody without a key.
+    pub needs_key: bool,
+    /// The model, if nothing else is said. Servers on one's own machine have whatever was loaded.
+    pub default_model: Option<&'static str>,
+}
+
+/// All that have a name of their own, in the order in which they are looked for.
+pub static ENDPOINTS: [Endpoint; 8] = [
+    Endpoint {
+        name: "anthropic",
+        api: Api::Anthropic,
+        base_url: "https://api.anthropic.com",
+        key_variable: Some("ANTHROPIC_API_KEY"),
+        url_variable: Some("ANTHROPIC_BASE_URL"),
+        needs_key: true,
+        default_model: Some("claude-sonnet-5-5"),
+    },
+    Endpoint {
+        name: "openai",
+        api: Api::OpenAiResponses,
+        base_url: "https://api.openai.com/v1",
+        key_variable: Some("OPENAI_API_KEY"),
+        url_variable: Some("OPENAI_BASE_URL"),
+        needs_key: true,
+        default_model: Some("gpt-5.5"),
+    },
+    Endpoint {
+        name: "openai-chat",
+        api: Api::OpenAiChat,
+        base_url: "https://api.openai.com/v1",
+        key_variable: Some("OPENAI_API_KEY"),
+        url_variable: Some("OPENAI_BASE_URL"),
+        needs_key: true,
+        default_model: Some("gpt-5.5"),
+    },
+    Endpoint {
+        name: "openrouter",
+        api: Api::OpenAiChat,
+        base_url: "https://openrouter.ai/api/v1",
+        key_variable: Some("OPENROUTER_API_KEY"),
+        url_variable: None,
+        needs_key: true,
+        default_model: Some("openrouter/auto"),
+    },
+    Endpoint { url_variable: Some("OLLAMA_HOST"), ..local("ollama", "http://localhost:11434/v1") },
+    local("llamacpp", "http://localhost:8080/v1"),
+    local("vllm", "http://localhost:8000/v1"),
+    local("lmstudio", "http://localhost:1234/v1"),
+];
+
+/// Any other server that talks like OpenAI's Chat Completions, at an address that has to be given.
+pub static COMPATIBLE: Endpoint = local("compatible", "");
+
+const fn local(name: &'static str, base_url: &'static str) -> Endpoint {
+    Endpoint {
+        name,
+        api: Api::OpenAiChat,
+        base_url,
+        key_variable: None,
+        url_variable: None,
+        needs_key: false,
+        default_model: None,
+    }
+}
+
+/// The one with this name.
+pub fn endpoint(name: &str) -> Option<&'static Endpoint> {
+    ENDPOINTS.iter().find(|endpoint| endpoint.name == name)
+}
+
+impl Endpoint {
+    /// How it differs from others that talk the same way.
+    pub fn quirks(&self) -> Quirks {
+        let compatible = Quirks::compatible();
+        match self.name {
+            "openai" | "openai-chat" => Quirks::openai(),
+            "openrouter" => Quirks {
+                reasoning_effort: true,
+                usage_on_request: true,
+                reasoning_details: true,
+                ..compatible
+            },
+            // Models that were not trained for calls write them into their text.
+            "ollama" => Quirks {
+                reasoning_effort: true,
+                usage_on_request: true,
+                calls_as_text: true,
+                ..compatible
+            },
+            "lmstudio" => Quirks { usage_on_request: true, calls_as_text: true, ..compatible },
+            "llamacpp" => Quirks {
+                usage_on_request: true,
+                returned_reasoning: Some("reasoning_content".into()),
+                ..compatible
+            },
+            "vllm" => Quirks { usage_on_request: true, ..compatible },
+            _ => compatible,
+        }
+    }
+
+    /// Whether it runs on one's own machine, where a model is loaded when it is first asked.
+    pub fn is_local(&self) -> bool {
+        !self.needs_key
+    }
+
+    /// A configuration to reach it, at its own address or another.
+    pub fn config(&self, base_url: Option<&str>, key: Option<Secret>) -> HttpConfig {
+        let timeouts = if self.is_local() { Timeouts::local() } else { Timeouts::default() };
+        HttpConfig {
+            name: self.name.to_owned(),
+            api: self.api,
+            base_url: base_url.unwrap_or(self.base_url).to_owned(),
+            key,
+            key_source: self.key_variable.map(str::to_owned),
+            headers: Vec::new(),
+            quirks: self.quirks(),
+            timeouts,
+            retry: RetryPolicy::default(),
+            network: Network::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::HttpProvider;
+
+    #[test]
+    fn each_can_be_found_and_reached() {
+        for endpoint_ in &ENDPOINTS {
+            assert_eq!(endpoint(endpoint_.name), Some(endpoint_));
+            assert!(HttpProvider::new(endpoint_.config(None, None)).is_ok(), "{}", endpoint_.name);
+            assert_eq!(endpoint_.needs_key, endpoint_.key_variable.is_some());
+        }
+        assert_eq!(endpoint(OFFLINE), None);
+    }
+}

@@ -1,0 +1,156 @@
+//! What is known about models.
+
+use context_manager::Prices;
+
+use crate::Api;
+
+/// The day on which this table was made. Prices and limits change; configuration overrides them.
+pub const CATALOGUE_DATE: &str = "2026-11-15";
+
+/// What is known about a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelInfo {
+    /// The most tokens it can see, its answer included.
+    pub context_tokens: u64,
+    /// The most tokens of one answer.
+    pub max_output: u32,
+    /// What a million tokens cost, where it is known.
+    pub prices: Option<Prices>,
+    /// The way to talk with it, where only one is known.
+    pub api: Option<Api>,
+    /// Whether it can be told how hard to think.
+    pub effort: bool,
+    /// Whether it was found in the table; if not, all of this is a careful guess.
+    pub known: bool,
+}
+
+/// For a model that nobody has heard of: small enough for most that run on one's own machine.
+const UNKNOWN: ModelInfo = ModelInfo {
+    context_tokens: 32_768,
+    max_output: 4_096,
+    prices: None,
+    api: None,
+    effort: false,
+    known: false,
+};
+
+/// How a family of models begins, and what they have in common. The longest beginning counts.
+struct Family {
+    prefix: &'static str,
+    api: Api,
+    /// In thousands of tokens.
+    context: u64,
+    /// In thousands of tokens.
+    output: u32,
+    /// Input and output; those of the cache follow from them.
+    price: Option<(f64, f64)>,
+    effort: bool,
+}
+
+const fn claude(
+    prefix: &'static str,
+    (context, output): (u64, u32),
+    price: Option<(f64, f64)>,
+    effort: bool,
+) -> Family {
+    Family { prefix, api: Api::Anthropic, context, output, price, effort }
+}
+
+const fn gpt(
+    prefix: &'static str,
+    (context, output): (u64, u32),
+    price: Option<(f64, f64)>,
+    effort: bool,
+) -> Family {
+    Family { prefix, api: Api::OpenAiResponses, context, output, price, effort }
+}
+
+/// Sizes and prices that no published page confirmed are left at the smallest of their line.
+const FAMILIES: [Family; 26] = [
+    claude("claude-", (200, 64), None, false),
+    claude("claude-fable-5", (1000, 128), None, true),
+    claude("claude-fable-5-1", (1000, 128), Some((10.0, 50.0)), true),
+    claude("claude-mythos-5", (1000, 128), None, true),
+    claude("claude-opus-5", (1000, 128), None, true),
+    claude("claude-opus-5-5", (1000, 128), Some((4.0, 20.0)), true),
+    claude("claude-sonnet-5", (1000, 128), None, true),
+    claude("claude-sonnet-5-5", (1000, 128), Some((2.0, 10.0)), true),
+    claude("claude-haiku-5-5", (1000, 128), Some((0.1, 0.5)), true),
+    claude("claude-opus-4-6", (200, 64), Some((5.0, 25.0)), true),
+    claude("claude-opus-4-7", (200, 64), Some((5.0, 25.0)), true),
+    claude("claude-opus-4-8", (200, 64), Some((5.0, 25.0)), true),
+    claude("claude-sonnet-4-6", (200, 64), Some((3.0, 15.0)), true),
+    claude("claude-sonnet-4-5", (200, 64), Some((3.0, 15.0)), false),
+    claude("claude-opus-4-5", (200, 64), Some((5.0, 25.0)), false),
+    claude("claude-haiku-4-5", (200, 64), Some((1.0, 5.0)), false),
+    gpt("gpt-", (128, 16), None, false),
+    gpt("gpt-4.1", (1000, 32), Some((2.0, 8.0)), false),
+    gpt("gpt-4.1-mini", (1000, 32), Some((0.4, 1.6)), false),
+    gpt("gpt-5", (400, 128), None, true),
+    gpt("gpt-5-", (400, 128), None, true),
+    gpt("gpt-5-mini", (400, 128), Some((0.25, 2.0)), true),
+    gpt("gpt-5-nano", (400, 128), Some((0.05, 0.4)), true),
+    gpt("gpt-6", (400, 128), None, true),
+    gpt("o3", (200, 100), Some((2.0, 8.0)), true),
+    gpt("o4-mini", (200, 100), Some((1.1, 4.4)), true),
+];
+
+/// What is known about a model, by its name. A maker's name before it, as OpenRouter has it, does
+/// not matter.
+pub fn model_info(name: &str) -> ModelInfo {
+    let bare = name.rsplit('/').next().unwrap_or(name).to_ascii_lowercase();
+    let routed = bare.len() < name.len();
+    let candidates = FAMILIES.iter().filter(|family| bare.starts_with(family.prefix));
+    let Some(family) = candidates.max_by_key(|family| family.prefix.len()) else {
+        return UNKNOWN;
+    };
+    ModelInfo {
+        context_tokens: family.context * 1000,
+        max_output: family.output * 1000,
+        prices: family.price.map(|price| prices(price, family.api)),
+        api: (!routed).then_some(family.api),
+        effort: family.effort,
+        known: true,
+    }
+}
+
+/// Anthropic asks a tenth for reading the cache and a quarter more for writing it; OpenAI a tenth
+/// (earlier a quarter) for reading, and nothing extra for writing.
+fn prices((input, output): (f64, f64), api: Api) -> Prices {
+    let cache_write = if api == Api::Anthropic { input * 1.25 } else { input };
+    Prices { input, output, cache_read: input * 0.1, cache_write }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_beginning_counts() {
+        let shown = |name: &str| {
+            let info = model_info(name);
+            let price = info.prices.map(|prices| (prices.input, prices.output));
+            (info.context_tokens, info.max_output, price, info.effort)
+        };
+        assert_eq!(shown("claude-opus-5-5"), (1_000_000, 128_000, Some((4.0, 20.0)), true));
+        assert_eq!(shown("claude-opus-5-20260101"), (1_000_000, 128_000, None, true));
+        assert_eq!(shown("claude-haiku-4-5-20251001"), (200_000, 64_000, Some((1.0, 5.0)), false));
+        assert_eq!(shown("Claude-3-old"), (200_000, 64_000, None, false));
+        assert_eq!(shown("gpt-5.5"), (400_000, 128_000, None, true));
+        assert_eq!(shown("qwen3:8b"), (32_768, 4_096, None, false));
+    }
+
+    #[test]
+    fn a_routed_model_is_known_but_not_its_way_to_talk() {
+        let direct = model_info("claude-sonnet-4-6");
+        let routed = model_info("anthropic/claude-sonnet-4-6");
+        assert_eq!(direct.api, Some(Api::Anthropic));
+        assert_eq!(routed, ModelInfo { api: None, ..direct });
+    }
+
+    #[test]
+    fn the_cache_has_prices_of_its_own() {
+        let prices = model_info("claude-sonnet-5-5").prices.expect("a known price");
+        assert_eq!((prices.cache_read, prices.cache_write), (0.2, 2.5));
+    }
+}

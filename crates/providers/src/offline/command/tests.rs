@@ -1,0 +1,223 @@
+use proptest::prelude::*;
+use serde_json::json;
+use tool_system::{ToolRegistry, Vocabulary};
+
+use super::*;
+use crate::offline::testing::tools_of;
+
+/// What a line means in the standard vocabulary, in one line.
+fn meaning(line: &str) -> String {
+    meaning_in(line, &tools_of(Vocabulary::Standard))
+}
+
+fn meaning_in(line: &str, tools: &[ToolSpec]) -> String {
+    match parse(line, Toolbox::new(tools)) {
+        None => "English".into(),
+        Some(Command::Run(tool, arguments)) => {
+            format!("{} {}", tool.name, Value::Object(arguments))
+        }
+        Some(Command::Help(name)) => format!("help {}", name.unwrap_or_default()).trim().into(),
+        Some(Command::Problem(problem)) => problem,
+    }
+}
+
+#[test]
+fn lines_that_are_commands() {
+    let cases = [
+        ("grep TODO", r#"grep {"pattern":"TODO"}"#),
+        ("grep TODO src", r#"grep {"pattern":"TODO","path":"src"}"#),
+        (
+            r#"grep "async fn" crates context=0"#,
+            r#"grep {"pattern":"async fn","path":"crates","context":0}"#,
+        ),
+        (r"grep \bfn\b", r#"grep {"pattern":"\\bfn\\b"}"#),
+        ("glob **/*.rs", r#"glob {"pattern":"**/*.rs"}"#),
+        ("read src/main.rs", r#"read {"file_paths":["src/main.rs"]}"#),
+        ("read a.rs b.rs limit=5", r#"read {"file_paths":["a.rs","b.rs"],"limit":5}"#),
+        ("outline src/lib.rs", r#"outline {"path":"src/lib.rs"}"#),
+        ("undo", "undo {}"),
+        ("undo 12", r#"undo {"change_id":"12"}"#),
+        ("search user session", r#"search {"query":"user session"}"#),
+        ("search user path=src session", r#"search {"query":"user session","path":"src"}"#),
+        ("list_directory src", r#"list_directory {"path":"src"}"#),
+        ("find_definition Kiln", r#"find_definition {"symbol":"Kiln"}"#),
+        ("move_file a.rs b.rs", r#"move_file {"from":"a.rs","to":"b.rs"}"#),
+        (r#"grep {"pattern": "a b"}"#, r#"grep {"pattern":"a b"}"#),
+        ("/read_file path=src/main.rs", r#"read_file {"path":"src/main.rs"}"#),
+        ("/read_file src/main.rs limit=20", r#"read_file {"path":"src/main.rs","limit":20}"#),
+        ("/grep --path src --hidden for the", r#"too many: the"#),
+        (
+            "/grep pattern=TODO hidden case_sensitive=no",
+            r#"grep {"pattern":"TODO","hidden":true,"case_sensitive":false}"#,
+        ),
+        (
+            "/grep TODO exclude=a,b exclude=*.{c,d}",
+            r#"grep {"pattern":"TODO","exclude":["a","b","*.{c,d}"]}"#,
+        ),
+        (r#"/grep TODO exclude='["a"]'"#, r#"grep {"pattern":"TODO","exclude":["a"]}"#),
+        (
+            r#"/create_file path=a.md content="one\ntwo\n""#,
+            r#"create_file {"path":"a.md","content":"one\ntwo\n"}"#,
+        ),
+        ("/create_file a.md some words", r#"create_file {"path":"a.md","content":"some words"}"#),
+        (
+            r#"/apply_changes changes='[{"path": "a", "delete": true}]'"#,
+            r#"apply_changes {"changes":[{"path":"a","delete":true}]}"#,
+        ),
+        ("/help", "help"),
+        ("help", "help"),
+        ("help grep", "help grep"),
+        ("/help grep", "help grep"),
+    ];
+    for (line, expected) in cases {
+        match expected.strip_prefix("too many: ") {
+            Some(word) => {
+                assert!(meaning(line).starts_with(&format!("`{word}` is one word too many")))
+            }
+            None => assert_eq!(meaning(line), expected, "{line}"),
+        }
+    }
+}
+
+#[test]
+fn lines_that_are_english() {
+    let lines = [
+        "read package.json and tell me the project name",
+        "read the file src/main.rs",
+        "search for x",
+        "search the project for TODO",
+        "undo the last change",
+        "undo everything",
+        "undo please",
+        "outline the module",
+        "grep is broken",
+        "impact analysis?",
+        "Read src/main.rs",
+        "help me",
+        "help me find the bug",
+        "grep don't",
+        "find all TODO comments",
+        "",
+        "hello",
+    ];
+    for line in lines {
+        assert_eq!(meaning(line), "English", "{line}");
+    }
+}
+
+#[test]
+fn problems_say_what_to_do() {
+    let problems = [
+        "grep",
+        "/edit_lines path=a.rs",
+        "/grep TODO patth=src",
+        "/grep foo=bar",
+        "/grep TODO context=many",
+        "/grep TODO hidden=perhaps",
+        "/grep 'TODO",
+        "/grep a b c",
+        "/read_file --path",
+        "/gerp TODO",
+        "/search_files TODO",
+        "/no_such_thing_at_all",
+    ];
+    let told: Vec<String> =
+        problems.iter().map(|line| format!("{line}\n  {}", meaning(line))).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    grep
+      grep needs `pattern`. Example: `/grep pattern=TODO`
+    /edit_lines path=a.rs
+      edit_lines needs `operation` and `start_line`. Example: `/edit_lines path=src/main.rs operation=insert start_line=1`
+    /grep TODO patth=src
+      grep has no parameter `patth`. Did you mean `path`? Put quotes around a text that contains `=`. Usage: `/grep pattern=TEXT [path=TEXT] [case_sensitive=yes|no] [file_type=TEXT] [include=TEXT] [exclude=A,B,…] [context=NUMBER] [mode=lines|files|count] [multiline=yes|no] [hidden=yes|no] [max_results=NUMBER] [cursor=TEXT]`
+    /grep foo=bar
+      grep has no parameter `foo`. Put quotes around a text that contains `=`. Usage: `/grep pattern=TEXT [path=TEXT] [case_sensitive=yes|no] [file_type=TEXT] [include=TEXT] [exclude=A,B,…] [context=NUMBER] [mode=lines|files|count] [multiline=yes|no] [hidden=yes|no] [max_results=NUMBER] [cursor=TEXT]`
+    /grep TODO context=many
+      `context` takes a whole number, not `many`.
+    /grep TODO hidden=perhaps
+      `hidden` takes yes or no, not `perhaps`.
+    /grep 'TODO
+      A quote ' is opened and never closed in `'TODO`. Close it, or write \'.
+    /grep a b c
+      `c` is one word too many for grep; put quotes around what belongs together. Usage: `/grep pattern=TEXT [path=TEXT] [case_sensitive=yes|no] [file_type=TEXT] [include=TEXT] [exclude=A,B,…] [context=NUMBER] [mode=lines|files|count] [multiline=yes|no] [hidden=yes|no] [max_results=NUMBER] [cursor=TEXT]`
+    /read_file --path
+      `--path` needs a value after it. Usage: `/read_file path=TEXT [offset=NUMBER] [limit=NUMBER] [encoding=utf-8|base64] [line_numbers=yes|no]`
+    /gerp TODO
+      There is no tool `gerp`. Did you mean `/grep`?
+    /search_files TODO
+      There is no tool `search_files` in this session; `grep` does that here. Example: `/grep pattern=TODO`
+    /no_such_thing_at_all
+      There is no tool `no_such_thing_at_all`. `/help` lists those there are.
+    ");
+}
+
+#[test]
+fn a_name_from_another_vocabulary_is_recognised() {
+    let tools = tools_of(Vocabulary::Explorer);
+    let foreign = |line| foreign_name(line, Toolbox::new(&tools));
+    assert_eq!(meaning_in("grep TODO", &tools), "English");
+    assert!(
+        foreign("grep TODO").is_some_and(|told| told.contains("`search_files` does that here"))
+    );
+    assert_eq!(foreign("grep is broken"), None);
+    assert_eq!(foreign("nothing like it"), None);
+}
+
+#[test]
+fn parameters_that_take_the_rest_of_the_line_do() {
+    let parameters = json!({
+        "type": "object",
+        "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}},
+        "required": ["command"],
+    });
+    let tools = [ToolSpec { name: "bash".into(), description: String::new(), parameters }];
+    let cases = [
+        ("bash cargo test -p x", r#"bash {"command":"cargo test -p x"}"#),
+        ("/bash A=1 echo 'a  b' | cat", r#"bash {"command":"A=1 echo 'a  b' | cat"}"#),
+        ("/bash timeout=5 ls -la", r#"bash {"timeout":5,"command":"ls -la"}"#),
+        ("/bash 'ls -la' timeout=5", r#"bash {"command":"ls -la","timeout":5}"#),
+        ("bash is a shell", "English"),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(meaning_in(line, &tools), expected, "{line}");
+    }
+}
+
+/// A value as somebody would type it.
+fn typed(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("'{}'", text.replace('\'', "'\"'\"'")),
+        other => format!("'{}'", other.to_string().replace('\'', "'\"'\"'")),
+    }
+}
+
+#[test]
+fn every_tool_can_be_called_by_its_own_example() {
+    for vocabulary in
+        [Vocabulary::Standard, Vocabulary::Explorer, Vocabulary::Workspace, Vocabulary::Ally]
+    {
+        let tools = tools_of(vocabulary);
+        let toolbox = Toolbox::new(&tools);
+        for listed in ToolRegistry::builtin().list(vocabulary) {
+            let (name, example) = (listed.name(), listed.example());
+            let expected = Command::Run(toolbox.named(name).unwrap(), example.clone());
+            let named = example.iter().map(|(key, value)| format!(" {key}={}", typed(value)));
+            let lines = [
+                format!("/{name}{}", named.clone().collect::<String>()),
+                format!("{name}{}", named.collect::<String>()),
+                format!("/{name} {}", Value::Object(example.clone())),
+                format!("{name} {}", Value::Object(example.clone())),
+            ];
+            for line in lines {
+                assert_eq!(parse(&line, toolbox).as_ref(), Some(&expected), "{line}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_line_can_be_parsed(line in "/?(grep|read|undo|edit_lines|x) ?(\\PC*|[ a='\"{}\\[\\],-]{0,20})") {
+        meaning(&line);
+    }
+}

@@ -1,0 +1,103 @@
+//! What the guide says about itself.
+
+use std::fmt::Write as _;
+
+use context_manager::ToolSpec;
+
+use super::schema::{parameters, usage};
+use super::toolbox::Toolbox;
+
+/// The first line of the first answer.
+pub(super) const NOTICE: &str =
+    "(No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)";
+
+/// Requests that are understood, and what becomes of them. The help and the documentation are made
+/// from this list; similar words do as well.
+pub fn examples() -> &'static [(&'static str, &'static str)] {
+    &[
+        ("Find all TODO comments in this project", "searches, and counts by file"),
+        ("Search for \"connect(\" in src/db", "searches a text in one place"),
+        ("Read package.json and tell me the project name", "reads a manifest and answers from it"),
+        ("What is the project's version?", "finds the manifest first"),
+        ("Find where DatabaseService is defined", "looks up a definition and shows it"),
+        ("What files use ToolExecutionService?", "finds the module and the files that import it"),
+        ("Find all references to main", "finds the uses of a name"),
+        ("What breaks if I change src/db.ts?", "follows imports to everything affected"),
+        ("List the files in src", "lists a directory"),
+        ("Find all rust files", "finds files by language or name"),
+        ("Show me src/main.rs", "reads a file"),
+        ("What does src/main.rs do?", "outlines a file"),
+        ("Explain the structure of this project", "lists the project and quotes its README"),
+        (
+            "Add a comment to the top of main.js explaining what it does",
+            "proposes a comment that names what the file defines",
+        ),
+        ("Add the line \"target/\" to .gitignore", "proposes a new last line"),
+        ("Replace \"http:\" with \"https:\" in src/api.ts", "proposes a replacement"),
+        ("Rename fire_kiln to light_kiln", "proposes to rename a symbol everywhere"),
+        ("Create file notes.md containing \"# Notes\"", "proposes a new file"),
+        ("Move notes.md to docs/notes.md", "proposes to move a file"),
+        ("Delete docs/notes.md", "proposes to delete a file"),
+        ("Undo the last change", "proposes to take it back"),
+        ("grep TODO src", "runs a tool as a command"),
+        ("/read_file path=src/main.rs limit=20", "runs a tool with named arguments"),
+        ("/help", "lists the tools; `help grep` explains one"),
+    ]
+}
+
+pub(super) fn hello() -> String {
+    "Hello. Ask for something like \"Find all TODO comments in this project\", or run a tool as a \
+     command, such as `grep TODO`. `/help` shows what I understand."
+        .to_owned()
+}
+
+/// What is said to a request that is not understood.
+pub(super) fn not_understood() -> String {
+    format!(
+        "I did not understand that. I am not a language model: I only know the requests below, and \
+         every tool as a command. {}\n\n{}",
+        how_to_configure(),
+        requests()
+    )
+}
+
+fn how_to_configure() -> &'static str {
+    "For anything else, configure a model: set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, point \
+     `--base-url` at a compatible server, or start Ollama on this machine."
+}
+
+fn requests() -> String {
+    let mut text = String::new();
+    for (request, effect) in examples() {
+        let _ = writeln!(text, "- {request} ({effect})");
+    }
+    text.trim_end().to_owned()
+}
+
+/// What is understood: requests, and the tools with what each needs.
+pub(super) fn overview(tools: Toolbox<'_>) -> String {
+    let mut text = format!(
+        "I understand these requests and ones like them:\n\n{}\n\nEvery tool is a command, as in \
+         `/tool name=value`. These need:\n\n",
+        requests()
+    );
+    for tool in tools.all() {
+        let needed = parameters(tool).into_iter().filter(|one| one.required);
+        let needed: Vec<_> = needed.map(|one| one.name).collect();
+        let needed = if needed.is_empty() { "nothing".to_owned() } else { needed.join(", ") };
+        let _ = writeln!(text, "- {}: {needed}", tool.name);
+    }
+    let _ = write!(text, "\n`help NAME` shows all that a tool takes. {}", how_to_configure());
+    text
+}
+
+/// All about one tool.
+pub(super) fn about(tool: &ToolSpec) -> String {
+    let mut text = format!("{}: {}\n\n{}\n", tool.name, tool.description, usage(tool));
+    for parameter in parameters(tool) {
+        if let Some(description) = parameter.description() {
+            let _ = write!(text, "\n- {}: {description}", parameter.name);
+        }
+    }
+    text.trim_end().to_owned()
+}

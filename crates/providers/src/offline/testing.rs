@@ -1,0 +1,142 @@
+//! For tests: the real tools, and conversations with them.
+
+use std::sync::{Arc, LazyLock};
+
+use context_manager::{CacheHint, ModelEvent, ModelRequest, StopReason, ToolSpec};
+use protocol::{
+    ApprovalRequest, ApprovalResponse, Content, Message, Speaker, ToolCall, ToolError, ToolResult,
+};
+use serde_json::Value;
+use testkit::Fixture;
+use tokio_util::sync::CancellationToken;
+use tool_system::prelude::async_trait;
+use tool_system::{
+    Approver, ExecutorOptions, JournalPerformer, OnDemand, ToolExecutor, ToolRegistry, Vocabulary,
+};
+use workspace::{Journal, JournalOptions, Workspace};
+
+use super::answer;
+
+/// The tools of a vocabulary as a session offers them.
+pub(super) fn tools_of(vocabulary: Vocabulary) -> Vec<ToolSpec> {
+    // Property tests ask for them often, and schemas are made anew for each registry.
+    static REGISTRY: LazyLock<ToolRegistry> = LazyLock::new(ToolRegistry::builtin);
+    let listed = REGISTRY.list(vocabulary);
+    let tools = listed.iter().map(|tool| ToolSpec {
+        name: tool.name().to_owned(),
+        description: tool.description().to_owned(),
+        parameters: tool.input_schema().clone(),
+    });
+    tools.collect()
+}
+
+/// A request with these messages.
+pub(super) fn request(tools: &[ToolSpec], messages: Vec<Message>) -> ModelRequest {
+    ModelRequest {
+        model: super::NAME.into(),
+        system: String::new(),
+        messages: messages.into_iter().map(Into::into).collect(),
+        tools: tools.to_vec(),
+        max_tokens: 1000,
+        effort: None,
+        cache: CacheHint::Nothing,
+    }
+}
+
+pub(super) fn said(text: &str) -> Message {
+    Message { role: Speaker::User, content: vec![Content::Text { text: text.into() }] }
+}
+
+pub(super) fn called(text: &str, call: ToolCall) -> Message {
+    let text = Content::Text { text: text.into() };
+    Message { role: Speaker::Assistant, content: vec![text, Content::ToolUse(call)] }
+}
+
+pub(super) fn answered(id: &str, result: ToolResult) -> Message {
+    let content = vec![Content::ToolResult { tool_use_id: id.into(), result }];
+    Message { role: Speaker::User, content }
+}
+
+/// The text of an answer, and its call if it has one. Checks what holds for every answer.
+pub(super) fn read_answer(events: &[ModelEvent]) -> (String, Option<ToolCall>) {
+    let (mut text, mut started, mut call, mut end) = (String::new(), None, None, None);
+    for event in events {
+        assert_eq!(end, None, "nothing follows the end");
+        match event {
+            ModelEvent::Text(piece) => text += piece,
+            ModelEvent::ToolCallStarted { id, name } => started = Some((id.clone(), name.clone())),
+            ModelEvent::ToolCall(complete) => call = Some(complete.clone()),
+            ModelEvent::Done(reason) => end = Some(reason.clone()),
+            ModelEvent::Usage(usage) => assert_eq!(usage.total(), 0),
+            other => panic!("{other:?} is never said"),
+        }
+    }
+    let expected = if call.is_some() { StopReason::ToolUse } else { StopReason::EndOfTurn };
+    assert_eq!(end, Some(expected));
+    assert_eq!(started, call.as_ref().map(|call| (call.id.clone(), call.name.clone())));
+    (text, call)
+}
+
+/// Somebody who answers every question alike.
+struct Person(ApprovalResponse);
+
+#[async_trait]
+impl Approver for Person {
+    async fn decide(&self, _: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        Ok(self.0.clone())
+    }
+}
+
+/// A conversation in a real project with real tools.
+pub(super) struct Talk {
+    pub(super) project: Fixture,
+    executor: ToolExecutor,
+    tools: Vec<ToolSpec>,
+    messages: Vec<Message>,
+}
+
+/// More calls in one turn mean that a plan does not end.
+const MAX_CALLS: usize = 8;
+
+impl Talk {
+    pub(super) fn new(vocabulary: Vocabulary, fixture: &str, answer: ApprovalResponse) -> Self {
+        let project = Fixture::new(fixture);
+        let workspace = Arc::new(Workspace::open(project.root()).unwrap());
+        let state = project.root().with_file_name("state");
+        let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default());
+        let journal = Arc::new(OnDemand::from(Arc::new(journal.unwrap())));
+        let options = ExecutorOptions {
+            vocabulary,
+            require_read: true,
+            detect_repeats: true,
+            approver: Arc::new(Person(answer)),
+            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+            journal: Some(journal),
+            ..ExecutorOptions::default()
+        };
+        let executor = ToolExecutor::new(Arc::new(ToolRegistry::builtin()), workspace, options);
+        Self { project, executor, tools: tools_of(vocabulary), messages: Vec::new() }
+    }
+
+    /// Says something and plays the turn to its end; all that was said and called.
+    pub(super) async fn say(&mut self, text: &str) -> String {
+        self.executor.clear_current_turn();
+        self.messages.push(said(text));
+        let mut transcript = format!("> {text}\n");
+        for _ in 0..MAX_CALLS {
+            let (text, call) = read_answer(&answer(&request(&self.tools, self.messages.clone())));
+            transcript += &format!("{}\n", text.trim_end());
+            let Some(call) = call else {
+                let content = vec![Content::Text { text }];
+                self.messages.push(Message { role: Speaker::Assistant, content });
+                return transcript;
+            };
+            let arguments = Value::Object(call.arguments.clone());
+            transcript += &format!("[{} {} {arguments}]\n", call.id, call.name);
+            let result = self.executor.execute_tool(&call, &CancellationToken::new()).await;
+            self.messages.push(called(&text, call.clone()));
+            self.messages.push(answered(&call.id, result));
+        }
+        panic!("no end after {MAX_CALLS} calls:\n{transcript}");
+    }
+}

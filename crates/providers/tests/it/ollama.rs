@@ -1,0 +1,30 @@
+//! Looking for an Ollama on this machine.
+
+use std::time::Duration;
+
+use providers::probe_ollama;
+use testkit::{Fault, ModelServer, Reply};
+
+/// Long enough for a machine that does much else.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn its_models_are_named() {
+    let server = ModelServer::start([]).with_models(&["qwen3:8b", "llama3:latest"]);
+    let expected = Some(vec!["qwen3:8b".to_owned(), "llama3:latest".to_owned()]);
+    assert_eq!(probe_ollama(&server.base_url(), PATIENCE).await, expected);
+    assert_eq!(probe_ollama(&format!("http://{}/", server.address()), PATIENCE).await, expected);
+}
+
+#[tokio::test]
+async fn nobody_and_somebody_else_are_none() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = free.local_addr().expect("a bound port has a number");
+    // It listens, and never answers.
+    assert_eq!(probe_ollama(&format!("http://{address}"), Duration::from_millis(50)).await, None);
+    drop(free);
+    assert_eq!(probe_ollama(&format!("http://{address}"), PATIENCE).await, None);
+    assert_eq!(probe_ollama("no address", PATIENCE).await, None);
+    let other = ModelServer::start([Reply::fault(Fault::HangBefore)]);
+    assert_eq!(probe_ollama(&format!("http://{}/elsewhere", other.address()), PATIENCE).await, None);
+}

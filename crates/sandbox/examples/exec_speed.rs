@@ -1,0 +1,155 @@
+//! Measures what confinement costs.
+//!
+//! `cargo run --release -p sandbox --example exec_speed -- [ROUNDS]`
+//!
+//! One JSON object per line, times in milliseconds. The cases take turns in every round, so that a
+//! busy machine disturbs all alike: `bare` starts `true` by fork and exec, `confined` in the sandbox,
+//! `overlay` in the sandbox on a copy of the project, `bwrap` by bubblewrap with the same namespaces
+//! (left out if it is not installed). `output` streams 100 MB.
+#![allow(clippy::print_stdout, reason = "a measuring program reports on the terminal")]
+#![allow(clippy::disallowed_methods, reason = "it compares with processes started plainly")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use protocol::CommandSpec;
+use sandbox::{Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox};
+use serde_json::json;
+
+const DEFAULT_ROUNDS: usize = 200;
+const OUTPUT_ROUNDS: usize = 5;
+const OUTPUT_MB: u64 = 100;
+const MB: f64 = 1e6;
+
+fn main() {
+    sandbox::hidden_entry();
+    let rounds = std::env::args().nth(1).map_or(DEFAULT_ROUNDS, |n| n.parse().expect("a number"));
+    let project = tempfile::tempdir().expect("a temporary directory");
+    let bench = Bench::new(project.path());
+    bench.starts(rounds);
+    bench.output();
+}
+
+struct Bench<'a> {
+    root: &'a Path,
+    direct: Sandbox,
+    overlay: Sandbox,
+}
+
+impl<'a> Bench<'a> {
+    fn new(root: &'a Path) -> Bench<'a> {
+        let mut profile = Profile::new(root, "/home/user");
+        let sandbox = |profile: &Profile| {
+            Sandbox::new(profile.clone(), Launcher::this_program()).expect("a sandbox")
+        };
+        let direct = sandbox(&profile);
+        profile.project = ProjectAccess::Overlay(Overlay::default());
+        Bench { root, direct, overlay: sandbox(&profile) }
+    }
+
+    fn starts(&self, rounds: usize) {
+        let mut cases: Vec<(&str, Box<dyn Fn() + '_>)> = vec![
+            ("bare", Box::new(|| plain(Command::new("true").env_clear()))),
+            ("confined", Box::new(|| confined(&self.direct))),
+            ("overlay", Box::new(|| confined(&self.overlay))),
+        ];
+        if Command::new("bwrap").arg("--version").stdout(Stdio::null()).status().is_ok() {
+            cases.push(("bwrap", Box::new(|| plain(&mut self.bwrap()))));
+        }
+        let mut times: Vec<Vec<Duration>> = vec![Vec::with_capacity(rounds); cases.len()];
+        for _ in 0..rounds {
+            for ((_, run), times) in cases.iter().zip(&mut times) {
+                let begun = Instant::now();
+                run();
+                times.push(begun.elapsed());
+            }
+        }
+        for ((name, _), times) in cases.iter().zip(&mut times) {
+            times.sort();
+            let at = |share: f64| milliseconds(times[((times.len() - 1) as f64 * share) as usize]);
+            println!(
+                "{}",
+                json!({
+                    "case": name,
+                    "rounds": rounds,
+                    "min_ms": at(0.0),
+                    "p10_ms": at(0.1),
+                    "median_ms": at(0.5),
+                    "p90_ms": at(0.9),
+                })
+            );
+        }
+    }
+
+    fn bwrap(&self) -> Command {
+        let mut command = Command::new("bwrap");
+        command.env_clear().args(["--unshare-all", "--cap-drop", "ALL", "--die-with-parent"]);
+        command.args(["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin"]);
+        command.args(["--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64"]);
+        command.args(["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"]);
+        command.arg("--bind").arg(self.root).arg(self.root);
+        command.args(["--uid", "65534", "--gid", "65534", "/usr/bin/true"]);
+        command
+    }
+
+    fn output(&self) {
+        let memory_before = peak_memory_kb();
+        let script = format!("exec head -c {OUTPUT_MB}000000 /dev/zero");
+        let mut best = Duration::MAX;
+        for _ in 0..OUTPUT_ROUNDS {
+            let begun = Instant::now();
+            let mut seen = 0;
+            let spec = spec(["/bin/sh", "-c", &script].map(Into::into).into());
+            let options = RunOptions::default();
+            let ran = self.direct.run(&spec, options, |chunk| seen += chunk.bytes.len());
+            let ran = ran.expect("it runs");
+            assert_eq!((seen as u64, ran.stdout.total_bytes), (OUTPUT_MB * 1_000_000, seen as u64));
+            best = best.min(begun.elapsed());
+        }
+        println!(
+            "{}",
+            json!({
+                "case": "output",
+                "megabytes": OUTPUT_MB,
+                "best_ms": milliseconds(best),
+                "mb_per_s": (OUTPUT_MB as f64 * 1e6 / MB / best.as_secs_f64()).round(),
+                "peak_memory_growth_kb": peak_memory_kb().saturating_sub(memory_before),
+            })
+        );
+    }
+}
+
+fn confined(sandbox: &Sandbox) {
+    let spec = spec(vec!["true".to_owned()]);
+    let ran = sandbox.run(&spec, RunOptions::default(), |_| {}).expect("it runs");
+    assert_eq!(ran.exit, sandbox::Exit::Code(0));
+}
+
+/// Starts a program with the same pipes as a confined one.
+fn plain(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn spec(argv: Vec<String>) -> CommandSpec {
+    CommandSpec {
+        argv,
+        working_dir: ".".into(),
+        env: BTreeMap::new(),
+        stdin: None,
+        timeout_ms: 60_000,
+        network: false,
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+fn peak_memory_kb() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}

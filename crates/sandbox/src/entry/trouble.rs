@@ -1,0 +1,38 @@
+//! What stopped the building of the walls.
+
+use crate::plan::{Part, Report};
+
+/// A wall that could not be built.
+#[derive(Debug)]
+pub(crate) struct Trouble {
+    part: Part,
+    doing: String,
+    errno: Option<i32>,
+}
+
+impl Trouble {
+    pub(crate) fn new(part: Part, doing: impl Into<String>, errno: Option<i32>) -> Trouble {
+        Trouble { part, doing: doing.into(), errno }
+    }
+
+    pub(crate) fn into_report(self) -> Report {
+        Report::Failed { part: self.part, doing: self.doing, errno: self.errno }
+    }
+}
+
+/// Says what was being done when the system refused.
+pub(crate) trait During<T> {
+    fn during(self, part: Part, doing: impl Into<String>) -> Result<T, Trouble>;
+}
+
+impl<T> During<T> for Result<T, rustix::io::Errno> {
+    fn during(self, part: Part, doing: impl Into<String>) -> Result<T, Trouble> {
+        self.map_err(|errno| Trouble::new(part, doing, Some(errno.raw_os_error())))
+    }
+}
+
+impl<T> During<T> for std::io::Result<T> {
+    fn during(self, part: Part, doing: impl Into<String>) -> Result<T, Trouble> {
+        self.map_err(|error| Trouble::new(part, doing, error.raw_os_error()))
+    }
+}

@@ -1,0 +1,61 @@
+//! Limits on what each process may use, and the second wall around files.
+
+use std::path::Path;
+
+use landlock::{
+    ABI, Access as _, AccessFs, LandlockStatus, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _,
+    Scope, path_beneath_rules,
+};
+use rustix::process::{Resource, Rlimit};
+
+use super::trouble::{During as _, Trouble};
+use crate::plan::{Part, Plan};
+
+/// The newest interface whose rights are asked for; an older kernel gives what it has.
+const RIGHTS: ABI = ABI::V6;
+
+/// Sets the limits of the first process, which all others inherit.
+pub(super) fn limit(plan: &Plan) -> Result<(), Trouble> {
+    let limits = &plan.setting.limits;
+    set(Resource::Nproc, limits.processes, 0)?;
+    set(Resource::Fsize, limits.file_bytes, 0)?;
+    set(Resource::Nofile, limits.descriptors, 0)?;
+    set(Resource::Core, 0, 0)?;
+    // The second after the warning the kernel kills.
+    set(Resource::Cpu, plan.cpu_seconds, 1)?;
+    if let Some(bytes) = limits.process_memory_bytes {
+        // Not the address space: many runtimes reserve far more of it than they ever use.
+        set(Resource::Data, bytes, 0)?;
+    }
+    Ok(())
+}
+
+fn set(resource: Resource, most: u64, slack: u64) -> Result<(), Trouble> {
+    let outer = rustix::process::getrlimit(resource).maximum;
+    let within = |value: u64| Some(outer.map_or(value, |outer| value.min(outer)));
+    let limit = Rlimit { current: within(most), maximum: within(most.saturating_add(slack)) };
+    rustix::process::setrlimit(resource, limit)
+        .during(Part::Limits, format!("setting the limit {resource:?}"))
+}
+
+/// Restricts writing to where it is meant, and signals and abstract sockets to the inside. Says which
+/// version of the interface is in force, 0 for none.
+pub(super) fn landlock(plan: &Plan) -> Result<u32, Trouble> {
+    let project = &plan.setting.project.path;
+    let writable = [Path::new("/tmp"), Path::new("/dev"), &plan.setting.home, project];
+    let restrict = || {
+        Ruleset::default()
+            .handle_access(AccessFs::from_all(RIGHTS))?
+            .scope(Scope::from_all(RIGHTS))?
+            .create()?
+            .add_rules(path_beneath_rules(["/"], AccessFs::from_read(RIGHTS)))?
+            .add_rules(path_beneath_rules(writable, AccessFs::from_all(RIGHTS)))?
+            .restrict_self()
+    };
+    let status = restrict()
+        .map_err(|error| Trouble::new(Part::Landlock, format!("Landlock: {error}"), None))?;
+    Ok(match status.landlock {
+        LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
+        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,
+    })
+}

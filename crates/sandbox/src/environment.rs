@@ -1,0 +1,116 @@
+//! The environment of a command, built from nothing.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use protocol::CommandSpec;
+
+use crate::error::SandboxError;
+use crate::profile::Profile;
+
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Variables that make a program run other code than its command line says. They may be set inside
+/// the command, where they are seen, but not beside it.
+const REFUSED: [&str; 8] =
+    ["BASH_ENV", "ENV", "NODE_OPTIONS", "PATH", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "SHELLOPTS"];
+const REFUSED_BEGINNINGS: [&str; 2] = ["LD_", "GIT_"];
+
+/// Without a network, package managers should say so at once instead of trying.
+const OFFLINE: [(&str, &str); 4] = [
+    ("CARGO_NET_OFFLINE", "true"),
+    ("GOPROXY", "off"),
+    ("npm_config_offline", "true"),
+    ("npm_config_update_notifier", "false"),
+];
+
+/// All variables for a command.
+pub(crate) fn build(
+    profile: &Profile,
+    spec: &CommandSpec,
+) -> Result<Vec<(String, String)>, SandboxError> {
+    let mut env: BTreeMap<&str, String> = BTreeMap::from([
+        ("HOME", profile.home.display().to_string()),
+        ("LANG", "C.UTF-8".to_owned()),
+        ("LOGNAME", "user".to_owned()),
+        ("PATH", path(&profile.path)),
+        ("SHELL", "/bin/sh".to_owned()),
+        ("TERM", "dumb".to_owned()),
+        ("TMPDIR", "/tmp".to_owned()),
+        ("USER", "user".to_owned()),
+    ]);
+    if !spec.network {
+        env.extend(OFFLINE.map(|(name, value)| (name, value.to_owned())));
+    }
+    env.extend(profile.env.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    for (name, value) in &spec.env {
+        let is_malformed = name.is_empty() || name.contains(['=', '\0']) || value.contains('\0');
+        if is_malformed || is_refused(name) {
+            return Err(SandboxError::Variable { name: name.clone() });
+        }
+        env.insert(name, value.clone());
+    }
+    Ok(env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+fn path(extra: &[impl AsRef<Path>]) -> String {
+    let extra = extra.iter().map(|directory| directory.as_ref().display().to_string());
+    // A colon would make two directories of one.
+    let extra = extra.filter(|directory| !directory.contains(':'));
+    extra.chain([SYSTEM_PATH.to_owned()]).collect::<Vec<_>>().join(":")
+}
+
+fn is_refused(name: &str) -> bool {
+    REFUSED.contains(&name) || REFUSED_BEGINNINGS.iter().any(|start| name.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(env: &[(&str, &str)]) -> CommandSpec {
+        CommandSpec {
+            argv: vec!["true".into()],
+            working_dir: ".".into(),
+            env: env.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect(),
+            stdin: None,
+            timeout_ms: 1000,
+            network: false,
+        }
+    }
+
+    #[test]
+    fn the_environment_holds_what_is_named_and_nothing_else() {
+        let mut profile = Profile::new("/p", "/home/u");
+        profile.path = vec!["/home/u/.cargo/bin".into(), "/odd:one".into()];
+        profile.env.insert("TERM".into(), "xterm".into());
+        let env = build(&profile, &spec(&[("A", "1")])).unwrap();
+        let lines: Vec<String> = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        A=1
+        CARGO_NET_OFFLINE=true
+        GOPROXY=off
+        HOME=/home/u
+        LANG=C.UTF-8
+        LOGNAME=user
+        PATH=/home/u/.cargo/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+        SHELL=/bin/sh
+        TERM=xterm
+        TMPDIR=/tmp
+        USER=user
+        npm_config_offline=true
+        npm_config_update_notifier=false
+        ");
+    }
+
+    #[test]
+    fn variables_that_choose_the_code_to_run_are_refused() {
+        let profile = Profile::new("/p", "/home/u");
+        for name in ["LD_PRELOAD", "PATH", "GIT_SSH_COMMAND", "BASH_ENV", "NODE_OPTIONS", "", "a=b"] {
+            let error = build(&profile, &spec(&[(name, "x")])).unwrap_err();
+            assert!(matches!(error, SandboxError::Variable { .. }), "{name}");
+        }
+        assert!(build(&profile, &spec(&[("RUST_LOG", "x")])).is_ok());
+        assert!(build(&profile, &spec(&[("A", "x\0y")])).is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! What the hidden entry point is told to do, and what it answers. Plain data; the descriptors that
+//! belong to it travel beside it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::profile::StandIn;
+
+/// Everything that the hidden entry point needs to know to run one command.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    pub(crate) setting: Setting,
+    /// Absolute, inside.
+    pub(crate) working_dir: PathBuf,
+    pub(crate) argv: Vec<String>,
+    pub(crate) env: Vec<(String, String)>,
+    /// The program may use the network of the host.
+    pub(crate) network: bool,
+    pub(crate) cpu_seconds: u64,
+    /// Files of control groups to join.
+    pub(crate) join: Vec<PathBuf>,
+    /// A descriptor for the standard input was sent.
+    pub(crate) has_stdin: bool,
+}
+
+/// What is the same for all commands of a sandbox.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Setting {
+    pub(crate) identity: Identity,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) project: ProjectPlan,
+    pub(crate) limits: RunLimits,
+    pub(crate) home: PathBuf,
+}
+
+/// Who the command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    /// We are root and become this user; otherwise we are it already.
+    pub(crate) switch: bool,
+    /// Files of root in the project shall look like the user's own.
+    pub(crate) map_project: bool,
+}
+
+/// One step in building the root. Paths are absolute, inside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Step {
+    /// A symbolic link.
+    Link { path: PathBuf, target: PathBuf },
+    /// A file with this text.
+    File { path: PathBuf, text: String },
+    /// Something of the host, read-only.
+    Bind {
+        path: PathBuf,
+        source: PathBuf,
+        /// Files of root shall look like the command's own.
+        mapped: bool,
+    },
+    /// A device of the host.
+    Device { path: PathBuf },
+    /// A private writable directory.
+    Scratch { path: PathBuf, mode: u32 },
+    /// A directory of the host under a private writable layer.
+    Layer { path: PathBuf, source: PathBuf },
+    /// An empty file over an existing one.
+    Mask { path: PathBuf },
+    /// The processes.
+    Proc { path: PathBuf },
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ProjectPlan {
+    pub(crate) path: PathBuf,
+    pub(crate) protected: Vec<ProtectedPlan>,
+    pub(crate) overlay: Option<OverlayPlan>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ProtectedPlan {
+    /// Relative to the root.
+    pub(crate) path: PathBuf,
+    pub(crate) stand_in: StandIn,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OverlayPlan {
+    pub(crate) pass_through: Vec<PathBuf>,
+    pub(crate) max_bytes: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RunLimits {
+    pub(crate) processes: u64,
+    pub(crate) file_bytes: u64,
+    pub(crate) descriptors: u64,
+    pub(crate) scratch_bytes: u64,
+    /// The most that one process may have; absent where a control group limits all together.
+    pub(crate) process_memory_bytes: Option<u64>,
+}
+
+/// What the hidden entry point tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Report {
+    /// The walls stand. With it come the descriptor of the first process inside and, for an overlay,
+    /// of the directory with the changes.
+    Ready {
+        /// The version of Landlock's interface, 0 if it is not there.
+        landlock: u32,
+    },
+    /// A wall could not be built.
+    Failed {
+        /// Which.
+        part: Part,
+        /// What was tried.
+        doing: String,
+        /// The error of the system.
+        errno: Option<i32>,
+    },
+    /// The program could not be started.
+    NotStarted { errno: Option<i32> },
+    /// The program ended.
+    Ended { code: Option<i32>, signal: Option<i32> },
+}
+
+/// A part of the sandbox, for messages that say what is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The helper process.
+    Launch,
+    /// A user namespace.
+    UserNamespace,
+    /// Mount, process, network and the other namespaces.
+    Namespaces,
+    /// A root directory of its own.
+    Root,
+    /// A private `/proc`.
+    Proc,
+    /// Files of root that look like an unprivileged user's.
+    IdMapping,
+    /// The project as a copy on write.
+    Overlay,
+    /// Becoming an unprivileged user without capabilities.
+    Privileges,
+    /// Limits on processes, memory, files.
+    Limits,
+    /// The filter for system calls.
+    Seccomp,
+    /// The second wall around files.
+    Landlock,
+    /// Limits for all processes of a command together.
+    ControlGroup,
+}

@@ -1,0 +1,100 @@
+//! What became of a command.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::changes::Changes;
+use crate::output::Kept;
+
+/// A command that ran.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub exit: Exit,
+    /// Its standard output.
+    pub stdout: Kept,
+    /// Its standard error.
+    pub stderr: Kept,
+    /// From the call to the end of the command.
+    pub duration: Duration,
+    /// How many of its processes were killed for want of memory, where that is known.
+    pub memory_kills: u64,
+    /// Some output came from processes that outlived the command, and they were ended.
+    pub left_behind: bool,
+    /// What it changed, if it worked on a copy of the project.
+    pub changed: Option<Changes>,
+    /// What confined it.
+    pub level: LevelReport,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By a signal.
+    Signal(i32),
+    /// The time was over.
+    Timeout,
+    /// The caller did not want it any more.
+    Cancelled,
+    /// It used more than it may.
+    Limit(LimitKind),
+}
+
+/// Which limit ended a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitKind {
+    /// Processor time.
+    Cpu,
+    /// The size of a file.
+    FileSize,
+    /// Memory.
+    Memory,
+}
+
+/// What confined a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LevelReport {
+    /// The version of Landlock's interface, the second wall around files; absent where the kernel has
+    /// none.
+    pub landlock: Option<u32>,
+    /// The network of the host was within reach.
+    pub network: bool,
+    /// Whose memory is limited.
+    pub memory: MemoryScope,
+    /// The user that the command ran as, as the host sees it.
+    pub uid: u32,
+    /// The command worked on a copy of the project.
+    pub overlay: bool,
+}
+
+/// Whose memory a limit is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryScope {
+    /// All processes of the command together.
+    Tree,
+    /// Each process by itself.
+    Process,
+}
+
+impl LevelReport {
+    /// One line for people.
+    pub fn summary(&self) -> String {
+        let landlock = match self.landlock {
+            Some(version) => format!("Landlock {version}"),
+            None => "no Landlock".to_owned(),
+        };
+        let network = if self.network { "network open" } else { "no network" };
+        let memory = match self.memory {
+            MemoryScope::Tree => "memory limit for all processes together",
+            MemoryScope::Process => "memory limit per process",
+        };
+        let project = if self.overlay { "project copied on write" } else { "project direct" };
+        format!("namespaces, seccomp, {landlock}, {network}, {memory}, {project}, uid {}", self.uid)
+    }
+}

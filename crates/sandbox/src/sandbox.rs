@@ -1,0 +1,185 @@
+//! A sandbox for the commands of one project: what can be prepared once, is.
+
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+
+use protocol::CommandSpec;
+use rustix::fs::{Mode, OFlags};
+
+use crate::cgroup::Groups;
+use crate::environment;
+use crate::error::{SandboxError, io};
+use crate::launcher::Launcher;
+use crate::output::OutputChunk;
+use crate::owners::Owners;
+use crate::plan::{
+    Identity, OverlayPlan, Plan, ProjectPlan, ProtectedPlan, RunLimits, Setting,
+};
+use crate::profile::{Profile, ProjectAccess};
+use crate::ran::Ran;
+use crate::run::{self, Run};
+use crate::view::{self, RealHost};
+
+/// Who runs the commands of root when the project is root's: nobody.
+const NOBODY: u32 = 65534;
+
+/// Confines commands of one project. May be used by many threads at once.
+#[derive(Debug)]
+pub struct Sandbox {
+    pub(crate) profile: Profile,
+    pub(crate) launcher: Launcher,
+    pub(crate) root: OwnedFd,
+    pub(crate) owners: Option<Owners>,
+    pub(crate) groups: Result<Groups, String>,
+    setting: Setting,
+}
+
+/// What a caller may give to one run besides the command.
+#[derive(Debug, Default)]
+pub struct RunOptions<'a> {
+    /// Ends the command early.
+    pub cancel: Option<&'a crate::Canceller>,
+    /// The standard input, instead of the text in the command.
+    pub stdin: Option<OwnedFd>,
+}
+
+impl Sandbox {
+    /// Prepares a sandbox. Nothing is started but, for root, a process that holds a table.
+    pub fn new(mut profile: Profile, launcher: Launcher) -> Result<Sandbox, SandboxError> {
+        profile.root = checked_root(&profile)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = rustix::fs::open(&profile.root, flags, Mode::empty())
+            .map_err(|errno| io("opening the project")(errno.into()))?;
+        let identity = identity(&root)?;
+        let owners = match identity.switch {
+            true => Some(Owners::make(&launcher, identity)?),
+            false => None,
+        };
+        let groups = Groups::find(&profile.limits);
+        let setting = setting(&profile, identity, groups.is_ok());
+        Ok(Sandbox { profile, launcher, root, owners, groups, setting })
+    }
+
+    /// Runs a command until it has ended and its output is read, the time is over, or it is cancelled.
+    /// Blocks; `on_output` is called with the output as it comes.
+    ///
+    /// However it ends, nothing that the command started is left.
+    pub fn run(
+        &self,
+        spec: &CommandSpec,
+        options: RunOptions<'_>,
+        on_output: impl FnMut(OutputChunk<'_>),
+    ) -> Result<Ran, SandboxError> {
+        let plan = self.plan(spec, options.stdin.is_some())?;
+        run::run(Run { sandbox: self, spec, plan, options }, on_output)
+    }
+
+    /// The rules that hold here.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn plan(&self, spec: &CommandSpec, has_stdin: bool) -> Result<Plan, SandboxError> {
+        let is_usable = spec.argv.first().is_some_and(|program| !program.is_empty())
+            && !spec.argv.iter().any(|argument| argument.contains('\0'));
+        if !is_usable {
+            return Err(SandboxError::Command);
+        }
+        let mut setting = self.setting.clone();
+        if spec.network {
+            setting.steps.extend(view::network_steps(&RealHost));
+        }
+        Ok(Plan {
+            setting,
+            working_dir: self.working_dir(&spec.working_dir)?,
+            argv: spec.argv.clone(),
+            env: environment::build(&self.profile, spec)?,
+            network: spec.network,
+            cpu_seconds: cpu_seconds(spec.timeout_ms),
+            join: Vec::new(),
+            has_stdin: has_stdin || spec.stdin.is_some(),
+        })
+    }
+
+    fn working_dir(&self, path: &str) -> Result<PathBuf, SandboxError> {
+        let refuse = |why| SandboxError::WorkingDir { path: path.to_owned(), why };
+        let relative = Path::new(path);
+        let stays = relative
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !stays || path.contains('\0') {
+            return Err(refuse("does not lie in the project"));
+        }
+        let inside = self.profile.root.join(relative);
+        if !inside.is_dir() {
+            return Err(refuse("is not a directory of the project"));
+        }
+        Ok(inside)
+    }
+}
+
+fn checked_root(profile: &Profile) -> Result<PathBuf, SandboxError> {
+    let refuse = |why| SandboxError::Project { path: profile.root.clone(), why };
+    let root = profile.root.canonicalize().map_err(|_| refuse("it is not there"))?;
+    if view::is_reserved(&root) {
+        return Err(refuse("it belongs to the system"));
+    }
+    let home = profile.home.canonicalize().unwrap_or_else(|_| profile.home.clone());
+    if !profile.home.is_absolute() || view::is_of_the_system(&profile.home) {
+        return Err(refuse("no usable home directory was named"));
+    }
+    if home.starts_with(&root) {
+        return Err(refuse("it holds the home directory, with keys and passwords"));
+    }
+    Ok(root)
+}
+
+/// An ordinary user stays what he is. Root becomes the owner of the project, or nobody.
+fn identity(root: &OwnedFd) -> Result<Identity, SandboxError> {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    if uid != 0 {
+        return Ok(Identity { uid, gid, switch: false, map_project: false });
+    }
+    let stat =
+        rustix::fs::fstat(root).map_err(|errno| io("looking at the project")(errno.into()))?;
+    let map_project = stat.st_uid == 0;
+    let (uid, gid) = if map_project { (NOBODY, NOBODY) } else { (stat.st_uid, stat.st_gid) };
+    Ok(Identity { uid, gid, switch: true, map_project })
+}
+
+fn setting(profile: &Profile, identity: Identity, has_groups: bool) -> Setting {
+    let limits = &profile.limits;
+    let protected = profile.protected.iter();
+    let overlay = match &profile.project {
+        ProjectAccess::Direct => None,
+        ProjectAccess::Overlay(overlay) => Some(OverlayPlan {
+            pass_through: overlay.pass_through.clone(),
+            max_bytes: overlay.max_bytes,
+        }),
+    };
+    Setting {
+        identity,
+        steps: view::steps(profile, identity, &RealHost),
+        project: ProjectPlan {
+            path: profile.root.clone(),
+            protected: protected
+                .map(|one| ProtectedPlan { path: one.path.clone(), stand_in: one.stand_in })
+                .collect(),
+            overlay,
+        },
+        limits: RunLimits {
+            processes: limits.processes.saturating_add(1),
+            file_bytes: limits.file_bytes,
+            descriptors: limits.descriptors,
+            scratch_bytes: limits.scratch_bytes,
+            process_memory_bytes: (!has_groups).then_some(limits.memory_bytes),
+        },
+        home: profile.home.clone(),
+    }
+}
+
+/// A process may keep every processor busy for the whole time, and not longer.
+fn cpu_seconds(timeout_ms: u64) -> u64 {
+    let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    timeout_ms.div_ceil(1000).saturating_mul(processors.max(2))
+}

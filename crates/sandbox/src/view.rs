@@ -1,0 +1,279 @@
+//! What of the host is visible inside, and where: pure but for looking at what exists.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::plan::{Identity, Step};
+use crate::profile::{Access, Profile, Visible};
+
+/// Directories of the system, taken as they are: directory or link.
+const SYSTEM: [&str; 8] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
+
+/// What programs need from `/etc` and nobody keeps secrets in.
+const SETTINGS: [&str; 24] = [
+    "alternatives",
+    "ca-certificates",
+    "crypto-policies",
+    "debian_version",
+    "fonts",
+    "gai.conf",
+    "java-8-openjdk",
+    "java-11-openjdk",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "java-25-openjdk",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "localtime",
+    "maven",
+    "mime.types",
+    "os-release",
+    "pki",
+    "protocols",
+    "python3",
+    "services",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+];
+
+/// Needed only by who may use the network.
+const NETWORK_SETTINGS: [&str; 2] = ["host.conf", "resolv.conf"];
+
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
+/// A directory that everybody may write in but only the owner of a file may remove it.
+const SHARED_MODE: u32 = 0o1777;
+const HOME_MODE: u32 = 0o700;
+
+/// Whether something is a link, a directory or a file, or nothing.
+pub(crate) trait Host {
+    /// Where a link points; nothing if it is no link.
+    fn link(&self, path: &Path) -> Option<PathBuf>;
+    fn exists(&self, path: &Path) -> bool;
+}
+
+/// The host as it is.
+pub(crate) struct RealHost;
+
+impl Host for RealHost {
+    fn link(&self, path: &Path) -> Option<PathBuf> {
+        std::fs::read_link(path).ok()
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+}
+
+/// The steps that build the root for all commands of a profile, in an order that works: what lies
+/// above comes first.
+pub(crate) fn steps(profile: &Profile, identity: Identity, host: &impl Host) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for path in SYSTEM.map(Path::new) {
+        steps.extend(as_it_is(path, host));
+    }
+    steps.extend(etc(profile, identity, &SETTINGS, host));
+    steps.extend(dev());
+    steps.push(Step::Proc { path: "/proc".into() });
+    steps.push(Step::Scratch { path: "/tmp".into(), mode: SHARED_MODE });
+    steps.push(Step::Link { path: "/var/tmp".into(), target: "/tmp".into() });
+    steps.push(Step::Link { path: "/run".into(), target: "/tmp".into() });
+    if profile.home != Path::new("/tmp") {
+        steps.push(Step::Scratch { path: profile.home.clone(), mode: HOME_MODE });
+    }
+    steps.extend(visible(&profile.visible, host));
+    steps
+}
+
+/// What a command that may use the network sees besides.
+pub(crate) fn network_steps(host: &impl Host) -> Vec<Step> {
+    let paths = NETWORK_SETTINGS.map(|name| Path::new("/etc").join(name));
+    paths.into_iter().filter(|path| host.exists(path)).map(bind).collect()
+}
+
+fn bind(path: PathBuf) -> Step {
+    Step::Bind { source: path.clone(), path, mapped: false }
+}
+
+fn as_it_is(path: &Path, host: &impl Host) -> Option<Step> {
+    if let Some(target) = host.link(path) {
+        return Some(Step::Link { path: path.to_owned(), target });
+    }
+    host.exists(path).then(|| bind(path.to_owned()))
+}
+
+fn etc(
+    profile: &Profile,
+    identity: Identity,
+    names: &[&str],
+    host: &impl Host,
+) -> Vec<Step> {
+    let Identity { uid, gid, .. } = identity;
+    let home = profile.home.display();
+    let file = |name: &str, text: String| Step::File { path: Path::new("/etc").join(name), text };
+    let mut steps = vec![
+        file("passwd", format!("user:x:{uid}:{gid}::{home}:/bin/sh\n")),
+        file("group", format!("user:x:{gid}:\n")),
+        file("hosts", "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n".to_owned()),
+        file("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n".to_owned()),
+    ];
+    let paths = names.iter().map(|name| Path::new("/etc").join(name));
+    // A link here often leads out of what is visible, so what it leads to is shown in its place.
+    steps.extend(paths.filter(|path| host.exists(path)).map(bind));
+    steps
+}
+
+fn dev() -> Vec<Step> {
+    let place = |name: &str| Path::new("/dev").join(name);
+    let mut steps: Vec<Step> =
+        DEVICES.iter().map(|name| Step::Device { path: place(name) }).collect();
+    let links = [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+    ];
+    steps.extend(links.map(|(name, target)| Step::Link { path: place(name), target: target.into() }));
+    steps.push(Step::Scratch { path: place("shm"), mode: SHARED_MODE });
+    steps
+}
+
+fn visible(all: &[Visible], host: &impl Host) -> Vec<Step> {
+    let mut sorted: Vec<&Visible> = all.iter().filter(|one| is_extra(&one.path, host)).collect();
+    sorted.sort_by(|a, b| a.path.cmp(&b.path));
+    let mut shown: BTreeSet<&Path> = BTreeSet::new();
+    let mut steps = Vec::new();
+    for one in sorted {
+        // Below something that is shown already it is there, or must not be written.
+        if one.path.ancestors().any(|above| shown.contains(above)) {
+            continue;
+        }
+        shown.insert(&one.path);
+        let (path, source) = (one.path.clone(), one.path.clone());
+        steps.push(match one.access {
+            Access::Read => Step::Bind { path, source, mapped: true },
+            Access::Layer => Step::Layer { path, source },
+        });
+        let masked = one.masked.iter().map(|name| one.path.join(name));
+        let masked = masked.filter(|path| host.exists(path));
+        steps.extend(masked.map(|path| Step::Mask { path }));
+    }
+    steps
+}
+
+/// Whether a directory exists and is not visible anyway.
+fn is_extra(path: &Path, host: &impl Host) -> bool {
+    !is_of_the_system(path) && host.exists(path)
+}
+
+/// Whether a path lies in what every command sees.
+pub(crate) fn is_of_the_system(path: &Path) -> bool {
+    SYSTEM.iter().any(|system| path.starts_with(system))
+}
+
+/// Directories that hold the system itself or things that are made anew inside, and so cannot be a
+/// project.
+pub(crate) fn is_reserved(path: &Path) -> bool {
+    let made = ["/etc", "/dev", "/proc", "/sys", "/boot", "/run"];
+    let whole = ["/", "/tmp", "/var", "/var/tmp", "/home", "/opt", "/mnt", "/srv"];
+    is_of_the_system(path)
+        || made.iter().any(|place| path.starts_with(place))
+        || whole.iter().any(|place| path == Path::new(place))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::profile::Visible;
+
+    /// Paths that exist, with the targets of those that are links.
+    struct FakeHost(BTreeMap<PathBuf, Option<PathBuf>>);
+
+    impl Host for FakeHost {
+        fn link(&self, path: &Path) -> Option<PathBuf> {
+            self.0.get(path).cloned().flatten()
+        }
+
+        fn exists(&self, path: &Path) -> bool {
+            self.0.contains_key(path)
+        }
+    }
+
+    fn host(entries: &[(&str, Option<&str>)]) -> FakeHost {
+        let entries = entries.iter();
+        FakeHost(entries.map(|(path, link)| (path.into(), link.map(Into::into))).collect())
+    }
+
+    const IDENTITY: Identity = Identity { uid: 1000, gid: 100, switch: false, map_project: false };
+
+    fn text(steps: &[Step]) -> String {
+        let lines: Vec<String> = steps.iter().map(|step| format!("{step:?}")).collect();
+        lines.join("\n")
+    }
+
+    #[test]
+    fn only_what_exists_and_is_named_is_shown() {
+        let host = host(&[
+            ("/usr", None),
+            ("/bin", Some("usr/bin")),
+            ("/etc/ld.so.cache", None),
+            ("/etc/shadow", None),
+            ("/home/u/.cargo", None),
+            ("/home/u/.cargo/bin", None),
+            ("/home/u/.cargo/credentials.toml", None),
+            ("/home/u/.ssh", None),
+        ]);
+        let mut profile = Profile::new("/home/u/project", "/home/u");
+        let layer = |path: &str| Visible {
+            path: path.into(),
+            access: Access::Layer,
+            masked: vec!["credentials.toml".into(), "credentials".into()],
+        };
+        profile.visible = vec![
+            Visible { path: "/home/u/.cargo/bin".into(), access: Access::Read, masked: Vec::new() },
+            layer("/home/u/.cargo"),
+            layer("/home/u/.missing"),
+            Visible { path: "/usr/local".into(), access: Access::Read, masked: Vec::new() },
+        ];
+        insta::assert_snapshot!(text(&steps(&profile, IDENTITY, &host)), @r#"
+        Bind { path: "/usr", source: "/usr", mapped: false }
+        Link { path: "/bin", target: "usr/bin" }
+        File { path: "/etc/passwd", text: "user:x:1000:100::/home/u:/bin/sh\n" }
+        File { path: "/etc/group", text: "user:x:100:\n" }
+        File { path: "/etc/hosts", text: "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n" }
+        File { path: "/etc/nsswitch.conf", text: "passwd: files\ngroup: files\nhosts: files dns\n" }
+        Bind { path: "/etc/ld.so.cache", source: "/etc/ld.so.cache", mapped: false }
+        Device { path: "/dev/null" }
+        Device { path: "/dev/zero" }
+        Device { path: "/dev/full" }
+        Device { path: "/dev/random" }
+        Device { path: "/dev/urandom" }
+        Link { path: "/dev/fd", target: "/proc/self/fd" }
+        Link { path: "/dev/stdin", target: "/proc/self/fd/0" }
+        Link { path: "/dev/stdout", target: "/proc/self/fd/1" }
+        Link { path: "/dev/stderr", target: "/proc/self/fd/2" }
+        Scratch { path: "/dev/shm", mode: 1023 }
+        Proc { path: "/proc" }
+        Scratch { path: "/tmp", mode: 1023 }
+        Link { path: "/var/tmp", target: "/tmp" }
+        Link { path: "/run", target: "/tmp" }
+        Scratch { path: "/home/u", mode: 448 }
+        Layer { path: "/home/u/.cargo", source: "/home/u/.cargo" }
+        Mask { path: "/home/u/.cargo/credentials.toml" }
+        "#);
+    }
+
+    #[test]
+    fn the_system_and_shared_places_are_no_projects() {
+        for path in ["/", "/usr/src/x", "/etc", "/tmp", "/home", "/proc/1", "/nix/store/a"] {
+            assert!(is_reserved(Path::new(path)), "{path}");
+        }
+        for path in ["/tmp/x", "/home/u/p", "/opt/app", "/var/www", "/data"] {
+            assert!(!is_reserved(Path::new(path)), "{path}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Making an attempt, inside or outside.
+
+use std::process::{Command, ExitCode};
+
+use crate::{bombs, escapes};
+
+const EXIT_BLOCKED: u8 = 10;
+
+/// What an attempt says: nothing to say means that it worked.
+pub(crate) type Attempted = Result<(), String>;
+
+pub(crate) fn attempt(name: &str, arguments: &[&str]) -> ExitCode {
+    let made = escapes::make(name, arguments).or_else(|| bombs::make(name, arguments));
+    match made {
+        None => {
+            println!("no such attempt: {name}");
+            ExitCode::from(2)
+        }
+        Some(Ok(())) => {
+            println!("worked: {name}");
+            ExitCode::SUCCESS
+        }
+        Some(Err(why)) => {
+            println!("blocked: {name}: {why}");
+            ExitCode::from(EXIT_BLOCKED)
+        }
+    }
+}
+
+/// Makes an attempt in new mount and process namespaces, so that what it does to mounts ends with it
+/// and what it leaves running dies with it.
+pub(crate) fn control(rest: &[&str]) -> ExitCode {
+    let Some(itself) = std::env::current_exe().ok() else { return ExitCode::from(2) };
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--mount", "--pid", "--fork", "--kill-child"]);
+    if !rustix::process::geteuid().is_root() {
+        unshare.args(["--user", "--map-root-user"]);
+    }
+    let status = unshare.arg(itself).arg("attempt").args(rest).status();
+    let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
+    ExitCode::from(code.unwrap_or(2))
+}

@@ -1,0 +1,32 @@
+//! Runs and attacks the sandbox for its tests.
+//!
+//! `sandbox-testbed run` runs the command that JSON on the standard input describes and answers with
+//! JSON. `attempt NAME …` tries something that must not work inside; exit code 0 means that it did.
+//! `control NAME …` makes the same attempt without the sandbox, but with throwaway mounts and
+//! processes, since some attempts do real harm. `storm` runs many commands and ends them at odd times.
+#![allow(clippy::print_stdout, reason = "it answers on the standard output")]
+#![allow(clippy::disallowed_methods, reason = "it attacks what the lint protects")]
+
+mod attempts;
+mod bombs;
+mod escapes;
+mod runner;
+mod storm;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    sandbox::hidden_entry();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["run"] => runner::run(),
+        ["attempt", name, arguments @ ..] => attempts::attempt(name, arguments),
+        ["control", rest @ ..] => attempts::control(rest),
+        ["storm", root, count] => storm::run(root.as_ref(), count.parse().unwrap_or(0)),
+        _ => {
+            println!("usage: sandbox-testbed run | attempt NAME … | control NAME … | storm ROOT COUNT");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! One run, described by JSON.
+
+use std::io::Read as _;
+use std::process::ExitCode;
+
+use protocol::{CommandSpec, ToolError};
+use sandbox::{Changed, Launcher, Profile, Ran, RunOptions, Sandbox, SandboxError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// More changes than any test makes.
+const MOST_CHANGES: usize = 10_000;
+
+#[derive(Deserialize)]
+struct Request {
+    profile: Profile,
+    spec: CommandSpec,
+}
+
+pub(crate) fn run() -> ExitCode {
+    let mut text = String::new();
+    let read = std::io::stdin().read_to_string(&mut text);
+    let request: Result<Request, _> = serde_json::from_str(&text);
+    let (Ok(_), Ok(request)) = (read, request) else {
+        println!("the request is not understood");
+        return ExitCode::from(2);
+    };
+    let answer = answer(request).unwrap_or_else(|error| {
+        let error = ToolError::from(error);
+        json!({"error": error.code, "message": error.full_message()})
+    });
+    println!("{answer}");
+    ExitCode::SUCCESS
+}
+
+fn answer(request: Request) -> Result<Value, SandboxError> {
+    let sandbox = Sandbox::new(request.profile, Launcher::this_program())?;
+    let mut streamed = 0;
+    let options = RunOptions::default();
+    let ran = sandbox.run(&request.spec, options, |chunk| streamed += chunk.bytes.len())?;
+    Ok(json!({
+        "exit": ran.exit,
+        "stdout": ran.stdout.text(),
+        "stderr": ran.stderr.text(),
+        "total_bytes": ran.stdout.total_bytes + ran.stderr.total_bytes,
+        "streamed_bytes": streamed,
+        "left_behind": ran.left_behind,
+        "memory_kills": ran.memory_kills,
+        "level": ran.level,
+        "changes": changes(&ran),
+    }))
+}
+
+fn changes(ran: &Ran) -> Option<Vec<String>> {
+    let changes = ran.changed.as_ref()?;
+    let list = changes.list(MOST_CHANGES);
+    Some(match list {
+        Ok(list) => list.iter().map(line).collect(),
+        Err(error) => vec![error.to_string()],
+    })
+}
+
+fn line(changed: &Changed) -> String {
+    let (path, before, now) = (changed.path.display(), &changed.before, &changed.now);
+    match (before, now) {
+        (None, Some(now)) => format!("+ {path} {now:?}"),
+        (Some(before), None) => format!("- {path} {before:?}"),
+        (before, now) => format!("~ {path} {before:?} -> {now:?}"),
+    }
+}

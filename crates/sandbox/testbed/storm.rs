@@ -1,0 +1,99 @@
+//! Many runs in one process, ended at odd times, and a look at what they left.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use protocol::CommandSpec;
+use sandbox::{Canceller, Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox};
+
+/// Longer than a start takes here, so that the deadline falls before, into and after it.
+const LATEST_END_MS: u64 = 12;
+/// Long enough not to matter.
+const NO_END_MS: u64 = 60_000;
+
+/// What a process owns in the eyes of the kernel.
+#[derive(Debug, PartialEq, Eq)]
+struct Belongings {
+    descriptors: usize,
+    children: String,
+    mounts: usize,
+    entries: Vec<String>,
+}
+
+impl Belongings {
+    fn of_this_process(root: &Path) -> Belongings {
+        let count = |path: &str| std::fs::read_dir(path).map_or(0, Iterator::count);
+        let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+        let names = std::fs::read_dir(root).into_iter().flatten().flatten();
+        let mut entries: Vec<String> =
+            names.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        entries.sort();
+        Belongings {
+            descriptors: count("/proc/self/fd"),
+            children: text("/proc/thread-self/children"),
+            mounts: text("/proc/self/mountinfo").lines().count(),
+            entries,
+        }
+    }
+}
+
+/// Runs `count` commands and says what became of them, and what is left if anything is.
+pub(crate) fn run(root: &Path, count: u64) -> ExitCode {
+    match storm(root, count) {
+        Ok(report) => {
+            println!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            println!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn storm(root: &Path, count: u64) -> Result<String, String> {
+    let text = |error: sandbox::SandboxError| error.to_string();
+    let mut profile = Profile::new(root, "/nonexistent-home");
+    let direct = Sandbox::new(profile.clone(), Launcher::this_program()).map_err(text)?;
+    profile.project = ProjectAccess::Overlay(Overlay::default());
+    let overlay = Sandbox::new(profile, Launcher::this_program()).map_err(text)?;
+    let cancelled = Canceller::new().map_err(text)?;
+    cancelled.cancel();
+    let before = Belongings::of_this_process(root);
+    let mut ends: BTreeMap<String, u64> = BTreeMap::new();
+    for round in 0..count {
+        let sandbox = if round % 2 == 0 { &direct } else { &overlay };
+        let (timeout_ms, cancel) = match round % 10 {
+            0..5 => (NO_END_MS, None),
+            9 => (NO_END_MS, Some(&cancelled)),
+            _ => (scattered(round) % LATEST_END_MS, None),
+        };
+        let options = RunOptions { cancel, stdin: None };
+        let ran = sandbox.run(&spec(timeout_ms), options, |_| {}).map_err(text)?;
+        *ends.entry(format!("{:?}", ran.exit)).or_default() += 1;
+        println!("{round}");
+    }
+    let after = Belongings::of_this_process(root);
+    if before != after {
+        return Err(format!("something is left: {before:?}, then {after:?}"));
+    }
+    Ok(format!("{ends:?}"))
+}
+
+/// A background child outlives the shell; only the sandbox ends it.
+fn spec(timeout_ms: u64) -> CommandSpec {
+    CommandSpec {
+        argv: ["/bin/sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo x > made"].map(Into::into).into(),
+        working_dir: ".".into(),
+        env: BTreeMap::new(),
+        stdin: None,
+        timeout_ms,
+        network: false,
+    }
+}
+
+/// A number that looks random and is the same in every run of the test.
+fn scattered(round: u64) -> u64 {
+    round.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40
+}

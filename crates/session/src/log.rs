@@ -1,0 +1,109 @@
+//! Where the events of a conversation go: into the store first, then to those who watch.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use context_manager::{LogError, SessionLog};
+use protocol::{LogEntry, SessionEvent};
+use store::{SessionId, Store};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// The log of one session. Whoever watches sees what has been written, in that order, and nothing
+/// that has not.
+///
+/// The conversation writes here, and is also told what others have written through
+/// [`StoredLog::aside`] since it last wrote: its state is made from the whole log.
+pub struct StoredLog {
+    store: Arc<dyn Store>,
+    id: SessionId,
+    watchers: Mutex<Vec<UnboundedSender<LogEntry>>>,
+    /// What the conversation has not been told yet. Held while writing: events of two writers must
+    /// not overtake each other.
+    aside: tokio::sync::Mutex<Vec<LogEntry>>,
+}
+
+impl StoredLog {
+    pub(crate) fn new(store: Arc<dyn Store>, id: SessionId) -> Self {
+        Self { store, id, watchers: Mutex::default(), aside: tokio::sync::Mutex::default() }
+    }
+
+    /// Everything that is written from now on.
+    pub fn watch(&self) -> UnboundedReceiver<LogEntry> {
+        let (sender, receiver) = unbounded_channel();
+        self.watchers.lock().unwrap_or_else(PoisonError::into_inner).push(sender);
+        receiver
+    }
+
+    /// The same log for those who write while the conversation waits for them.
+    pub(crate) fn aside(self: &Arc<Self>) -> Arc<dyn SessionLog> {
+        Arc::new(Aside(Arc::clone(self)))
+    }
+
+    async fn write(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        let written = self.store.append(&self.id, events).await;
+        let entries = written.map_err(|error| LogError { message: error.to_string() })?;
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.retain(|watcher| entries.iter().all(|entry| watcher.send(entry.clone()).is_ok()));
+        Ok(entries)
+    }
+}
+
+#[async_trait]
+impl SessionLog for StoredLog {
+    async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        let mut aside = self.aside.lock().await;
+        let written = self.write(events).await?;
+        let mut entries = std::mem::take(&mut *aside);
+        entries.extend(written);
+        Ok(entries)
+    }
+}
+
+struct Aside(Arc<StoredLog>);
+
+#[async_trait]
+impl SessionLog for Aside {
+    async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        let mut aside = self.0.aside.lock().await;
+        let entries = self.0.write(events).await?;
+        aside.extend_from_slice(&entries);
+        Ok(entries)
+    }
+}
+
+/// The log of a sub-agent: each of its entries is an event of the conversation it belongs to.
+pub(crate) struct NestedLog {
+    parent: Arc<dyn SessionLog>,
+    call_id: String,
+    last: tokio::sync::Mutex<u64>,
+}
+
+impl NestedLog {
+    pub(crate) fn new(parent: Arc<dyn SessionLog>, call_id: String) -> Self {
+        Self { parent, call_id, last: tokio::sync::Mutex::new(0) }
+    }
+}
+
+#[async_trait]
+impl SessionLog for NestedLog {
+    async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        let mut last = self.last.lock().await;
+        let numbered = events.into_iter().zip(*last + 1..);
+        let nested = numbered.map(|(event, sequence)| SessionEvent::Nested {
+            call_id: self.call_id.clone(),
+            // The store knows the time; it is put in when the entry comes back.
+            entry: Box::new(LogEntry { sequence, at: 0, event }),
+        });
+        let written = self.parent.append(nested.collect()).await?;
+        let entries: Vec<LogEntry> = written.into_iter().filter_map(unwrap).collect();
+        *last += entries.len() as u64;
+        Ok(entries)
+    }
+}
+
+fn unwrap(entry: LogEntry) -> Option<LogEntry> {
+    match entry.event {
+        SessionEvent::Nested { entry: inner, .. } => Some(LogEntry { at: entry.at, ..*inner }),
+        _ => None,
+    }
+}

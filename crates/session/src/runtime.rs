@@ -1,0 +1,95 @@
+//! The tool system as a conversation sees it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use context_manager::{LogError, ToolRuntime, ToolSpec};
+use protocol::{AgentRole, ErrorCode, ToolCall, ToolError, ToolResult};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tool_system::{AgentHost, Approver, Category, DELEGATE_ROLE, ToolExecutor};
+
+/// Makes executors for a conversation and its sub-agents.
+pub trait Toolbox: Send + Sync {
+    /// The role called `name`.
+    fn role(&self, name: &str) -> Result<AgentRole, ToolError>;
+
+    /// An executor on the project.
+    fn executor(&self, wiring: Wiring) -> Result<ToolExecutor, ToolError>;
+}
+
+/// What differs from one executor of a conversation to the next.
+pub struct Wiring {
+    /// Who acts.
+    pub role: AgentRole,
+    /// Who answers for the person.
+    pub approver: Arc<dyn Approver>,
+    /// The conversation.
+    pub agent_host: Arc<dyn AgentHost>,
+    /// The name under which changes are kept, for undoing all of them.
+    pub session: String,
+}
+
+/// [`ToolRuntime`] over [`ToolExecutor`].
+pub struct ContextToolRuntime {
+    executor: ToolExecutor,
+    specs: Vec<ToolSpec>,
+}
+
+impl ContextToolRuntime {
+    /// The tools that `executor` offers.
+    pub fn new(executor: ToolExecutor) -> Self {
+        let offered = executor.offered();
+        let specs = offered.iter().map(|tool| ToolSpec {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            parameters: tool.schema_for_models(),
+        });
+        Self { specs: specs.collect(), executor }
+    }
+
+    /// Who runs the calls.
+    pub fn executor(&self) -> &ToolExecutor {
+        &self.executor
+    }
+}
+
+#[async_trait]
+impl ToolRuntime for ContextToolRuntime {
+    fn tools(&self) -> Vec<ToolSpec> {
+        self.specs.clone()
+    }
+
+    fn is_read_only(&self, call: &ToolCall) -> bool {
+        let Ok(tool) = self.executor.tool_of(call) else { return true };
+        let definition = tool.definition();
+        // A sub-agent only reads if its role does; a plan has to come in order.
+        let reads = definition.category != Category::Agent
+            || call.arguments.get("task").is_some()
+                && call.arguments.get("role").is_none_or(|role| role == DELEGATE_ROLE);
+        reads && definition.is_read_only()
+    }
+
+    fn terminates(&self, call: &ToolCall) -> bool {
+        self.executor.terminates(call)
+    }
+
+    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
+        self.executor.execute_tool(call, cancel).await
+    }
+
+    fn turn_began(&self) {
+        self.executor.clear_current_turn();
+    }
+}
+
+/// What cannot be written down does not happen.
+pub(crate) fn unwritable(error: LogError) -> ToolError {
+    ToolError::new(ErrorCode::ExecutionError, error.to_string())
+        .suggest("Tell the user: the disk may be full, or the state directory not writable.")
+}
+
+/// The text under `key`, if it is one.
+pub(crate) fn text_at<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
+    value.get(key).and_then(Value::as_str)
+}

@@ -1,0 +1,394 @@
+//! Reads calls, approvals and answers out of the stored rows of a session, in order, for statistics
+//! and for what is learned. Pure.
+//!
+//! Only the fields that are counted are taken from the JSON: logs hold whole files, and reading
+//! those back would make every statistic slow.
+
+use std::collections::{BTreeSet, HashMap};
+
+use protocol::{ApprovalResponse, Settings, Usage, estimate_tokens};
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::Value;
+
+/// The kinds of events that are read; a query need not fetch others.
+pub(crate) const KINDS: [&str; 10] = [
+    "opened",
+    "settings_changed",
+    "user_message",
+    "model_answered",
+    "model_failed",
+    "approval_asked",
+    "approval_answered",
+    "call_ended",
+    "compacted",
+    "nested",
+];
+
+/// Something worth counting.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Observation<'a> {
+    /// The person has said something.
+    Turn,
+    /// A model has answered.
+    Answer { settings: &'a Settings, usage: Usage, cost: Option<f64>, duration_ms: u64 },
+    /// A model has written what stands for the earlier part of the conversation.
+    Compaction { settings: &'a Settings, usage: Usage, cost: Option<f64> },
+    /// A model has failed to answer.
+    Failure { settings: &'a Settings },
+    /// A call has ended.
+    Call { tool: &'a str, error: Option<&'a str>, duration_ms: u64, tokens: usize },
+    /// The model went on after a call without making the same one again.
+    Helped { tool: &'a str },
+    /// A person was asked.
+    Asked { tool: &'a str },
+    /// The person has answered.
+    Answered { tool: &'a str, verdict: Verdict, directories: &'a BTreeSet<String> },
+}
+
+/// A person's answer in short.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Approved,
+    /// Approved, and a rule was made of it.
+    Remembered,
+    /// Approved with changes.
+    Edited,
+    Denied,
+}
+
+/// Follows one session.
+#[derive(Default)]
+pub(crate) struct CallReader {
+    /// The session itself is the scope "", a sub-agent the ids of the calls that lead to it.
+    scopes: HashMap<String, Scope>,
+}
+
+#[derive(Default)]
+struct Scope {
+    settings: Option<Settings>,
+    calls: HashMap<String, Call>,
+    questions: HashMap<String, Question>,
+    /// Calls that ended well since the model last spoke.
+    ended_well: Vec<Call>,
+}
+
+#[derive(Clone, PartialEq)]
+struct Call {
+    tool: String,
+    arguments: String,
+}
+
+struct Question {
+    tool: String,
+    directories: BTreeSet<String>,
+}
+
+impl CallReader {
+    /// Takes the next row and tells what is to be counted. Rows that do not read are passed over.
+    pub(crate) fn read(&mut self, kind: &str, data: &str, seen: &mut dyn FnMut(Observation<'_>)) {
+        self.read_in("", kind, data, seen);
+    }
+
+    fn read_in(
+        &mut self,
+        path: &str,
+        kind: &str,
+        data: &str,
+        seen: &mut dyn FnMut(Observation<'_>),
+    ) {
+        if kind == "nested" {
+            let Some(nested) = parse::<Nested>(data) else { return };
+            let path = format!("{path}/{}", nested.call_id);
+            let Some(kind) = nested.entry.get("type").and_then(Value::as_str) else { return };
+            return self.read_in(&path, kind, &nested.entry.to_string(), seen);
+        }
+        if !self.scopes.contains_key(path) {
+            // A sub-agent whose settings are not told answers as its parent does.
+            let settings = self.settings_above(path);
+            self.scopes.insert(path.to_owned(), Scope { settings, ..Scope::default() });
+        }
+        if let Some(scope) = self.scopes.get_mut(path) {
+            scope.read(kind, data, seen);
+        }
+    }
+
+    fn settings_above(&self, path: &str) -> Option<Settings> {
+        let (parent, _) = path.rsplit_once('/')?;
+        self.scopes.get(parent)?.settings.clone()
+    }
+}
+
+impl Scope {
+    /// None if the row does not read.
+    fn read(
+        &mut self,
+        kind: &str,
+        data: &str,
+        seen: &mut dyn FnMut(Observation<'_>),
+    ) -> Option<()> {
+        match kind {
+            "opened" => self.settings = Some(parse::<SlimOpened>(data)?.settings),
+            "settings_changed" => self.settings = Some(parse(data)?),
+            "user_message" => seen(Observation::Turn),
+            "model_answered" => self.answer(parse(data)?, seen),
+            "compacted" => {
+                let SlimCompaction { usage, cost_usd: cost } = parse(data)?;
+                seen(Observation::Compaction { settings: self.settings.as_ref()?, usage, cost });
+            }
+            "model_failed" => {
+                seen(Observation::Failure { settings: self.settings.as_ref()? });
+            }
+            "approval_asked" => self.ask(parse(data)?, seen),
+            "approval_answered" => self.decide(&parse(data)?, seen)?,
+            "call_ended" => self.end(&parse(data)?, estimate_tokens(data), seen)?,
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn answer(&mut self, answer: SlimAnswer, seen: &mut dyn FnMut(Observation<'_>)) {
+        if let Some(settings) = &self.settings {
+            let SlimAnswer { usage, cost_usd: cost, duration_ms, .. } = answer;
+            seen(Observation::Answer { settings, usage, cost, duration_ms });
+        }
+        let calls: Vec<(String, Call)> =
+            answer.content.into_iter().filter_map(SlimContent::call).collect();
+        for done in std::mem::take(&mut self.ended_well) {
+            if !calls.iter().any(|(_, call)| *call == done) {
+                seen(Observation::Helped { tool: &done.tool });
+            }
+        }
+        self.calls = calls.into_iter().collect();
+        self.questions.clear();
+    }
+
+    fn ask(&mut self, asked: SlimQuestion, seen: &mut dyn FnMut(Observation<'_>)) {
+        seen(Observation::Asked { tool: &asked.tool });
+        let directories = asked.proposal.directories();
+        self.questions.insert(asked.step_id, Question { tool: asked.tool, directories });
+    }
+
+    fn decide(&mut self, answered: &Answered, seen: &mut dyn FnMut(Observation<'_>)) -> Option<()> {
+        let Question { tool, directories } = self.questions.remove(&answered.call_id)?;
+        let verdict = verdict(&answered.response);
+        seen(Observation::Answered { tool: &tool, verdict, directories: &directories });
+        Some(())
+    }
+
+    fn end(
+        &mut self,
+        ended: &SlimEnd,
+        tokens: usize,
+        seen: &mut dyn FnMut(Observation<'_>),
+    ) -> Option<()> {
+        let call = self.calls.remove(&ended.call_id)?;
+        let error = match &ended.result {
+            SlimResult::Ok(_) => None,
+            SlimResult::Error(error) => Some(error.code.as_str()),
+        };
+        let duration_ms = ended.duration_ms;
+        seen(Observation::Call { tool: &call.tool, error, duration_ms, tokens });
+        if error.is_none() {
+            self.ended_well.push(call);
+        }
+        Some(())
+    }
+}
+
+fn verdict(response: &ApprovalResponse) -> Verdict {
+    let is_edited = response.modified_args.is_some()
+        || !response.modified_files.is_empty()
+        || !response.accepted_hunks.is_empty();
+    match response {
+        ApprovalResponse { approved: false, .. } => Verdict::Denied,
+        _ if is_edited => Verdict::Edited,
+        ApprovalResponse { remember: Some(_), .. } => Verdict::Remembered,
+        _ => Verdict::Approved,
+    }
+}
+
+fn parse<T: DeserializeOwned>(data: &str) -> Option<T> {
+    #[derive(Deserialize)]
+    struct Event<T> {
+        data: T,
+    }
+    serde_json::from_str::<Event<T>>(data).ok().map(|event| event.data)
+}
+
+#[derive(Deserialize)]
+struct Nested {
+    call_id: String,
+    entry: Value,
+}
+
+#[derive(Deserialize)]
+struct SlimOpened {
+    settings: Settings,
+}
+
+#[derive(Deserialize)]
+struct SlimAnswer {
+    content: Vec<SlimContent>,
+    usage: Usage,
+    #[serde(default)]
+    cost_usd: Option<f64>,
+    duration_ms: u64,
+}
+
+#[derive(Deserialize)]
+struct SlimCompaction {
+    #[serde(default)]
+    usage: Usage,
+    #[serde(default)]
+    cost_usd: Option<f64>,
+}
+
+/// Only calls have all of these.
+#[derive(Deserialize)]
+struct SlimContent {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    arguments: Option<Value>,
+}
+
+impl SlimContent {
+    fn call(self) -> Option<(String, Call)> {
+        let arguments = self.arguments?.to_string();
+        Some((self.id?, Call { tool: self.name?, arguments }))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SlimQuestion {
+    step_id: String,
+    tool: String,
+    proposal: SlimProposal,
+}
+
+#[derive(Deserialize)]
+struct SlimProposal {
+    #[serde(default)]
+    changes: Vec<SlimChange>,
+}
+
+#[derive(Deserialize)]
+struct SlimChange {
+    op: String,
+    #[serde(default)]
+    path: Option<String>,
+}
+
+impl SlimProposal {
+    /// The directories of the files that are written; none if anything else happens as well, because
+    /// then a yes says more than "write here".
+    fn directories(&self) -> BTreeSet<String> {
+        let directory = |change: &SlimChange| {
+            let path = change.path.as_deref().filter(|_| change.op == "write")?;
+            path.rsplit_once('/').map(|(directory, _)| directory.to_owned())
+        };
+        let all: Option<BTreeSet<String>> = self.changes.iter().map(directory).collect();
+        all.unwrap_or_default()
+    }
+}
+
+#[derive(Deserialize)]
+struct Answered {
+    call_id: String,
+    response: ApprovalResponse,
+}
+
+#[derive(Deserialize)]
+struct SlimEnd {
+    call_id: String,
+    result: SlimResult,
+    duration_ms: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SlimResult {
+    Ok(IgnoredAny),
+    Error(SlimError),
+}
+
+#[derive(Deserialize)]
+struct SlimError {
+    code: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(events: &[Value]) -> Vec<String> {
+        let mut reader = CallReader::default();
+        let mut all = Vec::new();
+        for event in events {
+            let kind = event["type"].as_str().unwrap();
+            reader.read(kind, &event.to_string(), &mut |seen| all.push(format!("{seen:?}")));
+        }
+        all
+    }
+
+    fn answer(calls: &[(&str, &str)]) -> Value {
+        let call = |(id, pattern): &(&str, &str)| json!({"type": "tool_use", "id": id, "name": "grep", "arguments": {"p": pattern}});
+        let content: Vec<Value> = calls.iter().map(call).collect();
+        let usage = json!({"input": 1, "output": 2, "cache_read": 0, "cache_write": 0});
+        json!({"type": "model_answered", "data": {"content": content, "stop": "tool_use", "usage": usage, "duration_ms": 7}})
+    }
+
+    fn ended(id: &str, result: Value) -> Value {
+        json!({"type": "call_ended", "data": {"call_id": id, "result": result, "duration_ms": 3}})
+    }
+
+    #[test]
+    fn a_call_helped_if_the_model_goes_on_without_repeating_it() {
+        let failed = json!({"error": {"code": "TIMEOUT", "message": "slow"}});
+        let seen = read(&[
+            answer(&[("1", "x"), ("2", "y"), ("3", "z")]),
+            ended("1", json!({"ok": 1})),
+            ended("2", json!({"ok": null})),
+            ended("3", failed),
+            answer(&[("4", "x")]),
+        ]);
+        insta::assert_snapshot!(seen.join("\n"), @r#"
+        Call { tool: "grep", error: None, duration_ms: 3, tokens: 20 }
+        Call { tool: "grep", error: None, duration_ms: 3, tokens: 21 }
+        Call { tool: "grep", error: Some("TIMEOUT"), duration_ms: 3, tokens: 29 }
+        Helped { tool: "grep" }
+        "#);
+    }
+
+    #[test]
+    fn only_plain_writes_below_the_root_have_directories() {
+        let proposal = |changes: Value| {
+            let slim: SlimProposal = serde_json::from_value(json!({ "changes": changes })).unwrap();
+            slim.directories().into_iter().collect::<Vec<_>>().join(" ")
+        };
+        let write = |path: &str| json!({"op": "write", "path": path});
+        assert_eq!(proposal(json!([write("src/a.rs"), write("src/b/c.rs")])), "src src/b");
+        assert_eq!(proposal(json!([write("README.md")])), "");
+        assert_eq!(proposal(json!([write("src/a.rs"), {"op": "delete", "path": "src/b"}])), "");
+        assert_eq!(proposal(json!([])), "");
+    }
+
+    #[test]
+    fn sub_agents_are_followed_on_their_own() {
+        let settings = json!({"provider": "p", "model": "big", "role": "actor"});
+        let opened = json!({"type": "opened", "data": {"root": "/", "settings": settings}});
+        let mut inner = answer(&[("1", "x")]);
+        inner["sequence"] = json!(1);
+        inner["at"] = json!(0);
+        let nested = json!({"type": "nested", "data": {"call_id": "9", "entry": inner}});
+        let seen = read(&[opened, answer(&[("1", "x")]), nested, ended("1", json!({"ok": 1}))]);
+        assert_eq!(seen.len(), 3, "{seen:?}");
+        assert!(seen[1].contains("big") && seen[2].starts_with("Call"), "{seen:?}");
+    }
+}

@@ -1,0 +1,104 @@
+//! What can go wrong with a store.
+
+use crate::{Holder, SessionId};
+
+/// Why a store cannot do something. The messages are for people.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// No session is meant by this.
+    #[error("there is no session `{text}`; `toolkiln sessions list` shows those there are")]
+    NotFound {
+        /// What was looked for.
+        text: String,
+    },
+    /// Several sessions can be meant by this.
+    #[error("`{text}` can mean several sessions: {}; give more of the id", join(candidates))]
+    Ambiguous {
+        /// What was looked for.
+        text: String,
+        /// The sessions it can mean.
+        candidates: Vec<SessionId>,
+    },
+    /// Somebody else is writing to the session.
+    #[error("session {session} is open in {holder}; go on there, or end that process first")]
+    InUse {
+        /// The session.
+        session: SessionId,
+        /// Who has it.
+        holder: Holder,
+    },
+    /// A newer version of Toolkiln has written the file.
+    #[error(
+        "{file} was written by a newer Toolkiln (format {found}, this one knows {known}); it can \
+         only be read here, so update Toolkiln to go on writing"
+    )]
+    Newer {
+        /// The file.
+        file: String,
+        /// The version of its format.
+        found: i64,
+        /// The newest version that this program knows.
+        known: i64,
+    },
+    /// The file has moved on while this process had it open.
+    #[error("the sessions were repaired by another process and are now in {file}; start again")]
+    Moved {
+        /// The file that is used from now on.
+        file: String,
+    },
+    /// The file is damaged at a place that is needed.
+    #[error(
+        "{file} is damaged ({reason}); `toolkiln sessions check --repair` brings what can be read \
+         into a new file"
+    )]
+    Damaged {
+        /// The file.
+        file: String,
+        /// What the database says.
+        reason: String,
+    },
+    /// Other processes did not let go of the file for long.
+    #[error("{file} is being written by another process and did not become free; try again")]
+    Busy {
+        /// The file.
+        file: String,
+    },
+    /// There is no room left.
+    #[error("there is no room left on the disk for {file}; make some and try again")]
+    DiskFull {
+        /// The file.
+        file: String,
+    },
+    /// The file may not be written.
+    #[error("{file} cannot be written: {reason}; check its permissions and those of its directory")]
+    ReadOnly {
+        /// The file.
+        file: String,
+        /// What the database says.
+        reason: String,
+    },
+    /// A text is not the export of a session.
+    #[error("this is not an exported session: {reason}")]
+    NotAnExport {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Something else.
+    #[error("{doing} failed: {reason}")]
+    Failed {
+        /// What was being done.
+        doing: String,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn failed(doing: &str, reason: impl ToString) -> Self {
+        Self::Failed { doing: doing.to_owned(), reason: reason.to_string() }
+    }
+}
+
+fn join(ids: &[SessionId]) -> String {
+    ids.iter().map(SessionId::as_str).collect::<Vec<_>>().join(", ")
+}

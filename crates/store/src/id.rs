@@ -1,0 +1,120 @@
+//! The names of sessions.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::rand::{GetRandomFlags, getrandom};
+use serde::{Deserialize, Serialize};
+
+use crate::StoreError;
+
+/// Digits and letters that are not mistaken for each other, in the order of their bytes.
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const BITS_PER_CHARACTER: u32 = 5;
+/// Milliseconds since 1970 fit for another thousand years.
+const TIME_CHARACTERS: u32 = 9;
+/// 55 bits: enough that nobody guesses one, and that two never meet.
+const RANDOM_CHARACTERS: u32 = 11;
+const LENGTH: usize = (TIME_CHARACTERS + RANDOM_CHARACTERS) as usize;
+
+/// The id of a session. Ids sort by the time they were made; their ends are random.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SessionId(String);
+
+impl SessionId {
+    /// An id that nobody has yet.
+    pub(crate) fn generate() -> Result<Self, StoreError> {
+        Ok(Self::from_parts(now_ms().unsigned_abs(), random_bits()?))
+    }
+
+    fn from_parts(milliseconds: u64, random: u64) -> Self {
+        let mut text = String::with_capacity(LENGTH);
+        for (value, characters) in [(milliseconds, TIME_CHARACTERS), (random, RANDOM_CHARACTERS)] {
+            for place in (0..characters).rev() {
+                let digit = (value >> (place * BITS_PER_CHARACTER)) & 0x1f;
+                text.push(char::from(ALPHABET[digit as usize]));
+            }
+        }
+        Self(text)
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The text is not a whole session id.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a whole session id, which has {LENGTH} digits and small letters")]
+pub struct InvalidSessionId(String);
+
+impl FromStr for SessionId {
+    type Err = InvalidSessionId;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::try_from(text.to_owned())
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = InvalidSessionId;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_id = text.len() == LENGTH && text.bytes().all(|byte| ALPHABET.contains(&byte));
+        if is_id { Ok(Self(text)) } else { Err(InvalidSessionId(text)) }
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> String {
+        id.0
+    }
+}
+
+/// Bits that nobody can foresee.
+pub(crate) fn random_bits() -> Result<u64, StoreError> {
+    let mut bytes = [0; 8];
+    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+        Ok(8) => Ok(u64::from_ne_bytes(bytes)),
+        Ok(_) => Err(StoreError::failed("making a session id", "too little randomness")),
+        Err(errno) => Err(StoreError::failed("making a session id", errno)),
+    }
+}
+
+/// Milliseconds since 1970, UTC.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_have_one_length_parse_back_and_sort_by_time() {
+        let early = SessionId::from_parts(1_700_000_000_000, u64::MAX);
+        let late = SessionId::from_parts(1_700_000_000_001, 0);
+        assert_eq!(early.as_str(), "1hf7yat00zzzzzzzzzzz");
+        assert!(early < late);
+        assert_eq!(late.as_str().parse::<SessionId>().unwrap(), late);
+        assert_eq!(serde_json::to_string(&late).unwrap(), "\"1hf7yat0100000000000\"");
+    }
+
+    #[test]
+    fn other_texts_are_no_ids() {
+        for text in ["", "1hf7yat00", "1hf7yat00zzzzzzzzzzz0", "1hf7yat00zzzzzzzzzzu", "ü"] {
+            assert!(text.parse::<SessionId>().is_err(), "{text}");
+        }
+        assert_ne!(SessionId::generate().unwrap(), SessionId::generate().unwrap());
+    }
+}

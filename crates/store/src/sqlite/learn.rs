@@ -1,0 +1,149 @@
+//! Statistics, and what is learned: readers of the log.
+
+use futures_util::TryStreamExt as _;
+use sqlx::{AssertSqlSafe, Connection as _, Row as _};
+
+use super::Inner;
+use super::db::Db;
+use super::read::list;
+use super::write::signed;
+use crate::call_reader::{CallReader, KINDS, Observation};
+use crate::favourites::{Learner, Lesson, Topic, summarise};
+use crate::id::now_ms;
+use crate::stats::StatsCounter;
+use crate::{Favourites, ListFilter, SessionId, Stats, StatsFilter, StoreError};
+
+const DOING: &str = "reading what was done";
+/// From when on things are learned, in the table of settings.
+const LEARNED_SINCE: &str = "learned_since";
+
+pub(super) async fn stats(inner: &Inner, filter: &StatsFilter) -> Result<Stats, StoreError> {
+    let db = &mut *inner.db.lock().await;
+    let mut counter = StatsCounter::default();
+    let since = filter.since.unwrap_or(i64::MIN);
+    let done = follow(db, filter.session.as_ref(), since, |session, at, seen| {
+        if at >= since {
+            counter.count(session, seen);
+        }
+    });
+    done.await.map_err(|error| db.error(DOING, &error))?;
+    let sessions = list(inner, db, &ListFilter::default()).await?;
+    Ok(counter.finish(sessions))
+}
+
+/// Reads the calls of one session, or of all that were written to since then.
+async fn follow(
+    db: &mut Db,
+    only: Option<&SessionId>,
+    since: i64,
+    mut each: impl FnMut(&SessionId, i64, &Observation<'_>),
+) -> Result<(), sqlx::Error> {
+    let kinds = KINDS.map(|kind| format!("'{kind}'")).join(", ");
+    let sql = format!(
+        "SELECT session, at, kind, data FROM events WHERE kind IN ({kinds}) AND \
+         session IN (SELECT id FROM sessions WHERE updated >= ? AND (? IS NULL OR id = ?)) \
+         ORDER BY session, sequence"
+    );
+    let only = only.map(SessionId::as_str);
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(since).bind(only).bind(only);
+    let mut rows = query.fetch(&mut db.conn);
+    let mut current: Option<(SessionId, CallReader)> = None;
+    while let Some(row) = rows.try_next().await? {
+        // Rows that are damaged are passed over; a check names them.
+        let (Ok(session), Ok(at), Ok(kind), Ok(data)) = (
+            row.try_get::<&str, _>("session"),
+            row.try_get::<i64, _>("at"),
+            row.try_get::<&str, _>("kind"),
+            row.try_get::<&str, _>("data"),
+        ) else {
+            continue;
+        };
+        if current.as_ref().is_none_or(|(id, _)| id.as_str() != session) {
+            let Ok(id) = session.parse() else { continue };
+            current = Some((id, CallReader::default()));
+        }
+        if let Some((id, reader)) = &mut current {
+            reader.read(kind, data, &mut |seen| each(id, at, &seen));
+        }
+    }
+    Ok(())
+}
+
+/// Looks at sessions that went on since the last time, then puts all together.
+pub(super) async fn favourites(db: &mut Db) -> Result<Favourites, StoreError> {
+    let done = async {
+        let query = "SELECT id, sessions.last FROM sessions LEFT JOIN learned_through ON session = id \
+                     WHERE learned_through.last IS NOT sessions.last";
+        let stale: Vec<(String, i64)> = sqlx::query_as(query).fetch_all(&mut db.conn).await?;
+        let since = since(db).await?;
+        for (id, last) in stale {
+            if let Ok(id) = SessionId::try_from(id) {
+                learn(db, &id, last, since).await?;
+            }
+        }
+        lessons(db).await
+    };
+    let lessons: Result<Vec<Lesson>, sqlx::Error> = done.await;
+    Ok(summarise(&lessons.map_err(|error| db.error(DOING, &error))?))
+}
+
+async fn since(db: &mut Db) -> Result<i64, sqlx::Error> {
+    let query = "SELECT value FROM settings WHERE name = ?";
+    let since = sqlx::query_scalar(query).bind(LEARNED_SINCE).fetch_optional(&mut db.conn).await?;
+    Ok(since.unwrap_or(i64::MIN))
+}
+
+/// Learns from a whole session anew.
+async fn learn(db: &mut Db, id: &SessionId, last: i64, since: i64) -> Result<(), sqlx::Error> {
+    let mut learner = Learner::default();
+    follow(db, Some(id), i64::MIN, |_, at, seen| {
+        if at > since {
+            learner.learn(at, seen);
+        }
+    })
+    .await?;
+    let mut tx = db.conn.begin_with("BEGIN IMMEDIATE").await?;
+    let forget = "DELETE FROM learned WHERE session = ?";
+    sqlx::query(forget).bind(id.as_str()).execute(&mut *tx).await?;
+    for lesson in learner.lessons() {
+        let query = "INSERT INTO learned (session, topic, tool, directory, uses, helped, last_at) \
+                     VALUES (?, ?, ?, ?, ?, ?, ?)";
+        sqlx::query(query)
+            .bind(id.as_str())
+            .bind(lesson.topic.as_str())
+            .bind(lesson.tool)
+            .bind(lesson.directory)
+            .bind(signed(lesson.uses))
+            .bind(signed(lesson.helped))
+            .bind(lesson.last_at)
+            .execute(&mut *tx)
+            .await?;
+    }
+    let mark = "INSERT OR REPLACE INTO learned_through (session, last) VALUES (?, ?)";
+    sqlx::query(mark).bind(id.as_str()).bind(last).execute(&mut *tx).await?;
+    tx.commit().await
+}
+
+async fn lessons(db: &mut Db) -> Result<Vec<Lesson>, sqlx::Error> {
+    let query = "SELECT topic, tool, directory, uses, helped, last_at FROM learned";
+    let rows: Vec<(String, String, String, i64, i64, i64)> =
+        sqlx::query_as(query).fetch_all(&mut db.conn).await?;
+    let count = |number: i64| u64::try_from(number).unwrap_or_default();
+    let lesson = |(topic, tool, directory, uses, helped, last_at): (String, _, _, _, _, _)| {
+        let topic = Topic::from_word(&topic)?;
+        Some(Lesson { topic, tool, directory, uses: count(uses), helped: count(helped), last_at })
+    };
+    Ok(rows.into_iter().filter_map(lesson).collect())
+}
+
+pub(super) async fn clear_favourites(db: &mut Db) -> Result<(), StoreError> {
+    let done = async {
+        let mut tx = db.conn.begin_with("BEGIN IMMEDIATE").await?;
+        sqlx::raw_sql("DELETE FROM learned; DELETE FROM learned_through").execute(&mut *tx).await?;
+        let query = "INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)";
+        sqlx::query(query).bind(LEARNED_SINCE).bind(now_ms()).execute(&mut *tx).await?;
+        tx.commit().await
+    };
+    let done: Result<(), sqlx::Error> = done.await;
+    done.map_err(|error| db.error("forgetting what was learned", &error))
+}

@@ -1,0 +1,183 @@
+//! Sessions as a whole: beginning, finding, forking, carrying out and in, deleting.
+
+use std::sync::Arc;
+
+use protocol::{ForkPoint, LogEntry, Opened, SessionEvent};
+use sqlx::Connection as _;
+
+use super::Inner;
+use super::db::Db;
+use super::lease::{claim, is_held, refuse_if_moved};
+use super::read::inspect_session;
+use super::write::{append, insert_session, signed};
+use crate::cut::safe_cut;
+use crate::id::now_ms;
+use crate::inspection::Problem;
+use crate::jsonl::{self, Header};
+use crate::row::Row;
+use crate::{Imported, Loaded, SessionId, StoreError};
+
+/// Shorter pieces of an id or title mean too much.
+const SHORTEST_PIECE: usize = 2;
+
+pub(super) async fn create(inner: &Inner, first: &Opened) -> Result<SessionId, StoreError> {
+    let row = Row::new(1, now_ms(), &SessionEvent::Opened(first.clone()))?;
+    insert(inner, &[row]).await
+}
+
+/// Writes a session under a new id.
+async fn insert(inner: &Inner, rows: &[Row]) -> Result<SessionId, StoreError> {
+    let id = SessionId::generate()?;
+    let mut db = inner.db.lock().await;
+    refuse_if_moved(inner, &db)?;
+    let done = async {
+        let mut tx = db.conn.begin_with("BEGIN IMMEDIATE").await?;
+        insert_session(&mut tx, &id, rows).await?;
+        let mut end = 0;
+        for row in rows {
+            if row.sequence > end + 1 {
+                note_gap(&mut tx, &id, end + 1, row.sequence - 1).await?;
+            }
+            end = row.sequence;
+        }
+        tx.commit().await
+    };
+    let done: Result<(), sqlx::Error> = done.await;
+    done.map_err(|error| db.error("beginning a session", &error))?;
+    db.last.insert(id.clone(), rows.last().map_or(0, |row| row.sequence));
+    Ok(id)
+}
+
+/// Remembers that entries are not there, so that nobody is told again.
+pub(super) async fn note_gap(
+    conn: &mut sqlx::sqlite::SqliteConnection,
+    id: &SessionId,
+    from: u64,
+    to: u64,
+) -> Result<(), sqlx::Error> {
+    let query = "INSERT INTO damaged (session, sequence, through, moved, reason) \
+                 VALUES (?, ?, ?, ?, 'missing')";
+    let query = sqlx::query(query).bind(id.as_str()).bind(signed(from)).bind(signed(to));
+    query.bind(now_ms()).execute(conn).await?;
+    Ok(())
+}
+
+pub(super) async fn load(inner: &Inner, id: &SessionId) -> Result<Loaded, StoreError> {
+    let inspection = inspect_session(&mut *inner.db.lock().await, id).await?;
+    let damage = inspection.problems.iter().map(Problem::to_string).collect();
+    Ok(Loaded { entries: inspection.entries, damage })
+}
+
+/// Finds by whole id, then by the beginning or end of one, then by title, then by a part of one.
+pub(super) async fn find(inner: &Inner, text: &str) -> Result<SessionId, StoreError> {
+    const QUERIES: [&str; 4] = [
+        "SELECT id FROM sessions WHERE id = ? ORDER BY id",
+        "SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 \
+         ORDER BY id",
+        "SELECT id FROM sessions WHERE lower(coalesce(title, opening)) = lower(?) ORDER BY id",
+        "SELECT id FROM sessions WHERE instr(lower(coalesce(title, opening)), lower(?)) > 0 ORDER BY id",
+    ];
+    let text = text.trim();
+    let mut db = inner.db.lock().await;
+    for query in QUERIES.into_iter().filter(|_| text.chars().count() >= SHORTEST_PIECE) {
+        let ids = sqlx::query_scalar::<_, String>(query).bind(text).fetch_all(&mut db.conn).await;
+        let ids = ids.map_err(|error| db.error("looking for a session", &error))?;
+        let mut ids: Vec<SessionId> =
+            ids.into_iter().filter_map(|id| SessionId::try_from(id).ok()).collect();
+        match ids.len() {
+            0 => {}
+            1 => return Ok(ids.remove(0)),
+            _ => return Err(StoreError::Ambiguous { text: text.to_owned(), candidates: ids }),
+        }
+    }
+    Err(StoreError::NotFound { text: text.to_owned() })
+}
+
+pub(super) async fn rename(
+    inner: &Arc<Inner>,
+    id: &SessionId,
+    title: &str,
+) -> Result<LogEntry, StoreError> {
+    let lease = if is_held(inner, id) { None } else { Some(claim(inner, id).await?) };
+    let event = SessionEvent::Renamed { title: title.trim().to_owned() };
+    let entries = append(inner, id, vec![event]).await;
+    drop(lease);
+    let entry = entries?.pop();
+    entry.ok_or_else(|| StoreError::failed("renaming the session", "nothing was written"))
+}
+
+pub(super) async fn delete(inner: &Arc<Inner>, id: &SessionId) -> Result<(), StoreError> {
+    let lease = claim(inner, id).await?;
+    let mut db = inner.db.lock().await;
+    let done = remove(&mut db, id).await;
+    db.last.remove(id);
+    let done = done.map_err(|error| db.error("deleting the session", &error));
+    drop(db);
+    drop(lease);
+    done
+}
+
+async fn remove(db: &mut Db, id: &SessionId) -> Result<(), sqlx::Error> {
+    // What is deleted is overwritten, and does not stay in the write-ahead log either.
+    sqlx::raw_sql("PRAGMA secure_delete = ON").execute(&mut db.conn).await?;
+    let mut tx = db.conn.begin_with("BEGIN IMMEDIATE").await?;
+    for query in [
+        "DELETE FROM events WHERE session = ?",
+        "DELETE FROM damaged WHERE session = ?",
+        "DELETE FROM learned WHERE session = ?",
+        "DELETE FROM learned_through WHERE session = ?",
+        "DELETE FROM sessions WHERE id = ?",
+        "DELETE FROM leases WHERE session = ?",
+    ] {
+        sqlx::query(query).bind(id.as_str()).execute(&mut *tx).await?;
+    }
+    tx.commit().await?;
+    sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut db.conn).await?;
+    Ok(())
+}
+
+pub(super) async fn fork(
+    inner: &Inner,
+    id: &SessionId,
+    at: Option<u64>,
+) -> Result<SessionId, StoreError> {
+    let inspection = inspect_session(&mut *inner.db.lock().await, id).await?;
+    let cut = safe_cut(&inspection.entries, at).max(1);
+    let opened = opening(&inspection.entries)
+        .ok_or_else(|| StoreError::failed("forking the session", "its beginning is lost"))?;
+    let point = ForkPoint { session: id.to_string(), sequence: cut };
+    let opened = Opened { forked_from: Some(point), ..opened.clone() };
+    let mut rows = vec![Row::new(1, now_ms(), &SessionEvent::Opened(opened))?];
+    rows.extend(inspection.rows.into_iter().filter(|row| (2..=cut).contains(&row.sequence)));
+    insert(inner, &rows).await
+}
+
+fn opening(entries: &[LogEntry]) -> Option<&Opened> {
+    entries.iter().find_map(|entry| match &entry.event {
+        SessionEvent::Opened(opened) => Some(opened),
+        _ => None,
+    })
+}
+
+pub(super) async fn export(inner: &Inner, id: &SessionId) -> Result<String, StoreError> {
+    let mut db = inner.db.lock().await;
+    let inspection = inspect_session(&mut db, id).await?;
+    let query = "SELECT coalesce(title, opening) FROM sessions WHERE id = ?";
+    let title = sqlx::query_scalar::<_, Option<String>>(query).bind(id.as_str());
+    // The title is an ornament; the log holds it too.
+    let title = title.fetch_optional(&mut db.conn).await.ok().flatten().flatten();
+    let header = Header::new(id.clone(), title, now_ms());
+    jsonl::write(header, &inspection.rows, &inspection.entries)
+}
+
+pub(super) async fn import(inner: &Inner, text: &str) -> Result<Imported, StoreError> {
+    let mut parsed = jsonl::parse(text)?;
+    let damage = parsed.damage;
+    if !damage.is_empty() {
+        let last = parsed.rows.last().map_or(0, |row| row.sequence);
+        let event = SessionEvent::Repaired { notes: damage.clone() };
+        parsed.rows.push(Row::new(last + 1, now_ms(), &event)?);
+    }
+    let id = insert(inner, &parsed.rows).await?;
+    Ok(Imported { id, damage })
+}

@@ -1,0 +1,247 @@
+//! Reads rows and summaries, as far as the file lets us.
+
+use futures_util::TryStreamExt as _;
+use protocol::{ForkPoint, Opened, Settings, Usage};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+use sqlx::{AssertSqlSafe, Row as _};
+
+use super::Inner;
+use super::db::{Db, is_corrupt};
+use super::lease::{LEASE_COLUMNS, is_taken, lease_from};
+use super::open::message;
+use crate::inspection::{Expected, FoundRow, Inspection, Problem, Range, inspect};
+use crate::row::Row;
+use crate::{ListFilter, SessionId, SessionInfo, SessionState, StoreError};
+
+const DOING: &str = "reading the session";
+/// Rows that are read at once when the index cannot be used.
+const SCAN_PAGE: u32 = 500;
+const EVENT_COLUMNS: &str = "rowid, session, sequence, at, kind, data, checksum";
+
+/// A session's log, taken apart. Fails only if nothing of it is there.
+pub(super) async fn inspect_session(db: &mut Db, id: &SessionId) -> Result<Inspection, StoreError> {
+    let (found, unreadable) = read_rows(db, id).await?;
+    let expected = match expected(&mut db.conn, id).await {
+        // The rows stand for themselves.
+        Err(error) if is_corrupt(&error) => None,
+        found => found.map_err(|error| db.error(DOING, &error))?,
+    };
+    if found.is_empty() && expected.is_none() {
+        let file = db.shown();
+        return Err(match unreadable {
+            Some(reason) => StoreError::Damaged { file, reason },
+            None => StoreError::NotFound { text: id.to_string() },
+        });
+    }
+    let is_listed = expected.is_some();
+    let mut inspection = inspect(id, found, &expected.unwrap_or_default());
+    inspection.problems.extend((!is_listed).then_some(Problem::Unlisted));
+    inspection.problems.extend(unreadable.map(|reason| Problem::Unreadable { reason }));
+    Ok(inspection)
+}
+
+/// The rows of a session, and why not all could be read.
+async fn read_rows(
+    db: &mut Db,
+    id: &SessionId,
+) -> Result<(Vec<FoundRow>, Option<String>), StoreError> {
+    let sql = format!("SELECT {EVENT_COLUMNS} FROM events WHERE session = ? ORDER BY sequence");
+    let mut found = Vec::new();
+    let mut rows = sqlx::query(AssertSqlSafe(sql)).bind(id.as_str()).fetch(&mut db.conn);
+    let broken = loop {
+        match rows.try_next().await {
+            Ok(Some(row)) => found.push(found_row(&row)),
+            Ok(None) => return Ok((found, None)),
+            Err(error) => break error,
+        }
+    };
+    drop(rows);
+    if !is_corrupt(&broken) {
+        return Err(db.error(DOING, &broken));
+    }
+    let mut found = Vec::new();
+    let mut scan = EventScan::default();
+    while let Some(page) = scan.next(&mut db.conn).await {
+        let ours = page.into_iter().filter(|(session, _)| session == id.as_str());
+        found.extend(ours.map(|(_, row)| row));
+    }
+    Ok((found, Some(message(&broken))))
+}
+
+/// Every row of the table that can be reached from its front or its back, without the index.
+#[derive(Default)]
+pub(super) struct EventScan {
+    /// The last row seen from the front.
+    front: Option<i64>,
+    /// Where the way from the front ended, the last row seen from the back.
+    back: Option<Option<i64>>,
+    is_done: bool,
+}
+
+impl EventScan {
+    /// The next rows with their sessions; none when there are no more.
+    pub(super) async fn next(
+        &mut self,
+        conn: &mut SqliteConnection,
+    ) -> Option<Vec<(String, FoundRow)>> {
+        while !self.is_done {
+            let page = self.page(conn).await;
+            if !page.is_empty() {
+                return Some(page);
+            }
+        }
+        None
+    }
+
+    async fn page(&mut self, conn: &mut SqliteConnection) -> Vec<(String, FoundRow)> {
+        let order = if self.back.is_none() { "ASC" } else { "DESC" };
+        let sql = format!(
+            "SELECT {EVENT_COLUMNS} FROM events NOT INDEXED WHERE rowid > ? AND rowid < ? \
+             ORDER BY rowid {order} LIMIT {SCAN_PAGE}"
+        );
+        let front = self.front.unwrap_or(i64::MIN);
+        let back = self.back.flatten().unwrap_or(i64::MAX);
+        let mut rows = sqlx::query(AssertSqlSafe(sql)).bind(front).bind(back).fetch(conn);
+        let mut page = Vec::new();
+        let end = loop {
+            match rows.try_next().await {
+                Ok(Some(row)) => {
+                    let session = row.try_get::<String, _>("session").unwrap_or_default();
+                    page.push((session, found_row(&row)));
+                }
+                Ok(None) => break Ok(()),
+                Err(error) => break Err(error),
+            }
+        };
+        let last = page.last().map(|(_, row)| row.rowid);
+        match (self.back, end) {
+            // From the front no further; what lies behind is reached from the back.
+            (None, Err(_)) => (self.front, self.back) = (last.or(self.front), Some(None)),
+            (None, Ok(())) => {
+                (self.front, self.is_done) = (last, last.is_none_or(|it| it <= front))
+            }
+            (Some(_), Ok(())) => {
+                (self.back, self.is_done) = (Some(last), last.is_none_or(|it| it >= back))
+            }
+            (Some(_), Err(_)) => self.is_done = true,
+        }
+        page
+    }
+}
+
+fn found_row(row: &SqliteRow) -> FoundRow {
+    let rowid = row.try_get("rowid").unwrap_or_default();
+    let sequence = row.try_get::<i64, _>("sequence").ok().and_then(|it| u64::try_from(it).ok());
+    let content = (|| {
+        let text = |column: &str| row.try_get::<String, _>(column).map_err(|_| column.to_owned());
+        let number = |column: &str| row.try_get::<i64, _>(column).map_err(|_| column.to_owned());
+        let sequence = sequence.ok_or("sequence")?;
+        let whole = Row { sequence, at: number("at")?, kind: text("kind")?, data: text("data")? };
+        Ok((whole, number("checksum")?))
+    })();
+    let content = content.map_err(|column: String| format!("its field `{column}` is unreadable"));
+    FoundRow { rowid, sequence, content }
+}
+
+/// What the summary knows about a log; none if there is no readable summary.
+pub(super) async fn expected(
+    conn: &mut SqliteConnection,
+    id: &SessionId,
+) -> Result<Option<Expected>, sqlx::Error> {
+    let set_aside = set_aside(conn, id).await?;
+    let query = "SELECT last, created, root, provider, model, role, forked_from, forked_at \
+                 FROM sessions WHERE id = ?";
+    let row = sqlx::query(query).bind(id.as_str()).fetch_optional(conn).await?;
+    Ok(row.map(|row| {
+        let last = row.try_get::<i64, _>("last").ok().and_then(|it| u64::try_from(it).ok());
+        let opened = row.try_get("created").ok().zip(opened_from(&row));
+        Expected { last: last.unwrap_or_default(), opened, set_aside }
+    }))
+}
+
+async fn set_aside(conn: &mut SqliteConnection, id: &SessionId) -> Result<Vec<Range>, sqlx::Error> {
+    let query = "SELECT sequence, coalesce(through, sequence) FROM damaged \
+                 WHERE session = ? AND typeof(sequence) = 'integer'";
+    let ranges: Vec<(i64, i64)> = sqlx::query_as(query).bind(id.as_str()).fetch_all(conn).await?;
+    let range =
+        |(from, to)| Some(Range { from: u64::try_from(from).ok()?, to: u64::try_from(to).ok()? });
+    Ok(ranges.into_iter().filter_map(range).collect())
+}
+
+fn opened_from(row: &SqliteRow) -> Option<Opened> {
+    let role = serde_json::from_str(&row.try_get::<String, _>("role").ok()?).ok()?;
+    let settings = Settings {
+        provider: row.try_get("provider").ok()?,
+        model: row.try_get("model").ok()?,
+        role,
+    };
+    Some(Opened { root: row.try_get("root").ok()?, settings, forked_from: fork_from(row) })
+}
+
+fn fork_from(row: &SqliteRow) -> Option<ForkPoint> {
+    let session = row.try_get::<Option<String>, _>("forked_from").ok()??;
+    let sequence = row.try_get::<i64, _>("forked_at").ok()?;
+    Some(ForkPoint { session, sequence: u64::try_from(sequence).ok()? })
+}
+
+/// Sessions in short. A summary that cannot be read is left out; a check names it.
+pub(super) async fn list(
+    inner: &Inner,
+    db: &mut Db,
+    filter: &ListFilter,
+) -> Result<Vec<SessionInfo>, StoreError> {
+    let sql = format!(
+        "SELECT sessions.*, {LEASE_COLUMNS} FROM sessions LEFT JOIN leases ON session = id \
+         WHERE updated >= ? AND (? IS NULL OR instr(lower(coalesce(title, opening, '')), lower(?)) > 0) \
+         ORDER BY updated DESC, id DESC LIMIT ?"
+    );
+    let query = sqlx::query(AssertSqlSafe(sql))
+        .bind(filter.updated_since.unwrap_or(i64::MIN))
+        .bind(filter.title.as_deref())
+        .bind(filter.title.as_deref())
+        .bind(filter.limit.map_or(-1, i64::from));
+    let rows =
+        query.fetch_all(&mut db.conn).await.map_err(|it| db.error("listing sessions", &it))?;
+    Ok(rows.iter().filter_map(|row| info_from(inner, row).ok().flatten()).collect())
+}
+
+fn info_from(inner: &Inner, row: &SqliteRow) -> Result<Option<SessionInfo>, sqlx::Error> {
+    let Ok(id) = SessionId::try_from(row.try_get::<String, _>("id")?) else { return Ok(None) };
+    let count = |column: &str| {
+        row.try_get::<i64, _>(column).map(|it| u64::try_from(it).unwrap_or_default())
+    };
+    let title: Option<String> = row.try_get("title")?;
+    let held_by =
+        lease_from(row).filter(|lease| is_taken(inner, &id, lease)).map(|lease| lease.holder);
+    let state = SessionState::from_word(&row.try_get::<String, _>("state")?);
+    Ok(Some(SessionInfo {
+        id,
+        title: title.or(row.try_get("opening")?),
+        root: row.try_get("root")?,
+        created: row.try_get("created")?,
+        updated: row.try_get("updated")?,
+        events: count("last")?,
+        turns: count("turns")?,
+        provider: row.try_get("provider")?,
+        model: row.try_get("model")?,
+        role: serde_json::from_str(&row.try_get::<String, _>("role")?).ok(),
+        usage: Usage {
+            input: count("input")?,
+            output: count("output")?,
+            cache_read: count("cache_read")?,
+            cache_write: count("cache_write")?,
+        },
+        cost_usd: row.try_get("cost")?,
+        state: state.with_holder(held_by.is_some()),
+        held_by,
+        forked_from: fork_from(row),
+    }))
+}
+
+/// The ids of all sessions of which anything is there.
+pub(super) async fn all_ids(db: &mut Db) -> Result<Vec<SessionId>, StoreError> {
+    let query = "SELECT id FROM sessions UNION SELECT session FROM events ORDER BY 1";
+    let ids: Result<Vec<String>, _> = sqlx::query_scalar(query).fetch_all(&mut db.conn).await;
+    let ids = ids.map_err(|error| db.error("listing sessions", &error))?;
+    Ok(ids.into_iter().filter_map(|id| SessionId::try_from(id).ok()).collect())
+}

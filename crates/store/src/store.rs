@@ -1,0 +1,91 @@
+//! What every place for sessions can do.
+
+use async_trait::async_trait;
+use protocol::{LogEntry, Opened, SessionEvent};
+
+use crate::{
+    CheckMode, CheckReport, Favourites, Lease, ListFilter, SessionId, SessionInfo, Stats,
+    StatsFilter, StoreError,
+};
+
+/// A place where sessions are kept.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Begins a session; its log holds that it was opened.
+    async fn create(&self, first: &Opened) -> Result<SessionId, StoreError>;
+
+    /// Writes events at the end of a session's log, all or none, and returns them with their
+    /// positions. They are safe from the end of the process once this returns, even if the caller
+    /// stops waiting.
+    async fn append(
+        &self,
+        id: &SessionId,
+        events: Vec<SessionEvent>,
+    ) -> Result<Vec<LogEntry>, StoreError>;
+
+    /// Everything of a session's log that can be read.
+    async fn load(&self, id: &SessionId) -> Result<Loaded, StoreError>;
+
+    /// Sessions in short, the one written last first.
+    async fn list(&self, filter: &ListFilter) -> Result<Vec<SessionInfo>, StoreError>;
+
+    /// The session that a person means: by its id, the beginning or end of it, or its title.
+    async fn find(&self, text: &str) -> Result<SessionId, StoreError>;
+
+    /// Gives a session a name.
+    async fn rename(&self, id: &SessionId, title: &str) -> Result<LogEntry, StoreError>;
+
+    /// Removes a session and everything derived from it.
+    async fn delete(&self, id: &SessionId) -> Result<(), StoreError>;
+
+    /// Begins a session with the log of another up to an entry, or all of it. The cut is moved back
+    /// to where no answer and no call is left half done.
+    async fn fork(&self, id: &SessionId, at: Option<u64>) -> Result<SessionId, StoreError>;
+
+    /// A session as JSONL: a header, then one entry a line.
+    async fn export(&self, id: &SessionId) -> Result<String, StoreError>;
+
+    /// Makes a session from what [`Store::export`] wrote. Lines that cannot be read are left out and
+    /// named.
+    async fn import(&self, jsonl: &str) -> Result<Imported, StoreError>;
+
+    /// Looks for damage in one session or all, and mends it if asked to. Nothing that was written is
+    /// ever thrown away.
+    async fn check(
+        &self,
+        id: Option<&SessionId>,
+        mode: CheckMode,
+    ) -> Result<CheckReport, StoreError>;
+
+    /// What was used, how often and for how long.
+    async fn stats(&self, filter: &StatsFilter) -> Result<Stats, StoreError>;
+
+    /// What has been learned from sessions so far.
+    async fn favourites(&self) -> Result<Favourites, StoreError>;
+
+    /// Forgets what was learned. The logs stay; what is learned starts anew from here.
+    async fn clear_favourites(&self) -> Result<(), StoreError>;
+
+    /// Makes the caller the only one who may write to a session, until the lease is dropped or its
+    /// process ends.
+    async fn claim(&self, id: &SessionId) -> Result<Lease, StoreError>;
+}
+
+/// What could be read of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The entries in order. Each stands there exactly as it was written; positions are missing only
+    /// where entries are damaged or unknown.
+    pub entries: Vec<LogEntry>,
+    /// What could not be read, for a person. Empty if the log is whole.
+    pub damage: Vec<String>,
+}
+
+/// A session that was made from an export.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Imported {
+    /// Its id, which is a new one.
+    pub id: SessionId,
+    /// What could not be read, for a person. Empty if everything could.
+    pub damage: Vec<String>,
+}

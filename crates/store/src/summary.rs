@@ -1,0 +1,139 @@
+//! What the list of sessions says about a session, folded from its events.
+
+use protocol::{Content, SessionEvent, Settings, Usage};
+
+use crate::SessionState;
+
+/// A title made from a message is cut here.
+const TITLE_CHARACTERS: usize = 80;
+
+/// What some events in a row change about the summary of their session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Summary {
+    pub(crate) turns: u64,
+    /// The name, if one was given.
+    pub(crate) title: Option<String>,
+    /// The beginning of the first message.
+    pub(crate) opening: Option<String>,
+    pub(crate) settings: Option<Settings>,
+    pub(crate) state: Option<SessionState>,
+    pub(crate) usage: Usage,
+    pub(crate) cost: Option<f64>,
+}
+
+impl Summary {
+    pub(crate) fn of<'a>(events: impl IntoIterator<Item = &'a SessionEvent>) -> Self {
+        let mut summary = Self::default();
+        events.into_iter().for_each(|event| summary.take(event));
+        summary
+    }
+
+    fn take(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::Opened(opened) => {
+                self.settings = Some(opened.settings.clone());
+                self.state = Some(SessionState::Idle);
+            }
+            SessionEvent::Renamed { title } => self.title = Some(title.clone()),
+            SessionEvent::SettingsChanged(settings) => self.settings = Some(settings.clone()),
+            SessionEvent::UserMessage { content } => {
+                self.turns += 1;
+                self.state = Some(SessionState::Working);
+                if self.opening.is_none() {
+                    self.opening = first_line(content);
+                }
+            }
+            SessionEvent::Continued
+            | SessionEvent::ModelAsked { .. }
+            | SessionEvent::CallStarted { .. }
+            | SessionEvent::ApprovalAnswered { .. } => self.state = Some(SessionState::Working),
+            SessionEvent::ApprovalAsked(_) => self.state = Some(SessionState::Waiting),
+            SessionEvent::Paused(_) => self.state = Some(SessionState::Paused),
+            SessionEvent::TurnEnded(_) => self.state = Some(SessionState::Idle),
+            SessionEvent::ModelAnswered(_)
+            | SessionEvent::Compacted(_)
+            | SessionEvent::Nested { .. } => self.spend(event),
+            SessionEvent::TextDelta { .. }
+            | SessionEvent::ThinkingDelta { .. }
+            | SessionEvent::ModelFailed { .. }
+            | SessionEvent::CallEnded { .. }
+            | SessionEvent::Nudged { .. }
+            | SessionEvent::PlanChanged { .. }
+            | SessionEvent::Repaired { .. } => {}
+        }
+    }
+
+    /// What sub-agents use counts for the session that started them.
+    fn spend(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::ModelAnswered(answer) => self.add(answer.usage, answer.cost_usd),
+            SessionEvent::Compacted(compaction) => self.add(compaction.usage, compaction.cost_usd),
+            SessionEvent::Nested { entry, .. } => self.spend(&entry.event),
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, usage: Usage, cost: Option<f64>) {
+        self.usage += usage;
+        if let Some(cost) = cost {
+            self.cost = Some(self.cost.unwrap_or_default() + cost);
+        }
+    }
+}
+
+fn first_line(content: &[Content]) -> Option<String> {
+    let line = content.iter().find_map(|part| match part {
+        Content::Text { text } => text.lines().map(str::trim).find(|line| !line.is_empty()),
+        _ => None,
+    })?;
+    let mut title: String = line.chars().take(TITLE_CHARACTERS).collect();
+    if title.len() < line.len() {
+        title.push('…');
+    }
+    Some(title)
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{Compaction, LogEntry, ModelAnswer, StopReason, TurnEnd};
+
+    use super::*;
+
+    fn says(text: &str) -> SessionEvent {
+        SessionEvent::UserMessage { content: vec![Content::Text { text: text.into() }] }
+    }
+
+    fn answer(output: u64, cost_usd: Option<f64>) -> SessionEvent {
+        SessionEvent::ModelAnswered(ModelAnswer {
+            content: Vec::new(),
+            broken: Vec::new(),
+            stop: StopReason::EndOfTurn,
+            usage: Usage { output, ..Usage::default() },
+            cost_usd,
+            duration_ms: 1,
+        })
+    }
+
+    #[test]
+    fn turns_tokens_and_cost_add_up_with_those_of_sub_agents() {
+        let inner = LogEntry { sequence: 1, at: 0, event: answer(5, Some(0.5)) };
+        let nested = SessionEvent::Nested { call_id: "c".into(), entry: Box::new(inner) };
+        let usage = Usage { output: 10, ..Usage::default() };
+        let shorter = Compaction { usage, cost_usd: Some(0.25), ..Compaction::default() };
+        let shorter = SessionEvent::Compacted(shorter);
+        let summary = Summary::of(&[says("a"), answer(1, None), nested, shorter, says("b")]);
+        assert_eq!((summary.turns, summary.usage.output, summary.cost), (2, 16, Some(0.75)));
+        assert_eq!(summary.state, Some(SessionState::Working));
+        let ended = Summary::of(&[says("a"), SessionEvent::TurnEnded(TurnEnd::Done)]);
+        assert_eq!(ended.state, Some(SessionState::Idle));
+    }
+
+    #[test]
+    fn the_first_words_stand_for_a_name() {
+        let summary = Summary::of(&[says("\n  Fix the build  \nplease"), says("more")]);
+        assert_eq!(summary.opening.as_deref(), Some("Fix the build"));
+        let long = Summary::of(&[says(&"é".repeat(200))]).opening.unwrap();
+        assert_eq!(long.chars().count(), TITLE_CHARACTERS + 1);
+        assert_eq!(Summary::of(&[says("  ")]).opening, None);
+    }
+}

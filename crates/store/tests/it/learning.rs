@@ -1,0 +1,125 @@
+//! Statistics and favourites, read from logs.
+
+use protocol::{ApprovalResponse, ErrorCode, LogEntry, SessionEvent, ToolError};
+use serde_json::json;
+use store::{SessionId, SqliteStore, StatsFilter, Store as _};
+
+use crate::events::{
+    answers, approval, asked, asks_to_write, done, ended, new_store, opened, says, session_with,
+};
+
+/// An edit that a person is asked about.
+fn edit(id: &str, path: &str, response: ApprovalResponse) -> Vec<SessionEvent> {
+    vec![
+        says("edit"),
+        answers(&[(id, "edit_lines", json!({ "path": path }))]),
+        asks_to_write(id, path),
+        approval(id, response),
+        ended(id, Ok(json!({}))),
+        answers(&[]),
+        done(),
+    ]
+}
+
+async fn busy_session(store: &SqliteStore) -> SessionId {
+    let id = session_with(store, 2).await;
+    let slow = ToolError::new(ErrorCode::Timeout, "slow");
+    let call = |id| (id, "bash", json!({"command": "sleep"}));
+    let inner = LogEntry { sequence: 1, at: 0, event: answers(&[("n", "glob", json!({}))]) };
+    let nested = |entry| SessionEvent::Nested { call_id: "d".into(), entry: Box::new(entry) };
+    let inner_end = LogEntry { sequence: 2, at: 0, event: ended("n", Ok(json!(1))) };
+    let events = vec![
+        says("run"),
+        asked(),
+        answers(&[call("1")]),
+        ended("1", Err(slow)),
+        answers(&[call("2"), ("d", "delegate", json!({}))]),
+        nested(inner),
+        nested(inner_end),
+        ended("2", Ok(json!("done"))),
+        done(),
+    ];
+    store.append(&id, events).await.unwrap();
+    store.append(&id, edit("e", "src/a.rs", ApprovalResponse::yes())).await.unwrap();
+    let edited =
+        ApprovalResponse { modified_args: Some(Default::default()), ..ApprovalResponse::yes() };
+    store.append(&id, edit("f", "src/b.rs", edited)).await.unwrap();
+    store.append(&id, edit("g", "src/c.rs", ApprovalResponse::no(None))).await.unwrap();
+    id
+}
+
+#[tokio::test]
+async fn statistics_count_tools_models_and_sessions() {
+    let (_dir, store) = new_store().await;
+    let id = busy_session(&store).await;
+    let other = session_with(&store, 1).await;
+    let stats = store.stats(&StatsFilter::default()).await.unwrap();
+    let tools: Vec<String> = stats
+        .tools
+        .iter()
+        .map(|it| {
+            let approvals = format!("{}/{}/{}/{}", it.asked, it.approved, it.edited, it.denied);
+            format!("{} {} ok {} {:?} asked {approvals}", it.tool, it.calls, it.ok, it.errors)
+        })
+        .collect();
+    insta::assert_snapshot!(tools.join("\n"), @r#"
+    edit_lines 3 ok 3 {} asked 3/1/1/1
+    grep 3 ok 3 {} asked 0/0/0/0
+    bash 2 ok 1 {"TIMEOUT": 1} asked 0/0/0/0
+    glob 1 ok 1 {} asked 0/0/0/0
+    "#);
+    assert!(stats.tools.iter().all(|tool| tool.result_tokens > 0 && tool.latency.p95_ms == 4));
+    let model = &stats.models[0];
+    assert_eq!((model.model.as_str(), model.answers, model.cost_usd), ("small", 15, Some(3.75)));
+    assert_eq!(stats.sessions.len(), 2);
+    let one = stats.sessions.iter().find(|it| it.session == id).unwrap();
+    assert_eq!((one.turns, one.calls, one.usage.output), (6, 8, 260));
+
+    let filter = StatsFilter { session: Some(other), since: None };
+    assert_eq!(store.stats(&filter).await.unwrap().tools[0].calls, 1);
+    let filter = StatsFilter { session: None, since: Some(i64::MAX) };
+    assert_eq!(store.stats(&filter).await.unwrap(), store::Stats::default());
+}
+
+#[tokio::test]
+async fn favourites_grow_with_sessions_and_can_be_cleared() {
+    let (_dir, store) = new_store().await;
+    let id = store.create(&opened()).await.unwrap();
+    for path in ["src/a.rs", "src/b.rs"] {
+        store.append(&id, edit("e", path, ApprovalResponse::yes())).await.unwrap();
+    }
+    let first = store.favourites().await.unwrap();
+    assert_eq!((first.tools[0].calls, first.tools[0].helped, first.rules.len()), (2, 2, 0));
+
+    let other = session_with(&store, 3).await;
+    store.append(&other, edit("e", "src/c.rs", ApprovalResponse::yes())).await.unwrap();
+    let all = store.favourites().await.unwrap();
+    insta::assert_json_snapshot!(all, @r#"
+    {
+      "tools": [
+        {
+          "name": "edit_lines",
+          "calls": 3,
+          "helped": 3
+        },
+        {
+          "name": "grep",
+          "calls": 3,
+          "helped": 3
+        }
+      ],
+      "rules": [
+        {
+          "tool": "edit_lines",
+          "paths": "src/**",
+          "times": 3
+        }
+      ]
+    }
+    "#);
+    assert_eq!(store.favourites().await.unwrap(), all);
+
+    store.clear_favourites().await.unwrap();
+    assert_eq!(store.favourites().await.unwrap(), store::Favourites::default());
+    assert_eq!(store.load(&id).await.unwrap().entries.len(), 15);
+}

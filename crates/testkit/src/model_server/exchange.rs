@@ -1,0 +1,125 @@
+//! One connection: requests are read, replies are written, faults are staged.
+
+use std::io::{self, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+
+use serde_json::{Value, json};
+
+use super::reply::{Fault, Reply};
+use super::request::{Incoming, read_request};
+use super::wire::WireFormat;
+use super::{Shared, lock};
+
+/// What becomes of the connection after a reply.
+#[derive(PartialEq)]
+enum After {
+    Next,
+    Close,
+    /// Nothing more is said until the client goes.
+    Hang,
+}
+
+/// Answers until the client goes away or a fault ends the connection.
+pub(super) fn serve(stream: &TcpStream, shared: &Shared) {
+    // A client that goes away in the middle is what some tests are about.
+    drop(converse(stream, shared));
+    drop(stream.shutdown(Shutdown::Both));
+}
+
+fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream);
+    while let Some(incoming) = read_request(&mut reader)? {
+        let closes = incoming.closes();
+        let (bytes, after) = answer(incoming, shared);
+        (&*stream).write_all(&bytes)?;
+        match after {
+            After::Next if !closes => {}
+            After::Next | After::Close => return Ok(()),
+            After::Hang => {
+                // Ends when the client closes the connection, or the server is dropped.
+                drop(reader.read(&mut [0]));
+                lock(&shared.state).abandoned += 1;
+                shared.changed.notify_all();
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn answer(incoming: Incoming, shared: &Shared) -> (Vec<u8>, After) {
+    let Some(format) = WireFormat::of_path(&incoming.path) else {
+        return (listing(&incoming, &lock(&shared.state).models), After::Next);
+    };
+    let call = incoming.into_call(format);
+    let mut state = lock(&shared.state);
+    state.calls.push(call);
+    let at = state.calls.len() - 1;
+    // The script sees the request while the list of requests is locked: replies are given in the
+    // order in which requests are recorded.
+    let call = state.calls[at].clone();
+    let reply = (state.script)(&call);
+    shared.changed.notify_all();
+    render(&reply, format, at, state.chunk)
+}
+
+fn render(reply: &Reply, format: WireFormat, at: usize, chunk: Option<usize>) -> (Vec<u8>, After) {
+    let stream = reply.render(format, at);
+    let whole = |body: &[u8]| [stream_head(), chunks(body, chunk), LAST_CHUNK.to_vec()].concat();
+    let part = |bytes: usize| {
+        let body = &stream[..bytes.min(stream.len())];
+        [stream_head(), chunks(body, chunk)].concat()
+    };
+    match &reply.fault {
+        None | Some(Fault::InvalidJson | Fault::HalfCall | Fault::ErrorEvent { .. }) => {
+            (whole(&stream), After::Next)
+        }
+        Some(Fault::Status { status, headers, body }) => {
+            (plain(*status, "application/json", headers, body.as_bytes()), After::Next)
+        }
+        Some(Fault::Body { content_type, body }) => {
+            (plain(200, content_type, &[], body), After::Next)
+        }
+        Some(Fault::CloseBefore) => (Vec::new(), After::Close),
+        Some(Fault::HangBefore) => (Vec::new(), After::Hang),
+        Some(Fault::CutAfter(bytes)) => (part(*bytes), After::Close),
+        Some(Fault::HangAfter(bytes)) => (part(*bytes), After::Hang),
+    }
+}
+
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+fn stream_head() -> Vec<u8> {
+    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+        .to_vec()
+}
+
+fn chunks(body: &[u8], size: Option<usize>) -> Vec<u8> {
+    let size = size.unwrap_or(body.len()).max(1);
+    let chunk =
+        |bytes: &[u8]| [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat();
+    body.chunks(size).flat_map(chunk).collect()
+}
+
+fn plain(status: u16, kind: &str, headers: &[(String, String)], body: &[u8]) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {status} Scripted\r\ncontent-type: {kind}\r\n");
+    for (name, value) in headers {
+        head += &format!("{name}: {value}\r\n");
+    }
+    head += &format!("content-length: {}\r\n\r\n", body.len());
+    [head.as_bytes(), body].concat()
+}
+
+/// Which models there are, as Ollama and as OpenAI say it.
+fn listing(incoming: &Incoming, models: &[String]) -> Vec<u8> {
+    let list: Vec<Value> =
+        models.iter().map(|name| json!({"id": name, "name": name, "object": "model"})).collect();
+    let body = match incoming.path.as_str() {
+        "/api/tags" => json!({"models": list}),
+        "/api/version" => json!({"version": "0.0.0"}),
+        "/v1/models" => json!({"object": "list", "data": list}),
+        _ => return plain(404, "application/json", &[], b"{\"error\":\"no such path\"}"),
+    };
+    plain(200, "application/json", &[], body.to_string().as_bytes())
+}

@@ -1,0 +1,83 @@
+use std::io::{Read as _, Write as _};
+
+use serde_json::json;
+
+use super::*;
+
+fn ask(server: &ModelServer, path: &str, body: &str) -> String {
+    let mut wire = TcpStream::connect(server.address()).expect("the server listens");
+    let length = body.len();
+    let head = format!("POST {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {length}\r\n");
+    wire.write_all(format!("{head}\r\n{body}").as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    wire.read_to_string(&mut answer).expect("it answers");
+    answer
+}
+
+#[test]
+fn the_path_decides_the_form() {
+    let reply = Reply::text("hello you").and_call("ls", json!({"path": "."}));
+    let server = ModelServer::start([reply.clone(), reply.clone(), reply]);
+    let marks = [
+        ("/v1/messages", "\"stop_reason\":\"tool_use\""),
+        ("/v1/chat/completions", "\"finish_reason\":\"tool_calls\""),
+        ("/v1/responses", "event: response.completed"),
+    ];
+    for (path, mark) in marks {
+        let answer = ask(&server, path, "{}");
+        assert!(answer.contains(mark), "{path}: {answer}");
+    }
+    assert_eq!((server.connections(), server.unused()), (3, 0));
+}
+
+#[test]
+fn beyond_the_script_there_is_a_refusal_and_elsewhere_nothing() {
+    let server = ModelServer::start([]).with_models(&["a"]);
+    assert!(ask(&server, "/v1/messages", "{}").contains("the script has no reply left"));
+    assert!(ask(&server, "/api/tags", "").contains("{\"models\":[{\"id\":\"a\",\"name\":\"a\""));
+    assert!(ask(&server, "/nowhere", "").starts_with("HTTP/1.1 404"));
+    assert_eq!(server.calls().len(), 1);
+}
+
+#[test]
+fn a_reply_can_depend_on_what_was_sent() {
+    let server = ModelServer::answering(|call| match call.tool_answers().last() {
+        Some(answer) => Reply::text(&format!("it says {}", answer.text)),
+        None => Reply::call("ls", json!({})),
+    });
+    let bodies = [
+        (
+            "/v1/messages",
+            json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "42", "is_error": true}]}]}),
+        ),
+        (
+            "/v1/chat/completions",
+            json!({"messages": [{"role": "tool", "tool_call_id": "1", "content": "42"}]}),
+        ),
+        (
+            "/v1/responses",
+            json!({"input": [{"type": "function_call", "call_id": "1"}, {"type": "function_call_output", "call_id": "1", "output": "42"}]}),
+        ),
+    ];
+    for (path, body) in bodies {
+        assert!(ask(&server, path, "{}").contains("\"name\":\"ls\""));
+        assert!(ask(&server, path, &body.to_string()).contains("42"), "{path}");
+    }
+    let errors: Vec<bool> = server
+        .calls()
+        .iter()
+        .flat_map(ModelCall::tool_answers)
+        .map(|answer| answer.is_error)
+        .collect();
+    assert_eq!(errors, [true, false, false]);
+}
+
+#[test]
+fn dropping_the_server_ends_what_hangs() {
+    let server = ModelServer::start([Reply::fault(Fault::HangBefore)]);
+    let mut wire = TcpStream::connect(server.address()).expect("the server listens");
+    wire.write_all(b"POST /v1/messages HTTP/1.1\r\n\r\n").expect("it reads");
+    server.watch().wait_for_calls(1);
+    drop(server);
+    assert!(wire.read(&mut [0]).is_ok_and(|read| read == 0));
+}
