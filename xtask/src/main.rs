@@ -9,6 +9,7 @@ mod differential;
 mod history;
 mod house;
 mod imports;
+mod python;
 mod step;
 mod symbols;
 mod test;

@@ -1,13 +1,13 @@
 //! `cargo xtask test`: everything a change must pass.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::path::Path;
+use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use crate::house::House;
-use crate::step::{Outcome, Steps, one_line, run as run_command};
+use crate::python::Script;
+use crate::step::{Outcome, Steps};
 use crate::{differential, history, imports, symbols};
 
 /// Where tests outside of cargo's own find the debug binary.
@@ -17,6 +17,10 @@ const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
 /// on a day of its own choosing.
 const PYTHON_REQUIREMENT: &str = "mcp==2.3.0";
 
+/// The SDKs whose types and whose reading of streams ours are compared with.
+const SDK_REQUIREMENTS: [&str; 2] = ["anthropic==2.8.0", "openai==3.49.0"];
+
+const PYTHON_SDKS: &str = "crates/providers/tests/python_sdks.py";
 const PYTHON_CLIENT: &str = "crates/mcp/tests/python_client.py";
 
 /// Runs all steps and stops at the first that fails.
@@ -45,6 +49,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     steps.step("symbols against universal-ctags", || symbols::accuracy(&house))?;
     steps.step("imports against other resolvers", || imports::edges(&house))?;
     steps.step("Python MCP client", || python_client(&house, &binary))?;
+    steps.step("official Python SDKs", || python_sdks(&house))?;
 
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
@@ -54,40 +59,18 @@ fn is_set(variable: Option<&str>) -> bool {
     !matches!(variable, None | Some("" | "0" | "false"))
 }
 
-/// Drives the binary with the official Python client. Only its preparation may be skipped: once
-/// the client is installed, its verdict counts.
+/// Drives the binary with the official Python client.
 fn python_client(house: &House, binary: &Path) -> Result<Outcome> {
-    match python_with_client(&house.cache("python")) {
-        Ok(python) => {
-            let mut command = Command::new(python);
-            command.current_dir(&house.root).arg(PYTHON_CLIENT).arg(binary);
-            run_command(&mut command)?;
-            Ok(Outcome::Passed)
-        }
-        Err(why) => Ok(Outcome::Skipped {
-            what: format!("Python MCP client, {PYTHON_REQUIREMENT}"),
-            why: one_line(&format!("{why:#}")),
-        }),
-    }
+    let script =
+        Script { path: PYTHON_CLIENT, cache: "python", requirements: &[PYTHON_REQUIREMENT] };
+    script.run(house, binary)
 }
 
-/// The interpreter of a virtual environment that holds the client, made once per requirement.
-fn python_with_client(directory: &Path) -> Result<PathBuf> {
-    let python = directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    let stamp = directory.join("requirement.stamp");
-    // The interpreter is asked as well, because the system's Python may have gone meanwhile.
-    let is_ready = fs::read_to_string(&stamp).is_ok_and(|kept| kept == PYTHON_REQUIREMENT)
-        && Command::new(&python).arg("--version").output().is_ok_and(|out| out.status.success());
-    if is_ready {
-        return Ok(python);
-    }
-    let mut make = Command::new("python3");
-    run_command(make.args(["-m", "venv", "--clear"]).arg(directory))?;
-    let mut install = Command::new(&python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    run_command(install.arg(PYTHON_REQUIREMENT))?;
-    fs::write(&stamp, PYTHON_REQUIREMENT).context("cannot write the stamp")?;
-    Ok(python)
+/// Lets the official SDKs check our requests, and compares how they and we read streams.
+fn python_sdks(house: &House) -> Result<Outcome> {
+    let script =
+        Script { path: PYTHON_SDKS, cache: "python-sdks", requirements: &SDK_REQUIREMENTS };
+    script.run(house, &house.example("debug", "sdk_exchange"))
 }
 
 #[cfg(test)]

@@ -169,6 +169,11 @@ impl Gate {
     }
 }
 
+/// The rule that a person allows something by, such as `edit_lines:src/**`.
+pub(crate) fn allow_rule(text: &str) -> anyhow::Result<Rule> {
+    Ok(Rule { source: RuleSource::Remembered, ..rule(Decision::Allow, text)? })
+}
+
 fn rule(decision: Decision, text: &str) -> anyhow::Result<Rule> {
     let (tool, paths) = text.split_once(':').unwrap_or((text, ""));
     let patterns = paths.split(',').filter(|path| !path.is_empty());

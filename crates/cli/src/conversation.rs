@@ -7,14 +7,15 @@ use anyhow::Context as _;
 use context_manager::Budget;
 use protocol::{AgentRole, ErrorCode, ToolError};
 use providers::catalogue::Wanted;
-use session::{Parts, SystemPromptService, Toolbox, Wiring};
-use store::{SqliteStore, Store};
+use session::{Parts, Session, SystemPromptService, Toolbox, Wiring};
+use store::{ListFilter, SqliteStore, Store};
 use tool_system::{Approver, ToolExecutor, Vocabulary};
 use workspace::{StateDir, Workspace};
 
 use crate::args::{Gate, ModelArgs, Scope};
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
+use crate::output;
 use crate::setup::{Kit, Lifetime, Project};
 
 /// The sessions of a project, in its state directory.
@@ -90,6 +91,20 @@ impl Desk {
             },
         })
     }
+}
+
+/// Takes up the session that a person means; the last one if they name none.
+pub(crate) async fn resumed(desk: &Desk, parts: Parts, text: &str) -> anyhow::Result<Session> {
+    let id = if text.is_empty() {
+        let newest = ListFilter { limit: Some(1), ..ListFilter::default() };
+        let newest = desk.store.list(&newest).await?.into_iter().next();
+        newest.context("there are no sessions yet")?.id
+    } else {
+        desk.store.find(text).await?
+    };
+    let (session, damage) = Session::resume(parts, id).await?;
+    damage.iter().for_each(|line| output::to_people(&format!("toolkiln: {line}")));
+    Ok(session)
 }
 
 /// The sessions of a project; made if there are none yet.

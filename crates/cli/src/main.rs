@@ -3,6 +3,7 @@
 mod args;
 mod call;
 mod chat;
+mod chat_door;
 mod config;
 mod config_door;
 mod conversation;
@@ -16,9 +17,12 @@ mod mcp_door;
 mod model_choice;
 mod output;
 mod policy;
+mod question;
 mod remembered;
 mod run_door;
+mod sessions_door;
 mod setup;
+mod stats_door;
 mod terminal;
 mod tools;
 
@@ -33,10 +37,10 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let result = match arguments.command.unwrap_or(Command::Chat(arguments.chat)) {
-        Command::Chat(_) => todo!(),
+        Command::Chat(args) => chat_door::run(&args),
         Command::Run(args) => run_door::run(args),
-        Command::Sessions(_) => todo!(),
-        Command::Stats(_) => todo!(),
+        Command::Sessions(command) => sessions_door::run(&command),
+        Command::Stats(args) => stats_door::run(&args),
         Command::Tools(args) => tools::run(&args),
         Command::Call(args) => call::run(args),
         Command::Mcp(args) => mcp_door::run(&args),

@@ -25,6 +25,13 @@ pub(crate) struct Chosen {
     pub(crate) why: String,
 }
 
+impl Chosen {
+    /// The most tokens that the model can see, if there is a model.
+    pub(crate) fn window(&self) -> Option<u64> {
+        Some(self.model.context_tokens).filter(|_| self.model.name != offline::NAME)
+    }
+}
+
 /// Chooses by configuration and environment; `wanted` counts before both.
 pub(crate) async fn chosen(
     config: &Config,

@@ -15,11 +15,11 @@ use tool_system::{ApproveAll, Approver, RefuseAll};
 use crate::args::RunArgs;
 use crate::chat::events_json::JsonLines;
 use crate::chat::screen::{Screen, ScreenOptions};
-use crate::conversation::Desk;
+use crate::conversation::{Desk, resumed};
 use crate::interrupt::on_interrupt;
 use crate::model_choice::Chosen;
 use crate::setup::Lifetime;
-use crate::{output, terminal};
+use crate::terminal;
 
 /// A longer message is a mistake.
 const MAX_PROMPT_BYTES: u64 = 4 * 1024 * 1024;
@@ -39,12 +39,7 @@ async fn converse(args: &RunArgs, prompt: String) -> anyhow::Result<ExitCode> {
     let parts = desk.parts(&chosen, Some(approver(args.gate.yes))).await?;
     let mut session = match &args.resume {
         None => Session::begin(parts).await?,
-        Some(text) => {
-            let id = desk.store.find(text).await?;
-            let (session, damage) = Session::resume(parts, id).await?;
-            damage.iter().for_each(|line| output::to_people(&format!("toolkiln: {line}")));
-            session
-        }
+        Some(text) => resumed(&desk, parts, text).await?,
     };
     let shows = Shows::begin(args, &session, &chosen)?;
     let (shows, outcome) = work(&mut session, prompt, shows).await?;
@@ -106,7 +101,7 @@ impl Shows {
             notes: terminal::look(&io::stderr()),
             thoughts: false,
             messages: false,
-            context_window: Some(chosen.model.context_tokens),
+            context_window: chosen.window(),
         };
         Ok(Shows::People(Box::new(Screen::new(io::stdout(), io::stderr(), options))))
     }

@@ -163,11 +163,6 @@ struct Changing {
 }
 
 impl Kit {
-    /// The tools.
-    pub(crate) fn registry(&self) -> &ToolRegistry {
-        &self.registry
-    }
-
     /// What was changed before.
     pub(crate) fn journal(&self) -> Option<&Arc<OnDemand<Arc<Journal>>>> {
         Some(&self.changing.as_ref()?.journal)

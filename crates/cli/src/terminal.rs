@@ -1,7 +1,7 @@
 //! Asks the person at the terminal: shows exactly what would happen and takes the answer.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ use workspace::{Journal, Label, UndoTarget, edit_in_program};
 use crate::chat::look::Look;
 use crate::diff_view::{self, Colour};
 use crate::environment;
+use crate::question::{self, Withdrawn};
 
 /// The columns of a terminal that does not say.
 const DEFAULT_WIDTH: usize = 80;
@@ -56,13 +57,16 @@ pub(crate) fn look(stream: &(impl AsFd + io::IsTerminal)) -> Look {
 #[async_trait]
 impl Approver for Terminal {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        let (withdrawn, withdraws) = question::withdrawable().map_err(unusable)?;
         let asking = Asking {
             editor: self.editor.clone(),
             colour: self.colour,
             journal: Arc::clone(&self.journal),
             request: request.clone(),
+            withdrawn,
         };
         let answered = tokio::task::spawn_blocking(move || asking.run()).await;
+        drop(withdraws);
         answered.map_err(|error| ToolError::new(ErrorCode::Internal, error.to_string()))?
     }
 }
@@ -72,14 +76,15 @@ struct Asking {
     colour: Colour,
     journal: Arc<OnDemand<Arc<Journal>>>,
     request: ApprovalRequest,
+    withdrawn: Withdrawn,
 }
 
 impl Asking {
     fn run(&self) -> Result<ApprovalResponse, ToolError> {
         say(&diff_view::draw(&self.request, self.colour));
         loop {
-            let Some(answer) = prompt("Do it? [y/n/e/h/a/d/u/?] ") else {
-                return Ok(ApprovalResponse::no(Some("the terminal was closed".into())));
+            let Some(answer) = self.prompt("Do it? [y/n/e/h/a/d/u/?] ") else {
+                return Ok(ApprovalResponse::no(Some("nobody answered".into())));
             };
             let (key, rest) = answer.split_once(' ').unwrap_or((&answer, ""));
             let yes = ApprovalResponse::yes();
@@ -136,13 +141,18 @@ impl Asking {
         for diff in self.request.diffs.iter().filter(|diff| diff.hunks.len() > 1) {
             let count = diff.hunks.len();
             say(&numbered_hunks(diff, self.colour));
-            let answer = prompt(&format!("{}: which of 1-{count}, such as 1,3-4? ", diff.path))?;
+            let answer = self.prompt(&format!("{}: which of 1-{count}, such as 1,3-4? ", diff.path))?;
             let chosen = ranges(&answer, count)?;
             if chosen.len() < count {
                 picked.insert(diff.path.clone(), chosen);
             }
         }
         (!picked.is_empty()).then_some(picked)
+    }
+
+    /// Asks on standard error; `None` if nobody answers any more.
+    fn prompt(&self, question: &str) -> Option<String> {
+        question::prompt(question, &self.withdrawn)
     }
 
     fn undo_last(&self) -> Result<String, ToolError> {
@@ -153,7 +163,7 @@ impl Asking {
         }
         let paths: Vec<&str> = inverse.set.changes.iter().flat_map(Change::paths).collect();
         let question = format!("Undo the last change to {}? [y/n] ", paths.join(", "));
-        if prompt(&question).as_deref() != Some("y") {
+        if self.prompt(&question).as_deref() != Some("y") {
             return Ok("Nothing was undone.".into());
         }
         let label = Label {
@@ -194,16 +204,8 @@ fn say(text: &str) {
     crate::output::to_people(text);
 }
 
-/// Asks on standard error; `None` at the end of the input.
-fn prompt(question: &str) -> Option<String> {
-    let mut error = io::stderr().lock();
-    let _ = write!(error, "{question}").and_then(|()| error.flush());
-    drop(error);
-    let mut line = String::new();
-    match io::stdin().lock().read_line(&mut line) {
-        Ok(0) | Err(_) => None,
-        Ok(_) => Some(line.trim().to_owned()),
-    }
+fn unusable(error: io::Error) -> ToolError {
+    ToolError::new(ErrorCode::ExecutionError, format!("nobody can be asked: {error}"))
 }
 
 #[cfg(test)]

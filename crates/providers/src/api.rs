@@ -60,7 +60,8 @@ impl Api {
         let base = base.trim_end_matches('/');
         let root = base.strip_suffix("/v1").unwrap_or(base);
         let has_path = root.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
-        let versioned = if base == root && has_path { root.to_owned() } else { format!("{root}/v1") };
+        let versioned =
+            if base == root && has_path { root.to_owned() } else { format!("{root}/v1") };
         match self {
             Self::Anthropic => format!("{root}/v1/messages"),
             Self::OpenAiResponses => format!("{versioned}/responses"),

@@ -70,9 +70,9 @@ fn items(turn: &Turn<'_>) -> Vec<Value> {
 
 fn item(part: &Content) -> Option<Value> {
     match part {
+        // As plain text: a list of output parts would need the id that the server once gave it.
         Content::Text { text } => {
-            let content = json!([{"type": "output_text", "text": text}]);
-            Some(json!({"type": "message", "role": "assistant", "content": content}))
+            Some(json!({"type": "message", "role": "assistant", "content": text}))
         }
         Content::ToolUse(call) => Some(json!({
             "type": "function_call",

@@ -1,4 +1,4 @@
-//! The three system calls that no safe wrapper offers. The only `unsafe` code of the crate.
+//! The few system calls that no safe wrapper offers. The only `unsafe` code of the crate.
 #![allow(unsafe_code, reason = "these calls have no safe wrapper in rustix or std; see each one")]
 
 use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
@@ -8,25 +8,36 @@ use rustix::mount::MountAttrFlags;
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
 
-/// The two sides after a fork.
-pub(crate) enum Forked {
+/// The two sides after a process was copied.
+pub(crate) enum Cloned {
     /// We are the old process; the new one has this number.
     Parent(Pid),
     /// We are the new process.
     Child,
 }
 
-/// Makes a copy of this process, which must have one thread only: the hidden entry point calls it
-/// before anything could have started another.
-pub(crate) fn fork() -> Result<Forked, Errno> {
-    // SAFETY: with a single thread no lock can be held by a thread that does not exist in the copy,
-    // so the copy may go on like any program.
-    let pid = unsafe { libc::fork() };
-    match Pid::from_raw(pid) {
-        Some(pid) if !pid.is_init() && pid.as_raw_nonzero().get() > 0 => Ok(Forked::Parent(pid)),
-        Some(_) => Err(last_errno()),
-        None => Ok(Forked::Child),
+/// Makes a copy of this process in new namespaces. This process must have one thread only: the hidden
+/// entry point calls it, before anything could have started another.
+pub(crate) fn clone_process(namespaces: UnshareFlags) -> Result<Cloned, Errno> {
+    assert!(!namespaces.contains(UnshareFlags::FILES), "descriptors are never shared");
+    let flags = namespaces.bits() | libc::SIGCHLD.cast_unsigned();
+    // SAFETY: without a stack and without shared memory this is `fork`. With a single thread no lock
+    // can be held by a thread that does not exist in the copy, so the copy may go on like any program.
+    // It uses nothing of the C library that depends on the thread number it remembers.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, libc::c_ulong::from(flags), 0, 0, 0, 0) };
+    match i32::try_from(pid) {
+        Ok(0) => Ok(Cloned::Child),
+        Ok(pid) if pid > 0 => Pid::from_raw(pid).map(Cloned::Parent).ok_or(Errno::SRCH),
+        _ => Err(last_errno()),
     }
+}
+
+/// Closes a descriptor that a copied process inherited and whose owner never runs in it.
+pub(crate) fn close_inherited(fd: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: the owner lives on the stack of the function that copied the process; the copy never
+    // returns to it, so that the descriptor is neither used nor closed again.
+    let result = unsafe { libc::close(fd.as_raw_fd()) };
+    if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
 /// Leaves namespaces for new ones.

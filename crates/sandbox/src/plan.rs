@@ -18,9 +18,23 @@ pub(crate) struct Plan {
     /// The program may use the network of the host.
     pub(crate) network: bool,
     pub(crate) cpu_seconds: u64,
+}
+
+/// The first thing that a helper is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Settle {
     /// Files of control groups to join.
     pub(crate) join: Vec<PathBuf>,
-    /// A descriptor for the standard input was sent.
+}
+
+/// What a helper has to know of an order. The plan itself is for the first process. With it come
+/// descriptors: for the answers, the plan, the project, the two outputs, and those that are named here.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OrderHead {
+    pub(crate) network: bool,
+    /// We are root; see [`Identity::switch`].
+    pub(crate) switch: bool,
+    pub(crate) has_owners: bool,
     pub(crate) has_stdin: bool,
 }
 
@@ -106,8 +120,9 @@ pub(crate) struct RunLimits {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
-    /// The walls stand. With it come the descriptor of the first process inside and, for an overlay,
-    /// of the directory with the changes.
+    /// There is a first process; its descriptor comes with this.
+    Begun,
+    /// The walls stand. With it comes, for an overlay, the directory with the changes.
     Ready {
         /// The version of Landlock's interface, 0 if it is not there.
         landlock: u32,
@@ -124,7 +139,12 @@ pub(crate) enum Report {
     /// The program could not be started.
     NotStarted { errno: Option<i32> },
     /// The program ended.
-    Ended { code: Option<i32>, signal: Option<i32> },
+    Ended {
+        code: Option<i32>,
+        signal: Option<i32>,
+        /// It left nothing running.
+        alone: bool,
+    },
 }
 
 /// A part of the sandbox, for messages that say what is missing.

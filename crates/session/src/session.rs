@@ -223,6 +223,11 @@ impl Session {
         self.write(vec![SessionEvent::Renamed { title: title.to_owned() }]).await
     }
 
+    /// Lets the model know something that the person has done, without asking it anything.
+    pub async fn tell(&mut self, text: &str) -> Result<(), SessionError> {
+        self.write(vec![SessionEvent::Nudged { text: text.to_owned() }]).await
+    }
+
     /// The text with the files it mentions, as far as they can be read.
     pub async fn with_files(&self, text: String, paths: &[String]) -> Vec<Content> {
         let mut content = vec![Content::Text { text }];

@@ -184,7 +184,7 @@ impl ToolExecutor {
     }
 
     /// Adds a rule to the policy and has it kept.
-    pub(crate) fn remember(&self, rule: Rule) -> Result<(), ToolError> {
+    pub fn remember(&self, rule: Rule) -> Result<(), ToolError> {
         if let Some(keeper) = &self.options.rule_keeper {
             keeper.keep(&rule)?;
         }

@@ -49,7 +49,11 @@ async fn what_was_open_at_the_end_says_whether_it_was_begun() {
     let context = ChatContext::replay(&entries[..=start]);
     let events = context.unfinished().into_iter();
     let closing: Vec<_> = events.map(|event| LogEntry { sequence: 0, at: 0, event }).collect();
-    assert_snapshot!(story::of_log(&closing), @"");
+    assert_snapshot!(story::of_log(&closing), @r"
+    end c2: INTERRUPTED The session ended while this call was running; it may have had an effect.
+    end c3: INTERRUPTED The session ended before this call was run; it had no effect.
+    turn ended: Interrupted
+    ");
 }
 
 #[tokio::test]

@@ -167,7 +167,7 @@ proptest! {
         runtime.block_on(async {
             for _ in 0..3 {
                 stage.send("go").await;
-                stage.cancel = tokio_util::sync::CancellationToken::new();
+                stage.renew();
             }
         });
         let mut calls: Map<_, _> = Map::new();

@@ -58,7 +58,15 @@ async fn a_message_during_a_pause_ends_the_turn_and_begins_another() {
     assert_eq!(stage.send("do this instead").await, DONE);
     let story = stage.story();
     let end: Vec<_> = story.lines().skip_while(|line| !line.starts_with("paused")).collect();
-    assert_snapshot!(end.join("\n"), @"");
+    assert_snapshot!(end.join("\n"), @r"
+    paused: TurnLimit { turns: 2 }
+    turn ended: Stopped
+    user: do this instead
+    asked
+    text: Fine.
+    answer EndOfTurn: Fine.
+    turn ended: Done
+    ");
 }
 
 #[tokio::test]
@@ -69,7 +77,7 @@ async fn a_model_going_in_circles_is_told_and_then_the_person_is_asked() {
     assert_eq!(stage.send("go").await, TurnOutcome::Paused(circles));
     let story = stage.story();
     let told: Vec<_> = story.lines().filter(|line| line.starts_with("nudged")).collect();
-    assert_snapshot!(told.join("\n"), @"");
+    assert_snapshot!(told.join("\n"), @"nudged: You have called look 3 times with the same arguments and got the same result each time. Calling it again will not help: use what you know, try something else, or tell the user what is in the way.");
     let fourth = &stage.requests()[3].messages;
     assert!(crate::story::of_messages(fourth).ends_with("what is in the way."));
     stage.model.requests.lock().unwrap().clear();

@@ -45,8 +45,8 @@ async fn first_old_long_results_are_shown_in_a_few_words() {
     let request = stage.last_request();
     let results: Vec<_> = request.lines().filter(|line| line.starts_with("user: <")).collect();
     assert_eq!(results.len(), 14);
-    assert_snapshot!(results[0], @"");
-    assert_snapshot!(results[13], @"");
+    assert_snapshot!(results[0], @"user: <c0 = 312 characters>");
+    assert_snapshot!(results[13], @"user: <c13 = 2402 characters>");
 }
 
 #[tokio::test]
@@ -70,13 +70,13 @@ async fn then_the_earlier_part_is_replaced_by_what_matters_of_it() {
 async fn a_model_adds_what_happened() {
     let usage = Usage { input: 5_000, output: 50, ..Usage::default() };
     let replies = [
-        says(&"a long story ".repeat(400)),
+        says(&"a long story ".repeat(1000)),
         using(says("The parser was slow; a table made it fast."), usage),
         says("What else?"),
     ];
     let mut stage = small(replies);
     stage.send("Make it faster.").await;
-    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel).await;
+    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
     let CompactOutcome::Compacted { before, after } = outcome.unwrap() else { panic!() };
     assert!(after < before / 2, "{before} → {after}");
     let compaction = compactions(&stage).pop().unwrap();
@@ -85,17 +85,31 @@ async fn a_model_adds_what_happened() {
     let asked = stage.requests().pop().unwrap();
     assert!(asked.tools.is_empty());
     assert_eq!(stage.send("And now?").await, DONE);
-    assert_snapshot!(stage.last_request(), @"");
+    assert_snapshot!(stage.last_request(), @r"
+    user: [The earlier part of this conversation was left out to save space. What matters of it follows.]
+
+    ## The task, in the user's words
+    Make it faster.
+
+    ## What you said last
+    a long story a long story a long story a long story a lo
+    [… shortened from 12999 characters …]
+     long story a long story
+
+    ## What happened, summarised
+    The parser was slow; a table made it fast.
+    user: And now?
+    ");
 }
 
 #[tokio::test]
 async fn what_a_model_wrote_survives_a_compaction_without_one() {
-    let story = || says(&"a long story ".repeat(400));
+    let story = || says(&"a long story ".repeat(1000));
     let mut stage = small([story(), says("It began well."), story()]);
     for words in ["one", "two"] {
         stage.send(words).await;
         let doors = stage.doors();
-        stage.context.compact(&doors, &stage.options, &stage.cancel).await.unwrap();
+        stage.context.compact(&doors, &stage.options, &stage.cancel()).await.unwrap();
     }
     let last = compactions(&stage).pop().unwrap();
     assert!(!last.by_model);
@@ -106,16 +120,16 @@ async fn what_a_model_wrote_survives_a_compaction_without_one() {
 async fn a_short_conversation_has_nothing_to_leave_out() {
     let mut stage = Stage::new([says("hi")]);
     stage.send("hello").await;
-    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel).await;
+    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
     assert_eq!(outcome.unwrap(), CompactOutcome::NothingToLeaveOut);
     assert!(compactions(&stage).is_empty());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cancel_while_the_summary_is_written_changes_nothing() {
-    let mut stage = small([says(&"a long story ".repeat(400)), vec![text("So"), Line::Cancelled]]);
+    let mut stage = small([says(&"a long story ".repeat(1000)), vec![text("So"), Line::Cancelled]]);
     stage.send("go").await;
-    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel).await;
+    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
     assert_eq!(outcome.unwrap(), CompactOutcome::Cancelled);
     assert!(compactions(&stage).is_empty());
 }
@@ -154,7 +168,7 @@ async fn an_answer_that_was_cut_because_all_is_full_goes_on_after_room_was_made(
     stage.send("one").await;
     assert_eq!(stage.send("two").await, DONE);
     let request = stage.last_request();
-    assert_snapshot!(request.lines().last().unwrap(), @"");
+    assert_snapshot!(request.lines().last().unwrap(), @"user: [Automatic note] Your last answer was cut because the conversation had become too long. Go on where you stopped.");
 }
 
 fn any_step() -> impl Strategy<Value = (u8, usize, u64)> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, ChatContext, Doors, LogError, ModelError, ModelErrorKind, ModelEvent,
+    AgentOptions, CacheHint, ChatContext, Doors, LogError, ModelError, ModelErrorKind, ModelEvent,
     ModelProvider, ModelRequest, ModelStream, SessionLog, StopReason, ToolRuntime, ToolSpec,
     TurnOutcome, Usage,
 };
@@ -74,10 +74,20 @@ pub(crate) fn using(mut reply: Reply, usage: Usage) -> Reply {
     reply
 }
 
+/// The person's way to cancel the turn.
+#[derive(Default)]
+pub(crate) struct Button(Mutex<CancellationToken>);
+
+impl Button {
+    fn press(&self) {
+        self.0.lock().unwrap().cancel();
+    }
+}
+
 pub(crate) struct ScriptedModel {
     replies: Mutex<VecDeque<Reply>>,
     pub(crate) requests: Mutex<Vec<ModelRequest>>,
-    cancel: CancellationToken,
+    cancel: Arc<Button>,
 }
 
 #[async_trait]
@@ -101,7 +111,7 @@ impl ModelProvider for ScriptedModel {
                     Line::Piece(piece) => Ok(piece),
                     Line::Fails(kind) | Line::Refuses(kind) => Err(error(kind)),
                     Line::Cancelled => {
-                        cancel.cancel();
+                        cancel.press();
                         std::future::pending().await
                     }
                 }
@@ -117,7 +127,7 @@ fn error(kind: ModelErrorKind) -> ModelError {
 
 /// Tools whose names say what they do.
 pub(crate) struct ScriptedTools {
-    cancel: CancellationToken,
+    cancel: Arc<Button>,
     running: AtomicUsize,
     pub(crate) most_at_once: AtomicUsize,
     counter: AtomicUsize,
@@ -170,21 +180,21 @@ impl ScriptedTools {
             "refused" => fails(ErrorCode::Rejected, "User rejected changes: keep the name"),
             "panics" => panic!("out of luck"),
             "cancels" => {
-                self.cancel.cancel();
+                self.cancel.press();
                 Ok("just in time".into())
             }
             "cancels_and_heeds" => {
-                self.cancel.cancel();
+                self.cancel.press();
                 cancel.cancelled().await;
                 fails(ErrorCode::Cancelled, "stopped at once")
             }
             "cancels_and_finishes" => {
-                self.cancel.cancel();
+                self.cancel.press();
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 Ok("the change is made".into())
             }
             "cancels_and_hangs" => {
-                self.cancel.cancel();
+                self.cancel.press();
                 std::future::pending().await
             }
             other => fails(ErrorCode::UnknownTool, &format!("there is no tool {other}")),
@@ -231,19 +241,19 @@ pub(crate) struct Stage {
     pub(crate) log: Arc<MemoryLog>,
     pub(crate) options: AgentOptions,
     pub(crate) context: ChatContext,
-    pub(crate) cancel: CancellationToken,
+    button: Arc<Button>,
 }
 
 impl Stage {
     pub(crate) fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
-        let cancel = CancellationToken::new();
+        let button = Arc::new(Button::default());
         let model = ScriptedModel {
             replies: Mutex::new(replies.into_iter().collect()),
             requests: Mutex::default(),
-            cancel: cancel.clone(),
+            cancel: button.clone(),
         };
         let tools = ScriptedTools {
-            cancel: cancel.clone(),
+            cancel: button.clone(),
             running: AtomicUsize::default(),
             most_at_once: AtomicUsize::default(),
             counter: AtomicUsize::default(),
@@ -255,13 +265,23 @@ impl Stage {
             log: Arc::default(),
             options: AgentOptions::default(),
             context: ChatContext::default(),
-            cancel,
+            button,
         }
     }
 
     pub(crate) fn with(mut self, change: impl FnOnce(&mut AgentOptions)) -> Self {
         change(&mut self.options);
         self
+    }
+
+    /// The token of the turn.
+    pub(crate) fn cancel(&self) -> CancellationToken {
+        self.button.0.lock().unwrap().clone()
+    }
+
+    /// The next turn can be cancelled anew.
+    pub(crate) fn renew(&self) {
+        *self.button.0.lock().unwrap() = CancellationToken::new();
     }
 
     pub(crate) fn doors(&self) -> Doors {
@@ -276,14 +296,15 @@ impl Stage {
     pub(crate) async fn try_send(&mut self, words: &str) -> Result<TurnOutcome, LogError> {
         let content = vec![Content::Text { text: words.into() }];
         let doors = self.doors();
-        let outcome = self.context.send_message(content, &doors, &self.options, &self.cancel).await;
+        let outcome =
+            self.context.send_message(content, &doors, &self.options, &self.cancel()).await;
         self.check();
         outcome
     }
 
     pub(crate) async fn go_on(&mut self) -> TurnOutcome {
         let doors = self.doors();
-        let outcome = self.context.continue_turn(&doors, &self.options, &self.cancel).await;
+        let outcome = self.context.continue_turn(&doors, &self.options, &self.cancel()).await;
         self.check();
         outcome.unwrap()
     }
@@ -325,7 +346,10 @@ impl Stage {
         }
         let compacted = |entry: &LogEntry| matches!(entry.event, SessionEvent::Compacted(_));
         if !entries.iter().any(compacted) {
-            for pair in self.requests().windows(2) {
+            let requests = self.requests().into_iter();
+            let requests: Vec<_> =
+                requests.filter(|request| request.cache == CacheHint::Conversation).collect();
+            for pair in requests.windows(2) {
                 assert!(pair[1].messages.starts_with(&pair[0].messages), "the prefix is stable");
                 assert_eq!((&pair[0].system, &pair[0].tools), (&pair[1].system, &pair[1].tools));
             }

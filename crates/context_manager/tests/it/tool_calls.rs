@@ -18,7 +18,11 @@ async fn calls_that_only_look_run_side_by_side_and_their_results_stay_in_order()
     let mut stage = Stage::new([wants(looks(3)), says("ok")]);
     stage.send("look").await;
     assert_eq!(stage.tools.most_at_once.load(Ordering::SeqCst), 3);
-    assert_snapshot!(stage.last_request(), @"");
+    assert_snapshot!(stage.last_request(), @r#"
+    user: look
+    model: <c0 look(path=0)> <c1 look(path=1)> <c2 look(path=2)>
+    user: <c0 = {"done":0}> <c1 = {"done":1}> <c2 = {"done":2}>
+    "#);
 }
 
 #[tokio::test]
@@ -28,7 +32,21 @@ async fn if_one_call_changes_something_all_run_in_order() {
     let mut stage = Stage::new([wants(calls), says("ok")]);
     stage.send("go").await;
     assert_eq!(stage.tools.most_at_once.load(Ordering::SeqCst), 1);
-    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(stage.story(), @r#"
+    user: go
+    asked
+    answer ToolUse: <c0 look(path=0)> <w write(path="x")> <c1 look(path=1)>
+    start c0
+    end c0: {"done":0}
+    start w
+    end w: {"done":"x"}
+    start c1
+    end c1: {"done":1}
+    asked
+    text: ok
+    answer EndOfTurn: ok
+    turn ended: Done
+    "#);
 }
 
 #[tokio::test]
@@ -45,7 +63,14 @@ async fn a_call_whose_id_was_used_before_gets_another_one() {
     let twice = || vec![call("c", "look", json!({})), call("c", "look", json!({}))];
     let mut stage = Stage::new([wants(twice()), wants(twice()), says("ok")]);
     stage.send("look").await;
-    assert_snapshot!(stage.last_request(), @"");
+    assert_snapshot!(stage.last_request(), @r#"
+    user: look
+    model: <c look()> <c_3 look()>
+    user: <c = {"done":null}> <c_3 = {"done":null}>
+    model: <c_2 look()> <c_4 look()>
+    user: <c_2 = {"done":null}> <c_4 = {"done":null}>
+    user: [Automatic note] You have called look 4 times with the same arguments and got the same result each time. Calling it again will not help: use what you know, try something else, or tell the user what is in the way.
+    "#);
 }
 
 #[tokio::test]
@@ -62,13 +87,13 @@ async fn a_tool_step_by_itself_runs_the_calls_of_the_last_answer_once() {
         stage.log.entries.lock().unwrap().truncate(length);
         stage.context = context_manager::ChatContext::replay(&entries[..length]);
         let doors = stage.doors();
-        stage.context.process_auto_tool_step(&doors, &stage.cancel).await.unwrap();
+        stage.context.process_auto_tool_step(&doors, &stage.cancel()).await.unwrap();
         assert_eq!(*stage.context.state(), ContextState::Ready);
-        stage.context.process_auto_tool_step(&doors, &stage.cancel).await.unwrap();
+        stage.context.process_auto_tool_step(&doors, &stage.cancel()).await.unwrap();
         stage.story().lines().last().unwrap().to_owned()
     };
     let story = step(stage, answered + 1).await;
-    assert_snapshot!(story, @"");
+    assert_snapshot!(story, @r#"end c1: {"done":null}"#);
 }
 
 #[tokio::test]
@@ -83,8 +108,8 @@ async fn a_call_that_had_been_started_before_is_not_run_again() {
     stage.context = context_manager::ChatContext::replay(&entries[..=started]);
     stage.log.entries.lock().unwrap().truncate(started + 1);
     let doors = stage.doors();
-    stage.context.process_auto_tool_step(&doors, &stage.cancel).await.unwrap();
-    assert_snapshot!(stage.story().lines().last().unwrap(), @"");
+    stage.context.process_auto_tool_step(&doors, &stage.cancel()).await.unwrap();
+    assert_snapshot!(stage.story().lines().last().unwrap(), @"end c1: INTERRUPTED The session ended while this call was running; it may have had an effect.");
 }
 
 #[tokio::test]

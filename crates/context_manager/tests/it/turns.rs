@@ -20,7 +20,14 @@ async fn a_question_is_answered() {
     ];
     let mut stage = Stage::new([reply]);
     assert_eq!(stage.send("hi").await, DONE);
-    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(stage.story(), @r"
+    user: hi
+    asked
+    thinking: let me see
+    text: Hello
+    answer EndOfTurn: Hello
+    turn ended: Done
+    ");
 }
 
 #[tokio::test]
@@ -31,8 +38,29 @@ async fn tools_are_called_until_the_model_has_nothing_more_to_call() {
         says("It is done."),
     ]);
     assert_eq!(stage.send("fix it").await, DONE);
-    assert_snapshot!(stage.story(), @"");
-    assert_snapshot!(stage.last_request(), @"");
+    assert_snapshot!(stage.story(), @r#"
+    user: fix it
+    asked
+    text: I look.
+    answer ToolUse: I look. <c1 look(path="a")>
+    start c1
+    end c1: {"done":"a"}
+    asked
+    answer ToolUse: <c2 write(path="a")>
+    start c2
+    end c2: {"done":"a"}
+    asked
+    text: It is done.
+    answer EndOfTurn: It is done.
+    turn ended: Done
+    "#);
+    assert_snapshot!(stage.last_request(), @r#"
+    user: fix it
+    model: I look. <c1 look(path="a")>
+    user: <c1 = {"done":"a"}>
+    model: <c2 write(path="a")>
+    user: <c2 = {"done":"a"}>
+    "#);
     assert_eq!(stage.requests()[0].tools.len(), 2);
 }
 
@@ -48,7 +76,11 @@ async fn tool_execution_failures_go_back_to_the_model() {
         says("That file is not there. Which one do you mean?"),
     ]);
     assert_eq!(stage.send("read x.rs").await, DONE);
-    assert_snapshot!(stage.last_request(), @"");
+    assert_snapshot!(stage.last_request(), @r"
+    user: read x.rs
+    model: <c1 missing()> <c2 panics()> <c3 nonsense()>
+    user: <c1 = FILE_NOT_FOUND x.rs does not exist> <c2 = INTERNAL The tool broke down: out of luck.> <c3 = UNKNOWN_TOOL there is no tool nonsense>
+    ");
 }
 
 /// Seed: "Approval Rejection".
@@ -57,7 +89,11 @@ async fn approval_rejection_is_told_to_the_model_with_its_reason() {
     let mut stage =
         Stage::new([wants_one("c1", "refused", json!({})), says("How shall I change it then?")]);
     assert_eq!(stage.send("rename it").await, DONE);
-    assert_snapshot!(stage.last_request(), @"");
+    assert_snapshot!(stage.last_request(), @r"
+    user: rename it
+    model: <c1 refused()>
+    user: <c1 = REJECTED User rejected changes: keep the name>
+    ");
 }
 
 #[tokio::test]
@@ -68,7 +104,18 @@ async fn the_model_may_end_its_turn_with_a_call() {
         call("c3", "missing", json!({})),
     ])]);
     assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Terminated));
-    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(stage.story(), @r#"
+    user: go
+    asked
+    answer ToolUse: <c1 look(path="a")> <c2 write(path="a", terminate=true)> <c3 missing()>
+    start c1
+    end c1: {"done":"a"}
+    start c2
+    end c2: {"done":"a"}
+    start c3
+    end c3: FILE_NOT_FOUND x.rs does not exist
+    turn ended: Terminated
+    "#);
 }
 
 #[tokio::test]
@@ -88,7 +135,19 @@ async fn broken_calls_are_answered_and_never_run() {
     ];
     let mut stage = Stage::new([cut, says("Smaller, then.")]);
     assert_eq!(stage.send("write a book").await, DONE);
-    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(stage.story(), @r#"
+    user: write a book
+    asked
+    answer MaxTokens: <c1 look(path="a")> <c2 write()>
+    end c2: INVALID_ARGUMENTS This call of write was not run: the arguments are no valid JSON.
+    start c1
+    end c1: {"done":"a"}
+    nudged: Your last answer was cut at the limit of 8192 tokens, and a call in it was not run. Do the work in smaller calls.
+    asked
+    text: Smaller, then.
+    answer EndOfTurn: Smaller, then.
+    turn ended: Done
+    "#);
 }
 
 #[tokio::test]
@@ -111,7 +170,13 @@ async fn the_calls_of_an_answer_that_was_refused_half_way_are_not_run() {
     let mut stage =
         Stage::new([vec![call("c1", "write", json!({})), done(StopReason::Refusal)], says("ok")]);
     assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Refused));
-    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(stage.story(), @r"
+    user: go
+    asked
+    answer Refusal: <c1 write()>
+    end c1: CANCELLED This call was not run, because the answer that made it was withdrawn.
+    turn ended: Refused
+    ");
     assert_eq!(stage.send("something else").await, DONE);
 }
 
@@ -119,7 +184,10 @@ async fn the_calls_of_an_answer_that_was_refused_half_way_are_not_run() {
 async fn a_model_that_pauses_is_asked_again_with_what_it_said() {
     let mut stage = Stage::new([vec![text("One moment."), done(StopReason::Pause)], says("Here.")]);
     assert_eq!(stage.send("go").await, DONE);
-    assert_snapshot!(stage.last_request(), @"");
+    assert_snapshot!(stage.last_request(), @r"
+    user: go
+    model: One moment.
+    ");
 }
 
 #[tokio::test(start_paused = true)]
@@ -128,7 +196,19 @@ async fn an_answer_that_breaks_off_is_asked_for_again_and_its_calls_are_not_run(
     let silent = vec![text("I")];
     let mut stage = Stage::new([cut, silent, says("Done.")]);
     assert_eq!(stage.send("go").await, DONE);
-    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(stage.story(), @r"
+    user: go
+    asked
+    text: I wri
+    failed: Cut, again in 500 ms
+    asked
+    text: I
+    failed: the answer ended before it was complete, again in 1000 ms
+    asked
+    text: Done.
+    answer EndOfTurn: Done.
+    turn ended: Done
+    ");
     assert_snapshot!(stage.last_request(), @"user: go");
 }
 
@@ -166,7 +246,15 @@ async fn that_the_provider_tries_again_is_written_down() {
     });
     let mut stage = Stage::new([vec![again, text("Hello"), done(StopReason::EndOfTurn)]]);
     assert_eq!(stage.send("go").await, DONE);
-    assert_snapshot!(stage.story(), @"");
+    assert_snapshot!(stage.story(), @r"
+    user: go
+    asked
+    failed: busy, again in 7 ms
+    asked
+    text: Hello
+    answer EndOfTurn: Hello
+    turn ended: Done
+    ");
 }
 
 #[tokio::test]
@@ -175,7 +263,10 @@ async fn usage_and_cost_are_added_up() {
     let prices =
         context_manager::Prices { input: 3.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
     let reply = || crate::stage::using(says("x"), usage);
-    let mut stage = Stage::new([reply(), reply()]).with(|options| options.prices = Some(prices));
+    let mut stage = Stage::new([reply(), reply()]).with(|options| {
+        options.prices = Some(prices);
+        options.context_tokens = 10_000_000;
+    });
     stage.send("a").await;
     stage.send("b").await;
     assert_eq!(

@@ -11,7 +11,7 @@ use testkit::Reply;
 use testkit::model_server::{ReplyUsage, Stop};
 
 /// How many conversations are made up, beside the empty one.
-const CONVERSATIONS: u64 = 150;
+const CONVERSATIONS: u64 = 80;
 /// How many replies are made up.
 const REPLIES: u64 = 40;
 
@@ -32,7 +32,15 @@ impl Dice {
     }
 
     fn text(&mut self) -> String {
-        let texts = ["", " ", "find x", "häß→🦀\n\ttab", "{\"a\": \"\\\"\"}", "data: x\r\n\r\n", "\u{2028}\0"];
+        let texts = [
+            "",
+            " ",
+            "find x",
+            "häß→🦀\n\ttab",
+            "{\"a\": \"\\\"\"}",
+            "data: x\r\n\r\n",
+            "\u{2028}\0",
+        ];
         self.one_of(&texts).to_owned()
     }
 
@@ -180,10 +188,13 @@ pub(crate) fn replies() -> Vec<Reply> {
                 _ => reply.and_call("grep", dice.arguments()),
             };
         }
-        let usage = ReplyUsage { input: dice.roll(99), output: dice.roll(99), cache_read: dice.roll(99) };
+        let usage =
+            ReplyUsage { input: dice.roll(99), output: dice.roll(99), cache_read: dice.roll(99) };
         // Calls that a limit may have cut are broken for us and whole for the SDKs.
-        let has_calls = reply.parts.iter().any(|part| matches!(part, testkit::model_server::Part::Call { .. }));
-        let stop = if has_calls { Stop::Natural } else { dice.one_of(&[Stop::Natural, Stop::Limit]) };
+        let has_calls =
+            reply.parts.iter().any(|part| matches!(part, testkit::model_server::Part::Call { .. }));
+        let stop =
+            if has_calls { Stop::Natural } else { dice.one_of(&[Stop::Natural, Stop::Limit]) };
         replies.push(reply.using(Some(usage)).stopped(stop));
     }
     replies

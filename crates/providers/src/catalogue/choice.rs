@@ -69,9 +69,7 @@ pub enum ChoiceError {
         provider: &'static str,
     },
     /// Nobody is known to offer the model.
-    #[error(
-        "it is not known who offers the model `{model}`; say so with --provider or --base-url"
-    )]
+    #[error("it is not known who offers the model `{model}`; say so with --provider or --base-url")]
     UnknownModel {
         /// As it was given.
         model: String,
@@ -122,7 +120,9 @@ pub fn choose(flags: &Wanted, config: &Wanted, facts: &Facts) -> Result<Choice, 
 /// another one, they do not count.
 fn merged(flags: &Wanted, config: &Wanted) -> Wanted {
     let elsewhere = flags.base_url.is_some()
-        || flags.provider.is_some() && config.provider.is_some() && flags.provider != config.provider;
+        || flags.provider.is_some()
+            && config.provider.is_some()
+            && flags.provider != config.provider;
     if elsewhere {
         return flags.clone();
     }
@@ -167,9 +167,11 @@ fn endpoint_at(url: &str) -> &'static Endpoint {
 
 /// Who offers a model, as far as its name tells.
 fn endpoint_of(model: &str, facts: &Facts) -> Option<&'static Endpoint> {
-    let loaded = facts.ollama.iter().flatten().any(|name| {
-        name == model || name.strip_suffix(":latest") == Some(model)
-    });
+    let loaded = facts
+        .ollama
+        .iter()
+        .flatten()
+        .any(|name| name == model || name.strip_suffix(":latest") == Some(model));
     if loaded {
         return endpoint("ollama");
     }
@@ -194,8 +196,10 @@ mod tests {
 
     /// `provider model url` with `-` for what is left open.
     fn wanted(text: &str) -> Wanted {
-        let mut words =
-            text.split(' ').map(|word| (word != "-").then(|| word.to_owned())).chain([None, None, None]);
+        let mut words = text
+            .split(' ')
+            .map(|word| (word != "-").then(|| word.to_owned()))
+            .chain([None, None, None]);
         let mut next = || words.next().flatten().filter(|word| !word.is_empty());
         Wanted { provider: next(), model: next(), base_url: next() }
     }
@@ -205,7 +209,8 @@ mod tests {
         let facts = Facts { keys: owned(keys), ollama: ollama.map(owned) };
         match choose(&wanted(flags), &wanted(config), &facts) {
             Ok(Choice::Model { endpoint, model, base_url, why }) => {
-                let own = if base_url == endpoint.base_url { "" } else { &format!(" at {base_url}") };
+                let own =
+                    if base_url == endpoint.base_url { "" } else { &format!(" at {base_url}") };
                 format!("{} {model}{own}: {why}", endpoint.name)
             }
             Ok(Choice::Offline { why }) => format!("offline: {why}"),
@@ -268,11 +273,20 @@ mod tests {
     #[test]
     fn what_cannot_be_had_is_said() {
         let cases = [
-            ("nobody", "there is no provider called `nobody`; known are anthropic, openai, openai-chat, openrouter, ollama, llamacpp, vllm, lmstudio, offline"),
+            (
+                "nobody",
+                "there is no provider called `nobody`; known are anthropic, openai, openai-chat, openrouter, ollama, llamacpp, vllm, lmstudio, offline",
+            ),
             ("anthropic", "anthropic needs a key, and ANTHROPIC_API_KEY is not set"),
             ("- claude-opus-5", "anthropic needs a key, and ANTHROPIC_API_KEY is not set"),
-            ("llamacpp", "llamacpp offers many models; say which one with --model or in the configuration"),
-            ("- qwen3", "it is not known who offers the model `qwen3`; say so with --provider or --base-url"),
+            (
+                "llamacpp",
+                "llamacpp offers many models; say which one with --model or in the configuration",
+            ),
+            (
+                "- qwen3",
+                "it is not known who offers the model `qwen3`; say so with --provider or --base-url",
+            ),
         ];
         for (flags, expected) in cases {
             assert_eq!(chosen(flags, "", &[], None), format!("error: {expected}"));

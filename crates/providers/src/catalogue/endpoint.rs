@@ -1,7 +1,7 @@
 //! Who offers models, and what is to be known about each.
 
-use crate::{Api, HttpConfig, Quirks, RetryPolicy, Secret, Timeouts};
 use crate::transport::Network;
+use crate::{Api, HttpConfig, Quirks, RetryPolicy, Secret, Timeouts};
 
 /// The name of the provider that needs nobody.
 pub const OFFLINE: &str = "offline";

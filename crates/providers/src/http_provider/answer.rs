@@ -120,7 +120,8 @@ impl Answer {
             }
             Err(_) => {
                 let silence = spoken(timeouts.between_bytes);
-                let message = format!("the provider fell silent for {silence} in the middle of the answer");
+                let message =
+                    format!("the provider fell silent for {silence} in the middle of the answer");
                 vec![Err(failure(ModelErrorKind::Connection, message))]
             }
             Ok(None) => reading.reader.finish(),
@@ -218,9 +219,13 @@ fn header<'a>(response: &'a Response<Incoming>, name: &str) -> &'a str {
 /// What a server says instead of an answer.
 async fn refusal(response: Response<Incoming>) -> Failure {
     let status = response.status();
-    let headers: Vec<(String, String)> = response.headers().iter().map(|(name, value)| {
-        (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-    }).collect();
+    let headers: Vec<(String, String)> = response
+        .headers()
+        .iter()
+        .map(|(name, value)| {
+            (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        })
+        .collect();
     let kind = header(&response, CONTENT_TYPE.as_str()).to_owned();
     let told = header(&response, "x-should-retry").to_owned();
     let id = ["request-id", "x-request-id"].map(|name| header(&response, name).to_owned());

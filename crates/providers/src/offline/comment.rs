@@ -195,7 +195,7 @@ const DEFINING: &[&str] = &[
     "type",
 ];
 
-/// The name that a line defines: the word before the first bracket, or the first that is no keyword.
+/// The name that a line defines: the word before a bracket, or the first that is no keyword.
 fn defined_name(signature: &str) -> Option<&str> {
     let signature = signature.trim();
     if signature.starts_with("impl") || signature.starts_with("import") {
@@ -252,7 +252,12 @@ const MAX_NAMES: usize = 6;
 /// What can honestly be said about a file of which only the names are known.
 pub(super) fn explanation(path: &str, names: &[&str], lines: usize) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
-    match names {
+    // Constants say least about a file.
+    let is_constant = |name: &&str| !name.chars().any(char::is_lowercase);
+    let (constants, mut names): (Vec<&str>, Vec<&str>) =
+        names.iter().copied().partition(is_constant);
+    names.extend(constants);
+    let text = match &names[..] {
         [] => format!("{file}: {lines} lines that define no function or type."),
         [only] => format!("{file}: defines {only}."),
         [all @ .., last] if names.len() <= MAX_NAMES => {
@@ -262,7 +267,25 @@ pub(super) fn explanation(path: &str, names: &[&str], lines: usize) -> String {
             let (shown, rest) = names.split_at(MAX_NAMES);
             format!("{file}: defines {} and {} more.", shown.join(", "), rest.len())
         }
+    };
+    wrapped(&text)
+}
+
+/// The text in lines of a bearable width.
+fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 90;
+    let (mut lines, mut width) = (String::new(), 0);
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if width > 0 {
+            let fits = width + 1 + length <= WIDTH;
+            lines.push(if fits { ' ' } else { '\n' });
+            width = if fits { width + 1 } else { 0 };
+        }
+        lines.push_str(word);
+        width += length;
     }
+    lines
 }
 
 #[cfg(test)]
@@ -341,6 +364,17 @@ mod tests {
         );
         assert_eq!(explanation("a.rs", &["x"], 3), "a.rs: defines x.");
         assert_eq!(explanation("a.rs", &["x", "y", "z"], 3), "a.rs: defines x, y and z.");
+        assert_eq!(explanation("a.rs", &["MAX_X", "y"], 3), "a.rs: defines y and MAX_X.");
+        let long = [
+            "a_rather_long_name_of_a_function",
+            "another_one_of_the_same_length_",
+            "third_name_that_has_no_room_here",
+        ];
+        assert_eq!(
+            explanation("a.rs", &long, 3),
+            "a.rs: defines a_rather_long_name_of_a_function, another_one_of_the_same_length_ and\n\
+             third_name_that_has_no_room_here."
+        );
         let many = ["a", "b", "c", "d", "e", "f", "g", "h"];
         assert_eq!(explanation("a.rs", &many, 3), "a.rs: defines a, b, c, d, e, f and 2 more.");
     }

@@ -59,9 +59,7 @@ impl ReadFile<'_> {
 fn read<'a>(script: &mut Script<'a>, file: &str) -> Result<ReadFile<'a>, Stop> {
     let file = file.strip_prefix("./").unwrap_or(file);
     let (path, say) = if is_bare_name(file) && script.tools.can(Action::FindFiles) {
-        let path = located(script, file)?;
-        let say = format!("It is at {path}; reading it.");
-        (path, say)
+        located(script, file)?
     } else {
         (file.to_owned(), format!("Reading {file}."))
     };
@@ -77,8 +75,8 @@ fn is_bare_name(file: &str) -> bool {
     !file.contains('/') && !is_readme && !manifest::FILES.contains(&file)
 }
 
-/// Where the file of this name is; of several, the one nearest to the root.
-fn located(script: &mut Script<'_>, name: &str) -> Result<String, Stop> {
+/// Where the file of this name is, of several the one nearest to the root, and what to say of it.
+fn located(script: &mut Script<'_>, name: &str) -> Result<(String, String), Stop> {
     let pattern = json!(format!("**/{name}"));
     let say = format!("Looking for {name}.");
     // Dotfiles are meant by whoever names one.
@@ -86,7 +84,14 @@ fn located(script: &mut Script<'_>, name: &str) -> Result<String, Stop> {
     let found = script.ask(&say, Action::FindFiles, &[("pattern", pattern), ("hidden", hidden)])?;
     let nearest = paths(found).min_by_key(|path| path.matches('/').count());
     let missing = || Stop::Answer(format!("No file in this project is called {name}."));
-    nearest.map(str::to_owned).ok_or_else(missing)
+    let path = nearest.ok_or_else(missing)?.to_owned();
+    let say = match paths(found).count() {
+        1 => format!("It is at {path}; reading it."),
+        count => {
+            format!("Of {count} files of that name {path} is nearest to the root; reading it.")
+        }
+    };
+    Ok((path, say))
 }
 
 /// The limit that means "all lines", for the tool that has one; others take null for none.

@@ -19,12 +19,21 @@ const MAX_JSON: usize = 1500;
 
 /// A result as text: what the tool says about it, and what it found.
 pub(super) fn describe(result: &Value) -> String {
-    let message = result["message"].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let message = result["message"].as_str().filter(|text| !text.is_empty()).map(first_part);
     let change = result["change_id"].as_str().map(|id| format!("Done, as change {id}."));
     let message = message.or(change);
     let body = body(result).filter(|body| !body.is_empty());
     let body = body.or_else(|| message.is_none().then(|| preview(result)));
     joined([message, body, left_out(result)])
+}
+
+/// A message without what it says about the part of a list that the tool shows: here another part
+/// is shown, and two numbers of what is missing would contradict each other.
+fn first_part(message: &str) -> String {
+    match message.split_once(", showing the first ") {
+        Some((found, _)) => format!("{found}."),
+        None => message.to_owned(),
+    }
 }
 
 /// A text, and below it a result without what the tool itself says about it.
@@ -67,7 +76,10 @@ fn body(result: &Value) -> Option<String> {
     if let Some(entries) = list("entries") {
         return Some(listing(entries.iter().map(entry), total(result)));
     }
-    for key in ["diff", "content", "outline", "text", "output", "stdout"] {
+    if let Some(text) = result["text"].as_str() {
+        return Some(indented(text, MAX_LINES));
+    }
+    for key in ["diff", "content", "outline", "output", "stdout"] {
         if let Some(text) = result[key].as_str() {
             return Some(indented(text, MAX_FILE_LINES));
         }

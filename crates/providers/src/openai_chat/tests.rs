@@ -8,7 +8,8 @@ use crate::testing::{any_of, check, empty_request, full_request, lines, meaning,
 fn a_request_with_every_kind_of_content() {
     let thoughts = json!({"reasoning_content": "hm", "reasoning_details": [{"text": "hm"}]});
     let request = full_request(NAME, thoughts);
-    let quirks = Quirks { returned_reasoning: Some("reasoning_content".into()), ..Quirks::openai() };
+    let quirks =
+        Quirks { returned_reasoning: Some("reasoning_content".into()), ..Quirks::openai() };
     assert_snapshot!(lines(&request_body(&request, &quirks)), @r#"
     model: "m"
     max_completion_tokens: 100

@@ -21,7 +21,7 @@ fn a_request_with_every_kind_of_content() {
     input:
       {"type":"message","role":"user","content":[{"type":"input_text","text":"find x"},{"type":"input_text","text":"mode: reading"}]}
       {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"}
-      {"type":"message","role":"assistant","content":[{"type":"output_text","text":"I look."}]}
+      {"type":"message","role":"assistant","content":"I look."}
       {"type":"function_call","call_id":"1","name":"grep","arguments":"{\"pattern\":\"x\"}"}
       {"type":"function_call","call_id":"2","name":"grep","arguments":"{}"}
       {"type":"function_call_output","call_id":"1","output":"{\"found\":0}"}

@@ -64,7 +64,8 @@ impl Connector {
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEP_ALIVE));
-        let tunnel = network.proxy.as_ref().map(|proxy| tunnel(proxy.expose(), &tcp)).transpose()?;
+        let tunnel =
+            network.proxy.as_ref().map(|proxy| tunnel(proxy.expose(), &tcp)).transpose()?;
         Ok(Self { tcp, tunnel, tls: Arc::new(LazyTls::new(network.roots.clone())), timeout })
     }
 

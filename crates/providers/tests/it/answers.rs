@@ -55,7 +55,8 @@ async fn borders_between_chunks_change_nothing() {
 async fn usage_is_counted_the_same_way_everywhere() {
     let used = ReplyUsage { input: 100, output: 20, cache_read: 30 };
     for api in Api::ALL {
-        let server = ModelServer::start([Reply::text("x").using(Some(used)), Reply::text("x").using(None)]);
+        let server =
+            ModelServer::start([Reply::text("x").using(Some(used)), Reply::text("x").using(None)]);
         let provider = provider(api, &server);
         let last = |events: Vec<Result<ModelEvent, _>>| {
             events.into_iter().rev().find_map(|event| match event {

@@ -32,7 +32,11 @@ async fn settle() {
 
 #[tokio::test]
 async fn a_connection_that_the_server_closed_is_replaced() {
-    let server = ModelServer::start([Reply::text("one"), Reply::fault(Fault::CloseBefore), Reply::text("two")]);
+    let server = ModelServer::start([
+        Reply::text("one"),
+        Reply::fault(Fault::CloseBefore),
+        Reply::text("two"),
+    ]);
     let provider = provider(Api::OpenAiChat, &server);
     told(&provider).await;
     settle().await;
@@ -45,7 +49,8 @@ async fn a_stream_that_is_dropped_closes_its_connection() {
         let reply = Reply::text("I look. ").and_call("grep", json!({"pattern": "x"}));
         let before = Reply::fault(Fault::HangBefore);
         // Far enough into the stream that text has come, in every way to talk.
-        let middle = reply.clone().with_fault(Fault::HangAfter(reply.render(format(api), 0).len() - 1));
+        let middle =
+            reply.clone().with_fault(Fault::HangAfter(reply.render(format(api), 0).len() - 1));
         let server = ModelServer::start([before, middle, Reply::text("fine")]);
         let provider = provider(api, &server);
 

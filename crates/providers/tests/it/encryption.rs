@@ -93,7 +93,8 @@ fn proxy() -> u16 {
         write!(&client, "HTTP/1.1 {reply}\r\n\r\n").expect("the client listens");
         let target = target.filter(|_| allowed);
         if let Some(server) = target.and_then(|target| TcpStream::connect(target).ok()) {
-            let (mut from, mut to) = (client.try_clone().expect("shared"), server.try_clone().expect("shared"));
+            let (mut from, mut to) =
+                (client.try_clone().expect("shared"), server.try_clone().expect("shared"));
             thread::spawn(move || drop(io::copy(&mut from, &mut to)));
             drop(io::copy(&mut &server, &mut &client));
         }

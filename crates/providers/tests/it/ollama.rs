@@ -26,5 +26,8 @@ async fn nobody_and_somebody_else_are_none() {
     assert_eq!(probe_ollama(&format!("http://{address}"), PATIENCE).await, None);
     assert_eq!(probe_ollama("no address", PATIENCE).await, None);
     let other = ModelServer::start([Reply::fault(Fault::HangBefore)]);
-    assert_eq!(probe_ollama(&format!("http://{}/elsewhere", other.address()), PATIENCE).await, None);
+    assert_eq!(
+        probe_ollama(&format!("http://{}/elsewhere", other.address()), PATIENCE).await,
+        None
+    );
 }

@@ -64,7 +64,8 @@ async fn what_will_not_pass_is_not_tried_again() {
 
 #[tokio::test]
 async fn a_stream_that_breaks_before_it_says_anything_is_asked_for_again() {
-    let broken = Fault::ErrorEvent { after: 0, kind: "overloaded_error".into(), message: "x".into() };
+    let broken =
+        Fault::ErrorEvent { after: 0, kind: "overloaded_error".into(), message: "x".into() };
     assert_snapshot!(after(&[broken, Fault::CutAfter(0)]).await, @r#"
     again after 0ns: scripted broke off: x
     again after 0ns: scripted: the connection broke in the middle of the answer (unexpected EOF during chunk size line)

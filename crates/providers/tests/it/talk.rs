@@ -7,9 +7,7 @@ use context_manager::{
 };
 use futures_util::StreamExt as _;
 use protocol::{Content, Message, Speaker};
-use providers::{
-    Api, HttpConfig, HttpProvider, Network, Quirks, RetryPolicy, Secret, Timeouts,
-};
+use providers::{Api, HttpConfig, HttpProvider, Network, Quirks, RetryPolicy, Secret, Timeouts};
 use serde_json::Value;
 use testkit::ModelServer;
 use testkit::model_server::WireFormat;
@@ -18,7 +16,7 @@ use testkit::model_server::WireFormat;
 pub(crate) const KEY: &str = "sk-test-1234";
 
 /// Nothing is slow on this machine, so whatever takes this long has stopped.
-pub(crate) const SILENCE: Duration = Duration::from_millis(60);
+pub(crate) const SILENCE: Duration = Duration::from_millis(500);
 
 pub(crate) fn config(api: Api, base_url: &str) -> HttpConfig {
     HttpConfig {

@@ -8,64 +8,68 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rustix::fs::Access;
-use rustix::process::{Pid, PidfdFlags, WaitOptions};
+use rustix::fs::{Access, Mode, OFlags};
+use rustix::process::{Pid, WaitOptions};
 
 use super::trouble::{During as _, Trouble};
-use super::{Order, filter, identity, loopback, release_output, root, walls};
+use super::{Order, filter, identity, loopback, root, walls};
 use crate::channel::Channel;
 use crate::plan::{Part, Plan, Report};
 
 const HOST_NAME: &[u8] = b"sandbox";
 
 /// Does all of it and ends.
-pub(super) fn run(channel: &Channel, order: Order) -> Result<Infallible, Trouble> {
-    build_walls(channel, &order)?;
-    let Order { plan, stdin, .. } = order;
-    let stdin = stdin.map_or_else(Stdio::null, Stdio::from);
-    let started = command(&plan, stdin).and_then(|mut command| command.spawn());
-    release_output();
+pub(super) fn run(answers: &Channel, order: Order) -> Result<Infallible, Trouble> {
+    build_walls(answers, &order)?;
+    let Order { plan, stdin, output, .. } = order;
+    // Once the command runs, the ends of its pipes are its own.
+    let started = command(&plan).and_then(|mut command| {
+        let stdin = stdin.map_or_else(Stdio::null, Stdio::from);
+        command.stdin(stdin).stdout(output.0).stderr(output.1).spawn()
+    });
     match started {
         Ok(child) => {
             // A process number of the kernel is positive and fits.
             let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-            collect(channel, child);
+            collect(answers, child);
         }
         Err(error) => {
-            let _ = channel.send(&Report::NotStarted { errno: error.raw_os_error() }, &[]);
+            let _ = answers.send(&Report::NotStarted { errno: error.raw_os_error() }, &[]);
         }
     }
     std::process::exit(0)
 }
 
-fn build_walls(channel: &Channel, order: &Order) -> Result<(), Trouble> {
+fn build_walls(answers: &Channel, order: &Order) -> Result<(), Trouble> {
     let plan = &order.plan;
+    let identity = plan.setting.identity;
+    // In the /proc of the host, where this process is known as well.
+    let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .during(Part::UserNamespace, "opening /proc/self")?;
+    identity::settle(identity, &process)?;
     rustix::process::setsid().during(Part::Launch, "making a session")?;
-    let built = root::build(order)?;
+    let changes = root::build(order)?;
     rustix::system::sethostname(HOST_NAME).during(Part::Namespaces, "naming the host")?;
     if !plan.network {
         loopback::bring_up()?;
     }
-    identity::assume(plan.setting.identity, &built.process)?;
+    identity::assume(identity, &process)?;
     walls::limit(plan)?;
     identity::drop_capabilities()?;
     let landlock = walls::landlock(plan)?;
     filter::install()?;
-    let own = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty())
-        .during(Part::Launch, "opening ourselves")?;
-    let mut descriptors = vec![own.as_fd()];
-    descriptors.extend(built.changes.as_ref().map(|changes| changes.as_fd()));
-    channel
+    let descriptors: Vec<_> = changes.iter().map(|changes| changes.as_fd()).collect();
+    answers
         .send(&Report::Ready { landlock }, &descriptors)
         .map_err(|error| Trouble::new(Part::Launch, "reporting", error.errno()))
 }
 
-fn command(plan: &Plan, stdin: Stdio) -> std::io::Result<Command> {
+fn command(plan: &Plan) -> std::io::Result<Command> {
     let (program, arguments) =
         plan.argv.split_first().ok_or_else(|| std::io::Error::from(ErrorKind::InvalidInput))?;
     std::env::set_current_dir(&plan.working_dir)?;
     let mut command = Command::new(find(program, plan)?);
-    command.arg0(program).args(arguments).stdin(stdin);
+    command.arg0(program).args(arguments);
     command.env_clear().envs(plan.env.iter().map(|(name, value)| (name, value)));
     Ok(command)
 }
@@ -83,13 +87,27 @@ fn find(program: &str, plan: &Plan) -> std::io::Result<PathBuf> {
 }
 
 /// Collects every process that ends, tells of the command's end, and stays until none is left.
-fn collect(channel: &Channel, command: Option<Pid>) {
-    while let Ok(ended) = rustix::io::retry_on_intr(|| rustix::process::wait(WaitOptions::empty())) {
-        let Some((pid, status)) = ended else { continue };
-        if Some(pid) == command {
-            let (code, signal) = (status.exit_status(), status.terminating_signal());
-            if channel.send(&Report::Ended { code, signal }, &[]).is_err() {
-                return;
+fn collect(answers: &Channel, command: Option<Pid>) {
+    let mut next = WaitOptions::empty();
+    let mut ended = None;
+    loop {
+        let collected = rustix::io::retry_on_intr(|| rustix::process::wait(next));
+        match collected {
+            Ok(Some((pid, status))) if Some(pid) == command => {
+                ended = Some((status.exit_status(), status.terminating_signal()));
+                // Look once whether anything is left before telling.
+                next = WaitOptions::NOHANG;
+            }
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => {
+                let alone = collected.is_err();
+                if let Some((code, signal)) = ended.take() {
+                    let _ = answers.send(&Report::Ended { code, signal, alone }, &[]);
+                }
+                if alone {
+                    return;
+                }
+                next = WaitOptions::empty();
             }
         }
     }

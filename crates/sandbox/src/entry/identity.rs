@@ -16,18 +16,12 @@ use super::trouble::{During as _, Trouble};
 use crate::kernel;
 use crate::plan::{Identity, Part};
 
-/// What can be done before the namespaces are made.
-pub(super) fn prepare(identity: Identity) -> Result<(), Trouble> {
-    if identity.switch {
-        return Ok(());
-    }
-    kernel::unshare(UnshareFlags::NEWUSER).during(Part::UserNamespace, "making a user namespace")?;
-    let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .during(Part::UserNamespace, "opening /proc/self")?;
-    write_maps(&process, identity)
+/// Gives names to an ordinary user in the new namespace. `process` is our own directory in `/proc`.
+pub(super) fn settle(identity: Identity, process: &OwnedFd) -> Result<(), Trouble> {
+    if identity.switch { Ok(()) } else { write_maps(process, identity) }
 }
 
-/// Becomes the unprivileged user. `process` is our own directory in a writable `/proc`.
+/// Becomes the unprivileged user, if we are root.
 pub(super) fn assume(identity: Identity, process: &OwnedFd) -> Result<(), Trouble> {
     if !identity.switch {
         return Ok(());

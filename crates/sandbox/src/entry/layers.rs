@@ -1,32 +1,37 @@
 //! Copies on write: a directory of the host below, a private directory above.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, UnmountFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
 use super::root::{attach_new, make_own_directory, memory_file_system};
 use super::trouble::{During as _, Trouble};
 use crate::plan::{Identity, Part};
 
 /// Names in the new root while it is built. An overlay takes its parts by path.
-const LOWER: &str = ".lower";
-const CHANGES: &str = ".changes";
+const LOWER: &str = ".build/lower";
+const CHANGES: &str = ".build/changes";
+const UPPER: &str = ".build/changes/upper";
+const WORK: &str = ".build/changes/work";
 
-/// A mount that can be reached by a path while an overlay is made of it. A mount can be attached and
-/// taken off once only.
+/// A mount that can be reached by a path. It stays where it is and is covered in the end with all of
+/// our building site: taking it off would wait for every processor.
 pub(super) struct Lower {
+    place: PathBuf,
     directory: OwnedFd,
 }
 
 impl Lower {
-    pub(super) fn attach(tree: &OwnedFd) -> Result<Lower, Trouble> {
-        attach_new(tree, Path::new(LOWER), FileType::Directory)?;
+    pub(super) fn attach(tree: &OwnedFd, number: usize) -> Result<Lower, Trouble> {
+        let place = PathBuf::from(format!("{LOWER}{number}"));
+        attach_new(tree, &place, FileType::Directory)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = rustix::fs::open(LOWER, flags, Mode::empty());
-        Ok(Lower { directory: directory.during(Part::Overlay, "opening the lower layer")? })
+        let directory = rustix::fs::open(&place, flags, Mode::empty());
+        let directory = directory.during(Part::Overlay, "opening the lower layer")?;
+        Ok(Lower { place, directory })
     }
 
     pub(super) fn directory(&self) -> &OwnedFd {
@@ -37,7 +42,7 @@ impl Lower {
     pub(super) fn overlay(&self, upper: &Path, work: &Path) -> Result<OwnedFd, Trouble> {
         let make = || -> Result<OwnedFd, Errno> {
             let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-            rustix::mount::fsconfig_set_string(&context, "lowerdir", LOWER)?;
+            rustix::mount::fsconfig_set_string(&context, "lowerdir", &self.place)?;
             rustix::mount::fsconfig_set_string(&context, "upperdir", upper)?;
             rustix::mount::fsconfig_set_string(&context, "workdir", work)?;
             // Marks in `user.` attributes need no privilege, and the reader of the changes finds
@@ -48,14 +53,6 @@ impl Lower {
             rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
         };
         make().during(Part::Overlay, "mounting an overlay")
-    }
-}
-
-impl Drop for Lower {
-    fn drop(&mut self) {
-        // If it fails, the whole namespace is about to end.
-        let _ = rustix::mount::unmount(LOWER, UnmountFlags::DETACH);
-        let _ = rustix::fs::rmdir(LOWER);
     }
 }
 
@@ -74,15 +71,13 @@ pub(super) fn project(
     owner: Identity,
 ) -> Result<Copied, Trouble> {
     let part = Part::Overlay;
-    let memory = memory_file_system(max_bytes, 0o755, None)?;
+    let memory = memory_file_system(max_bytes, 0o755)?;
     attach_new(&memory, Path::new(CHANGES), FileType::Directory)?;
-    let (upper, work) = (Path::new(".changes/upper"), Path::new(".changes/work"));
+    let (upper, work) = (Path::new(UPPER), Path::new(WORK));
     make_own_directory(upper, 0o755, owner)?;
     make_own_directory(work, 0o755, owner)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let changes = rustix::fs::open(upper, flags, Mode::empty()).during(part, "opening the changes")?;
     let mount = lower.overlay(upper, work)?;
-    rustix::mount::unmount(CHANGES, UnmountFlags::DETACH).during(part, "hiding the changes")?;
-    rustix::fs::rmdir(CHANGES).during(part, "hiding the changes")?;
     Ok(Copied { mount, changes })
 }

@@ -23,44 +23,33 @@ use crate::profile::StandIn;
 /// what it covers has been opened before.
 const STAGE: &str = "/usr";
 /// Names in the new root while it is built.
-const SCRATCH: &str = ".scratch";
-const EMPTY_FILE: &str = ".empty-file";
-const EMPTY_DIRECTORY: &str = ".empty-directory";
-const PROC: &str = ".proc";
+const SITE: &str = ".build";
+const SCRATCH: &str = ".build/scratch";
+const EMPTY_FILE: &str = ".build/empty-file";
+const EMPTY_DIRECTORY: &str = ".build/empty-directory";
 const ROOT_BYTES: u64 = 16 << 20;
 
-/// What is left to use after the root was built.
-pub(super) struct Built {
-    /// Our own directory in a writable `/proc`.
-    pub(super) process: OwnedFd,
-    /// What the command changes in the project, if it works on a copy.
-    pub(super) changes: Option<OwnedFd>,
-}
-
-/// Builds the root and moves into it.
-pub(super) fn build(order: &Order) -> Result<Built, Trouble> {
+/// Builds the root and moves into it. Returns the directory with what the command changes in the
+/// project, if it works on a copy.
+pub(super) fn build(order: &Order) -> Result<Option<OwnedFd>, Trouble> {
     let part = Part::Root;
     let setting = &order.plan.setting;
     rustix::process::umask(Mode::empty());
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .during(part, "separating mounts")?;
     let sources = Sources::open(order)?;
-    let root = memory_file_system(ROOT_BYTES, 0o755, None)?;
+    let root = memory_file_system(ROOT_BYTES, 0o755)?;
     attach(&root, STAGE)?;
     rustix::process::fchdir(&root).during(part, "entering the new root")?;
-    let scratch = memory_file_system(setting.limits.scratch_bytes, 0o755, None)?;
-    attach_new(&scratch, Path::new(SCRATCH), FileType::Directory)?;
-    make_stand_ins()?;
-    let mut builder = Builder { setting, layer_count: 0, process: None };
+    make_site(setting)?;
+    let mut builder = Builder { setting, count: 0 };
     for (step, source) in setting.steps.iter().zip(sources.steps) {
         builder.take(step, source)?;
     }
     let changes = builder.project(&sources.project)?;
-    let process = builder.process.ok_or_else(|| Trouble::new(Part::Proc, "mounting /proc", None))?;
-    rustix::mount::unmount(SCRATCH, UnmountFlags::DETACH).during(part, "hiding the scratch space")?;
-    rustix::fs::rmdir(SCRATCH).during(part, "hiding the scratch space")?;
+    stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     enter(&root)?;
-    Ok(Built { process, changes })
+    Ok(changes)
 }
 
 /// What is taken from the host, opened while it can still be seen.
@@ -133,20 +122,12 @@ fn clone_tree(path: &Path) -> Result<OwnedFd, Trouble> {
         .during(Part::Root, format!("taking {}", path.display()))
 }
 
-/// An empty file system in memory. `owner` is who may write at its top.
-pub(super) fn memory_file_system(
-    bytes: u64,
-    mode: u32,
-    owner: Option<Identity>,
-) -> Result<OwnedFd, Trouble> {
+/// An empty file system in memory.
+pub(super) fn memory_file_system(bytes: u64, mode: u32) -> Result<OwnedFd, Trouble> {
     let make = || -> Result<OwnedFd, Errno> {
         let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         rustix::mount::fsconfig_set_string(&context, "size", bytes.to_string())?;
         rustix::mount::fsconfig_set_string(&context, "mode", format!("{mode:o}"))?;
-        if let Some(identity) = owner {
-            rustix::mount::fsconfig_set_string(&context, "uid", identity.uid.to_string())?;
-            rustix::mount::fsconfig_set_string(&context, "gid", identity.gid.to_string())?;
-        }
         rustix::mount::fsconfig_create(&context)?;
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
@@ -154,8 +135,11 @@ pub(super) fn memory_file_system(
     make().during(Part::Root, "making a file system in memory")
 }
 
-/// Empty things that stand for what is masked or must not come into being.
-fn make_stand_ins() -> Result<(), Trouble> {
+/// A corner of the new root for what only the builder needs: space for private files, and empty
+/// things that stand for what is masked or must not come into being.
+fn make_site(setting: &Setting) -> Result<(), Trouble> {
+    let scratch = memory_file_system(setting.limits.scratch_bytes, 0o755)?;
+    attach_new(&scratch, Path::new(SCRATCH), FileType::Directory)?;
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
     rustix::fs::open(EMPTY_FILE, flags, Mode::from_raw_mode(0o444))
         .during(Part::Root, "making an empty file")?;
@@ -165,8 +149,8 @@ fn make_stand_ins() -> Result<(), Trouble> {
 
 struct Builder<'a> {
     setting: &'a Setting,
-    layer_count: usize,
-    process: Option<OwnedFd>,
+    /// How many private directories and layers there are.
+    count: usize,
 }
 
 impl Builder<'_> {
@@ -189,7 +173,7 @@ impl Builder<'_> {
             (Step::Layer { path, .. }, Some(lower)) => self.layer(path, &lower),
             (Step::Scratch { path, mode }, _) => self.scratch(path, *mode),
             (Step::Mask { path }, _) => stand_in(EMPTY_FILE, inside(path)),
-            (Step::Proc { path }, _) => self.proc(path),
+            (Step::Proc { path }, _) => mount_proc(path),
             (Step::Bind { .. } | Step::Device { .. } | Step::Layer { .. }, None) => {
                 Err(Trouble::new(part, "a source is missing", None))
             }
@@ -204,8 +188,8 @@ impl Builder<'_> {
     }
 
     fn scratch_directory(&mut self, purpose: &str, mode: u32) -> Result<PathBuf, Trouble> {
-        self.layer_count += 1;
-        let place = PathBuf::from(format!("{SCRATCH}/{purpose}{}", self.layer_count));
+        self.count += 1;
+        let place = PathBuf::from(format!("{SCRATCH}/{purpose}{}", self.count));
         make_own_directory(&place, mode, self.setting.identity)?;
         Ok(place)
     }
@@ -213,31 +197,8 @@ impl Builder<'_> {
     fn layer(&mut self, path: &Path, lower: &OwnedFd) -> Result<(), Trouble> {
         let upper = self.scratch_directory("layer", 0o755)?;
         let work = self.scratch_directory("work", 0o755)?;
-        let mount = Lower::attach(lower)?.overlay(&upper, &work)?;
+        let mount = Lower::attach(lower, self.count)?.overlay(&upper, &work)?;
         attach_new(&mount, inside(path), FileType::Directory)
-    }
-
-    fn proc(&mut self, path: &Path) -> Result<(), Trouble> {
-        let part = Part::Proc;
-        let make = || -> Result<OwnedFd, Errno> {
-            let context = rustix::mount::fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
-            rustix::mount::fsconfig_create(&context)?;
-            let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID
-                | MountAttrFlags::MOUNT_ATTR_NODEV
-                | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-            rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
-        };
-        let writable = make().during(part, "mounting /proc")?;
-        attach_new(&writable, Path::new(PROC), FileType::Directory)?;
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let process = rustix::fs::openat(&writable, "self", flags, Mode::empty());
-        self.process = Some(process.during(part, "opening /proc/self")?);
-        let shown = clone_tree(Path::new(PROC))?;
-        kernel::set_mount_attributes(&shown, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
-            .during(part, "making /proc read-only")?;
-        rustix::mount::unmount(PROC, UnmountFlags::DETACH).during(part, "hiding /proc")?;
-        rustix::fs::rmdir(PROC).during(part, "hiding /proc")?;
-        attach_new(&shown, inside(path), FileType::Directory)
     }
 
     fn project(&mut self, project: &OwnedFd) -> Result<Option<OwnedFd>, Trouble> {
@@ -250,7 +211,7 @@ impl Builder<'_> {
             }
             Some(overlay) => {
                 let owner = self.setting.identity;
-                let lower = Lower::attach(project)?;
+                let lower = Lower::attach(project, 0)?;
                 let copied = layers::project(&lower, overlay.max_bytes, owner)?;
                 attach_new(&copied.mount, place, FileType::Directory)?;
                 for path in &overlay.pass_through {
@@ -267,6 +228,20 @@ impl Builder<'_> {
         }
         Ok(changes)
     }
+}
+
+fn mount_proc(path: &Path) -> Result<(), Trouble> {
+    let make = || -> Result<OwnedFd, Errno> {
+        let context = rustix::mount::fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        rustix::mount::fsconfig_create(&context)?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
+            | MountAttrFlags::MOUNT_ATTR_NOSUID
+            | MountAttrFlags::MOUNT_ATTR_NODEV
+            | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+        rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+    };
+    let mount = make().during(Part::Proc, "mounting /proc")?;
+    attach_new(&mount, inside(path), FileType::Directory)
 }
 
 fn beneath(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {

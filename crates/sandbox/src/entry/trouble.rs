@@ -3,7 +3,7 @@
 use crate::plan::{Part, Report};
 
 /// A wall that could not be built.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Trouble {
     part: Part,
     doing: String,

@@ -115,8 +115,9 @@ pub(super) async fn lease_of(
     Ok(row.as_ref().and_then(lease_from))
 }
 
-/// The lease in a row that joins `sessions` and `leases`.
+/// The lease in a row that joins `sessions` and `leases`, if there is one.
 pub(super) fn lease_from(row: &SqliteRow) -> Option<SignedLease> {
+    let owner = row.try_get::<Option<i64>, _>("lease_owner").ok()??;
     let since = row.try_get("lease_at").ok()?;
     let holder = Holder {
         host: row.try_get("lease_host").ok()?,
@@ -124,7 +125,7 @@ pub(super) fn lease_from(row: &SqliteRow) -> Option<SignedLease> {
         since,
     };
     Some(SignedLease {
-        owner: row.try_get("lease_owner").ok()?,
+        owner,
         holder,
         start: row.try_get("lease_start").ok()?,
         active: row.try_get("updated").unwrap_or(since),

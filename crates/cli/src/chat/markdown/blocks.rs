@@ -8,6 +8,9 @@ use crate::chat::look::Ink;
 
 /// Narrower terminals are written to as if they had this many columns.
 const NARROWEST: usize = 20;
+/// A line that is not known after this many bytes is waited for. It bounds what is read again with
+/// every piece of it.
+const LONGEST_BEGINNING: usize = 200;
 /// From this indentation on a line outside of lists is code.
 const CODE_INDENT: usize = 4;
 const CODE_MARGIN: usize = 2;
@@ -108,13 +111,14 @@ impl Blocks {
         if matches!(self.open, Block::Code(_)) || self.may_be_indented_code(&self.line) {
             return;
         }
+        let beginning = &self.line[..self.line.floor_char_boundary(LONGEST_BEGINNING)];
+        if classify(beginning, false).is_none() {
+            return;
+        }
         let line = std::mem::take(&mut self.line);
-        match classify(&line, false) {
-            Some(known) => {
-                self.start(known);
-                self.in_line = true;
-            }
-            None => self.line = line,
+        if let Some(known) = classify(&line, false) {
+            self.start(known);
+            self.in_line = true;
         }
     }
 

@@ -10,7 +10,10 @@ pub(super) struct Piece {
 }
 
 /// Marks further apart than this many bytes do not belong together. It bounds what is held back.
-const LONGEST_SPAN: usize = 4000;
+const LONGEST_SPAN: usize = 2000;
+/// Emphasis that is not closed within this many marks, and brackets that are nested deeper, are
+/// none. Without it, a text of nothing but marks would be read again with every piece of it.
+const MOST_MARKS_WITHIN: usize = 32;
 /// A longer run of stars is no emphasis.
 const MOST_MARKS: usize = 3;
 const SPECIAL: [char; 8] = ['\\', '`', '*', '_', '~', '[', '!', '<'];
@@ -218,9 +221,11 @@ impl Source<'_> {
     fn emphasis_end(&self, mark: u8, length: usize, start: usize) -> Search<Part> {
         let mut open = vec![length];
         let mut at = start;
+        let mut marks = 0;
         while let Some(found) = self.text[at..].find(['\\', '`', mark as char]) {
             at += found;
-            if at - start > LONGEST_SPAN {
+            marks += 1;
+            if at - start > LONGEST_SPAN || marks > MOST_MARKS_WITHIN {
                 return Search::Missing;
             }
             let run = self.run(at);
@@ -274,6 +279,7 @@ impl Source<'_> {
                     bytes.next();
                 }
                 b'\n' => return Search::Missing,
+                _ if byte == open && depth == MOST_MARKS_WITHIN => return Search::Missing,
                 _ if byte == open => depth += 1,
                 _ if byte == close && depth == 1 => return Search::Found(at),
                 _ if byte == close => depth -= 1,

@@ -7,9 +7,12 @@ use crate::offline::comment::{
     explanation, lines_before, names_in, needs_distance, outlined_names, style,
 };
 use crate::offline::intent::Place;
-use crate::offline::results::{FileLines, describe, told};
+use crate::offline::results::{FileLines, describe, indented, told};
 use crate::offline::script::{Script, Stop, Told};
 use crate::offline::toolbox::Action;
+
+/// The most lines of a comment that are shown before it is proposed.
+const MAX_SHOWN: usize = 10;
 
 pub(super) fn comment(script: &mut Script<'_>, file: &str, text: Option<&str>) -> Told {
     let found = read(script, file)?;
@@ -29,7 +32,7 @@ pub(super) fn comment(script: &mut Script<'_>, file: &str, text: Option<&str>) -
         comment.push('\n');
     }
     let at = lines_before(path, &lines.lines);
-    let say = format!("Proposing this comment for {path}:\n\n    {}\n", comment.trim_end());
+    let say = format!("Proposing this comment for {path}:\n\n{}\n", indented(&comment, MAX_SHOWN));
     let result = insert(script, &say, &found, &lines, (at, &comment))?;
     Ok(told(&format!("Done: the comment is at the top of {path}."), result))
 }

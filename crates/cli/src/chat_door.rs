@@ -1,0 +1,177 @@
+//! `toolkiln chat`: a conversation at the terminal.
+
+mod commands;
+mod turn;
+
+use std::io::{self, IsTerminal as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use protocol::{AgentRole, ToolCall};
+use providers::catalogue::Wanted;
+use serde_json::{Map, Value, json};
+use session::Session;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+use tool_system::{ToolExecutor, Vocabulary};
+
+use crate::args::ChatArgs;
+use crate::chat::commands::{Typed, parse};
+use crate::chat::input::{CtrlC, Entered, FindFiles, Input, InputOptions, Moment, Reaction};
+use crate::chat::look::{Ink, Look};
+use crate::chat::screen::{Screen, ScreenOptions};
+use crate::conversation::{Desk, resumed};
+use crate::model_choice::Chosen;
+use crate::setup::{Kit, Lifetime};
+use crate::{output, terminal};
+
+/// What was typed before, in the state directory.
+const HISTORY: &str = "history";
+/// Files that are offered after an `@`.
+const OFFERED_FILES: usize = 40;
+const PROMPT: &str = "> ";
+
+pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut chat = runtime.block_on(Chat::begin(args))?;
+    let code = chat.converse(&runtime);
+    drop(chat);
+    runtime.shutdown_background();
+    code
+}
+
+/// A conversation, the place where it is shown, and everything to begin another one.
+struct Chat {
+    desk: Desk,
+    chosen: Chosen,
+    session: Session,
+    screen: Screen<io::Stdout, io::Stderr>,
+    notes: Look,
+    /// Rules that were offered already.
+    offered_rules: Vec<String>,
+    ctrl_c: CtrlC,
+}
+
+impl Chat {
+    async fn begin(args: &ChatArgs) -> anyhow::Result<Self> {
+        let desk = Desk::open(&args.scope, &args.gate, &args.model, Lifetime::Stays).await?;
+        let chosen = desk.model(&Wanted::default()).await?;
+        let parts = desk.parts(&chosen, desk.tools.kit.approver().cloned()).await?;
+        let session = match &args.resume {
+            None => Session::begin(parts).await?,
+            Some(text) => resumed(&desk, parts, text).await?,
+        };
+        let notes = terminal::look(&io::stderr());
+        let options = ScreenOptions {
+            words: terminal::look(&io::stdout()),
+            notes,
+            thoughts: true,
+            messages: false,
+            context_window: chosen.window(),
+        };
+        let screen = Screen::new(io::stdout(), io::stderr(), options);
+        let mut chat =
+            Self { desk, chosen, session, screen, notes, offered_rules: Vec::new(), ctrl_c: CtrlC::default() };
+        chat.greet();
+        if args.resume.is_some() {
+            chat.show_past().await?;
+        }
+        Ok(chat)
+    }
+
+    /// Reads and answers until the person leaves.
+    fn converse(&mut self, runtime: &Runtime) -> anyhow::Result<ExitCode> {
+        let mut input = Input::open(InputOptions {
+            history: Some(self.desk.project.state()?.path().join(HISTORY)),
+            colour: self.notes != Look::Plain,
+            find_files: file_finder(&self.desk.tools.kit),
+        })?;
+        loop {
+            let prompt = if io::stdin().is_terminal() { PROMPT } else { "" };
+            match input.read(prompt)? {
+                Entered::End => return Ok(ExitCode::SUCCESS),
+                Entered::Interrupt { at_empty_prompt } => {
+                    let empty = Moment::AtEmptyPrompt;
+                    let moment = if at_empty_prompt { empty } else { Moment::WhileTyping };
+                    match self.ctrl_c.press(moment) {
+                        Reaction::Leave => return Ok(ExitCode::SUCCESS),
+                        Reaction::SayAgainToLeave => self.note("Ctrl-C again leaves."),
+                        Reaction::ClearLine | Reaction::CancelTurn => {}
+                    }
+                }
+                Entered::Text(text) => {
+                    self.ctrl_c.forget();
+                    if !runtime.block_on(self.entered(&text))? {
+                        return Ok(ExitCode::SUCCESS);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Does what was typed. Answers whether to go on.
+    async fn entered(&mut self, text: &str) -> anyhow::Result<bool> {
+        let offered = self.session.executor().offered();
+        let tools: Vec<String> = offered.iter().map(|tool| tool.name().to_owned()).collect();
+        match parse(text, &tools) {
+            Typed::Nothing => Ok(true),
+            Typed::Mistake(advice) => {
+                self.note(&advice);
+                Ok(true)
+            }
+            Typed::Command(command) => self.command(command).await,
+            Typed::Message(message) => {
+                self.say(message).await?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn greet(&self) {
+        let settings = self.session.context().settings();
+        let (model, role) = settings.map_or(("", ""), |s| (s.model.as_str(), s.role.name()));
+        self.note(&format!("toolkiln · {model} ({}) · {role} · /help", self.chosen.why));
+    }
+
+    /// A dim line for the person.
+    fn note(&self, text: &str) {
+        output::to_people(&self.notes.paint(Ink::DIM, text));
+    }
+
+    /// Shows what was said before.
+    async fn show_past(&mut self) -> anyhow::Result<()> {
+        let loaded = self.desk.store.load(self.session.id()).await?;
+        self.screen.options_mut().messages = true;
+        for entry in &loaded.entries {
+            self.screen.show(entry)?;
+        }
+        self.screen.options_mut().messages = false;
+        Ok(())
+    }
+}
+
+/// Finds files for completion, as the `glob` tool finds them.
+fn file_finder(kit: &Kit) -> FindFiles {
+    let executor = Arc::new(kit.executor(Vocabulary::Standard, AgentRole::Planner, |_| {}));
+    Box::new(move |typed| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let found = runtime.ok().and_then(|runtime| runtime.block_on(globbed(&executor, typed)));
+        found.unwrap_or_default()
+    })
+}
+
+async fn globbed(executor: &ToolExecutor, typed: &str) -> Option<Vec<String>> {
+    let literal: String = typed.chars().flat_map(escaped).collect();
+    let arguments = json!({"pattern": format!("**/*{literal}*"), "max_results": OFFERED_FILES});
+    let arguments: Map<String, Value> = arguments.as_object()?.clone();
+    let call = ToolCall::new("completion", "glob", arguments);
+    let found = executor.execute_tool(&call, &CancellationToken::new()).await.ok()?;
+    let files = found.get("files")?.as_array()?;
+    Some(files.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+}
+
+/// A character that stands for itself in a glob.
+fn escaped(character: char) -> impl Iterator<Item = char> {
+    let special = matches!(character, '*' | '?' | '[' | ']' | '{' | '}' | ',' | '!' | '\\');
+    special.then_some('\\').into_iter().chain([character])
+}

@@ -1,0 +1,171 @@
+//! `toolkiln sessions`: conversations as things to list, copy, keep and mend.
+
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use jiff::{Timestamp, Unit};
+use serde_json::json;
+use store::{CheckMode, CheckReport, ListFilter, SessionInfo, Store};
+
+use crate::args::{SessionsCheckArgs, SessionsCommand};
+use crate::chat::notices::{count, money};
+use crate::chat::safe_text::one_line;
+use crate::chat::screen::{Screen, ScreenOptions};
+use crate::conversation::open_store;
+use crate::setup::Project;
+use crate::{output, terminal};
+
+/// The exit code for damage that was found and not mended.
+const DAMAGED: u8 = 1;
+/// The most that is read as an export.
+const MAX_IMPORT_BYTES: u64 = 1024 * 1024 * 1024;
+/// Characters of a title in the list.
+const TITLE_WIDTH: usize = 60;
+
+pub(crate) fn run(command: &SessionsCommand) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(perform(command))
+}
+
+async fn perform(command: &SessionsCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        SessionsCommand::List(args) => {
+            let store = store_at(&args.root).await?;
+            if args.json {
+                let filter = ListFilter { limit: Some(args.limit), ..ListFilter::default() };
+                output::json(&json!(store.list(&filter).await?))?;
+            } else {
+                list(&*store, args.limit).await?;
+            }
+        }
+        SessionsCommand::Show(args) => show(&*store_at(&args.root).await?, &args.session).await?,
+        SessionsCommand::Fork(args) => {
+            let store = store_at(&args.of.root).await?;
+            let id = store.fork(&store.find(&args.of.session).await?, args.at).await?;
+            output::result(&id.to_string())?;
+        }
+        SessionsCommand::Rename(args) => {
+            let store = store_at(&args.of.root).await?;
+            store.rename(&store.find(&args.of.session).await?, &args.title).await?;
+        }
+        SessionsCommand::Delete(args) => {
+            let store = store_at(&args.root).await?;
+            store.delete(&store.find(&args.session).await?).await?;
+        }
+        SessionsCommand::Export(args) => {
+            let store = store_at(&args.root).await?;
+            let text = store.export(&store.find(&args.session).await?).await?;
+            output::result(text.trim_end_matches('\n'))?;
+        }
+        SessionsCommand::Import(args) => import(&*store_at(&args.root).await?).await?,
+        SessionsCommand::Check(args) => return check(args).await,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(crate) async fn store_at(root: &Path) -> anyhow::Result<Arc<dyn Store>> {
+    open_store(&Project::open(root)?).await
+}
+
+/// Prints the conversations, the last one first.
+pub(crate) async fn list(store: &dyn Store, limit: u32) -> anyhow::Result<()> {
+    let filter = ListFilter { limit: Some(limit), ..ListFilter::default() };
+    let sessions = store.list(&filter).await?;
+    if sessions.is_empty() {
+        output::to_people("There are no sessions yet.");
+    }
+    for session in &sessions {
+        output::result(&line(session))?;
+    }
+    Ok(())
+}
+
+fn line(session: &SessionInfo) -> String {
+    let title: String = one_line(session.title.as_deref().unwrap_or("(nothing said)"))
+        .chars()
+        .take(TITLE_WIDTH)
+        .collect();
+    let cost = session.cost_usd.map(|cost| format!(" · {}", money(cost))).unwrap_or_default();
+    format!(
+        "{}  {}  {:11}  {title}  ({}, {} tokens{cost})",
+        session.id,
+        minute(session.updated),
+        session.state.as_str(),
+        session.model,
+        count(session.usage.total()),
+    )
+}
+
+/// A time to the minute, UTC.
+fn minute(milliseconds: i64) -> String {
+    let time = Timestamp::from_millisecond(milliseconds).unwrap_or_default();
+    let text = time.round(Unit::Minute).unwrap_or(time).to_string();
+    text.trim_end_matches(":00Z").replace('T', " ")
+}
+
+async fn show(store: &dyn Store, session: &str) -> anyhow::Result<()> {
+    let loaded = store.load(&store.find(session).await?).await?;
+    let options = ScreenOptions {
+        words: terminal::look(&io::stdout()),
+        notes: terminal::look(&io::stdout()),
+        thoughts: true,
+        messages: true,
+        context_window: None,
+    };
+    let mut screen = Screen::new(io::stdout(), io::stdout(), options);
+    loaded.entries.iter().try_for_each(|entry| screen.show(entry))?;
+    tell(&loaded.damage);
+    Ok(())
+}
+
+async fn import(store: &dyn Store) -> anyhow::Result<()> {
+    let mut text = String::new();
+    let mut input = io::stdin().lock().take(MAX_IMPORT_BYTES);
+    input.read_to_string(&mut text).context("the export on standard input cannot be read")?;
+    let imported = store.import(&text).await?;
+    tell(&imported.damage);
+    output::result(&imported.id.to_string())?;
+    Ok(())
+}
+
+async fn check(args: &SessionsCheckArgs) -> anyhow::Result<ExitCode> {
+    let store = store_at(&args.root).await?;
+    let id = match &args.session {
+        Some(text) => Some(store.find(text).await?),
+        None => None,
+    };
+    let mode = if args.repair { CheckMode::Repair } else { CheckMode::Look };
+    let report = store.check(id.as_ref(), mode).await?;
+    if args.json {
+        output::json(&json!(report))?;
+    } else {
+        explain(&report)?;
+    }
+    let left = report.findings.iter().any(|finding| finding.repaired.is_none());
+    Ok(if left { ExitCode::from(DAMAGED) } else { ExitCode::SUCCESS })
+}
+
+fn explain(report: &CheckReport) -> io::Result<()> {
+    for finding in &report.findings {
+        let session = finding.session.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
+        output::result(&format!("{session}{}", finding.problem))?;
+        if let Some(repaired) = &finding.repaired {
+            output::result(&format!("    mended: {repaired}"))?;
+        }
+    }
+    for note in &report.earlier {
+        output::result(&format!("mended earlier, {}: {}", minute(note.at), note.text))?;
+    }
+    let found = report.findings.len();
+    output::result(&format!(
+        "{} sessions with {} entries; {found} problems.",
+        report.sessions, report.entries
+    ))
+}
+
+fn tell(damage: &[String]) {
+    damage.iter().for_each(|line| output::to_people(&format!("toolkiln: {line}")));
+}
