@@ -22,6 +22,7 @@ Usage: cargo xtask <command>
 Commands:
   test                    Everything a change must pass: lints, tests, documentation, history, clients.
   bench doors [--quick]   Start, read and memory costs beside other MCP servers, against targets.
+  bench agent [--quick]   Costs of a conversation with a scripted model, against targets.
   bench changes           Costs of changing files beside plain atomic writes, against targets.
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
@@ -35,6 +36,8 @@ fn main() -> ExitCode {
         ["test"] => test::run(),
         ["bench", "doors"] => bench::doors(bench::Effort::Full),
         ["bench", "doors", "--quick"] => bench::doors(bench::Effort::Quick),
+        ["bench", "agent"] => bench::agent(bench::Effort::Full),
+        ["bench", "agent", "--quick"] => bench::agent(bench::Effort::Quick),
         ["bench", "changes"] => bench::changes(),
         ["bench", "search"] => bench::search(None, bench::Effort::Full),
         ["bench", "search", "--quick"] => bench::search(None, bench::Effort::Quick),

@@ -70,8 +70,15 @@ impl Chat {
             context_window: chosen.window(),
         };
         let screen = Screen::new(io::stdout(), io::stderr(), options);
-        let mut chat =
-            Self { desk, chosen, session, screen, notes, offered_rules: Vec::new(), ctrl_c: CtrlC::default() };
+        let mut chat = Self {
+            desk,
+            chosen,
+            session,
+            screen,
+            notes,
+            offered_rules: Vec::new(),
+            ctrl_c: CtrlC::default(),
+        };
         chat.greet();
         if args.resume.is_some() {
             chat.show_past().await?;

@@ -51,7 +51,8 @@ pub(crate) async fn chosen(
     match choose(wanted, &configured, &facts)? {
         Choice::Offline { why } => Ok(Chosen { model: no_model(), why }),
         Choice::Model { endpoint, model, base_url, why } => {
-            let asked = wanted.base_url.clone().or_else(|| config.base_url(environment, endpoint.name));
+            let asked =
+                wanted.base_url.clone().or_else(|| config.base_url(environment, endpoint.name));
             let base_url = asked.unwrap_or(base_url);
             let model = http_model(config, environment, &keys, endpoint, model, &base_url)?;
             Ok(Chosen { model, why })
@@ -68,9 +69,7 @@ pub(crate) fn wanted_by_name(text: &str) -> Wanted {
             model: Some(model.to_owned()),
             base_url: None,
         },
-        _ if is_provider(text) => {
-            Wanted { provider: Some(text.to_owned()), ..Wanted::default() }
-        }
+        _ if is_provider(text) => Wanted { provider: Some(text.to_owned()), ..Wanted::default() },
         _ => Wanted { model: Some(text.to_owned()), ..Wanted::default() },
     }
 }

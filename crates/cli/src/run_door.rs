@@ -135,7 +135,8 @@ pub(crate) fn files_changed(desk: &Desk, session: &Session) -> Vec<String> {
     let journal = desk.tools.kit.journal().and_then(|journal| journal.get().ok());
     let entries = journal.and_then(|journal| journal.entries(usize::MAX).ok()).unwrap_or_default();
     let own = entries.into_iter().filter(|entry| entry.session == id);
-    let paths: BTreeSet<String> = own.flat_map(|entry| entry.paths).map(|path| path.to_text()).collect();
+    let paths: BTreeSet<String> =
+        own.flat_map(|entry| entry.paths).map(|path| path.to_text()).collect();
     paths.into_iter().collect()
 }
 

@@ -102,9 +102,10 @@ fn session_row(stats: &SessionStats) -> [String; 8] {
 }
 
 fn favourites_table(favourites: &Favourites) -> String {
-    let tools = favourites.tools.iter().map(|tool| {
-        [tool.name.clone(), tool.calls.to_string(), percent(tool.helped, tool.calls)]
-    });
+    let tools = favourites
+        .tools
+        .iter()
+        .map(|tool| [tool.name.clone(), tool.calls.to_string(), percent(tool.helped, tool.calls)]);
     let rules = favourites.rules.iter().map(|rule| {
         [format!("--allow '{}:{}'", rule.tool, rule.paths), rule.times.to_string(), String::new()]
     });
@@ -127,11 +128,12 @@ fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]
     });
     let mut text = String::new();
     for row in &rows {
-        let cells = row.iter().zip(widths).enumerate().map(|(column, (cell, width))| match column {
-            0 => format!("{cell:width$}"),
-            _ if column + 1 == N => format!("  {cell}"),
-            _ => format!("  {cell:>width$}"),
-        });
+        let cells =
+            row.iter().zip(widths).enumerate().map(|(column, (cell, width))| match column {
+                0 => format!("{cell:width$}"),
+                _ if column + 1 == N => format!("  {cell}"),
+                _ => format!("  {cell:>width$}"),
+            });
         text.push_str(cells.collect::<String>().trim_end());
         text.push('\n');
     }
@@ -147,7 +149,8 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
         let rows = [["grep", "12", "yes"], ["find_definition", "3", ""]];
-        let text = table(["tool", "calls", "helped"], rows.map(|row| row.map(str::to_owned)).into_iter());
+        let text =
+            table(["tool", "calls", "helped"], rows.map(|row| row.map(str::to_owned)).into_iter());
         insta::assert_snapshot!(text, @r"
         tool             calls  helped
         grep                12  yes

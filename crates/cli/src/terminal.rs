@@ -141,7 +141,8 @@ impl Asking {
         for diff in self.request.diffs.iter().filter(|diff| diff.hunks.len() > 1) {
             let count = diff.hunks.len();
             say(&numbered_hunks(diff, self.colour));
-            let answer = self.prompt(&format!("{}: which of 1-{count}, such as 1,3-4? ", diff.path))?;
+            let answer =
+                self.prompt(&format!("{}: which of 1-{count}, such as 1,3-4? ", diff.path))?;
             let chosen = ranges(&answer, count)?;
             if chosen.len() < count {
                 picked.insert(diff.path.clone(), chosen);

@@ -27,8 +27,10 @@ const PROTECTED_CALLS: usize = 6;
 /// How full a conversation may be after results alone were shortened; else it would be full again
 /// after a few calls.
 const COMFORTABLE_PERCENT: u64 = 70;
-/// The shares of the room that the newest part may take beside a summary, tried in this order.
-const TAILS_PERCENT: [u64; 3] = [40, 20, 0];
+/// The share of the room that the newest part may take beside a summary, and how many of the newest
+/// calls keep their results; tried in this order. Rather is a result cut than its call forgotten,
+/// which the model would only make again.
+const TAILS: [(u64, usize); 4] = [(40, PROTECTED_CALLS), (40, 0), (20, 0), (0, 0)];
 /// The most tokens of a summary that no model wrote.
 const MOST_SUMMARY: u64 = 6000;
 
@@ -138,6 +140,10 @@ impl ChatContext {
     /// Shows superfluous results in a few words, if that is enough.
     fn shortened(&self, room: u64) -> Option<Draft> {
         let elided = elide::superfluous(self.conversation(), PROTECTED_CALLS);
+        self.only_shortened(elided, percent(room, COMFORTABLE_PERCENT))
+    }
+
+    fn only_shortened(&self, elided: Vec<String>, limit: u64) -> Option<Draft> {
         if elided.is_empty() {
             return None;
         }
@@ -148,14 +154,12 @@ impl ChatContext {
             elided,
             ..Compaction::default()
         };
-        let comfortable = percent(room, COMFORTABLE_PERCENT);
-        Draft::new(conversation, compaction, comfortable)
+        Draft::new(conversation, compaction, limit)
     }
 
     /// Replaces the earlier part by a summary, as little of it as is enough.
     fn summarised(&self, room: u64) -> Option<Draft> {
-        TAILS_PERCENT.iter().find_map(|&tail| {
-            let protected = if tail == 0 { 0 } else { PROTECTED_CALLS };
+        TAILS.iter().find_map(|&(tail, protected)| {
             let limit = if tail == 0 { room } else { percent(room, COMFORTABLE_PERCENT) };
             self.summarised_but(percent(room, tail), protected, room, limit)
         })
@@ -168,6 +172,9 @@ impl ChatContext {
             Compaction { through: conversation.through(), elided, ..Compaction::default() };
         let kept = tail_of(compacted(conversation, &shorter).units(), tail);
         if kept == conversation.units().len() {
+            return self.only_shortened(shorter.elided, limit);
+        }
+        if kept == 0 && tail > 0 {
             return None;
         }
         let through = through(conversation.units(), kept, self.last_sequence());

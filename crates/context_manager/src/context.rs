@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use protocol::{
-    Content, ErrorCode, LogEntry, Message, ModelAnswer, PlanStep, SessionEvent, Settings, ToolCall,
-    ToolResult, TurnEnd, Usage, estimate_tokens,
+    Content, ErrorCode, LogEntry, Message, ModelAnswer, PlanStep, SessionEvent, Settings,
+    StopReason, ToolCall, ToolResult, TurnEnd, Usage, estimate_tokens,
 };
 
 use crate::budget::Ledger;
@@ -255,7 +255,11 @@ impl ChatContext {
             _ => None,
         }));
         self.facts.answer(sequence, &answer.content);
-        self.conversation.answer(sequence, answer.content.clone());
+        // Providers refuse thoughts that nothing follows, unless they asked to have them back.
+        let speaks = |content: &Content| !matches!(content, Content::Opaque { .. });
+        if answer.stop == StopReason::Pause || answer.content.iter().any(speaks) {
+            self.conversation.answer(sequence, answer.content.clone());
+        }
     }
 
     fn call_ended(&mut self, call: &ToolCall, result: &ToolResult) {

@@ -150,15 +150,15 @@ impl ChatContext {
             ToolStep::Terminated => return self.end(turn, TurnEnd::Terminated).await,
             ToolStep::Ran => {}
         }
-        if turn.cut_short {
-            turn.cut_short = false;
+        let verdict = self.circles().verdict();
+        if std::mem::take(&mut turn.cut_short) {
             let limit = turn.request.max_tokens;
             self.nudge(turn, format!(
                 "Your last answer was cut at the limit of {limit} tokens, and a call in it was not \
                  run. Do the work in smaller calls.",
             )).await?;
         }
-        match self.circles().verdict() {
+        match verdict {
             Verdict::Fine => Ok(None),
             Verdict::Tell { tool, times } => {
                 self.nudge(turn, format!(

@@ -14,10 +14,10 @@
 //! - Without the `/` the first word has to be exactly a tool's name and the rest has to read as
 //!   its arguments: `grep TODO`, `glob **/*.rs`, `read src/main.rs`, `undo`. With words of a
 //!   sentence in it, it is a sentence: `read package.json and tell me the project name`.
-//! - `/help` lists the tools by what they need, `help grep` explains one.
+//! - `help` lists requests, and the tools by what they need; `help grep` explains one.
 //!
 //! An answer is a pure function of the request. What was asked is the last thing the person said;
-//! what has been done about it are the calls and results since. [`plans`] are run from their
+//! what has been done about it are the calls and results since. `plans.rs` is run from their
 //! beginning each time, with those results as answers, up to the first call that has none.
 
 mod command;
@@ -54,6 +54,9 @@ pub const NAME: &str = "offline";
 
 /// What the ids of calls begin with.
 const ID_PREFIX: &str = "offline_";
+
+/// What texts begin with that a conversation tells a model of its own accord.
+const AUTOMATIC: &str = "[Automatic note]";
 
 /// A provider that needs no model. See the [module](self).
 #[derive(Clone, Copy, Debug, Default)]
@@ -158,19 +161,19 @@ impl<'a> Conversation<'a> {
     fn of(request: &'a ModelRequest) -> Self {
         let mut all = Self { said: String::new(), steps: Vec::new(), introduced: false, calls: 0 };
         for message in &request.messages {
-            let mut is_continued = false;
+            let mut is_heard = false;
             for content in &message.content {
                 match content {
                     Content::Text { text } if message.role == Speaker::User => {
-                        all.hear(text, is_continued);
-                        is_continued = true;
+                        // Further texts of a message are files that came with it.
+                        is_heard = is_heard || all.hear(text);
                     }
                     Content::Text { text } if message.role == Speaker::Assistant => {
                         all.introduced |= text.starts_with(help::NOTICE);
                     }
                     Content::ToolUse(call) => all.note_call(call),
                     Content::ToolResult { tool_use_id, result } => {
-                        all.note_result(tool_use_id, result)
+                        all.note_result(tool_use_id, result);
                     }
                     Content::Text { .. } | Content::Opaque { .. } => {}
                 }
@@ -179,14 +182,14 @@ impl<'a> Conversation<'a> {
         all
     }
 
-    /// The person says something. Several texts of one message belong together.
-    fn hear(&mut self, text: &str, is_continued: bool) {
-        if is_continued {
-            self.said = format!("{}\n{text}", self.said);
-        } else if !text.trim().is_empty() {
+    /// Something is said in the person's place. Answers whether it was a request.
+    fn hear(&mut self, text: &str) -> bool {
+        let is_request = !text.trim().is_empty() && !text.starts_with(AUTOMATIC);
+        if is_request {
             self.said = text.to_owned();
             self.steps.clear();
         }
+        is_request
     }
 
     fn note_call(&mut self, call: &'a ToolCall) {

@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::profile::Limits;
@@ -15,11 +14,10 @@ const PREFIX: &str = "toolkiln-";
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Where groups can be made, and those that are made and not in use.
+/// Where groups can be made.
 #[derive(Debug)]
 pub(crate) struct Groups {
     place: Place,
-    free: Mutex<Vec<Group>>,
 }
 
 /// A directory in which groups with a memory limit can be made.
@@ -37,7 +35,7 @@ enum Version {
     Two,
 }
 
-/// A group for one command at a time.
+/// A group for one helper and its commands.
 #[derive(Debug)]
 pub(crate) struct Group {
     directory: PathBuf,
@@ -51,21 +49,14 @@ impl Groups {
         let place = place(&own, Path::new(ROOT))
             .ok_or("no memory controller of the control groups is within reach")?;
         remove_left_over(&place.parent);
-        let first = Group::make(&place, limits).map_err(|error| {
+        Group::make(&place, limits).map_err(|error| {
             format!("no control group can be made in {}: {error}", place.parent.display())
         })?;
-        Ok(Groups { place, free: Mutex::new(vec![first]) })
+        Ok(Groups { place })
     }
 
-    pub(crate) fn take(&self, limits: &Limits) -> std::io::Result<Group> {
-        let free = self.free.lock().ok().and_then(|mut free| free.pop());
-        free.map_or_else(|| Group::make(&self.place, limits), Ok)
-    }
-
-    pub(crate) fn give_back(&self, group: Group) {
-        if let Ok(mut free) = self.free.lock() {
-            free.push(group);
-        }
+    pub(crate) fn make(&self, limits: &Limits) -> std::io::Result<Group> {
+        Group::make(&self.place, limits)
     }
 }
 
@@ -92,10 +83,10 @@ impl Group {
             Version::Two => {
                 fs::write(self.directory.join("memory.max"), &memory)?;
                 let _ = fs::write(self.directory.join("memory.swap.max"), "0");
-                // One process more than the command may have: the first one is ours.
+                // Two are ours: the helper and the first process inside.
                 let _ = fs::write(
                     self.directory.join("pids.max"),
-                    limits.processes.saturating_add(1).to_string(),
+                    limits.processes.saturating_add(2).to_string(),
                 );
                 Ok(())
             }

@@ -44,6 +44,8 @@ struct Order {
     output: (OwnedFd, OwnedFd),
     stdin: Option<OwnedFd>,
     owners: Option<OwnedFd>,
+    /// A pipe that closes when the helper ends.
+    life: OwnedFd,
 }
 
 /// Becomes a helper if this process was started as one, and does not return then.

@@ -1,6 +1,5 @@
 //! Starting the hidden entry point.
 
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -13,12 +12,6 @@ use crate::plan::Part;
 #[derive(Clone, Debug)]
 pub struct Launcher(PathBuf);
 
-/// Where the output of a helper goes.
-pub(crate) struct Output {
-    pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
-}
-
 impl Launcher {
     /// This very program, even if its file was replaced meanwhile.
     pub fn this_program() -> Launcher {
@@ -30,22 +23,18 @@ impl Launcher {
         Launcher(path.into())
     }
 
-    /// Starts it in the role `name`, with nothing of our environment, and the channel as its standard
-    /// input.
-    pub(crate) fn start(
-        &self,
-        name: &str,
-        channel: Channel,
-        output: Option<Output>,
-    ) -> Result<Child, SandboxError> {
+    /// Starts it in the role `name`, with nothing of our environment, and one end of a channel as its
+    /// standard input; the other is returned.
+    pub(crate) fn start(&self, name: &str) -> Result<(Child, Channel), SandboxError> {
+        let doing = || format!("starting {}", self.0.display());
+        let pair = Channel::pair();
+        let (ours, theirs) =
+            pair.map_err(|errno| unavailable(Part::Launch, doing(), Some(errno.raw_os_error())))?;
         let mut command = Command::new(&self.0);
-        command.arg0(name).env_clear().stdin(Stdio::from(channel.into_fd()));
-        match output {
-            Some(output) => command.stdout(output.stdout).stderr(output.stderr),
-            None => command.stdout(Stdio::null()).stderr(Stdio::null()),
-        };
-        command.spawn().map_err(|error| {
-            unavailable(Part::Launch, format!("starting {}", self.0.display()), error.raw_os_error())
-        })
+        command.arg0(name).env_clear().stdin(Stdio::from(theirs.into_fd()));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let child =
+            child.map_err(|error| unavailable(Part::Launch, doing(), error.raw_os_error()))?;
+        Ok((child, ours))
     }
 }

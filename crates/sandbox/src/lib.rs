@@ -24,6 +24,7 @@ mod channel;
 mod entry;
 mod environment;
 mod error;
+mod helpers;
 mod kernel;
 mod launcher;
 mod output;

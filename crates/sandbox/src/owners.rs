@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use crate::channel::Channel;
 use crate::entry::HOLDER;
-use crate::error::{SandboxError, io, unavailable};
+use crate::error::{SandboxError, unavailable};
 use crate::launcher::Launcher;
 use crate::plan::{Identity, Part, Report};
 
@@ -16,9 +16,7 @@ pub(crate) struct Owners(OwnedFd);
 impl Owners {
     /// Maps root to the user of `identity`. Needs root.
     pub(crate) fn make(launcher: &Launcher, identity: Identity) -> Result<Owners, SandboxError> {
-        let (ours, theirs) =
-            Channel::pair().map_err(|errno| io("making a socket")(errno.into()))?;
-        let mut holder = launcher.start(HOLDER, theirs, None)?;
+        let (mut holder, ours) = launcher.start(HOLDER)?;
         let made = receive(&ours).and_then(|namespace| {
             let maps = [("uid_map", identity.uid), ("gid_map", identity.gid)];
             for (name, id) in maps {
@@ -39,7 +37,7 @@ impl Owners {
 
 fn receive(channel: &Channel) -> Result<OwnedFd, SandboxError> {
     match channel.receive::<Report>() {
-        Ok((Report::Ready { .. }, mut descriptors)) if !descriptors.is_empty() => {
+        Ok((Report::Begun, mut descriptors)) if !descriptors.is_empty() => {
             Ok(descriptors.remove(0))
         }
         Ok((Report::Failed { part, doing, errno }, _)) => Err(unavailable(part, doing, errno)),

@@ -1,9 +1,8 @@
-//! One run of a command, seen from outside: start, read, wait, end everything.
+//! One run of a command, seen from outside: order, read, wait, end everything.
 
 use std::fs::File;
 use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use protocol::CommandSpec;
@@ -15,12 +14,11 @@ use rustix::process::Signal;
 
 use crate::changes::Changes;
 use crate::channel::{Channel, ChannelError};
-use crate::entry::HELPER;
 use crate::error::{SandboxError, io, unavailable};
-use crate::launcher::Output;
+use crate::helpers::Helper;
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::place_holders::PlaceHolders;
-use crate::plan::{Part, Plan, Report};
+use crate::plan::{OrderHead, Part, Plan, Report};
 use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
 use crate::sandbox::{RunOptions, Sandbox};
 
@@ -47,23 +45,13 @@ pub(crate) fn run(
         true => None,
         false => Some(PlaceHolders::hold(&sandbox.root, &sandbox.profile.protected)?),
     };
-    let group = match &sandbox.groups {
-        Ok(groups) => {
-            let taken = groups.take(&sandbox.profile.limits);
-            Some((groups, taken.map_err(io("making a control group"))?))
-        }
-        Err(_) => None,
-    };
-    run.plan.join = group.iter().map(|(_, group)| group.join_file()).collect();
-    let kills_before = group.as_ref().map_or(0, |(_, group)| group.memory_kills());
-    let outcome = Watch::start(&mut run, begun).and_then(|watch| watch.to_the_end(on_output));
-    let memory = if group.is_some() { MemoryScope::Tree } else { MemoryScope::Process };
-    let memory_kills = group.map_or(0, |(groups, group)| {
-        let kills = group.memory_kills().saturating_sub(kills_before);
-        groups.give_back(group);
-        kills
-    });
+    let (watch, helper) = Watch::start(&mut run, begun)?;
+    let kills_before = helper.memory_kills();
+    let outcome = watch.to_the_end(places.is_some(), on_output);
     drop(places);
+    let memory = kills_before.map_or(MemoryScope::Process, |_| MemoryScope::Tree);
+    let memory_kills = helper.memory_kills().unwrap_or(0) - kills_before.unwrap_or(0);
+    sandbox.helpers.give_back(helper);
     let outcome = outcome?;
     let changed = match outcome.upper {
         Some(upper) => {
@@ -112,8 +100,7 @@ struct Outcome {
 
 /// A running command.
 struct Watch<'a> {
-    helper: Child,
-    channel: Channel,
+    answers: Channel,
     cancel: Option<BorrowedFd<'a>>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
@@ -123,70 +110,54 @@ struct Watch<'a> {
     grace: Duration,
     /// The first process inside, once it is there.
     first: Option<OwnedFd>,
-    outcome: Outcome,
+    /// The walls stand.
+    ready: bool,
+    /// Everything else inside has ended.
+    alone: bool,
+    /// The command has ended.
     ended: bool,
+    outcome: Outcome,
 }
 
 impl<'a> Watch<'a> {
-    fn start(run: &mut Run<'a>, begun: Instant) -> Result<Watch<'a>, SandboxError> {
-        let sandbox = run.sandbox;
+    fn start(run: &mut Run<'a>, begun: Instant) -> Result<(Watch<'a>, Helper), SandboxError> {
         let system = |errno: Errno| io("starting a command")(errno.into());
-        let (channel, theirs) = Channel::pair().map_err(system)?;
+        let (answers, theirs) = Channel::pair().map_err(system)?;
         let (stdout, stdout_end) = output_pipe().map_err(system)?;
         let (stderr, stderr_end) = output_pipe().map_err(system)?;
-        let output = Output { stdout: stdout_end, stderr: stderr_end };
-        let helper = sandbox.launcher.start(HELPER, theirs, Some(output))?;
-        let room = sandbox.profile.limits.output_bytes;
+        let helper = send_order(run, &theirs, (&stdout_end, &stderr_end))?;
+        let limits = &run.sandbox.profile.limits;
         let watch = Watch {
-            helper,
-            channel,
+            answers,
             cancel: run.options.cancel.map(AsFd::as_fd),
             stdout: Some(stdout),
             stderr: Some(stderr),
             program: run.spec.argv.first().map_or("", String::as_str),
             begun,
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
-            grace: sandbox.profile.limits.grace,
+            grace: limits.grace,
             first: None,
+            ready: false,
+            alone: false,
+            ended: false,
             outcome: Outcome {
                 exit: Exit::Timeout,
-                stdout: Keeper::new(room),
-                stderr: Keeper::new(room),
+                stdout: Keeper::new(limits.output_bytes),
+                stderr: Keeper::new(limits.output_bytes),
                 duration: Duration::ZERO,
                 left_behind: false,
                 upper: None,
                 landlock: 0,
             },
-            ended: false,
         };
-        watch.send_order(run)?;
-        Ok(watch)
+        Ok((watch, helper))
     }
 
-    fn send_order(&self, run: &mut Run<'_>) -> Result<(), SandboxError> {
-        let sandbox = run.sandbox;
-        let bytes = serde_json::to_vec(&run.plan)
-            .map_err(|error| io("writing the plan")(error.into()))?;
-        let plan = memory_file("plan", &bytes).map_err(io("writing the plan"))?;
-        let stdin = match (run.options.stdin.take(), &run.spec.stdin) {
-            (Some(fd), _) => Some(fd),
-            (None, Some(text)) => {
-                Some(memory_file("stdin", text.as_bytes()).map_err(io("writing the input"))?)
-            }
-            (None, None) => None,
-        };
-        let mut descriptors = vec![plan.as_fd(), sandbox.root.as_fd()];
-        descriptors.extend(sandbox.owners.as_ref().map(AsFd::as_fd));
-        descriptors.extend(stdin.as_ref().map(AsFd::as_fd));
-        let sent = self.channel.send(&sandbox.owners.is_some(), &descriptors);
-        sent.map_err(|error| {
-            unavailable(Part::Launch, "sending the order".to_owned(), error.errno())
-        })
-    }
-
-    /// Waits for the end of the command and of its output, and ends what is left.
+    /// Waits for the end of the command and of its output, and ends what is left. With `all_gone`
+    /// also waits until the mounts are gone with the first process.
     fn to_the_end(
         mut self,
+        all_gone: bool,
         mut on_output: impl FnMut(OutputChunk<'_>),
     ) -> Result<Outcome, SandboxError> {
         let mut buffer = vec![0; BUFFER_BYTES];
@@ -206,9 +177,11 @@ impl<'a> Watch<'a> {
         if !self.ended {
             self.outcome.duration = self.begun.elapsed();
         }
-        self.end_everything();
-        self.read(&mut buffer, &mut on_output);
-        Ok(self.finish())
+        if all_gone || !self.alone {
+            self.end_everything();
+            while self.read(&mut buffer, &mut on_output) {}
+        }
+        Ok(self.outcome)
     }
 
     fn stop(&mut self, cancelled: bool) {
@@ -230,8 +203,8 @@ impl<'a> Watch<'a> {
         let outputs = [self.stdout.as_ref(), self.stderr.as_ref()];
         let mut fds: Vec<PollFd<'_>> = Vec::with_capacity(4);
         let input = PollFlags::IN;
-        // After the command's end nothing more is said, and the helper may be gone.
-        fds.extend((!self.ended).then(|| PollFd::new(&self.channel, input)));
+        // After the command's end nothing more is said.
+        fds.extend((!self.ended).then(|| PollFd::new(&self.answers, input)));
         let outputs_from = fds.len();
         fds.extend(outputs.into_iter().flatten().map(|fd| PollFd::new(fd, input)));
         let cancel_from = fds.len();
@@ -248,15 +221,19 @@ impl<'a> Watch<'a> {
     }
 
     fn take_report(&mut self) -> Result<(), SandboxError> {
-        let failure = match self.channel.receive::<Report>() {
-            Ok((Report::Ready { landlock }, descriptors)) => {
-                let mut descriptors = descriptors.into_iter();
-                self.first = descriptors.next();
-                self.outcome.upper = descriptors.next();
-                self.outcome.landlock = landlock;
+        let failure = match self.answers.receive::<Report>() {
+            Ok((Report::Begun, mut descriptors)) => {
+                self.first = descriptors.pop();
                 return Ok(());
             }
-            Ok((Report::Ended { code, signal }, _)) => {
+            Ok((Report::Ready { landlock }, mut descriptors)) => {
+                self.outcome.upper = descriptors.pop();
+                self.outcome.landlock = landlock;
+                self.ready = true;
+                return Ok(());
+            }
+            Ok((Report::Ended { code, signal, alone }, _)) => {
+                self.alone = alone;
                 self.command_ended(match (code, signal) {
                     (Some(code), _) => Exit::Code(code),
                     (None, signal) => Exit::Signal(signal.unwrap_or(libc::SIGKILL)),
@@ -264,14 +241,14 @@ impl<'a> Watch<'a> {
                 return Ok(());
             }
             // The first process was killed, and all others with it: memory ran out.
-            Err(ChannelError::Closed) if self.first.is_some() => {
+            Err(ChannelError::Closed) if self.ready => {
                 self.command_ended(Exit::Signal(libc::SIGKILL));
                 return Ok(());
             }
             Ok((Report::Failed { part, doing, errno }, _)) => unavailable(part, doing, errno),
             Ok((Report::NotStarted { errno }, _)) => not_started(self.program, errno),
             Err(error) => {
-                unavailable(Part::Launch, "starting the helper".to_owned(), error.errno())
+                unavailable(Part::Launch, "starting the first process".to_owned(), error.errno())
             }
         };
         self.end_everything();
@@ -285,12 +262,13 @@ impl<'a> Watch<'a> {
         self.deadline = self.deadline.min(Instant::now() + self.grace);
     }
 
-    /// Reads what is there, without waiting.
-    fn read(&mut self, buffer: &mut [u8], on_output: &mut impl FnMut(OutputChunk<'_>)) {
+    /// Reads what is there, without waiting. Tells whether there may be more.
+    fn read(&mut self, buffer: &mut [u8], on_output: &mut impl FnMut(OutputChunk<'_>)) -> bool {
         let streams = [
             (Stream::Stdout, &mut self.stdout, &mut self.outcome.stdout),
             (Stream::Stderr, &mut self.stderr, &mut self.outcome.stderr),
         ];
+        let mut any = false;
         for (stream, pipe, keeper) in streams {
             let Some(fd) = pipe.as_ref() else { continue };
             match rustix::io::read(fd, &mut *buffer) {
@@ -299,28 +277,31 @@ impl<'a> Watch<'a> {
                     let bytes = &buffer[..count];
                     keeper.take(bytes);
                     on_output(OutputChunk { stream, bytes });
+                    any = true;
                 }
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(_) => *pipe = None,
             }
         }
+        any
     }
 
-    /// Kills the first process inside, with which the kernel kills all others, and waits for the
-    /// helper, which ends when they are gone.
+    /// Kills the first process inside, with which the kernel kills all others, and waits until it is
+    /// gone, which it is after them.
     fn end_everything(&mut self) {
-        let killed = self.first.as_ref().is_some_and(|first| {
-            rustix::process::pidfd_send_signal(first, Signal::KILL)
-                .is_ok_and(|()| true)
-        });
-        if !killed && self.first.is_none() {
-            let _ = self.helper.kill();
+        while self.first.is_none() {
+            // Too early: the helper is about to say which process it is, or that there is none.
+            match self.answers.receive::<Report>() {
+                Ok((Report::Begun, mut descriptors)) => self.first = descriptors.pop(),
+                Ok(_) => {}
+                Err(_) => return,
+            }
         }
-        let _ = self.helper.wait();
-    }
-
-    fn finish(self) -> Outcome {
-        self.outcome
+        if let Some(first) = &self.first {
+            let _ = rustix::process::pidfd_send_signal(first, Signal::KILL);
+            let mut fds = [PollFd::new(first, PollFlags::IN)];
+            let _ = rustix::io::retry_on_intr(|| rustix::event::poll(&mut fds, None));
+        }
     }
 }
 
@@ -329,6 +310,36 @@ struct Ready {
     report: bool,
     output: bool,
     cancelled: bool,
+}
+
+/// Gives the command to a helper. The other ends of what it is given are ours alone afterwards.
+fn send_order(
+    run: &mut Run<'_>,
+    answers: &Channel,
+    output: (&OwnedFd, &OwnedFd),
+) -> Result<Helper, SandboxError> {
+    let sandbox = run.sandbox;
+    let bytes =
+        serde_json::to_vec(&run.plan).map_err(|error| io("writing the plan")(error.into()))?;
+    let plan = memory_file("plan", &bytes).map_err(io("writing the plan"))?;
+    let stdin = match (run.options.stdin.take(), &run.spec.stdin) {
+        (Some(fd), _) => Some(fd),
+        (None, Some(text)) => {
+            Some(memory_file("stdin", text.as_bytes()).map_err(io("writing the input"))?)
+        }
+        (None, None) => None,
+    };
+    let head = OrderHead {
+        network: run.plan.network,
+        switch: run.plan.setting.identity.switch,
+        has_owners: sandbox.owners.is_some(),
+        has_stdin: stdin.is_some(),
+    };
+    let mut descriptors = vec![answers.as_fd(), plan.as_fd(), sandbox.root.as_fd()];
+    descriptors.extend([output.0.as_fd(), output.1.as_fd()]);
+    descriptors.extend(sandbox.owners.as_ref().map(AsFd::as_fd));
+    descriptors.extend(stdin.as_ref().map(AsFd::as_fd));
+    sandbox.helpers.order(&sandbox.profile.limits, &head, &descriptors)
 }
 
 fn not_started(program: &str, errno: Option<i32>) -> SandboxError {

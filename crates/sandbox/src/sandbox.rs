@@ -9,6 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::cgroup::Groups;
 use crate::environment;
 use crate::error::{SandboxError, io};
+use crate::helpers::Helpers;
 use crate::launcher::Launcher;
 use crate::output::OutputChunk;
 use crate::owners::Owners;
@@ -27,10 +28,9 @@ const NOBODY: u32 = 65534;
 #[derive(Debug)]
 pub struct Sandbox {
     pub(crate) profile: Profile,
-    pub(crate) launcher: Launcher,
     pub(crate) root: OwnedFd,
     pub(crate) owners: Option<Owners>,
-    pub(crate) groups: Result<Groups, String>,
+    pub(crate) helpers: Helpers,
     setting: Setting,
 }
 
@@ -44,7 +44,7 @@ pub struct RunOptions<'a> {
 }
 
 impl Sandbox {
-    /// Prepares a sandbox. Nothing is started but, for root, a process that holds a table.
+    /// Prepares a sandbox and starts its first helper.
     pub fn new(mut profile: Profile, launcher: Launcher) -> Result<Sandbox, SandboxError> {
         profile.root = checked_root(&profile)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -57,7 +57,10 @@ impl Sandbox {
         };
         let groups = Groups::find(&profile.limits);
         let setting = setting(&profile, identity, groups.is_ok());
-        Ok(Sandbox { profile, launcher, root, owners, groups, setting })
+        let helpers = Helpers::new(launcher, groups);
+        // The first command shall not wait for it.
+        helpers.prepare(&profile.limits)?;
+        Ok(Sandbox { profile, root, owners, helpers, setting })
     }
 
     /// Runs a command until it has ended and its output is read, the time is over, or it is cancelled.
@@ -70,7 +73,7 @@ impl Sandbox {
         options: RunOptions<'_>,
         on_output: impl FnMut(OutputChunk<'_>),
     ) -> Result<Ran, SandboxError> {
-        let plan = self.plan(spec, options.stdin.is_some())?;
+        let plan = self.plan(spec)?;
         run::run(Run { sandbox: self, spec, plan, options }, on_output)
     }
 
@@ -79,7 +82,7 @@ impl Sandbox {
         &self.profile
     }
 
-    fn plan(&self, spec: &CommandSpec, has_stdin: bool) -> Result<Plan, SandboxError> {
+    fn plan(&self, spec: &CommandSpec) -> Result<Plan, SandboxError> {
         let is_usable = spec.argv.first().is_some_and(|program| !program.is_empty())
             && !spec.argv.iter().any(|argument| argument.contains('\0'));
         if !is_usable {
@@ -96,8 +99,6 @@ impl Sandbox {
             env: environment::build(&self.profile, spec)?,
             network: spec.network,
             cpu_seconds: cpu_seconds(spec.timeout_ms),
-            join: Vec::new(),
-            has_stdin: has_stdin || spec.stdin.is_some(),
         })
     }
 

@@ -127,8 +127,7 @@ impl SessionLog for Watched {
         events: Vec<SessionEvent>,
     ) -> Result<Vec<LogEntry>, context_manager::LogError> {
         let entries = self.log.append(events).await?;
-        let mut changed =
-            self.changed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut changed = self.changed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         for entry in &entries {
             if let SessionEvent::CallEnded { result: Ok(value), .. } = &entry.event
                 && value.get("change_id").is_some()
@@ -143,7 +142,8 @@ impl SessionLog for Watched {
 /// The paths in the answer of a tool that has changed something.
 fn changed_paths(value: &Value) -> impl Iterator<Item = &str> {
     let own = ["path", "from", "to"].into_iter().filter_map(|key| text_at(value, key));
-    let lists = ["files", "deleted", "changes"].into_iter().filter_map(|key| value.get(key)?.as_array());
+    let lists =
+        ["files", "deleted", "changes"].into_iter().filter_map(|key| value.get(key)?.as_array());
     let listed = lists.flatten().filter_map(|item| item.as_str().or_else(|| text_at(item, "path")));
     own.chain(listed)
 }

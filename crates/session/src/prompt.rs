@@ -112,7 +112,8 @@ fn tool_list(tools: &[Arc<ListedTool>]) -> String {
         let group = tools.iter().filter(|tool| tool.definition().category == category);
         let names: Vec<&str> = group.map(|tool| tool.name()).collect();
         if !names.is_empty() {
-            let _ = write!(text, "\n## {category}: {}\n{}", names.join(", "), category.description());
+            let _ =
+                write!(text, "\n## {category}: {}\n{}", names.join(", "), category.description());
         }
     }
     text

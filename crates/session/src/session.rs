@@ -3,12 +3,10 @@
 use std::sync::Arc;
 
 use context_manager::{
-    AgentOptions, Budget, ChatContext, CompactOutcome, Doors, Effort, LogError, ModelProvider, Prices,
-    SessionLog, TurnOutcome,
+    AgentOptions, Budget, ChatContext, CompactOutcome, Doors, Effort, LogError, ModelProvider,
+    Prices, SessionLog, TurnOutcome,
 };
-use protocol::{
-    AgentRole, Content, LogEntry, Opened, SessionEvent, Settings, ToolCall, ToolError,
-};
+use protocol::{AgentRole, Content, LogEntry, Opened, SessionEvent, Settings, ToolCall, ToolError};
 use serde_json::{Map, Value};
 use store::{Lease, SessionId, Store, StoreError};
 use tokio_util::sync::CancellationToken;

@@ -71,7 +71,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = Instant::now();
         let store = SqliteStore::open(dir.path().join(format!("{number}.db"))).await?;
         times.push(start.elapsed());
-        drop(store);
+        store.close().await?;
     }
     report("make a file", times);
 
@@ -103,7 +103,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let start = Instant::now();
         let store = SqliteStore::open(&file).await?;
         times.push(start.elapsed());
-        drop(store);
+        store.close().await?;
     }
     report("open a file of 100000 events", times);
 

@@ -67,7 +67,7 @@ impl SqliteStore {
     }
 
     /// Closes the file in good order. Not doing so loses nothing; the next start is a little slower.
-    /// Clones of this store fail from then on only if they were the last ones left.
+    /// As long as clones or leases are left, the file stays open.
     pub async fn close(self) -> Result<(), StoreError> {
         let Some(inner) = Arc::into_inner(self.inner) else { return Ok(()) };
         let file = inner.base.display().to_string();

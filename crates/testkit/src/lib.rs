@@ -17,5 +17,5 @@ pub mod model_server;
 mod process;
 
 pub use fixture::Fixture;
-pub use model_server::{Fault, ModelServer, Reply};
+pub use model_server::{Exchange, Fault, ModelServer, Reply};
 pub use process::StdioServer;

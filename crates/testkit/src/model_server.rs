@@ -17,7 +17,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use reply::{Fault, Part, Reply, ReplyUsage, Stop};
 pub use request::{ModelCall, ToolAnswer};
@@ -25,6 +25,17 @@ pub use wire::{WireEvent, WireFormat};
 
 /// How long a test waits for what must happen, before it counts as not happening.
 const LONG: Duration = Duration::from_secs(20);
+
+/// When a request and its answer passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exchange {
+    /// The request had been read.
+    pub arrived: Instant,
+    /// The answer had been written.
+    pub answered: Instant,
+    /// The size of the request's body.
+    pub request_bytes: usize,
+}
 
 type Script = Box<dyn FnMut(&ModelCall) -> Reply + Send>;
 
@@ -78,6 +89,7 @@ struct State {
     accepted: usize,
     /// Hanging replies whose client has gone.
     abandoned: usize,
+    exchanges: Vec<Exchange>,
     open: Vec<TcpStream>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -115,6 +127,7 @@ impl ModelServer {
             chunk: None,
             accepted: 0,
             abandoned: 0,
+            exchanges: Vec::new(),
             open: Vec::new(),
             threads: Vec::new(),
         };
@@ -126,6 +139,11 @@ impl ModelServer {
         let listening = shared.clone();
         let thread = thread::spawn(move || accept(&listener, &listening));
         Self { shared, port, listener: Some(thread) }
+    }
+
+    /// When requests and answers passed, in the order of the answers.
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        lock(&self.shared.state).exchanges.clone()
     }
 
     /// Sends every answer in pieces of this many bytes, each of them a chunk of its own.

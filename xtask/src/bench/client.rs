@@ -124,7 +124,8 @@ fn is_response_to(line: &[u8], id: u64) -> bool {
         .is_ok_and(|message| message["id"] == id && message.get("method").is_none())
 }
 
-fn memory_in(status: &str) -> Option<Memory> {
+/// What `/proc/PID/status` says about memory.
+pub(crate) fn memory_in(status: &str) -> Option<Memory> {
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name))?;
         line.trim_start_matches(':').trim().strip_suffix("kB")?.trim().parse().ok()

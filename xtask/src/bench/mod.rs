@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: what a user feels, measured beside what they could use instead.
 
+mod agent;
 mod changes;
 mod client;
 mod corpus;
@@ -10,6 +11,7 @@ mod search;
 mod stats;
 mod verdict;
 
+pub(crate) use agent::run as agent;
 pub(crate) use changes::run as changes;
 pub(crate) use doors::run as doors;
 pub(crate) use search::run as search;

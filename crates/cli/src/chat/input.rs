@@ -22,7 +22,7 @@ use rustyline::{
 
 use completion::Completion;
 pub(crate) use ctrl_c::{CtrlC, Moment, Reaction};
-pub(crate) use mentions::{Mention, mentions};
+pub(crate) use mentions::mentions;
 
 use super::look::Ink;
 

@@ -66,7 +66,9 @@ impl Chat {
             Ok(value) => {
                 let paths = value.get("paths").map(ToString::to_string).unwrap_or_default();
                 self.note(&format!("{tool}: done {paths}"));
-                self.session.tell(&format!("The user has used {tool}; files changed: {paths}")).await?;
+                self.session
+                    .tell(&format!("The user has used {tool}; files changed: {paths}"))
+                    .await?;
             }
             Err(error) if error.code == ErrorCode::Rejected => self.note("Nothing was changed."),
             Err(error) => output::to_people(&error.full_message()),

@@ -63,7 +63,7 @@ impl Standing {
         let text = result_text(result);
         let whole = match handle_in(&text) {
             Some(handle) => format!("The whole is at {handle}."),
-            None => "Call again if you need it.".to_owned(),
+            None => "Ask for a smaller part if you need it.".to_owned(),
         };
         let length = text.chars().count();
         let beginning = beginning(&text);
@@ -179,7 +179,7 @@ mod tests {
         first line
         second
         xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-        [left out: the result of grep(pattern="x"), 3014 characters. Call again if you need it. It began:]
+        [left out: the result of grep(pattern="x"), 3014 characters. Ask for a smaller part if you need it. It began:]
         {"matches":"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
         "#);
         assert!(conversation.tokens() < before);

@@ -119,6 +119,15 @@ async fn a_tool_that_ignores_the_cancel_is_left_behind_after_fifty_milliseconds(
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_drops_a_turn_stops_its_tools() {
+    let mut stage = Stage::new([wants_one("c1", "waits", json!({}))]);
+    let tools = stage.tools.clone();
+    let turn = tokio::time::timeout(Duration::from_secs(1), stage.send("go")).await;
+    assert!(turn.is_err(), "the tool waits for ever");
+    tools.stopped.notified().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn in_any_append_of_a_turn() {
     let replies = || {
         [

@@ -1,5 +1,4 @@
 //! Conversations with a scripted model, scripted tools and a log in memory.
-#![allow(missing_docs)]
 
 mod cancelling;
 mod crashes;

@@ -45,7 +45,7 @@ async fn first_old_long_results_are_shown_in_a_few_words() {
     let request = stage.last_request();
     let results: Vec<_> = request.lines().filter(|line| line.starts_with("user: <")).collect();
     assert_eq!(results.len(), 14);
-    assert_snapshot!(results[0], @"user: <c0 = 312 characters>");
+    assert_snapshot!(results[0], @"user: <c0 = 324 characters>");
     assert_snapshot!(results[13], @"user: <c13 = 2402 characters>");
 }
 
@@ -114,6 +114,18 @@ async fn what_a_model_wrote_survives_a_compaction_without_one() {
     let last = compactions(&stage).pop().unwrap();
     assert!(!last.by_model);
     assert!(last.summary.ends_with("## What happened, summarised\nIt began well."));
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_long_by_itself_is_shown_by_its_beginning() {
+    let mut stage = small([big(0, 1_000), big(1, 40_000), says("I see.")]);
+    assert_eq!(stage.send("read it").await, DONE);
+    let request = stage.requests().pop().unwrap();
+    let result = serde_json::to_string(&request.messages.last().unwrap().content).unwrap();
+    assert!(
+        result.contains("the result of big(path=\\\"f1\\\", size=40000), 40000 characters."),
+        "{result}"
+    );
 }
 
 #[tokio::test]

@@ -131,13 +131,15 @@ pub(crate) struct ScriptedTools {
     running: AtomicUsize,
     pub(crate) most_at_once: AtomicUsize,
     counter: AtomicUsize,
+    /// A tool that waited has been stopped.
+    pub(crate) stopped: tokio::sync::Notify,
     pub(crate) turns: AtomicUsize,
 }
 
 #[async_trait]
 impl ToolRuntime for ScriptedTools {
     fn tools(&self) -> Vec<ToolSpec> {
-        ["look", "write"].map(|name| spec(name)).into()
+        ["look", "write"].map(spec).into()
     }
 
     fn is_read_only(&self, call: &ToolCall) -> bool {
@@ -179,9 +181,10 @@ impl ScriptedTools {
             "missing" => fails(ErrorCode::FileNotFound, "x.rs does not exist"),
             "refused" => fails(ErrorCode::Rejected, "User rejected changes: keep the name"),
             "panics" => panic!("out of luck"),
-            "cancels" => {
-                self.cancel.press();
-                Ok("just in time".into())
+            "waits" => {
+                cancel.cancelled().await;
+                self.stopped.notify_one();
+                fails(ErrorCode::Cancelled, "stopped")
             }
             "cancels_and_heeds" => {
                 self.cancel.press();
@@ -257,6 +260,7 @@ impl Stage {
             running: AtomicUsize::default(),
             most_at_once: AtomicUsize::default(),
             counter: AtomicUsize::default(),
+            stopped: tokio::sync::Notify::new(),
             turns: AtomicUsize::default(),
         };
         Self {

@@ -2,7 +2,7 @@
 
 use context_manager::{ModelErrorKind, ModelEvent, StopReason, TurnOutcome, Usage};
 use insta::assert_snapshot;
-use protocol::TurnEnd;
+use protocol::{Content, TurnEnd};
 use serde_json::json;
 
 use crate::stage::{Line, Stage, broken, call, done, says, text, wants, wants_one};
@@ -188,6 +188,27 @@ async fn a_model_that_pauses_is_asked_again_with_what_it_said() {
     user: go
     model: One moment.
     ");
+}
+
+#[tokio::test]
+async fn thoughts_alone_are_sent_back_only_to_a_model_that_pauses() {
+    let thought = || {
+        let block = json!({"type": "thinking"});
+        Line::Piece(ModelEvent::Kept(Content::Opaque { provider: "p".into(), block }))
+    };
+    let replies = [
+        vec![thought(), done(StopReason::Pause)],
+        vec![thought(), done(StopReason::MaxTokens)],
+        says("Here."),
+    ];
+    let mut stage = Stage::new(replies);
+    stage.send("one").await;
+    stage.send("two").await;
+    assert_snapshot!(stage.last_request(), @r#"
+    user: one
+    model: <{"type":"thinking"}>
+    user: two
+    "#);
 }
 
 #[tokio::test(start_paused = true)]

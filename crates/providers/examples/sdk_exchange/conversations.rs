@@ -184,7 +184,7 @@ pub(crate) fn replies() -> Vec<Reply> {
         for _ in 0..dice.roll(5) {
             reply = match dice.roll(3) {
                 0 => reply.and_thinking("a thought"),
-                1 => reply.and_text(&dice.one_of(&["I look. ", "häß→🦀 ", "a b c"])),
+                1 => reply.and_text(dice.one_of(&["I look. ", "häß→🦀 ", "a b c"])),
                 _ => reply.and_call("grep", dice.arguments()),
             };
         }

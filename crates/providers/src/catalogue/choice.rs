@@ -221,7 +221,8 @@ mod tests {
     #[test]
     fn what_is_there_decides_if_nothing_is_asked_for() {
         let (a, o, r) = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY");
-        let cases: [(&[&str], Option<&[&str]>, &str); 7] = [
+        type Names<'a> = &'a [&'a str];
+        let cases: [(Names<'_>, Option<Names<'_>>, &str); 7] = [
             (&[o, a], None, "anthropic claude-sonnet-5-5: ANTHROPIC_API_KEY is set"),
             (&[o, r], Some(&["q"]), "openai gpt-5.5: OPENAI_API_KEY is set"),
             (&[r], None, "openrouter openrouter/auto: OPENROUTER_API_KEY is set"),

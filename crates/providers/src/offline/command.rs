@@ -87,7 +87,7 @@ fn unknown_tool(name: &str, tools: Toolbox<'_>) -> String {
     let names = tools.all().iter().map(|tool| tool.name.as_str());
     match closest(name, names) {
         Some(near) => format!("There is no tool `{name}`. Did you mean `/{near}`?"),
-        None => format!("There is no tool `{name}`. `/help` lists those there are."),
+        None => format!("There is no tool `{name}`. `help` lists those there are."),
     }
 }
 

@@ -41,13 +41,13 @@ pub fn examples() -> &'static [(&'static str, &'static str)] {
         ("Undo the last change", "proposes to take it back"),
         ("grep TODO src", "runs a tool as a command"),
         ("/read_file path=src/main.rs limit=20", "runs a tool with named arguments"),
-        ("/help", "lists the tools; `help grep` explains one"),
+        ("help", "lists all of this; `help grep` explains one tool"),
     ]
 }
 
 pub(super) fn hello() -> String {
     "Hello. Ask for something like \"Find all TODO comments in this project\", or run a tool as a \
-     command, such as `grep TODO`. `/help` shows what I understand."
+     command, such as `grep TODO`. `help` shows what I understand."
         .to_owned()
 }
 

@@ -30,7 +30,8 @@ pub(super) fn describe(result: &Value) -> String {
 /// A message without what it says about the part of a list that the tool shows: here another part
 /// is shown, and two numbers of what is missing would contradict each other.
 fn first_part(message: &str) -> String {
-    match message.split_once(", showing the first ") {
+    let parts = [", showing the first ", ". Showing the first "];
+    match parts.iter().find_map(|part| message.split_once(part)) {
         Some((found, _)) => format!("{found}."),
         None => message.to_owned(),
     }

@@ -82,7 +82,7 @@ impl<'a> Script<'a> {
 
 fn cannot(action: Action) -> String {
     let what = ability(action);
-    format!("None of this session's tools can {what}. `/help` lists the tools there are.")
+    format!("None of this session's tools can {what}. `help` lists the tools there are.")
 }
 
 /// What to tell about an error: what happened, why, and what can be done.
@@ -90,7 +90,7 @@ pub(super) fn failure(error: &ToolError) -> String {
     match error.code {
         ErrorCode::Rejected => format!(
             "You declined this: {} Nothing was changed. Tell me what should be different, or do it \
-             with a command; `/help` shows them.",
+             with a command; `help` shows them.",
             as_sentence(&error.message)
         ),
         _ => match &error.suggestion {

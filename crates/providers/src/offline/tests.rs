@@ -178,7 +178,7 @@ async fn test_3_the_person_may_decline() {
     let no = ApprovalResponse::no(Some("too vague".into()));
     let mut talk = Talk::new(Vocabulary::Standard, PROJECT, no);
     let told = talk.say("Add a comment to the top of src/main.js explaining what it does").await;
-    assert_snapshot!(told.lines().last().unwrap_or_default(), @"You declined this: too vague. Nothing was changed. Tell me what should be different, or do it with a command; `/help` shows them.");
+    assert_snapshot!(told.lines().last().unwrap_or_default(), @"You declined this: too vague. Nothing was changed. Tell me what should be different, or do it with a command; `help` shows them.");
     assert!(!talk.project.read("src/main.js").contains("defines"));
 }
 
@@ -269,7 +269,7 @@ async fn other_requests_go_through_the_same_loop() {
     > hello
     (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
 
-    Hello. Ask for something like "Find all TODO comments in this project", or run a tool as a command, such as `grep TODO`. `/help` shows what I understand.
+    Hello. Ask for something like "Find all TODO comments in this project", or run a tool as a command, such as `grep TODO`. `help` shows what I understand.
 
     > What is this project?
     Looking at what there is.
@@ -513,7 +513,7 @@ fn what_is_not_understood_is_said_so() {
     - Undo the last change (proposes to take it back)
     - grep TODO src (runs a tool as a command)
     - /read_file path=src/main.rs limit=20 (runs a tool with named arguments)
-    - /help (lists the tools; `help grep` explains one)
+    - help (lists all of this; `help grep` explains one tool)
     "##);
     assert_snapshot!(tell("help find_definition"), @"
     (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
@@ -532,7 +532,7 @@ fn every_example_is_understood() {
     let tools = tools_of(Vocabulary::Standard);
     for (request_text, _) in examples() {
         let (text, call) = read_answer(&answer(&request(&tools, vec![said(request_text)])));
-        assert!(call.is_some() || *request_text == "/help", "{request_text}: {text}");
+        assert!(call.is_some() || *request_text == "help", "{request_text}: {text}");
     }
 }
 
@@ -563,6 +563,18 @@ fn what_was_asked_last_counts_even_if_a_turn_was_broken_off() {
     let (_, call) = read_answer(&answer(&request(&tools, messages)));
     let call = call.unwrap();
     assert_eq!((call.id.as_str(), call.name.as_str()), ("offline_8", "glob"));
+}
+
+#[test]
+fn attached_files_and_automatic_notes_are_not_requests() {
+    let tools = tools_of(Vocabulary::Standard);
+    let mut message = said("explain @src/main.rs");
+    message.content.push(Content::Text { text: "The user attached src/main.rs:\ngrep x".into() });
+    let messages = vec![message, said("[Automatic note] The user took back change 1.")];
+    let (_, call) = read_answer(&answer(&request(&tools, messages)));
+    let call = call.unwrap();
+    assert_eq!(call.name, "read_file");
+    assert_eq!(call.arguments["path"], "src/main.rs");
 }
 
 /// Anything a tool might answer.

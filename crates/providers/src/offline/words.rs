@@ -112,6 +112,11 @@ pub(super) fn sentence_words(text: &str) -> Vec<Spoken> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
+        // `@"a path"` mentions a file at some doors.
+        if rest.starts_with("@\"") {
+            rest = &rest[1..];
+            continue;
+        }
         if let Some((quoted, after)) = quoted_part(rest, first) {
             words.push(Spoken::new(quoted, true));
             rest = after;
@@ -136,12 +141,21 @@ fn quoted_part(text: &str, first: char) -> Option<(&str, &str)> {
     (end > 0).then(|| (&body[..end], after.trim_start_matches([',', ';', '.', '?', '!', ':'])))
 }
 
+/// `@src/main.rs` mentions a file; `@scope/package` is the name of a package.
+fn mentioned(word: &str) -> &str {
+    let path = word.strip_prefix('@').filter(|path| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        name.trim_start_matches('.').contains('.')
+    });
+    path.unwrap_or(word)
+}
+
 fn push_spoken(words: &mut Vec<Spoken>, raw: &str) {
     let text = raw.trim_end_matches([',', ';', '?', '!', ':']);
     // A dot at the end is a full stop, unless there are only dots: `.` and `..` are directories.
     let undotted = text.trim_end_matches('.');
     let text = if undotted.is_empty() || undotted.ends_with('/') { text } else { undotted };
-    let text = text.replace('’', "'");
+    let text = mentioned(text).replace('’', "'");
     match text.to_lowercase().as_str() {
         "" => {}
         "what's" | "where's" | "who's" | "that's" | "it's" => {
@@ -193,7 +207,9 @@ mod tests {
 
     #[test]
     fn sentences_lose_their_punctuation_and_keep_what_is_quoted() {
-        let cases: [(&str, &[&str]); 8] = [
+        let cases: [(&str, &[&str]); 10] = [
+            ("explain @src/main.rs.", &["explain", "src/main.rs"]),
+            ("who uses @scope/x, @\"a b.rs\"?", &["who", "uses", "@scope/x", "a b.rs"]),
             ("What's the project's name?", &["What", "is", "the", "project", "name"]),
             ("Read ./src/main.rs, please.", &["Read", "./src/main.rs", "please"]),
             ("list the files in .", &["list", "the", "files", "in", "."]),

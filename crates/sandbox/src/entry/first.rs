@@ -27,6 +27,7 @@ pub(super) fn run(answers: &Channel, order: Order) -> Result<Infallible, Trouble
         let stdin = stdin.map_or_else(Stdio::null, Stdio::from);
         command.stdin(stdin).stdout(output.0).stderr(output.1).spawn()
     });
+    crate::kernel::mark("spawned");
     match started {
         Ok(child) => {
             // A process number of the kernel is positive and fits.
@@ -46,18 +47,26 @@ fn build_walls(answers: &Channel, order: &Order) -> Result<(), Trouble> {
     // In the /proc of the host, where this process is known as well.
     let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .during(Part::UserNamespace, "opening /proc/self")?;
+    crate::kernel::mark("understood");
     identity::settle(identity, &process)?;
+    crate::kernel::mark("settled");
     rustix::process::setsid().during(Part::Launch, "making a session")?;
     let changes = root::build(order)?;
+    crate::kernel::mark("root built");
     rustix::system::sethostname(HOST_NAME).during(Part::Namespaces, "naming the host")?;
     if !plan.network {
         loopback::bring_up()?;
     }
-    identity::assume(identity, &process)?;
+    crate::kernel::mark("loopback");
+    identity::assume(identity, &process, &order.life)?;
+    crate::kernel::mark("assumed");
     walls::limit(plan)?;
     identity::drop_capabilities()?;
+    crate::kernel::mark("caps");
     let landlock = walls::landlock(plan)?;
+    crate::kernel::mark("landlock");
     filter::install()?;
+    crate::kernel::mark("filter");
     let descriptors: Vec<_> = changes.iter().map(|changes| changes.as_fd()).collect();
     answers
         .send(&Report::Ready { landlock }, &descriptors)
@@ -101,6 +110,8 @@ fn collect(answers: &Channel, command: Option<Pid>) {
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => {
                 let alone = collected.is_err();
+                crate::kernel::mark("ended");
+                if ended.is_some(){ use std::io::Write; let m=crate::kernel::MARKS.lock().unwrap(); let mut f=std::fs::File::options().append(true).create(true).open("/tmp/marks").unwrap(); let mut t=String::new(); for w in m.windows(2){t+=&format!("{} {}\n",w[1].0.replace(' ',"_"),w[1].1-w[0].1);} let _=f.write_all(t.as_bytes()); let _=std::io::copy(&mut std::fs::File::open("/tmp/marks").unwrap(), &mut std::fs::File::options().append(true).create(true).open(std::env::current_dir().unwrap().join("marks")).unwrap()); }
                 if let Some((code, signal)) = ended.take() {
                     let _ = answers.send(&Report::Ended { code, signal, alone }, &[]);
                 }

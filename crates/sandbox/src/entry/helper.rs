@@ -90,6 +90,7 @@ fn begin(
     answers: &Channel,
     (channel, life): (&Channel, &(OwnedFd, OwnedFd)),
 ) -> Result<Started, Trouble> {
+    kernel::mark("helper got order");
     let mut flags = UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
         | UnshareFlags::NEWIPC
@@ -101,10 +102,11 @@ fn begin(
     let part = if head.switch { Part::Namespaces } else { Part::UserNamespace };
     match kernel::clone_process(flags).during(part, "making new namespaces")? {
         Cloned::Child => {
+            kernel::mark("cloned");
             let done = close(channel.as_fd())
                 .and_then(|()| close(life.1.as_fd()))
                 .and_then(|()| die_with_the_helper(&life.0))
-                .and_then(|()| understand(head, descriptors))
+                .and_then(|()| understand(head, descriptors, &life.0))
                 .and_then(|order| first::run(answers, order));
             let Err(trouble) = done;
             let _ = answers.send(&trouble.into_report(), &[]);
@@ -126,7 +128,11 @@ fn close(fd: std::os::fd::BorrowedFd<'_>) -> Result<(), Trouble> {
     kernel::close_inherited(fd).during(Part::Launch, "closing a descriptor")
 }
 
-fn understand(head: &OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Trouble> {
+fn understand(
+    head: &OrderHead,
+    descriptors: Vec<OwnedFd>,
+    life: &OwnedFd,
+) -> Result<Order, Trouble> {
     let missing = || Trouble::new(Part::Launch, "receiving descriptors", None);
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(missing);
@@ -138,12 +144,13 @@ fn understand(head: &OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Trou
     read.during(Part::Launch, "reading the plan")?;
     let plan: Plan = serde_json::from_slice(&bytes)
         .map_err(|_| Trouble::new(Part::Launch, "understanding the plan", None))?;
-    Ok(Order { plan, project, output, stdin, owners })
+    let life = life.try_clone().during(Part::Launch, "copying a descriptor")?;
+    Ok(Order { plan, project, output, stdin, owners, life })
 }
 
 /// A process ends its descriptors before it tells its children of its death: either the signal comes
 /// or the pipe is seen closed.
-fn die_with_the_helper(life: &OwnedFd) -> Result<(), Trouble> {
+pub(super) fn die_with_the_helper(life: &OwnedFd) -> Result<(), Trouble> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .during(Part::Launch, "tying the first process to the helper")?;
     let mut fds = [PollFd::new(life, PollFlags::IN)];

@@ -9,9 +9,10 @@ use std::io::Write as _;
 use std::os::fd::OwnedFd;
 
 use rustix::fs::{Mode, OFlags};
-use rustix::process::{DumpableBehavior, Signal};
+use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 
+use super::helper::die_with_the_helper;
 use super::trouble::{During as _, Trouble};
 use crate::kernel;
 use crate::plan::{Identity, Part};
@@ -22,7 +23,11 @@ pub(super) fn settle(identity: Identity, process: &OwnedFd) -> Result<(), Troubl
 }
 
 /// Becomes the unprivileged user, if we are root.
-pub(super) fn assume(identity: Identity, process: &OwnedFd) -> Result<(), Trouble> {
+pub(super) fn assume(
+    identity: Identity,
+    process: &OwnedFd,
+    life: &OwnedFd,
+) -> Result<(), Trouble> {
     if !identity.switch {
         return Ok(());
     }
@@ -33,8 +38,7 @@ pub(super) fn assume(identity: Identity, process: &OwnedFd) -> Result<(), Troubl
     rustix::thread::set_thread_res_uid(uid, uid, uid).during(part, "changing the user")?;
     // Both were taken away by the change of user: the tie to the helper, and the right to our own
     // files in /proc.
-    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .during(part, "tying the first process to the helper")?;
+    die_with_the_helper(life)?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
         .during(part, "opening our own /proc files")?;
     kernel::unshare(UnshareFlags::NEWUSER).during(Part::UserNamespace, "making a user namespace")?;

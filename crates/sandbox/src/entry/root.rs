@@ -38,15 +38,19 @@ pub(super) fn build(order: &Order) -> Result<Option<OwnedFd>, Trouble> {
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .during(part, "separating mounts")?;
     let sources = Sources::open(order)?;
+    kernel::mark("r sources");
     let root = memory_file_system(ROOT_BYTES, 0o755)?;
     attach(&root, STAGE)?;
     rustix::process::fchdir(&root).during(part, "entering the new root")?;
     make_site(setting)?;
+    kernel::mark("r site");
     let mut builder = Builder { setting, count: 0 };
     for (step, source) in setting.steps.iter().zip(sources.steps) {
         builder.take(step, source)?;
     }
+    kernel::mark("r steps");
     let changes = builder.project(&sources.project)?;
+    kernel::mark("r project");
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     enter(&root)?;
     Ok(changes)

@@ -9,6 +9,7 @@ use super::schema::VERSION;
 use crate::{SessionId, StoreError};
 
 /// The codes of SQLite that mean something to us, without their extended part.
+const ERROR: i64 = 1;
 const BUSY: i64 = 5;
 const LOCKED: i64 = 6;
 const READ_ONLY: i64 = 8;
@@ -65,6 +66,11 @@ fn code(error: &sqlx::Error) -> Option<i64> {
 /// Whether the file itself is broken.
 pub(super) fn is_corrupt(error: &sqlx::Error) -> bool {
     matches!(code(error), Some(CORRUPT | NOT_A_DATABASE))
+}
+
+/// Whether the file has no such table or column.
+pub(super) fn is_not_understood(error: &sqlx::Error) -> bool {
+    code(error) == Some(ERROR)
 }
 
 pub(super) fn is_busy(error: &sqlx::Error) -> bool {

@@ -11,7 +11,7 @@ use rustix::fs::{stat, statfs};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 
-use super::db::{Db, explain, is_busy, is_corrupt};
+use super::db::{Db, explain, is_busy, is_corrupt, is_not_understood};
 use super::salvage::{is_complete, salvage};
 use super::schema::{self, STEPS, VERSION};
 use crate::StoreError;
@@ -127,7 +127,6 @@ async fn try_open(
 ) -> Result<Result<(SqliteConnection, i64), String>, sqlx::Error> {
     let mut conn = options(file)
         .create_if_missing(true)
-        .pragma("synchronous", "NORMAL")
         .pragma("journal_size_limit", JOURNAL_BYTES)
         .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
         .connect()
@@ -138,16 +137,30 @@ async fn try_open(
     if version == 0 && tables > 0 {
         return Ok(Err("it is a database of something else".to_owned()));
     }
+    if let Err(error) = schema::probe(&mut conn, version).await {
+        return if is_not_understood(&error) { Ok(Err(message(&error))) } else { Err(error) };
+    }
     if version > VERSION {
         sqlx::raw_sql("PRAGMA query_only = ON").execute(&mut conn).await?;
         let file = file.display().to_string();
         notes.push(StoreError::Newer { file, found: version, known: VERSION }.to_string());
         return Ok(Ok((conn, version)));
     }
-    notes.extend(choose_journal(&mut conn, file).await?);
+    if tables == 0 {
+        // There is nothing to lose yet, so making a file need not wait for the disk.
+        sqlx::raw_sql("PRAGMA synchronous = OFF").execute(&mut conn).await?;
+    }
+    let slower = choose_journal(&mut conn, file).await?;
     if version < VERSION {
         schema::migrate(&mut conn, STEPS).await?;
     }
+    let level = match slower {
+        None => "PRAGMA synchronous = NORMAL",
+        // Without the log, the file itself is changed in place, so the disk must be waited for.
+        Some(_) => "PRAGMA synchronous = FULL",
+    };
+    sqlx::raw_sql(level).execute(&mut conn).await?;
+    notes.extend(slower);
     Ok(Ok((conn, VERSION)))
 }
 
@@ -181,9 +194,7 @@ async fn choose_journal(
             Err(error) => message(&error),
         }
     };
-    // Without the log, the file itself is changed in place, so the disk must be waited for.
-    let careful = "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL";
-    sqlx::raw_sql(careful).execute(conn).await?;
+    sqlx::raw_sql("PRAGMA journal_mode = DELETE").execute(conn).await?;
     Ok(Some(format!(
         "{} is written without a write-ahead log, which is slower: {why}",
         file.display()
@@ -191,13 +202,26 @@ async fn choose_journal(
 }
 
 fn is_on_network(file: &Path) -> bool {
-    let kind = statfs(file).map(|found| i64::from(found.f_type) & 0xffff_ffff);
+    let kind = statfs(file).map(|found| found.f_type & 0xffff_ffff);
     kind.is_ok_and(|kind| NETWORK_FILE_SYSTEMS.contains(&kind))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn where_there_can_be_no_write_ahead_log_there_is_a_note() {
+        let mut conn = SqliteConnectOptions::new().in_memory(true).connect().await.unwrap();
+        let note = choose_journal(&mut conn, Path::new("s.db")).await.unwrap();
+        assert_eq!(
+            note.as_deref(),
+            Some(
+                "s.db is written without a write-ahead log, which is slower: only `memory` is \
+                 possible there"
+            )
+        );
+    }
 
     #[test]
     fn files_are_numbered_before_their_extension() {

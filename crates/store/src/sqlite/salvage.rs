@@ -169,7 +169,8 @@ pub(super) async fn summarise(db: &mut Db, id: &SessionId) -> Result<(), StoreEr
             .await;
     let known = known.map_err(|error| db.error(DOING, &error))?;
     let known = known.and_then(|last| u64::try_from(last).ok()).unwrap_or_default();
-    let span = Span { created: first.at, updated: last.at, last: known.max(last.sequence) };
+    let updated = inspection.entries.iter().map(|entry| entry.at).fold(first.at, i64::max);
+    let span = Span { created: first.at, updated, last: known.max(last.sequence) };
     let summary = Summary::of(inspection.entries.iter().map(|entry| &entry.event));
     let done = put_summary(&mut db.conn, id, span, &opened, &summary).await;
     done.map_err(|error| db.error(DOING, &error))

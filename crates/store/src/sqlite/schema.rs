@@ -13,6 +13,17 @@ pub(super) async fn version(conn: &mut SqliteConnection) -> Result<i64, sqlx::Er
     sqlx::query_scalar("PRAGMA user_version").fetch_one(conn).await
 }
 
+/// Fails if a file of this version lacks what is needed to read it, as one with a damaged schema does.
+pub(super) async fn probe(conn: &mut SqliteConnection, found: i64) -> Result<(), sqlx::Error> {
+    if found != VERSION {
+        return Ok(());
+    }
+    let query = "SELECT session, sequence, at, kind, data, checksum, sessions.id, \
+                 sessions.last FROM events, sessions LIMIT 0";
+    sqlx::query(query).execute(conn).await?;
+    Ok(())
+}
+
 /// Brings a file up to the last of `steps`, all or nothing. Two processes may try at once.
 pub(super) async fn migrate(
     conn: &mut SqliteConnection,

@@ -190,7 +190,8 @@ pub(super) async fn insert_session(
         _ => None,
     });
     if let (Some(first), Some(last), Some(opened)) = (rows.first(), rows.last(), opened) {
-        let span = Span { created: first.at, updated: last.at, last: last.sequence };
+        let updated = rows.iter().map(|row| row.at).fold(first.at, i64::max);
+        let span = Span { created: first.at, updated, last: last.sequence };
         put_summary(conn, id, span, opened, &Summary::of(&events)).await?;
     }
     Ok(())

@@ -114,7 +114,11 @@ async fn a_fork_goes_its_own_way_from_a_safe_place() {
     let whole = store.fork(&id, None).await.unwrap();
     let (copy, original) = (store.load(&whole).await.unwrap(), store.load(&id).await.unwrap());
     assert_eq!(copy.entries[1..], original.entries[1..]);
-    assert_eq!(info(&store).await.forked_from.is_some(), true);
+    let list = store.list(&ListFilter::default()).await.unwrap();
+    let listed = list.iter().find(|it| it.id == whole).unwrap();
+    let point = ForkPoint { session: id.to_string(), sequence: 17 };
+    assert_eq!((&listed.forked_from, listed.turns), (&Some(point), 2));
+    assert!(listed.updated >= listed.created);
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ const KILLS: usize = 36;
 
 /// Not a test of its own: the process that the test below starts and kills.
 #[tokio::test]
+#[allow(clippy::print_stdout, reason = "it tells the test what it wrote")]
 async fn writes_until_it_is_killed() {
     let Ok(file) = std::env::var(FILE_VARIABLE) else { return };
     let id: SessionId = std::env::var(SESSION_VARIABLE).unwrap().parse().unwrap();

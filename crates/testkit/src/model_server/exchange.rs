@@ -2,13 +2,14 @@
 
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::reply::{Fault, Reply};
 use super::request::{Incoming, read_request};
 use super::wire::WireFormat;
-use super::{Shared, lock};
+use super::{Exchange, Shared, lock};
 
 /// What becomes of the connection after a reply.
 #[derive(PartialEq)]
@@ -30,9 +31,13 @@ fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
     while let Some(incoming) = read_request(&mut reader)? {
+        let arrived = Instant::now();
+        let request_bytes = incoming.body_bytes();
         let closes = incoming.closes();
         let (bytes, after) = answer(incoming, shared);
         (&*stream).write_all(&bytes)?;
+        let exchange = Exchange { arrived, answered: Instant::now(), request_bytes };
+        lock(&shared.state).exchanges.push(exchange);
         match after {
             After::Next if !closes => {}
             After::Next | After::Close => return Ok(()),

@@ -120,6 +120,10 @@ impl Incoming {
         self.headers.iter().any(|(name, value)| name == "connection" && value == "close")
     }
 
+    pub(super) fn body_bytes(&self) -> usize {
+        self.body.len()
+    }
+
     pub(super) fn into_call(self, format: WireFormat) -> ModelCall {
         let body = serde_json::from_slice(&self.body).unwrap_or_default();
         ModelCall { path: self.path, format, headers: self.headers, body }

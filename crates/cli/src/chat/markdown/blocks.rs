@@ -246,7 +246,8 @@ impl Blocks {
     }
 
     fn may_be_indented_code(&self, line: &str) -> bool {
-        let space = line.len() - line.trim_start_matches([' ', '\t']).len();
+        let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
+        let space = line.bytes().take(CODE_INDENT).take_while(is_space).count();
         matches!(self.open, Block::Nothing)
             && !self.in_list
             && indentation(&line[..space]) >= CODE_INDENT

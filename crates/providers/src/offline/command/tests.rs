@@ -147,7 +147,7 @@ fn problems_say_what_to_do() {
     /search_files TODO
       There is no tool `search_files` in this session; `grep` does that here. Example: `/grep pattern=TODO`
     /no_such_thing_at_all
-      There is no tool `no_such_thing_at_all`. `/help` lists those there are.
+      There is no tool `no_such_thing_at_all`. `help` lists those there are.
     ");
 }
 

@@ -8,7 +8,7 @@ fn long_listings_say_how_much_is_missing() {
     let matches: Vec<Value> = (1..=30)
         .map(|line| json!({"path": if line < 25 { "a.rs" } else { "b.rs" }, "line": line, "text": "  x"}))
         .collect();
-    let result = json!({"matches": matches, "total": 120, "files": 9, "message": "Found 120 matches in 9 files."});
+    let result = json!({"matches": matches, "total": 120, "files": 9, "message": "Found 120 matches in 9 files, showing the first 30, …and 90 more. Refine."});
     let text = describe(&result);
     assert!(
         text.starts_with("Found 120 matches in 9 files.\n\n    a.rs (24)\n      1: x\n"),
