@@ -43,6 +43,9 @@ pub trait ToolRuntime: Send + Sync {
 pub trait SessionLog: Send + Sync {
     /// Writes events in this order, all or none. They are safe from the end of the process once
     /// this returns; only then may anybody be shown them.
+    ///
+    /// Returns all entries since the last append through this door: those that others have written
+    /// to the same log in between come first.
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError>;
 }
 

@@ -17,7 +17,7 @@
 //! - `help` lists requests, and the tools by what they need; `help grep` explains one.
 //!
 //! An answer is a pure function of the request. What was asked is the last thing the person said;
-//! what has been done about it are the calls and results since. `plans.rs` is run from their
+//! what has been done about it are the calls and results since. A plan (`plans.rs`) is run from its
 //! beginning each time, with those results as answers, up to the first call that has none.
 
 mod command;

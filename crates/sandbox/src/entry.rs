@@ -4,7 +4,7 @@
 //! us ── helper (outside, waits for orders) ── first process (inside, builds the walls) ── command
 //! ```
 //!
-//! The helper is started once and confines one command after the other: starting a program of our
+//! The helper is started once and has one command after the other confined: starting a program of our
 //! size and joining a control group take longer than all of the walls. It ends with us, the first
 //! process with the helper, and everything inside with the first process.
 
@@ -20,14 +20,14 @@ mod walls;
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::AsFd as _;
 
 use rustix::io::Errno;
 use rustix::thread::UnshareFlags;
 
 use crate::channel::Channel;
 use crate::kernel;
-use crate::plan::{Part, Plan, Report};
+use crate::plan::{Part, Report};
 use trouble::During as _;
 
 /// By this name, as the zeroth argument, a program is asked to be the helper.
@@ -36,17 +36,6 @@ pub(crate) const HELPER: &str = "toolkiln-sandbox";
 pub(crate) const HOLDER: &str = "toolkiln-sandbox-holder";
 
 const EXIT_TROUBLE: i32 = 1;
-
-/// What the first process is given.
-struct Order {
-    plan: Plan,
-    project: OwnedFd,
-    output: (OwnedFd, OwnedFd),
-    stdin: Option<OwnedFd>,
-    owners: Option<OwnedFd>,
-    /// A pipe that closes when the helper ends.
-    life: OwnedFd,
-}
 
 /// Becomes a helper if this process was started as one, and does not return then.
 ///
@@ -65,6 +54,8 @@ pub fn hidden_entry() {
 
 /// The socket came as our standard input, which becomes empty.
 fn take_channel() -> Result<Channel, Errno> {
+    // Whatever else our parent left open is not for us, and not for any command.
+    kernel::close_from(3)?;
     let fd = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
     let null = File::open("/dev/null").map_err(|_| Errno::NOENT)?;
     rustix::stdio::dup2_stdin(null)?;

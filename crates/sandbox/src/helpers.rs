@@ -1,23 +1,40 @@
 //! The helpers of a sandbox, one for each command that runs at the same time, kept for the next.
 
-use std::os::fd::BorrowedFd;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::Child;
 use std::sync::Mutex;
+
+use rustix::fs::{MemfdFlags, SeekFrom};
 
 use crate::cgroup::{Group, Groups};
 use crate::channel::{Channel, ChannelError};
 use crate::entry::HELPER;
 use crate::error::{SandboxError, io, unavailable};
 use crate::launcher::Launcher;
-use crate::plan::{OrderHead, Part, Settle};
+use crate::owners::Owners;
+use crate::plan::{OrderHead, Part, Setting, Settle};
 use crate::profile::Limits;
 
-/// Helpers that wait for orders, and how to get more.
+/// Helpers that wait for orders, and what more are made of.
 #[derive(Debug)]
 pub(crate) struct Helpers {
-    launcher: Launcher,
-    groups: Result<Groups, String>,
+    supply: Supply,
+    /// The setting, written down.
+    setting: Vec<u8>,
     free: Mutex<Vec<Helper>>,
+}
+
+/// What a helper needs.
+#[derive(Debug)]
+pub(crate) struct Supply {
+    pub(crate) launcher: Launcher,
+    /// Where control groups can be made, or why not.
+    pub(crate) groups: Result<Groups, String>,
+    pub(crate) owners: Option<Owners>,
+    pub(crate) project: OwnedFd,
+    pub(crate) limits: Limits,
 }
 
 /// A helper, and the control group that it and its commands are in.
@@ -30,18 +47,15 @@ pub(crate) struct Helper {
 }
 
 impl Helpers {
-    pub(crate) fn new(launcher: Launcher, groups: Result<Groups, String>) -> Helpers {
-        Helpers { launcher, groups, free: Mutex::new(Vec::new()) }
-    }
-
-    /// Why there are no control groups, if there are none.
-    pub(crate) fn groups(&self) -> Result<(), &str> {
-        self.groups.as_ref().map(drop).map_err(String::as_str)
+    pub(crate) fn new(supply: Supply, setting: &Setting) -> Result<Helpers, SandboxError> {
+        let setting = serde_json::to_vec(setting);
+        let setting = setting.map_err(|error| io("writing the setting")(error.into()))?;
+        Ok(Helpers { supply, setting, free: Mutex::new(Vec::new()) })
     }
 
     /// Starts a helper to have one.
-    pub(crate) fn prepare(&self, limits: &Limits) -> Result<(), SandboxError> {
-        let helper = self.start(limits)?;
+    pub(crate) fn prepare(&self) -> Result<(), SandboxError> {
+        let helper = self.start()?;
         self.give_back(helper);
         Ok(())
     }
@@ -49,7 +63,6 @@ impl Helpers {
     /// A helper that has taken this order.
     pub(crate) fn order(
         &self,
-        limits: &Limits,
         head: &OrderHead,
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<Helper, SandboxError> {
@@ -59,7 +72,7 @@ impl Helpers {
                 return Ok(helper);
             }
         }
-        let helper = self.start(limits)?;
+        let helper = self.start()?;
         helper.send(head, descriptors).map_err(|error| failed(&error))?;
         Ok(helper)
     }
@@ -70,15 +83,22 @@ impl Helpers {
         }
     }
 
-    fn start(&self, limits: &Limits) -> Result<Helper, SandboxError> {
-        let group = match &self.groups {
-            Ok(groups) => Some(groups.make(limits).map_err(io("making a control group"))?),
+    fn start(&self) -> Result<Helper, SandboxError> {
+        let supply = &self.supply;
+        let group = match &supply.groups {
+            Ok(groups) => Some(groups.make(&supply.limits).map_err(io("making a control group"))?),
             Err(_) => None,
         };
-        let (process, channel) = self.launcher.start(HELPER)?;
+        let (process, channel) = supply.launcher.start(HELPER)?;
         let helper = Helper { process, channel: Some(channel), group };
-        let join = helper.group.iter().map(Group::join_file).collect();
-        helper.send(&Settle { join }, &[]).map_err(|error| failed(&error))?;
+        let setting = memory_file("setting", &self.setting).map_err(io("writing the setting"))?;
+        let mut descriptors = vec![setting.as_fd(), supply.project.as_fd()];
+        descriptors.extend(supply.owners.as_ref().map(AsFd::as_fd));
+        let settle = Settle {
+            join: helper.group.iter().map(Group::join_file).collect(),
+            has_owners: supply.owners.is_some(),
+        };
+        helper.send(&settle, &descriptors).map_err(|error| failed(&error))?;
         Ok(helper)
     }
 }
@@ -110,4 +130,12 @@ impl Drop for Helper {
         self.channel = None;
         let _ = self.process.wait();
     }
+}
+
+/// A file in memory with these bytes, to be read from the beginning.
+pub(crate) fn memory_file(name: &str, bytes: &[u8]) -> std::io::Result<OwnedFd> {
+    let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    rustix::fs::seek(&file, SeekFrom::Start(0))?;
+    Ok(file.into())
 }

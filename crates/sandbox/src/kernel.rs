@@ -33,10 +33,17 @@ pub(crate) fn clone_process(namespaces: UnshareFlags) -> Result<Cloned, Errno> {
 }
 
 /// Closes a descriptor that a copied process inherited and whose owner never runs in it.
-pub(crate) fn close_inherited(fd: BorrowedFd<'_>) -> Result<(), Errno> {
+pub(crate) fn close_inherited(fd: BorrowedFd<'_>) {
     // SAFETY: the owner lives on the stack of the function that copied the process; the copy never
     // returns to it, so that the descriptor is neither used nor closed again.
-    let result = unsafe { libc::close(fd.as_raw_fd()) };
+    unsafe { libc::close(fd.as_raw_fd()) };
+}
+
+/// Closes all descriptors from this number on. Only for the very beginning of a process, when nothing
+/// can own any of them.
+pub(crate) fn close_from(first: u32) -> Result<(), Errno> {
+    // SAFETY: the caller is the first thing that runs in this process, which has opened nothing yet.
+    let result = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, 0) };
     if result == 0 { Ok(()) } else { Err(last_errno()) }
 }
 
@@ -93,5 +100,3 @@ fn mount_setattr(
 fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
-pub(crate) static MARKS: std::sync::Mutex<Vec<(&'static str, u128)>> = std::sync::Mutex::new(Vec::new());
-pub(crate) fn mark(n: &'static str) { let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic); MARKS.lock().unwrap().push((n, t.tv_sec as u128*1_000_000+t.tv_nsec as u128/1000)); }

@@ -10,31 +10,28 @@ use crate::profile::StandIn;
 /// Everything that the hidden entry point needs to know to run one command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    pub(crate) setting: Setting,
     /// Absolute, inside.
     pub(crate) working_dir: PathBuf,
     pub(crate) argv: Vec<String>,
     pub(crate) env: Vec<(String, String)>,
-    /// The program may use the network of the host.
-    pub(crate) network: bool,
     pub(crate) cpu_seconds: u64,
 }
 
-/// The first thing that a helper is told.
+/// The first thing that a helper is told. With it come descriptors: the [`Setting`] in a file, the
+/// project, and the table of owners if there is one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Settle {
     /// Files of control groups to join.
     pub(crate) join: Vec<PathBuf>,
+    pub(crate) has_owners: bool,
 }
 
-/// What a helper has to know of an order. The plan itself is for the first process. With it come
-/// descriptors: for the answers, the plan, the project, the two outputs, and those that are named here.
+/// What a helper has to know of an order. With it come descriptors: for the answers, the [`Plan`] in
+/// a file, the two outputs, and the input if there is one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OrderHead {
+    /// The program may use the network of the host.
     pub(crate) network: bool,
-    /// We are root; see [`Identity::switch`].
-    pub(crate) switch: bool,
-    pub(crate) has_owners: bool,
     pub(crate) has_stdin: bool,
 }
 
@@ -43,6 +40,8 @@ pub(crate) struct OrderHead {
 pub(crate) struct Setting {
     pub(crate) identity: Identity,
     pub(crate) steps: Vec<Step>,
+    /// More steps for commands that may use the network.
+    pub(crate) network_steps: Vec<Step>,
     pub(crate) project: ProjectPlan,
     pub(crate) limits: RunLimits,
     pub(crate) home: PathBuf,

@@ -1,13 +1,11 @@
 //! One run of a command, seen from outside: order, read, wait, end everything.
 
-use std::fs::File;
-use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use protocol::CommandSpec;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{MemfdFlags, OFlags, SeekFrom};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use rustix::process::Signal;
@@ -15,10 +13,11 @@ use rustix::process::Signal;
 use crate::changes::Changes;
 use crate::channel::{Channel, ChannelError};
 use crate::error::{SandboxError, io, unavailable};
-use crate::helpers::Helper;
+use crate::helpers::{Helper, memory_file};
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::place_holders::PlaceHolders;
 use crate::plan::{OrderHead, Part, Plan, Report};
+use crate::profile::ProjectAccess;
 use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
 use crate::sandbox::{RunOptions, Sandbox};
 
@@ -40,7 +39,7 @@ pub(crate) fn run(
 ) -> Result<Ran, SandboxError> {
     let sandbox = run.sandbox;
     let begun = Instant::now();
-    let is_copy = run.plan.setting.project.overlay.is_some();
+    let is_copy = sandbox.profile.project != ProjectAccess::Direct;
     let places = match is_copy {
         true => None,
         false => Some(PlaceHolders::hold(&sandbox.root, &sandbox.profile.protected)?),
@@ -72,7 +71,7 @@ pub(crate) fn run(
             landlock: (outcome.landlock > 0).then_some(outcome.landlock),
             network: run.spec.network,
             memory,
-            uid: run.plan.setting.identity.uid,
+            uid: sandbox.identity.uid,
             overlay: is_copy,
         },
     })
@@ -329,17 +328,10 @@ fn send_order(
         }
         (None, None) => None,
     };
-    let head = OrderHead {
-        network: run.plan.network,
-        switch: run.plan.setting.identity.switch,
-        has_owners: sandbox.owners.is_some(),
-        has_stdin: stdin.is_some(),
-    };
-    let mut descriptors = vec![answers.as_fd(), plan.as_fd(), sandbox.root.as_fd()];
-    descriptors.extend([output.0.as_fd(), output.1.as_fd()]);
-    descriptors.extend(sandbox.owners.as_ref().map(AsFd::as_fd));
+    let head = OrderHead { network: run.spec.network, has_stdin: stdin.is_some() };
+    let mut descriptors = vec![answers.as_fd(), plan.as_fd(), output.0.as_fd(), output.1.as_fd()];
     descriptors.extend(stdin.as_ref().map(AsFd::as_fd));
-    sandbox.helpers.order(&sandbox.profile.limits, &head, &descriptors)
+    sandbox.helpers.order(&head, &descriptors)
 }
 
 fn not_started(program: &str, errno: Option<i32>) -> SandboxError {
@@ -360,12 +352,4 @@ fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     let flags = rustix::fs::fcntl_getfl(&read)?;
     rustix::fs::fcntl_setfl(&read, flags | OFlags::NONBLOCK)?;
     Ok((read, write))
-}
-
-/// A file in memory with these bytes, to be read from the beginning.
-fn memory_file(name: &str, bytes: &[u8]) -> std::io::Result<OwnedFd> {
-    let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::CLOEXEC)?);
-    file.write_all(bytes)?;
-    rustix::fs::seek(&file, SeekFrom::Start(0))?;
-    Ok(file.into())
 }

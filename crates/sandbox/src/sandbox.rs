@@ -9,7 +9,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::cgroup::Groups;
 use crate::environment;
 use crate::error::{SandboxError, io};
-use crate::helpers::Helpers;
+use crate::helpers::{Helpers, Supply};
 use crate::launcher::Launcher;
 use crate::output::OutputChunk;
 use crate::owners::Owners;
@@ -29,9 +29,8 @@ const NOBODY: u32 = 65534;
 pub struct Sandbox {
     pub(crate) profile: Profile,
     pub(crate) root: OwnedFd,
-    pub(crate) owners: Option<Owners>,
     pub(crate) helpers: Helpers,
-    setting: Setting,
+    pub(crate) identity: Identity,
 }
 
 /// What a caller may give to one run besides the command.
@@ -57,10 +56,12 @@ impl Sandbox {
         };
         let groups = Groups::find(&profile.limits);
         let setting = setting(&profile, identity, groups.is_ok());
-        let helpers = Helpers::new(launcher, groups);
+        let project = root.try_clone().map_err(io("keeping the project"))?;
+        let limits = profile.limits.clone();
+        let helpers = Helpers::new(Supply { launcher, groups, owners, project, limits }, &setting)?;
         // The first command shall not wait for it.
-        helpers.prepare(&profile.limits)?;
-        Ok(Sandbox { profile, root, owners, helpers, setting })
+        helpers.prepare()?;
+        Ok(Sandbox { profile, root, helpers, identity })
     }
 
     /// Runs a command until it has ended and its output is read, the time is over, or it is cancelled.
@@ -88,16 +89,10 @@ impl Sandbox {
         if !is_usable {
             return Err(SandboxError::Command);
         }
-        let mut setting = self.setting.clone();
-        if spec.network {
-            setting.steps.extend(view::network_steps(&RealHost));
-        }
         Ok(Plan {
-            setting,
             working_dir: self.working_dir(&spec.working_dir)?,
             argv: spec.argv.clone(),
             env: environment::build(&self.profile, spec)?,
-            network: spec.network,
             cpu_seconds: cpu_seconds(spec.timeout_ms),
         })
     }
@@ -161,6 +156,7 @@ fn setting(profile: &Profile, identity: Identity, has_groups: bool) -> Setting {
     Setting {
         identity,
         steps: view::steps(profile, identity, &RealHost),
+        network_steps: view::network_steps(&RealHost),
         project: ProjectPlan {
             path: profile.root.clone(),
             protected: protected

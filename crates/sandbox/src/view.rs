@@ -11,28 +11,21 @@ const SYSTEM: [&str; 8] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
 /// What programs need from `/etc` and nobody keeps secrets in.
-const SETTINGS: [&str; 24] = [
+const SETTINGS: [&str; 17] = [
     "alternatives",
-    "ca-certificates",
     "crypto-policies",
-    "debian_version",
     "fonts",
-    "gai.conf",
     "java-8-openjdk",
     "java-11-openjdk",
     "java-17-openjdk",
     "java-21-openjdk",
     "java-25-openjdk",
     "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
     "localtime",
     "maven",
     "mime.types",
     "os-release",
     "pki",
-    "protocols",
-    "python3",
     "services",
     "ssl/certs",
     "ssl/openssl.cnf",
@@ -120,9 +113,24 @@ fn etc(
         file("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n".to_owned()),
     ];
     let paths = names.iter().map(|name| Path::new("/etc").join(name));
-    // A link here often leads out of what is visible, so what it leads to is shown in its place.
-    steps.extend(paths.filter(|path| host.exists(path)).map(bind));
+    steps.extend(paths.filter(|path| host.exists(path)).map(|path| setting(path, host)));
     steps
+}
+
+/// A link into the system stays one, which costs less than a mount. Where another leads to may not be
+/// visible, so that is shown in its place.
+fn setting(path: PathBuf, host: &impl Host) -> Step {
+    match host.link(&path) {
+        Some(target) if is_of_the_system(&from_etc(&target)) => {
+            Step::Link { path, target }
+        }
+        _ => bind(path),
+    }
+}
+
+/// Where a link in `/etc` leads, as far as its text tells.
+fn from_etc(target: &Path) -> PathBuf {
+    target.strip_prefix("..").map_or_else(|_| target.to_owned(), |rest| Path::new("/").join(rest))
 }
 
 fn dev() -> Vec<Step> {
@@ -221,6 +229,9 @@ mod tests {
             ("/usr", None),
             ("/bin", Some("usr/bin")),
             ("/etc/ld.so.cache", None),
+            ("/etc/localtime", Some("/usr/share/zoneinfo/Etc/UTC")),
+            ("/etc/os-release", Some("../usr/lib/os-release")),
+            ("/etc/mime.types", Some("/var/lib/mime.types")),
             ("/etc/shadow", None),
             ("/home/u/.cargo", None),
             ("/home/u/.cargo/bin", None),
@@ -247,6 +258,9 @@ mod tests {
         File { path: "/etc/hosts", text: "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n" }
         File { path: "/etc/nsswitch.conf", text: "passwd: files\ngroup: files\nhosts: files dns\n" }
         Bind { path: "/etc/ld.so.cache", source: "/etc/ld.so.cache", mapped: false }
+        Link { path: "/etc/localtime", target: "/usr/share/zoneinfo/Etc/UTC" }
+        Bind { path: "/etc/mime.types", source: "/etc/mime.types", mapped: false }
+        Link { path: "/etc/os-release", target: "../usr/lib/os-release" }
         Device { path: "/dev/null" }
         Device { path: "/dev/zero" }
         Device { path: "/dev/full" }

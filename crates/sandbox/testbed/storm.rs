@@ -60,6 +60,8 @@ fn storm(root: &Path, count: u64) -> Result<String, String> {
     let overlay = Sandbox::new(profile, Launcher::this_program()).map_err(text)?;
     let cancelled = Canceller::new().map_err(text)?;
     cancelled.cancel();
+    // What the commands write themselves.
+    std::fs::write(root.join("made"), "").map_err(|error| error.to_string())?;
     let before = Belongings::of_this_process(root);
     let mut ends: BTreeMap<String, u64> = BTreeMap::new();
     for round in 0..count {

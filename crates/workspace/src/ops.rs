@@ -45,6 +45,12 @@ impl ReadyToSync<'_> {
         self.ops.count_sync_time(start);
         outcome
     }
+
+    /// Waits on a second thread. The time is not counted, because the first one waits meanwhile,
+    /// and the same time would count twice.
+    pub(crate) fn wait_beside(self) -> Result<()> {
+        self.ops.sync_really(self.files)
+    }
 }
 
 impl Ops {

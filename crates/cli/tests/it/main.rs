@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests start the binary and make projects for it")]
 
 mod call;
+mod chat;
 mod config;
 mod configuration;
 mod doctor;
@@ -9,6 +10,7 @@ mod history;
 mod index;
 mod mcp;
 mod policy;
+mod pty;
 mod run;
 mod terminal;
 mod tools;

@@ -1,63 +1,8 @@
 //! The person at a terminal, played through a real pseudo-terminal.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::process::{Child, Stdio};
-
-use rustix::fs::{Mode, OFlags, open};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use testkit::Fixture;
 
-use crate::run::command;
-
-/// A run of the binary whose questions and answers go through a terminal.
-struct Session {
-    terminal: File,
-    child: Child,
-    seen: String,
-}
-
-impl Session {
-    fn start(project: &Fixture, arguments: &[&str]) -> Self {
-        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&controller).unwrap();
-        unlockpt(&controller).unwrap();
-        let name = ptsname(&controller, Vec::new()).unwrap();
-        let user: OwnedFd =
-            open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
-        let mut command = command(None);
-        command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
-        command.env("NO_COLOR", "1").env("PATH", "/usr/bin:/bin");
-        command.env("EDITOR", format!("sh {}", project.path("../editor.sh").display()));
-        command.args(arguments).arg("--root").arg(project.root());
-        command.stdin(Stdio::from(user.as_fd().try_clone_to_owned().unwrap()));
-        command.stderr(Stdio::from(user)).stdout(Stdio::piped());
-        let child = command.spawn().unwrap();
-        // What the command holds of the terminal must go, or its end would never be seen.
-        drop(command);
-        Self { terminal: File::from(controller), child, seen: String::new() }
-    }
-
-    /// Waits until the terminal shows `text`, then types `answer`.
-    fn answer(&mut self, text: &str, answer: &str) {
-        let from = self.seen.len();
-        while !self.seen[from..].contains(text) {
-            let mut buffer = [0; 4096];
-            let count = self.terminal.read(&mut buffer).unwrap_or(0);
-            assert!(count > 0, "the terminal ended before {text:?}: {}", self.seen);
-            self.seen.push_str(&String::from_utf8_lossy(&buffer[..count]));
-        }
-        self.terminal.write_all(format!("{answer}\n").as_bytes()).unwrap();
-    }
-
-    /// The exit code and the result.
-    fn end(mut self) -> (i32, String) {
-        let mut result = String::new();
-        self.child.stdout.take().unwrap().read_to_string(&mut result).unwrap();
-        (self.child.wait().unwrap().code().unwrap(), result)
-    }
-}
+use crate::pty::{Output, Session};
 
 const PROMPT: &str = "Do it?";
 
@@ -70,7 +15,7 @@ fn edit(project: &Fixture) -> Session {
     let content =
         project.read("a.txt").replace("line 2\n", "zwei\n").replace("line 25\n", "funf\n");
     let arguments = serde_json::json!({"path": "a.txt", "content": content}).to_string();
-    Session::start(project, &["call", "update_file", &arguments])
+    Session::start(project, &["call", "update_file", &arguments], Output::Piped)
 }
 
 #[test]

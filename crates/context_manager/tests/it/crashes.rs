@@ -1,10 +1,10 @@
-//! Logs that end in the middle, and a disk that is full.
+//! Logs that end in the middle, that others write to, or that cannot be written at all.
 
 use std::sync::atomic::Ordering;
 
 use context_manager::{ChatContext, ContextState, TurnOutcome};
 use insta::assert_snapshot;
-use protocol::{LogEntry, TurnEnd};
+use protocol::{LogEntry, PlanStep, SessionEvent, StepStatus, TurnEnd};
 use serde_json::json;
 
 use crate::stage::{Reply, Stage, call, done, says, text, wants};
@@ -71,6 +71,19 @@ async fn an_event_that_cannot_be_written_does_not_happen() {
         stage.context.stop_turn(&doors).await.unwrap();
         assert_eq!(*stage.context.state(), ContextState::Idle);
     }
+}
+
+#[tokio::test]
+async fn what_others_write_into_the_log_is_taken_into_account() {
+    let mut stage = Stage::new([says("a")]);
+    let steps = vec![PlanStep { text: "measure".into(), status: StepStatus::Pending }];
+    *stage.log.aside.lock().unwrap() = vec![
+        SessionEvent::PlanChanged { steps: steps.clone() },
+        SessionEvent::Renamed { title: "Speed".into() },
+    ];
+    stage.send("1").await;
+    assert_eq!(stage.context.plan(), steps);
+    assert_eq!(stage.context.title(), Some("Speed"));
 }
 
 #[tokio::test]

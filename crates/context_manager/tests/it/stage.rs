@@ -209,6 +209,8 @@ impl ScriptedTools {
 pub(crate) struct MemoryLog {
     pub(crate) entries: Mutex<Vec<LogEntry>>,
     pub(crate) appends: AtomicUsize,
+    /// What somebody else writes before the next append.
+    pub(crate) aside: Mutex<Vec<SessionEvent>>,
     /// After this many appends the disk is full.
     pub(crate) full_after: Mutex<Option<usize>>,
     /// The person cancels during this append.
@@ -227,6 +229,8 @@ impl SessionLog for MemoryLog {
         {
             cancel.cancel();
         }
+        let aside = std::mem::take(&mut *self.aside.lock().unwrap());
+        let events = aside.into_iter().chain(events);
         let mut entries = self.entries.lock().unwrap();
         let first = entries.len() as u64 + 1;
         let new: Vec<_> = (first..)

@@ -42,8 +42,10 @@ struct Family {
     context: u64,
     /// In thousands of tokens.
     output: u32,
-    /// Input and output; those of the cache follow from them.
+    /// Input and output, if it is sure.
     price: Option<(f64, f64)>,
+    /// What reading from the cache costs, as a part of the price of input.
+    cache_read: f64,
     effort: bool,
 }
 
@@ -53,7 +55,7 @@ const fn claude(
     price: Option<(f64, f64)>,
     effort: bool,
 ) -> Family {
-    Family { prefix, api: Api::Anthropic, context, output, price, effort }
+    Family { prefix, api: Api::Anthropic, context, output, price, cache_read: 0.1, effort }
 }
 
 const fn gpt(
@@ -62,11 +64,16 @@ const fn gpt(
     price: Option<(f64, f64)>,
     effort: bool,
 ) -> Family {
-    Family { prefix, api: Api::OpenAiResponses, context, output, price, effort }
+    Family { prefix, api: Api::OpenAiResponses, context, output, price, cache_read: 0.1, effort }
 }
 
-/// Sizes and prices that no published page confirmed are left at the smallest of their line.
-const FAMILIES: [Family; 26] = [
+/// The first models that cached paid a quarter for what was cached.
+const fn early(family: Family) -> Family {
+    Family { cache_read: 0.25, ..family }
+}
+
+/// A size that is not sure is the smallest of its line.
+const FAMILIES: [Family; 25] = [
     claude("claude-", (200, 64), None, false),
     claude("claude-fable-5", (1000, 128), None, true),
     claude("claude-fable-5-1", (1000, 128), Some((10.0, 50.0)), true),
@@ -77,22 +84,21 @@ const FAMILIES: [Family; 26] = [
     claude("claude-sonnet-5-5", (1000, 128), Some((2.0, 10.0)), true),
     claude("claude-haiku-5-5", (1000, 128), Some((0.1, 0.5)), true),
     claude("claude-opus-4-6", (200, 64), Some((5.0, 25.0)), true),
-    claude("claude-opus-4-7", (200, 64), Some((5.0, 25.0)), true),
-    claude("claude-opus-4-8", (200, 64), Some((5.0, 25.0)), true),
+    claude("claude-opus-4-7", (200, 64), None, true),
+    claude("claude-opus-4-8", (200, 64), None, true),
     claude("claude-sonnet-4-6", (200, 64), Some((3.0, 15.0)), true),
     claude("claude-sonnet-4-5", (200, 64), Some((3.0, 15.0)), false),
     claude("claude-opus-4-5", (200, 64), Some((5.0, 25.0)), false),
     claude("claude-haiku-4-5", (200, 64), Some((1.0, 5.0)), false),
     gpt("gpt-", (128, 16), None, false),
-    gpt("gpt-4.1", (1000, 32), Some((2.0, 8.0)), false),
-    gpt("gpt-4.1-mini", (1000, 32), Some((0.4, 1.6)), false),
+    early(gpt("gpt-4.1", (1000, 32), Some((2.0, 8.0)), false)),
+    early(gpt("gpt-4.1-mini", (1000, 32), Some((0.4, 1.6)), false)),
     gpt("gpt-5", (400, 128), None, true),
-    gpt("gpt-5-", (400, 128), None, true),
     gpt("gpt-5-mini", (400, 128), Some((0.25, 2.0)), true),
     gpt("gpt-5-nano", (400, 128), Some((0.05, 0.4)), true),
     gpt("gpt-6", (400, 128), None, true),
-    gpt("o3", (200, 100), Some((2.0, 8.0)), true),
-    gpt("o4-mini", (200, 100), Some((1.1, 4.4)), true),
+    early(gpt("o3", (200, 100), Some((2.0, 8.0)), true)),
+    early(gpt("o4-mini", (200, 100), Some((1.1, 4.4)), true)),
 ];
 
 /// What is known about a model, by its name. A maker's name before it, as OpenRouter has it, does
@@ -107,18 +113,18 @@ pub fn model_info(name: &str) -> ModelInfo {
     ModelInfo {
         context_tokens: family.context * 1000,
         max_output: family.output * 1000,
-        prices: family.price.map(|price| prices(price, family.api)),
+        prices: prices(family),
         api: (!routed).then_some(family.api),
         effort: family.effort,
         known: true,
     }
 }
 
-/// Anthropic asks a tenth for reading the cache and a quarter more for writing it; OpenAI a tenth
-/// (earlier a quarter) for reading, and nothing extra for writing.
-fn prices((input, output): (f64, f64), api: Api) -> Prices {
-    let cache_write = if api == Api::Anthropic { input * 1.25 } else { input };
-    Prices { input, output, cache_read: input * 0.1, cache_write }
+/// Anthropic asks a quarter more for what goes into its cache, OpenAI nothing.
+fn prices(family: &Family) -> Option<Prices> {
+    let (input, output) = family.price?;
+    let cache_write = if family.api == Api::Anthropic { input * 1.25 } else { input };
+    Some(Prices { input, output, cache_read: input * family.cache_read, cache_write })
 }
 
 #[cfg(test)]
@@ -152,5 +158,7 @@ mod tests {
     fn the_cache_has_prices_of_its_own() {
         let prices = model_info("claude-sonnet-5-5").prices.expect("a known price");
         assert_eq!((prices.cache_read, prices.cache_write), (0.2, 2.5));
+        let prices = model_info("o3").prices.expect("a known price");
+        assert_eq!((prices.cache_read, prices.cache_write), (0.5, 2.0));
     }
 }

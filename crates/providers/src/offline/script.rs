@@ -93,6 +93,12 @@ pub(super) fn failure(error: &ToolError) -> String {
              with a command; `help` shows them.",
             as_sentence(&error.message)
         ),
+        // The door's own suggestion speaks to a model.
+        ErrorCode::ApprovalRequired => format!(
+            "That was not done: {} Nothing was changed. Ask me where you can be asked \
+             (`toolkiln chat`), or allow it beforehand with `--yes` or `--allow`.",
+            as_sentence(&error.message)
+        ),
         _ => match &error.suggestion {
             Some(suggestion) => format!("That did not work: {}\n{suggestion}", error.message),
             None => format!("That did not work: {}", error.message),
@@ -103,4 +109,26 @@ pub(super) fn failure(error: &ToolError) -> String {
 fn as_sentence(text: &str) -> String {
     let ended = text.ends_with(['.', '!', '?']);
     if ended { text.to_owned() } else { format!("{text}.") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_say_what_happened_and_what_can_be_done() {
+        let error = |code| ToolError::new(code, "x needs approval").suggest("Do y.");
+        let cases = [
+            (ErrorCode::Rejected, "You declined this: x needs approval. Nothing was changed."),
+            (
+                ErrorCode::ApprovalRequired,
+                "That was not done: x needs approval. Nothing was changed.",
+            ),
+            (ErrorCode::FileNotFound, "That did not work: x needs approval\nDo y."),
+        ];
+        for (code, beginning) in cases {
+            let told = failure(&error(code));
+            assert!(told.starts_with(beginning), "{told}");
+        }
+    }
 }

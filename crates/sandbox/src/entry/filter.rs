@@ -1,12 +1,10 @@
 //! The filter for system calls: what no build or test needs and an escape would.
-
-use std::collections::BTreeMap;
+//!
+//! It is put together by hand, since the kernel runs a new filter once for every call it knows, which
+//! makes a long one the most expensive of all walls.
 
 use libc::c_long;
-use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
-    SeccompFilter, SeccompRule, TargetArch, sock_filter,
-};
+use seccompiler::sock_filter;
 
 use super::trouble::Trouble;
 use crate::plan::Part;
@@ -60,12 +58,15 @@ const FORBIDDEN: &[c_long] = &[
     libc::SYS_setdomainname,
     libc::SYS_syslog,
     libc::SYS_vhangup,
-    libc::SYS_nfsservctl,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_iopl,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_ioperm,
+    OPEN_TREE_ATTR,
 ];
+
+/// Newer than the tables of the library.
+const OPEN_TREE_ATTR: c_long = 467;
 
 /// Refused as if the kernel did not know them, so that programs fall back to what can be inspected.
 const UNKNOWN: &[c_long] = &[
@@ -77,117 +78,212 @@ const UNKNOWN: &[c_long] = &[
 
 /// Kinds of sockets that end at the walls of the sandbox. Others, such as those between virtual
 /// machines, do not know network namespaces.
-const SOCKET_FAMILIES: [i32; 4] =
-    [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
+const SOCKET_FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-const NAMESPACE_FLAGS: [i32; 8] = [
-    libc::CLONE_NEWNS,
-    libc::CLONE_NEWCGROUP,
-    libc::CLONE_NEWUTS,
-    libc::CLONE_NEWIPC,
-    libc::CLONE_NEWUSER,
-    libc::CLONE_NEWPID,
-    libc::CLONE_NEWNET,
-    // CLONE_NEWTIME, which shares its bit with the signal that `clone` sends.
-    0,
-];
+/// Not the one for time, which shares its bit with the signal that `clone` sends.
+const NAMESPACE_FLAGS: i32 = libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET;
 
 /// Terminal controls that put words into somebody else's mouth.
-const TERMINAL_INJECTION: [u64; 2] = [libc::TIOCSTI as u64, libc::TIOCLINUX as u64];
+const TERMINAL_INJECTION: [u32; 2] = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32];
 
-/// The bit by which x86-64 numbers calls of its 32-bit-pointer variant.
+const DEVICES: [u32; 2] = [libc::S_IFCHR, libc::S_IFBLK];
+
 #[cfg(target_arch = "x86_64")]
-const X32_BIT: u32 = 0x4000_0000;
+const ARCHITECTURE: u32 = 0xC000_003E;
+#[cfg(target_arch = "aarch64")]
+const ARCHITECTURE: u32 = 0xC000_00B7;
+#[cfg(target_arch = "riscv64")]
+const ARCHITECTURE: u32 = 0xC000_00F3;
+
+/// The bit by which x86-64 numbers calls of its 32-bit-pointer variant; unused elsewhere.
+const SECOND_NUMBERING: u32 = 0x4000_0000;
+
+/// Where the filter finds things: the call, the architecture, the arguments of 8 bytes each.
+const NUMBER_AT: u32 = 0;
+const ARCHITECTURE_AT: u32 = 4;
+const ARGUMENTS_AT: u32 = 16;
+
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const FORBID: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
+const DENY_KNOWLEDGE: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+
+type Program = Vec<sock_filter>;
 
 /// Installs the filter for this process and all it starts.
 pub(super) fn install() -> Result<(), Trouble> {
-    for program in programs().map_err(|error| trouble(&error))? {
-        seccompiler::apply_filter(&program).map_err(|error| trouble(&error))?;
-    }
-    Ok(())
+    seccompiler::apply_filter(&program()).map_err(|error| {
+        Trouble::new(Part::Seccomp, format!("filtering system calls: {error}"), None)
+    })
 }
 
-fn trouble(error: &dyn std::fmt::Display) -> Trouble {
-    Trouble::new(Part::Seccomp, format!("filtering system calls: {error}"), None)
-}
-
-fn programs() -> Result<[BpfProgram; 2], BackendError> {
-    let unknown = UNKNOWN.iter().map(|call| (*call, Vec::new())).collect();
-    let unknown = compile(unknown, libc::ENOSYS)?;
-    Ok([compile(forbidden()?, libc::EPERM)?, with_one_numbering(unknown)])
-}
-
-type Rules = BTreeMap<c_long, Vec<SeccompRule>>;
-
-fn forbidden() -> Result<Rules, BackendError> {
-    let mut rules: Rules = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
-    let flags = NAMESPACE_FLAGS.into_iter().filter(|flag| *flag != 0);
-    let flags = flags.map(|flag| {
-        let flag = u64::from(flag.cast_unsigned());
-        rule(0, SeccompCmpOp::MaskedEq(flag), &[flag])
-    });
-    rules.insert(libc::SYS_clone, flags.collect::<Result<_, _>>()?);
-    let families = SOCKET_FAMILIES.map(|family| u64::from(family.cast_unsigned()));
-    rules.insert(libc::SYS_socket, vec![rule(0, SeccompCmpOp::Ne, &families)?]);
-    let controls = TERMINAL_INJECTION.map(|control| rule(1, SeccompCmpOp::Eq, &[control]));
-    rules.insert(libc::SYS_ioctl, controls.into_iter().collect::<Result<_, _>>()?);
-    rules.insert(libc::SYS_mknodat, devices(2)?);
+fn program() -> Program {
+    let mut program = vec![
+        load(ARCHITECTURE_AT),
+        jump(libc::BPF_JEQ, ARCHITECTURE, 1, 0),
+        answer(libc::SECCOMP_RET_KILL_PROCESS),
+        load(NUMBER_AT),
+        jump(libc::BPF_JGE, SECOND_NUMBERING, 0, 1),
+        answer(DENY_KNOWLEDGE),
+    ];
+    program.extend(calls(UNKNOWN, DENY_KNOWLEDGE));
+    program.extend(calls(FORBIDDEN, FORBID));
+    let flags = vec![
+        load_argument(0),
+        jump(libc::BPF_JSET, NAMESPACE_FLAGS.cast_unsigned(), 0, 1),
+        answer(FORBID),
+        answer(ALLOW),
+    ];
+    program.extend(on(libc::SYS_clone, flags));
+    let families = SOCKET_FAMILIES.map(i32::cast_unsigned);
+    program.extend(on(libc::SYS_socket, choose(vec![load_argument(0)], &families, ALLOW, FORBID)));
+    let controls = choose(vec![load_argument(1)], &TERMINAL_INJECTION, FORBID, ALLOW);
+    program.extend(on(libc::SYS_ioctl, controls));
+    program.extend(on(libc::SYS_mknodat, devices(2)));
     #[cfg(target_arch = "x86_64")]
-    rules.insert(libc::SYS_mknod, devices(1)?);
-    Ok(rules)
-}
-
-fn devices(argument: u8) -> Result<Vec<SeccompRule>, BackendError> {
-    let kinds = [libc::S_IFCHR, libc::S_IFBLK].map(u64::from);
-    let mask = SeccompCmpOp::MaskedEq(u64::from(libc::S_IFMT));
-    kinds.into_iter().map(|kind| rule(argument, mask.clone(), &[kind])).collect()
-}
-
-/// A rule that matches if the comparison holds for every one of `values`.
-fn rule(argument: u8, compare: SeccompCmpOp, values: &[u64]) -> Result<SeccompRule, BackendError> {
-    let length = SeccompCmpArgLen::Dword;
-    let conditions = values
-        .iter()
-        .map(|value| SeccompCondition::new(argument, length.clone(), compare.clone(), *value));
-    SeccompRule::new(conditions.collect::<Result<_, _>>()?)
-}
-
-fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, BackendError> {
-    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-    let refuse = SeccompAction::Errno(errno.cast_unsigned());
-    SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch)?.try_into()
-}
-
-/// Refuses calls under their second numbers, which the rules do not name.
-#[cfg(target_arch = "x86_64")]
-fn with_one_numbering(program: BpfProgram) -> BpfProgram {
-    let load_number = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    let at_least = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
-    let answer = (libc::BPF_RET | libc::BPF_K) as u16;
-    let refuse = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
-    let step = |code, jf, k| sock_filter { code, jt: 0, jf, k };
-    let mut whole =
-        vec![step(load_number, 0, 0), step(at_least, 1, X32_BIT), step(answer, 0, refuse)];
-    whole.extend(program);
-    whole
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn with_one_numbering(program: BpfProgram) -> BpfProgram {
+    program.extend(on(libc::SYS_mknod, devices(1)));
+    program.push(answer(ALLOW));
     program
+}
+
+fn devices(argument: u32) -> Program {
+    let mask = sock_filter {
+        code: (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16,
+        jt: 0,
+        jf: 0,
+        k: libc::S_IFMT,
+    };
+    choose(vec![load_argument(argument), mask], &DEVICES, FORBID, ALLOW)
+}
+
+/// Answers `result` to each of these calls and goes on with the others.
+fn calls(numbers: &[c_long], result: u32) -> Program {
+    let numbers: Vec<u32> = numbers.iter().map(|number| *number as u32).collect();
+    let mut program = jumps_to_the_end(&numbers, 1);
+    program.push(sock_filter { code: (libc::BPF_JMP | libc::BPF_JA) as u16, jt: 0, jf: 0, k: 1 });
+    program.push(answer(result));
+    program
+}
+
+/// Runs `body`, which always answers, for one call and goes on with the others.
+fn on(call: c_long, body: Program) -> Program {
+    let skip = jump(libc::BPF_JEQ, call as u32, 0, short(body.len()));
+    [vec![skip], body].concat()
+}
+
+/// After `before`, answers `yes` to each of `values` and `no` to all others.
+fn choose(before: Program, values: &[u32], yes: u32, no: u32) -> Program {
+    [before, jumps_to_the_end(values, 1), vec![answer(no), answer(yes)]].concat()
+}
+
+/// Jumps behind `extra` instructions after these jumps if there is one of `values`.
+fn jumps_to_the_end(values: &[u32], extra: usize) -> Program {
+    let after = |at: usize| short(values.len() - at - 1 + extra);
+    let jumps = values.iter().enumerate();
+    jumps.map(|(at, value)| jump(libc::BPF_JEQ, *value, after(at), 0)).collect()
+}
+
+/// The lists above are far shorter than a jump can be long.
+fn short(distance: usize) -> u8 {
+    u8::try_from(distance).unwrap_or(u8::MAX)
+}
+
+fn load(at: u32) -> sock_filter {
+    sock_filter { code: (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, jt: 0, jf: 0, k: at }
+}
+
+/// The lower half of an argument; the kernel looks at no more of those that are judged here.
+fn load_argument(number: u32) -> sock_filter {
+    let half = if cfg!(target_endian = "big") { 4 } else { 0 };
+    load(ARGUMENTS_AT + 8 * number + half)
+}
+
+fn jump(condition: u32, k: u32, jt: u8, jf: u8) -> sock_filter {
+    sock_filter { code: (libc::BPF_JMP | condition | libc::BPF_K) as u16, jt, jf, k }
+}
+
+fn answer(result: u32) -> sock_filter {
+    sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: result }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Runs the filter as the kernel does.
+    fn judge(architecture: u32, number: c_long, arguments: [u64; 3]) -> u32 {
+        let mut data = [(number as u32).to_ne_bytes(), architecture.to_ne_bytes(), [0; 4], [0; 4]]
+            .concat();
+        arguments.iter().for_each(|argument| data.extend(argument.to_ne_bytes()));
+        let program = program();
+        let (mut at, mut value) = (0, 0_u32);
+        loop {
+            let step = &program[at];
+            at += 1;
+            let (class, k) = (u32::from(step.code) & 7, step.k);
+            let holds = match u32::from(step.code) & 0xf0 {
+                libc::BPF_JEQ => value == k,
+                libc::BPF_JGE => value >= k,
+                libc::BPF_JSET => value & k != 0,
+                _ => false,
+            };
+            match class {
+                libc::BPF_RET => return k,
+                libc::BPF_LD => {
+                    let from = k as usize;
+                    value = u32::from_ne_bytes(data[from..from + 4].try_into().expect("4 bytes"));
+                }
+                libc::BPF_ALU => value &= k,
+                _ if u32::from(step.code) & 0xf0 == libc::BPF_JA => at += k as usize,
+                _ => at += usize::from(if holds { step.jt } else { step.jf }),
+            }
+        }
+    }
+
     #[test]
-    fn the_filter_compiles_and_names_no_call_twice() {
-        let programs = programs().unwrap();
-        assert!(programs.iter().all(|program| !program.is_empty() && program.len() < 4096));
-        let mut all: Vec<_> = FORBIDDEN.iter().chain(UNKNOWN).collect();
-        all.sort();
-        all.dedup();
-        assert_eq!(all.len(), FORBIDDEN.len() + UNKNOWN.len());
+    fn every_call_gets_the_answer_that_is_meant() {
+        for call in FORBIDDEN {
+            assert_eq!(judge(ARCHITECTURE, *call, [0; 3]), FORBID, "{call}");
+        }
+        for call in UNKNOWN {
+            assert_eq!(judge(ARCHITECTURE, *call, [0; 3]), DENY_KNOWLEDGE, "{call}");
+        }
+        let user = u64::from(libc::CLONE_NEWUSER.cast_unsigned());
+        let inet = u64::from(libc::AF_INET.cast_unsigned());
+        let vsock = u64::from(libc::AF_VSOCK.cast_unsigned());
+        let injection = u64::from(TERMINAL_INJECTION[0]);
+        let device = u64::from(libc::S_IFCHR | 0o600);
+        let pipe = u64::from(libc::S_IFIFO | 0o600);
+        let cases = [
+            (libc::SYS_read, [0; 3], ALLOW),
+            (libc::SYS_execve, [0; 3], ALLOW),
+            (libc::SYS_clone, [17, 0, 0], ALLOW),
+            (libc::SYS_clone, [17 | user, 0, 0], FORBID),
+            // What the kernel does not look at does not matter.
+            (libc::SYS_clone, [17 | user << 32, 0, 0], ALLOW),
+            (libc::SYS_socket, [inet, 0, 0], ALLOW),
+            (libc::SYS_socket, [vsock, 0, 0], FORBID),
+            (libc::SYS_ioctl, [0, 1, 0], ALLOW),
+            (libc::SYS_ioctl, [0, injection, 0], FORBID),
+            (libc::SYS_ioctl, [0, injection | 1 << 40, 0], FORBID),
+            (libc::SYS_mknodat, [0, 0, device], FORBID),
+            (libc::SYS_mknodat, [0, 0, pipe], ALLOW),
+        ];
+        for (call, arguments, expected) in cases {
+            assert_eq!(judge(ARCHITECTURE, call, arguments), expected, "{call} {arguments:?}");
+        }
+    }
+
+    #[test]
+    fn other_numberings_are_refused() {
+        let twin = libc::SYS_read | c_long::from(SECOND_NUMBERING);
+        assert_eq!(judge(ARCHITECTURE, twin, [0; 3]), DENY_KNOWLEDGE);
+        let foreign = judge(ARCHITECTURE ^ 1, libc::SYS_read, [0; 3]);
+        assert_eq!(foreign, libc::SECCOMP_RET_KILL_PROCESS);
     }
 }

@@ -1,34 +1,99 @@
 //! The first process inside: builds the walls, goes behind them, starts the command and collects
 //! what it leaves.
 
-use std::convert::Infallible;
 use std::io::ErrorKind;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{Pid, WaitOptions};
 
+use super::helper::{Site, read_file};
+use super::root::{self, Root};
 use super::trouble::{During as _, Trouble};
-use super::{Order, filter, identity, loopback, root, walls};
+use super::{filter, identity, loopback, walls};
 use crate::channel::Channel;
-use crate::plan::{Part, Plan, Report};
+use crate::plan::{OrderHead, Part, Plan, Report};
 
 const HOST_NAME: &[u8] = b"sandbox";
 
-/// Does all of it and ends.
-pub(super) fn run(answers: &Channel, order: Order) -> Result<Infallible, Trouble> {
-    build_walls(answers, &order)?;
-    let Order { plan, stdin, output, .. } = order;
-    // Once the command runs, the ends of its pipes are its own.
-    let started = command(&plan).and_then(|mut command| {
-        let stdin = stdin.map_or_else(Stdio::null, Stdio::from);
-        command.stdin(stdin).stdout(output.0).stderr(output.1).spawn()
+/// What can be done before the order is known.
+struct Prepared {
+    /// Our own directory in the /proc of the host, where this process is known as well.
+    process: OwnedFd,
+    root: Root,
+}
+
+/// What belongs to one command.
+struct Order {
+    plan: Plan,
+    output: (OwnedFd, OwnedFd),
+    stdin: Option<OwnedFd>,
+}
+
+/// Prepares, waits for the order and carries it out.
+pub(super) fn run(site: &Site, network: bool, orders: &Channel) {
+    let prepared = prepare(site, network);
+    let Ok((head, mut descriptors)) = orders.receive::<OrderHead>() else { return };
+    if descriptors.is_empty() {
+        return;
+    }
+    let answers = Channel::from_fd(descriptors.remove(0));
+    let order = understand(&head, descriptors);
+    let built = prepared.and_then(|prepared| {
+        let order = order?;
+        build_walls(site, prepared, &order.plan, &answers)?;
+        Ok(order)
     });
-    crate::kernel::mark("spawned");
-    match started {
+    match built {
+        Ok(order) => carry_out(order, &answers),
+        Err(trouble) => drop(answers.send(&trouble.into_report(), &[])),
+    }
+}
+
+fn understand(head: &OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Trouble> {
+    let missing = || Trouble::new(Part::Launch, "receiving descriptors", None);
+    let mut descriptors = descriptors.into_iter();
+    let mut next = || descriptors.next().ok_or_else(missing);
+    let (plan, output) = (next()?, (next()?, next()?));
+    let stdin = if head.has_stdin { Some(next()?) } else { None };
+    Ok(Order { plan: read_file(plan)?, output, stdin })
+}
+
+fn prepare(site: &Site, network: bool) -> Result<Prepared, Trouble> {
+    let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .during(Part::UserNamespace, "opening /proc/self")?;
+    identity::settle(site.setting.identity, &process)?;
+    rustix::process::setsid().during(Part::Launch, "making a session")?;
+    rustix::system::sethostname(HOST_NAME).during(Part::Namespaces, "naming the host")?;
+    if !network {
+        loopback::bring_up()?;
+    }
+    Ok(Prepared { process, root: root::prepare(site, network)? })
+}
+
+fn build_walls(
+    site: &Site,
+    prepared: Prepared,
+    plan: &Plan,
+    answers: &Channel,
+) -> Result<(), Trouble> {
+    let changes = root::finish(prepared.root, &site.setting)?;
+    identity::assume(site.setting.identity, &prepared.process, &site.life.0)?;
+    walls::limit(&site.setting, plan)?;
+    identity::drop_capabilities()?;
+    let landlock = walls::landlock(&site.setting)?;
+    filter::install()?;
+    let descriptors: Vec<_> = changes.iter().map(|changes| changes.as_fd()).collect();
+    answers
+        .send(&Report::Ready { landlock }, &descriptors)
+        .map_err(|error| Trouble::new(Part::Launch, "reporting", error.errno()))
+}
+
+fn carry_out(order: Order, answers: &Channel) {
+    match start(order) {
         Ok(child) => {
             // A process number of the kernel is positive and fits.
             let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -41,46 +106,17 @@ pub(super) fn run(answers: &Channel, order: Order) -> Result<Infallible, Trouble
     std::process::exit(0)
 }
 
-fn build_walls(answers: &Channel, order: &Order) -> Result<(), Trouble> {
-    let plan = &order.plan;
-    let identity = plan.setting.identity;
-    // In the /proc of the host, where this process is known as well.
-    let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .during(Part::UserNamespace, "opening /proc/self")?;
-    crate::kernel::mark("understood");
-    identity::settle(identity, &process)?;
-    crate::kernel::mark("settled");
-    rustix::process::setsid().during(Part::Launch, "making a session")?;
-    let changes = root::build(order)?;
-    crate::kernel::mark("root built");
-    rustix::system::sethostname(HOST_NAME).during(Part::Namespaces, "naming the host")?;
-    if !plan.network {
-        loopback::bring_up()?;
-    }
-    crate::kernel::mark("loopback");
-    identity::assume(identity, &process, &order.life)?;
-    crate::kernel::mark("assumed");
-    walls::limit(plan)?;
-    identity::drop_capabilities()?;
-    crate::kernel::mark("caps");
-    let landlock = walls::landlock(plan)?;
-    crate::kernel::mark("landlock");
-    filter::install()?;
-    crate::kernel::mark("filter");
-    let descriptors: Vec<_> = changes.iter().map(|changes| changes.as_fd()).collect();
-    answers
-        .send(&Report::Ready { landlock }, &descriptors)
-        .map_err(|error| Trouble::new(Part::Launch, "reporting", error.errno()))
-}
-
-fn command(plan: &Plan) -> std::io::Result<Command> {
+/// Starts the command. From then on the ends of its pipes are its own.
+fn start(order: Order) -> std::io::Result<Child> {
+    let Order { plan, output, stdin } = order;
     let (program, arguments) =
         plan.argv.split_first().ok_or_else(|| std::io::Error::from(ErrorKind::InvalidInput))?;
     std::env::set_current_dir(&plan.working_dir)?;
-    let mut command = Command::new(find(program, plan)?);
+    let mut command = Command::new(find(program, &plan)?);
     command.arg0(program).args(arguments);
     command.env_clear().envs(plan.env.iter().map(|(name, value)| (name, value)));
-    Ok(command)
+    command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(output.0).stderr(output.1);
+    command.spawn()
 }
 
 /// Where the program is; with its whole path known, it can be started without a copy of this process.
@@ -110,8 +146,6 @@ fn collect(answers: &Channel, command: Option<Pid>) {
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => {
                 let alone = collected.is_err();
-                crate::kernel::mark("ended");
-                if ended.is_some(){ use std::io::Write; let m=crate::kernel::MARKS.lock().unwrap(); let mut f=std::fs::File::options().append(true).create(true).open("/tmp/marks").unwrap(); let mut t=String::new(); for w in m.windows(2){t+=&format!("{} {}\n",w[1].0.replace(' ',"_"),w[1].1-w[0].1);} let _=f.write_all(t.as_bytes()); let _=std::io::copy(&mut std::fs::File::open("/tmp/marks").unwrap(), &mut std::fs::File::options().append(true).create(true).open(std::env::current_dir().unwrap().join("marks")).unwrap()); }
                 if let Some((code, signal)) = ended.take() {
                     let _ = answers.send(&Report::Ended { code, signal, alone }, &[]);
                 }

@@ -1,151 +1,198 @@
-//! The helper: takes orders and starts a first process for each.
+//! The helper: takes orders and has a first process carry out each.
+//!
+//! While it waits it keeps one first process ready, in its namespaces and with all of its root but
+//! the project, so that the next command finds most of the work done.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
+use serde::de::DeserializeOwned;
 
 use super::trouble::{During as _, Trouble};
-use super::{EXIT_TROUBLE, Order, first};
+use super::{EXIT_TROUBLE, first};
 use crate::channel::Channel;
 use crate::kernel::{self, Cloned};
-use crate::plan::{OrderHead, Part, Plan, Report, Settle};
+use crate::plan::{OrderHead, Part, Report, Setting, Settle};
 
-/// A first process that has not been seen ending yet.
-struct Started {
+/// A process that was made ready longer ago is not used: single files that it shows may have been
+/// replaced on the host since.
+const READY_FOR: Duration = Duration::from_secs(60);
+
+/// What all first processes are given.
+pub(super) struct Site {
+    pub(super) setting: Setting,
+    pub(super) project: OwnedFd,
+    pub(super) owners: Option<OwnedFd>,
+    /// A pipe whose writing end only the helper has: who finds it closed knows that it is gone.
+    pub(super) life: (OwnedFd, OwnedFd),
+}
+
+/// A first process.
+struct First {
     pid: Pid,
     fd: OwnedFd,
 }
 
+/// One that has no order yet.
+struct Spare {
+    first: First,
+    orders: Channel,
+    made: Instant,
+}
+
 /// Takes orders until the other side is gone.
 pub(super) fn serve(channel: &Channel) -> i32 {
-    let Ok((settle, _)) = channel.receive::<Settle>() else { return EXIT_TROUBLE };
-    let settled = join(&settle);
-    // Held by us alone: who finds it closed knows that we are gone.
-    let Ok(life) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC) else {
-        return EXIT_TROUBLE;
-    };
-    let mut started = Vec::new();
-    while wait(channel, &mut started) {
-        match channel.receive::<OrderHead>() {
-            Ok((head, descriptors)) => {
-                let mut descriptors = descriptors.into_iter();
-                let Some(answers) = descriptors.next().map(Channel::from_fd) else { continue };
-                let begun = match &settled {
-                    Ok(()) => begin(&head, descriptors.collect(), &answers, (channel, &life)),
-                    Err(trouble) => Err(trouble.clone()),
-                };
-                match begun {
-                    Ok(one) => started.push(one),
-                    Err(trouble) => drop(answers.send(&trouble.into_report(), &[])),
-                }
-            }
-            Err(_) => break,
+    let site = settle(channel);
+    let mut firsts: Vec<First> = Vec::new();
+    let mut spare: Option<Spare> = None;
+    loop {
+        if let (Ok(site), true, None) = (&site, firsts.is_empty(), &spare) {
+            // If it does not work now, the next order tells why.
+            spare = start(site, channel, false).ok();
+        }
+        if !wait(channel, &mut firsts) {
+            continue;
+        }
+        let Ok((head, mut descriptors)) = channel.receive::<OrderHead>() else { break };
+        if descriptors.is_empty() {
+            continue;
+        }
+        let answers = Channel::from_fd(descriptors.remove(0));
+        let ready = spare.take().and_then(|spare| usable(spare, &head, &mut firsts));
+        let begun = match (&site, ready) {
+            (Err(trouble), _) => Err(trouble.clone()),
+            (Ok(_), Some(spare)) => Ok(spare),
+            (Ok(site), None) => start(site, channel, head.network),
+        };
+        let handed = begun.and_then(|spare| hand_over(spare, &head, &answers, descriptors));
+        match handed {
+            Ok(first) => firsts.push(first),
+            Err(trouble) => drop(answers.send(&trouble.into_report(), &[])),
         }
     }
-    end(&started);
+    firsts.extend(spare.map(|spare| spare.first));
+    for first in &firsts {
+        let _ = rustix::process::pidfd_send_signal(&first.fd, Signal::KILL);
+        let _ = rustix::process::waitpid(Some(first.pid), WaitOptions::empty());
+    }
     0
 }
 
-fn join(settle: &Settle) -> Result<(), Trouble> {
+fn settle(channel: &Channel) -> Result<Site, Trouble> {
+    let (settle, descriptors) = channel
+        .receive::<Settle>()
+        .map_err(|error| Trouble::new(Part::Launch, "settling the helper", error.errno()))?;
     for file in &settle.join {
         std::fs::write(file, "0").during(Part::ControlGroup, "joining a control group")?;
     }
-    Ok(())
+    let mut descriptors = descriptors.into_iter();
+    let mut next = || descriptors.next().ok_or_else(missing);
+    let setting = read_file(next()?)?;
+    let project = next()?;
+    let owners = if settle.has_owners { Some(next()?) } else { None };
+    let life = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
+        .during(Part::Launch, "making a pipe")?;
+    Ok(Site { setting, project, owners, life })
 }
 
-/// Waits for an order, collecting first processes that end meanwhile. Tells whether to read one.
-fn wait(channel: &Channel, started: &mut Vec<Started>) -> bool {
-    loop {
-        let mut fds = vec![PollFd::new(channel, PollFlags::IN)];
-        fds.extend(started.iter().map(|one| PollFd::new(&one.fd, PollFlags::IN)));
-        match rustix::event::poll(&mut fds, None) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => return false,
-        }
-        let has_order = !fds[0].revents().is_empty();
-        let ended: Vec<bool> = fds[1..].iter().map(|fd| !fd.revents().is_empty()).collect();
-        let mut ended = ended.into_iter();
-        started.retain(|one| {
-            let has_ended = ended.next().unwrap_or(false);
-            if has_ended {
-                let _ = rustix::process::waitpid(Some(one.pid), WaitOptions::empty());
-            }
-            !has_ended
-        });
-        if has_order {
-            return true;
-        }
+fn missing() -> Trouble {
+    Trouble::new(Part::Launch, "receiving descriptors", None)
+}
+
+/// Reads what was sent in a file.
+pub(super) fn read_file<T: DeserializeOwned>(file: OwnedFd) -> Result<T, Trouble> {
+    let mut bytes = Vec::new();
+    let read = File::from(file).read_to_end(&mut bytes);
+    read.during(Part::Launch, "reading an order")?;
+    serde_json::from_slice(&bytes)
+        .map_err(|_| Trouble::new(Part::Launch, "understanding an order", None))
+}
+
+/// Waits for an order, or for the end of a first process, which it collects. Tells whether there is
+/// an order.
+fn wait(channel: &Channel, firsts: &mut Vec<First>) -> bool {
+    let mut fds = vec![PollFd::new(channel, PollFlags::IN)];
+    fds.extend(firsts.iter().map(|first| PollFd::new(&first.fd, PollFlags::IN)));
+    match rustix::event::poll(&mut fds, None) {
+        Ok(_) => {}
+        Err(Errno::INTR) => return false,
+        // The channel will say the same.
+        Err(_) => return true,
     }
+    let has_order = !fds[0].revents().is_empty();
+    let ended: Vec<bool> = fds[1..].iter().map(|fd| !fd.revents().is_empty()).collect();
+    let mut ended = ended.into_iter();
+    firsts.retain(|first| {
+        let has_ended = ended.next().unwrap_or(false);
+        if has_ended {
+            let _ = rustix::process::waitpid(Some(first.pid), WaitOptions::empty());
+        }
+        !has_ended
+    });
+    has_order
 }
 
 /// Starts the first process of a sandbox, in all its namespaces at once.
-fn begin(
-    head: &OrderHead,
-    descriptors: Vec<OwnedFd>,
-    answers: &Channel,
-    (channel, life): (&Channel, &(OwnedFd, OwnedFd)),
-) -> Result<Started, Trouble> {
-    kernel::mark("helper got order");
+fn start(site: &Site, channel: &Channel, network: bool) -> Result<Spare, Trouble> {
+    let is_root = site.setting.identity.switch;
     let mut flags = UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
-    flags.set(UnshareFlags::NEWNET, !head.network);
+    flags.set(UnshareFlags::NEWNET, !network);
     // Who is not root needs one for all the others.
-    flags.set(UnshareFlags::NEWUSER, !head.switch);
-    let part = if head.switch { Part::Namespaces } else { Part::UserNamespace };
+    flags.set(UnshareFlags::NEWUSER, !is_root);
+    let (orders, theirs) = Channel::pair().during(Part::Launch, "making a socket")?;
+    let part = if is_root { Part::Namespaces } else { Part::UserNamespace };
     match kernel::clone_process(flags).during(part, "making new namespaces")? {
         Cloned::Child => {
-            kernel::mark("cloned");
-            let done = close(channel.as_fd())
-                .and_then(|()| close(life.1.as_fd()))
-                .and_then(|()| die_with_the_helper(&life.0))
-                .and_then(|()| understand(head, descriptors, &life.0))
-                .and_then(|order| first::run(answers, order));
-            let Err(trouble) = done;
-            let _ = answers.send(&trouble.into_report(), &[]);
+            for ours in [channel.as_fd(), orders.as_fd(), site.life.1.as_fd()] {
+                kernel::close_inherited(ours);
+            }
+            if die_with_the_helper(&site.life.0).is_ok() {
+                first::run(site, network, &theirs);
+            }
             std::process::exit(EXIT_TROUBLE)
         }
         Cloned::Parent(pid) => {
             let opened = rustix::process::pidfd_open(pid, PidfdFlags::empty());
             let fd = opened.during(Part::Launch, "opening the first process")?;
-            answers
-                .send(&Report::Begun, &[fd.as_fd()])
-                .map_err(|error| Trouble::new(Part::Launch, "reporting", error.errno()))?;
-            Ok(Started { pid, fd })
+            Ok(Spare { first: First { pid, fd }, orders, made: Instant::now() })
         }
     }
 }
 
-/// Puts nothing in the place of a descriptor that this process shall not have.
-fn close(fd: std::os::fd::BorrowedFd<'_>) -> Result<(), Trouble> {
-    kernel::close_inherited(fd).during(Part::Launch, "closing a descriptor")
+/// The ready process if it can take this order. Otherwise it ends, having lost its channel.
+fn usable(spare: Spare, head: &OrderHead, firsts: &mut Vec<First>) -> Option<Spare> {
+    if !head.network && spare.made.elapsed() < READY_FOR {
+        return Some(spare);
+    }
+    firsts.push(spare.first);
+    None
 }
 
-fn understand(
+/// Gives the order to a first process, and that to who gave the order.
+fn hand_over(
+    spare: Spare,
     head: &OrderHead,
+    answers: &Channel,
     descriptors: Vec<OwnedFd>,
-    life: &OwnedFd,
-) -> Result<Order, Trouble> {
-    let missing = || Trouble::new(Part::Launch, "receiving descriptors", None);
-    let mut descriptors = descriptors.into_iter();
-    let mut next = || descriptors.next().ok_or_else(missing);
-    let (plan, project, output) = (next()?, next()?, (next()?, next()?));
-    let owners = if head.has_owners { Some(next()?) } else { None };
-    let stdin = if head.has_stdin { Some(next()?) } else { None };
-    let mut bytes = Vec::new();
-    let read = File::from(plan).read_to_end(&mut bytes);
-    read.during(Part::Launch, "reading the plan")?;
-    let plan: Plan = serde_json::from_slice(&bytes)
-        .map_err(|_| Trouble::new(Part::Launch, "understanding the plan", None))?;
-    let life = life.try_clone().during(Part::Launch, "copying a descriptor")?;
-    Ok(Order { plan, project, output, stdin, owners, life })
+) -> Result<First, Trouble> {
+    let report = |error: crate::channel::ChannelError| {
+        Trouble::new(Part::Launch, "giving an order to the first process", error.errno())
+    };
+    answers.send(&Report::Begun, &[spare.first.fd.as_fd()]).map_err(report)?;
+    let mut all = vec![answers.as_fd()];
+    all.extend(descriptors.iter().map(|fd| fd.as_fd()));
+    spare.orders.send(head, &all).map_err(report)?;
+    Ok(spare.first)
 }
 
 /// A process ends its descriptors before it tells its children of its death: either the signal comes
@@ -160,11 +207,4 @@ pub(super) fn die_with_the_helper(life: &OwnedFd) -> Result<(), Trouble> {
         std::process::exit(EXIT_TROUBLE);
     }
     Ok(())
-}
-
-fn end(started: &[Started]) {
-    for one in started {
-        let _ = rustix::process::pidfd_send_signal(&one.fd, Signal::KILL);
-        let _ = rustix::process::waitpid(Some(one.pid), WaitOptions::empty());
-    }
 }

@@ -11,7 +11,7 @@ use rustix::mount::{
 };
 use rustix::thread::{Gid, Uid};
 
-use super::Order;
+use super::helper::Site;
 use super::layers::{self, Lower};
 use super::trouble::{During as _, Trouble};
 use crate::kernel;
@@ -29,30 +29,48 @@ const EMPTY_FILE: &str = ".build/empty-file";
 const EMPTY_DIRECTORY: &str = ".build/empty-directory";
 const ROOT_BYTES: u64 = 16 << 20;
 
-/// Builds the root and moves into it. Returns the directory with what the command changes in the
-/// project, if it works on a copy.
-pub(super) fn build(order: &Order) -> Result<Option<OwnedFd>, Trouble> {
+/// A root that lacks only the project. It is our root already.
+pub(super) struct Root {
+    mount: OwnedFd,
+    /// The project, attached nowhere yet.
+    project: OwnedFd,
+    /// How many private directories and layers there are.
+    count: usize,
+}
+
+/// Builds a root and moves into it.
+pub(super) fn prepare(site: &Site, network: bool) -> Result<Root, Trouble> {
     let part = Part::Root;
-    let setting = &order.plan.setting;
+    let setting = &site.setting;
     rustix::process::umask(Mode::empty());
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .during(part, "separating mounts")?;
-    let sources = Sources::open(order)?;
-    kernel::mark("r sources");
-    let root = memory_file_system(ROOT_BYTES, 0o755)?;
-    attach(&root, STAGE)?;
-    rustix::process::fchdir(&root).during(part, "entering the new root")?;
+    let more = if network { setting.network_steps.as_slice() } else { &[] };
+    let steps: Vec<&Step> = setting.steps.iter().chain(more).collect();
+    let sources = Sources::open(site, &steps)?;
+    let mount = memory_file_system(ROOT_BYTES, 0o755)?;
+    attach(&mount, STAGE)?;
+    rustix::process::fchdir(&mount).during(part, "entering the new root")?;
     make_site(setting)?;
-    kernel::mark("r site");
     let mut builder = Builder { setting, count: 0 };
-    for (step, source) in setting.steps.iter().zip(sources.steps) {
+    for (step, source) in steps.into_iter().zip(sources.steps) {
         builder.take(step, source)?;
     }
-    kernel::mark("r steps");
-    let changes = builder.project(&sources.project)?;
-    kernel::mark("r project");
+    rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
+    rustix::mount::unmount(".", UnmountFlags::DETACH).during(part, "leaving the old root")?;
+    rustix::process::chdir("/").during(part, "entering the new root")?;
+    Ok(Root { mount, project: sources.project, count: builder.count })
+}
+
+/// Puts the project into its place and closes the root. Returns the directory with what the command
+/// changes in the project, if it works on a copy.
+pub(super) fn finish(root: Root, setting: &Setting) -> Result<Option<OwnedFd>, Trouble> {
+    let mut builder = Builder { setting, count: root.count };
+    let changes = builder.project(&root.project)?;
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
-    enter(&root)?;
+    kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
+        .during(Part::Root, "making the root read-only")?;
+    rustix::process::umask(Mode::WGRP | Mode::WOTH);
     Ok(changes)
 }
 
@@ -63,15 +81,15 @@ struct Sources {
 }
 
 impl Sources {
-    fn open(order: &Order) -> Result<Sources, Trouble> {
-        let setting = &order.plan.setting;
-        let owners = order.owners.as_ref();
-        let steps = setting.steps.iter().map(|step| open_source(step, owners));
+    fn open(site: &Site, steps: &[&Step]) -> Result<Sources, Trouble> {
+        let setting = &site.setting;
+        let owners = site.owners.as_ref();
+        let steps = steps.iter().map(|step| open_source(step, owners));
         let steps = steps.collect::<Result<_, _>>()?;
         // A descriptor of the outer mounts cannot be cloned in here, so the path is taken, and it
         // must still lead to what was opened before.
         let project = clone_tree(&setting.project.path)?;
-        if !is_same(&project, &order.project)? {
+        if !is_same(&project, &site.project)? {
             return Err(Trouble::new(Part::Root, "finding the project again", Some(libc::ESTALE)));
         }
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
@@ -396,7 +414,7 @@ fn make_directories(path: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
-/// The path in the directory that becomes the root, which is our working directory.
+/// The path in our working directory, which is or becomes the root.
 fn inside(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
@@ -404,16 +422,4 @@ fn inside(path: &Path) -> &Path {
 fn file_type(tree: &OwnedFd) -> Result<FileType, Trouble> {
     let stat = rustix::fs::fstat(tree).during(Part::Root, "looking at a source")?;
     Ok(FileType::from_raw_mode(stat.st_mode))
-}
-
-/// Makes the working directory the root, and the root read-only.
-fn enter(root: &OwnedFd) -> Result<(), Trouble> {
-    let part = Part::Root;
-    rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
-    rustix::mount::unmount(".", UnmountFlags::DETACH).during(part, "leaving the old root")?;
-    rustix::process::chdir("/").during(part, "entering the new root")?;
-    kernel::set_mount_attributes(root, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
-        .during(part, "making the root read-only")?;
-    rustix::process::umask(Mode::WGRP | Mode::WOTH);
-    Ok(())
 }

@@ -9,14 +9,14 @@ use landlock::{
 use rustix::process::{Resource, Rlimit};
 
 use super::trouble::{During as _, Trouble};
-use crate::plan::{Part, Plan};
+use crate::plan::{Part, Plan, Setting};
 
 /// The newest interface whose rights are asked for; an older kernel gives what it has.
 const RIGHTS: ABI = ABI::V6;
 
 /// Sets the limits of the first process, which all others inherit.
-pub(super) fn limit(plan: &Plan) -> Result<(), Trouble> {
-    let limits = &plan.setting.limits;
+pub(super) fn limit(setting: &Setting, plan: &Plan) -> Result<(), Trouble> {
+    let limits = &setting.limits;
     set(Resource::Nproc, limits.processes, 0)?;
     set(Resource::Fsize, limits.file_bytes, 0)?;
     set(Resource::Nofile, limits.descriptors, 0)?;
@@ -40,9 +40,9 @@ fn set(resource: Resource, most: u64, slack: u64) -> Result<(), Trouble> {
 
 /// Restricts writing to where it is meant, and signals and abstract sockets to the inside. Says which
 /// version of the interface is in force, 0 for none.
-pub(super) fn landlock(plan: &Plan) -> Result<u32, Trouble> {
-    let project = &plan.setting.project.path;
-    let writable = [Path::new("/tmp"), Path::new("/dev"), &plan.setting.home, project];
+pub(super) fn landlock(setting: &Setting) -> Result<u32, Trouble> {
+    let project = &setting.project.path;
+    let writable = [Path::new("/tmp"), Path::new("/dev"), &setting.home, project];
     let restrict = || {
         Ruleset::default()
             .handle_access(AccessFs::from_all(RIGHTS))?

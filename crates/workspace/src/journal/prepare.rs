@@ -14,7 +14,7 @@ use super::plan::{New, Plan, Planned};
 use super::proof::Proof;
 use super::store::{Draft, Store};
 use crate::metadata::Losses;
-use crate::ops::Ops;
+use crate::ops::{Ops, ReadyToSync};
 use crate::{EntryMeta, Error, RelPath};
 
 /// How many new files are open at once while they wait for the disk.
@@ -172,7 +172,8 @@ impl<'p> Sealing<'p> {
         late.iter().try_for_each(|proof| proof.run().map(|proven| proven.enter(plan)))?;
         self.seal(draft, plan)?;
         let files = self.entry_files(draft);
-        self.ops.sync_all(&files).map_err(|errno| self.store.failed(errno))
+        let synced = self.ops.ready_to_sync(&files).and_then(ReadyToSync::wait_beside);
+        synced.map_err(|errno| self.store.failed(errno))
     }
 
     /// Completes the entry with images and steps.

@@ -1,0 +1,171 @@
+//! A project, a user and a sandbox to test with.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use protocol::CommandSpec;
+use sandbox::{Overlay, Profile, ProjectAccess};
+use serde_json::{Value, json};
+use testkit::Fixture;
+
+/// Who runs the sandbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum User {
+    Root,
+    Nobody,
+}
+
+const NOBODY: &str = "65534";
+
+/// The users that this test process can be. A test that is not run as root is an ordinary user.
+pub(crate) fn users() -> Vec<User> {
+    match rustix::process::geteuid().is_root() {
+        true => vec![User::Root, User::Nobody],
+        false => {
+            eprintln!("left out: sandboxes of root, since this test is not run by root");
+            vec![User::Nobody]
+        }
+    }
+}
+
+/// A project with a program for attacks, and what lies outside.
+pub(crate) struct Bench {
+    pub(crate) project: Fixture,
+    pub(crate) user: User,
+    pub(crate) profile: Profile,
+    testbed: PathBuf,
+}
+
+impl Bench {
+    pub(crate) fn new(user: User, files: &str) -> Bench {
+        let project = Fixture::new(files);
+        let outside = project.root().parent().expect("the project has a parent").to_owned();
+        let set = |path: &Path, mode| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(path, mode).expect("our own file");
+        };
+        // Others have to be able to reach it, whatever the directory for temporary files is like.
+        set(&outside, 0o755);
+        let testbed = outside.join("testbed");
+        std::fs::copy(env!("CARGO_BIN_EXE_sandbox-testbed"), &testbed).expect("a copy");
+        set(&testbed, 0o755);
+        std::fs::write(outside.join("secret"), "for nobody's eyes").expect("a file");
+        let home = outside.join("home");
+        std::fs::create_dir(&home).expect("a directory");
+        std::fs::write(home.join(".secret"), "in the home").expect("a file");
+        let profile = Profile::new(project.root(), &home);
+        let bench = Bench { project, user, profile, testbed };
+        bench.own(&outside);
+        bench
+    }
+
+    /// Gives everything to the user.
+    pub(crate) fn own(&self, path: &Path) {
+        if self.user == User::Nobody && rustix::process::geteuid().is_root() {
+            let owner = format!("{NOBODY}:{NOBODY}");
+            let status = Command::new("chown").args(["-R", &owner]).arg(path).status();
+            assert!(status.expect("chown runs").success());
+        }
+    }
+
+    pub(crate) fn with_overlay(mut self) -> Bench {
+        self.profile.project = ProjectAccess::Overlay(Overlay::default());
+        self
+    }
+
+    /// The path of something beside the project.
+    pub(crate) fn outside(&self, name: &str) -> PathBuf {
+        self.project.root().parent().expect("the project has a parent").join(name)
+    }
+
+    /// Runs a shell script.
+    pub(crate) fn sh(&self, script: &str) -> Value {
+        self.run(&self.spec(&["/bin/sh", "-c", script]))
+    }
+
+    /// Makes an attempt inside.
+    pub(crate) fn attempt(&self, arguments: &[&str]) -> Value {
+        self.run(&self.attempt_spec(arguments))
+    }
+
+    /// The attack program lies in the project, where it can be seen.
+    pub(crate) fn attempt_spec(&self, arguments: &[&str]) -> CommandSpec {
+        let inside = self.project.path("testbed");
+        if !inside.exists() {
+            std::fs::copy(&self.testbed, &inside).expect("a copy");
+            self.own(&inside);
+        }
+        let path = inside.to_str().expect("a readable path").to_owned();
+        let mut argv = vec![path.as_str(), "attempt"];
+        argv.extend(arguments);
+        self.spec(&argv)
+    }
+
+    pub(crate) fn spec(&self, argv: &[&str]) -> CommandSpec {
+        CommandSpec {
+            argv: argv.iter().map(ToString::to_string).collect(),
+            working_dir: ".".into(),
+            env: Default::default(),
+            stdin: None,
+            timeout_ms: 60_000,
+            network: false,
+        }
+    }
+
+    /// Runs a command in a sandbox of the user and returns what became of it.
+    pub(crate) fn run(&self, spec: &CommandSpec) -> Value {
+        let request = json!({"profile": self.profile, "spec": spec}).to_string();
+        let mut command = self.as_user();
+        let output = feed(command.arg("run"), &request);
+        let text = String::from_utf8_lossy(&output.stdout);
+        serde_json::from_str(&text).unwrap_or_else(|_| panic!("no answer: {output:?}"))
+    }
+
+    /// Makes the same attempt without a sandbox, as root where that is possible, since a control shows
+    /// that the attempt can work at all.
+    pub(crate) fn control(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(&self.testbed);
+        command.arg("control").args(arguments).current_dir(self.project.root());
+        command.output().expect("the control runs")
+    }
+
+    /// The test program, run by the user, with a host environment that must stay outside.
+    pub(crate) fn as_user(&self) -> Command {
+        let switch = self.user == User::Nobody && rustix::process::geteuid().is_root();
+        let mut command = match switch {
+            true => {
+                let mut command = Command::new("setpriv");
+                command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
+                command.arg(&self.testbed);
+                command
+            }
+            false => Command::new(&self.testbed),
+        };
+        command.env("TOOLKILN_HOST_SECRET", "host-secret-value");
+        command
+    }
+}
+
+fn feed(command: &mut Command, text: &str) -> Output {
+    use std::io::Write as _;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the test program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    stdin.write_all(text.as_bytes()).expect("it reads");
+    drop(stdin);
+    child.wait_with_output().expect("it ends")
+}
+
+/// Whether a process with this in its command line is there.
+pub(crate) fn is_running(mark: &str) -> bool {
+    let entries = std::fs::read_dir("/proc").expect("there is a /proc");
+    entries.flatten().any(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        line.windows(mark.len()).any(|window| window == mark.as_bytes())
+    })
+}

@@ -1,0 +1,97 @@
+//! Commands that want too much.
+
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, is_running, users};
+
+const MIB: u64 = 1 << 20;
+
+fn exit_is(ran: &Value, allowed: &[Value]) {
+    assert!(allowed.contains(&ran["exit"]), "{ran}");
+}
+
+#[test]
+fn processes_are_counted() {
+    for user in users() {
+        let mut bench = Bench::new(user, "");
+        bench.profile.limits.processes = 20;
+        let ran = bench.attempt(&["fork", "100"]);
+        assert_eq!(ran["exit"], json!({"code": 10}), "{ran}");
+        let count = ran["stdout"].as_str().and_then(|text| text.split(' ').next()?.parse().ok());
+        assert!(count.is_some_and(|count: u32| (15..=20).contains(&count)), "{ran}");
+        let control = bench.control(&["fork", "100"]);
+        assert!(control.status.success(), "{control:?}");
+    }
+}
+
+#[test]
+fn memory_is_limited() {
+    for user in users() {
+        let mut bench = Bench::new(user, "");
+        bench.profile.limits.memory_bytes = 64 * MIB;
+        let ran = bench.attempt(&["memory", "512"]);
+        let killed = json!({"limit": "memory"});
+        exit_is(&ran, &[killed.clone(), json!({"code": 10}), json!({"signal": 6})]);
+        let control = bench.control(&["memory", "512"]);
+        assert!(control.status.success(), "{control:?}");
+        if ran["level"]["memory"] == "process" {
+            eprintln!("left out for {user:?}: memory of all processes together, no control groups");
+            continue;
+        }
+        let ran = bench.attempt(&["memory-tree", "8", "32"]);
+        assert_ne!(ran["exit"], json!({"code": 0}), "{ran}");
+        assert!(ran["memory_kills"].as_u64() > Some(0), "{ran}");
+        let control = bench.control(&["memory-tree", "8", "32"]);
+        assert!(control.status.success(), "{control:?}");
+    }
+}
+
+#[test]
+fn output_is_counted_and_its_ends_are_kept() {
+    for user in users() {
+        let mut bench = Bench::new(user, "");
+        bench.profile.limits.output_bytes = 1000;
+        let ran = bench.attempt(&["output", "64"]);
+        assert_eq!(ran["exit"], json!({"code": 0}), "{ran}");
+        let printed = "worked: output\n".len() as u64;
+        assert_eq!(ran["total_bytes"], 64 * MIB + printed);
+        assert_eq!(ran["streamed_bytes"], ran["total_bytes"]);
+        let kept = ran["stdout"].as_str().expect("text");
+        assert!(kept.len() < 1100 && kept.ends_with("worked: output\n"), "{}", kept.len());
+    }
+}
+
+#[test]
+fn space_is_limited() {
+    for user in users() {
+        let mut bench = Bench::new(user, "").with_overlay();
+        bench.profile.limits.file_bytes = 8 * MIB;
+        bench.profile.limits.scratch_bytes = 16 * MIB;
+        bench.profile.project =
+            sandbox::ProjectAccess::Overlay(sandbox::Overlay { max_bytes: 16 * MIB, ..Default::default() });
+        let ran = bench.attempt(&["disk-space", "large", "32"]);
+        exit_is(&ran, &[json!({"limit": "file_size"}), json!({"code": 10})]);
+        for place in ["/tmp", ".", "/dev/shm", "/root"] {
+            let ran = bench.attempt(&["many-files", place, "64"]);
+            assert_eq!(ran["exit"], json!({"code": 10}), "{place}: {ran}");
+        }
+        assert!(!bench.project.path("large").exists());
+    }
+}
+
+#[test]
+fn time_ends_everything() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let mark = format!("past-the-time-{user:?}-{}", std::process::id());
+        let path = bench.project.path("testbed");
+        bench.attempt_spec(&[]);
+        let script = format!("{p} attempt daemon {mark}; echo begun; {p} attempt spin", p = path.display());
+        let mut spec = bench.spec(&["/bin/sh", "-c", &script]);
+        spec.timeout_ms = 300;
+        let ran = bench.run(&spec);
+        assert_eq!(ran["exit"], "timeout", "{ran}");
+        assert!(!is_running(&mark));
+        assert!(ran["stdout"].as_str().is_some_and(|text| text.contains("begun")), "{ran}");
+    }
+}

@@ -1,0 +1,151 @@
+//! Ordinary commands.
+
+use serde_json::json;
+
+use crate::bench::{Bench, is_running, users};
+
+#[test]
+fn a_command_runs_in_the_project_and_its_output_and_code_come_back() {
+    for user in users() {
+        let bench = Bench::new(user, "//- /sub/file\nhello\n");
+        let mut spec = bench.spec(&["sh", "-c", "pwd; cat file; echo no >&2; echo x > made; exit 3"]);
+        spec.working_dir = "sub".into();
+        let ran = bench.run(&spec);
+        assert_eq!(ran["exit"], json!({"code": 3}), "{ran}");
+        let expected = format!("{}\nhello\n", bench.project.path("sub").display());
+        assert_eq!(ran["stdout"], expected);
+        assert_eq!(ran["stderr"], "no\n");
+        assert_eq!(bench.project.read("sub/made"), "x\n");
+    }
+}
+
+#[test]
+fn standard_input_and_variables_arrive_and_nothing_else_does() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let mut spec = bench.spec(&["sh", "-c", "cat; env | sort | cut -d= -f1 | tr '\\n' ' '"]);
+        spec.stdin = Some("given\n".into());
+        spec.env.insert("MINE".into(), "1".into());
+        let ran = bench.run(&spec);
+        assert_eq!(
+            ran["stdout"],
+            "given\nCARGO_NET_OFFLINE GOPROXY HOME LANG LOGNAME MINE PATH PWD SHELL TERM TMPDIR USER \
+             npm_config_offline npm_config_update_notifier ",
+            "{ran}"
+        );
+    }
+}
+
+#[test]
+fn a_program_that_is_missing_is_named() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let ran = bench.run(&bench.spec(&["no-such-program"]));
+        assert_eq!(ran["error"], "EXECUTION_ERROR", "{ran}");
+        let message = ran["message"].as_str().unwrap_or_default();
+        let expected = "`no-such-program` cannot be started: there is no such program here\n";
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_working_directory_outside_is_refused() {
+    let bench = Bench::new(users()[0], "//- /file\n");
+    for path in ["..", "/tmp", "a/../..", "missing", "file"] {
+        let mut spec = bench.spec(&["true"]);
+        spec.working_dir = path.into();
+        assert_eq!(bench.run(&spec)["error"], "INVALID_PATH", "{path}");
+    }
+}
+
+#[test]
+fn the_home_directory_is_no_project() {
+    let mut bench = Bench::new(users()[0], "");
+    bench.profile.home = bench.project.path("home");
+    let ran = bench.sh("true");
+    assert_eq!(ran["error"], "PERMISSION_DENIED", "{ran}");
+}
+
+#[test]
+fn signals_and_the_processor_limit_are_told_apart() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        assert_eq!(bench.sh("kill -TERM $$")["exit"], json!({"signal": 15}));
+        assert_eq!(bench.sh("ulimit -t 1; while :; do :; done")["exit"], json!({"signal": 9}));
+    }
+}
+
+#[test]
+fn protected_names_cannot_be_changed_whether_they_exist_or_not() {
+    for user in users() {
+        for overlay in [false, true] {
+            let bench = Bench::new(user, "//- /.git/config\n[core]\n");
+            let bench = if overlay { bench.with_overlay() } else { bench };
+            let attempts = [
+                "echo x >> .git/config",
+                "echo x > .git/hooks-file",
+                "mv .git other",
+                "rm -rf .git",
+                "mkdir .vscode",
+                "echo x > .vscode/settings.json",
+                "echo x > .envrc",
+                "rm .envrc",
+                "mv .envrc a",
+                "ln -s /etc/passwd .mcp.json",
+            ];
+            for attempt in attempts {
+                let ran = bench.sh(attempt);
+                assert_ne!(ran["exit"], json!({"code": 0}), "{attempt}: {ran}");
+                assert_ne!(ran["exit"], json!(null), "{attempt}: {ran}");
+            }
+            assert_eq!(bench.project.read(".git/config"), "[core]\n");
+            let readable = bench.sh("ls -A; cat .envrc .git/config");
+            assert_eq!(readable["exit"], json!({"code": 0}), "{readable}");
+            for name in [".vscode", ".envrc", ".mcp.json", ".toolkiln"] {
+                let there = bench.project.path(name).symlink_metadata().is_ok();
+                assert!(!there, "{name} is left in the project");
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_may_talk_to_themselves_over_loopback() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let script = "import socket; s=socket.create_server(('127.0.0.1',0)); \
+                      c=socket.create_connection(s.getsockname()); print('connected')";
+        if !std::path::Path::new("/usr/bin/python3").exists() {
+            eprintln!("left out: no /usr/bin/python3");
+            return;
+        }
+        let ran = bench.run(&bench.spec(&["/usr/bin/python3", "-c", script]));
+        assert_eq!(ran["stdout"], "connected\n", "{ran}");
+    }
+}
+
+#[test]
+fn a_child_that_holds_the_output_does_not_hold_up_the_answer() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let mark = format!("held-output-{user:?}-{}", std::process::id());
+        let ran = bench.attempt(&["daemon", &mark]);
+        assert_eq!(ran["exit"], json!({"code": 0}), "{ran}");
+        assert_eq!(ran["left_behind"], true, "{ran}");
+        assert!(!is_running(&mark));
+        let ran = bench.attempt(&["quiet-daemon", &mark]);
+        assert_eq!(ran["exit"], json!({"code": 0}), "{ran}");
+        assert_eq!(ran["left_behind"], false, "its output was closed: {ran}");
+        assert!(!is_running(&mark));
+    }
+}
+
+#[test]
+fn the_level_that_was_reached_is_told() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let level = &bench.sh("true")["level"];
+        assert_eq!(level["network"], false);
+        assert_ne!(level["uid"], 0, "commands never run as root");
+    }
+}
