@@ -5,7 +5,8 @@
 //! One JSON object per line, times in milliseconds. The cases take turns in every round, so that a
 //! busy machine disturbs all alike: `bare` starts `true` by fork and exec, `confined` in the sandbox,
 //! `overlay` in the sandbox on a copy of the project, `bwrap` by bubblewrap with the same namespaces
-//! (left out if it is not installed). `output` streams 100 MB.
+//! (left out if it is not installed). `burst` runs `overlay` again and again without a pause, `new`
+//! prepares a sandbox and runs its first command, `output` streams 100 MB.
 #![allow(clippy::print_stdout, reason = "a measuring program reports on the terminal")]
 #![allow(clippy::disallowed_methods, reason = "it compares with processes started plainly")]
 
@@ -18,6 +19,7 @@ use protocol::CommandSpec;
 use sandbox::{Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox};
 use serde_json::json;
 
+const HOME: &str = "/home/user";
 const DEFAULT_ROUNDS: usize = 200;
 const OUTPUT_ROUNDS: usize = 5;
 const OUTPUT_MB: u64 = 100;
@@ -29,8 +31,12 @@ fn main() {
     let project = tempfile::tempdir().expect("a temporary directory");
     let bench = Bench::new(project.path());
     bench.starts(rounds);
+    bench.burst(rounds);
     bench.output();
 }
+
+/// A name and what is measured under it.
+type Case<'a> = (&'static str, Box<dyn Fn() + 'a>);
 
 struct Bench<'a> {
     root: &'a Path,
@@ -40,25 +46,21 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(root: &'a Path) -> Bench<'a> {
-        let mut profile = Profile::new(root, "/home/user");
-        let sandbox = |profile: &Profile| {
-            Sandbox::new(profile.clone(), Launcher::this_program()).expect("a sandbox")
-        };
-        let direct = sandbox(&profile);
-        profile.project = ProjectAccess::Overlay(Overlay::default());
-        Bench { root, direct, overlay: sandbox(&profile) }
+        let direct = open(&Profile::new(root, HOME));
+        Bench { root, direct, overlay: open(&on_a_copy(root)) }
     }
 
     fn starts(&self, rounds: usize) {
-        let mut cases: Vec<(&str, Box<dyn Fn() + '_>)> = vec![
+        let mut cases: Vec<Case<'_>> = vec![
             ("bare", Box::new(|| plain(Command::new("true").env_clear()))),
             ("confined", Box::new(|| confined(&self.direct))),
             ("overlay", Box::new(|| confined(&self.overlay))),
+            ("new", Box::new(|| confined(&open(&on_a_copy(self.root))))),
         ];
         if Command::new("bwrap").arg("--version").stdout(Stdio::null()).status().is_ok() {
             cases.push(("bwrap", Box::new(|| plain(&mut self.bwrap()))));
         }
-        let mut times: Vec<Vec<Duration>> = vec![Vec::with_capacity(rounds); cases.len()];
+        let mut times: Vec<Vec<Duration>> = vec![Vec::new(); cases.len()];
         for _ in 0..rounds {
             for ((_, run), times) in cases.iter().zip(&mut times) {
                 let begun = Instant::now();
@@ -66,21 +68,19 @@ impl<'a> Bench<'a> {
                 times.push(begun.elapsed());
             }
         }
-        for ((name, _), times) in cases.iter().zip(&mut times) {
-            times.sort();
-            let at = |share: f64| milliseconds(times[((times.len() - 1) as f64 * share) as usize]);
-            println!(
-                "{}",
-                json!({
-                    "case": name,
-                    "rounds": rounds,
-                    "min_ms": at(0.0),
-                    "p10_ms": at(0.1),
-                    "median_ms": at(0.5),
-                    "p90_ms": at(0.9),
-                })
-            );
+        for ((name, _), times) in cases.iter().zip(times) {
+            report(name, times);
         }
+    }
+
+    /// Commands without a pause between them find nothing prepared.
+    fn burst(&self, rounds: usize) {
+        let time = |_| {
+            let begun = Instant::now();
+            confined(&self.overlay);
+            begun.elapsed()
+        };
+        report("burst", (0..rounds).map(time).collect());
     }
 
     fn bwrap(&self) -> Command {
@@ -119,6 +119,31 @@ impl<'a> Bench<'a> {
             })
         );
     }
+}
+
+fn open(profile: &Profile) -> Sandbox {
+    Sandbox::new(profile.clone(), Launcher::this_program()).expect("a sandbox")
+}
+
+fn on_a_copy(root: &Path) -> Profile {
+    let project = ProjectAccess::Overlay(Overlay::default());
+    Profile { project, ..Profile::new(root, HOME) }
+}
+
+fn report(name: &str, mut times: Vec<Duration>) {
+    times.sort();
+    let at = |share: f64| milliseconds(times[((times.len() - 1) as f64 * share) as usize]);
+    println!(
+        "{}",
+        json!({
+            "case": name,
+            "rounds": times.len(),
+            "min_ms": at(0.0),
+            "p10_ms": at(0.1),
+            "median_ms": at(0.5),
+            "p90_ms": at(0.9),
+        })
+    );
 }
 
 fn confined(sandbox: &Sandbox) {

@@ -137,7 +137,8 @@ fn remove_left_over(parent: &Path) {
 fn place(own: &str, root: &Path) -> Option<Place> {
     for line in own.lines() {
         let mut fields = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next())
+        let (Some(_), Some(controllers), Some(path)) =
+            (fields.next(), fields.next(), fields.next())
         else {
             continue;
         };

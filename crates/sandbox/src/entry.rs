@@ -54,6 +54,8 @@ pub fn hidden_entry() {
 
 /// The socket came as our standard input, which becomes empty.
 fn take_channel() -> Result<Channel, Errno> {
+    // Keys pressed at a terminal are meant for our parent.
+    let _ = rustix::process::setsid();
     // Whatever else our parent left open is not for us, and not for any command.
     kernel::close_from(3)?;
     let fd = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;

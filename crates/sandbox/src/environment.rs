@@ -12,8 +12,16 @@ const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 
 /// Variables that make a program run other code than its command line says. They may be set inside
 /// the command, where they are seen, but not beside it.
-const REFUSED: [&str; 8] =
-    ["BASH_ENV", "ENV", "NODE_OPTIONS", "PATH", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "SHELLOPTS"];
+const REFUSED: [&str; 8] = [
+    "BASH_ENV",
+    "ENV",
+    "NODE_OPTIONS",
+    "PATH",
+    "PERL5OPT",
+    "PYTHONSTARTUP",
+    "RUBYOPT",
+    "SHELLOPTS",
+];
 const REFUSED_BEGINNINGS: [&str; 2] = ["LD_", "GIT_"];
 
 /// Without a network, package managers should say so at once instead of trying.
@@ -85,7 +93,8 @@ mod tests {
         profile.path = vec!["/home/u/.cargo/bin".into(), "/odd:one".into()];
         profile.env.insert("TERM".into(), "xterm".into());
         let env = build(&profile, &spec(&[("A", "1")])).unwrap();
-        let lines: Vec<String> = env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let lines: Vec<String> =
+            env.iter().map(|(name, value)| format!("{name}={value}")).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         A=1
         CARGO_NET_OFFLINE=true
@@ -106,7 +115,8 @@ mod tests {
     #[test]
     fn variables_that_choose_the_code_to_run_are_refused() {
         let profile = Profile::new("/p", "/home/u");
-        for name in ["LD_PRELOAD", "PATH", "GIT_SSH_COMMAND", "BASH_ENV", "NODE_OPTIONS", "", "a=b"] {
+        for name in ["LD_PRELOAD", "PATH", "GIT_SSH_COMMAND", "BASH_ENV", "NODE_OPTIONS", "", "a=b"]
+        {
             let error = build(&profile, &spec(&[(name, "x")])).unwrap_err();
             assert!(matches!(error, SandboxError::Variable { .. }), "{name}");
         }

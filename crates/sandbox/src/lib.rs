@@ -8,7 +8,7 @@
 //! and [`Changes`] tells what it changed.
 //!
 //! The walls are built by the same program, started anew: its `main` calls [`hidden_entry`] first.
-//! What the kernel lacks is told by [`probe`]; without the walls nothing runs.
+//! What the kernel lacks is told by [`probe()`]; without the walls nothing runs.
 //!
 //! This crate must never know what a tool, a model or a policy is. It never prints and never reads
 //! the environment. It needs Linux.
@@ -24,13 +24,14 @@ mod channel;
 mod entry;
 mod environment;
 mod error;
-mod helpers;
+mod helper_pool;
 mod kernel;
 mod launcher;
 mod output;
 mod owners;
 mod place_holders;
 mod plan;
+mod probe;
 mod profile;
 mod ran;
 mod run;
@@ -45,9 +46,8 @@ pub use error::SandboxError;
 pub use launcher::Launcher;
 pub use output::{Kept, OutputChunk, Stream};
 pub use plan::Part;
-pub use profile::{
-    Access, Limits, Overlay, Profile, ProjectAccess, Protected, StandIn, Visible,
-};
+pub use probe::{Finding, Probe, Problem, probe};
+pub use profile::{Access, Limits, Overlay, Profile, ProjectAccess, Protected, StandIn, Visible};
 pub use ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
 pub use sandbox::{RunOptions, Sandbox};
 pub use toolchains::Toolchains;

@@ -106,7 +106,8 @@ pub enum StandIn {
 impl Protected {
     /// Names by which a command could make other programs run something later.
     pub fn defaults() -> Vec<Protected> {
-        let directories = [".git", ".toolkiln", ".vscode", ".idea"].map(|name| (name, StandIn::Directory));
+        let directories =
+            [".git", ".toolkiln", ".vscode", ".idea"].map(|name| (name, StandIn::Directory));
         let files = [".envrc", ".mcp.json", ".gitmodules"].map(|name| (name, StandIn::File));
         let all = directories.into_iter().chain(files);
         all.map(|(name, stand_in)| Protected { path: name.into(), stand_in }).collect()

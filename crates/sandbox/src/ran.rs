@@ -20,7 +20,7 @@ pub struct Ran {
     pub duration: Duration,
     /// How many of its processes were killed for want of memory, where that is known.
     pub memory_kills: u64,
-    /// Some output came from processes that outlived the command, and they were ended.
+    /// Processes that outlived the command kept its output open beyond the grace period.
     pub left_behind: bool,
     /// What it changed, if it worked on a copy of the project.
     pub changed: Option<Changes>,
@@ -96,5 +96,25 @@ impl LevelReport {
         };
         let project = if self.overlay { "project copied on write" } else { "project direct" };
         format!("namespaces, seccomp, {landlock}, {network}, {memory}, {project}, uid {}", self.uid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_level_is_told_in_one_line() {
+        let mut level = LevelReport {
+            landlock: Some(7),
+            network: false,
+            memory: MemoryScope::Tree,
+            uid: 1000,
+            overlay: true,
+        };
+        insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, Landlock 7, no network, memory limit for all processes together, project copied on write, uid 1000");
+        level = LevelReport { landlock: None, network: true, overlay: false, ..level };
+        level.memory = MemoryScope::Process;
+        insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, no Landlock, network open, memory limit per process, project direct, uid 1000");
     }
 }

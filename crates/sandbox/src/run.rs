@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use crate::changes::Changes;
 use crate::channel::{Channel, ChannelError};
 use crate::error::{SandboxError, io, unavailable};
-use crate::helpers::{Helper, memory_file};
+use crate::helper_pool::{Helper, memory_file};
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::place_holders::PlaceHolders;
 use crate::plan::{OrderHead, Part, Plan, Report};
@@ -46,7 +46,7 @@ pub(crate) fn run(
     };
     let (watch, helper) = Watch::start(&mut run, begun)?;
     let kills_before = helper.memory_kills();
-    let outcome = watch.to_the_end(places.is_some(), on_output);
+    let outcome = watch.follow(places.is_some(), on_output);
     drop(places);
     let memory = kills_before.map_or(MemoryScope::Process, |_| MemoryScope::Tree);
     let memory_kills = helper.memory_kills().unwrap_or(0) - kills_before.unwrap_or(0);
@@ -154,7 +154,7 @@ impl<'a> Watch<'a> {
 
     /// Waits for the end of the command and of its output, and ends what is left. With `all_gone`
     /// also waits until the mounts are gone with the first process.
-    fn to_the_end(
+    fn follow(
         mut self,
         all_gone: bool,
         mut on_output: impl FnMut(OutputChunk<'_>),

@@ -9,13 +9,11 @@ use rustix::fs::{Mode, OFlags};
 use crate::cgroup::Groups;
 use crate::environment;
 use crate::error::{SandboxError, io};
-use crate::helpers::{Helpers, Supply};
+use crate::helper_pool::{Helpers, Supply};
 use crate::launcher::Launcher;
 use crate::output::OutputChunk;
 use crate::owners::Owners;
-use crate::plan::{
-    Identity, OverlayPlan, Plan, ProjectPlan, ProtectedPlan, RunLimits, Setting,
-};
+use crate::plan::{Identity, OverlayPlan, Plan, ProjectPlan, ProtectedPlan, RunLimits, Setting};
 use crate::profile::{Profile, ProjectAccess};
 use crate::ran::Ran;
 use crate::run::{self, Run};

@@ -97,12 +97,7 @@ fn as_it_is(path: &Path, host: &impl Host) -> Option<Step> {
     host.exists(path).then(|| bind(path.to_owned()))
 }
 
-fn etc(
-    profile: &Profile,
-    identity: Identity,
-    names: &[&str],
-    host: &impl Host,
-) -> Vec<Step> {
+fn etc(profile: &Profile, identity: Identity, names: &[&str], host: &impl Host) -> Vec<Step> {
     let Identity { uid, gid, .. } = identity;
     let home = profile.home.display();
     let file = |name: &str, text: String| Step::File { path: Path::new("/etc").join(name), text };
@@ -121,9 +116,7 @@ fn etc(
 /// visible, so that is shown in its place.
 fn setting(path: PathBuf, host: &impl Host) -> Step {
     match host.link(&path) {
-        Some(target) if is_of_the_system(&from_etc(&target)) => {
-            Step::Link { path, target }
-        }
+        Some(target) if is_of_the_system(&from_etc(&target)) => Step::Link { path, target },
         _ => bind(path),
     }
 }
@@ -143,7 +136,9 @@ fn dev() -> Vec<Step> {
         ("stdout", "/proc/self/fd/1"),
         ("stderr", "/proc/self/fd/2"),
     ];
-    steps.extend(links.map(|(name, target)| Step::Link { path: place(name), target: target.into() }));
+    steps.extend(
+        links.map(|(name, target)| Step::Link { path: place(name), target: target.into() }),
+    );
     steps.push(Step::Scratch { path: place("shm"), mode: SHARED_MODE });
     steps
 }

@@ -37,6 +37,7 @@ pub(crate) fn control(rest: &[&str]) -> ExitCode {
         unshare.args(["--user", "--map-root-user"]);
     }
     let status = unshare.arg(itself).arg("attempt").args(rest).status();
-    let code = status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
+    let code =
+        status.ok().and_then(|status| status.code()).and_then(|code| u8::try_from(code).ok());
     ExitCode::from(code.unwrap_or(2))
 }

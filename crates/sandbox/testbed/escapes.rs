@@ -1,5 +1,8 @@
 //! Attempts to reach, read, change or see something outside.
-#![allow(unsafe_code, reason = "most of these system calls have no safe wrapper; being refused is safe")]
+#![allow(
+    unsafe_code,
+    reason = "most of these system calls have no safe wrapper; being refused is safe"
+)]
 
 use std::ffi::CString;
 use std::fs::{self, File};
@@ -37,9 +40,7 @@ pub(crate) fn make(name: &str, arguments: &[&str]) -> Option<Attempted> {
         ("process-memory", [pid]) => read(Path::new(&format!("/proc/{pid}/mem"))),
         ("mount", []) => mount(),
         ("chroot", []) => with_path("/usr", |path| call(libc::SYS_chroot, [path, 0, 0, 0])),
-        ("user-namespace", []) => {
-            call(libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0, 0])
-        }
+        ("user-namespace", []) => call(libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0, 0]),
         ("mount-namespace", []) => call(libc::SYS_unshare, [libc::CLONE_NEWNS.into(), 0, 0, 0]),
         ("clone-namespace", []) => clone_with(libc::CLONE_NEWUSER),
         ("enter-namespace", []) => enter_namespace(),
@@ -130,7 +131,8 @@ fn mount() -> Attempted {
 fn clone_with(flag: i32) -> Attempted {
     // Without memory of its own a failed copy does no harm, and a made one ends at once.
     // SAFETY: like `fork`, in a process with one thread; the copy calls only `_exit`.
-    let pid = unsafe { libc::syscall(libc::SYS_clone, i64::from(flag | libc::SIGCHLD), 0, 0, 0, 0) };
+    let pid =
+        unsafe { libc::syscall(libc::SYS_clone, i64::from(flag | libc::SIGCHLD), 0, 0, 0, 0) };
     match pid {
         // SAFETY: ends the copy without running anything of the original.
         0 => unsafe { libc::_exit(0) },

@@ -3,7 +3,7 @@
 //! `sandbox-testbed run` runs the command that JSON on the standard input describes and answers with
 //! JSON. `attempt NAME …` tries something that must not work inside; exit code 0 means that it did.
 //! `control NAME …` makes the same attempt without the sandbox, but with throwaway mounts and
-//! processes, since some attempts do real harm. `storm` runs many commands and ends them at odd times.
+//! processes, since some attempts do real harm. `probe` tells what the system can do, `storm` runs many commands and ends them at odd times.
 #![allow(clippy::print_stdout, reason = "it answers on the standard output")]
 #![allow(clippy::disallowed_methods, reason = "it attacks what the lint protects")]
 
@@ -23,9 +23,10 @@ fn main() -> ExitCode {
         ["run"] => runner::run(),
         ["attempt", name, arguments @ ..] => attempts::attempt(name, arguments),
         ["control", rest @ ..] => attempts::control(rest),
+        ["probe", root, home] => runner::probe(root.as_ref(), home.as_ref()),
         ["storm", root, count] => storm::run(root.as_ref(), count.parse().unwrap_or(0)),
         _ => {
-            println!("usage: sandbox-testbed run | attempt NAME … | control NAME … | storm ROOT COUNT");
+            println!("usage: sandbox-testbed run | attempt … | control … | probe … | storm …");
             ExitCode::from(2)
         }
     }

@@ -1,6 +1,7 @@
 //! One run, described by JSON.
 
 use std::io::Read as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use protocol::{CommandSpec, ToolError};
@@ -30,6 +31,11 @@ pub(crate) fn run() -> ExitCode {
         json!({"error": error.code, "message": error.full_message()})
     });
     println!("{answer}");
+    ExitCode::SUCCESS
+}
+
+pub(crate) fn probe(root: &Path, home: &Path) -> ExitCode {
+    println!("{}", json!(sandbox::probe(root, home, &Launcher::this_program())));
     ExitCode::SUCCESS
 }
 

@@ -86,7 +86,9 @@ fn storm(root: &Path, count: u64) -> Result<String, String> {
 /// A background child outlives the shell; only the sandbox ends it.
 fn spec(timeout_ms: u64) -> CommandSpec {
     CommandSpec {
-        argv: ["/bin/sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo x > made"].map(Into::into).into(),
+        argv: ["/bin/sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo x > made"]
+            .map(Into::into)
+            .into(),
         working_dir: ".".into(),
         env: BTreeMap::new(),
         stdin: None,

@@ -11,7 +11,7 @@ use protocol::{
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, Approver, Delegation};
+use tool_system::{AgentHost, Delegation};
 
 use crate::approval::ApprovalManager;
 use crate::log::NestedLog;
@@ -37,8 +37,8 @@ pub(crate) struct Shared {
     pub(crate) toolbox: Arc<dyn Toolbox>,
     pub(crate) prompts: SystemPromptService,
     pub(crate) turn_limit: u32,
-    /// Who answers for the person.
-    pub(crate) door: Option<Arc<dyn Approver>>,
+    /// The questions to the person.
+    pub(crate) approvals: Arc<ApprovalManager>,
 }
 
 #[async_trait]
@@ -56,7 +56,7 @@ impl AgentHost for Host {
         }
         let role = self.shared.toolbox.role(&task.role)?.within(&self.role);
         let log = Arc::new(NestedLog::new(Arc::clone(&self.log), task.call_id.clone()));
-        let (runtime, changed) = self.tools_for(role.clone(), log.clone())?;
+        let (runtime, changed) = self.tools_for(role.clone(), log.aside())?;
         let options = self.shared.options_for(&role, &runtime, &task);
         let doors = Doors {
             model: Arc::clone(&self.shared.model.provider),
@@ -75,17 +75,17 @@ impl Host {
     fn tools_for(
         &self,
         role: AgentRole,
-        log: Arc<NestedLog>,
+        log: Arc<dyn SessionLog>,
     ) -> Result<(Arc<ContextToolRuntime>, Changed), ToolError> {
         let host = Host {
             shared: Arc::clone(&self.shared),
-            log: log.clone(),
+            log: Arc::clone(&log),
             role: role.clone(),
             depth: self.depth + 1,
         };
         let executor = self.shared.toolbox.executor(Wiring {
             role,
-            approver: Arc::new(ApprovalManager::new(log, self.shared.door.clone())),
+            approver: Arc::new(self.shared.approvals.for_sub_agent(log)),
             agent_host: Arc::new(host),
             session: self.shared.session.clone(),
         })?;

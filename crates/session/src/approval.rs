@@ -17,11 +17,13 @@ use crate::runtime::unwritable;
 pub struct ApprovalManager {
     log: Arc<dyn SessionLog>,
     door: Option<Arc<dyn Approver>>,
-    open: Mutex<HashMap<String, Open>>,
+    open: Arc<Mutex<HashMap<String, Open>>>,
 }
 
+/// A question that can be answered.
 struct Open {
-    request: ApprovalRequest,
+    /// Nobody gets to see it before it is in the log.
+    request: Option<ApprovalRequest>,
     answer: oneshot::Sender<ApprovalResponse>,
 }
 
@@ -33,12 +35,18 @@ pub struct NotAsked(String);
 impl ApprovalManager {
     /// Asks through `door`; without one, questions wait for [`Self::answer`].
     pub fn new(log: Arc<dyn SessionLog>, door: Option<Arc<dyn Approver>>) -> Self {
-        Self { log, door, open: Mutex::default() }
+        Self { log, door, open: Arc::default() }
     }
 
-    /// The questions that wait for an answer.
+    /// Asks the same person for a sub-agent, whose questions go into `log`. Both managers answer the
+    /// questions of either.
+    pub(crate) fn for_sub_agent(&self, log: Arc<dyn SessionLog>) -> Self {
+        Self { log, door: self.door.clone(), open: Arc::clone(&self.open) }
+    }
+
+    /// The questions that wait for an answer, those of sub-agents included.
     pub fn pending(&self) -> Vec<ApprovalRequest> {
-        self.open().values().map(|open| open.request.clone()).collect()
+        self.open().values().filter_map(|open| open.request.clone()).collect()
     }
 
     /// Answers a question.
@@ -52,11 +60,11 @@ impl ApprovalManager {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn answered(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        let (answer, answered) = oneshot::channel();
-        let question = Open { request: request.clone(), answer };
-        self.open().insert(request.step_id.clone(), question);
-        let _closes = Closes { manager: self, step_id: &request.step_id };
+    async fn answered(
+        &self,
+        request: &ApprovalRequest,
+        answered: oneshot::Receiver<ApprovalResponse>,
+    ) -> Result<ApprovalResponse, ToolError> {
         let elsewhere = async {
             let withdrawn = "the question was withdrawn";
             answered.await.map_err(|_| ToolError::new(ErrorCode::Cancelled, withdrawn))
@@ -86,10 +94,17 @@ impl Drop for Closes<'_> {
 #[async_trait]
 impl Approver for ApprovalManager {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        let call_id = request.step_id.clone();
+        let (answer, answered) = oneshot::channel();
+        // Whoever reads about the question in the log can answer it at once.
+        self.open().insert(call_id.clone(), Open { request: None, answer });
+        let _closes = Closes { manager: self, step_id: &request.step_id };
         let asked = SessionEvent::ApprovalAsked(Box::new(request.clone()));
         self.log.append(vec![asked]).await.map_err(unwritable)?;
-        let response = self.answered(request).await?;
-        let (call_id, response) = (request.step_id.clone(), response);
+        if let Some(open) = self.open().get_mut(&call_id) {
+            open.request = Some(request.clone());
+        }
+        let response = self.answered(request, answered).await?;
         let event = SessionEvent::ApprovalAnswered { call_id, response: response.clone() };
         self.log.append(vec![event]).await.map_err(unwritable)?;
         Ok(response)

@@ -72,31 +72,69 @@ impl SessionLog for Aside {
 }
 
 /// The log of a sub-agent: each of its entries is an event of the conversation it belongs to.
+///
+/// Like the log of a conversation, it tells the sub-agent what others have written beside it.
 pub(crate) struct NestedLog {
     parent: Arc<dyn SessionLog>,
     call_id: String,
-    last: tokio::sync::Mutex<u64>,
+    written: tokio::sync::Mutex<Nested>,
+}
+
+#[derive(Default)]
+struct Nested {
+    entries: u64,
+    /// What the sub-agent has not been told yet.
+    aside: Vec<LogEntry>,
 }
 
 impl NestedLog {
+    /// The log of the sub-agent that `call_id` has started, as a part of `parent`.
     pub(crate) fn new(parent: Arc<dyn SessionLog>, call_id: String) -> Self {
-        Self { parent, call_id, last: tokio::sync::Mutex::new(0) }
+        Self { parent, call_id, written: tokio::sync::Mutex::default() }
+    }
+
+    /// The same log for those who write while the sub-agent waits for them.
+    pub(crate) fn aside(self: &Arc<Self>) -> Arc<dyn SessionLog> {
+        Arc::new(NestedAside(Arc::clone(self)))
+    }
+
+    async fn write(
+        &self,
+        written: &mut Nested,
+        events: Vec<SessionEvent>,
+    ) -> Result<Vec<LogEntry>, LogError> {
+        let numbered = events.into_iter().zip(written.entries + 1..);
+        let nested = numbered.map(|(event, sequence)| SessionEvent::Nested {
+            call_id: self.call_id.clone(),
+            // The store knows the time; it is put in when the entry comes back.
+            entry: Box::new(LogEntry { sequence, at: 0, event }),
+        });
+        let entries = self.parent.append(nested.collect()).await?;
+        let entries: Vec<LogEntry> = entries.into_iter().filter_map(unwrap).collect();
+        written.entries += entries.len() as u64;
+        Ok(entries)
     }
 }
 
 #[async_trait]
 impl SessionLog for NestedLog {
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
-        let mut last = self.last.lock().await;
-        let numbered = events.into_iter().zip(*last + 1..);
-        let nested = numbered.map(|(event, sequence)| SessionEvent::Nested {
-            call_id: self.call_id.clone(),
-            // The store knows the time; it is put in when the entry comes back.
-            entry: Box::new(LogEntry { sequence, at: 0, event }),
-        });
-        let written = self.parent.append(nested.collect()).await?;
-        let entries: Vec<LogEntry> = written.into_iter().filter_map(unwrap).collect();
-        *last += entries.len() as u64;
+        let mut written = self.written.lock().await;
+        let latest = self.write(&mut written, events).await?;
+        let mut entries = std::mem::take(&mut written.aside);
+        entries.extend(latest);
+        Ok(entries)
+    }
+}
+
+struct NestedAside(Arc<NestedLog>);
+
+#[async_trait]
+impl SessionLog for NestedAside {
+    async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        let mut written = self.0.written.lock().await;
+        let entries = self.0.write(&mut written, events).await?;
+        written.aside.extend_from_slice(&entries);
         Ok(entries)
     }
 }

@@ -276,7 +276,7 @@ fn wire(parts: &Parts, id: &SessionId, log: &Arc<StoredLog>) -> Result<Wired, Se
         toolbox: Arc::clone(&parts.toolbox),
         prompts: parts.prompts.clone(),
         turn_limit: parts.turn_limit,
-        door: parts.approver.clone(),
+        approvals: Arc::clone(&approvals),
     });
     let host = Host { shared, log: aside, role: parts.role.clone(), depth: 0 };
     let wiring = Wiring {

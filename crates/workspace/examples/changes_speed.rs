@@ -78,7 +78,9 @@ fn small_text(file: usize, round: usize) -> Vec<u8> {
 }
 
 struct Bench {
-    dir: tempfile::TempDir,
+    /// Holds project and state, and removes them at the end.
+    _dir: tempfile::TempDir,
+    root: PathBuf,
     workspace: Arc<Workspace>,
     journal: Journal,
 }
@@ -86,14 +88,15 @@ struct Bench {
 impl Bench {
     fn new(parent: &Path) -> Bench {
         let dir = tempfile::TempDir::new_in(parent).expect("a temporary directory");
-        let root = dir.path().join("project");
         place_apart(dir.path());
+        // The name decides on the place, so it is another one every time.
+        let root = dir.path().join(dir.path().file_name().expect("a name"));
         fs::create_dir(&root).expect("a project");
         let workspace = Arc::new(Workspace::open(&root).expect("a workspace"));
         let state = dir.path().join("state");
         let options = JournalOptions::default();
         let journal = Journal::open(Arc::clone(&workspace), &state, options).expect("a journal");
-        Bench { dir, workspace, journal }
+        Bench { _dir: dir, root, workspace, journal }
     }
 
     fn report(
@@ -164,7 +167,7 @@ impl Bench {
 
     fn write_first(&self, paths: &[PathBuf], texts: &[Vec<u8>]) {
         for (path, text) in paths.iter().zip(texts) {
-            let path = self.dir.path().join("project").join(path);
+            let path = self.root.join(path);
             fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
             fs::write(&path, text).expect("a file");
         }
@@ -174,7 +177,7 @@ impl Bench {
     /// `fsync`, rename, `fsync` of the directory.
     fn write_plain(&self, paths: &[PathBuf], texts: &[Vec<u8>]) {
         for (path, text) in paths.iter().zip(texts) {
-            let path = self.dir.path().join("project").join(path);
+            let path = self.root.join(path);
             let dir = path.parent().expect("a directory");
             let permissions = fs::metadata(&path).expect("a file").permissions();
             let temp = dir.join("temporary");

@@ -38,7 +38,7 @@ impl Chat {
             ChatCommand::Sessions => sessions_door::list(&*self.desk.store, LISTED).await,
             ChatCommand::New => self.new_session().await,
             ChatCommand::Fork => self.fork().await,
-            ChatCommand::Rename(title) => Ok(self.session.rename(&title).await?),
+            ChatCommand::Rename(title) => self.rename(&title).await,
             ChatCommand::Plan => Ok(self.plan()),
             ChatCommand::Continue => self.go_on().await,
             ChatCommand::Compact => self.compact().await,
@@ -135,6 +135,12 @@ impl Chat {
         let parts = self.session.parts().clone();
         self.session = resumed(&self.desk, parts, &id.to_string()).await?;
         self.note(&format!("This is now session {id}."));
+        Ok(())
+    }
+
+    async fn rename(&mut self, title: &str) -> anyhow::Result<()> {
+        self.session.rename(title).await?;
+        self.note(&format!("This session is now called {title}."));
         Ok(())
     }
 

@@ -136,6 +136,7 @@ fn model_and_role_change_and_the_session_is_resumed_where_it_stopped() {
     chat.answer(PROMPT, "/model offline");
     chat.wait_for("offline");
     chat.answer(PROMPT, "/rename the first one");
+    chat.wait_for("is now called the first one");
     chat.wait_for(PROMPT);
     chat.press(LEAVE);
     assert_eq!(chat.end().0, 0);

@@ -1,6 +1,7 @@
 //! The binary as people and programs use it: real processes, their output and exit codes.
 #![allow(clippy::disallowed_methods, reason = "tests start the binary and make projects for it")]
 
+mod agent;
 mod call;
 mod chat;
 mod config;

@@ -32,12 +32,14 @@ pub(crate) enum Output {
 
 impl Session {
     pub(crate) fn start(project: &Fixture, arguments: &[&str], output: Output) -> Self {
-        let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        let controller =
+            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&controller).unwrap();
         unlockpt(&controller).unwrap();
         let name = ptsname(&controller, Vec::new()).unwrap();
         let user: OwnedFd =
-            open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+            open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
+                .unwrap();
         let mut command = command(None);
         command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
         command.env("NO_COLOR", "1").env("PATH", "/usr/bin:/bin").env("TERM", "xterm");

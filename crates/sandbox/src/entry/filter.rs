@@ -217,8 +217,8 @@ mod tests {
 
     /// Runs the filter as the kernel does.
     fn judge(architecture: u32, number: c_long, arguments: [u64; 3]) -> u32 {
-        let mut data = [(number as u32).to_ne_bytes(), architecture.to_ne_bytes(), [0; 4], [0; 4]]
-            .concat();
+        let mut data =
+            [(number as u32).to_ne_bytes(), architecture.to_ne_bytes(), [0; 4], [0; 4]].concat();
         arguments.iter().for_each(|argument| data.extend(argument.to_ne_bytes()));
         let program = program();
         let (mut at, mut value) = (0, 0_u32);

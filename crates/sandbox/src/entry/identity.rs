@@ -23,11 +23,7 @@ pub(super) fn settle(identity: Identity, process: &OwnedFd) -> Result<(), Troubl
 }
 
 /// Becomes the unprivileged user, if we are root.
-pub(super) fn assume(
-    identity: Identity,
-    process: &OwnedFd,
-    life: &OwnedFd,
-) -> Result<(), Trouble> {
+pub(super) fn assume(identity: Identity, process: &OwnedFd, life: &OwnedFd) -> Result<(), Trouble> {
     if !identity.switch {
         return Ok(());
     }
@@ -41,7 +37,8 @@ pub(super) fn assume(
     die_with_the_helper(life)?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
         .during(part, "opening our own /proc files")?;
-    kernel::unshare(UnshareFlags::NEWUSER).during(Part::UserNamespace, "making a user namespace")?;
+    kernel::unshare(UnshareFlags::NEWUSER)
+        .during(Part::UserNamespace, "making a user namespace")?;
     write_maps(process, identity)
 }
 

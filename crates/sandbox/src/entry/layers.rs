@@ -65,11 +65,7 @@ pub(super) struct Copied {
 
 /// Makes the copy. Its changes lie in memory that nothing but descriptors leads to, so that they
 /// vanish whatever happens to us.
-pub(super) fn project(
-    lower: &Lower,
-    max_bytes: u64,
-    owner: Identity,
-) -> Result<Copied, Trouble> {
+pub(super) fn project(lower: &Lower, max_bytes: u64, owner: Identity) -> Result<Copied, Trouble> {
     let part = Part::Overlay;
     let memory = memory_file_system(max_bytes, 0o755)?;
     attach_new(&memory, Path::new(CHANGES), FileType::Directory)?;
@@ -77,7 +73,8 @@ pub(super) fn project(
     make_own_directory(upper, 0o755, owner)?;
     make_own_directory(work, 0o755, owner)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let changes = rustix::fs::open(upper, flags, Mode::empty()).during(part, "opening the changes")?;
+    let changes =
+        rustix::fs::open(upper, flags, Mode::empty()).during(part, "opening the changes")?;
     let mount = lower.overlay(upper, work)?;
     Ok(Copied { mount, changes })
 }

@@ -267,8 +267,7 @@ fn mount_proc(path: &Path) -> Result<(), Trouble> {
 }
 
 fn beneath(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
-    let resolve =
-        ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     rustix::fs::openat2(top, path, flags, Mode::empty(), resolve)
 }

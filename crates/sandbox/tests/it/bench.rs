@@ -130,6 +130,11 @@ impl Bench {
         command.output().expect("the control runs")
     }
 
+    /// Where the test program lies.
+    pub(crate) fn testbed(&self) -> &Path {
+        &self.testbed
+    }
+
     /// The test program, run by the user, with a host environment that must stay outside.
     pub(crate) fn as_user(&self) -> Command {
         let switch = self.user == User::Nobody && rustix::process::geteuid().is_root();

@@ -73,6 +73,27 @@ fn the_network_is_out_of_reach() {
     });
 }
 
+/// The network is the only thing that opens with it.
+#[test]
+fn a_command_may_be_given_the_network() {
+    let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = tcp.local_addr().expect("an address").to_string();
+    let name = format!("toolkiln-open-{}", std::process::id());
+    let hidden = SocketAddr::from_abstract_name(&name).expect("a name");
+    let _hidden = UnixListener::bind_addr(&hidden).expect("a socket");
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let code = |arguments: &[&str]| {
+            let mut spec = bench.attempt_spec(arguments);
+            spec.network = true;
+            bench.run(&spec)["exit"]["code"].clone()
+        };
+        assert_eq!(code(&["tcp", &address]), 0);
+        assert_eq!(code(&["unix-abstract", &name]), BLOCKED);
+        assert_eq!(code(&["read", bench.outside("secret").to_str().expect("text")]), BLOCKED);
+    }
+}
+
 fn open_to_all(path: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt as _;
     let all = std::fs::Permissions::from_mode(0o777);
@@ -84,13 +105,32 @@ fn files_outside_are_out_of_reach() {
     all_are_blocked(|bench| {
         let path = |name: &str| bench.outside(name).to_str().expect("text").to_owned();
         let (secret, home) = (path("secret"), path("home/.secret"));
-        let new = path("new");
-        ["read", "write", "stat", "chmod", "soft-link", "hard-link", "remove"]
+        ["read", "stat", "chmod", "soft-link", "hard-link", "remove"]
             .iter()
             .map(|name| attempt(&[name, &secret]))
-            .chain([attempt(&["read", &home]), attempt(&["write", &new])])
+            .chain([attempt(&["read", &home]), attempt(&["write", "/usr/bin/toolkiln-planted"])])
             .collect()
     });
+    let _ = std::fs::remove_file("/usr/bin/toolkiln-planted");
+}
+
+/// The directories on the way to the project are private and may take files, which nobody sees.
+#[test]
+fn what_is_written_outside_does_not_arrive() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        for name in ["secret", "home/.secret", "new", "home/new"] {
+            let path = bench.outside(name);
+            let before = std::fs::read(&path).ok();
+            let arguments = ["write", path.to_str().expect("text")];
+            let ran = bench.attempt(&arguments);
+            assert!(ran["exit"]["code"].is_number(), "{ran}");
+            assert_eq!(std::fs::read(&path).ok(), before, "{name} as {user:?}");
+            let control = bench.control(&arguments);
+            assert!(control.status.success(), "{arguments:?} proves nothing: {control:?}");
+            assert_ne!(std::fs::read(&path).ok(), before);
+        }
+    }
 }
 
 /// A process of the host that an attack could see.
@@ -138,8 +178,12 @@ fn processes_outside_are_out_of_reach() {
             assert_eq!(ran["exit"], json!({"code": BLOCKED}), "{arguments:?} as {user:?}: {ran}");
         }
         // The control must not have processes of its own here, only mounts.
-        let controls: [&[&str]; 4] =
-            [&["environment", &secret], &["processes", &mark], &["signal", &pid], &["ptrace", &pid]];
+        let controls: [&[&str]; 4] = [
+            &["environment", &secret],
+            &["processes", &mark],
+            &["signal", &pid],
+            &["ptrace", &pid],
+        ];
         for arguments in controls {
             let mut command = Command::new(env!("CARGO_BIN_EXE_sandbox-testbed"));
             let control = command.arg("attempt").args(arguments).output().expect("it runs");
@@ -170,8 +214,15 @@ fn the_kernel_gives_no_new_rights() {
 fn rare_ways_out_are_closed_too() {
     for user in users() {
         let bench = Bench::new(user, "");
-        let names =
-            ["device", "disk", "io-uring", "vsock", "second-numbering", "enter-namespace", "kernel-settings"];
+        let names = [
+            "device",
+            "disk",
+            "io-uring",
+            "vsock",
+            "second-numbering",
+            "enter-namespace",
+            "kernel-settings",
+        ];
         for name in names {
             let ran = bench.attempt(&[name]);
             assert_eq!(ran["exit"], json!({"code": BLOCKED}), "{name} as {user:?}: {ran}");
@@ -187,10 +238,8 @@ fn rare_ways_out_are_closed_too() {
 fn the_first_process_inside_tells_nothing() {
     for user in users() {
         let bench = Bench::new(user, "");
-        let ran = bench.sh(
-            "cat /proc/1/environ /proc/1/maps; ls /proc/1/fd /proc/1/map_files; \
-             readlink -q /proc/1/exe /proc/1/root /proc/1/cwd",
-        );
+        let ran = bench.sh("cat /proc/1/environ /proc/1/maps; ls /proc/1/fd /proc/1/map_files; \
+             readlink -q /proc/1/exe /proc/1/root /proc/1/cwd");
         assert_eq!(ran["stdout"], "", "{ran}");
         let seen = bench.sh("ls -d /proc/[0-9]* | wc -l");
         let count: u32 = seen["stdout"].as_str().unwrap_or("").trim().parse().expect("a number");

@@ -6,7 +6,8 @@ use std::process::Stdio;
 
 use crate::bench::{Bench, User, users};
 
-const RUNS: &str = "1000";
+/// All users together make so many.
+const RUNS: usize = 1000;
 
 /// Control groups with our name, wherever we could have made them.
 fn control_groups() -> Vec<PathBuf> {
@@ -27,10 +28,11 @@ fn control_groups() -> Vec<PathBuf> {
 
 #[test]
 fn nothing_is_left_of_a_thousand_commands_ended_at_odd_times() {
+    let runs = (RUNS / users().len()).to_string();
     for user in users() {
         let bench = Bench::new(user, "");
         let mut command = bench.as_user();
-        let storm = command.arg("storm").arg(bench.project.root()).arg(RUNS);
+        let storm = command.arg("storm").arg(bench.project.root()).arg(&runs);
         let mut child = storm.stdout(Stdio::piped()).spawn().expect("it starts");
         let pid = child.id();
         let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -38,7 +40,10 @@ fn nothing_is_left_of_a_thousand_commands_ended_at_odd_times() {
         let status = child.wait().expect("it ends");
         assert!(status.success(), "{last:?}");
         let last = last.expect("it says how the commands ended");
-        assert!(last.contains("Code(0)") && last.contains("Cancelled") && last.contains("Timeout"), "{last}");
+        assert!(
+            last.contains("Code(0)") && last.contains("Cancelled") && last.contains("Timeout"),
+            "{last}"
+        );
         no_group_of(pid);
     }
 }
@@ -59,7 +64,7 @@ fn killing_us_kills_the_commands() {
         for after in [0, 1, 2, 5] {
             let bench = Bench::new(user, "");
             let mut command = bench.as_user();
-            let storm = command.arg("storm").arg(bench.project.root()).arg(RUNS);
+            let storm = command.arg("storm").arg(bench.project.root()).arg(RUNS.to_string());
             let mut child = storm.stdout(Stdio::piped()).spawn().expect("it starts");
             let mut lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
             for _ in 0..after {

@@ -7,6 +7,7 @@
 mod bench;
 mod bounds;
 mod escapes;
+mod in_process;
 mod leaks;
 mod overlay;
 mod running;

@@ -1,14 +1,17 @@
 //! Ordinary commands.
 
-use serde_json::json;
+use std::process::Command;
 
-use crate::bench::{Bench, is_running, users};
+use serde_json::{Value, json};
+
+use crate::bench::{Bench, User, is_running, users};
 
 #[test]
 fn a_command_runs_in_the_project_and_its_output_and_code_come_back() {
     for user in users() {
         let bench = Bench::new(user, "//- /sub/file\nhello\n");
-        let mut spec = bench.spec(&["sh", "-c", "pwd; cat file; echo no >&2; echo x > made; exit 3"]);
+        let mut spec =
+            bench.spec(&["sh", "-c", "pwd; cat file; echo no >&2; echo x > made; exit 3"]);
         spec.working_dir = "sub".into();
         let ran = bench.run(&spec);
         assert_eq!(ran["exit"], json!({"code": 3}), "{ran}");
@@ -138,6 +141,48 @@ fn a_child_that_holds_the_output_does_not_hold_up_the_answer() {
         assert_eq!(ran["left_behind"], false, "its output was closed: {ran}");
         assert!(!is_running(&mark));
     }
+}
+
+#[test]
+fn the_probe_finds_what_the_commands_use() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let mut command = bench.as_user();
+        let command = command.arg("probe").arg(bench.project.root()).arg(&bench.profile.home);
+        let output = command.output().expect("it runs");
+        let probe: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(probe["available"], true, "{probe}");
+        assert_eq!(probe["level"], bench.sh("true")["level"]);
+        let required = probe["findings"].as_array().expect("a list").iter();
+        let mut required = required.filter(|finding| finding["required"] == true);
+        assert!(required.all(|finding| finding["problem"].is_null()), "{probe}");
+    }
+}
+
+/// A system that refuses namespaces, imitated by leaving none to the helper.
+#[test]
+fn without_namespaces_nothing_runs_and_the_fix_is_told() {
+    let bench = Bench::new(User::Nobody, "");
+    let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args([
+        "--user",
+        "--map-root-user",
+        "--mount-proc",
+        "--pid",
+        "--fork",
+        "sh",
+        "-c",
+        script,
+        "sh",
+    ]);
+    let command = command.arg(bench.testbed()).arg("probe").arg(bench.project.root());
+    let output = command.arg(&bench.profile.home).output().expect("it runs");
+    let probe: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("no answer: {output:?}"));
+    assert_eq!(probe["available"], false, "{probe}");
+    let last = probe["findings"].as_array().and_then(|list| list.last()).expect("a finding");
+    assert!(last["problem"]["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "{probe}");
 }
 
 #[test]

@@ -112,7 +112,10 @@ fn caches_are_written_in_private_and_credentials_are_masked() {
             w
             ");
         }
-        assert_eq!(std::fs::read_to_string(home.join(".cargo/config.toml")).expect("it is there"), "# config");
+        assert_eq!(
+            std::fs::read_to_string(home.join(".cargo/config.toml")).expect("it is there"),
+            "# config"
+        );
         assert!(!home.join(".cargo/new").exists() && !home.join("own").exists());
         let stderr = ran["stderr"].as_str().unwrap_or_default();
         assert!(stderr.contains("Read-only file system"), "{ran}");

@@ -23,8 +23,7 @@ enum Times {
     Always,
 }
 
-/// An answer that would write a file, if it came through. It tells what may follow the place where it
-/// breaks off.
+/// An answer that would write a file, if it came through.
 fn writing() -> Reply {
     let file = json!({"path": "copy.txt", "content": "first\n"});
     Reply::text("I write a copy. ").and_call("create_file", file)
@@ -68,7 +67,7 @@ fn seen_in(format: WireFormat, times: Times, fault: Fault) -> String {
     assert_eq!(copied, matches!(times, Times::Once), "{}", ran.stderr);
     goes_on(&bench, format);
     let requests = server.calls().len();
-    format!("{}exit {}, {requests} requests\n", notices(&ran), ran.code)
+    format!("{}exit {}, {requests} requests\n", notices(&ran, &server), ran.code)
 }
 
 /// The next message is answered, and what failed is not in the way.
@@ -86,14 +85,32 @@ fn goes_on(bench: &Bench, format: WireFormat) {
 }
 
 /// What was said beside the model's words and the tools, each line once, without what differs from
-/// run to run.
-fn notices(ran: &Ran) -> String {
+/// form to form and from run to run.
+fn notices(ran: &Ran, server: &ModelServer) -> String {
+    let url = server.base_url();
+    let names = [
+        (&*url, "URL"),
+        ("OpenAI Chat Completions", "FORM"),
+        ("OpenAI Responses", "FORM"),
+        ("Anthropic Messages", "FORM"),
+        ("openai-chat", "NAME"),
+        ("openai", "NAME"),
+        ("anthropic", "NAME"),
+        ("OPENAI_API_KEY", "VARIABLE"),
+        ("ANTHROPIC_API_KEY", "VARIABLE"),
+    ];
     let mut lines: Vec<String> = Vec::new();
     for line in ran.stderr.lines().filter(|line| line.starts_with('·')) {
-        let line = line.split_once("trying again in").map_or(line, |(before, _)| before);
-        let line = line.replace("openai-chat", "NAME").replace("openai", "NAME");
-        let line = line.replace("anthropic", "NAME").replace("ANTHROPIC_API_KEY", "VARIABLE");
-        let line = line.replace("OPENAI_API_KEY", "VARIABLE");
+        let line = match line.split_once("; trying again in ") {
+            Some((before, _)) => format!("{before}; trying again"),
+            None => line.to_owned(),
+        };
+        // Where in the piece it is no JSON, and why, differs with the form.
+        let line = match (line.split_once(" is no JSON: "), line.split_once("; check ")) {
+            (Some((before, _)), Some((_, after))) => format!("{before} is no JSON; check {after}"),
+            _ => line,
+        };
+        let line = names.iter().fold(line, |line, (name, stand_in)| line.replace(name, stand_in));
         if lines.last() != Some(&line) {
             lines.push(line);
         }
@@ -103,38 +120,91 @@ fn notices(ran: &Ran) -> String {
 
 #[test]
 fn a_refusal_is_told_at_once() {
-    assert_snapshot!(seen(Times::Always, |_| Fault::status(400, "max_tokens is too large")), @"");
-    assert_snapshot!(seen(Times::Always, |_| Fault::status(401, "invalid key")), @"");
+    assert_snapshot!(seen(Times::Always, |_| Fault::status(400, "max_tokens is too large")), @"
+    · the provider refused the request: NAME answered with status 400: max_tokens is too large
+    exit 5, 2 requests
+    ");
+    assert_snapshot!(seen(Times::Always, |_| Fault::status(401, "invalid key")), @"
+    · the provider does not accept the key: NAME answered with status 401: invalid key; check the key in VARIABLE and its account
+    exit 5, 2 requests
+    ");
 }
 
 #[test]
-fn too_many_requests_and_overload_are_waited_for_within_reason() {
-    let soon = |status| move |_| Fault::status(status, "slow down").header("retry-after-ms", "1");
-    assert_snapshot!(seen(Times::Once, soon(429)), @"");
-    assert_snapshot!(seen(Times::Always, soon(429)), @"");
-    assert_snapshot!(seen(Times::Always, soon(500)), @"");
-    assert_snapshot!(seen(Times::Always, soon(529)), @"");
-    assert_snapshot!(seen(Times::Once, |_| Fault::status(429, "slow down")), @"");
+fn too_many_requests_are_waited_for_within_reason() {
+    let soon = |_| Fault::status(429, "slow down").header("retry-after-ms", "1");
+    assert_snapshot!(seen(Times::Once, soon), @"
+    · the provider is overloaded: NAME answered with status 429: slow down; trying again
+    exit 0, 4 requests
+    ");
+    assert_snapshot!(seen(Times::Always, soon), @"
+    · the provider is overloaded: NAME answered with status 429: slow down; trying again
+    · too many requests: NAME answered with status 429: slow down; tried 5 times; try again later
+    exit 5, 6 requests
+    ");
+    let without_a_word = |_| Fault::status(429, "slow down");
+    assert_snapshot!(seen(Times::Once, without_a_word), @"
+    · the provider is overloaded: NAME answered with status 429: slow down; trying again
+    exit 0, 4 requests
+    ");
     let late = |_| Fault::status(429, "slow down").header("retry-after", "3600");
-    assert_snapshot!(seen(Times::Always, late), @"");
+    assert_snapshot!(seen(Times::Always, late), @"
+    · too many requests: NAME answered with status 429: slow down; it asks to be left alone for 60 min
+    exit 5, 2 requests
+    ");
+}
+
+#[test]
+fn a_broken_or_overloaded_provider_is_asked_five_times() {
+    let soon = |status| move |_| Fault::status(status, "no").header("retry-after-ms", "1");
+    assert_snapshot!(seen(Times::Once, soon(500)), @"
+    · the provider is overloaded: NAME answered with status 500: no; trying again
+    exit 0, 4 requests
+    ");
+    assert_snapshot!(seen(Times::Always, soon(500)), @"
+    · the provider is overloaded: NAME answered with status 500: no; trying again
+    · the provider is overloaded: NAME answered with status 500: no; tried 5 times; try again later
+    exit 5, 6 requests
+    ");
+    assert_snapshot!(seen(Times::Always, soon(529)), @"
+    · the provider is overloaded: NAME answered with status 529: no; trying again
+    · the provider is overloaded: NAME answered with status 529: no; tried 5 times; try again later
+    exit 5, 6 requests
+    ");
 }
 
 #[test]
 fn an_answer_that_breaks_off_is_asked_for_again() {
     let in_text = |format| Fault::CutAfter(up_to("write", format));
-    assert_snapshot!(seen(Times::Once, in_text), @"");
+    assert_snapshot!(seen(Times::Once, in_text), @"
+    · the answer was cut: NAME: the connection broke in the middle of the answer (unexpected EOF during chunk size line); trying again
+    exit 0, 4 requests
+    ");
     let in_call = |format| Fault::CutAfter(up_to("copy.txt", format));
-    assert_snapshot!(seen(Times::Once, in_call), @"");
-    assert_snapshot!(seen(Times::Once, |_| Fault::HalfCall), @"");
+    assert_snapshot!(seen(Times::Once, in_call), @"
+    · the answer was cut: NAME: the connection broke in the middle of the answer (unexpected EOF during chunk size line); trying again
+    exit 0, 4 requests
+    ");
+    assert_snapshot!(seen(Times::Once, |_| Fault::HalfCall), @"
+    · the answer was cut: NAME: the answer ended before it was complete; trying again
+    exit 0, 4 requests
+    ");
 }
 
 #[test]
 fn an_answer_that_always_breaks_off_is_given_up() {
     let in_call = |format| Fault::CutAfter(up_to("copy.txt", format));
-    assert_snapshot!(seen(Times::Always, in_call), @"");
+    assert_snapshot!(seen(Times::Always, in_call), @"
+    · the answer was cut: NAME: the connection broke in the middle of the answer (unexpected EOF during chunk size line); trying again
+    · the answer was cut: NAME: the connection broke in the middle of the answer (unexpected EOF during chunk size line)
+    exit 5, 5 requests
+    ");
 }
 
 #[test]
 fn what_is_no_json_is_not_taken_for_an_answer() {
-    assert_snapshot!(seen(Times::Always, |_| Fault::InvalidJson), @"");
+    assert_snapshot!(seen(Times::Always, |_| Fault::InvalidJson), @"
+    · the answer cannot be understood: NAME: a piece of the answer is no JSON; check that URL speaks FORM
+    exit 5, 2 requests
+    ");
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C while the model is silent.
+//! A run that is under way: Ctrl-C while its model is silent, and a second run of its session.
 
 use std::process::{Child, Stdio};
 use std::sync::mpsc;
@@ -28,8 +28,7 @@ fn interrupted_at(fault: Fault, format: WireFormat) -> String {
     let bench = Bench::new("//- /notes.txt\nfirst\n");
     let server = ModelServer::start([writing().with_fault(fault)]);
     let mut command = bench.asking(Model { format, server: &server }, "Copy the notes");
-    let child =
-        command.arg("--yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = command.arg("--yes").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     server.watch().wait_for_calls(1);
     interrupt(&child);
     let output = child.wait_with_output().unwrap();
@@ -49,7 +48,9 @@ fn interrupted_at(fault: Fault, format: WireFormat) -> String {
 #[test]
 fn ctrl_c_ends_a_run_whose_model_does_not_answer() {
     for format in WireFormat::ALL {
-        allow_duplicates!(assert_snapshot!(interrupted_at(Fault::HangBefore, format), @"· cancelled"));
+        allow_duplicates!(
+            assert_snapshot!(interrupted_at(Fault::HangBefore, format), @"· cancelled")
+        );
     }
 }
 
@@ -84,4 +85,25 @@ fn an_answer_that_comes_after_the_ctrl_c_is_not_acted_on() {
         let copied = bench.project.path("copy.txt").exists();
         assert_eq!((status.code(), copied), (Some(130), false), "{format:?}");
     }
+}
+
+#[test]
+fn a_session_that_is_under_way_is_not_taken_up_by_another_process() {
+    let bench = Bench::new("//- /notes.txt\nfirst\n");
+    let format = WireFormat::Anthropic;
+    let server = ModelServer::start([Reply::fault(Fault::HangBefore)]);
+    let model = Model { format, server: &server };
+    let mut child = bench.asking(model, "Copy the notes").stderr(Stdio::null()).spawn().unwrap();
+    server.watch().wait_for_calls(1);
+    let second = bench.ask_offline("Are you there?", &["--resume"]);
+    let told = second.stderr.replace(&child.id().to_string(), "PID");
+    assert_eq!((second.code, second.stdout.as_str()), (2, ""), "{told}");
+    assert!(told.contains("is open in process PID on "), "{told}");
+    assert!(told.ends_with("; go on there, or end that process first\n"), "{told}");
+    // The refused one has left no trace in the log.
+    let before = bench.log("");
+    interrupt(&child);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(bench.log("")[..before.len()], before);
+    assert_eq!(bench.ask_offline("hello", &["--resume"]).code, 0);
 }

@@ -27,9 +27,11 @@ fn append(text: &str) -> String {
 #[test]
 fn calls_with_the_same_id_are_told_apart() {
     let script = [
-        Reply::default()
-            .and_raw_call("twin", "append_file", &append("a\n"))
-            .and_raw_call("twin", "append_file", &append("b\n")),
+        Reply::default().and_raw_call("twin", "append_file", &append("a\n")).and_raw_call(
+            "twin",
+            "append_file",
+            &append("b\n"),
+        ),
         Reply::default().and_raw_call("twin", "append_file", &append("c\n")),
         Reply::text("Done."),
     ];

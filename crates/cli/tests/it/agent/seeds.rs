@@ -131,7 +131,8 @@ fn test_2_symbol_lookup() {
     const MESSAGE: &str = "Find where DatabaseService is defined";
     let path = "src/services/DatabaseService.js";
     let script = [
-        Reply::text("I look it up.").and_call("find_definition", json!({"symbol": "DatabaseService"})),
+        Reply::text("I look it up.")
+            .and_call("find_definition", json!({"symbol": "DatabaseService"})),
         Reply::call("read_file", json!({"path": path, "offset": 2, "limit": 3})),
         Reply::text("It is a class in src/services/DatabaseService.js, line 2."),
     ];
@@ -150,7 +151,20 @@ fn test_2_symbol_lookup() {
         assert_eq!(played.ran.code, 0);
     });
     let offline = Bench::new(PROJECT).ask_offline(MESSAGE, &["--vocabulary", "explorer"]);
-    assert_snapshot!(offline.stdout, @"");
+    assert_snapshot!(offline.stdout, @"
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+
+    Looking up where `DatabaseService` is defined.
+    Reading src/services/DatabaseService.js around line 2.
+    `DatabaseService` is defined as a class in src/services/DatabaseService.js:2:
+
+             1	// Keeps what has to outlive the process.
+             2	export class DatabaseService {
+             3	  connect() {} // TODO: pool connections
+             4	}
+
+    Also found: src/services/ToolExecutionService.js:1.
+    ");
     assert_eq!(offline.code, 0);
 }
 
@@ -181,9 +195,27 @@ fn test_3_file_edit_with_approval() {
     });
     let bench = Bench::new(PROJECT);
     let offline = bench.ask_offline(COMMENT, &["--yes", "--vocabulary", "explorer"]);
-    assert_snapshot!(offline.stdout, @"");
+    assert_snapshot!(offline.stdout, @"
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+
+    Looking for main.js.
+    It is at src/main.js; reading it.
+    Proposing this comment for src/main.js:
+
+        // main.js: defines main.
+    Done: the comment is at the top of src/main.js.
+
+        diff --git a/src/main.js b/src/main.js
+        --- a/src/main.js
+        +++ b/src/main.js
+        @@ -1,3 +1,4 @@
+        +// main.js: defines main.
+         import { ToolExecutionService } from './services/ToolExecutionService.js';
+         
+         export function main() {
+    ");
     assert_eq!(offline.code, 0);
-    assert_snapshot!(bench.project.read("src/main.js").lines().next().unwrap(), @"");
+    assert_snapshot!(bench.project.read("src/main.js").lines().next().unwrap(), @"// main.js: defines main.");
 }
 
 #[test]
@@ -219,7 +251,17 @@ fn test_4_multi_file_search() {
         assert_eq!((played.ran.code, played.ran.stdout.as_str()), (0, summary));
     });
     let offline = Bench::new(PROJECT).ask_offline(MESSAGE, &["--vocabulary", "explorer"]);
-    assert_snapshot!(offline.stdout, @"");
+    assert_snapshot!(offline.stdout, @"
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+
+    Searching the project for `TODO`.
+    Found 2 matches in 2 files.
+
+        src/main.js (1)
+          4: // TODO: read the configuration
+        src/services/DatabaseService.js (1)
+          3: connect() {} // TODO: pool connections
+    ");
     assert_eq!(offline.code, 0);
 }
 
@@ -245,6 +287,17 @@ fn test_5_impact_analysis() {
         assert_eq!((played.ran.code, played.ran.stdout.as_str()), (0, summary));
     });
     let offline = Bench::new(PROJECT).ask_offline(MESSAGE, &["--vocabulary", "explorer"]);
-    assert_snapshot!(offline.stdout, @"");
+    assert_snapshot!(offline.stdout, @"
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+
+    Looking up where `ToolExecutionService` is defined.
+    Looking for the files that import src/services/ToolExecutionService.js.
+    2 files import `ToolExecutionService` (src/services/ToolExecutionService.js):
+
+        src/main.js (1)
+          1: import { ToolExecutionService } from './services/ToolExecutionService.js';
+        src/ui/panel.js (1)
+          1: import { ToolExecutionService } from '../services/ToolExecutionService.js';
+    ");
     assert_eq!(offline.code, 0);
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use testkit::model_server::{ModelCall, WireFormat};
 
 /// Panics if the provider whose form it is would refuse the request.
@@ -183,8 +183,7 @@ fn says_something(text: &Value) -> Checked {
 }
 
 fn has_arguments(text: &Value) -> Checked {
-    let arguments: Option<Value> =
-        text.as_str().and_then(|text| serde_json::from_str(text).ok());
+    let arguments: Option<Value> = text.as_str().and_then(|text| serde_json::from_str(text).ok());
     require(arguments.is_some_and(|arguments| arguments.is_object()), "a call without arguments")
 }
 
@@ -194,4 +193,72 @@ fn list(value: &Value) -> &[Value] {
 
 fn require(holds: bool, otherwise: impl Into<String>) -> Checked {
     if holds { Ok(()) } else { Err(otherwise.into()) }
+}
+
+/// What the checks above are worth: each refuses a conversation that is broken in one place.
+#[test]
+fn broken_conversations_are_refused() {
+    let user = json!({"role": "user", "content": [{"type": "text", "text": "hi"}]});
+    let made = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "t", "input": {}}]});
+    let result = json!({"type": "tool_result", "tool_use_id": "1", "content": "ok"});
+    let answered = json!({"role": "user", "content": [result]});
+    let twice = json!({"role": "user", "content": [result, result]});
+    refuses(
+        anthropic,
+        "messages",
+        &[&user, &made, &answered],
+        &[
+            &[&user, &made, &user],
+            &[&user, &made, &twice],
+            &[&user, &made],
+            &[&user, &answered],
+            &[&user, &user],
+            &[&user, &made, &answered, &made, &answered],
+        ],
+    );
+
+    let user = json!({"role": "user", "content": "hi"});
+    let call = json!({"id": "1", "type": "function", "function": {"name": "t", "arguments": "{}"}});
+    let made = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+    let answered = json!({"role": "tool", "tool_call_id": "1", "content": "ok"});
+    refuses(
+        chat,
+        "messages",
+        &[&user, &made, &answered],
+        &[
+            &[&user, &made, &user],
+            &[&user, &made, &answered, &answered],
+            &[&user, &made],
+            &[&user, &answered],
+            &[&user, &user],
+            &[&user, &made, &answered, &made, &answered],
+        ],
+    );
+
+    let said = json!([{"type": "input_text", "text": "hi"}]);
+    let user = json!({"type": "message", "role": "user", "content": said});
+    let made = json!({"type": "function_call", "call_id": "1", "name": "t", "arguments": "{}"});
+    let answered = json!({"type": "function_call_output", "call_id": "1", "output": "ok"});
+    refuses(
+        responses,
+        "input",
+        &[&user, &made, &answered],
+        &[
+            &[&user, &made, &user],
+            &[&user, &made, &answered, &answered],
+            &[&user, &made],
+            &[&user, &answered],
+            &[&user, &user],
+            &[&user, &made, &answered, &made, &answered],
+        ],
+    );
+}
+
+/// Checks that of these conversations the first is accepted and the others are not.
+fn refuses(accepts: Accepts, key: &str, good: &[&Value], bad: &[&[&Value]]) {
+    let checked = |conversation: &[&Value]| accepts(&json!({key: conversation}));
+    assert_eq!(checked(good), Ok(()));
+    for conversation in bad {
+        assert!(checked(conversation).is_err(), "{conversation:?}");
+    }
 }

@@ -53,6 +53,11 @@ impl Helpers {
         Ok(Helpers { supply, setting, free: Mutex::new(Vec::new()) })
     }
 
+    /// Why there are no control groups, if there are none.
+    pub(crate) fn no_groups(&self) -> Option<&str> {
+        self.supply.groups.as_ref().err().map(String::as_str)
+    }
+
     /// Starts a helper to have one.
     pub(crate) fn prepare(&self) -> Result<(), SandboxError> {
         let helper = self.start()?;

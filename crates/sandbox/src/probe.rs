@@ -1,0 +1,179 @@
+//! What this system can do, found out by doing it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use protocol::CommandSpec;
+use serde::{Deserialize, Serialize};
+
+use crate::error::SandboxError;
+use crate::launcher::Launcher;
+use crate::plan::Part;
+use crate::profile::{Overlay, Profile, ProjectAccess};
+use crate::ran::LevelReport;
+use crate::sandbox::{RunOptions, Sandbox};
+
+const PATIENCE_MS: u64 = 10_000;
+
+/// What commands can be confined with here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    /// Commands can be confined. If not, none is run.
+    pub available: bool,
+    /// What confines a command that works on the project itself.
+    pub level: Option<LevelReport>,
+    /// The parts that were reached, in the order in which they are needed.
+    pub findings: Vec<Finding>,
+}
+
+/// Whether one part works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// The part.
+    pub part: Part,
+    /// Without it no command is run; without any other, less is possible.
+    pub required: bool,
+    /// Why it does not work; absent if it does.
+    pub problem: Option<Problem>,
+}
+
+/// Why a part does not work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// What the system said.
+    pub why: String,
+    /// What can be done about it.
+    pub fix: String,
+}
+
+/// The parts in the order in which they are needed.
+const PARTS: [Part; 12] = [
+    Part::Launch,
+    Part::UserNamespace,
+    Part::Namespaces,
+    Part::Root,
+    Part::Proc,
+    Part::IdMapping,
+    Part::Privileges,
+    Part::Limits,
+    Part::Seccomp,
+    Part::Landlock,
+    Part::ControlGroup,
+    Part::Overlay,
+];
+
+const OPTIONAL: [Part; 3] = [Part::Landlock, Part::ControlGroup, Part::Overlay];
+
+/// Finds out what works by running a command that does nothing, on the project itself and on a copy
+/// of it. The project is not changed.
+pub fn probe(root: &Path, home: &Path, launcher: &Launcher) -> Probe {
+    let mut profile = Profile::new(root, home);
+    profile.protected.clear();
+    let (direct, groups) = attempt(&profile, launcher);
+    profile.project = ProjectAccess::Overlay(Overlay::default());
+    let overlay = direct.as_ref().ok().map(|_| attempt(&profile, launcher).0);
+    judge(direct, overlay, groups)
+}
+
+type Attempt = Result<LevelReport, (Part, String)>;
+
+fn attempt(profile: &Profile, launcher: &Launcher) -> (Attempt, Option<String>) {
+    let sandbox = match Sandbox::new(profile.clone(), launcher.clone()) {
+        Ok(sandbox) => sandbox,
+        Err(error) => return (Err(failed(error)), None),
+    };
+    let spec = CommandSpec {
+        argv: vec!["true".to_owned()],
+        working_dir: ".".to_owned(),
+        env: BTreeMap::new(),
+        stdin: None,
+        timeout_ms: PATIENCE_MS,
+        network: false,
+    };
+    let ran = sandbox.run(&spec, RunOptions::default(), |_| {});
+    (ran.map(|ran| ran.level).map_err(failed), sandbox.helpers.no_groups().map(str::to_owned))
+}
+
+fn failed(error: SandboxError) -> (Part, String) {
+    match error {
+        SandboxError::Unavailable { part, doing, why, .. } => (part, format!("{doing}: {why}")),
+        other => (Part::Launch, other.to_string()),
+    }
+}
+
+fn judge(direct: Attempt, overlay: Option<Attempt>, no_groups: Option<String>) -> Probe {
+    let mut problems: BTreeMap<Part, String> = BTreeMap::new();
+    let level = match direct {
+        Ok(level) => {
+            if level.landlock.is_none() {
+                problems.insert(Part::Landlock, "the kernel does not offer it".to_owned());
+            }
+            Some(level)
+        }
+        Err((part, why)) => {
+            problems.insert(part, why);
+            None
+        }
+    };
+    problems.extend(no_groups.map(|why| (Part::ControlGroup, why)));
+    if let Some(Err((_, why))) = overlay {
+        problems.insert(Part::Overlay, why);
+    }
+    let available = level.is_some();
+    let reached = PARTS.iter().position(|part| !available && problems.contains_key(part));
+    let reached = reached.map_or(PARTS.len(), |last| last + 1);
+    let findings = PARTS[..reached].iter().map(|part| Finding {
+        part: *part,
+        required: !OPTIONAL.contains(part),
+        problem: problems.get(part).map(|why| Problem { why: why.clone(), fix: part.fix().into() }),
+    });
+    Probe { available, level, findings: findings.collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ran::MemoryScope;
+
+    fn level(landlock: Option<u32>) -> LevelReport {
+        LevelReport {
+            landlock,
+            network: false,
+            memory: MemoryScope::Process,
+            uid: 1000,
+            overlay: false,
+        }
+    }
+
+    fn problems(probe: &Probe) -> Vec<(Part, &str)> {
+        let mut found = Vec::new();
+        for finding in &probe.findings {
+            found.extend(finding.problem.iter().map(|problem| (finding.part, &*problem.why)));
+        }
+        found
+    }
+
+    #[test]
+    fn what_is_missing_ends_the_list_and_is_explained() {
+        let probe = judge(Err((Part::Proc, "mounting /proc: no".into())), None, None);
+        assert!(!probe.available);
+        assert_eq!(problems(&probe), [(Part::Proc, "mounting /proc: no")]);
+        let last = probe.findings.last().expect("it was reached");
+        assert_eq!((last.part, last.required), (Part::Proc, true));
+        assert!(last.problem.as_ref().is_some_and(|problem| problem.fix.contains("systempaths")));
+    }
+
+    #[test]
+    fn what_is_only_less_is_told_too() {
+        let overlay = Some(Err((Part::Overlay, "no".to_owned())));
+        let probe = judge(Ok(level(None)), overlay, Some("none".into()));
+        assert!(probe.available);
+        assert_eq!(probe.findings.len(), PARTS.len());
+        let expected = [
+            (Part::Landlock, "the kernel does not offer it"),
+            (Part::ControlGroup, "none"),
+            (Part::Overlay, "no"),
+        ];
+        assert_eq!(problems(&probe), expected);
+    }
+}

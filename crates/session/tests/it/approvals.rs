@@ -1,0 +1,143 @@
+//! Questions to the person: written down before they are asked, answered by whoever is quicker, and
+//! their answers heard by the model.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use insta::assert_snapshot;
+use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, SessionEvent, ToolError};
+use serde_json::json;
+use store::Store;
+use tokio_util::sync::CancellationToken;
+use tool_system::Approver;
+
+use crate::stage::{Person, Reply, Scripted, Stage, calls, message, result_of, says, send, story};
+
+fn adding() -> Reply {
+    calls("c1", "append_file", json!({"path": "notes.txt", "content": "second\n"}))
+}
+
+/// A person who looks what is in the log at the moment of being asked.
+struct Curious {
+    store: Arc<dyn Store>,
+    seen: Mutex<String>,
+}
+
+#[async_trait]
+impl Approver for Curious {
+    async fn decide(&self, _: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        let session = self.store.list(&Default::default()).await.unwrap().remove(0).id;
+        let log = self.store.load(&session).await.unwrap().entries;
+        *self.seen.lock().unwrap() = story(&log);
+        Ok(ApprovalResponse::yes())
+    }
+}
+
+#[tokio::test]
+async fn a_question_is_written_down_before_it_is_asked_and_its_answer_before_it_counts() {
+    let model = Scripted::new("scripted", [adding(), says("Done.")]);
+    let mut stage = Stage::new(&model).await;
+    let person = Arc::new(Curious { store: Arc::clone(&stage.store), seen: Mutex::default() });
+    stage.parts.approver = Some(person.clone());
+    let mut session = stage.begin().await;
+    send(&mut session, "Add a line").await;
+    assert_snapshot!(person.seen.lock().unwrap(), @"
+    opened
+    user_message
+    model_asked
+    model_answered
+    call_started
+    approval_asked
+    ");
+    assert_snapshot!(story(&stage.log(&session).await), @"
+    opened
+    user_message
+    model_asked
+    model_answered
+    call_started
+    approval_asked
+    approval_answered
+    call_ended
+    model_asked
+    text_delta
+    model_answered
+    turn_ended
+    ");
+    assert_eq!(stage.project.read("notes.txt"), "first\nsecond\n");
+}
+
+#[tokio::test]
+async fn a_refusal_reaches_the_model_with_its_reason() {
+    let model = Scripted::new("scripted", [adding(), says("I leave it.")]);
+    let mut stage = Stage::new(&model).await;
+    let no = ApprovalResponse::no(Some("the notes are finished".to_owned()));
+    stage.parts.approver = Some(Arc::new(Person(no)));
+    let mut session = stage.begin().await;
+    send(&mut session, "Add a line").await;
+    let told = result_of(&model.requests()[1], "c1").unwrap_err();
+    assert_eq!(told.code, ErrorCode::Rejected);
+    assert!(told.full_message().contains("the notes are finished"), "{told:?}");
+    assert_eq!(stage.project.read("notes.txt"), "first\n");
+}
+
+/// Answers the first question that the log tells about, as a door does that shows the log.
+async fn answering(model: &Arc<Scripted>, stage: &mut Stage) -> String {
+    stage.parts.approver = None;
+    let mut session = stage.begin().await;
+    let mut log = session.log().watch();
+    let approvals = Arc::clone(session.approvals());
+    let turn = tokio::spawn(async move { send(&mut session, "Add a line").await });
+    let asked = loop {
+        let mut event = log.recv().await.unwrap().event;
+        while let SessionEvent::Nested { entry, .. } = event {
+            event = entry.event;
+        }
+        if let SessionEvent::ApprovalAsked(request) = event {
+            break request;
+        }
+    };
+    approvals.answer(&asked.step_id, ApprovalResponse::yes()).unwrap();
+    turn.await.unwrap();
+    assert_eq!(approvals.pending(), []);
+    assert_eq!(stage.project.read("notes.txt"), "first\nsecond\n");
+    assert!(model.requests().len() > 1);
+    approvals.answer(&asked.step_id, ApprovalResponse::yes()).unwrap_err().to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_can_be_answered_once_from_elsewhere() {
+    let model = Scripted::new("scripted", [adding(), says("Done.")]);
+    let mut stage = Stage::new(&model).await;
+    assert_snapshot!(answering(&model, &mut stage).await, @"nothing is asked under the id `c1`; it may have been answered already");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_can_the_question_of_a_sub_agent() {
+    let task = json!({"task": "Add a line to notes.txt", "role": "actor"});
+    let replies = [calls("d1", "delegate", task), adding(), says("Added."), says("Done.")];
+    let model = Scripted::new("scripted", replies);
+    let mut stage = Stage::new(&model).await;
+    answering(&model, &mut stage).await;
+}
+
+#[tokio::test]
+async fn a_question_that_is_cancelled_is_no_longer_open_and_nothing_is_done() {
+    let model = Scripted::new("scripted", [adding(), says("I am here.")]);
+    let mut stage = Stage::new(&model).await;
+    stage.parts.approver = None;
+    let mut session = stage.begin().await;
+    let approvals = Arc::clone(session.approvals());
+    let mut log = session.log().watch();
+    let cancel = CancellationToken::new();
+    let button = cancel.clone();
+    let person = tokio::spawn(async move {
+        while !matches!(log.recv().await.unwrap().event, SessionEvent::ApprovalAsked(_)) {}
+        button.cancel();
+    });
+    session.send(message("Add a line"), &cancel).await.unwrap();
+    person.await.unwrap();
+    assert_eq!(approvals.pending(), []);
+    assert_eq!(stage.project.read("notes.txt"), "first\n");
+    send(&mut session, "Are you there?").await;
+    assert_eq!(result_of(&model.requests()[1], "c1").unwrap_err().code, ErrorCode::Cancelled);
+}

@@ -1,0 +1,8 @@
+//! Conversations put together from real tools, a real store and a scripted model.
+
+mod approvals;
+mod instructions;
+mod plans;
+mod settings;
+mod stage;
+mod sub_agents;
