@@ -72,14 +72,20 @@ impl ChatContext {
         estimated_tokens: u64,
         cancel: &CancellationToken,
     ) -> Result<Heard, LogError> {
-        self.record(doors, vec![SessionEvent::ModelAsked { estimated_tokens }]).await?;
         let asked = Instant::now();
-        // Dropping the request, or the stream below, is what ends it.
-        let stream = tokio::select! {
-            biased;
-            () = cancel.cancelled() => return Ok(Heard::Cancelled),
-            stream = doors.model.stream(request) => stream,
+        let event = SessionEvent::ModelAsked { estimated_tokens };
+        // Nothing is sent before the stream is polled, so the request can be put into words while
+        // it is written down that there will be one. Dropping the stream is what ends it.
+        let prepared = async {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => None,
+                stream = doors.model.stream(request) => Some(stream),
+            }
         };
+        let (written, stream) = tokio::join!(self.record(doors, vec![event]), prepared);
+        written?;
+        let Some(stream) = stream else { return Ok(Heard::Cancelled) };
         let mut pieces = match stream {
             Ok(stream) => stream.ready_chunks(MOST_PIECES),
             Err(error) => return Ok(Heard::Failure { error, midway: false }),

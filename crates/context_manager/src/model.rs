@@ -126,6 +126,7 @@ pub trait ModelProvider: Send + Sync {
     /// The name of the provider, for people and for [`Content::Opaque`].
     fn name(&self) -> &str;
 
-    /// Sends a request. An error here means that nothing was answered.
+    /// Prepares a request. It is sent when the stream is first polled, not before. An error here
+    /// means that nothing was sent.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError>;
 }
