@@ -116,7 +116,7 @@ fn http_model(
         context_tokens: settings.context_tokens.map_or(info.context_tokens, u64::from),
         effort: settings.effort.filter(|_| info.effort || !info.known),
         prices: prices(config, info.prices),
-        calls_tools: true,
+        calls_tools: settings.tools,
         name,
     })
 }

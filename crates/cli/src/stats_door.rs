@@ -169,7 +169,7 @@ mod tests {
             result_tokens: 2100,
             asked: 4,
             approved: 3,
-            edited: 1,
+            edited: 0,
             denied: 1,
         };
         assert_eq!(

@@ -77,11 +77,12 @@ const BELONGS_TO: [(&str, &[&str]); 2] = [
             "model.name",
             "model.base_url",
             "model.max_tokens",
+            "model.tools",
             "model.context_tokens",
             "model.prices.",
         ],
     ),
-    ("model.name", &["model.max_tokens", "model.context_tokens", "model.prices."]),
+    ("model.name", &["model.max_tokens", "model.context_tokens", "model.tools", "model.prices."]),
 ];
 
 impl Layers {

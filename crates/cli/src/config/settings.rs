@@ -30,7 +30,7 @@ pub(crate) struct Settings {
 }
 
 /// Which model answers, and what is known about it.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ModelConfig {
     /// Who serves the model; what is there if absent.
@@ -45,10 +45,28 @@ pub(crate) struct ModelConfig {
     pub(crate) max_tokens: Option<NonZeroU32>,
     /// How many tokens the model can look at.
     pub(crate) context_tokens: Option<NonZeroU64>,
+    /// Whether the model is told about tools; some servers refuse requests that name any.
+    pub(crate) tools: bool,
     /// The file with the keys, in place of `keys.toml`.
     pub(crate) key_file: Option<String>,
     /// What a million tokens cost.
     pub(crate) prices: Prices,
+}
+
+impl Default for ModelConfig {
+    fn default() -> Self {
+        Self {
+            provider: None,
+            name: None,
+            base_url: None,
+            effort: None,
+            max_tokens: None,
+            context_tokens: None,
+            tools: true,
+            key_file: None,
+            prices: Prices::default(),
+        }
+    }
 }
 
 /// Dollars for a million tokens, where they differ from what is known about the model.

@@ -70,6 +70,7 @@ fn every_value_is_shown_with_where_it_came_from() {
     model.effort                "high"                          --effort
     model.max_tokens            not set
     model.context_tokens        not set
+    model.tools                 true                            default
     model.key_file              not set
     model.prices.input          not set                         (not CONFIG/toolkiln/config.toml:7)
     model.prices.output         not set
