@@ -115,7 +115,7 @@ fn favourites_table(favourites: &Favourites) -> String {
 }
 
 fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 { String::new() } else { format!("{} %", part * 100 / whole) }
+    (part * 100).checked_div(whole).map(|percent| format!("{percent} %")).unwrap_or_default()
 }
 
 /// Rows in columns as wide as they have to be: the first to the left, the others to the right, the

@@ -24,35 +24,50 @@ const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
 impl Chat {
     /// Does a command. Answers whether to go on.
     pub(super) async fn command(&mut self, command: ChatCommand) -> anyhow::Result<bool> {
-        let done = match command {
+        match command {
             ChatCommand::Exit => return Ok(false),
-            ChatCommand::Help => Ok(output::to_people(&help())),
+            ChatCommand::Help => output::to_people(&help()),
+            ChatCommand::Model(None) => self.greet(),
+            ChatCommand::Role(None) => self.roles(),
+            ChatCommand::Plan => self.plan(),
+            ChatCommand::Context => self.context(),
+            ChatCommand::Cost => self.cost(),
+            ChatCommand::Tools => self.tools(),
+            ChatCommand::Clear => output::to_people(CLEAR),
+            // A command that fails is no reason to leave.
+            other => self.act(other).await.unwrap_or_else(|error| {
+                output::to_people(&format!("{error:#}"));
+            }),
+        }
+        Ok(true)
+    }
+
+    /// Does a command that may fail.
+    async fn act(&mut self, command: ChatCommand) -> anyhow::Result<()> {
+        match command {
             ChatCommand::Undo(change) => self.take_back("undo", change).await,
             ChatCommand::Redo => self.take_back("redo", None).await,
             ChatCommand::Diff => self.changes(),
-            ChatCommand::Model(None) => Ok(self.greet()),
             ChatCommand::Model(Some(name)) => self.change_model(&name).await,
-            ChatCommand::Role(None) => Ok(self.roles()),
             ChatCommand::Role(Some(name)) => self.change_role(&name).await,
             ChatCommand::Resume(id) => self.resume(&id.unwrap_or_default()).await,
             ChatCommand::Sessions => sessions_door::list(&*self.desk.store, LISTED).await,
             ChatCommand::New => self.new_session().await,
             ChatCommand::Fork => self.fork().await,
             ChatCommand::Rename(title) => self.rename(&title).await,
-            ChatCommand::Plan => Ok(self.plan()),
             ChatCommand::Continue => self.go_on().await,
             ChatCommand::Compact => self.compact().await,
-            ChatCommand::Context => Ok(self.context()),
-            ChatCommand::Cost => Ok(self.cost()),
-            ChatCommand::Tools => Ok(self.tools()),
             ChatCommand::Allow(rule) => self.allow(&rule),
-            ChatCommand::Clear => Ok(output::to_people(CLEAR)),
-        };
-        // A command that fails is no reason to leave.
-        if let Err(error) = done {
-            output::to_people(&format!("{error:#}"));
+            ChatCommand::Exit
+            | ChatCommand::Help
+            | ChatCommand::Model(None)
+            | ChatCommand::Role(None)
+            | ChatCommand::Plan
+            | ChatCommand::Context
+            | ChatCommand::Cost
+            | ChatCommand::Tools
+            | ChatCommand::Clear => Ok(()),
         }
-        Ok(true)
     }
 
     /// Undoes or redoes through the very tool, so that the person sees what it does and is asked.
