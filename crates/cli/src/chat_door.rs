@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut chat = runtime.block_on(Chat::begin(args))?;
     let code = chat.converse(&runtime);
-    drop(chat);
+    runtime.block_on(chat.session.close());
     runtime.shutdown_background();
     code
 }

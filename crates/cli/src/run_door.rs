@@ -43,7 +43,9 @@ async fn converse(args: &RunArgs, prompt: String) -> anyhow::Result<ExitCode> {
     };
     let shows = Shows::begin(args, &session, &chosen)?;
     let (shows, outcome) = work(&mut session, prompt, shows).await?;
-    shows.end(&desk, &session, &outcome)
+    let code = shows.end(&desk, &session, &outcome);
+    session.close().await;
+    code
 }
 
 /// What policy does not allow is denied, and the model is told so.

@@ -190,10 +190,9 @@ impl Draft {
         for piece in pieces.ok_or_else(cut)? {
             match piece? {
                 ModelEvent::Done(stop) => return Ok(Some(stop)),
-                ModelEvent::Retrying { after, why } => {
+                ModelEvent::Retrying { kind, after, why } => {
                     self.retried = true;
                     let retry_in_ms = Some(milliseconds(after));
-                    let kind = ModelErrorKind::Overloaded;
                     events.push(SessionEvent::ModelFailed { kind, message: why, retry_in_ms });
                     events.push(SessionEvent::ModelAsked { estimated_tokens });
                 }

@@ -68,6 +68,8 @@ pub enum CacheHint {
 pub enum ModelEvent {
     /// Nothing was answered, and the request is sent again. Comes only before anything else.
     Retrying {
+        /// What went wrong.
+        kind: ModelErrorKind,
         /// How long the provider is left alone before that.
         after: Duration,
         /// One line for a person: why it is needed.

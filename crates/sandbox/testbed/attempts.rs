@@ -27,12 +27,12 @@ pub(crate) fn attempt(name: &str, arguments: &[&str]) -> ExitCode {
     }
 }
 
-/// Makes an attempt in new mount and process namespaces, so that what it does to mounts ends with it
+/// Makes an attempt in new namespaces, so that what it does to mounts or to the host name ends with it
 /// and what it leaves running dies with it.
 pub(crate) fn control(rest: &[&str]) -> ExitCode {
     let Some(itself) = std::env::current_exe().ok() else { return ExitCode::from(2) };
     let mut unshare = Command::new("unshare");
-    unshare.args(["--mount", "--pid", "--fork", "--kill-child"]);
+    unshare.args(["--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"]);
     if !rustix::process::geteuid().is_root() {
         unshare.args(["--user", "--map-root-user"]);
     }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// that has not.
 ///
 /// The conversation writes here, and is also told what others have written through
-/// [`StoredLog::aside`] since it last wrote: its state is made from the whole log.
+/// `aside` since it last wrote: its state is made from the whole log.
 pub struct StoredLog {
     store: Arc<dyn Store>,
     id: SessionId,

@@ -96,7 +96,7 @@ pub struct Session {
     log: Arc<StoredLog>,
     context: ChatContext,
     wired: Wired,
-    _lease: Lease,
+    lease: Lease,
 }
 
 /// What depends on model and role.
@@ -135,7 +135,12 @@ impl Session {
         let context = ChatContext::replay(&loaded.entries);
         let log = Arc::new(StoredLog::new(Arc::clone(&parts.store), id.clone()));
         let wired = wire(&parts, &id, &log)?;
-        Ok((Self { id, parts, log, context, wired, _lease: lease }, loaded.damage))
+        Ok((Self { id, parts, log, context, wired, lease }, loaded.damage))
+    }
+
+    /// Ends the use of the conversation, so that others may go on with it at once.
+    pub async fn close(self) {
+        self.lease.give_back().await;
     }
 
     /// Its id.

@@ -1,20 +1,35 @@
 //! The right to write to a session.
 
 use std::fmt;
+use std::pin::Pin;
 
 use crate::SessionId;
+
+/// Writes down that a session is free.
+type Release = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// As long as it is held, nobody else can claim the session. Dropping it gives the session free;
 /// so does the end of the process, however it comes.
 pub struct Lease {
     session: SessionId,
-    release: Option<Box<dyn FnOnce() + Send + Sync>>,
+    release: Option<Release>,
 }
 
 impl Lease {
     /// A lease on a session; `release` is called when it ends. For those who write a store.
-    pub fn new(session: SessionId, release: impl FnOnce() + Send + Sync + 'static) -> Self {
-        Self { session, release: Some(Box::new(release)) }
+    pub fn new<Freed: Future<Output = ()> + Send + 'static>(
+        session: SessionId,
+        release: impl FnOnce() -> Freed + Send + Sync + 'static,
+    ) -> Self {
+        Self { session, release: Some(Box::new(|| Box::pin(release()))) }
+    }
+
+    /// Gives the session free, and returns when that is written down. A process that is about to end
+    /// should not leave it to [`Drop`].
+    pub async fn give_back(mut self) {
+        if let Some(release) = self.release.take() {
+            release().await;
+        }
     }
 
     /// The session.
@@ -25,8 +40,11 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if let Some(release) = self.release.take() {
-            release();
+        // Where no runtime is left to do it, the end of the process does.
+        if let Some(release) = self.release.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(release());
         }
     }
 }

@@ -244,6 +244,7 @@ async fn after_three_retries_the_turn_fails() {
 #[tokio::test]
 async fn what_the_provider_has_retried_itself_or_will_not_do_is_not_retried() {
     let again = Line::Piece(ModelEvent::Retrying {
+        kind: ModelErrorKind::Overloaded,
         after: std::time::Duration::from_millis(7),
         why: "busy".into(),
     });
@@ -262,6 +263,7 @@ async fn what_the_provider_has_retried_itself_or_will_not_do_is_not_retried() {
 #[tokio::test]
 async fn that_the_provider_tries_again_is_written_down() {
     let again = Line::Piece(ModelEvent::Retrying {
+        kind: ModelErrorKind::Overloaded,
         after: std::time::Duration::from_millis(7),
         why: "busy".into(),
     });

@@ -168,8 +168,9 @@ impl Answer {
         failure.may_pass &= !self.begun;
         match self.shared.config.retry.judge(self.attempt, &failure, luck()) {
             Verdict::Retry(after) => {
+                let kind = failure.error.kind;
                 let why = self.shared.told(failure.error, None).message;
-                self.ready.push_back(Ok(ModelEvent::Retrying { after, why }));
+                self.ready.push_back(Ok(ModelEvent::Retrying { kind, after, why }));
                 self.phase = Phase::Waiting(after);
             }
             Verdict::GiveUp(more) => {

@@ -82,7 +82,7 @@ pub(crate) fn lines(events: &[Result<ModelEvent, ModelError>]) -> String {
 
 fn line(event: &Result<ModelEvent, ModelError>) -> Option<String> {
     Some(match event {
-        Ok(ModelEvent::Retrying { after, why }) => format!("again after {after:?}: {why}"),
+        Ok(ModelEvent::Retrying { after, why, .. }) => format!("again after {after:?}: {why}"),
         Ok(ModelEvent::ToolCall(call)) => {
             format!("call {} {} {}", call.id, call.name, Value::Object(call.arguments.clone()))
         }

@@ -132,16 +132,15 @@ pub(super) fn lease_from(row: &SqliteRow) -> Option<SignedLease> {
     })
 }
 
-/// Gives a session free. Where no runtime is left to do it, the end of the process does.
-fn give_back(inner: Arc<Inner>, id: SessionId, number: i64) {
+/// Gives a session free.
+fn give_back(inner: Arc<Inner>, id: SessionId, number: i64) -> impl Future<Output = ()> + Send {
+    // From now on, even if nobody waits for the rest.
     inner.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-        runtime.spawn(async move {
-            let mut db = inner.db.lock().await;
-            let query = "DELETE FROM leases WHERE session = ? AND number = ?";
-            let query = sqlx::query(query).bind(id.as_str()).bind(number);
-            // If this fails, the lease ends with the process.
-            let _ = query.execute(&mut db.conn).await;
-        });
+    async move {
+        let mut db = inner.db.lock().await;
+        let query = "DELETE FROM leases WHERE session = ? AND number = ?";
+        let query = sqlx::query(query).bind(id.as_str()).bind(number);
+        // If this fails, the lease ends with the process.
+        let _ = query.execute(&mut db.conn).await;
     }
 }

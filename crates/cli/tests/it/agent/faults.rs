@@ -134,17 +134,17 @@ fn a_refusal_is_told_at_once() {
 fn too_many_requests_are_waited_for_within_reason() {
     let soon = |_| Fault::status(429, "slow down").header("retry-after-ms", "1");
     assert_snapshot!(seen(Times::Once, soon), @"
-    · the provider is overloaded: NAME answered with status 429: slow down; trying again
+    · too many requests: NAME answered with status 429: slow down; trying again
     exit 0, 4 requests
     ");
     assert_snapshot!(seen(Times::Always, soon), @"
-    · the provider is overloaded: NAME answered with status 429: slow down; trying again
+    · too many requests: NAME answered with status 429: slow down; trying again
     · too many requests: NAME answered with status 429: slow down; tried 5 times; try again later
     exit 5, 6 requests
     ");
     let without_a_word = |_| Fault::status(429, "slow down");
     assert_snapshot!(seen(Times::Once, without_a_word), @"
-    · the provider is overloaded: NAME answered with status 429: slow down; trying again
+    · too many requests: NAME answered with status 429: slow down; trying again
     exit 0, 4 requests
     ");
     let late = |_| Fault::status(429, "slow down").header("retry-after", "3600");
