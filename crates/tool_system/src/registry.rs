@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use protocol::{AgentRole, ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
-use crate::rendering::with_terminate;
+use crate::rendering::for_models;
 use crate::validator::closest;
 use crate::{Category, Face, Tool, ToolDefinition, ToolValidator, Vocabulary, extensions};
 
@@ -150,7 +150,7 @@ impl ListedTool {
     /// The schema of the arguments as a model in a conversation is told it, with the flag by which it
     /// ends its turn.
     pub fn schema_for_models(&self) -> Value {
-        with_terminate(self.input_schema())
+        for_models(self.input_schema())
     }
 
     /// The schema of the result in this vocabulary.

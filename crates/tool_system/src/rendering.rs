@@ -107,14 +107,32 @@ fn definition(tool: &ListedTool) -> Value {
     })
 }
 
-/// The schema with the flag that ends the model's turn.
-pub(crate) fn with_terminate(schema: &Value) -> Value {
+/// The schema as a model in a conversation is told it, with the flag that ends its turn. It is sent
+/// with every request: bounds and closed lists of names, which a call is checked against anyway and
+/// whose errors explain themselves, are left out.
+pub(crate) fn for_models(schema: &Value) -> Value {
     let mut schema = schema.clone();
+    leave_out_checks(&mut schema);
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         // What it means is said once, in the instructions.
         properties.insert(TERMINATE.into(), json!({"type": "boolean"}));
     }
     schema
+}
+
+fn leave_out_checks(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.retain(|key, value| match key.as_str() {
+                "additionalProperties" => !value.is_boolean(),
+                "minimum" => !value.is_number(),
+                _ => true,
+            });
+            fields.values_mut().for_each(leave_out_checks);
+        }
+        Value::Array(items) => items.iter_mut().for_each(leave_out_checks),
+        _ => {}
+    }
 }
 
 /// What a result always has, by name. Hosts put the whole list into every prompt, so the schema

@@ -227,6 +227,7 @@ fn renderings_have_the_shape_of_each_caller() {
     let anthropic = Rendering::Anthropic.render(&tool);
     assert_eq!(anthropic["name"], "read");
     assert_eq!(anthropic["input_schema"]["properties"]["terminate"]["type"], "boolean");
+    assert!(!anthropic.to_string().contains("additionalProperties"), "{anthropic}");
     let openai = Rendering::OpenAi.render(&tool);
     assert_eq!(openai["type"], "function");
     assert_eq!(openai["function"]["parameters"]["required"], json!(["file_paths"]));
