@@ -224,7 +224,7 @@ impl ChatContext {
     fn take(&mut self, sequence: u64, event: &SessionEvent, open: Option<&OpenCall>) {
         match event {
             SessionEvent::Opened(opened) => self.settings = Some(opened.settings.clone()),
-            SessionEvent::SettingsChanged(settings) => self.settings = Some(settings.clone()),
+            SessionEvent::SettingsChanged(settings) => self.settings_changed(settings),
             SessionEvent::Renamed { title } => self.title = Some(title.clone()),
             SessionEvent::PlanChanged { steps } => self.plan.clone_from(steps),
             SessionEvent::UserMessage { content } => {
@@ -260,6 +260,16 @@ impl ChatContext {
         if answer.stop == StopReason::Pause || answer.content.iter().any(speaks) {
             self.conversation.answer(sequence, answer.content.clone());
         }
+    }
+
+    fn settings_changed(&mut self, settings: &Settings) {
+        let same_model = self.settings.as_ref().is_some_and(|before| {
+            before.model == settings.model && before.provider == settings.provider
+        });
+        if !same_model {
+            self.conversation.forget_opaque();
+        }
+        self.settings = Some(settings.clone());
     }
 
     fn call_ended(&mut self, call: &ToolCall, result: &ToolResult) {

@@ -1,7 +1,7 @@
 //! What a model gets to see of a session: messages in which every call has exactly one result.
 //!
 //! Messages are only ever added at the end, so that a request begins with all of the request before
-//! it and a provider's cache holds; [`Conversation::compact`] is the one exception.
+//! it and a provider's cache holds; the exceptions are [`Conversation::compact`] and another model.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -109,6 +109,19 @@ impl Conversation {
 
     pub(crate) fn through(&self) -> u64 {
         self.through
+    }
+
+    /// Another model answers from now on: what only the one before understands, such as its signed
+    /// thoughts, is left out.
+    pub(crate) fn forget_opaque(&mut self) {
+        let is_opaque = |content: &Content| matches!(content, Content::Opaque { .. });
+        for unit in &mut self.units {
+            let (Body::Said(message) | Body::Step { answer: message, .. }) = &mut unit.body;
+            if message.content.iter().any(is_opaque) {
+                Arc::make_mut(message).content.retain(|content| !is_opaque(content));
+            }
+        }
+        self.units.retain(|unit| !unit.first().content.is_empty());
     }
 
     /// What stands for the part that is left out.

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::Ordering;
 
-use context_manager::{ChatContext, ContextState, TurnOutcome};
+use context_manager::{ChatContext, ContextState, ModelEvent, TurnOutcome};
 use insta::assert_snapshot;
-use protocol::{LogEntry, PlanStep, SessionEvent, StepStatus, TurnEnd};
+use protocol::{
+    AgentRole, Content, LogEntry, PlanStep, SessionEvent, Settings, StepStatus, TurnEnd,
+};
 use serde_json::json;
 
-use crate::stage::{Reply, Stage, call, done, says, text, wants};
+use crate::stage::{Line, Reply, Stage, call, done, says, text, wants};
 use crate::story;
 
 fn replies() -> Vec<Reply> {
@@ -54,6 +56,32 @@ async fn what_was_open_at_the_end_says_whether_it_was_begun() {
     end c3: INTERRUPTED The session ended before this call was run; it had no effect.
     turn ended: Interrupted
     ");
+}
+
+#[tokio::test]
+async fn another_model_does_not_get_the_thoughts_of_the_one_before() {
+    let thought = Content::Opaque { provider: "p".into(), block: json!({"signed": "thought"}) };
+    let kept = Line::Piece(ModelEvent::Kept(thought));
+    let mut stage = Stage::new([
+        vec![kept, text("Hello."), done(context_manager::StopReason::EndOfTurn)],
+        says("Good day."),
+        says("And again."),
+    ]);
+    let settings = |model: &str| {
+        SessionEvent::SettingsChanged(Settings {
+            provider: "p".into(),
+            model: model.into(),
+            role: AgentRole::Actor,
+        })
+    };
+    stage.write(settings("first")).await;
+    stage.send("hi").await;
+    stage.send("the same one").await;
+    assert!(stage.last_request().contains("signed"), "{}", stage.last_request());
+    stage.write(settings("second")).await;
+    stage.send("another one").await;
+    assert!(!stage.last_request().contains("signed"), "{}", stage.last_request());
+    assert!(stage.last_request().contains("Hello."));
 }
 
 #[tokio::test]

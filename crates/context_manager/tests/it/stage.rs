@@ -297,6 +297,12 @@ impl Stage {
     }
 
     /// The person says something; whatever comes of it is checked.
+    /// Writes an event that comes from elsewhere.
+    pub(crate) async fn write(&mut self, event: SessionEvent) {
+        let written = self.doors().log.append(vec![event]).await.expect("the log takes it");
+        written.iter().for_each(|entry| self.context.apply(entry));
+    }
+
     pub(crate) async fn send(&mut self, words: &str) -> TurnOutcome {
         self.try_send(words).await.unwrap()
     }
@@ -352,8 +358,10 @@ impl Stage {
         for request in self.requests() {
             story::assert_valid(&request.messages);
         }
-        let compacted = |entry: &LogEntry| matches!(entry.event, SessionEvent::Compacted(_));
-        if !entries.iter().any(compacted) {
+        let rewrites = |entry: &LogEntry| {
+            matches!(entry.event, SessionEvent::Compacted(_) | SessionEvent::SettingsChanged(_))
+        };
+        if !entries.iter().any(rewrites) {
             let requests = self.requests().into_iter();
             let requests: Vec<_> =
                 requests.filter(|request| request.cache == CacheHint::Conversation).collect();
