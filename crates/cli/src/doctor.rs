@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use protocol::AgentRole;
-use providers::catalogue::ENDPOINTS;
+use providers::catalogue::{ENDPOINTS, Wanted};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_system::{IndexStatus, Rendering, ToolRegistry, Vocabulary};
@@ -12,6 +12,7 @@ use workspace::{EntrySummary, RelPath, Workspace, available_threads};
 use crate::args::DoctorArgs;
 use crate::config::{Config, FlagLayer, Keys};
 use crate::environment::Environment;
+use crate::model_choice::{Chosen, chosen};
 use crate::output;
 use crate::setup::{Lifetime, Project};
 
@@ -87,7 +88,10 @@ fn of_configuration(workspace: &Workspace) -> Vec<Check> {
     let environment = Environment::gather();
     let loaded = Config::load(&environment, workspace, &FlagLayer::default());
     let mut checks = vec![configuration(&loaded)];
-    checks.extend(loaded.ok().map(|config| keys(&environment, &config)));
+    if let Ok(config) = &loaded {
+        checks.push(keys(&environment, config));
+        checks.push(model(&environment, config));
+    }
     checks
 }
 
@@ -134,6 +138,21 @@ fn configuration(loaded: &anyhow::Result<Config>) -> Check {
         Err(error) => (State::Failed, format!("{error:#}").replace('\n', "; ")),
     };
     Check { name: "configuration", state, detail }
+}
+
+/// Who would answer.
+fn model(environment: &Environment, config: &Config) -> Check {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let chosen = runtime
+        .map_err(anyhow::Error::from)
+        .and_then(|runtime| runtime.block_on(chosen(config, environment, &Wanted::default())));
+    let (state, detail) = match chosen {
+        Ok(Chosen { model, why }) => {
+            (State::Ok, format!("{} by {}, because {why}", model.name, model.provider.name()))
+        }
+        Err(error) => (State::Degraded, format!("{error:#}")),
+    };
+    Check { name: "model", state, detail }
 }
 
 /// For which providers there are keys. One that is refused fails only those who need it.

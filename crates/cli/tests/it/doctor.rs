@@ -16,6 +16,7 @@ fn a_healthy_project_is_all_well() {
         "confinement",
         "configuration",
         "keys",
+        "model",
         "journal",
         "index",
         "tools",
