@@ -13,5 +13,6 @@ mod mcp;
 mod policy;
 mod pty;
 mod run;
+mod sessions;
 mod terminal;
 mod tools;

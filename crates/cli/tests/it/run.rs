@@ -37,7 +37,17 @@ pub(crate) fn run(project: &Fixture, arguments: &[&str]) -> Ran {
 }
 
 pub(crate) fn run_with_input(project: &Fixture, arguments: &[&str], input: &str) -> Ran {
+    feed(command(None), project, arguments, input)
+}
+
+/// Both: a place for its state, and something to read.
+pub(crate) fn run_with_state_and_input(project: &Fixture, arguments: &[&str], input: &str) -> Ran {
     let mut command = command(None);
+    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+    feed(command, project, arguments, input)
+}
+
+fn feed(mut command: Command, project: &Fixture, arguments: &[&str], input: &str) -> Ran {
     command.args(arguments).arg("--root").arg(project.root());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();

@@ -1,0 +1,119 @@
+//! `toolkiln sessions` and `toolkiln stats`, on conversations that were really held.
+
+use serde_json::Value;
+use testkit::Fixture;
+
+use crate::run::{Ran, run_with_state, run_with_state_and_input};
+
+fn project() -> Fixture {
+    Fixture::new("//- /a.txt\nTODO: bake\n//- /b.txt\none\n")
+}
+
+fn say(project: &Fixture, message: &str) -> Ran {
+    run_with_state(project, &["run", message, "--provider", "offline"])
+}
+
+fn sessions(project: &Fixture, arguments: &[&str]) -> Ran {
+    let mut all = vec!["sessions"];
+    all.extend(arguments);
+    run_with_state(project, &all)
+}
+
+fn ids(project: &Fixture) -> Vec<String> {
+    let listed = sessions(project, &["list", "--json"]).json();
+    let id = |session: &Value| session["id"].as_str().unwrap().to_owned();
+    listed.as_array().unwrap().iter().map(id).collect()
+}
+
+#[test]
+fn conversations_are_listed_shown_named_copied_and_removed() {
+    let project = project();
+    assert_eq!(sessions(&project, &["list"]).stderr, "There are no sessions yet.\n");
+    assert_eq!(say(&project, "grep TODO").code, 0);
+    assert_eq!(say(&project, "read b.txt").code, 0);
+    let before = ids(&project);
+    assert_eq!(before.len(), 2);
+    let listed = sessions(&project, &["list"]).stdout;
+    assert!(listed.lines().next().unwrap().contains("read b.txt"), "the last one first: {listed}");
+
+    let first = before[1].as_str();
+    let shown = sessions(&project, &["show", first]).stdout;
+    assert!(shown.contains("> grep TODO") && shown.contains("● grep"), "{shown}");
+    assert_eq!(sessions(&project, &["rename", first, "baking"]).code, 0);
+    let fork = sessions(&project, &["fork", "baking"]).stdout;
+    assert_eq!(ids(&project).len(), 3);
+    assert_eq!(sessions(&project, &["delete", fork.trim()]).code, 0);
+    assert_eq!(ids(&project).len(), 2);
+    let missing = sessions(&project, &["show", "no such thing"]);
+    assert_eq!(missing.code, 2);
+    assert!(missing.stderr.contains("no such thing"), "{}", missing.stderr);
+}
+
+#[test]
+fn an_export_makes_the_same_conversation_elsewhere_and_damaged_lines_are_named() {
+    let project = project();
+    say(&project, "grep TODO");
+    let id = ids(&project).remove(0);
+    let export = sessions(&project, &["export", &id]).stdout;
+    let other = self::project();
+    let imported = run_with_state_and_input(&other, &["sessions", "import"], &export);
+    assert_eq!((imported.code, imported.stderr.as_str()), (0, ""));
+    let again = sessions(&other, &["export", imported.stdout.trim()]).stdout;
+    let entries = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(entries(&again), entries(&export));
+
+    let mut lines: Vec<&str> = export.lines().collect();
+    lines[3] = "{\"sequence\": 3, \"at\": bro";
+    let damaged =
+        run_with_state_and_input(&other, &["sessions", "import"], &(lines.join("\n") + "\n"));
+    assert_eq!(damaged.code, 0);
+    assert!(damaged.stderr.contains('4'), "the line is named: {}", damaged.stderr);
+}
+
+#[test]
+fn a_check_finds_nothing_in_a_sound_store_and_explains_what_it_mends_in_a_damaged_one() {
+    let project = project();
+    say(&project, "grep TODO");
+    let sound = sessions(&project, &["check"]);
+    assert_eq!(sound.code, 0, "{}", sound.stdout);
+    assert!(sound.stdout.ends_with("0 problems.\n"), "{}", sound.stdout);
+
+    let state = project.root().with_file_name("state").join("toolkiln");
+    let own = std::fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
+    let file = own.join("sessions.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let said = br#""text":"grep TODO""#;
+    let at = bytes.windows(said.len()).position(|window| window == said).unwrap();
+    bytes[at + said.len() - 2] = b'A';
+    std::fs::write(&file, bytes).unwrap();
+
+    let found = sessions(&project, &["check"]);
+    assert_eq!(found.code, 1, "{}", found.stdout);
+    let mended = sessions(&project, &["check", "--repair"]);
+    assert_eq!(mended.code, 0, "{}", mended.stdout);
+    assert!(mended.stdout.contains("mended:"), "{}", mended.stdout);
+    assert_eq!(say(&project, "read b.txt").code, 0, "the store is in use as before");
+}
+
+#[test]
+fn statistics_count_calls_and_what_was_learned_can_be_forgotten() {
+    let project = project();
+    say(&project, "grep TODO");
+    say(&project, "grep nothing-of-the-kind");
+    let stats = run_with_state(&project, &["stats", "--json"]).json();
+    let grep = &stats["tools"][0];
+    assert_eq!(
+        (&grep["tool"], &grep["calls"], &grep["ok"]),
+        (&"grep".into(), &2.into(), &2.into())
+    );
+    assert_eq!(stats["models"][0]["model"], "offline");
+    assert_eq!(stats["sessions"].as_array().unwrap().len(), 2);
+    let table = run_with_state(&project, &["stats"]).stdout;
+    assert!(table.starts_with("tool  calls"), "{table}");
+
+    let learned = run_with_state(&project, &["stats", "--favourites", "--json"]).json();
+    assert_eq!(learned["tools"][0]["name"], "grep");
+    assert_eq!(run_with_state(&project, &["stats", "--clear-favourites"]).code, 0);
+    let learned = run_with_state(&project, &["stats", "--favourites", "--json"]).json();
+    assert_eq!(learned["tools"], Value::Array(Vec::new()));
+}
