@@ -6,8 +6,9 @@ use context_manager::{CacheHint, ModelRequest};
 use protocol::{Content, ToolCall, ToolResult, View};
 use serde_json::{Map, Value, json};
 
+use crate::format::{self, Format};
 use crate::quirks::effort_name;
-use crate::turns::{Turn, turns};
+use crate::turns::Turn;
 
 pub use stream::{AnthropicAnswer, AnthropicStream};
 
@@ -19,16 +20,40 @@ pub const NAME: &str = "anthropic";
 /// Thinking is asked for together with an effort only: models that know no effort do not know the
 /// adaptive kind of thinking either, and refuse both.
 pub fn request_body(request: &ModelRequest) -> Value {
+    format::body(&Messages, request)
+}
+
+/// The format.
+pub(crate) struct Messages;
+
+impl Format for Messages {
+    const NAME: &'static str = NAME;
+    const LIST: &'static str = "messages";
+
+    fn frame(&self, request: &ModelRequest) -> Map<String, Value> {
+        frame(request)
+    }
+
+    fn items(&self, turn: &Turn<'_>) -> Vec<Value> {
+        vec![message(turn)]
+    }
+
+    fn mark(&self, request: &ModelRequest, items: &mut [Value]) {
+        if request.cache == CacheHint::Conversation {
+            mark_conversation(items);
+        }
+    }
+}
+
+fn frame(request: &ModelRequest) -> Map<String, Value> {
     let mut tools: Vec<Value> = request.tools.iter().map(|tool| {
         json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
     }).collect();
     let mut system = text_block(&request.system);
-    let mut messages: Vec<Value> = turns(request, NAME).iter().map(message).collect();
     let has_system = !request.system.trim().is_empty();
     if request.cache == CacheHint::Conversation {
         // Tools come before the instructions in the cache: one mark covers both.
         mark(if has_system { Some(&mut system) } else { tools.last_mut() });
-        mark_conversation(&mut messages);
     }
 
     let mut body = Map::new();
@@ -45,8 +70,7 @@ pub fn request_body(request: &ModelRequest) -> Value {
         body.insert("thinking".into(), json!({"type": "adaptive", "display": "summarized"}));
         body.insert("output_config".into(), json!({"effort": effort_name(effort)}));
     }
-    body.insert("messages".into(), messages.into());
-    body.into()
+    body
 }
 
 fn message(turn: &Turn<'_>) -> Value {

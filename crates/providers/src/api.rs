@@ -4,6 +4,7 @@
 use context_manager::{ModelError, ModelEvent, ModelRequest};
 use serde_json::Value;
 
+use crate::format::{self, Written};
 use crate::{
     AnthropicStream, ChatStream, Quirks, ResponsesStream, SseEvent, anthropic, openai_chat,
     openai_responses,
@@ -42,6 +43,20 @@ impl Api {
             Self::Anthropic => anthropic::request_body(request),
             Self::OpenAiResponses => openai_responses::request_body(request),
             Self::OpenAiChat => openai_chat::request_body(request, quirks),
+        }
+    }
+
+    /// The same as bytes, with the help of what was written before.
+    pub(crate) fn request_bytes(
+        self,
+        request: &ModelRequest,
+        quirks: &Quirks,
+        written: &Written,
+    ) -> serde_json::Result<Vec<u8>> {
+        match self {
+            Self::Anthropic => format::bytes(&anthropic::Messages, request, written),
+            Self::OpenAiResponses => format::bytes(&openai_responses::Responses, request, written),
+            Self::OpenAiChat => format::bytes(&openai_chat::Completions(quirks), request, written),
         }
     }
 

@@ -13,6 +13,7 @@ use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Uri};
 
+use crate::format::Written;
 use crate::transport::{InvalidProxy, Network, Transport};
 use crate::{Api, Quirks, RetryPolicy, Secret};
 use answer::Answer;
@@ -110,6 +111,7 @@ struct Shared {
     url: Uri,
     headers: HeaderMap,
     transport: Transport,
+    written: Written,
 }
 
 impl HttpProvider {
@@ -118,7 +120,15 @@ impl HttpProvider {
         let url = address(&config)?;
         let headers = headers(&config)?;
         let transport = Transport::new(&config.network, config.timeouts.connect)?;
-        Ok(Self { shared: Arc::new(Shared { config, url, headers, transport }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                config,
+                url,
+                headers,
+                transport,
+                written: Written::default(),
+            }),
+        })
     }
 
     /// What it was made from.
@@ -138,8 +148,8 @@ impl ModelProvider for HttpProvider {
     /// that has begun is never asked for again: only the caller knows what became of its pieces.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
         let config = &self.shared.config;
-        let body = config.api.request_body(request, &config.quirks);
-        let body = serde_json::to_vec(&body).map_err(|error| ModelError {
+        let body = config.api.request_bytes(request, &config.quirks, &self.shared.written);
+        let body = body.map_err(|error| ModelError {
             kind: ModelErrorKind::InvalidRequest,
             message: format!("{}: the request cannot be written down: {error}", config.name),
             retry_after: None,

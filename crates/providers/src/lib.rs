@@ -27,6 +27,7 @@ mod cache_key;
 mod calls;
 pub mod catalogue;
 mod error;
+mod format;
 mod http_provider;
 pub mod offline;
 mod ollama;

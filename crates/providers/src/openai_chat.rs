@@ -9,8 +9,9 @@ use protocol::Content;
 use serde_json::{Map, Value, json};
 
 use crate::cache_key::cache_key;
+use crate::format::{self, Format};
 use crate::quirks::{Quirks, effort_name};
-use crate::turns::{Turn, result_text, turns};
+use crate::turns::{Turn, result_text};
 
 pub use stream::{ChatAnswer, ChatStream};
 
@@ -20,14 +21,31 @@ pub const NAME: &str = "openai_chat";
 /// The body of a request to `/v1/chat/completions`. What a server need not know is not sent, since
 /// some refuse what they do not know.
 pub fn request_body(request: &ModelRequest, quirks: &Quirks) -> Value {
-    let mut messages = Vec::new();
-    if !request.system.trim().is_empty() {
-        messages.push(json!({"role": quirks.system_role, "content": request.system}));
-    }
-    for turn in turns(request, NAME) {
-        add_turn(&mut messages, &turn, quirks);
+    format::body(&Completions(quirks), request)
+}
+
+/// The format, as a certain server wants it.
+pub(crate) struct Completions<'a>(pub(crate) &'a Quirks);
+
+impl Format for Completions<'_> {
+    const NAME: &'static str = NAME;
+    const LIST: &'static str = "messages";
+
+    fn frame(&self, request: &ModelRequest) -> Map<String, Value> {
+        frame(request, self.0)
     }
 
+    fn lead(&self, request: &ModelRequest) -> Option<Value> {
+        let has_system = !request.system.trim().is_empty();
+        has_system.then(|| json!({"role": self.0.system_role, "content": request.system}))
+    }
+
+    fn items(&self, turn: &Turn<'_>) -> Vec<Value> {
+        messages(turn, self.0)
+    }
+}
+
+fn frame(request: &ModelRequest, quirks: &Quirks) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     body.insert(quirks.max_tokens_field.clone(), request.max_tokens.into());
@@ -52,21 +70,20 @@ pub fn request_body(request: &ModelRequest, quirks: &Quirks) -> Value {
         });
         body.insert("tools".into(), tools.collect());
     }
-    body.insert("messages".into(), messages.into());
-    body.into()
+    body
 }
 
-fn add_turn(messages: &mut Vec<Value>, turn: &Turn<'_>, quirks: &Quirks) {
+fn messages(turn: &Turn<'_>, quirks: &Quirks) -> Vec<Value> {
     match turn {
         Turn::User { results, texts } => {
-            messages.extend(results.iter().map(|(id, result)| {
+            let results = results.iter().map(|(id, result)| {
                 json!({"role": "tool", "tool_call_id": id, "content": result_text(result)})
-            }));
-            if !texts.is_empty() {
-                messages.push(json!({"role": "user", "content": texts.join("\n\n")}));
-            }
+            });
+            let said =
+                (!texts.is_empty()).then(|| json!({"role": "user", "content": texts.join("\n\n")}));
+            results.chain(said).collect()
         }
-        Turn::Assistant(parts) => messages.extend(assistant(parts, quirks)),
+        Turn::Assistant(parts) => assistant(parts, quirks).into_iter().collect(),
     }
 }
 

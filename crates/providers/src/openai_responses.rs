@@ -7,8 +7,9 @@ use protocol::Content;
 use serde_json::{Map, Value, json};
 
 use crate::cache_key::cache_key;
+use crate::format::{self, Format};
 use crate::quirks::effort_name;
-use crate::turns::{Turn, result_text, turns};
+use crate::turns::{Turn, result_text};
 
 pub use stream::{ResponsesAnswer, ResponsesStream};
 
@@ -18,7 +19,26 @@ pub const NAME: &str = "openai_responses";
 /// The body of a request to `/v1/responses`. Since the server keeps nothing, thoughts are asked for
 /// in their sealed form and sent back with the conversation.
 pub fn request_body(request: &ModelRequest) -> Value {
-    let input: Vec<Value> = turns(request, NAME).iter().flat_map(items).collect();
+    format::body(&Responses, request)
+}
+
+/// The format.
+pub(crate) struct Responses;
+
+impl Format for Responses {
+    const NAME: &'static str = NAME;
+    const LIST: &'static str = "input";
+
+    fn frame(&self, request: &ModelRequest) -> Map<String, Value> {
+        frame(request)
+    }
+
+    fn items(&self, turn: &Turn<'_>) -> Vec<Value> {
+        items(turn)
+    }
+}
+
+fn frame(request: &ModelRequest) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     body.insert("max_output_tokens".into(), request.max_tokens.into());
@@ -48,8 +68,7 @@ pub fn request_body(request: &ModelRequest) -> Value {
         });
         body.insert("tools".into(), tools.collect());
     }
-    body.insert("input".into(), input.into());
-    body.into()
+    body
 }
 
 fn items(turn: &Turn<'_>) -> Vec<Value> {

@@ -1,6 +1,8 @@
 //! A conversation as every provider wants it: speakers take turns, answers to calls come first,
 //! nothing is empty, and nobody gets to see another provider's blocks.
 
+use std::sync::Arc;
+
 use context_manager::ModelRequest;
 use protocol::{Content, Message, Speaker, ToolResult};
 use serde_json::Value;
@@ -18,49 +20,83 @@ pub(crate) enum Turn<'a> {
     Assistant(Vec<&'a Content>),
 }
 
+/// A turn, and the messages that it was made of.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Placed<'a> {
+    pub(crate) turn: Turn<'a>,
+    /// The first of the messages, by its index.
+    pub(crate) first: usize,
+    /// The last of them.
+    pub(crate) last: usize,
+}
+
 /// The turns of a request to `provider`.
 pub(crate) fn turns<'a>(request: &'a ModelRequest, provider: &str) -> Vec<Turn<'a>> {
-    let mut turns = Vec::new();
-    for message in &request.messages {
+    placed_turns(&request.messages, provider).into_iter().map(|placed| placed.turn).collect()
+}
+
+/// The turns that `messages` make for `provider`.
+pub(crate) fn placed_turns<'a>(messages: &'a [Arc<Message>], provider: &str) -> Vec<Placed<'a>> {
+    let mut turns = Turns { placed: Vec::new(), index: 0 };
+    for (index, message) in messages.iter().enumerate() {
+        turns.index = index;
         for content in &message.content {
-            add(&mut turns, message, content, provider);
+            turns.add(message, content, provider);
         }
     }
-    turns
+    turns.placed
 }
 
-/// Calls are the model's and answers are the user's, whatever message they were found in.
-fn add<'a>(turns: &mut Vec<Turn<'a>>, message: &Message, content: &'a Content, provider: &str) {
-    match content {
-        Content::Text { text } if text.trim().is_empty() => {}
-        Content::Text { text } if message.role != Speaker::Assistant => {
-            user(turns, |_, texts| texts.push(text));
-        }
-        Content::ToolResult { tool_use_id, result } => {
-            user(turns, |results, _| results.push((tool_use_id, result)));
-        }
-        Content::Opaque { provider: owner, .. } if owner != provider => {}
-        Content::Text { .. } | Content::ToolUse(_) | Content::Opaque { .. } => {
-            if !matches!(turns.last(), Some(Turn::Assistant(_))) {
-                turns.push(Turn::Assistant(Vec::new()));
-            }
-            if let Some(Turn::Assistant(parts)) = turns.last_mut() {
-                parts.push(content);
-            }
-        }
-    }
+/// Turns as far as the message with this index.
+struct Turns<'a> {
+    placed: Vec<Placed<'a>>,
+    index: usize,
 }
 
-/// Adds to the user's turn at the end, begun if need be.
-fn user<'a>(
-    turns: &mut Vec<Turn<'a>>,
-    add: impl FnOnce(&mut Vec<(&'a str, &'a ToolResult)>, &mut Vec<&'a str>),
-) {
-    if !matches!(turns.last(), Some(Turn::User { .. })) {
-        turns.push(Turn::User { results: Vec::new(), texts: Vec::new() });
+impl<'a> Turns<'a> {
+    /// Calls are the model's and answers are the user's, whatever message they were found in.
+    fn add(&mut self, message: &Message, content: &'a Content, provider: &str) {
+        match content {
+            Content::Text { text } if text.trim().is_empty() => {}
+            Content::Text { text } if message.role != Speaker::Assistant => {
+                self.user(|_, texts| texts.push(text));
+            }
+            Content::ToolResult { tool_use_id, result } => {
+                self.user(|results, _| results.push((tool_use_id, result)));
+            }
+            Content::Opaque { provider: owner, .. } if owner != provider => {}
+            Content::Text { .. } | Content::ToolUse(_) | Content::Opaque { .. } => {
+                let is_assistant = |turn: &Turn<'_>| matches!(turn, Turn::Assistant(_));
+                let turn = self.last(is_assistant, || Turn::Assistant(Vec::new()));
+                if let Turn::Assistant(parts) = turn {
+                    parts.push(content);
+                }
+            }
+        }
     }
-    if let Some(Turn::User { results, texts }) = turns.last_mut() {
-        add(results, texts);
+
+    /// Adds to the user's turn at the end.
+    fn user(&mut self, add: impl FnOnce(&mut Vec<(&'a str, &'a ToolResult)>, &mut Vec<&'a str>)) {
+        let is_user = |turn: &Turn<'_>| matches!(turn, Turn::User { .. });
+        let turn = self.last(is_user, || Turn::User { results: Vec::new(), texts: Vec::new() });
+        if let Turn::User { results, texts } = turn {
+            add(results, texts);
+        }
+    }
+
+    /// The turn at the end if it is of the right kind, or a new one.
+    fn last(
+        &mut self,
+        fits: impl Fn(&Turn<'_>) -> bool,
+        new: impl FnOnce() -> Turn<'a>,
+    ) -> &mut Turn<'a> {
+        let index = self.index;
+        if !self.placed.last().is_some_and(|placed| fits(&placed.turn)) {
+            self.placed.push(Placed { turn: new(), first: index, last: index });
+        }
+        let end = self.placed.len() - 1;
+        self.placed[end].last = index;
+        &mut self.placed[end].turn
     }
 }
 

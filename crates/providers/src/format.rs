@@ -1,0 +1,161 @@
+//! How a request is written down: a frame, and a list that grows with the conversation.
+//!
+//! A conversation is sent again with every request, and all of it but the end is as it was. What has
+//! been written once is therefore kept as it was written: a request costs what is new in it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use context_manager::ModelRequest;
+use protocol::Message;
+use serde_json::{Map, Value};
+
+use crate::turns::{Placed, Turn, placed_turns, turns};
+
+/// Turns at the end that are written anew each time: marks move with them.
+const FRESH_TURNS: usize = 4;
+/// Conversations that are remembered: the one of the user, and those of sub-agents beside it.
+const REMEMBERED: usize = 4;
+
+/// One provider's way to write a request.
+pub(crate) trait Format {
+    /// The provider's name in [`protocol::Content::Opaque`].
+    const NAME: &'static str;
+    /// The field with the conversation. It comes last.
+    const LIST: &'static str;
+
+    /// Everything but the conversation.
+    fn frame(&self, request: &ModelRequest) -> Map<String, Value>;
+
+    /// What stands before the conversation in its list.
+    fn lead(&self, request: &ModelRequest) -> Option<Value> {
+        let _ = request;
+        None
+    }
+
+    /// A turn as items of the list.
+    fn items(&self, turn: &Turn<'_>) -> Vec<Value>;
+
+    /// Marks the end of the list. It looks at no more than the last [`FRESH_TURNS`] turns.
+    fn mark(&self, request: &ModelRequest, items: &mut [Value]) {
+        let _ = (request, items);
+    }
+}
+
+/// The body of a request.
+pub(crate) fn body<F: Format>(format: &F, request: &ModelRequest) -> Value {
+    let mut said: Vec<Value> =
+        turns(request, F::NAME).iter().flat_map(|turn| format.items(turn)).collect();
+    format.mark(request, &mut said);
+    let list: Vec<Value> = format.lead(request).into_iter().chain(said).collect();
+    let mut body = format.frame(request);
+    body.insert(F::LIST.into(), list.into());
+    body.into()
+}
+
+/// The same as bytes, with the help of what was written before.
+pub(crate) fn bytes<F: Format>(
+    format: &F,
+    request: &ModelRequest,
+    written: &Written,
+) -> serde_json::Result<Vec<u8>> {
+    let mut beginning = written.take(&request.messages);
+    let rest = &request.messages[beginning.messages.len()..];
+    let placed = placed_turns(rest, F::NAME);
+    let (settled, fresh) = placed.split_at(settled(&placed));
+    for Placed { turn, .. } in settled {
+        for item in format.items(turn) {
+            append(&mut beginning.json, &item)?;
+        }
+    }
+    let mut end: Vec<Value> = fresh.iter().flat_map(|placed| format.items(&placed.turn)).collect();
+    format.mark(request, &mut end);
+
+    let mut out = serde_json::to_vec(&format.frame(request))?;
+    // The closing brace comes after the list.
+    out.pop();
+    out.extend_from_slice(format!(",\"{}\":[", F::LIST).as_bytes());
+    let mut list = Vec::new();
+    if let Some(lead) = format.lead(request) {
+        append(&mut list, &lead)?;
+    }
+    if !beginning.json.is_empty() {
+        separate(&mut list);
+        list.extend_from_slice(&beginning.json);
+    }
+    for item in &end {
+        append(&mut list, item)?;
+    }
+    out.extend_from_slice(&list);
+    out.extend_from_slice(b"]}");
+    let taken = settled.last().map_or(0, |placed| placed.last + 1);
+    beginning.messages.extend_from_slice(&rest[..taken]);
+    written.put(beginning);
+    Ok(out)
+}
+
+/// How many turns will be written in the same way in every later request.
+fn settled(placed: &[Placed<'_>]) -> usize {
+    let most = placed.len().saturating_sub(FRESH_TURNS);
+    // A message that two turns share is not parted.
+    let parted = |count: &usize| *count == 0 || placed[*count].first > placed[*count - 1].last;
+    (0..=most).rev().find(parted).unwrap_or(0)
+}
+
+fn append(list: &mut Vec<u8>, item: &Value) -> serde_json::Result<()> {
+    separate(list);
+    serde_json::to_writer(list, item)
+}
+
+fn separate(list: &mut Vec<u8>) {
+    if !list.is_empty() {
+        list.push(b',');
+    }
+}
+
+/// Beginnings of conversations as they were written. A beginning is known by its very messages, not
+/// by what they say: these are held here, so that nothing else can take their place in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Written(Mutex<Vec<Beginning>>);
+
+#[derive(Debug, Default)]
+struct Beginning {
+    messages: Vec<Arc<Message>>,
+    /// The items of these messages, with commas between them.
+    json: Vec<u8>,
+}
+
+impl Written {
+    /// The longest beginning of `messages`, which is nobody else's until it is put back.
+    fn take(&self, messages: &[Arc<Message>]) -> Beginning {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let begins = |beginning: &Beginning| {
+            beginning.messages.len() <= messages.len()
+                && beginning
+                    .messages
+                    .iter()
+                    .zip(messages)
+                    .all(|(one, other)| Arc::ptr_eq(one, other))
+        };
+        let fitting = known.iter().enumerate().filter(|(_, beginning)| begins(beginning));
+        let longest = fitting.max_by_key(|(_, beginning)| beginning.messages.len());
+        match longest.map(|(index, _)| index) {
+            Some(index) => known.remove(index),
+            None => Beginning::default(),
+        }
+    }
+
+    /// Remembers a beginning; the one that was not used for longest makes room.
+    fn put(&self, beginning: Beginning) {
+        if beginning.messages.is_empty() {
+            return;
+        }
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push(beginning);
+        if known.len() > REMEMBERED {
+            known.remove(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

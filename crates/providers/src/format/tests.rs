@@ -1,0 +1,82 @@
+use context_manager::CacheHint;
+use proptest::prelude::*;
+use protocol::{Content, Speaker, ToolCall};
+use serde_json::json;
+
+use super::*;
+use crate::testing::{empty_request, full_request};
+use crate::{Api, Quirks};
+
+/// Any message, as little sensible as it may be.
+fn message() -> impl Strategy<Value = Arc<Message>> {
+    let content = prop_oneof![
+        3 => "[a-z \n\"]{0,12}".prop_map(|text| Content::Text { text }),
+        2 => "[a-c]".prop_map(|id| Content::ToolUse(ToolCall::new(id, "grep", Map::new()))),
+        2 => "[a-c]".prop_map(|id| Content::ToolResult {
+            tool_use_id: id,
+            result: Ok(json!({"lines": ["one", "\t\"two\""]})),
+        }),
+        1 => Just(Content::Opaque { provider: "anthropic".into(), block: json!({"type": "thinking"}) }),
+    ];
+    let role = prop_oneof![Just(Speaker::User), Just(Speaker::Assistant), Just(Speaker::System)];
+    let message = (role, prop::collection::vec(content, 0..4));
+    message.prop_map(|(role, content)| Arc::new(Message { role, content }))
+}
+
+fn assert_same(api: Api, request: &ModelRequest, quirks: &Quirks, written: &Written) {
+    let bytes = api.request_bytes(request, quirks, written).unwrap();
+    let read: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(read, api.request_body(request, quirks), "{api:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn what_was_written_before_changes_nothing_about_what_is_sent(
+        one in prop::collection::vec(message(), 1..14),
+        other in prop::collection::vec(message(), 1..10),
+        left_out in 0_usize..14,
+    ) {
+        let quirks = Quirks::compatible();
+        for api in Api::ALL {
+            let written = Written::default();
+            let request = |messages: &[Arc<Message>]| ModelRequest {
+                messages: messages.to_vec(),
+                cache: CacheHint::Conversation,
+                ..full_request("anthropic", json!({}))
+            };
+            // Two conversations take turns, and each grows.
+            for end in 0..=one.len().max(other.len()) {
+                assert_same(api, &request(&one[..end.min(one.len())]), &quirks, &written);
+                assert_same(api, &request(&other[..end.min(other.len())]), &quirks, &written);
+            }
+            // One of them is made shorter.
+            let shorter = &one[left_out.min(one.len())..];
+            assert_same(api, &request(shorter), &quirks, &written);
+        }
+    }
+}
+
+#[test]
+fn a_request_without_anything_is_the_same_too() {
+    for api in Api::ALL {
+        assert_same(api, &empty_request(), &Quirks::openai(), &Written::default());
+    }
+}
+
+#[test]
+fn a_long_conversation_is_written_once() {
+    let said =
+        |text: String, role| Arc::new(Message { role, content: vec![Content::Text { text }] });
+    let messages: Vec<_> = (0..50)
+        .flat_map(|n| {
+            [said(format!("q{n}"), Speaker::User), said(format!("a{n}"), Speaker::Assistant)]
+        })
+        .collect();
+    let request = ModelRequest { messages, ..empty_request() };
+    let written = Written::default();
+    assert_same(Api::Anthropic, &request, &Quirks::openai(), &written);
+    let known = written.0.lock().unwrap();
+    assert_eq!(known[0].messages.len(), 100 - FRESH_TURNS);
+}
