@@ -7,9 +7,11 @@ mod chat_door;
 mod config;
 mod config_door;
 mod conversation;
+mod custom_tools;
 mod diff_view;
 mod doctor;
 mod environment;
+mod git_identity;
 mod history;
 mod index;
 mod interrupt;
@@ -35,6 +37,8 @@ use clap::Parser as _;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // This program also confines its own commands; then it is started anew and does not return.
+    sandbox::hidden_entry();
     let arguments = Arguments::parse();
     let result = match arguments.command.unwrap_or(Command::Chat(arguments.chat)) {
         Command::Chat(args) => chat_door::run(&args),

@@ -5,14 +5,17 @@ use std::process::ExitCode;
 use serde_json::Value;
 use tool_system::{Approval, Category, ListedTool};
 
-use crate::args::ToolsArgs;
-use crate::output;
+use crate::args::{ToolsArgs, ToolsCommand};
 use crate::setup::Project;
+use crate::{custom_tools, output};
 
 /// Width of the column with names.
 const NAME_WIDTH: usize = 16;
 
 pub(crate) fn run(args: &ToolsArgs) -> anyhow::Result<ExitCode> {
+    if let Some(ToolsCommand::Trust(args)) = &args.command {
+        return custom_tools::trust(args);
+    }
     let project = Project::open(&args.scope.root)?;
     let role = project.config.role(&args.scope.role)?;
     let tools = project.registry().list_for(args.scope.vocabulary, &role);
@@ -28,6 +31,9 @@ pub(crate) fn run(args: &ToolsArgs) -> anyhow::Result<ExitCode> {
                 if !lines.is_empty() {
                     output::result(&format!("{category}\n{}\n", lines.join("\n")))?;
                 }
+            }
+            for note in custom_tools::not_listed(&project) {
+                output::result(&note)?;
             }
         }
     }
