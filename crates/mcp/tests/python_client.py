@@ -111,7 +111,7 @@ CALLS = {
     ),
     "git_status": Row({}, "'branch': 'main'", {"all": True}, "INVALID_ARGUMENTS"),
     "git_diff": Row({"commit": "HEAD"}, "files", {"commit": "-x"}, "INVALID_ARGUMENTS"),
-    "git_log": Row({"limit": 1}, "First", {"commit": "no-such"}, "EXECUTION_ERROR"),
+    "git_log": Row({"limit": 2}, "First", {"commit": "no-such"}, "EXECUTION_ERROR"),
     "git_commit": Row(
         {"message": "Second", "paths": ["own/commit.txt"]},
         "1 file changed",

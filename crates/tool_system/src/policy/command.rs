@@ -225,6 +225,9 @@ impl CommandLine {
                 excerpt(&word.text)
             ));
         }
+        if let Some(why) = wrapper::sets_variables(&command) {
+            self.doubt(why);
+        }
         let inner = wrapper::look_through(&command);
         command.transparent = !matches!(inner, wrapper::Inner::Nothing | wrapper::Inner::Doubt(_));
         let range = command.range.clone();
@@ -255,6 +258,8 @@ fn excerpt(text: &str) -> String {
     if short.len() < text.len() { format!("{short}…") } else { short }
 }
 
+#[cfg(test)]
+mod looking_tests;
 #[cfg(test)]
 mod parse_tests;
 #[cfg(test)]

@@ -120,6 +120,8 @@ fn summary(ran: &Value) -> ToolResult {
         Some("The tests were stopped because their time was over; choose fewer with path or filter.")
     } else if was_cut {
         Some("They printed more than is kept; the counts may be too low.")
+    } else if stderr.contains("No module named pytest") {
+        Some("pytest is not installed; install_package can, or framework unittest may do.")
     } else if report.is_none() {
         Some("No test report was recognised; the exit code tells.")
     } else {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::target::{Scene, Target};
-use super::{SimpleCommand, Word, ruin};
+use super::{SimpleCommand, Word, WordKind, ruin};
 
 /// How much a danger weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -100,6 +100,9 @@ fn writes(command: &SimpleCommand, scene: &Scene<'_>) -> Option<Danger> {
         return protected;
     }
     written.into_iter().find_map(|word| match scene.target(word) {
+        _ if word.kind == WordKind::Pattern => {
+            Danger::always(format!("writes to whatever {word} stands for"))
+        }
         Target::Outside => {
             Danger::always(format!("writes to {word}, which is outside of the project"))
         }

@@ -8,6 +8,8 @@ pub(super) struct Git<'a> {
     pub(super) args: &'a [Word],
     /// Settings given with `-c`.
     settings: Vec<&'a str>,
+    /// Directories that it goes to first.
+    pub(super) directories: Vec<&'a Word>,
 }
 
 /// Settings that switch things off and nothing on.
@@ -57,14 +59,17 @@ impl<'a> Git<'a> {
         if command.program() != Some("git") {
             return Ok(None);
         }
-        let mut settings = Vec::new();
+        let (mut settings, mut directories) = (Vec::new(), Vec::new());
         let mut rest = command.args();
         while let Some((first, after)) = rest.split_first() {
             let Some(text) = first.as_plain() else {
                 return Err("git gets a subcommand that turns out only as it runs".to_owned());
             };
             rest = match text {
-                "-C" => after.get(1..).unwrap_or_default(),
+                "-C" => {
+                    directories.extend(after.first());
+                    after.get(1..).unwrap_or_default()
+                }
                 "-c" => {
                     settings.extend(after.first().map(|setting| setting.text.as_str()));
                     after.get(1..).unwrap_or_default()
@@ -73,10 +78,12 @@ impl<'a> Git<'a> {
                 option if option.starts_with('-') => {
                     return Err(format!("git gets the option {option}"));
                 }
-                subcommand => return Ok(Some(Self { subcommand, args: after, settings })),
+                subcommand => {
+                    return Ok(Some(Self { subcommand, args: after, settings, directories }));
+                }
             };
         }
-        Ok(Some(Self { subcommand: "help", args: &[], settings }))
+        Ok(Some(Self { subcommand: "help", args: &[], settings, directories }))
     }
 
     pub(super) fn has(&self, wanted: &[&str]) -> bool {

@@ -49,6 +49,10 @@ fn every_command_is_found_wherever_it_stands() {
         ("a ${x:-$(b)}", &["a ${x:-$(b)}", "b"]),
         ("a $((1 + $(b)))", &["a $((1 + $(b)))", "b"]),
         ("time a", &["time a", "a"]),
+        ("a # b\nc", &["a", "c"]),
+        ("a #' \n b #'", &["a", "b"]),
+        ("read -r x y; printf '%s' \"$x\"", &["read -r x y", "printf %s \"$x\""]),
+        ("[[ $x == 'a' ]] && b", &["b"]),
     ];
     for (text, expected) in cases {
         assert_eq!(found(text), *expected, "{text}");
@@ -143,6 +147,17 @@ fn what_is_not_fully_understood_is_doubted() {
         "xargs --foo rm",
         "fd -x rm",
         "parallel rm ::: a",
+        "PATH+=:.; ls",
+        "PATH[0]=.; ls",
+        "export \"PATH=.\"; ls",
+        "export $X; ls",
+        "printf -v PATH .; ls",
+        "read PATH <<< .; ls",
+        "read -r a LD_PRELOAD",
+        "for PATH in .; do ls; done",
+        "[[ 'a[$(rm x)]' -eq 1 ]]",
+        "test -v 'a[$(rm x)]'",
+        "unset 'a[$(rm x)]'",
     ];
     for text in texts {
         assert!(!CommandLine::parse(text).is_understood(), "{text}: {:?}", found(text));

@@ -75,18 +75,17 @@ const LOOKING: &[&str] = &[
     "whoami",
 ];
 /// Programs whose arguments are text and no paths.
-const TEXT: &[&str] = &[
-    ":", "[", "echo", "exit", "jq", "printf", "read", "return", "seq", "set", "sleep", "test", "tr",
-];
+const TEXT: &[&str] =
+    &[":", "[", "echo", "exit", "printf", "read", "return", "seq", "set", "sleep", "test", "tr"];
 /// Programs whose first operand is a pattern.
-const PATTERN_FIRST: &[&str] = &["egrep", "fgrep", "grep", "rg"];
+const PATTERN_FIRST: &[&str] = &["egrep", "fgrep", "grep", "jq", "rg"];
 /// Programs that only look unless an option begins like one of these.
 const LOOKING_UNLESS: &[(&str, &[&str])] = &[
     ("date", &["-s", "--set"]),
     ("fd", &["-x", "-X", "--exec"]),
     ("fdfind", &["-x", "-X", "--exec"]),
     ("file", &["-C", "--compile"]),
-    ("find", &["-exec", "-ok", "-delete", "-fprint", "-fls"]),
+    ("find", &["-delete", "-fprint", "-fls"]),
     ("rg", &["--pre", "--hostname-bin", "-z", "--search-zip"]),
     ("sort", &["-o", "--output", "--compress-program", "-T", "--temporary-directory"]),
     ("tree", &["-o", "--output"]),
@@ -155,8 +154,7 @@ fn only_reads_files(command: &SimpleCommand, scene: &Scene<'_>) -> bool {
 
 fn looks(program: &str, command: &SimpleCommand, scene: &Scene<'_>) -> bool {
     let begins = |starts: &[&str]| {
-        let hit = |arg: &Word| starts.iter().any(|start| arg.text.starts_with(start));
-        command.args().iter().any(hit)
+        command.args().iter().any(|arg| starts.iter().any(|start| could_be(&arg.text, start)))
     };
     if VERSIONED.contains(&program) && command.args() == [Word::plain("--version")] {
         return true;
@@ -189,6 +187,19 @@ fn looks(program: &str, command: &SimpleCommand, scene: &Scene<'_>) -> bool {
                 && reads_inside(program, command, scene)
         }),
     }
+}
+
+/// Whether an argument could be this option: with a value, cut short as many programs take it, or as
+/// a letter in a bundle.
+fn could_be(arg: &str, option: &str) -> bool {
+    let name = arg.split('=').next().unwrap_or_default();
+    let cut = name.len() > "--".len() && name.starts_with("--") && option.starts_with(name);
+    let letter = option.strip_prefix('-').filter(|rest| rest.len() == 1);
+    let bundled = letter.is_some_and(|letter| {
+        let letters = arg.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        letters.is_some_and(|letters| letters.contains(letter))
+    });
+    arg.starts_with(option) || cut || bundled
 }
 
 fn all_plain(args: &[Word], scene: &Scene<'_>) -> bool {
@@ -225,7 +236,9 @@ fn is_line_print(command: &SimpleCommand) -> bool {
 
 fn git_looks(command: &SimpleCommand, scene: &Scene<'_>) -> bool {
     let Ok(Some(git)) = Git::of(command) else { return false };
-    if !all_plain(git.args, scene) || GIT_WRITES.iter().any(|option| git.has_long(option)) {
+    let writes = |arg: &Word| GIT_WRITES.iter().any(|option| could_be(&arg.text, option));
+    let elsewhere = git.directories.iter().any(|directory| !scene.stays(directory));
+    if elsewhere || !all_plain(git.args, scene) || git.args.iter().any(writes) {
         return false;
     }
     let first = git.args.first().map(|arg| arg.text.as_str());

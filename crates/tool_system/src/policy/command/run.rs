@@ -91,7 +91,8 @@ pub(in crate::policy) fn needs_facts(spec: &CommandSpec) -> bool {
 fn effect(command: &SimpleCommand, scene: &Scene<'_>) -> Effect {
     let danger = danger_of(command, scene);
     // What only runs others is judged by them, unless the shell writes for it.
-    let quiet = command.transparent && command.written().next().is_none();
+    let writes_itself = matches!(command.program(), Some("find" | "gfind" | "flock"));
+    let quiet = command.transparent && !writes_itself && command.written().next().is_none();
     let only_looks = danger.is_none() && (quiet || only_looks(command, scene));
     let run = Run { command: command.clone(), only_looks, danger, doubt: None };
     Effect::run(command.to_string(), run)

@@ -46,7 +46,11 @@ impl<'a> Scene<'a> {
             WordKind::Opaque => return Target::Unknown,
             WordKind::Plain => word.text.as_str(),
             // What a pattern finds lies in the directory before its first sign.
-            WordKind::Pattern if word.text.starts_with('~') => return Target::Outside,
+            WordKind::Pattern if word.text.contains('~') => return Target::Outside,
+            // Braces can hold anything, and a pattern may climb out of what it finds.
+            WordKind::Pattern if word.text.contains('{') || word.text.contains("..") => {
+                return Target::Unknown;
+            }
             WordKind::Pattern => {
                 let fixed = word.text.split(['*', '?', '[', '{']).next().unwrap_or_default();
                 fixed.rsplit_once('/').map_or("", |(directory, _)| directory)
@@ -68,6 +72,10 @@ impl<'a> Scene<'a> {
 
     /// Why a word that is written to asks, if it names something protected.
     pub(super) fn protection(&self, word: &Word) -> Option<&'static str> {
+        let hidden = |name: &str| name.starts_with('.') && name.contains(['*', '?', '[']);
+        if word.kind == WordKind::Pattern && word.text.split('/').any(hidden) {
+            return Some("it may stand for a name that other programs obey");
+        }
         let Target::Inside(paths) = self.target(word) else { return None };
         paths.iter().find_map(|path| protection(path, word.kind == WordKind::Pattern))
     }

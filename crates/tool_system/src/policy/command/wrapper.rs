@@ -1,6 +1,6 @@
 //! Programs that run other commands: what they run is judged as well.
 
-use super::{SimpleCommand, Word, git};
+use super::{SimpleCommand, Word, environment, git, syntax};
 
 /// What a command runs besides itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -257,4 +257,41 @@ fn find(command: &SimpleCommand) -> Inner {
         found.push(command.within(words));
     }
     if found.is_empty() { Inner::Nothing } else { Inner::Commands(found) }
+}
+
+/// Builtins that set the variables they are given the names of.
+const SETTERS: &[&str] = &[
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "test",
+    "typeset",
+    "unset",
+];
+
+/// Why a builtin may set more than is plain to see: a variable that changes what commands mean, or
+/// one whose name the shell evaluates.
+pub(super) fn sets_variables(command: &SimpleCommand) -> Option<String> {
+    let program = command.program().filter(|program| SETTERS.contains(program))?;
+    let names = match program {
+        "printf" if !command.args().first().is_some_and(|arg| arg.text.starts_with("-v")) => &[],
+        "test" if !command.has(&["-v"]) => &[],
+        _ => command.args(),
+    };
+    let strange = |word: &&Word| {
+        let name = word.text.split(['=', '+']).next().unwrap_or_default();
+        let unknown = word.as_plain().is_none() && !word.text.contains('=');
+        unknown
+            || environment::is_suspicious(name.strip_prefix("-v").unwrap_or(name))
+            || (word.as_plain().is_some() && syntax::holds_substitution(&word.text))
+    };
+    let word = names.iter().find(strange)?;
+    Some(format!("{program} may change what commands mean by `{}`", super::excerpt(&word.text)))
 }
