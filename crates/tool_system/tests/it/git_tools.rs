@@ -18,7 +18,7 @@ b
 ";
 
 /// Runs git in the project as the user does, outside of any sandbox.
-fn git(bench: &Bench, arguments: &[&str]) -> String {
+pub(crate) fn git(bench: &Bench, arguments: &[&str]) -> String {
     let names = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org"];
     let mut command = Command::new("git");
     command.current_dir(bench.project.root()).args(names).args(arguments);
@@ -29,7 +29,7 @@ fn git(bench: &Bench, arguments: &[&str]) -> String {
 }
 
 /// A repository with one commit; none where commands cannot be confined.
-fn repository(answers: Vec<ApprovalResponse>) -> Option<Bench> {
+pub(crate) fn repository(answers: Vec<ApprovalResponse>) -> Option<Bench> {
     let bench = Bench::running(FILES, Person::answering(answers), ExecutorOptions::default())?;
     git(&bench, &["init", "--quiet", "--initial-branch=main"]);
     git(&bench, &["config", "user.name", "Ada"]);

@@ -5,6 +5,7 @@
 mod agent;
 mod apply_changes;
 mod approval;
+mod command_policy;
 mod commands;
 mod definitions;
 mod definitions_lookup;
