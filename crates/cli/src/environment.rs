@@ -1,5 +1,7 @@
 //! The only place that reads environment variables.
 
+pub(crate) mod git_identity;
+
 use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Puts the pieces together: the one place where concrete types meet.
 
+mod remembered;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,10 +19,11 @@ use workspace::{Journal, JournalOptions, RecoveryReport, StateDir, Workspace, by
 use crate::args::{Gate, Scope};
 use crate::config::{Config, FlagLayer};
 use crate::diff_view::Colour;
-use crate::environment::Environment;
-use crate::remembered::Remembered;
+use crate::environment::{Environment, git_identity};
 use crate::terminal::{self, Terminal};
-use crate::{custom_tools, environment, git_identity, output};
+use crate::tools::custom_tools;
+use crate::{environment, output};
+use remembered::Remembered;
 
 /// Hexadecimal digits that tell apart projects whose directories have the same name.
 const PROJECT_DIGITS: usize = 12;

@@ -96,8 +96,9 @@ fn check(package: &str) -> Result<(), ToolError> {
         return Ok(());
     }
     let message = format!("`{package}` is not the name of a package");
-    Err(ToolError::new(ErrorCode::InvalidArguments, message)
-        .suggest("Give names as the registry knows them, such as serde, lodash@4 or requests==2.32."))
+    Err(ToolError::new(ErrorCode::InvalidArguments, message).suggest(
+        "Give names as the registry knows them, such as serde, lodash@4 or requests==2.32.",
+    ))
 }
 
 fn spec(cx: &ToolContext, args: &InstallPackageArgs) -> Result<CommandSpec, ToolError> {
@@ -138,11 +139,13 @@ fn argv(place: &Place, manager: Manager, args: &InstallPackageArgs) -> Vec<Strin
         Manager::Pip => vec!["sh", "-c", PIP_SCRIPT, "pip"],
     };
     match manager {
-        Manager::Cargo | Manager::Npm if args.dev == Some(true) => argv.push(match place.manifests.node_manager() {
-            _ if manager == Manager::Cargo => "--dev",
-            "npm" | "pnpm" => "--save-dev",
-            _ => "--dev",
-        }),
+        Manager::Cargo | Manager::Npm if args.dev == Some(true) => {
+            argv.push(match place.manifests.node_manager() {
+                _ if manager == Manager::Cargo => "--dev",
+                "npm" | "pnpm" => "--save-dev",
+                _ => "--dev",
+            })
+        }
         _ => {}
     }
     if manager != Manager::Pip {
@@ -165,14 +168,22 @@ mod tests {
         let cases: [(&[&str], bool, &str); 5] = [
             (&["Cargo.toml"], false, "cargo add -- serde"),
             (&["Cargo.toml"], true, "cargo add --dev -- serde"),
-            (&["package.json"], true, "npm install --ignore-scripts --no-audit --no-fund --save-dev -- serde"),
+            (
+                &["package.json"],
+                true,
+                "npm install --ignore-scripts --no-audit --no-fund --save-dev -- serde",
+            ),
             (&["package.json", "yarn.lock"], true, "yarn add --ignore-scripts --dev -- serde"),
             (&["package.json", "pnpm-lock.yaml"], false, "pnpm add --ignore-scripts -- serde"),
         ];
         for (names, dev, expected) in cases {
             let manifests = Manifests::sketch(names, "", "", "");
             let place = Place { directory: RelPath::root(), rest: String::new(), manifests };
-            let args = InstallPackageArgs { packages: vec!["serde".into()], dev: Some(dev), manager: None };
+            let args = InstallPackageArgs {
+                packages: vec!["serde".into()],
+                dev: Some(dev),
+                manager: None,
+            };
             let manager = manager_of(&place, None).unwrap();
             assert_eq!(argv(&place, manager, &args).join(" "), expected);
         }
@@ -180,10 +191,22 @@ mod tests {
 
     #[test]
     fn only_names_are_packages() {
-        for good in ["serde", "serde@1.0", "@types/node", "requests==2.32", "a[b]>=1,<2", "left-pad"] {
+        for good in
+            ["serde", "serde@1.0", "@types/node", "requests==2.32", "a[b]>=1,<2", "left-pad"]
+        {
             assert!(check(good).is_ok(), "{good}");
         }
-        for bad in ["--index-url=x", "git+ssh://x", "https://x/y.tgz", "../a", "a b", "$(id)", "", "./a", "a;b"] {
+        for bad in [
+            "--index-url=x",
+            "git+ssh://x",
+            "https://x/y.tgz",
+            "../a",
+            "a b",
+            "$(id)",
+            "",
+            "./a",
+            "a;b",
+        ] {
             assert!(check(bad).is_err(), "{bad}");
         }
     }

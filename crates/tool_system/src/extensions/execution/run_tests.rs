@@ -1,9 +1,9 @@
 //! `run_tests`: the project's own tests, and what they say in one form.
 
 use protocol::CommandSpec;
+use tool_system::prelude::*;
 use tool_system::project_kind::{nearest, no_option};
 use tool_system::test_commands::{Framework, LOOKED_FOR};
-use tool_system::prelude::*;
 use tool_system::test_reports::{self, Failure, both_ends};
 
 /// Bytes of output that are shown where no report explains a failure.
@@ -74,8 +74,12 @@ impl Tool for RunTestsTool {
 
     fn preview(&self, result: &Value, max_lines: usize) -> Vec<String> {
         let count = |key: &str| result[key].as_u64().unwrap_or(0);
-        let counts =
-            format!("{} passed, {} failed, {} skipped", count("passed"), count("failed"), count("skipped"));
+        let counts = format!(
+            "{} passed, {} failed, {} skipped",
+            count("passed"),
+            count("failed"),
+            count("skipped")
+        );
         let names = result["failures"].as_array().into_iter().flatten();
         let names = names.filter_map(|failure| failure["name"].as_str().map(str::to_owned));
         std::iter::once(counts).chain(names).take(max_lines).collect()
@@ -117,7 +121,9 @@ fn summary(ran: &Value) -> ToolResult {
         .iter()
         .any(|key| ran[format!("{key}_bytes")].as_u64() > Some(text(key).len() as u64));
     let message = if timed_out {
-        Some("The tests were stopped because their time was over; choose fewer with path or filter.")
+        Some(
+            "The tests were stopped because their time was over; choose fewer with path or filter.",
+        )
     } else if was_cut {
         Some("They printed more than is kept; the counts may be too low.")
     } else if stderr.contains("No module named pytest") {
@@ -159,13 +165,17 @@ mod tests {
     #[test]
     fn a_report_is_counted_and_one_that_does_not_compile_is_shown() {
         let good = ran("test result: ok. 3 passed; 0 failed; 0 ignored\n", "Compiling\n", 0);
-        assert_eq!(good, json!({"ok": true, "passed": 3, "failed": 0, "skipped": 0, "exit_code": 0, "timed_out": false, "duration_ms": 7}));
+        assert_eq!(
+            good,
+            json!({"ok": true, "passed": 3, "failed": 0, "skipped": 0, "exit_code": 0, "timed_out": false, "duration_ms": 7})
+        );
         let broken = ran("", "error[E0425]: cannot find value\n", 101);
         assert_eq!(broken["ok"], false);
         assert_eq!(broken["output"], "error[E0425]: cannot find value");
         assert!(broken["message"].as_str().unwrap().contains("No test report"));
         // A program that died after its tests had passed.
-        let died = ran("test result: ok. 3 passed; 0 failed; 0 ignored\n", "signal: 11, SIGSEGV\n", 101);
+        let died =
+            ran("test result: ok. 3 passed; 0 failed; 0 ignored\n", "signal: 11, SIGSEGV\n", 101);
         assert!(died["output"].as_str().unwrap().contains("SIGSEGV") && died["ok"] == false);
     }
 

@@ -59,7 +59,8 @@ impl Tool for GitCommitTool {
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
         let text = printed(&ran)?;
         let (branch, commit) = heading(text).unwrap_or_default();
-        let summary = text.lines().find(|line| line.contains(" changed")).unwrap_or_default().trim();
+        let summary =
+            text.lines().find(|line| line.contains(" changed")).unwrap_or_default().trim();
         tool_system::json_of(GitCommitOutput {
             commit: commit.to_owned(),
             branch: branch.to_owned(),

@@ -1,6 +1,8 @@
 //! `git_diff`: what differs, as numbers and as a patch.
 
-use tool_system::git_command::{FileStat, check_revision, looking, pathspec, printed, stats_and_patch};
+use tool_system::git_command::{
+    FileStat, check_revision, looking, pathspec, printed, stats_and_patch,
+};
 use tool_system::prelude::*;
 
 /// Show what was changed: since the last commit, in the index, or between commits.
@@ -68,7 +70,8 @@ impl Tool for GitDiffTool {
         let text = printed(&ran)?;
         let is_cut = ran["stdout_bytes"].as_u64() > Some(text.len() as u64);
         let (files, diff) = stats_and_patch(text);
-        let message = is_cut.then(|| "The diff is long; its middle is left out. Name a path.".to_owned());
+        let message =
+            is_cut.then(|| "The diff is long; its middle is left out. Name a path.".to_owned());
         tool_system::json_of(GitDiffOutput { files, diff: diff.to_owned(), message })
     }
 }

@@ -1,6 +1,8 @@
 //! `git_log`: the commits, newest first.
 
-use tool_system::git_command::{Commit, FORMAT, check_revision, commits, looking, pathspec, printed};
+use tool_system::git_command::{
+    Commit, FORMAT, check_revision, commits, looking, pathspec, printed,
+};
 use tool_system::prelude::*;
 
 /// Commits that are shown unless asked for another number.

@@ -84,7 +84,9 @@ mod tests {
         for good in ["origin", "main", "topic/a-b", "HEAD", "v1.0"] {
             assert!(check_name("branch", good).is_ok(), "{good}");
         }
-        for bad in ["+main", ":main", "a:b", "--force", "https://x", "ext::sh", "../x", "a b", "refs/*"] {
+        for bad in
+            ["+main", ":main", "a:b", "--force", "https://x", "ext::sh", "../x", "a b", "refs/*"]
+        {
             assert!(check_name("branch", bad).is_err(), "{bad}");
         }
     }

@@ -24,7 +24,8 @@ impl Tool for GitStatusTool {
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let GitStatusArgs {} = args.parse()?;
-        let words = ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", ":(top)"];
+        let words =
+            ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", ":(top)"];
         let arguments = words.into_iter().map(str::to_owned).chain(without_stand_ins(&cx));
         Ok(Outcome::Proposal(Proposed::command(looking(arguments))))
     }
