@@ -24,6 +24,7 @@ Commands:
   bench doors [--quick]   Start, read and memory costs beside other MCP servers, against targets.
   bench agent [--quick]   Costs of a conversation with a scripted model, against targets.
   bench changes           Costs of changing files beside plain atomic writes, against targets.
+  bench exec [--quick]    Costs of confining a command beside bubblewrap, against targets.
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
                           fd and ctags, against targets.
@@ -39,6 +40,8 @@ fn main() -> ExitCode {
         ["bench", "agent"] => bench::agent(bench::Effort::Full),
         ["bench", "agent", "--quick"] => bench::agent(bench::Effort::Quick),
         ["bench", "changes"] => bench::changes(),
+        ["bench", "exec"] => bench::exec(bench::Effort::Full),
+        ["bench", "exec", "--quick"] => bench::exec(bench::Effort::Quick),
         ["bench", "search"] => bench::search(None, bench::Effort::Full),
         ["bench", "search", "--quick"] => bench::search(None, bench::Effort::Quick),
         ["bench", "search", directory] if !directory.starts_with('-') => {

@@ -1,14 +1,20 @@
 //! The command line.
 
+mod rule_text;
+mod tools;
+
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use jiff::SignedDuration;
 use protocol::View;
-use tool_system::policy::{ApprovalMode, Decision, PathPattern, Rule, RuleSource, ToolPattern};
-use tool_system::{Rendering, Vocabulary};
+use tool_system::Vocabulary;
+use tool_system::policy::{ApprovalMode, Decision, Rule};
 
 use crate::config::FlagLayer;
+
+pub(crate) use rule_text::allow_rule;
+pub(crate) use tools::{ToolsArgs, ToolsCommand, TrustArgs};
 
 /// Safe, fast hands on a code base for language models.
 #[derive(Debug, Parser)]
@@ -31,7 +37,7 @@ pub(crate) enum Command {
     Sessions(SessionsCommand),
     /// Show which tools and models were used, how well and at what cost
     Stats(StatsArgs),
-    /// List the tools
+    /// List the tools, and trust those of a project
     Tools(ToolsArgs),
     /// Run one tool: result on standard output, exit code 0 for success, 1 for a tool error
     Call(CallArgs),
@@ -152,12 +158,15 @@ pub(crate) struct Gate {
     /// What asks where no rule decides: strict, workspace or read-only
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<ApprovalMode>,
-    /// Allow a tool on paths, such as 'edit_lines:src/**'
-    #[arg(long, value_name = "TOOL:PATHS")]
+    /// Allow a tool on paths or a command, such as 'edit_lines:src/**' or 'bash:cargo test*'
+    #[arg(long, value_name = "TOOL:WHAT")]
     pub(crate) allow: Vec<String>,
-    /// Deny a tool on paths
-    #[arg(long, value_name = "TOOL:PATHS")]
+    /// Deny a tool on paths or a command
+    #[arg(long, value_name = "TOOL:WHAT")]
     pub(crate) deny: Vec<String>,
+    /// Run commands without confining them, as the user you are: only inside a wall of your own
+    #[arg(long)]
+    pub(crate) unsafe_no_sandbox: bool,
 }
 
 impl Gate {
@@ -165,23 +174,8 @@ impl Gate {
     pub(crate) fn rules(&self) -> anyhow::Result<Vec<Rule>> {
         let allowed = self.allow.iter().map(|text| (Decision::Allow, text));
         let denied = self.deny.iter().map(|text| (Decision::Deny, text));
-        allowed.chain(denied).map(|(decision, text)| rule(decision, text)).collect()
+        allowed.chain(denied).map(|(decision, text)| rule_text::rule(decision, text)).collect()
     }
-}
-
-/// The rule that a person allows something by, such as `edit_lines:src/**`.
-pub(crate) fn allow_rule(text: &str) -> anyhow::Result<Rule> {
-    Ok(Rule { source: RuleSource::Remembered, ..rule(Decision::Allow, text)? })
-}
-
-fn rule(decision: Decision, text: &str) -> anyhow::Result<Rule> {
-    let (tool, paths) = text.split_once(':').unwrap_or((text, ""));
-    let patterns = paths.split(',').filter(|path| !path.is_empty());
-    Ok(Rule {
-        tool: ToolPattern::new(tool)?,
-        paths: patterns.map(PathPattern::new).collect::<Result<_, _>>()?,
-        ..Rule::new(decision, RuleSource::CommandLine)
-    })
 }
 
 #[derive(Debug, Args)]
@@ -273,41 +267,6 @@ pub(crate) struct Scope {
     /// Who acts: planner, actor, or a role from the configuration
     #[arg(long, value_name = "NAME", default_value = "actor")]
     pub(crate) role: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ToolsArgs {
-    #[command(flatten)]
-    pub(crate) scope: Scope,
-    /// How to show them
-    #[arg(long, value_enum, default_value = "table")]
-    pub(crate) format: ToolsFormat,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ToolsFormat {
-    /// For people
-    Table,
-    /// Every field of every definition
-    Json,
-    /// Anthropic's `tools` array
-    Anthropic,
-    /// OpenAI's `tools` array
-    Openai,
-    /// MCP's `tools` array
-    Mcp,
-}
-
-impl ToolsFormat {
-    pub(crate) fn rendering(self) -> Option<Rendering> {
-        match self {
-            ToolsFormat::Table => None,
-            ToolsFormat::Json => Some(Rendering::Json),
-            ToolsFormat::Anthropic => Some(Rendering::Anthropic),
-            ToolsFormat::Openai => Some(Rendering::OpenAi),
-            ToolsFormat::Mcp => Some(Rendering::Mcp),
-        }
-    }
 }
 
 #[derive(Debug, Args)]

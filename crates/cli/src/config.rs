@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, anyhow, bail};
 use protocol::{AgentRole, visible};
 use toml::Value;
-use tool_system::Limits;
 use tool_system::policy::{ApprovalMode, PolicyTable, Rule, RuleSource};
+use tool_system::{EditCheck, Limits};
 use workspace::Workspace;
 
 pub(crate) use keys::{Keys, key_file};
@@ -26,7 +26,7 @@ pub(crate) use settings::{AgentConfig, ModelConfig};
 use crate::environment::Environment;
 use file::{Author, Leaf, Mistake, in_words};
 use schema::{Schema, nested};
-use settings::{RoleConfig, Settings};
+use settings::{CheckConfig, ChecksConfig, RoleConfig, Settings};
 
 /// The user's file in the configuration directory.
 const USER_FILE: &str = "config.toml";
@@ -37,6 +37,10 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) disabled_tools: Vec<String>,
+    /// Whether code may reach the network.
+    pub(crate) network: bool,
+    /// What is run after files have been changed.
+    pub(crate) checks: Vec<EditCheck>,
     pub(crate) limits: Limits,
     pub(crate) mode: ApprovalMode,
     pub(crate) rules: Vec<Rule>,
@@ -92,6 +96,8 @@ impl Config {
         let settings: Settings = nested(values).try_into().context("the configuration")?;
         Ok(Self {
             disabled_tools: settings.tools.disabled,
+            network: settings.tools.network,
+            checks: checks(settings.checks)?,
             limits: Limits::default().set_by(&settings.limits),
             mode: settings.policy.mode,
             rules: rules(&layers)?,
@@ -206,6 +212,14 @@ fn rules(layers: &Layers) -> anyhow::Result<Vec<Rule>> {
         rules.extend(table.into_rules(source));
     }
     Ok(rules)
+}
+
+fn checks(configured: ChecksConfig) -> anyhow::Result<Vec<EditCheck>> {
+    let made = configured.after_edit.into_iter().map(|check| {
+        let CheckConfig { name, command, paths, timeout } = check;
+        EditCheck::new(name, command, &paths, timeout).context("checks.after_edit")
+    });
+    made.collect()
 }
 
 /// Whether a value from the environment or the command line is what its key expects.

@@ -1,6 +1,9 @@
 //! A proposal as it is drawn on a terminal.
 
-use protocol::{ApprovalRequest, Hunk, LineKind, ToolCall, describe_call, unified, visible};
+use protocol::{
+    ApprovalRequest, Hunk, LineKind, Proposal, ToolCall, describe_call, describe_command, unified,
+    visible,
+};
 
 const BOLD: &str = "\x1b[1m";
 const RED: &str = "\x1b[31m";
@@ -42,6 +45,9 @@ pub(crate) fn draw(request: &ApprovalRequest, colour: Colour) -> String {
     let call = ToolCall::new("", request.tool.clone(), request.args.clone());
     let mut lines =
         vec![colour.paint(BOLD, &visible(&describe_call(&call))), visible(&request.reason)];
+    if let Proposal::Command(command) = &request.proposal {
+        lines.extend(describe_command(command).lines().map(|line| colour.paint(CYAN, line)));
+    }
     for file in &request.diffs {
         for warning in &file.warnings {
             let warning = format!("! {}: {warning}", visible(&file.path));

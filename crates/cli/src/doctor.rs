@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use protocol::AgentRole;
 use providers::catalogue::{ENDPOINTS, Wanted};
+use sandbox::{Finding, Launcher, Probe, Problem};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_system::{IndexStatus, Rendering, ToolRegistry, Vocabulary};
@@ -13,8 +14,8 @@ use crate::args::DoctorArgs;
 use crate::config::{Config, FlagLayer, Keys};
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
-use crate::output;
 use crate::setup::{Lifetime, Project};
+use crate::{environment, output};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -81,6 +82,7 @@ fn of_project(workspace: &Workspace) -> Vec<Check> {
         },
         readable(workspace),
         confinement(workspace),
+        sandbox(workspace),
     ]
 }
 
@@ -116,6 +118,25 @@ fn confinement(workspace: &Workspace) -> Check {
         ),
     };
     Check { name: "confinement", state, detail }
+}
+
+/// What commands can be confined with.
+fn sandbox(workspace: &Workspace) -> Check {
+    let root = workspace.canonical_path();
+    let home = environment::confinement(root).home;
+    let Probe { level, findings, .. } = sandbox::probe(root, &home, &Launcher::this_program());
+    let told = findings.iter().filter_map(|Finding { part, problem, .. }| {
+        let Problem { why, fix } = problem.as_ref()?;
+        Some(format!("without {part}: {why}. {fix}"))
+    });
+    let told: Vec<String> = told.collect();
+    let (state, first) = match level {
+        Some(level) if told.is_empty() => (State::Ok, level.summary()),
+        Some(level) => (State::Degraded, level.summary()),
+        None => (State::Degraded, "commands cannot be confined, so none is run".to_owned()),
+    };
+    let detail = std::iter::once(first).chain(told).collect::<Vec<_>>().join("; ");
+    Check { name: "sandbox", state, detail }
 }
 
 /// Which files were read, and what was said in vain.

@@ -1,11 +1,14 @@
 //! The only place that reads environment variables.
 
+pub(crate) mod git_identity;
+
 use std::collections::BTreeMap;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use providers::catalogue::{ENDPOINTS, endpoint};
 use providers::{NoKey, Secret};
+use sandbox::{Profile, Toolchains};
 
 use crate::config::{Given, Source};
 
@@ -20,6 +23,9 @@ const SETTINGS: [(&str, &str); 3] = [
 const OLLAMA_HOST: &str = "OLLAMA_HOST";
 /// The port that Ollama listens on unless told otherwise.
 const OLLAMA_PORT: u16 = 11434;
+
+/// Where the home directory of a user without one lies for confined commands.
+const NO_HOME: &str = "/home/user";
 
 /// What the environment says about configuration, as plain data.
 #[derive(Debug, Default)]
@@ -138,6 +144,16 @@ pub(crate) fn state_dir() -> Option<PathBuf> {
 pub(crate) fn cache_dir() -> Option<PathBuf> {
     let base = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
     Some(base.join("toolkiln"))
+}
+
+/// What confined commands of the project at `root` see of this machine: the system, and the user's
+/// toolchains.
+pub(crate) fn confinement(root: &Path) -> Profile {
+    // Without a home of his own a user has no toolchains in it either.
+    let home = absolute("HOME").unwrap_or_else(|| NO_HOME.into());
+    let search_path = env::var_os("PATH").unwrap_or_default();
+    let toolchains = Toolchains::find(&home, &search_path, |name| env::var(name).ok());
+    Profile::new(root, home).with_toolchains(toolchains)
 }
 
 /// The user's editor.

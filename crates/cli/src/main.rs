@@ -17,8 +17,6 @@ mod mcp_door;
 mod model_choice;
 mod output;
 mod policy;
-mod question;
-mod remembered;
 mod run_door;
 mod sessions_door;
 mod setup;
@@ -35,6 +33,8 @@ use clap::Parser as _;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    // This program also confines its own commands; then it is started anew and does not return.
+    sandbox::hidden_entry();
     let arguments = Arguments::parse();
     let result = match arguments.command.unwrap_or(Command::Chat(arguments.chat)) {
         Command::Chat(args) => chat_door::run(&args),

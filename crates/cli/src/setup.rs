@@ -1,25 +1,29 @@
 //! Puts the pieces together: the one place where concrete types meet.
 
+mod remembered;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::Timestamp;
 use protocol::{AgentRole, ContentHash, ErrorCode, ToolError};
+use sandbox::Launcher;
 use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::{
-    ApproveAll, Approver, CodeBase, ExecutorOptions, JournalPerformer, Limits, OnDemand, RefuseAll,
-    RuleKeeper, ToolExecutor, ToolRegistry, Vocabulary,
+    ApproveAll, Approver, CodeBase, CommandRunner, EditCheck, ExecutorOptions, JournalPerformer,
+    Limits, OnDemand, RefuseAll, RuleKeeper, RunnerOptions, ToolExecutor, ToolRegistry, Vocabulary,
 };
 use workspace::{Journal, JournalOptions, RecoveryReport, StateDir, Workspace, bytes_to_text};
 
 use crate::args::{Gate, Scope};
 use crate::config::{Config, FlagLayer};
 use crate::diff_view::Colour;
-use crate::environment::Environment;
-use crate::remembered::Remembered;
+use crate::environment::{Environment, git_identity};
 use crate::terminal::{self, Terminal};
+use crate::tools::custom_tools;
 use crate::{environment, output};
+use remembered::Remembered;
 
 /// Hexadecimal digits that tell apart projects whose directories have the same name.
 const PROJECT_DIGITS: usize = 12;
@@ -59,6 +63,7 @@ impl Project {
     /// The tools that are not switched off.
     pub(crate) fn registry(&self) -> ToolRegistry {
         let mut registry = ToolRegistry::builtin();
+        custom_tools::register(self, &mut registry);
         for name in &self.config.disabled_tools {
             if !registry.disable(name) {
                 output::to_people(&format!(
@@ -106,7 +111,8 @@ impl Project {
     }
 
     fn rules(&self, gate: &Gate) -> anyhow::Result<Vec<Rule>> {
-        Ok(self.config.rules.iter().cloned().chain(gate.rules()?).collect())
+        let rules = self.config.rules.iter().cloned().chain(gate.rules()?);
+        Ok(rules.chain(custom_tools::rules(self)).collect())
     }
 
     /// The executor for a door. `adjust` sets what that door wants differently.
@@ -121,6 +127,23 @@ impl Project {
         Ok(self.kit(gate, lifetime)?.executor(scope.vocabulary, role, adjust))
     }
 
+    /// Who runs commands; what it takes is looked for when the first is run.
+    fn commands(&self, unconfined: bool) -> Arc<OnDemand<Arc<CommandRunner>>> {
+        if unconfined {
+            output::to_people("toolkiln: commands are NOT CONFINED (--unsafe-no-sandbox)");
+        }
+        let workspace = Arc::clone(&self.workspace);
+        let output_bytes = self.config.limits.run_output_bytes;
+        Arc::new(OnDemand::new(move || {
+            let mut profile = environment::confinement(workspace.canonical_path());
+            profile.env.extend(git_identity::variables(&workspace, &profile.home));
+            profile.limits.output_bytes = usize::try_from(output_bytes).unwrap_or(usize::MAX);
+            let launcher = Launcher::this_program();
+            let options = RunnerOptions { profile, launcher, unconfined };
+            Ok(Arc::new(CommandRunner::new(Arc::clone(&workspace), options)))
+        }))
+    }
+
     /// What executors are made from. Journal and remembered rules are opened when something is about
     /// to be changed, not before.
     pub(crate) fn kit(&self, gate: &Gate, lifetime: Lifetime) -> anyhow::Result<Kit> {
@@ -130,6 +153,9 @@ impl Project {
             limits: self.config.limits.clone(),
             mode: self.mode(gate),
             rules: self.rules(gate)?,
+            network: self.config.network,
+            checks: self.config.checks.clone(),
+            commands: self.commands(gate.unsafe_no_sandbox),
             changing: None,
         };
         if let Ok(state) = self.state() {
@@ -152,6 +178,9 @@ pub(crate) struct Kit {
     limits: Limits,
     mode: ApprovalMode,
     rules: Vec<Rule>,
+    network: bool,
+    checks: Vec<EditCheck>,
+    commands: Arc<OnDemand<Arc<CommandRunner>>>,
     changing: Option<Changing>,
 }
 
@@ -184,6 +213,8 @@ impl Kit {
             vocabulary,
             role,
             limits: self.limits.clone(),
+            network: self.network,
+            checks: self.checks.clone(),
             ..ExecutorOptions::default()
         };
         if let Some(Changing { state, journal, approver }) = &self.changing {
@@ -195,7 +226,8 @@ impl Kit {
             });
             options.rule_keeper = Some(state.clone());
             options.approver = Arc::clone(approver);
-            options.performer = Some(Arc::new(JournalPerformer::new(Arc::clone(journal))));
+            let performer = JournalPerformer::new(Arc::clone(journal));
+            options.performer = Some(Arc::new(performer.with_commands(Arc::clone(&self.commands))));
             options.journal = Some(Arc::clone(journal));
         }
         adjust(&mut options);
@@ -219,7 +251,12 @@ impl State {
 
     /// The rules that were remembered for the project.
     pub(crate) fn remembered(&self) -> anyhow::Result<Remembered> {
-        Ok(Remembered::new(StateDir::open(&self.workspace, &self.path)?))
+        Ok(Remembered::new(self.directory()?))
+    }
+
+    /// The directory as a place to keep things in.
+    pub(crate) fn directory(&self) -> anyhow::Result<StateDir> {
+        Ok(StateDir::open(&self.workspace, &self.path)?)
     }
 
     /// The remembered rules; looking for them makes no state where there is none.

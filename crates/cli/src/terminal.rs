@@ -1,5 +1,7 @@
 //! Asks the person at the terminal: shows exactly what would happen and takes the answer.
 
+mod question;
+
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::os::fd::AsFd;
@@ -16,7 +18,7 @@ use workspace::{Journal, Label, UndoTarget, edit_in_program};
 use crate::chat::look::Look;
 use crate::diff_view::{self, Colour};
 use crate::environment;
-use crate::question::{self, Withdrawn};
+use question::Withdrawn;
 
 /// The columns of a terminal that does not say.
 const DEFAULT_WIDTH: usize = 80;

@@ -1,11 +1,13 @@
 //! `toolkiln tools`: what there is.
 
+pub(crate) mod custom_tools;
+
 use std::process::ExitCode;
 
 use serde_json::Value;
 use tool_system::{Approval, Category, ListedTool};
 
-use crate::args::ToolsArgs;
+use crate::args::{ToolsArgs, ToolsCommand};
 use crate::output;
 use crate::setup::Project;
 
@@ -13,6 +15,9 @@ use crate::setup::Project;
 const NAME_WIDTH: usize = 16;
 
 pub(crate) fn run(args: &ToolsArgs) -> anyhow::Result<ExitCode> {
+    if let Some(ToolsCommand::Trust(args)) = &args.command {
+        return custom_tools::trust(args);
+    }
     let project = Project::open(&args.scope.root)?;
     let role = project.config.role(&args.scope.role)?;
     let tools = project.registry().list_for(args.scope.vocabulary, &role);
@@ -28,6 +33,9 @@ pub(crate) fn run(args: &ToolsArgs) -> anyhow::Result<ExitCode> {
                 if !lines.is_empty() {
                     output::result(&format!("{category}\n{}\n", lines.join("\n")))?;
                 }
+            }
+            for note in custom_tools::not_listed(&project) {
+                output::result(&note)?;
             }
         }
     }

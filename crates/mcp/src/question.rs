@@ -1,7 +1,8 @@
 //! A proposal as a form that a host shows, and what the filled-in form means.
 
 use protocol::{
-    ApprovalRequest, ApprovalResponse, ErrorCode, FileDiff, Remember, ToolError, unified, visible,
+    ApprovalRequest, ApprovalResponse, ErrorCode, FileDiff, Proposal, Remember, ToolError,
+    describe_command, unified, visible,
 };
 use rmcp::model::{ElicitRequestParams, ProtocolVersion};
 use serde_json::{Value, json};
@@ -59,7 +60,11 @@ fn message(request: &ApprovalRequest) -> String {
         reason.truncate(end);
         reason.push('…');
     }
-    format!("{reason}\n\n{}", shown(&request.diffs))
+    let what = match &request.proposal {
+        Proposal::Command(command) => describe_command(command),
+        _ => shown(&request.diffs),
+    };
+    format!("{reason}\n\n{what}")
 }
 
 /// The diff. If it does not fit, all files come first, so that none hides behind the cut.

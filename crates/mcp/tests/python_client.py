@@ -8,6 +8,7 @@ Each check prints one line. The last line counts them; the exit code is 1 if any
 
 import asyncio
 import pathlib
+import subprocess
 import sys
 import tempfile
 from typing import Any, NamedTuple
@@ -20,7 +21,11 @@ MODES = ["legacy", "auto", "2026-07-28"]
 EXPECTED_VERSION = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 
 PROJECT = {
-    ".gitignore": "*.log\n",
+    ".gitignore": "*.log\n.venv\nremote.git\n",
+    # Stands for what formats and installs Python, so that nothing has to be there or reached.
+    ".venv/bin/python": "#!/bin/sh\necho \"python $*\"\n",
+    "conftest.py": "",
+    "checked/Makefile": "test:\n\t@echo 1..1; echo ok 1 - adds\n",
     "README.md": "# A project\n\nSee src.\n",
     "debug.log": "fn ignored() {}\n",
     "src/main.rs": "mod greeting;\n\nfn main() {\n    greeting::hello();\n}\n",
@@ -85,6 +90,35 @@ CALLS = {
     "read_file": Row(
         {"path": "src/main.rs"}, "fn main()", {"path": "src/missing.rs"}, "FILE_NOT_FOUND"
     ),
+    "bash": Row(
+        {"command": "cat src/main.rs"}, "fn main()", {"command": "ls", "working_dir": "no"}, "FILE_NOT_FOUND"
+    ),
+    "job": Row({"action": "list"}, "jobs", {"action": "output", "id": "x"}, "INVALID_ARGUMENTS"),
+    "run_code": Row(
+        {"language": "bash", "code": "echo $((6 * 7))"},
+        "42",
+        {"language": "bash", "code": "", "env": {"LD_PRELOAD": "x"}},
+        "INVALID_ARGUMENTS",
+    ),
+    "run_tests": Row(
+        {"path": "checked", "framework": "make"}, "'passed': 1", {"filter": "-x"}, "INVALID_ARGUMENTS"
+    ),
+    "format_code": Row(
+        {"path": "own/rename.py"}, "black", {"path": "own/missing.py"}, "FILE_NOT_FOUND"
+    ),
+    "install_package": Row(
+        {"packages": ["left-pad"], "manager": "pip"}, "left-pad", {"packages": ["-x"]}, "INVALID_ARGUMENTS"
+    ),
+    "git_status": Row({}, "'branch': 'main'", {"all": True}, "INVALID_ARGUMENTS"),
+    "git_diff": Row({"commit": "HEAD"}, "files", {"commit": "-x"}, "INVALID_ARGUMENTS"),
+    "git_log": Row({"limit": 2}, "First", {"commit": "no-such"}, "EXECUTION_ERROR"),
+    "git_commit": Row(
+        {"message": "Second", "paths": ["own/commit.txt"]},
+        "1 file changed",
+        {"message": "Nothing"},
+        "EXECUTION_ERROR",
+    ),
+    "git_push": Row({"branch": "main"}, "refs/heads/main", {"branch": "+main"}, "INVALID_ARGUMENTS"),
     "append_file": Row(
         {"path": "own/append.txt", "content": "two\n"},
         "own/append.txt",
@@ -327,6 +361,19 @@ def make_project(root):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    (root / ".venv/bin/python").chmod(0o755)
+    git = ["git", "-C", str(root), "-c", "init.defaultBranch=main"]
+    for command in [
+        ["init", "--quiet"],
+        ["config", "user.name", "Ada"],
+        ["config", "user.email", "ada@example.org"],
+        ["init", "--quiet", "--bare", "remote.git"],
+        ["remote", "add", "origin", "./remote.git"],
+        ["add", "."],
+        ["commit", "--quiet", "--message=First"],
+    ]:
+        subprocess.run(git + command, check=True)
+    (root / "own/commit.txt").write_text("one\n")
 
 
 def main():

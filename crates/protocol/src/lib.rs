@@ -6,6 +6,7 @@
 
 mod activity;
 mod approval;
+mod command_view;
 mod diff;
 mod error;
 mod hash;
@@ -20,6 +21,7 @@ mod view;
 
 pub use activity::{ActivityData, ActivityEvent, ActivityType, UnknownActivityType};
 pub use approval::{ApprovalRequest, ApprovalResponse, Remember};
+pub use command_view::describe_command;
 pub use diff::{
     BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndings, LineKind, Mark, MarkKind,
     apply_selected, unified, visible,
@@ -29,7 +31,9 @@ pub use hash::{ContentHash, InvalidHash};
 pub use json::{MAX_JSON_DEPTH, StrictJsonError, parse_strict_json};
 pub use message::{Content, Message, Speaker, ToolCall};
 pub use permission::{PermissionSet, ToolPermission, UnknownPermission};
-pub use proposal::{Base, Change, ChangeSet, CommandSpec, FileBytes, Proposal, WebRequest};
+pub use proposal::{
+    Base, Change, ChangeSet, CommandSpec, FileBytes, ProjectMode, Proposal, RunMode, WebRequest,
+};
 pub use role::AgentRole;
 pub use session::{
     BrokenCall, Compaction, ForkPoint, LogEntry, ModelAnswer, ModelErrorKind, Opened, PauseReason,

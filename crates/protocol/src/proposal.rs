@@ -178,7 +178,7 @@ impl fmt::Debug for FileBytes {
 }
 
 /// A program to run, confined.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandSpec {
     /// Program and arguments; no shell is involved unless it is the program.
     pub argv: Vec<String>,
@@ -195,6 +195,46 @@ pub struct CommandSpec {
     /// Whether the program may reach the network.
     #[serde(default)]
     pub network: bool,
+    /// How it meets the files of the project.
+    #[serde(default)]
+    pub project: ProjectMode,
+    /// Whether the call waits for its end.
+    #[serde(default)]
+    pub run: RunMode,
+    /// Protected names of the project that it may change all the same, such as `.git` for a commit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unprotected: Vec<String>,
+}
+
+/// How a command meets the files of the project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectMode {
+    /// On a copy, whose changes are applied at once if the command needed no approval, and are
+    /// themselves approved if it did.
+    #[default]
+    Auto,
+    /// On a copy, whose changes are approved like any other.
+    Review,
+    /// On the files themselves.
+    Direct,
+    /// On a copy, whose changes are thrown away.
+    ReadOnly,
+}
+
+/// Whether a call waits for the end of its command.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunMode {
+    /// It waits.
+    #[default]
+    Wait,
+    /// The command goes on as a job, and ends with the session at the latest.
+    Job,
+    /// The command runs already, as the job of this name; `stdin` is what it is told.
+    Tell(String),
+    /// The command runs already, as the job of this name, and is ended.
+    Stop(String),
 }
 
 /// A request to a web server.

@@ -166,6 +166,7 @@ fn spec(argv: Vec<String>) -> CommandSpec {
         stdin: None,
         timeout_ms: 60_000,
         network: false,
+        ..CommandSpec::default()
     }
 }
 

@@ -78,6 +78,11 @@ impl Changes {
         Changes { upper, project, protected: protected.to_vec() }
     }
 
+    /// The project itself.
+    pub(crate) fn project(&self) -> &OwnedFd {
+        &self.project
+    }
+
     /// All changes, each directory before what is in it, in the order of their names. Directories
     /// that are only on the way to a change are left out, and so are those that differ in nothing but
     /// their time stamps. At most `most` are listed.
@@ -248,7 +253,7 @@ fn failed(path: &Path, errno: Errno) -> ChangesError {
     ChangesError::Read { path: path.to_owned(), source: errno.into() }
 }
 
-fn open_directory(side: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+pub(crate) fn open_directory(side: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     rustix::fs::openat2(side, path, flags, Mode::empty(), beneath())

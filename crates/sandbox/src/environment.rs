@@ -84,6 +84,7 @@ mod tests {
             stdin: None,
             timeout_ms: 1000,
             network: false,
+            ..CommandSpec::default()
         }
     }
 

@@ -18,6 +18,7 @@
 )]
 
 mod cancel;
+mod carry_over;
 mod cgroup;
 mod changes;
 mod channel;
@@ -37,6 +38,7 @@ mod ran;
 mod run;
 mod sandbox;
 mod toolchains;
+mod unconfined;
 mod view;
 
 pub use cancel::Canceller;
@@ -51,3 +53,4 @@ pub use profile::{Access, Limits, Overlay, Profile, ProjectAccess, Protected, St
 pub use ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
 pub use sandbox::{RunOptions, Sandbox};
 pub use toolchains::Toolchains;
+pub use unconfined::Unconfined;

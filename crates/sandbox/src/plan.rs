@@ -1,6 +1,7 @@
 //! What the hidden entry point is told to do, and what it answers. Plain data; the descriptors that
 //! belong to it travel beside it.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -174,4 +175,23 @@ pub enum Part {
     Landlock,
     /// Limits for all processes of a command together.
     ControlGroup,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Part::Launch => "a helper process",
+            Part::UserNamespace => "user namespaces",
+            Part::Namespaces => "namespaces",
+            Part::Root => "a root of its own",
+            Part::Proc => "a private /proc",
+            Part::IdMapping => "mapped owners",
+            Part::Overlay => "copies on write",
+            Part::Privileges => "an unprivileged user",
+            Part::Limits => "limits",
+            Part::Seccomp => "a filter for system calls",
+            Part::Landlock => "Landlock",
+            Part::ControlGroup => "control groups",
+        })
+    }
 }

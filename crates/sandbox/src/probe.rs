@@ -89,6 +89,7 @@ fn attempt(profile: &Profile, launcher: &Launcher) -> (Attempt, Option<String>) 
         stdin: None,
         timeout_ms: PATIENCE_MS,
         network: false,
+        ..CommandSpec::default()
     };
     let ran = sandbox.run(&spec, RunOptions::default(), |_| {});
     (ran.map(|ran| ran.level).map_err(failed), sandbox.helpers.no_groups().map(str::to_owned))
@@ -142,6 +143,7 @@ mod tests {
             memory: MemoryScope::Process,
             uid: 1000,
             overlay: false,
+            unconfined: false,
         }
     }
 

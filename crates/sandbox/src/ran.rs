@@ -70,6 +70,9 @@ pub struct LevelReport {
     pub uid: u32,
     /// The command worked on a copy of the project.
     pub overlay: bool,
+    /// Nothing confined it; the operator wanted it so.
+    #[serde(default)]
+    pub unconfined: bool,
 }
 
 /// Whose memory a limit is for.
@@ -85,6 +88,9 @@ pub enum MemoryScope {
 impl LevelReport {
     /// One line for people.
     pub fn summary(&self) -> String {
+        if self.unconfined {
+            return format!("NOT CONFINED, network open, project direct, uid {}", self.uid);
+        }
         let landlock = match self.landlock {
             Some(version) => format!("Landlock {version}"),
             None => "no Landlock".to_owned(),
@@ -111,10 +117,13 @@ mod tests {
             memory: MemoryScope::Tree,
             uid: 1000,
             overlay: true,
+            unconfined: false,
         };
         insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, Landlock 7, no network, memory limit for all processes together, project copied on write, uid 1000");
         level = LevelReport { landlock: None, network: true, overlay: false, ..level };
         level.memory = MemoryScope::Process;
         insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, no Landlock, network open, memory limit per process, project direct, uid 1000");
+        level.unconfined = true;
+        insta::assert_snapshot!(level.summary(), @"NOT CONFINED, network open, project direct, uid 1000");
     }
 }

@@ -73,6 +73,7 @@ pub(crate) fn run(
             memory,
             uid: sandbox.identity.uid,
             overlay: is_copy,
+            unconfined: false,
         },
     })
 }
@@ -334,7 +335,7 @@ fn send_order(
     sandbox.helpers.order(&head, &descriptors)
 }
 
-fn not_started(program: &str, errno: Option<i32>) -> SandboxError {
+pub(crate) fn not_started(program: &str, errno: Option<i32>) -> SandboxError {
     let why = match errno {
         Some(libc::ENOENT) => "there is no such program here".to_owned(),
         Some(libc::EACCES) => "it is not an executable file".to_owned(),
@@ -346,7 +347,7 @@ fn not_started(program: &str, errno: Option<i32>) -> SandboxError {
 }
 
 /// A pipe whose reading end never waits.
-fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
+pub(crate) fn output_pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
     let _ = rustix::pipe::fcntl_setpipe_size(&read, PIPE_BYTES);
     let flags = rustix::fs::fcntl_getfl(&read)?;

@@ -88,31 +88,31 @@ impl Sandbox {
             return Err(SandboxError::Command);
         }
         Ok(Plan {
-            working_dir: self.working_dir(&spec.working_dir)?,
+            working_dir: checked_working_dir(&self.profile, &spec.working_dir)?,
             argv: spec.argv.clone(),
             env: environment::build(&self.profile, spec)?,
             cpu_seconds: cpu_seconds(spec.timeout_ms),
         })
     }
-
-    fn working_dir(&self, path: &str) -> Result<PathBuf, SandboxError> {
-        let refuse = |why| SandboxError::WorkingDir { path: path.to_owned(), why };
-        let relative = Path::new(path);
-        let stays = relative
-            .components()
-            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if !stays || path.contains('\0') {
-            return Err(refuse("does not lie in the project"));
-        }
-        let inside = self.profile.root.join(relative);
-        if !inside.is_dir() {
-            return Err(refuse("is not a directory of the project"));
-        }
-        Ok(inside)
-    }
 }
 
-fn checked_root(profile: &Profile) -> Result<PathBuf, SandboxError> {
+/// A directory of the project by its path from the root.
+pub(crate) fn checked_working_dir(profile: &Profile, path: &str) -> Result<PathBuf, SandboxError> {
+    let refuse = |why| SandboxError::WorkingDir { path: path.to_owned(), why };
+    let relative = Path::new(path);
+    let stays =
+        relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !stays || path.contains('\0') {
+        return Err(refuse("does not lie in the project"));
+    }
+    let inside = profile.root.join(relative);
+    if !inside.is_dir() {
+        return Err(refuse("is not a directory of the project"));
+    }
+    Ok(inside)
+}
+
+pub(crate) fn checked_root(profile: &Profile) -> Result<PathBuf, SandboxError> {
     let refuse = |why| SandboxError::Project { path: profile.root.clone(), why };
     let root = profile.root.canonicalize().map_err(|_| refuse("it is not there"))?;
     if view::is_reserved(&root) {

@@ -94,6 +94,7 @@ fn spec(timeout_ms: u64) -> CommandSpec {
         stdin: None,
         timeout_ms,
         network: false,
+        ..CommandSpec::default()
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::executor::{ToolExecutor, unless_cancelled, validated};
 use crate::policy::{Decision, effects_of, suggest_rules};
-use crate::{Approver, ListedTool, Outcome, Proposed, ToolContext};
+use crate::{Approver, ListedTool, Outcome, Proposed, ToolArguments, ToolContext};
 
 /// How often a person may send a proposal back changed before it is given up.
 const MAX_REVISIONS: usize = 10;
@@ -29,30 +29,44 @@ pub(crate) struct Gate<'a> {
     pub(crate) cx: &'a ToolContext,
 }
 
+/// Whether a person has agreed, or nobody had to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Yes,
+    No,
+}
+
 /// What a person's answer makes of a proposal.
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, for a moment")]
 enum Answer {
     Agreed {
         /// What did not go as the person wished.
         remark: Option<String>,
     },
-    Revised(Proposed),
+    /// Something else, from these arguments if they are others.
+    Revised(Proposed, Option<ToolArguments>),
     /// Running the tool with other arguments left nothing to do.
     Nothing(Value),
 }
 
 impl Gate<'_> {
     /// Asks where it has to, shows every revision again, and performs what was agreed to.
-    pub(crate) async fn pass(&self, mut proposed: Proposed) -> ToolResult {
+    /// `arguments` are those that a command is reported for.
+    pub(crate) async fn pass(
+        &self,
+        mut proposed: Proposed,
+        mut arguments: Option<ToolArguments>,
+    ) -> ToolResult {
         for _ in 0..MAX_REVISIONS {
-            let Some(reason) = self.reason_to_ask(&proposed)? else {
-                return self.executor.perform(proposed, self.cx).await;
+            let Some(reason) = self.reason_to_ask(&proposed).await? else {
+                return self.perform(proposed, arguments.as_ref(), Asked::No).await;
             };
             let request = self.request(&proposed, reason).await?;
             let mut response = self.ask(&request).await?;
             let note = response.reason.take_if(|_| response.approved);
             match self.answer(&proposed, &request, response).await? {
                 Answer::Agreed { remark } => {
-                    let mut done = self.executor.perform(proposed, self.cx).await?;
+                    let mut done = self.perform(proposed, arguments.as_ref(), Asked::Yes).await?;
                     for (key, text) in [("user_note", note), ("remark", remark)] {
                         if let (Some(text), Value::Object(done)) = (text, &mut done) {
                             done.insert(key.into(), text.into());
@@ -60,7 +74,10 @@ impl Gate<'_> {
                     }
                     return Ok(done);
                 }
-                Answer::Revised(revised) => proposed = revised,
+                Answer::Revised(revised, others) => {
+                    proposed = revised;
+                    arguments = others.or(arguments);
+                }
                 Answer::Nothing(value) => return Ok(value),
             }
         }
@@ -68,9 +85,25 @@ impl Gate<'_> {
         Err(ToolError::new(ErrorCode::Rejected, message))
     }
 
+    /// Performs what was agreed to; a command is run, and what it leaves is settled.
+    async fn perform(
+        &self,
+        proposed: Proposed,
+        arguments: Option<&ToolArguments>,
+        asked: Asked,
+    ) -> ToolResult {
+        match (&proposed.proposal, arguments) {
+            (Proposal::Command(command), Some(arguments)) => {
+                self.run_command(command, asked, arguments).await
+            }
+            _ => self.executor.perform(proposed, self.cx).await,
+        }
+    }
+
     /// Why a person has to be asked; `None` if nobody has to.
-    fn reason_to_ask(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
-        let verdict = self.executor.judge(self.listed, &effects_of(&proposed.proposal))?;
+    async fn reason_to_ask(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
+        let effects = self.executor.effects(&proposed.proposal, self.cx).await;
+        let verdict = self.executor.judge(self.listed, &effects)?;
         match verdict.decision {
             Decision::Allow => Ok(None),
             Decision::Ask => Ok(Some(match &proposed.purpose {
@@ -88,7 +121,7 @@ impl Gate<'_> {
         }
     }
 
-    async fn request(
+    pub(crate) async fn request(
         &self,
         proposed: &Proposed,
         reason: String,
@@ -107,7 +140,10 @@ impl Gate<'_> {
         })
     }
 
-    async fn ask(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+    pub(crate) async fn ask(
+        &self,
+        request: &ApprovalRequest,
+    ) -> Result<ApprovalResponse, ToolError> {
         let activity = self.executor.activity();
         let requested = || ActivityData::ApprovalRequested(Box::new(request.clone()));
         activity.emit(&self.cx.call_id, ActivityType::ApprovalRequested, requested);
@@ -133,16 +169,20 @@ impl Gate<'_> {
             return Err(ToolError::new(ErrorCode::Rejected, reason));
         }
         if let Some(arguments) = response.modified_args {
+            if proposed.unseen {
+                let message = "the command has run; its arguments cannot be changed any more";
+                return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+            }
             let arguments = validated(self.listed, arguments)?;
-            let running = self.listed.tool().execute(arguments, self.cx.clone());
+            let running = self.listed.tool().execute(arguments.clone(), self.cx.clone());
             return Ok(match unless_cancelled(running, &self.cx.cancel).await? {
                 Outcome::Answer(value) => Answer::Nothing(value),
-                Outcome::Proposal(revised) => Answer::Revised(revised),
+                Outcome::Proposal(revised) => Answer::Revised(revised, Some(arguments)),
             });
         }
         if !response.modified_files.is_empty() || !response.accepted_hunks.is_empty() {
             let revised = self.revised(proposed, response).await?;
-            return Ok(Answer::Revised(revised));
+            return Ok(Answer::Revised(revised, None));
         }
         if proposed.proposal.hash() != request.proposal_hash {
             return Err(ToolError::new(
@@ -188,6 +228,9 @@ impl Gate<'_> {
             })
             .await?;
         let mut answer = proposed.answer.clone();
+        if answer.is_none() && proposed.unseen {
+            answer = Some(Value::Object(serde_json::Map::new()));
+        }
         if let Some(Value::Object(answer)) = &mut answer {
             let remark = "The user changed the proposal before approving it; read the file to see what was written.";
             answer.insert("edited_by_user".into(), remark.into());
@@ -198,6 +241,7 @@ impl Gate<'_> {
             purpose: proposed.purpose.clone(),
             answer,
             takes_back: proposed.takes_back.clone(),
+            unseen: proposed.unseen,
         })
     }
 

@@ -22,18 +22,26 @@ pub enum Category {
     /// Moving and removing files, and taking changes back.
     #[serde(rename = "File Management")]
     Management,
+    /// Running programs.
+    #[serde(rename = "Code Execution")]
+    Execution,
+    /// Looking at and recording the history of the project.
+    #[serde(rename = "Version Control")]
+    VersionControl,
     /// Planning and handing on work.
     Agent,
 }
 
 impl Category {
     /// Every category, in listing order.
-    pub const ALL: [Category; 6] = [
+    pub const ALL: [Category; 8] = [
         Category::Search,
         Category::Intelligence,
         Category::Reading,
         Category::Writing,
         Category::Management,
+        Category::Execution,
+        Category::VersionControl,
         Category::Agent,
     ];
 
@@ -45,6 +53,8 @@ impl Category {
             Category::Reading => "File Reading",
             Category::Writing => "File Writing",
             Category::Management => "File Management",
+            Category::Execution => "Code Execution",
+            Category::VersionControl => "Version Control",
             Category::Agent => "Agent",
         }
     }
@@ -70,6 +80,14 @@ impl Category {
             Category::Management => {
                 "Delete and move files, and take changes back. These are destructive operations: \
                  they require approval, and what they remove can be restored with undo."
+            }
+            Category::Execution => {
+                "Run programs, confined: without network, seeing only the project and the system. What \
+                 they change in the project can be undone."
+            }
+            Category::VersionControl => {
+                "Look at the history and the state of the git repository, commit and push. Looking needs \
+                 no approval; committing and pushing do."
             }
             Category::Agent => {
                 "Show the user a plan, and hand tasks to sub-agents that report back. These change no \

@@ -7,6 +7,7 @@ use protocol::{ActivityData, ActivityType, ContentHash, ErrorCode, ToolError};
 use tokio_util::sync::CancellationToken;
 use workspace::{Journal, RelPath, Workspace};
 
+use crate::commands::Jobs;
 use crate::result_store::ResultStore;
 use crate::{ActivityStream, AgentHost, FileTracker, Limits, OnDemand};
 
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) journal: Option<Arc<OnDemand<Arc<Journal>>>>,
     pub(crate) session: String,
     pub(crate) agent_host: Option<Arc<dyn AgentHost>>,
+    pub(crate) jobs: Jobs,
+    pub(crate) network: bool,
 }
 
 impl ToolContext {
@@ -64,6 +67,16 @@ impl ToolContext {
         let message = "there is no conversation behind this door";
         let host = self.shared.agent_host.as_deref();
         host.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
+    }
+
+    /// The commands that go on in the background.
+    pub(crate) fn jobs(&self) -> &Jobs {
+        &self.shared.jobs
+    }
+
+    /// Whether the user lets code reach the network.
+    pub fn network(&self) -> bool {
+        self.shared.network
     }
 
     /// Whether the caller has withdrawn the call.

@@ -53,8 +53,11 @@ pub struct ToolDefinition {
     /// The names and spellings under which it is known, the standard one first.
     pub faces: Vec<Face>,
     example: Value,
-    documents: Arc<LazyLock<Documents>>,
+    documents: Arc<LazyLock<Documents, MakesDocuments>>,
 }
+
+/// Describes a tool when somebody asks.
+type MakesDocuments = Box<dyn FnOnce() -> Documents + Send>;
 
 struct Documents {
     description: String,
@@ -68,6 +71,30 @@ impl ToolDefinition {
         name: &'static str,
         category: Category,
     ) -> Self {
+        Self::with_documents(name, category, || Documents {
+            description: schema::description_of::<Args>(),
+            parameters: schema::input_schema::<Args>(),
+            output_schema: schema::output_schema::<Output>(),
+        })
+    }
+
+    /// A tool whose texts and schemas come from elsewhere than its types.
+    pub(crate) fn described(
+        name: &'static str,
+        category: Category,
+        description: String,
+        parameters: Value,
+        output_schema: Value,
+    ) -> Self {
+        let documents = Documents { description, parameters, output_schema };
+        Self::with_documents(name, category, || documents)
+    }
+
+    fn with_documents(
+        name: &'static str,
+        category: Category,
+        documents: impl FnOnce() -> Documents + Send + 'static,
+    ) -> Self {
         Self {
             name,
             category,
@@ -78,11 +105,7 @@ impl ToolDefinition {
             custom_prompt: None,
             faces: vec![Face::new(Vocabulary::Standard, name)],
             example: json!({}),
-            documents: Arc::new(LazyLock::new(|| Documents {
-                description: schema::description_of::<Args>(),
-                parameters: schema::input_schema::<Args>(),
-                output_schema: schema::output_schema::<Output>(),
-            })),
+            documents: Arc::new(LazyLock::new(Box::new(documents))),
         }
     }
 

@@ -11,14 +11,19 @@ use std::time::Instant;
 use code_index::CodeBase;
 use futures_util::FutureExt as _;
 use jiff::Timestamp;
-use protocol::{ActivityData, ActivityType, AgentRole, ErrorCode, ToolCall, ToolError, ToolResult};
+use protocol::{
+    ActivityData, ActivityType, AgentRole, ErrorCode, ToolCall, ToolError, ToolPermission,
+    ToolResult,
+};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use workspace::Journal;
 
 use crate::approval_gate::Gate;
+use crate::checks::{self, EditCheck};
+use crate::commands::Jobs;
 use crate::context::Shared;
-use crate::policy::{Action, Effect, Policy, Rule, Verdict, effects_of};
+use crate::policy::{Action, Effect, Policy, Rule, Verdict};
 use crate::rendering::TERMINATE;
 use crate::result_store::ResultStore;
 use crate::turn::{Answered, CallKey, TurnMemory};
@@ -62,6 +67,10 @@ pub struct ExecutorOptions {
     pub journal: Option<Arc<OnDemand<Arc<Journal>>>>,
     /// The conversation that calls come from; the tools of [`Category::Agent`] need it.
     pub agent_host: Option<Arc<dyn AgentHost>>,
+    /// Whether the user lets code reach the network.
+    pub network: bool,
+    /// What is run after files have been changed.
+    pub checks: Vec<EditCheck>,
 }
 
 impl Default for ExecutorOptions {
@@ -79,6 +88,8 @@ impl Default for ExecutorOptions {
             performer: None,
             journal: None,
             agent_host: None,
+            network: false,
+            checks: Vec::new(),
         }
     }
 }
@@ -127,6 +138,8 @@ impl ToolExecutor {
             journal: options.journal.take(),
             session: options.session.clone(),
             agent_host: options.agent_host.take(),
+            jobs: Jobs::default(),
+            network: options.network,
         });
         let policy = Mutex::default();
         Self { registry, options, shared, policy, turn: TurnMemory::default() }
@@ -264,13 +277,15 @@ impl ToolExecutor {
         {
             return Ok(listed.face().spell_result(earlier));
         }
+        // A tool that runs commands is asked again, with its arguments, what to make of the report.
+        let kept = definition_runs(&listed).then(|| arguments.clone());
         let outcome =
             unless_cancelled(listed.tool().execute(arguments, cx.clone()), cancel).await?;
         let value = match outcome {
             Outcome::Answer(value) => value,
             Outcome::Proposal(proposed) => {
                 let gate = Gate { executor: self, call, listed: &listed, approver, cx: &cx };
-                gate.pass(proposed).await?
+                gate.pass(proposed, kept).await?
             }
         };
         let value = truncation::fit(value, self.options.limits.result_bytes, &self.shared.results);
@@ -305,9 +320,10 @@ impl ToolExecutor {
         let arguments = validated(&listed, call.arguments.clone())?;
         self.check_role(&listed)?;
         let cx = self.context(&call.id.as_str().into(), listed.definition().name, cancel);
-        let effects = match unless_cancelled(listed.tool().execute(arguments, cx), cancel).await? {
+        let running = listed.tool().execute(arguments, cx.clone());
+        let effects = match unless_cancelled(running, cancel).await? {
             Outcome::Answer(_) => Vec::new(),
-            Outcome::Proposal(proposed) => effects_of(&proposed.proposal),
+            Outcome::Proposal(proposed) => self.effects(&proposed.proposal, &cx).await,
         };
         let verdict = self.judge(&listed, &effects)?;
         Ok(Explained { effects, verdict })
@@ -387,24 +403,34 @@ impl ToolExecutor {
         self.turn.put(key, Answered { value: value.clone(), files });
     }
 
+    /// Who performs what has passed the gate.
+    pub(crate) fn performer(&self) -> Result<&Arc<dyn Performer>, ToolError> {
+        let message = "nothing can be changed or run through this door";
+        let performer = self.options.performer.as_ref();
+        performer.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
+    }
+
+    /// Whatever happens now, what was read before may no longer be so.
+    pub(crate) fn forget_answers(&self) {
+        self.turn.clear();
+    }
+
     /// Performs what has passed the gate, to its end: a call that is withdrawn now is too late.
     pub(crate) async fn perform(&self, proposed: Proposed, cx: &ToolContext) -> ToolResult {
-        let Some(performer) = &self.options.performer else {
-            let message = "nothing can be changed or run through this door";
-            return Err(ToolError::new(ErrorCode::PermissionDenied, message));
-        };
-        // Whatever happens now, what was read before may no longer be so.
-        self.turn.clear();
+        let performer = self.performer()?;
+        self.forget_answers();
         let mut done = performer.perform(&proposed, cx).await?;
-        match (proposed.answer, &mut done) {
+        let mut answer = match (proposed.answer, &mut done) {
             // What the performer reports joins the answer, such as the id to undo it by.
             (Some(Value::Object(mut answer)), Value::Object(report)) => {
                 answer.append(report);
-                Ok(Value::Object(answer))
+                Value::Object(answer)
             }
-            (Some(answer), _) => Ok(answer),
-            (None, _) => Ok(done),
-        }
+            (Some(answer), _) => answer,
+            (None, _) => done,
+        };
+        checks::append(&self.options.checks, &proposed.proposal, performer, cx, &mut answer).await;
+        Ok(answer)
     }
 
     /// A preview is a courtesy: one that panics is no preview.
@@ -414,6 +440,13 @@ impl ToolExecutor {
         let shown = listed.map(|listed| catch_unwind(AssertUnwindSafe(|| preview(&listed))));
         shown.ok().and_then(Result::ok).unwrap_or_default()
     }
+}
+
+fn definition_runs(listed: &ListedTool) -> bool {
+    let definition = listed.definition();
+    // Looking at a repository runs git, and is no more than reading.
+    definition.category == Category::VersionControl
+        || definition.required_permissions.contains(ToolPermission::ExecuteCommands)
 }
 
 /// The arguments in the tool's own spelling, if they fit the schema of the face.

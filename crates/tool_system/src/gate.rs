@@ -1,10 +1,12 @@
 //! Where the executor asks and acts: who answers for the person, who performs, and who remembers.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError, ToolResult};
 
 use crate::policy::Rule;
-use crate::{Proposed, ToolContext};
+use crate::{CommandRunner, Proposed, ToolContext};
 
 /// Answers for the person at a door.
 #[async_trait]
@@ -18,6 +20,12 @@ pub trait Approver: Send + Sync {
 pub trait Performer: Send + Sync {
     /// Carries out the proposal and reports what was done. Once begun it is not interrupted.
     async fn perform(&self, proposed: &Proposed, cx: &ToolContext) -> ToolResult;
+
+    /// Who runs commands, if anybody does.
+    fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
+        let message = "no commands can be run through this door";
+        Err(ToolError::new(ErrorCode::PermissionDenied, message))
+    }
 }
 
 /// Keeps the rules that a person's "always" makes, beyond the life of the process.

@@ -86,6 +86,18 @@ limits! {
     edit_bytes = 64 * 1024 * 1024,
     /// Files and directories that one call can delete.
     delete_entries = 20_000,
+    /// Seconds that `bash` lets a command run unless asked for another number.
+    bash_s = 5,
+    /// The most seconds that `bash` lets a command run.
+    max_bash_s = 60,
+    /// Seconds that `run_code` lets code run unless asked for another number.
+    run_code_s = 60,
+    /// The most seconds that any command may run, but for jobs.
+    max_command_s = 600,
+    /// Bytes that are kept of each output of a command.
+    run_output_bytes = 64 * 1024,
+    /// Jobs that run at the same time.
+    jobs = 8,
     /// Entries on one page of a directory listing.
     list_page = 100,
     /// Bytes of JSON above which a result is cut and the rest kept behind a handle.

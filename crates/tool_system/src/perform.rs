@@ -7,17 +7,25 @@ use protocol::{Change, ChangeSet, ContentHash, ErrorCode, Proposal, ToolError, T
 use serde_json::json;
 use workspace::{EntryRole, Inverse, Journal, Label};
 
-use crate::{OnDemand, Performer, Proposed, TakesBack, ToolContext};
+use crate::{CommandRunner, OnDemand, Performer, Proposed, TakesBack, ToolContext};
 
 /// Applies change sets to the project, all of each or nothing, so that each can be undone.
 pub struct JournalPerformer {
     journal: Arc<OnDemand<Arc<Journal>>>,
+    commands: Option<Arc<OnDemand<Arc<CommandRunner>>>>,
 }
 
 impl JournalPerformer {
     /// A performer that writes through `journal`.
     pub fn new(journal: Arc<OnDemand<Arc<Journal>>>) -> Self {
-        Self { journal }
+        Self { journal, commands: None }
+    }
+
+    /// Runs commands as well.
+    #[must_use]
+    pub fn with_commands(mut self, commands: Arc<OnDemand<Arc<CommandRunner>>>) -> Self {
+        self.commands = Some(commands);
+        self
     }
 }
 
@@ -25,12 +33,12 @@ impl JournalPerformer {
 impl Performer for JournalPerformer {
     async fn perform(&self, proposed: &Proposed, cx: &ToolContext) -> ToolResult {
         let Proposal::Changes(set) = &proposed.proposal else {
-            let message = "commands and requests cannot be run here yet";
+            let message = "requests cannot be made here yet";
             return Err(ToolError::new(ErrorCode::PermissionDenied, message));
         };
         let journal = Arc::clone(self.journal.get()?);
         let set = set.clone();
-        let takes_back = proposed.takes_back.clone();
+        let (takes_back, unseen) = (proposed.takes_back.clone(), proposed.unseen);
         cx.blocking(move |cx| {
             let label = Label {
                 session: cx.session().to_owned(),
@@ -46,7 +54,9 @@ impl Performer for JournalPerformer {
                     journal.apply_undo(&inverse, &label)?
                 }
             };
-            note_written(cx, &set)?;
+            if !unseen {
+                note_written(cx, &set)?;
+            }
             let mut report = json!({"change_id": applied.entry.to_string()});
             if !applied.notes.is_empty() {
                 report["notes"] = json!(applied.notes);
@@ -54,6 +64,16 @@ impl Performer for JournalPerformer {
             Ok(report)
         })
         .await
+    }
+
+    fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
+        match &self.commands {
+            Some(commands) => Ok(Arc::clone(commands.get()?)),
+            None => {
+                let message = "no commands can be run through this door";
+                Err(ToolError::new(ErrorCode::PermissionDenied, message))
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! words of a model, and says which rule decided and why. Everything here is a pure function of
 //! its arguments: the time is handed in, nothing is read.
 
+pub mod command;
 mod effect;
 mod expiry;
 mod judgement;
@@ -15,7 +16,8 @@ mod self_test;
 mod suggestion;
 mod table;
 
-pub use effect::{Effect, EffectKind, effects_of};
+pub use command::{CommandPattern, TreeFacts};
+pub use effect::{Effect, EffectKind, effects_of, effects_with, needs_tree_facts};
 pub use judgement::{Action, Verdict};
 pub use mode::{ApprovalMode, Decision, UnknownDecision, UnknownMode};
 pub use pattern::{InvalidPattern, PathPattern, ToolPattern};

@@ -1,7 +1,7 @@
 //! What a tool is.
 
 use async_trait::async_trait;
-use protocol::{ChangeSet, Proposal, ToolError};
+use protocol::{ChangeSet, CommandSpec, Proposal, ToolError, ToolResult};
 use serde_json::Value;
 use workspace::{EntryId, EntryRole};
 
@@ -16,6 +16,13 @@ pub trait Tool: Send + Sync + 'static {
     /// Answers, or proposes an effect. It has no effect itself.
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError>;
 
+    /// Turns the report on a command that this tool proposed, and that ran, into the tool's answer.
+    /// It has no effect.
+    fn report(&self, args: &ToolArguments, ran: Value) -> ToolResult {
+        let _ = args;
+        Ok(ran)
+    }
+
     /// A few lines for people who watch, at most `max_lines`.
     fn preview(&self, result: &Value, max_lines: usize) -> Vec<String> {
         preview::of(result, max_lines)
@@ -24,6 +31,7 @@ pub trait Tool: Send + Sync + 'static {
 
 /// What running a tool gives.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one at a time, for a moment")]
 pub enum Outcome {
     /// The answer; nothing is to be done.
     Answer(Value),
@@ -42,6 +50,8 @@ pub struct Proposed {
     pub answer: Option<Value>,
     /// Set if this takes entries of the journal back.
     pub takes_back: Option<TakesBack>,
+    /// A command wrote the content: the model has not seen it.
+    pub unseen: bool,
 }
 
 /// Which entries of the journal a proposal takes back.
@@ -61,7 +71,14 @@ impl Proposed {
             purpose: None,
             answer: Some(json_of(answer)?),
             takes_back: None,
+            unseen: false,
         })
+    }
+
+    /// A program to run; [`Tool::report`] makes the answer of what becomes of it.
+    pub fn command(command: CommandSpec) -> Proposed {
+        let proposal = Proposal::Command(command);
+        Proposed { proposal, purpose: None, answer: None, takes_back: None, unseen: false }
     }
 
     /// Adds what the model says it is for.
@@ -79,7 +96,7 @@ impl Outcome {
     }
 }
 
-fn json_of(value: impl serde::Serialize) -> Result<Value, ToolError> {
+pub(crate) fn json_of(value: impl serde::Serialize) -> Result<Value, ToolError> {
     serde_json::to_value(value).map_err(|error| {
         ToolError::new(protocol::ErrorCode::Internal, format!("result is not JSON: {error}"))
     })

@@ -23,6 +23,7 @@ mod entry_names;
 mod error;
 mod faults;
 mod ignore_rules;
+mod ignored;
 mod journal;
 mod line_window;
 mod list;
@@ -51,6 +52,7 @@ pub use editor::edit_in_program;
 pub use error::{Error, Escape};
 #[doc(hidden)]
 pub use faults::Faults;
+pub use ignored::Ignored;
 pub use journal::{
     Applied, EntryId, EntryRole, EntrySummary, Inverse, Journal, JournalOptions, Label,
     RecoveryReport, UndoTarget,

@@ -5,6 +5,7 @@ mod changes;
 mod client;
 mod corpus;
 mod doors;
+mod exec;
 mod peers;
 mod report;
 mod search;
@@ -14,6 +15,7 @@ mod verdict;
 pub(crate) use agent::run as agent;
 pub(crate) use changes::run as changes;
 pub(crate) use doors::run as doors;
+pub(crate) use exec::run as exec;
 pub(crate) use search::run as search;
 
 /// How often each thing is measured.

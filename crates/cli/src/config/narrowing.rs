@@ -20,8 +20,9 @@ pub(super) enum Narrow {
 }
 
 /// The keys that a project may set; a name that ends with a dot stands for all in that section.
-const IN_PROJECTS: [(&str, Narrow); 9] = [
+const IN_PROJECTS: [(&str, Narrow); 10] = [
     ("tools.disabled", Narrow::Add),
+    ("tools.network", Narrow::SwitchOff),
     ("limits.", Narrow::Lower),
     ("policy.mode", Narrow::Mode),
     ("policy.rules", Narrow::AddRules),
@@ -44,6 +45,7 @@ fn why_not(key: &str) -> &'static str {
         Some("model") => {
             "a project cannot choose where your requests and keys go or what they cost"
         }
+        Some("checks") => "a project cannot run commands by itself",
         Some("agent") => "a project cannot speak to the model in your name",
         _ => "whoever opens a project must not get wider rights from it",
     }
@@ -129,6 +131,7 @@ mod tests {
             assert!(of_project(key).unwrap_err().contains("requests and keys"), "{key}");
         }
         assert!(of_project("agent.instructions").unwrap_err().contains("in your name"));
+        assert!(of_project("checks.after_edit").unwrap_err().contains("by itself"));
         assert!(of_project("roles").unwrap_err().contains("wider rights"));
         let schema = Schema::new();
         for (name, _) in IN_PROJECTS {

@@ -23,6 +23,7 @@ pub(crate) struct Settings {
     pub(crate) model: ModelConfig,
     pub(crate) agent: AgentConfig,
     pub(crate) tools: ToolsConfig,
+    pub(crate) checks: ChecksConfig,
     #[serde(serialize_with = "all_limits")]
     pub(crate) limits: LimitOverrides,
     pub(crate) policy: PolicyConfig,
@@ -101,6 +102,34 @@ pub(crate) struct AgentConfig {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ToolsConfig {
     pub(crate) disabled: Vec<String>,
+    /// Whether code may reach the network.
+    pub(crate) network: bool,
+}
+
+/// What is run by itself.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ChecksConfig {
+    /// After files have been changed.
+    pub(crate) after_edit: Vec<CheckConfig>,
+}
+
+/// A command that says whether a change is good.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CheckConfig {
+    pub(crate) name: String,
+    pub(crate) command: Vec<String>,
+    /// The files it is about; all if there are none.
+    #[serde(default)]
+    pub(crate) paths: Vec<String>,
+    /// Seconds.
+    #[serde(default = "check_timeout")]
+    pub(crate) timeout: u64,
+}
+
+fn check_timeout() -> u64 {
+    60
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -1,4 +1,5 @@
 //! The binary as people and programs use it: real processes, their output and exit codes.
+#![allow(clippy::print_stderr, reason = "what is left out has to be said")]
 #![allow(clippy::disallowed_methods, reason = "tests start the binary and make projects for it")]
 
 mod agent;
@@ -6,7 +7,9 @@ mod call;
 mod chat;
 mod config;
 mod configuration;
+mod custom_tools;
 mod doctor;
+mod execution;
 mod history;
 mod index;
 mod mcp;

@@ -123,3 +123,55 @@ fn a_protected_name_behind_a_link_is_protected_too() {
         explained.stdout
     );
 }
+
+fn explained(project: &Fixture, command: &str, more: &[&'static str]) -> String {
+    let call = serde_json::json!({"command": command}).to_string();
+    let arguments = ["policy", "explain", "bash", &call];
+    run_with_state(project, &[&arguments[..], more].concat()).stdout
+}
+
+#[test]
+fn commands_are_explained_one_by_one() {
+    let project = project();
+    let looked = explained(&project, "cat b.txt | wc -l", &[]);
+    assert_eq!(
+        looked,
+        "allow: bash runs `cat b.txt` and has one more effect: allowed, because it only looks.\n  \
+         it runs `cat b.txt`\n  it runs `wc -l`\n"
+    );
+    let rule = ["--allow", "bash:cargo test*"];
+    let allowed = explained(&project, "cd src && cargo test -q | tail", &rule);
+    assert!(allowed.starts_with("allow: ") && allowed.contains("`cargo test*`"), "{allowed}");
+    let asked = explained(&project, "cargo test; make", &rule);
+    assert!(asked.starts_with("ask: bash runs `make`"), "{asked}");
+    let denied = explained(&project, "cargo test; make", &["--deny", "bash:make *"]);
+    assert!(denied.starts_with("deny: bash runs `make`"), "{denied}");
+    let refused = explained(&project, "rm -rf /", &["--allow", "bash"]);
+    assert!(
+        refused.starts_with("deny: ") && refused.contains("with everything in it"),
+        "{refused}"
+    );
+    let unclear = explained(&project, "$CMD", &["--allow", "bash"]);
+    assert!(unclear.starts_with("ask: ") && unclear.contains("not fully understood"), "{unclear}");
+}
+
+#[test]
+fn rules_about_commands_are_tested_by_commands() {
+    let config = Fixture::new(
+        "//- /toolkiln/config.toml\n[[policy.rules]]\ndecision = \"allow\"\ntool = \"bash\"\ncommand = [\"cargo test*\"]\nmatches = [\"cargo test -q | cargo test\"]\nnever = [\"cargo test; make\", \"cargo test x\"]\n",
+    );
+    let project = project();
+    let run = |arguments: &[&str]| {
+        finish(command(Some(&config)).args(arguments).arg("--root").arg(project.root()))
+    };
+    let listed = run(&["policy", "list"]).stdout;
+    assert!(listed.contains("allow bash of `cargo test*`  (your configuration)"), "{listed}");
+    let tested = run(&["policy", "test"]);
+    assert_eq!(tested.code, 1);
+    assert!(
+        tested.stdout.ends_with("`cargo test x` must never match and does\n"),
+        "{}",
+        tested.stdout
+    );
+    assert_eq!(tested.stdout.lines().count(), 1);
+}

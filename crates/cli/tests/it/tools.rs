@@ -37,12 +37,17 @@ fn the_table_groups_tools_under_their_categories() {
       read             Read several files at once, with line numbers. [ReadFiles]
       read_file        Read a file. [ReadFiles]
 
+    Version Control
+      git_diff         Show what was changed: since the last commit, in the index, or between commits. [ReadFiles]
+      git_log          Show commits, newest first. [ReadFiles]
+      git_status       Show the branch and which files are staged, changed, new or in conflict. [ReadFiles]
+
     Agent
       delegate         Have a sub-agent do a task and report. [ReadFiles]
       plan             Show the user your plan: all its steps, in order. [ReadFiles]
     ");
     let all = tools(&[]).stdout;
-    for heading in ["File Writing", "File Management"] {
+    for heading in ["File Writing", "File Management", "Code Execution"] {
         assert!(all.contains(heading), "{heading}");
     }
     assert!(

@@ -110,6 +110,7 @@ impl Bench {
             stdin: None,
             timeout_ms: 60_000,
             network: false,
+            ..CommandSpec::default()
         }
     }
 

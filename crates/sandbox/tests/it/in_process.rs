@@ -25,6 +25,7 @@ fn sh(script: &str) -> CommandSpec {
         stdin: None,
         timeout_ms: 60_000,
         network: false,
+        ..CommandSpec::default()
     }
 }
 

@@ -1,9 +1,12 @@
 //! What a proposal does to the world, in the few words that a policy speaks.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use protocol::{Base, Change, Proposal, visible};
+use protocol::{Base, Change, Proposal, RunMode, visible};
 use serde::{Deserialize, Serialize};
+
+use super::command::{Run, TreeFacts, effects_of_command, needs_facts};
 
 /// The kinds of effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -41,12 +44,15 @@ pub struct Effect {
     /// The command line or the address, for the explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// What is known about the command, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Box<Run>>,
 }
 
 impl Effect {
     /// An effect on one path.
     pub fn on(kind: EffectKind, path: impl Into<String>) -> Self {
-        Self { kind, path: Some(path.into()), tree: false, subject: None }
+        Self { kind, path: Some(path.into()), tree: false, subject: None, run: None }
     }
 
     /// An effect on a path and everything beneath it.
@@ -56,7 +62,7 @@ impl Effect {
 
     /// An effect outside of the project's files.
     pub fn outside(kind: EffectKind, subject: impl Into<String>) -> Self {
-        Self { kind, path: None, tree: false, subject: Some(subject.into()) }
+        Self { kind, path: None, tree: false, subject: Some(subject.into()), run: None }
     }
 }
 
@@ -66,10 +72,10 @@ impl EffectKind {
         self != EffectKind::Fetch
     }
 
-    /// Whether something that exists is lost or something runs: what is never remembered as
+    /// Whether something that exists is lost, or names lead elsewhere: what is never remembered as
     /// allowed, however a person answered once.
     pub(super) fn is_grave(self) -> bool {
-        matches!(self, EffectKind::Delete | EffectKind::Link | EffectKind::Run)
+        matches!(self, EffectKind::Delete | EffectKind::Link)
     }
 
     fn verb(self) -> &'static str {
@@ -86,20 +92,43 @@ impl EffectKind {
     }
 }
 
-impl fmt::Display for Effect {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let object = self.path.as_deref().or(self.subject.as_deref()).unwrap_or("something");
-        write!(f, "{} `{}`", self.kind.verb(), visible(object))
+/// Characters of a command that an explanation repeats; a program may be one argument of another.
+const SHOWN_CHARS: usize = 300;
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        None => text.into(),
+        Some((cut, _)) => {
+            let more = text[cut..].chars().count();
+            format!("{}… and {more} more characters", &text[..cut]).into()
+        }
     }
 }
 
-/// Everything that `proposal` does.
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let object = self.path.as_deref().or(self.subject.as_deref()).unwrap_or("something");
+        write!(f, "{} `{}`", self.kind.verb(), visible(&shortened(object)))
+    }
+}
+
+/// Everything that `proposal` does. A command line has one effect for each simple command in it.
 pub fn effects_of(proposal: &Proposal) -> Vec<Effect> {
+    effects_with(proposal, &TreeFacts::default())
+}
+
+/// Whether the effects of `proposal` can be told better by somebody who knows the tree.
+pub fn needs_tree_facts(proposal: &Proposal) -> bool {
+    matches!(proposal, Proposal::Command(command) if needs_facts(command))
+}
+
+/// Everything that `proposal` does to a tree of which this is known.
+pub fn effects_with(proposal: &Proposal, facts: &TreeFacts) -> Vec<Effect> {
     match proposal {
         Proposal::Changes(set) => set.changes.iter().flat_map(effects_of_change).collect(),
-        Proposal::Command(command) => {
-            vec![Effect::outside(EffectKind::Run, command.argv.join(" "))]
-        }
+        // Ending what was begun needs no leave.
+        Proposal::Command(command) if matches!(command.run, RunMode::Stop(_)) => Vec::new(),
+        Proposal::Command(command) => effects_of_command(command, facts),
         Proposal::Web(request) => {
             let subject = format!("{} {}", request.method, request.url);
             vec![Effect::outside(EffectKind::Fetch, subject)]

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use protocol::visible;
 use serde::Serialize;
 
+use super::command::{Danger, Weight};
 use super::pattern::Reach;
 use super::rule::CompiledRule;
 use super::{ApprovalMode, Decision, Effect, EffectKind, Policy, protection};
@@ -40,13 +41,16 @@ enum Ground<'a> {
     ReadOnly(&'a Effect),
     Protected(&'a Effect, &'static str),
     Link(&'a Effect),
+    Danger(&'a Effect, &'a Danger),
+    Doubt(&'a Effect, &'a str),
     Covered(Vec<&'a CompiledRule>, &'a Effect),
     Mode(&'a Effect),
 }
 
 impl Policy {
-    /// Judges `action` as of `now`. A rule that denies beats everything; then the read-only mode,
-    /// protected names, rules that ask, rules that together allow every effect, and the mode.
+    /// Judges `action` as of `now`. A rule that denies beats everything; then what is never done, the
+    /// read-only mode, protected names, rules that ask, what is dangerous or not understood, rules
+    /// that together allow every effect, and the mode.
     pub fn judge(&self, action: &Action<'_>, now: Timestamp) -> Verdict {
         let (decision, ground) = self.weigh(action, |rule| !rule.rule.is_expired(now));
         let mut explanation = self.explain(action, decision, &ground);
@@ -76,8 +80,12 @@ impl Policy {
         if let Some((rule, effect)) = first_hit(&rules, effects, Decision::Deny) {
             return (Decision::Deny, Ground::Rule(rule, effect));
         }
+        if let Some(ground) = first_danger(effects, Weight::Refused) {
+            return (Decision::Deny, ground);
+        }
+        let writes = |effect: &&Effect| effect.kind.writes() && !effect.only_looks();
         if self.mode == ApprovalMode::ReadOnly
-            && let Some(effect) = effects.iter().find(|effect| effect.kind.writes())
+            && let Some(effect) = effects.iter().find(writes)
         {
             return (Decision::Deny, Ground::ReadOnly(effect));
         }
@@ -89,6 +97,9 @@ impl Policy {
         }
         if let Some((rule, effect)) = first_possible(&rules, effects) {
             return (Decision::Ask, Ground::MaybeBeneath(rule, effect));
+        }
+        if let Some(ground) = unnamed_danger(&rules, effects).or_else(|| first_doubt(effects)) {
+            return (Decision::Ask, ground);
         }
         self.weigh_permissions(&rules, first, effects)
     }
@@ -108,7 +119,7 @@ impl Policy {
             match rules.iter().find(allows) {
                 Some(rule) if used.iter().any(|seen| seen.id == rule.id) => {}
                 Some(rule) => used.push(rule),
-                None if self.mode_passes(effect.kind) => {}
+                None if effect.only_looks() || self.mode_passes(effect.kind) => {}
                 None => return (Decision::Ask, Ground::Mode(effect)),
             }
         }
@@ -168,6 +179,22 @@ impl Policy {
                 "{tool} {effect}: a person is asked, because later changes can land elsewhere \
                  through a link; no rule can allow it."
             ),
+            Ground::Danger(effect, danger) => {
+                let exception = match danger.weight {
+                    Weight::Asked => "; only a rule that names exactly this command can allow it",
+                    Weight::AlwaysAsked => "; no rule can allow it",
+                    Weight::Refused => "",
+                };
+                format!(
+                    "{tool} {effect}: {outcome}, because it {}{exception}.",
+                    visible(&danger.reason)
+                )
+            }
+            Ground::Doubt(effect, why) => format!(
+                "{tool} {effect}: a person is asked, because that is not fully understood ({}); no \
+                 rule can allow it.",
+                visible(why)
+            ),
             Ground::Covered(rules, effect) => {
                 let subject = subject(action, effect);
                 let others: Vec<_> = rules.iter().skip(1).map(|rule| rule.id.as_str()).collect();
@@ -176,6 +203,9 @@ impl Policy {
                     false => format!(" Together with {}.", others.join(", ")),
                 };
                 format!("{subject}: allowed because of {}{together}", described(rules[0]))
+            }
+            Ground::Mode(effect) if action.effects.iter().all(Effect::only_looks) => {
+                format!("{}: allowed, because it only looks.", subject(action, effect))
             }
             Ground::Mode(effect) if decision == Decision::Allow => format!(
                 "{}: allowed, because in the mode {} new files, new directories and moves that \
@@ -228,13 +258,38 @@ fn has_plain_path(effect: &Effect) -> bool {
 }
 
 fn always_asks(effects: &[Effect]) -> Option<Ground<'_>> {
-    effects.iter().find_map(|effect| {
+    let named = effects.iter().find_map(|effect| {
         let reason = effect.path.as_deref().and_then(|path| protection(path, effect.tree));
         match reason {
             Some(reason) => Some(Ground::Protected(effect, reason)),
             None => (effect.kind == EffectKind::Link).then_some(Ground::Link(effect)),
         }
+    });
+    named.or_else(|| first_danger(effects, Weight::AlwaysAsked))
+}
+
+fn first_danger(effects: &[Effect], weight: Weight) -> Option<Ground<'_>> {
+    effects.iter().find_map(|effect| {
+        let danger = effect.danger().filter(|danger| danger.weight == weight)?;
+        Some(Ground::Danger(effect, danger))
     })
+}
+
+/// The first danger that no rule names.
+fn unnamed_danger<'a>(rules: &[&CompiledRule], effects: &'a [Effect]) -> Option<Ground<'a>> {
+    let named = |effect: &Effect| {
+        let names =
+            |rule: &&&CompiledRule| rule.rule.decision == Decision::Allow && rule.names(effect);
+        rules.iter().any(|rule| names(&rule))
+    };
+    effects.iter().find_map(|effect| {
+        let danger = effect.danger().filter(|_| !named(effect))?;
+        Some(Ground::Danger(effect, danger))
+    })
+}
+
+fn first_doubt(effects: &[Effect]) -> Option<Ground<'_>> {
+    effects.iter().find_map(|effect| Some(Ground::Doubt(effect, effect.doubt()?)))
 }
 
 /// The first rule with this decision that is surely about one of the effects.

@@ -14,7 +14,7 @@ pub struct InvalidPattern {
 }
 
 impl InvalidPattern {
-    fn new(pattern: &str, problem: impl Into<String>) -> Self {
+    pub(super) fn new(pattern: &str, problem: impl Into<String>) -> Self {
         Self { pattern: pattern.to_owned(), problem: problem.into() }
     }
 }

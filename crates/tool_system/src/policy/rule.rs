@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use protocol::ContentHash;
 use serde::{Deserialize, Serialize};
 
+use super::command::fits_example;
 use super::pattern::{CaseOf, Reach, compile};
-use super::{Decision, Effect, PathPattern, ToolPattern, expiry};
+use super::{CommandPattern, Decision, Effect, PathPattern, ToolPattern, expiry};
 
 /// Hexadecimal digits of a rule's id: short enough to type, long enough to tell rules apart.
 const ID_DIGITS: usize = 8;
@@ -40,6 +41,10 @@ pub struct Rule {
     /// The paths it is about. Without any, it is about every effect of the tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathPattern>,
+    /// The commands it is about, each judged by itself. With these and without paths, the rule is
+    /// about commands only.
+    #[serde(default, with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<CommandPattern>,
     /// The roles it is about; all of them if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
@@ -49,10 +54,10 @@ pub struct Rule {
     /// Why it exists, for whoever reads an explanation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Paths that it must match, checked by the self-test.
+    /// Paths or commands that it must match, checked by the self-test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
-    /// Paths that it must not match, checked by the self-test.
+    /// Paths or commands that it must not match, checked by the self-test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never: Vec<String>,
     /// Who wrote it. A file cannot say so of itself.
@@ -85,6 +90,7 @@ impl Rule {
             decision,
             tool: ToolPattern::any(),
             paths: Vec::new(),
+            command: Vec::new(),
             roles: Vec::new(),
             expires: None,
             note: None,
@@ -117,6 +123,9 @@ impl fmt::Display for Rule {
         write!(f, "{} {}", self.decision, self.tool)?;
         for (index, path) in self.paths.iter().enumerate() {
             write!(f, "{}{path}", if index == 0 { " on " } else { ", " })?;
+        }
+        for (index, command) in self.command.iter().enumerate() {
+            write!(f, "{}`{command}`", if index == 0 { " of " } else { ", " })?;
         }
         if !self.roles.is_empty() {
             write!(f, " for {}", self.roles.join(", "))?;
@@ -169,9 +178,28 @@ impl CompiledRule {
 
     /// Whether the rule is about this effect itself.
     pub(super) fn hits(&self, effect: &Effect) -> bool {
-        match &effect.path {
-            None => self.rule.paths.is_empty(),
-            Some(path) => self.matches_path(path),
+        let Rule { paths, command: patterns, .. } = &self.rule;
+        match (&effect.path, &effect.run) {
+            _ if paths.is_empty() && patterns.is_empty() => true,
+            (Some(path), _) => !paths.is_empty() && self.matches_path(path),
+            (None, Some(run)) if self.narrows() => run.is_meant_by(patterns),
+            (None, Some(run)) => run.is_allowed_by(patterns),
+            (None, None) => false,
+        }
+    }
+
+    /// Whether the rule names exactly this command, so that its danger is known to whoever wrote it.
+    pub(super) fn names(&self, effect: &Effect) -> bool {
+        effect.run.as_ref().is_some_and(|run| run.is_named_by(&self.rule.command))
+    }
+
+    /// Whether an example of the rule is one that it is about.
+    pub(super) fn matches_example(&self, example: &str) -> bool {
+        let Rule { paths, command: patterns, .. } = &self.rule;
+        let as_command = || fits_example(patterns, example, !self.narrows());
+        match patterns.is_empty() {
+            true => self.matches_path(example),
+            false => as_command() || (!paths.is_empty() && self.matches_path(example)),
         }
     }
 
@@ -195,5 +223,38 @@ impl CompiledRule {
 
     fn narrows(&self) -> bool {
         self.rule.decision != Decision::Allow
+    }
+}
+
+/// A list that may be written as its only element.
+mod one_or_many {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::CommandPattern;
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Written {
+        One(String),
+        Many(Vec<String>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        patterns: &[CommandPattern],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        patterns.serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<CommandPattern>, D::Error> {
+        let wrong = |_| serde::de::Error::custom("command is a pattern or a list of patterns");
+        let texts = match Written::deserialize(deserializer).map_err(wrong)? {
+            Written::One(text) => vec![text],
+            Written::Many(texts) => texts,
+        };
+        let patterns = texts.into_iter().map(CommandPattern::new);
+        patterns.collect::<Result<_, _>>().map_err(serde::de::Error::custom)
     }
 }

@@ -14,16 +14,16 @@ pub struct Failure {
     pub rule: String,
     /// The rule in words.
     pub description: String,
-    /// The example.
-    pub path: String,
+    /// The example: a path or a command.
+    pub example: String,
     /// What is wrong.
     pub problem: &'static str,
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Failure { rule, description, path, problem } = self;
-        write!(f, "rule {rule} ({description}): `{path}` {problem}")
+        let Failure { rule, description, example, problem } = self;
+        write!(f, "rule {rule} ({description}): `{example}` {problem}")
     }
 }
 
@@ -36,22 +36,25 @@ impl Policy {
 
 impl CompiledRule {
     fn failures(&self) -> Vec<Failure> {
-        let missing = self.rule.matches.iter().filter_map(|path| {
-            let problem = if !self.matches_path(path) {
+        let missing = self.rule.matches.iter().filter_map(|example| {
+            let problem = if !self.matches_example(example) {
                 "should match and does not"
-            } else if self.rule.decision == Decision::Allow && protection(path, false).is_some() {
+            } else if self.rule.decision == Decision::Allow
+                && self.rule.command.is_empty()
+                && protection(example, false).is_some()
+            {
                 "matches, but is protected: no rule can allow it"
             } else {
                 return None;
             };
-            Some((path, problem))
+            Some((example, problem))
         });
-        let forbidden = self.rule.never.iter().filter(|path| self.matches_path(path));
-        let forbidden = forbidden.map(|path| (path, "must never match and does"));
-        let failure = |(path, problem): (&String, &'static str)| Failure {
+        let forbidden = self.rule.never.iter().filter(|example| self.matches_example(example));
+        let forbidden = forbidden.map(|example| (example, "must never match and does"));
+        let failure = |(example, problem): (&String, &'static str)| Failure {
             rule: self.id.clone(),
             description: self.rule.to_string(),
-            path: path.clone(),
+            example: example.clone(),
             problem,
         };
         missing.chain(forbidden).map(failure).collect()

@@ -3,18 +3,23 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Decision, Effect, InvalidPattern, PathPattern, Rule, RuleSource, ToolPattern, protection,
+    CommandPattern, Decision, Effect, InvalidPattern, PathPattern, Rule, RuleSource, ToolPattern,
+    protection,
 };
 
-/// More paths than this make no rule that a person would read before agreeing.
+/// More paths or commands than this make no rule that a person would read before agreeing.
 const MAX_PATHS: usize = 8;
 
 /// The rules that a person could choose from to let such an action pass from now on, the narrowest
 /// first: exactly these files, then everything in their directories. Both hold for this tool only.
 ///
-/// There are none for protected names, deletions, links, commands and the web, and no wide one for
-/// files directly in the project root.
+/// There are none for protected names, deletions, links and the web, and no wide one for files
+/// directly in the project root. For a command line there is one rule, of exactly its commands, and
+/// none if it is dangerous, writes through the shell or is not fully understood.
 pub fn suggest_rules(tool: &str, effects: &[Effect]) -> Vec<Rule> {
+    if effects.iter().any(|effect| effect.run.is_some()) {
+        return command_rule(tool, effects).into_iter().collect();
+    }
     let paths: Option<BTreeSet<&str>> = effects.iter().map(rememberable_path).collect();
     let Some(paths) = paths.filter(|paths| !paths.is_empty()) else { return Vec::new() };
     let directories: Option<BTreeSet<&str>> =
@@ -22,6 +27,29 @@ pub fn suggest_rules(tool: &str, effects: &[Effect]) -> Vec<Rule> {
     let exact = rule(tool, &paths, PathPattern::exactly);
     let wide = directories.and_then(|names| rule(tool, &outermost(&names), PathPattern::beneath));
     exact.into_iter().chain(wide).collect()
+}
+
+/// The rule that allows exactly these commands. What passes anyway needs none.
+fn command_rule(tool: &str, effects: &[Effect]) -> Option<Rule> {
+    let mut command: Vec<CommandPattern> = Vec::new();
+    for effect in effects {
+        let pattern = match &effect.run {
+            Some(run) if run.only_looks => continue,
+            Some(run) => run.memory()?,
+            None => return None,
+        };
+        if !command.contains(&pattern) {
+            command.push(pattern);
+        }
+    }
+    if command.is_empty() || command.len() > MAX_PATHS {
+        return None;
+    }
+    Some(Rule {
+        tool: ToolPattern::new(globset::escape(tool)).ok()?,
+        command,
+        ..Rule::new(Decision::Allow, RuleSource::Remembered)
+    })
 }
 
 fn rememberable_path(effect: &Effect) -> Option<&str> {

@@ -17,13 +17,15 @@ fn names(vocabulary: Vocabulary) -> Vec<&'static str> {
 #[test]
 fn every_vocabulary_has_its_names_in_a_stable_order() {
     let standard = "glob grep list_directory search find_definition find_importers find_references impact outline read read_file append_file apply_changes create_file \
-                    edit_lines rename_symbol replace_in_file update_file write_file delete_file move_file redo undo delegate plan";
+                    edit_lines rename_symbol replace_in_file update_file write_file delete_file move_file redo undo bash format_code install_package job run_code run_tests \
+                    git_commit git_diff git_log git_push git_status delegate plan";
     assert_eq!(names(Vocabulary::Standard).join(" "), standard);
     let explorer = "find_files list_files search_files find_definition find_importers read_file create_file edit_file";
     assert_eq!(names(Vocabulary::Explorer).join(" "), explorer);
-    let workspace = "list_directory search_code read_file write_file delete_file move_file";
+    let workspace =
+        "list_directory search_code read_file write_file delete_file move_file run_code";
     assert_eq!(names(Vocabulary::Workspace).join(" "), workspace);
-    assert_eq!(names(Vocabulary::Ally).join(" "), "glob grep read edit write agent");
+    assert_eq!(names(Vocabulary::Ally).join(" "), "glob grep read edit write bash agent");
 }
 
 #[test]
@@ -80,6 +82,19 @@ fn file_management_category() {
     assert!(Category::Management.description().contains("destructive operations"));
 }
 
+#[test]
+fn version_control_category() {
+    let registry = ToolRegistry::builtin();
+    let tools = registry.by_category(Vocabulary::Standard, Category::VersionControl);
+    for tool in &tools {
+        let changes = matches!(tool.name(), "git_commit" | "git_push");
+        let definition = tool.definition();
+        assert_eq!(definition.is_read_only(), !changes, "{}", tool.name());
+        assert_eq!(definition.approval == Approval::Always, changes, "{}", tool.name());
+    }
+    assert_eq!((tools.len(), Category::VersionControl.title()), (5, "Version Control"));
+}
+
 fn permissions(name: &str) -> (PermissionSet, Approval) {
     let registry = ToolRegistry::builtin();
     let tool = registry.get(Vocabulary::Standard, name).unwrap();
@@ -121,7 +136,7 @@ fn a_planner_sees_no_tool_that_changes_anything() {
     let registry = ToolRegistry::builtin();
     let planner = registry.list_for(Vocabulary::Standard, &AgentRole::Planner);
     assert!(planner.iter().all(|tool| tool.definition().is_read_only()));
-    assert_eq!(planner.len(), 13);
+    assert_eq!(planner.len(), 16);
 }
 
 #[test]

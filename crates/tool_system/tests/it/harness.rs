@@ -6,10 +6,11 @@ use protocol::{ApprovalRequest, ApprovalResponse, ToolCall, ToolError, ToolResul
 use serde_json::Value;
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
+use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::prelude::async_trait;
 use tool_system::{
-    Approver, ExecutorOptions, JournalPerformer, Limits, Tool, ToolExecutor, ToolRegistry,
-    Vocabulary,
+    Approver, CommandRunner, ExecutorOptions, JournalPerformer, Limits, RunnerOptions, Tool,
+    ToolExecutor, ToolRegistry, Vocabulary,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
@@ -75,8 +76,16 @@ impl Bench {
     }
 
     /// A project that can be changed, with a person to ask.
-    pub(crate) fn asking(fixture: &str, person: Arc<Person>, mut options: ExecutorOptions) -> Self {
-        let project = Fixture::new(fixture);
+    pub(crate) fn asking(fixture: &str, person: Arc<Person>, options: ExecutorOptions) -> Self {
+        Self::on(Fixture::new(fixture), person, options, Vec::new())
+    }
+
+    fn on(
+        project: Fixture,
+        person: Arc<Person>,
+        mut options: ExecutorOptions,
+        more: Vec<Arc<dyn Tool>>,
+    ) -> Self {
         let workspace = Arc::new(Workspace::open(project.root()).unwrap());
         let state = project.root().with_file_name("state");
         let journal =
@@ -84,10 +93,46 @@ impl Bench {
         let journal = Arc::new(tool_system::OnDemand::from(Arc::new(journal)));
         options.session = "s1".into();
         options.approver = person.clone();
-        options.performer = Some(Arc::new(JournalPerformer::new(Arc::clone(&journal))));
+        let performer = JournalPerformer::new(Arc::clone(&journal));
+        let runner = CommandRunner::new(Arc::clone(&workspace), confinement(&project));
+        let runner = Arc::new(tool_system::OnDemand::from(Arc::new(runner)));
+        options.performer = Some(Arc::new(performer.with_commands(runner)));
         options.journal = Some(journal);
-        let executor = ToolExecutor::new(Arc::new(ToolRegistry::builtin()), workspace, options);
+        let mut registry = ToolRegistry::builtin();
+        more.into_iter().for_each(|tool| registry.register(tool));
+        let executor = ToolExecutor::new(Arc::new(registry), workspace, options);
         Self { project, executor, person }
+    }
+
+    /// A project in which commands can be run; none if this machine cannot confine them, which is
+    /// said.
+    pub(crate) fn running(
+        fixture: &str,
+        person: Arc<Person>,
+        options: ExecutorOptions,
+    ) -> Option<Self> {
+        Self::running_with(fixture, person, options, Vec::new())
+    }
+
+    /// Like [`Self::running`], with more tools.
+    pub(crate) fn running_with(
+        fixture: &str,
+        person: Arc<Person>,
+        options: ExecutorOptions,
+        more: Vec<Arc<dyn Tool>>,
+    ) -> Option<Self> {
+        let project = Fixture::new(fixture);
+        let RunnerOptions { profile, launcher, .. } = confinement(&project);
+        let probe = sandbox::probe(project.root(), &profile.home, &launcher);
+        let missing = probe.findings.iter().find(|finding| match finding.part {
+            sandbox::Part::Overlay => finding.problem.is_some(),
+            _ => finding.required && finding.problem.is_some(),
+        });
+        if let Some(missing) = missing {
+            eprintln!("left out: commands cannot be confined here: {missing:?}");
+            return None;
+        }
+        Some(Self::on(project, person, options, more))
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolResult {
@@ -108,6 +153,25 @@ impl Bench {
             Err(error) => error,
         }
     }
+}
+
+/// How commands are confined in tests.
+fn confinement(project: &Fixture) -> RunnerOptions {
+    RunnerOptions {
+        profile: sandbox::Profile::new(project.root(), "/home/somebody"),
+        launcher: sandbox::Launcher::at(env!("CARGO_BIN_EXE_tool-system-testbed")),
+        unconfined: false,
+    }
+}
+
+/// Everything that these tools do is allowed.
+pub(crate) fn allowing(tools: &[&str]) -> ExecutorOptions {
+    let rule = |tool| {
+        serde_json::from_value(serde_json::json!({"decision": "allow", "tool": tool})).unwrap()
+    };
+    let rules: Vec<Rule> = tools.iter().map(rule).collect();
+    let policy = Policy::new(ApprovalMode::Strict, rules);
+    ExecutorOptions { policy: policy.into(), ..ExecutorOptions::default() }
 }
 
 /// The strings under `key` of each item of a list.

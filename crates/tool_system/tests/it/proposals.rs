@@ -50,6 +50,7 @@ impl Tool for Scribble {
             purpose: None,
             answer: Some(json!({"written": args.text.len()})),
             takes_back: None,
+            unseen: false,
         }))
     }
 }

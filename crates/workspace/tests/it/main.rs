@@ -7,6 +7,7 @@
 mod cache_files;
 mod changes;
 mod ignore_rules;
+mod ignored;
 mod listing;
 mod paths;
 mod races;

@@ -1,0 +1,53 @@
+//! Rules as they are typed: a tool, and the paths or the command that it is about.
+
+use protocol::ToolPermission;
+use tool_system::policy::{CommandPattern, Decision, PathPattern, Rule, RuleSource, ToolPattern};
+use tool_system::{ToolRegistry, Vocabulary};
+
+/// The rule that a person allows something by, such as `edit_lines:src/**` or `bash:cargo test*`.
+pub(crate) fn allow_rule(text: &str) -> anyhow::Result<Rule> {
+    Ok(Rule { source: RuleSource::Remembered, ..rule(Decision::Allow, text)? })
+}
+
+/// The rule that an option of the command line makes.
+pub(crate) fn rule(decision: Decision, text: &str) -> anyhow::Result<Rule> {
+    let (tool, what) = text.split_once(':').unwrap_or((text, ""));
+    let rule =
+        Rule { tool: ToolPattern::new(tool)?, ..Rule::new(decision, RuleSource::CommandLine) };
+    if what.is_empty() {
+        return Ok(rule);
+    }
+    // A command may hold commas; paths are separated by them.
+    if runs_commands(tool) {
+        return Ok(Rule { command: vec![CommandPattern::new(what)?], ..rule });
+    }
+    let patterns = what.split(',').filter(|path| !path.is_empty());
+    Ok(Rule { paths: patterns.map(PathPattern::new).collect::<Result<_, _>>()?, ..rule })
+}
+
+fn runs_commands(tool: &str) -> bool {
+    let found = ToolRegistry::builtin().get(Vocabulary::Standard, tool);
+    found.is_ok_and(|listed| {
+        listed.definition().required_permissions.contains(ToolPermission::ExecuteCommands)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_rule_is_about_depends_on_the_tool() {
+        let shown = |text: &str| rule(Decision::Allow, text).map(|rule| rule.to_string());
+        for (text, expected) in [
+            ("edit_lines:src/**,docs/**", "allow edit_lines on src/**, docs/**"),
+            ("*:src/**", "allow * on src/**"),
+            ("bash", "allow bash"),
+            ("bash:cargo test*", "allow bash of `cargo test*`"),
+            ("bash:echo a,b:c", "allow bash of `echo a,b:c`"),
+        ] {
+            assert_eq!(shown(text).unwrap(), expected);
+        }
+        assert!(shown("bash:ls*").is_err());
+    }
+}

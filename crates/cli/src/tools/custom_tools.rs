@@ -1,0 +1,162 @@
+//! The tools that a project defines in `.toolkiln/tools/*.toml`, of which only those are used whose
+//! exact text the user has trusted.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow, bail};
+use protocol::{ContentHash, visible};
+use serde::{Deserialize, Serialize};
+use tool_system::policy::{Decision, Rule, RuleSource, ToolPattern};
+use tool_system::{CustomTool, CustomToolMistake, ToolRegistry, Vocabulary};
+use workspace::{RelPath, Workspace};
+
+use crate::args::TrustArgs;
+use crate::output;
+use crate::setup::Project;
+
+/// Where a project's tools lie.
+const DIRECTORY: &str = ".toolkiln/tools";
+/// The file in the state directory that says which texts are trusted.
+const TRUSTED_FILE: &str = "trusted_tools.toml";
+/// A tool's file larger than this is a mistake.
+const MAX_FILE_BYTES: u64 = 256 * 1024;
+
+/// The texts that the user trusts, by file.
+#[derive(Default, Serialize, Deserialize)]
+struct Trusted {
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+/// A file that defines a tool.
+struct Found {
+    file: String,
+    trusted: bool,
+    tool: Result<CustomTool, Vec<CustomToolMistake>>,
+}
+
+/// Adds the tools that are trusted. A name that is taken stays what it was.
+pub(crate) fn register(project: &Project, registry: &mut ToolRegistry) {
+    for Found { file, trusted, tool } in found(project) {
+        let Ok(tool) = tool else { continue };
+        if !trusted {
+            continue;
+        }
+        if registry.get(Vocabulary::Standard, tool.name()).is_ok() {
+            let name = tool.name();
+            output::to_people(&format!(
+                "toolkiln: {file} defines `{name}`, which is a tool already"
+            ));
+            continue;
+        }
+        registry.register(Arc::new(tool));
+    }
+}
+
+/// Rules for trusted tools: whether their files want a person to be asked each time.
+pub(crate) fn rules(project: &Project) -> Vec<Rule> {
+    let trusted = found(project).into_iter().filter(|found| found.trusted);
+    let rule = |tool: CustomTool| {
+        let free = tool.needs_no_approval();
+        let decision = if free { Decision::Allow } else { Decision::Ask };
+        let tool = ToolPattern::new(tool.name()).ok()?;
+        Some(Rule { tool, ..Rule::new(decision, RuleSource::Remembered) })
+    };
+    trusted.filter_map(|found| rule(found.tool.ok()?)).collect()
+}
+
+/// What is to be said about files whose tools are not listed.
+pub(crate) fn not_listed(project: &Project) -> Vec<String> {
+    let told = found(project).into_iter().filter_map(|Found { file, trusted, tool }| {
+        let file = visible(&file);
+        match tool {
+            Err(mistakes) => Some(explained(&file, &mistakes)),
+            Ok(_) if trusted => None,
+            Ok(tool) => Some(format!(
+                "{file} defines `{}` and is not trusted. It would run: {}\nTrust it with: toolkiln tools trust {file}",
+                tool.name(),
+                visible(&tool.shown_command())
+            )),
+        }
+    });
+    told.collect()
+}
+
+/// `toolkiln tools trust FILE`.
+pub(crate) fn trust(args: &TrustArgs) -> anyhow::Result<ExitCode> {
+    let project = Project::open(&args.root)?;
+    let path = project.workspace.resolve(&args.file)?;
+    let file = path.to_text();
+    let is_in_place = file.strip_prefix(DIRECTORY).is_some_and(|rest| {
+        rest.starts_with('/') && rest.ends_with(".toml") && !rest[1..].contains('/')
+    });
+    if !is_in_place {
+        bail!("{file} is not one of {DIRECTORY}/*.toml, where a project defines its tools");
+    }
+    let text = read(&project.workspace, &path)?;
+    let tool = CustomTool::read(&text).map_err(|mistakes| anyhow!(explained(&file, &mistakes)))?;
+    let state = project.state()?.directory()?;
+    let mut trusted = trusted(&project)?;
+    trusted.files.insert(file.clone(), ContentHash::of(text.as_bytes()).to_string());
+    state.replace(TRUSTED_FILE, toml::to_string(&trusted)?.as_bytes())?;
+    let network = if tool.reaches_network() { ", with network" } else { "" };
+    let asks = if tool.needs_no_approval() { ", without asking" } else { "" };
+    output::result(&format!(
+        "`{}` is trusted as it is now. It runs{network}{asks}: {}",
+        tool.name(),
+        visible(&tool.shown_command())
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explained(file: &str, mistakes: &[CustomToolMistake]) -> String {
+    let lines: Vec<String> = mistakes.iter().map(|mistake| format!("{file}, {mistake}")).collect();
+    lines.join("\n")
+}
+
+/// Every file that defines a tool, in the order of their names. A project without any costs one look.
+fn found(project: &Project) -> Vec<Found> {
+    let workspace = &project.workspace;
+    let Ok(directory) = RelPath::parse(DIRECTORY) else { return Vec::new() };
+    let Ok(listing) = workspace.list_dir(&directory, false) else { return Vec::new() };
+    let trusted = trusted(project).unwrap_or_else(|error| {
+        output::to_people(&format!("toolkiln: no tool of the project is trusted: {error:#}"));
+        Trusted::default()
+    });
+    let files = listing.entries.iter().filter(|entry| entry.name.ends_with(b".toml"));
+    files.filter_map(|entry| one(workspace, &listing.path_of(entry), &trusted)).collect()
+}
+
+fn one(workspace: &Workspace, path: &RelPath, trusted: &Trusted) -> Option<Found> {
+    let file = path.to_text();
+    let text = match read(workspace, path) {
+        Ok(text) => text,
+        Err(error) => {
+            output::to_people(&format!("toolkiln: {error:#}"));
+            return None;
+        }
+    };
+    let hash = ContentHash::of(text.as_bytes()).to_string();
+    let trusted = trusted.files.get(&file) == Some(&hash);
+    Some(Found { file, trusted, tool: CustomTool::read(&text) })
+}
+
+fn read(workspace: &Workspace, path: &RelPath) -> anyhow::Result<String> {
+    let bytes = workspace.open_file(path)?.read_all(MAX_FILE_BYTES)?;
+    String::from_utf8(bytes).with_context(|| format!("{path} is not UTF-8"))
+}
+
+/// What the user trusts in this project; looking for it makes no state where there is none.
+fn trusted(project: &Project) -> anyhow::Result<Trusted> {
+    let state = project.state()?;
+    if !state.exists() {
+        return Ok(Trusted::default());
+    }
+    let Some(bytes) = state.directory()?.read(TRUSTED_FILE, MAX_FILE_BYTES)? else {
+        return Ok(Trusted::default());
+    };
+    let text = String::from_utf8(bytes).context("the list of trusted tools is not UTF-8")?;
+    toml::from_str(&text).context("the list of trusted tools is damaged")
+}

@@ -1,0 +1,79 @@
+//! Tools that a project defines, and the trust they need.
+
+use serde_json::json;
+use testkit::Fixture;
+
+use crate::run::run_with_state;
+
+const FILE: &str = ".toolkiln/tools/greet.toml";
+const PROJECT: &str = "\
+//- /.toolkiln/tools/greet.toml
+name = \"greet\"
+description = \"Greet somebody by name.\"
+command = [\"echo\", \"hello {who}\"]
+approval = \"never\"
+
+[parameters.who]
+type = \"string\"
+//- /a.txt
+x
+";
+
+#[test]
+fn a_tool_of_the_project_is_listed_and_run_only_as_it_was_trusted() {
+    let project = Fixture::new(PROJECT);
+    let arguments = json!({"who": "Ada"}).to_string();
+    let before = run_with_state(&project, &["tools"]).stdout;
+    assert!(!before.contains("Greet somebody"), "{before}");
+    assert!(before.contains("`greet` and is not trusted"), "{before}");
+    assert!(before.contains("toolkiln tools trust .toolkiln/tools/greet.toml"), "{before}");
+    let refused = run_with_state(&project, &["call", "greet", &arguments]);
+    assert!(refused.stdout.contains("UNKNOWN_TOOL"), "{}", refused.stdout);
+
+    let trusted = run_with_state(&project, &["tools", "trust", FILE]);
+    assert_eq!(trusted.code, 0, "{}", trusted.stderr);
+    assert_eq!(
+        trusted.stdout,
+        "`greet` is trusted as it is now. It runs, without asking: \"echo\" \"hello {who}\"\n"
+    );
+    let listed = run_with_state(&project, &["tools"]).stdout;
+    assert!(listed.contains("greet            Greet somebody by name. May ask first."), "{listed}");
+    assert!(!listed.contains("not trusted"), "{listed}");
+    let called = run_with_state(&project, &["call", "greet", &arguments]);
+    if called.stdout.contains("SANDBOX_UNAVAILABLE") {
+        eprintln!("left out: commands cannot be confined here");
+    } else {
+        assert_eq!(called.json()["stdout"], "hello Ada\n", "{}", called.stdout);
+    }
+
+    let other = project.read(FILE).replace("hello", "goodbye");
+    project.write(FILE, other);
+    let changed = run_with_state(&project, &["call", "greet", &arguments]);
+    assert!(changed.stdout.contains("UNKNOWN_TOOL"), "{}", changed.stdout);
+}
+
+#[test]
+fn mistakes_in_a_file_are_told_with_line_and_column() {
+    let project = Fixture::new(PROJECT);
+    project
+        .write(FILE, "name = \"greet\"\ndescription = \"x\"\ncommand = [\"echo\", \"{whom}\"]\n");
+    let expected = format!(
+        "{FILE}, line 3, column 20: there is no parameter `whom`; describe it under [parameters.whom]"
+    );
+    let listed = run_with_state(&project, &["tools"]);
+    assert!(listed.stdout.contains(&expected), "{}", listed.stdout);
+    let refused = run_with_state(&project, &["tools", "trust", FILE]);
+    assert_eq!((refused.code, refused.stderr), (2, format!("toolkiln: {expected}\n")));
+    let elsewhere = run_with_state(&project, &["tools", "trust", "a.txt"]);
+    assert!(elsewhere.stderr.contains("where a project defines its tools"), "{}", elsewhere.stderr);
+}
+
+#[test]
+fn a_tool_cannot_take_the_name_of_another() {
+    let project = Fixture::new(PROJECT);
+    project.write(FILE, project.read(FILE).replace("\"greet\"", "\"grep\""));
+    assert_eq!(run_with_state(&project, &["tools", "trust", FILE]).code, 0);
+    let listed = run_with_state(&project, &["tools"]);
+    assert!(listed.stderr.contains("defines `grep`, which is a tool already"), "{}", listed.stderr);
+    assert!(!listed.stdout.contains("Greet somebody"));
+}

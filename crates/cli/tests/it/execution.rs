@@ -1,0 +1,101 @@
+//! Commands through the whole binary, which confines them itself.
+
+use serde_json::{Value, json};
+use testkit::Fixture;
+
+use crate::run::{Ran, command, finish, run_with_state};
+
+const FILES: &str = "//- /.gitignore\n/target\n//- /a.txt\none\n//- /make.sh\necho two > a.txt\n";
+
+/// Whether this machine can confine commands; says so if not.
+fn can_confine(project: &Fixture) -> bool {
+    let doctor = run_with_state(project, &["doctor", "--json"]).json();
+    let checks = doctor.as_array().expect("a list of checks");
+    let check = checks.iter().find(|check| check["name"] == "sandbox").expect("it is checked");
+    let detail = check["detail"].as_str().expect("a text");
+    let can = detail.starts_with("namespaces") && !detail.contains("without copies on write");
+    if !can {
+        eprintln!("left out: commands cannot be confined here: {detail}");
+    }
+    can
+}
+
+fn call(project: &Fixture, tool: &str, arguments: &Value, more: &[&str]) -> Ran {
+    let arguments = arguments.to_string();
+    run_with_state(project, &[&["call", tool, &arguments], more].concat())
+}
+
+#[test]
+fn a_command_is_run_and_what_it_changed_can_be_undone() {
+    let project = Fixture::new(FILES);
+    if !can_confine(&project) {
+        return;
+    }
+    let ran = call(&project, "bash", &json!({"command": "sh make.sh; cat a.txt"}), &["--yes"]);
+    let answer = ran.json();
+    assert_eq!((ran.code, &answer["output"]), (0, &json!("two\n")), "{answer} {}", ran.stderr);
+    assert_eq!(answer["changes"]["paths"], json!(["a.txt"]));
+    assert_eq!(project.read("a.txt"), "two\n");
+    let undone = run_with_state(&project, &["undo", "--yes"]);
+    assert_eq!((undone.code, project.read("a.txt")), (0, "one\n".to_owned()), "{}", undone.stderr);
+}
+
+#[test]
+fn nobody_to_ask_means_nothing_is_run() {
+    let project = Fixture::new(FILES);
+    let ran = call(&project, "bash", &json!({"command": "sh make.sh"}), &[]);
+    assert_eq!((ran.code, project.read("a.txt")), (1, "one\n".to_owned()));
+    assert!(ran.stdout.contains("APPROVAL_REQUIRED"), "{}", ran.stdout);
+}
+
+#[test]
+fn each_vocabulary_spells_the_answer_its_own_way() {
+    let project = Fixture::new(FILES);
+    if !can_confine(&project) {
+        return;
+    }
+    let arguments = json!({"command": "echo out; echo err >&2; exit 2"});
+    let ally = call(&project, "bash", &arguments, &["--yes", "--vocabulary", "ally"]).json();
+    let expected = json!({"success": true, "output": "out\n", "error": "err\n", "return_code": 2});
+    assert_eq!(ally, expected);
+    let arguments = json!({"language": "bash", "code": "echo out; exit 3"});
+    let more = ["--yes", "--vocabulary", "workspace"];
+    let mut workspace = call(&project, "run_code", &arguments, &more).json();
+    assert!(workspace["value"]["duration"].take().is_u64(), "{workspace}");
+    let value = json!({"stdout": "out\n", "stderr": "", "exitCode": 3, "duration": null});
+    assert_eq!(workspace, json!({"ok": true, "value": value}));
+}
+
+#[test]
+fn only_the_operator_can_do_without_confinement_and_every_answer_says_so() {
+    let project = Fixture::new(FILES);
+    let arguments = json!({"command": "sh make.sh; cat a.txt; sleep 1000 & exit 5"});
+    let ran = call(&project, "bash", &arguments, &["--yes", "--unsafe-no-sandbox"]);
+    assert!(ran.stderr.contains("NOT CONFINED"), "{}", ran.stderr);
+    let answer = ran.json();
+    assert_eq!((&answer["output"], &answer["return_code"]), (&json!("two\n"), &json!(5)));
+    let message = answer["message"].as_str().expect("a message");
+    assert!(message.contains("left behind") && message.contains("NOT CONFINED"), "{message}");
+    assert_eq!(project.read("a.txt"), "two\n");
+    let arguments = json!({"command": "echo begun; sleep 1000", "timeout": 1});
+    let ran = call(&project, "bash", &arguments, &["--yes", "--unsafe-no-sandbox"]).json();
+    assert_eq!((&ran["output"], &ran["return_code"]), (&json!("begun\n"), &json!(124)));
+}
+
+#[test]
+fn keys_and_the_home_directory_are_not_there() {
+    let project = Fixture::new(FILES);
+    if !can_confine(&project) {
+        return;
+    }
+    let home = Fixture::new("//- /secret\nkey\n");
+    let script = "env | grep -c SECRET; cat ~/secret; ls -A ~";
+    let arguments = json!({"language": "bash", "code": script}).to_string();
+    let mut command = command(None);
+    command.env("HOME", home.root()).env("ANTHROPIC_API_KEY", "sk-SECRET").env("PATH", "/usr/bin");
+    command.args(["call", "run_code", &arguments, "--yes", "--root"]).arg(project.root());
+    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+    let answer = finish(&mut command).json();
+    assert_eq!(answer["stdout"], "0\n", "{answer}");
+    assert!(answer["stderr"].as_str().is_some_and(|text| text.contains("No such file")));
+}

@@ -1,0 +1,27 @@
+//! Where a command runs.
+
+use std::sync::Arc;
+
+use protocol::CommandSpec;
+use sandbox::{OutputChunk, Ran, RunOptions, Sandbox, SandboxError, Unconfined};
+
+/// Behind walls, or without any if the operator wants it so.
+#[derive(Clone)]
+pub(super) enum Place {
+    Sandbox(Arc<Sandbox>),
+    Unconfined(Arc<Unconfined>),
+}
+
+impl Place {
+    pub(super) fn run(
+        &self,
+        spec: &CommandSpec,
+        options: RunOptions<'_>,
+        on_output: impl FnMut(OutputChunk<'_>),
+    ) -> Result<Ran, SandboxError> {
+        match self {
+            Place::Sandbox(sandbox) => sandbox.run(spec, options, on_output),
+            Place::Unconfined(unconfined) => unconfined.run(spec, options, on_output),
+        }
+    }
+}

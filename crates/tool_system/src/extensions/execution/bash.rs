@@ -1,0 +1,76 @@
+//! `bash`: a shell command.
+
+use tool_system::command_report::{Ended, working_dir};
+use tool_system::prelude::*;
+
+/// Run a shell command in the project, confined: no network, the rest of the disk is not there. Its
+/// changes to files can be undone.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct BashArgs {
+    command: String,
+    /// What it is for, in 5-10 words.
+    description: Option<String>,
+    /// Seconds; default 5, at most 60.
+    timeout: Option<Whole<1>>,
+    working_dir: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct BashOutput {
+    output: String,
+    error: String,
+    /// 124 if the time was over, 128 and the signal if it was killed.
+    return_code: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    /// What became of the files that it changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Value>,
+}
+
+#[derive(Debug)]
+struct BashTool;
+
+#[async_trait]
+impl Tool for BashTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<BashArgs, BashOutput>("bash", Category::Execution)
+            .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
+            .approval(Approval::PerCall)
+            .termination(
+                "Use terminate=false if the output has to be looked at. Use terminate=true when the \
+                 command is the last step of a task.",
+            )
+            .prompt(
+                "{\"command\": \"cargo test\", \"timeout\": 60}. For what runs longer, such as a \
+                 server, use job. To read, search and edit files use the tools for that: they are \
+                 quicker and exact.",
+            )
+            .example(json!({"command": "ls -la", "description": "List the project"}))
+            .face(Face::new(Vocabulary::Ally, "bash"))
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: BashArgs = args.parse()?;
+        let limits = cx.limits();
+        let seconds = args.timeout.map_or(limits.bash_s, |timeout| timeout.0);
+        let command = CommandSpec {
+            argv: vec!["bash".into(), "-c".into(), args.command],
+            working_dir: working_dir(&cx, args.working_dir.as_deref())?,
+            timeout_ms: seconds.min(limits.max_bash_s).saturating_mul(1000),
+            ..CommandSpec::default()
+        };
+        Ok(Outcome::Proposal(Proposed::command(command).for_purpose(args.description)))
+    }
+
+    fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
+        let ended = Ended::read(ran)?;
+        let (return_code, message) = (ended.return_code(), ended.message());
+        let Ended { stdout, stderr, changes, .. } = ended;
+        let output = BashOutput { output: stdout, error: stderr, return_code, message, changes };
+        tool_system::json_of(output)
+    }
+}
+
+auto_register_tool!(BashTool);

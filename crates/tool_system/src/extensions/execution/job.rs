@@ -1,0 +1,171 @@
+//! `job`: commands that go on while calls come and go.
+
+use protocol::RunMode;
+use tool_system::command_report::working_dir;
+use tool_system::prelude::*;
+
+/// A job ends with its session; this is for one that was forgotten.
+const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
+
+/// Run a command in the background, such as a server: start it, read its output since cursor, write
+/// to its input, stop it. Jobs change files directly.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct JobArgs {
+    action: Action,
+    id: Option<String>,
+    /// To start.
+    command: Option<String>,
+    input: Option<String>,
+    cursor: Option<Whole<0>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Start,
+    Output,
+    Input,
+    Stop,
+    List,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct JobOutput {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<String>,
+    /// For the next look.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jobs: Option<Vec<ListedJob>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ListedJob {
+    id: String,
+    command: String,
+    running: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+}
+
+#[derive(Debug)]
+struct JobTool;
+
+#[async_trait]
+impl Tool for JobTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<JobArgs, JobOutput>("job", Category::Execution)
+            .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
+            .approval(Approval::PerCall)
+            .termination(
+                "Use terminate=false: the output has to be looked at. Use terminate=true after a job \
+                 was started that the user will use.",
+            )
+            .prompt(
+                "{\"action\": \"start\", \"command\": \"npm run dev\"}, then {\"action\": \"output\", \
+                 \"id\": \"1\", \"cursor\": 0} with the cursor of the last answer, and in the end \
+                 {\"action\": \"stop\", \"id\": \"1\"}.",
+            )
+            .example(json!({"action": "start", "command": "python3 -m http.server"}))
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: JobArgs = args.parse()?;
+        let cursor = args.cursor.map_or(0, |cursor| cursor.0);
+        match args.action {
+            Action::Start => start(&cx, needed(args.command, "start", "command")?),
+            Action::Input => {
+                let id = needed(args.id, "input", "id")?;
+                let command = CommandSpec {
+                    argv: cx.jobs().argv(&id)?,
+                    stdin: Some(needed(args.input, "input", "input")?),
+                    run: RunMode::Tell(id),
+                    ..job(".".into())
+                };
+                Ok(Outcome::Proposal(Proposed::command(command)))
+            }
+            Action::Output => {
+                let id = needed(args.id, "output", "id")?;
+                let look = cx.jobs().output(&id, cursor).await?;
+                Outcome::answer(answer(id, look))
+            }
+            Action::Stop => {
+                let id = needed(args.id, "stop", "id")?;
+                let argv = cx.jobs().argv(&id)?;
+                let command = CommandSpec { argv, run: RunMode::Stop(id), ..job(".".into()) };
+                Ok(Outcome::Proposal(Proposed::command(command)))
+            }
+            Action::List => {
+                let jobs = cx.jobs().list().into_iter().map(|(id, argv, end)| ListedJob {
+                    id,
+                    command: argv.into_iter().next_back().unwrap_or_default(),
+                    running: end.is_none(),
+                    exit_code: end.and_then(|end| end.exit_code),
+                });
+                Outcome::answer(JobOutput { jobs: Some(jobs.collect()), ..JobOutput::default() })
+            }
+        }
+    }
+
+    fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
+        tool_system::json_of(JobOutput {
+            id: ran["job"].as_str().map(str::to_owned),
+            running: ran["running"].as_bool(),
+            exit_code: ran["exit_code"].as_i64().and_then(|code| code.try_into().ok()),
+            message: ran["message"].as_str().map(str::to_owned),
+            ..JobOutput::default()
+        })
+    }
+}
+
+fn start(cx: &ToolContext, command: String) -> Result<Outcome, ToolError> {
+    let command = CommandSpec {
+        argv: vec!["bash".into(), "-c".into(), command],
+        run: RunMode::Job,
+        ..job(working_dir(cx, None)?)
+    };
+    Ok(Outcome::Proposal(Proposed::command(command)))
+}
+
+/// A server has to see what is changed while it runs, so that a copy of the project is no use.
+fn job(working_dir: String) -> CommandSpec {
+    CommandSpec {
+        working_dir,
+        timeout_ms: LONGEST_MS,
+        project: ProjectMode::Direct,
+        ..CommandSpec::default()
+    }
+}
+
+fn answer(id: String, look: tool_system::commands::Look) -> JobOutput {
+    let missed = (look.missed > 0).then(|| format!("{} earlier bytes are not kept", look.missed));
+    let end = look.end;
+    JobOutput {
+        id: Some(id),
+        output: Some(look.output),
+        cursor: Some(look.cursor),
+        running: Some(end.is_none()),
+        exit_code: end.as_ref().and_then(|end| end.exit_code),
+        message: end.and_then(|end| end.message).or(missed),
+        jobs: None,
+    }
+}
+
+fn needed(value: Option<String>, action: &str, name: &str) -> Result<String, ToolError> {
+    value.ok_or_else(|| {
+        let message = format!("to {action}, {name} is needed");
+        ToolError::new(ErrorCode::InvalidArguments, message)
+    })
+}
+
+auto_register_tool!(JobTool);

@@ -1,0 +1,79 @@
+//! `git_diff`: what differs, as numbers and as a patch.
+
+use tool_system::git_command::{
+    FileStat, check_revision, looking, pathspec, printed, stats_and_patch,
+};
+use tool_system::prelude::*;
+
+/// Show what was changed: since the last commit, in the index, or between commits.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct GitDiffArgs {
+    /// Commit or range such as main..topic, default HEAD
+    commit: Option<String>,
+    path: Option<String>,
+    /// Only what is staged
+    staged: Option<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct GitDiffOutput {
+    files: Vec<FileStat>,
+    diff: String,
+    /// Set if the diff is too long to be shown whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+}
+
+#[derive(Debug)]
+struct GitDiffTool;
+
+#[async_trait]
+impl Tool for GitDiffTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<GitDiffArgs, GitDiffOutput>("git_diff", Category::VersionControl)
+            .termination(
+                "Use terminate=false if something follows from it. Use terminate=true when the user \
+                 asked only to see the diff.",
+            )
+            .prompt(
+                "What is not committed: {}. A branch: {\"commit\": \"main...topic\", \"path\": \"src\"}. New \
+                 files that git does not know are not in it; git_status names them.",
+            )
+            .example(json!({"path": "src"}))
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let args: GitDiffArgs = args.parse()?;
+        let mut arguments =
+            vec!["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--numstat", "--patch"];
+        let staged = args.staged.unwrap_or(false);
+        if staged {
+            arguments.push("--cached");
+        }
+        match &args.commit {
+            Some(commit) => {
+                check_revision("commit", commit)?;
+                arguments.push(commit);
+            }
+            None if !staged => arguments.push("HEAD"),
+            None => {}
+        }
+        arguments.push("--");
+        let path = args.path.map(|path| cx.workspace().resolve(&path)).transpose()?;
+        let path = path.map(|path| pathspec(&path));
+        arguments.extend(path.as_deref());
+        Ok(Outcome::Proposal(Proposed::command(looking(arguments))))
+    }
+
+    fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
+        let text = printed(&ran)?;
+        let is_cut = ran["stdout_bytes"].as_u64() > Some(text.len() as u64);
+        let (files, diff) = stats_and_patch(text);
+        let message =
+            is_cut.then(|| "The diff is long; its middle is left out. Name a path.".to_owned());
+        tool_system::json_of(GitDiffOutput { files, diff: diff.to_owned(), message })
+    }
+}
+
+auto_register_tool!(GitDiffTool);

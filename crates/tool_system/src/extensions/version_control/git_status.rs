@@ -1,0 +1,38 @@
+//! `git_status`: branch, and which files differ from the last commit.
+
+use tool_system::git_command::{Status, looking, printed, status, without_stand_ins};
+use tool_system::prelude::*;
+
+/// Show the branch and which files are staged, changed, new or in conflict.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct GitStatusArgs {}
+
+#[derive(Debug)]
+struct GitStatusTool;
+
+#[async_trait]
+impl Tool for GitStatusTool {
+    fn definition(&self) -> ToolDefinition {
+        ToolDefinition::new::<GitStatusArgs, Status>("git_status", Category::VersionControl)
+            .termination(
+                "Use terminate=false if something follows from it. Use terminate=true when the user \
+                 asked only for the status.",
+            )
+            .prompt("It takes no arguments: {}.")
+    }
+
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+        let GitStatusArgs {} = args.parse()?;
+        let words =
+            ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", ":(top)"];
+        let arguments = words.into_iter().map(str::to_owned).chain(without_stand_ins(&cx));
+        Ok(Outcome::Proposal(Proposed::command(looking(arguments))))
+    }
+
+    fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
+        tool_system::json_of(status(printed(&ran)?))
+    }
+}
+
+auto_register_tool!(GitStatusTool);

@@ -1,0 +1,145 @@
+//! What a git command line means, behind the options that stand before the subcommand.
+
+use super::{SimpleCommand, Word};
+
+/// A git command without the options of git itself.
+pub(super) struct Git<'a> {
+    pub(super) subcommand: &'a str,
+    pub(super) args: &'a [Word],
+    /// Settings given with `-c`.
+    settings: Vec<&'a str>,
+    /// Directories that it goes to first.
+    pub(super) directories: Vec<&'a Word>,
+}
+
+/// Settings that switch things off and nothing on.
+const HARMLESS_SETTINGS: &[&str] = &[
+    "core.fsmonitor=",
+    "core.fsmonitor=false",
+    "core.hookspath=/dev/null",
+    "core.askpass=true",
+    "core.editor=true",
+    "core.sshcommand=ssh",
+    "credential.helper=",
+    "core.pager=cat",
+    "core.pager=",
+    "core.quotepath=false",
+    "core.quotepath=true",
+    "core.untrackedcache=false",
+    "core.attributesfile=/dev/null",
+    "core.excludesfile=/dev/null",
+    "color.ui=false",
+    "color.ui=never",
+    "diff.external=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "commit.gpgsign=false",
+    "log.showsignature=false",
+    "protocol.ext.allow=never",
+    "safe.barerepository=explicit",
+    "submodule.recurse=false",
+    "advice.detachedhead=false",
+];
+
+/// Options of git itself that stand alone and change nothing that matters.
+const FLAGS: &[&str] = &[
+    "--no-pager",
+    "-P",
+    "--no-optional-locks",
+    "--literal-pathspecs",
+    "--no-replace-objects",
+    "--no-lazy-fetch",
+    "--version",
+    "--help",
+];
+
+impl<'a> Git<'a> {
+    /// Reads a git command; an error says what is not known in it.
+    pub(super) fn of(command: &'a SimpleCommand) -> Result<Option<Self>, String> {
+        if command.program() != Some("git") {
+            return Ok(None);
+        }
+        let (mut settings, mut directories) = (Vec::new(), Vec::new());
+        let mut rest = command.args();
+        while let Some((first, after)) = rest.split_first() {
+            let Some(text) = first.as_plain() else {
+                return Err("git gets a subcommand that turns out only as it runs".to_owned());
+            };
+            rest = match text {
+                "-C" => {
+                    directories.extend(after.first());
+                    after.get(1..).unwrap_or_default()
+                }
+                "-c" => {
+                    settings.extend(after.first().map(|setting| setting.text.as_str()));
+                    after.get(1..).unwrap_or_default()
+                }
+                flag if FLAGS.contains(&flag) => after,
+                option if option.starts_with('-') => {
+                    return Err(format!("git gets the option {option}"));
+                }
+                subcommand => {
+                    return Ok(Some(Self { subcommand, args: after, settings, directories }));
+                }
+            };
+        }
+        Ok(Some(Self { subcommand: "help", args: &[], settings, directories }))
+    }
+
+    pub(super) fn has(&self, wanted: &[&str]) -> bool {
+        self.args.iter().any(|arg| wanted.contains(&arg.text.as_str()))
+    }
+
+    /// Whether a long option is there, with or without a value.
+    pub(super) fn has_long(&self, option: &str) -> bool {
+        let is = |arg: &Word| {
+            arg.text
+                .strip_prefix(option)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        self.args.iter().any(is)
+    }
+
+    /// Whether a letter is in a bundle of short options.
+    pub(super) fn has_short(&self, letter: char) -> bool {
+        let bundle = |arg: &Word| {
+            let rest = arg.text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+            rest.is_some_and(|rest| rest.contains(letter))
+        };
+        self.args.iter().any(bundle)
+    }
+
+    /// The arguments that are no options.
+    pub(super) fn operands(&self) -> impl Iterator<Item = &'a Word> {
+        self.args.iter().filter(|arg| !arg.text.starts_with('-'))
+    }
+}
+
+/// Why it cannot be told what a git command runs.
+pub(super) fn doubt(command: &SimpleCommand) -> Option<String> {
+    let git = match Git::of(command) {
+        Ok(git) => git?,
+        Err(why) => return Some(why),
+    };
+    let strange = |setting: &&&str| !HARMLESS_SETTINGS.contains(&setting.to_lowercase().as_str());
+    if let Some(setting) = git.settings.iter().find(strange) {
+        return Some(format!("git is configured with `{}`", super::excerpt(setting)));
+    }
+    let runs = match git.subcommand {
+        "bisect" => git.args.first().is_some_and(|arg| arg.text == "run"),
+        "submodule" => git.args.first().is_some_and(|arg| arg.text == "foreach"),
+        "rebase" => git.has_long("--exec") || git.has_short('x'),
+        "filter-branch" | "difftool" | "mergetool" => true,
+        "ls-remote" | "fetch" | "clone" | "pull" => {
+            git.has_long("--upload-pack") || git.args.iter().any(|arg| is_helper_address(&arg.text))
+        }
+        "push" => git.has_long("--receive-pack") || git.has_long("--exec"),
+        _ => false,
+    };
+    runs.then(|| format!("git {} runs other programs", git.subcommand))
+}
+
+/// Addresses such as `ext::sh -c …` name a program to run.
+fn is_helper_address(text: &str) -> bool {
+    text.contains("::")
+}

@@ -1,0 +1,132 @@
+//! Tests, formatters, packages, custom tools and checks, run confined.
+
+use std::sync::Arc;
+
+use protocol::{ErrorCode, Proposal};
+use serde_json::json;
+use tool_system::{CustomTool, EditCheck, ExecutorOptions};
+
+use crate::harness::{Bench, Person, allowing, each};
+
+fn running(fixture: &str, options: ExecutorOptions) -> Option<Bench> {
+    Bench::running(fixture, Person::answering([]), options)
+}
+
+/// An interpreter that does what a test wants of it, so that none has to be installed.
+fn fake_python(bench: &Bench, script: &str) {
+    let path = bench.project.path(".venv/bin/python");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&path, mode).unwrap();
+}
+
+const PYTHON: &str = "//- /.gitignore\n.venv\n//- /conftest.py\n//- /a.py\nx  =  1\n";
+
+#[tokio::test]
+async fn tests_are_run_and_their_failures_are_told() {
+    let Some(bench) = running(PYTHON, allowing(&["run_tests"])) else { return };
+    let report = include_str!("../../src/test_reports/captured/pytest.txt");
+    bench.project.write("report.txt", report);
+    fake_python(&bench, "echo \"$@\" >&2; cat report.txt; exit 1");
+    let result = bench.ok("run_tests", json!({"filter": "bad"})).await;
+    assert_eq!(
+        (&result["ok"], &result["passed"], &result["failed"], &result["skipped"]),
+        (&json!(false), &json!(2), &json!(3), &json!(1)),
+        "{result:#}"
+    );
+    let names = each(&result["failures"], "name");
+    assert_eq!(names[1], "test_a.py::test_bad");
+    assert!(result["failures"][1]["output"].as_str().unwrap().contains("assert 1 == 2"));
+    assert!(bench.person.asked().is_empty());
+    let error = bench.err("run_tests", json!({"filter": "--help"})).await;
+    assert_eq!(error.code, ErrorCode::InvalidArguments);
+}
+
+#[tokio::test]
+async fn a_makefile_is_judged_by_its_exit_code_and_by_the_reports_in_it() {
+    let fixture = "//- /Makefile\ntest:\n\t@echo '1..2'; echo 'ok 1 - a'; echo 'not ok 2 - b'; exit 1\n//- /sub/x.txt\n";
+    let Some(bench) = running(fixture, allowing(&["run_tests"])) else { return };
+    let result = bench.ok("run_tests", json!({"path": "sub"})).await;
+    assert_eq!((&result["passed"], &result["failed"]), (&json!(1), &json!(1)), "{result:#}");
+    assert_eq!(each(&result["failures"], "name"), ["b"]);
+}
+
+#[tokio::test]
+async fn a_project_without_tests_says_what_was_looked_for() {
+    let bench = Bench::writable("//- /a.txt\nx\n");
+    let error = bench.err("run_tests", json!({})).await;
+    assert_eq!(error.code, ErrorCode::FileNotFound);
+    assert!(error.suggestion.unwrap().contains("Cargo.toml"));
+    let error = bench.err("format_code", json!({"path": "a.txt"})).await;
+    assert!(error.message.contains("no formatter"), "{}", error.message);
+    let error = bench.err("install_package", json!({"packages": ["serde"]})).await;
+    assert!(error.suggestion.unwrap().contains("cargo, npm or pip"));
+    let error = bench.err("install_package", json!({"packages": ["--x"], "manager": "npm"})).await;
+    assert_eq!(error.code, ErrorCode::InvalidArguments);
+}
+
+#[tokio::test]
+async fn a_formatter_leaves_changes_that_can_be_undone() {
+    let Some(bench) = running(PYTHON, allowing(&["format_code", "undo"])) else { return };
+    fake_python(&bench, "echo 'x = 1' > a.py");
+    let result = bench.ok("format_code", json!({"path": "a.py"})).await;
+    assert_eq!(result["changes"]["paths"], json!(["a.py"]), "{result:#}");
+    assert_eq!(bench.project.read("a.py"), "x = 1\n");
+    bench.ok("undo", json!({})).await;
+    assert_eq!(bench.project.read("a.py"), "x  =  1\n");
+}
+
+#[tokio::test]
+async fn installing_asks_even_where_the_tool_is_allowed() {
+    let fixture = "//- /package.json\n{\"name\": \"x\"}\n";
+    let answers = [protocol::ApprovalResponse::no(None)];
+    let options = allowing(&["install_package"]);
+    let Some(bench) = Bench::running(fixture, Person::answering(answers), options) else { return };
+    let error = bench.err("install_package", json!({"packages": ["left-pad"]})).await;
+    assert_eq!(error.code, ErrorCode::Rejected);
+    let asked = bench.person.asked();
+    let Proposal::Command(command) = &asked[0].proposal else { panic!("{asked:?}") };
+    assert!(command.network && command.argv.ends_with(&["--".into(), "left-pad".into()]));
+}
+
+const COUNT: &str = "name = 'count'\ndescription = 'Count the lines of files.'\n\
+                     command = ['wc', '-l', '--', '{files}']\n[parameters.files]\ntype = 'array'\n";
+
+#[tokio::test]
+async fn a_custom_tool_is_validated_judged_and_run_like_any_other() {
+    let tool = CustomTool::read(COUNT).unwrap_or_else(|found| panic!("{found:?}"));
+    let fixture = "//- /a.txt\n1\n2\n//- /b c.txt\n3\n";
+    let (person, options) = (Person::answering([]), ExecutorOptions::default());
+    let Some(bench) = Bench::running_with(fixture, person, options, vec![Arc::new(tool)]) else {
+        return;
+    };
+    let result = bench.ok("count", json!({"files": ["a.txt", "b c.txt"]})).await;
+    assert!(result["stdout"].as_str().unwrap().contains("3 total"), "{result:#}");
+    assert_eq!(result["ok"], true);
+    let error = bench.err("count", json!({"files": "a.txt"})).await;
+    assert_eq!(error.code, ErrorCode::InvalidArguments);
+}
+
+#[tokio::test]
+async fn checks_run_after_a_change_and_tell_the_model_what_broke() {
+    let check = |name: &str, script: &str, paths: &[&str]| {
+        let command = ["sh", "-c", script].map(str::to_owned).into();
+        let paths: Vec<String> = paths.iter().map(|&path| path.to_owned()).collect();
+        EditCheck::new(name.into(), command, &paths, 20).unwrap()
+    };
+    let checks = vec![
+        check("good", "grep -q two a.txt", &["*.txt"]),
+        check("bad", "echo broken; touch made; exit 1", &["a.txt"]),
+        check("other", "exit 1", &["*.rs"]),
+    ];
+    let options = ExecutorOptions { checks, ..allowing(&["write_file"]) };
+    let Some(bench) = running("//- /a.txt\none\n", options) else { return };
+    let result = bench.ok("write_file", json!({"path": "a.txt", "content": "two\n"})).await;
+    assert_eq!(
+        result["checks"],
+        json!([{"name": "good", "ok": true}, {"name": "bad", "ok": false, "output": "broken"}])
+    );
+    assert_eq!(bench.project.read("a.txt"), "two\n");
+    assert!(!bench.project.path("made").exists());
+}

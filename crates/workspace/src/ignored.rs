@@ -1,0 +1,115 @@
+//! What the project's ignore rules say about single paths, and which directories they leave out.
+
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use crate::entry_names::EntryNames;
+use crate::ignore_rules::{RuleFiles, Rules, Verdict};
+use crate::{EntryKind, RelPath, Workspace};
+
+/// Never a matter of ignore rules.
+const GIT: &[u8] = b".git";
+
+/// Answers whether paths are ignored, as the rule files of the project are now. What it has found out
+/// about a directory it remembers.
+pub struct Ignored<'w> {
+    workspace: &'w Workspace,
+    directories: HashMap<RelPath, Standing>,
+}
+
+/// What holds in a directory.
+#[derive(Clone)]
+enum Standing {
+    /// It is ignored, and so is everything in it.
+    Ignored,
+    /// These rules apply to its entries.
+    Rules(Option<Arc<Rules>>),
+}
+
+impl<'w> Ignored<'w> {
+    /// Knows nothing yet.
+    pub fn new(workspace: &'w Workspace) -> Ignored<'w> {
+        Ignored { workspace, directories: HashMap::new() }
+    }
+
+    /// Whether `path`, which need not exist, is left out by ignore rules, by itself or with a directory
+    /// around it.
+    pub fn covers(&mut self, path: &RelPath, is_dir: bool) -> bool {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return false };
+        match self.standing(&parent) {
+            Standing::Ignored => true,
+            Standing::Rules(rules) => is_ignored(rules.as_deref(), path, name, is_dir),
+        }
+    }
+
+    fn standing(&mut self, dir: &RelPath) -> Standing {
+        if let Some(known) = self.directories.get(dir) {
+            return known.clone();
+        }
+        let outer = dir.parent().map(|parent| self.standing(&parent));
+        let standing = match (outer, dir.file_name()) {
+            (Some(Standing::Ignored), _) => Standing::Ignored,
+            (Some(Standing::Rules(rules)), Some(name))
+                if is_ignored(rules.as_deref(), dir, name, true) =>
+            {
+                Standing::Ignored
+            }
+            (Some(Standing::Rules(rules)), _) => Standing::Rules(self.load(rules, dir)),
+            (None, _) => Standing::Rules(self.load(None, dir)),
+        };
+        self.directories.insert(dir.clone(), standing.clone());
+        standing
+    }
+
+    fn load(&self, outer: Option<Arc<Rules>>, dir: &RelPath) -> Option<Arc<Rules>> {
+        match self.workspace.open_real_dir(dir) {
+            Ok(fd) => Rules::load(outer, fd.as_fd(), dir, RuleFiles::MAYBE_ALL),
+            // It is new; a rule file in it is nobody's yet.
+            Err(_) => outer,
+        }
+    }
+}
+
+fn is_ignored(rules: Option<&Rules>, path: &RelPath, name: &[u8], is_dir: bool) -> bool {
+    let verdict = rules.map(|rules| rules.judge(path.as_bytes(), name, is_dir));
+    name != GIT && verdict == Some(Verdict::Ignored)
+}
+
+impl Workspace {
+    /// The outermost directories that ignore rules leave out, no deeper than `max_depth` names and as far
+    /// as a look into `max_directories` directories finds them, in path order. Links are not followed.
+    pub fn ignored_directories(&self, max_depth: usize, max_directories: usize) -> Vec<RelPath> {
+        let mut found = Vec::new();
+        let mut level = vec![(RelPath::root(), None)];
+        let mut names = EntryNames::default();
+        let mut looked = 0;
+        while !level.is_empty() {
+            let mut next = Vec::new();
+            for (dir, outer) in std::mem::take(&mut level) {
+                looked += 1;
+                if looked > max_directories {
+                    break;
+                }
+                let Ok(fd) = self.open_real_dir(&dir) else { continue };
+                if names.read(fd.as_fd(), usize::MAX).is_err() {
+                    continue;
+                }
+                let mut files = RuleFiles::default();
+                names.iter().for_each(|entry| files.note(entry.name()));
+                let rules = Rules::load(outer, fd.as_fd(), &dir, files);
+                for entry in names.iter().filter(|entry| entry.kind == EntryKind::Directory) {
+                    let path = dir.join_entry(entry.name());
+                    if is_ignored(rules.as_deref(), &path, entry.name(), true) {
+                        found.push(path);
+                    } else if entry.name() != GIT && path.depth() < max_depth {
+                        next.push((path, rules.clone()));
+                    }
+                }
+            }
+            level = next;
+        }
+        found.sort();
+        found
+    }
+}
