@@ -101,7 +101,7 @@ impl Shared {
         runtime: &ContextToolRuntime,
         task: &Delegation,
     ) -> AgentOptions {
-        let tools = runtime.executor().offered();
+        let tools = runtime.executor().useful();
         AgentOptions {
             system: self.prompts.prompt_for_sub_agent(role, &tools),
             turn_limit: task.max_turns.unwrap_or(self.turn_limit).min(self.turn_limit),

@@ -4,11 +4,14 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use protocol::{AgentRole, ToolPermission};
-use tool_system::{Category, ListedTool};
+use tool_system::{Category, ListedTool, Rendering};
 
-/// Bytes of examples for single tools. All of them would be as long as everything else together,
-/// and a call that does not fit is answered with an example anyway.
-const EXAMPLE_BYTES: usize = 300;
+/// Bytes of examples for single tools at most. All of them would be as long as everything else
+/// together, and a call that does not fit is answered with an example anyway.
+const EXAMPLE_BYTES: usize = 900;
+/// What tools and instructions may take together before examples are added. Every request carries
+/// them.
+const FIRST_REQUEST: usize = 15_000;
 /// Bytes of a project's own instructions; more is cut, and said to be.
 const PROJECT_BYTES: usize = 32 * 1024;
 
@@ -64,7 +67,8 @@ impl SystemPromptService {
             let may_change = writes.into_iter().any(|right| role.permissions().contains(right));
             parts.push(if may_change { CHANGING } else { READING_ONLY }.to_owned());
             parts.push(MANNERS.to_owned());
-            parts.extend(self.examples(tools));
+            let taken: usize = parts.iter().map(String::len).sum();
+            parts.extend(self.examples(tools, taken));
         }
         parts.push(format!("Your role is {role}: it grants {}.", role.permissions()));
         parts.extend(self.instructions.as_deref().map(users_words));
@@ -83,7 +87,9 @@ impl SystemPromptService {
     }
 
     /// How single tools are called, as many as there is room for.
-    fn examples(&self, tools: &[Arc<ListedTool>]) -> Option<String> {
+    fn examples(&self, tools: &[Arc<ListedTool>], taken: usize) -> Option<String> {
+        let listed: usize = tools.iter().map(|tool| listed_bytes(tool)).sum();
+        let room = FIRST_REQUEST.saturating_sub(listed + taken).min(EXAMPLE_BYTES);
         let mut ordered: Vec<_> = tools.iter().collect();
         // Those that take most to describe are those that are most easily called wrongly.
         ordered.sort_by_key(|tool| {
@@ -97,12 +103,17 @@ impl SystemPromptService {
             // Examples are written in the standard spelling.
             let is_standard = tool.name() == tool.definition().name;
             let line = format!("\n- {}: {prompt}", tool.name());
-            if is_standard && text.len() + line.len() <= EXAMPLE_BYTES {
+            if is_standard && text.len() + line.len() <= room {
                 text.push_str(&line);
             }
         }
         (!text.is_empty()).then(|| format!("Examples:{text}"))
     }
+}
+
+/// What a tool takes in a request, in the format that takes most.
+fn listed_bytes(tool: &ListedTool) -> usize {
+    Rendering::OpenAi.render(tool).to_string().len()
 }
 
 /// The tools under their categories.

@@ -39,7 +39,7 @@ pub struct ContextToolRuntime {
 impl ContextToolRuntime {
     /// The tools that `executor` offers.
     pub fn new(executor: ToolExecutor) -> Self {
-        let offered = executor.offered();
+        let offered = executor.useful();
         let specs = offered.iter().map(|tool| ToolSpec {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),

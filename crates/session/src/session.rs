@@ -292,7 +292,7 @@ fn wire(parts: &Parts, id: &SessionId, log: &Arc<StoredLog>) -> Result<Wired, Se
     };
     let executor = parts.toolbox.executor(wiring).map_err(SessionError::Tools)?;
     let options = AgentOptions {
-        system: parts.prompts.prompt(&parts.role, &executor.offered()),
+        system: parts.prompts.prompt(&parts.role, &executor.useful()),
         turn_limit: parts.turn_limit,
         budget: parts.budget,
         ..parts.model.options()

@@ -159,6 +159,13 @@ impl ToolExecutor {
         tools
     }
 
+    /// Those of [`Self::offered`] that can do anything in this project.
+    pub fn useful(&self) -> Vec<Arc<ListedTool>> {
+        let mut tools = self.offered();
+        tools.retain(|tool| tool.tool().is_useful(self.shared.code.workspace()));
+        tools
+    }
+
     /// The tool that a call names, in whatever vocabulary.
     pub fn tool_of(&self, call: &ToolCall) -> Result<Arc<ListedTool>, ToolError> {
         self.registry.get(self.options.vocabulary, &call.name)

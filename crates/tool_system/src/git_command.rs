@@ -6,7 +6,7 @@ mod status;
 
 use protocol::{CommandSpec, ErrorCode, ProjectMode, ToolError};
 use serde_json::Value;
-use workspace::RelPath;
+use workspace::{RelPath, Workspace};
 
 use crate::ToolContext;
 use crate::project_kind::no_option;
@@ -14,6 +14,11 @@ use crate::project_kind::no_option;
 pub(crate) use diff::{FileStat, stats_and_patch};
 pub(crate) use log::{Commit, FORMAT, commits};
 pub(crate) use status::{Status, status};
+
+/// Whether the project is a repository.
+pub(crate) fn has_repository(project: &Workspace) -> bool {
+    project.resolve(".git").is_ok_and(|path| project.metadata(&path).is_ok())
+}
 
 /// Settings that take the place of the repository's own, so that none of its programs runs.
 const SETTINGS: [&str; 9] = [

@@ -4,12 +4,47 @@ use std::collections::BTreeSet;
 
 use protocol::{ErrorCode, ToolError};
 use serde_json::Value;
-use workspace::{EntryKind, RelPath};
+use workspace::{EntryKind, RelPath, Workspace};
 
 use crate::ToolContext;
 
 /// Manifests larger than this are not looked into.
 const MAX_MANIFEST_BYTES: u64 = 1024 * 1024;
+
+/// Files that say how a project is built or tested.
+const MANIFESTS: [&str; 12] = [
+    "Cargo.toml",
+    "package.json",
+    "pyproject.toml",
+    "setup.py",
+    "requirements.txt",
+    "go.mod",
+    "pom.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "Makefile",
+    "pytest.ini",
+    "tox.ini",
+];
+/// Directories at the top that are looked into.
+const MOST_DIRECTORIES: usize = 64;
+
+/// Whether anything at the top of the project, or one level below, says how it is built or tested.
+pub(crate) fn is_built(project: &Workspace) -> bool {
+    let has = |directory: &RelPath| {
+        MANIFESTS.iter().any(|name| {
+            directory.join(name.as_bytes()).is_ok_and(|path| project.metadata(&path).is_ok())
+        })
+    };
+    let top = RelPath::root();
+    if has(&top) {
+        return true;
+    }
+    let entries = project.list_dir(&top, false).map(|listing| listing.entries).unwrap_or_default();
+    let directories = entries.iter().filter(|entry| entry.kind == EntryKind::Directory);
+    let paths = directories.filter_map(|entry| top.join(&entry.name).ok());
+    paths.take(MOST_DIRECTORIES).any(|path| has(&path))
+}
 
 /// What lies in one directory, as far as it tells how the directory is built.
 #[derive(Debug, Default)]

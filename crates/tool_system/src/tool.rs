@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use protocol::{ChangeSet, CommandSpec, Proposal, ToolError, ToolResult};
 use serde_json::Value;
-use workspace::{EntryId, EntryRole};
+use workspace::{EntryId, EntryRole, Workspace};
 
 use crate::{ToolArguments, ToolContext, ToolDefinition, preview};
 
@@ -12,6 +12,13 @@ use crate::{ToolArguments, ToolContext, ToolDefinition, preview};
 pub trait Tool: Send + Sync + 'static {
     /// Name, schemas, category, permissions: everything that is known without running.
     fn definition(&self) -> ToolDefinition;
+
+    /// Whether the tool can do anything in this project. One that cannot is not shown to models in
+    /// conversations, since each of their requests carries the list; it can be called all the same.
+    fn is_useful(&self, project: &Workspace) -> bool {
+        let _ = project;
+        true
+    }
 
     /// Answers, or proposes an effect. It has no effect itself.
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError>;

@@ -49,6 +49,10 @@ impl Tool for FormatCodeTool {
             .example(json!({"path": "src/main.rs"}))
     }
 
+    fn is_useful(&self, project: &workspace::Workspace) -> bool {
+        tool_system::project_kind::is_built(project)
+    }
+
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: FormatCodeArgs = args.parse()?;
         cx.blocking(move |cx| Ok(Outcome::Proposal(Proposed::command(spec(cx, &args)?)))).await

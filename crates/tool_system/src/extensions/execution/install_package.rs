@@ -68,6 +68,10 @@ impl Tool for InstallPackageTool {
         .example(json!({"packages": ["serde"]}))
     }
 
+    fn is_useful(&self, project: &workspace::Workspace) -> bool {
+        tool_system::project_kind::is_built(project)
+    }
+
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: InstallPackageArgs = args.parse()?;
         args.packages.iter().try_for_each(|package| check(package))?;

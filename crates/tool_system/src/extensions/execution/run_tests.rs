@@ -63,6 +63,10 @@ impl Tool for RunTestsTool {
             .example(json!({"filter": "adds"}))
     }
 
+    fn is_useful(&self, project: &workspace::Workspace) -> bool {
+        tool_system::project_kind::is_built(project)
+    }
+
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: RunTestsArgs = args.parse()?;
         cx.blocking(move |cx| Ok(Outcome::Proposal(Proposed::command(command(cx, &args)?)))).await

@@ -45,6 +45,10 @@ impl Tool for GitCommitTool {
             .example(json!({"message": "Add a parser", "paths": ["src/parser.rs"]}))
     }
 
+    fn is_useful(&self, project: &workspace::Workspace) -> bool {
+        tool_system::git_command::has_repository(project)
+    }
+
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: GitCommitArgs = args.parse()?;
         let paths = args.paths.unwrap_or_default();

@@ -43,6 +43,10 @@ impl Tool for GitDiffTool {
             .example(json!({"path": "src"}))
     }
 
+    fn is_useful(&self, project: &workspace::Workspace) -> bool {
+        tool_system::git_command::has_repository(project)
+    }
+
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: GitDiffArgs = args.parse()?;
         let mut arguments =

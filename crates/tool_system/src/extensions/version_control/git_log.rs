@@ -44,6 +44,10 @@ impl Tool for GitLogTool {
             .example(json!({"path": "src/main.rs", "limit": 5}))
     }
 
+    fn is_useful(&self, project: &workspace::Workspace) -> bool {
+        tool_system::git_command::has_repository(project)
+    }
+
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: GitLogArgs = args.parse()?;
         let count = args.limit.map_or(SHOWN, |limit| limit.0).min(MOST);

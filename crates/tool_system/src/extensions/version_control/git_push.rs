@@ -38,6 +38,10 @@ impl Tool for GitPushTool {
             .example(json!({"remote": "origin", "branch": "main"}))
     }
 
+    fn is_useful(&self, project: &workspace::Workspace) -> bool {
+        tool_system::git_command::has_repository(project)
+    }
+
     async fn execute(&self, args: ToolArguments, _: ToolContext) -> Result<Outcome, ToolError> {
         let args: GitPushArgs = args.parse()?;
         let remote = args.remote.as_deref().unwrap_or("origin");

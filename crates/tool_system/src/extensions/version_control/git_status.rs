@@ -22,6 +22,10 @@ impl Tool for GitStatusTool {
             .prompt("It takes no arguments: {}.")
     }
 
+    fn is_useful(&self, project: &workspace::Workspace) -> bool {
+        tool_system::git_command::has_repository(project)
+    }
+
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let GitStatusArgs {} = args.parse()?;
         let words =
