@@ -91,7 +91,12 @@ async fn who_was_asked_for_the_command_is_asked_for_its_changes() {
         paths,
         ["a.txt", "dir/b.txt", "gone.txt", "link", "new", "new/deep", "new/deep/n.txt"]
     );
-    assert!(changes.diffs.iter().any(|diff| protocol::unified(&[diff.clone()]).contains("+two")));
+    assert!(
+        changes
+            .diffs
+            .iter()
+            .any(|diff| protocol::unified(std::slice::from_ref(diff)).contains("+two"))
+    );
     assert_eq!(std::fs::read_link(bench.project.path("link")).unwrap().to_str(), Some("a.txt"));
 }
 
