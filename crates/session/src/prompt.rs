@@ -70,7 +70,7 @@ impl SystemPromptService {
             let taken: usize = parts.iter().map(String::len).sum();
             parts.extend(self.examples(tools, taken));
         }
-        parts.push(format!("Your role is {role}: it grants {}.", role.permissions()));
+        parts.push(format!("Your role is {role}."));
         parts.extend(self.instructions.as_deref().map(users_words));
         parts.extend(self.project.as_ref().map(|(name, text)| project_text(name, text)));
         parts.join("\n\n")

@@ -3,7 +3,7 @@
 use tool_system::prelude::*;
 use tool_system::{DELEGATE_ROLE, Delegation};
 
-/// Have a sub-agent do a task and report. It sees nothing of this conversation and has no more rights than you; its reading does not fill your context.
+/// Have a sub-agent do a task and report. It sees nothing of this conversation and has no more rights than you.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DelegateArgs {

@@ -6,7 +6,7 @@ use tool_system::prelude::*;
 /// Steps beyond this are no plan that anybody follows.
 const MAX_STEPS: usize = 50;
 
-/// Show the user your plan: all its steps, in order. Call it again as steps are done. Use it for work of three steps or more.
+/// Show the user your plan: all its steps, in order. Call it again as steps are done.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PlanArgs {

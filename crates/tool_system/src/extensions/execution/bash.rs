@@ -9,7 +9,7 @@ use tool_system::prelude::*;
 #[serde(deny_unknown_fields)]
 struct BashArgs {
     command: String,
-    /// What it is for, in 5-10 words.
+    /// In 5-10 words
     description: Option<String>,
     /// Seconds; default 5, at most 60.
     timeout: Option<Whole<1>>,
