@@ -70,6 +70,13 @@ fn an_export_makes_the_same_conversation_elsewhere_and_damaged_lines_are_named()
     assert!(damaged.stderr.contains('4'), "the line is named: {}", damaged.stderr);
 }
 
+/// What SQLite still holds beside the file goes into it when the last user closes it.
+fn write_out(file: &std::path::Path) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime
+        .block_on(async { store::SqliteStore::open(file).await.unwrap().close().await.unwrap() });
+}
+
 #[test]
 fn a_check_finds_nothing_in_a_sound_store_and_explains_what_it_mends_in_a_damaged_one() {
     let project = project();
@@ -81,6 +88,7 @@ fn a_check_finds_nothing_in_a_sound_store_and_explains_what_it_mends_in_a_damage
     let state = project.root().with_file_name("state").join("toolkiln");
     let own = std::fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
     let file = own.join("sessions.db");
+    write_out(&file);
     let mut bytes = std::fs::read(&file).unwrap();
     let said = br#""text":"grep TODO""#;
     let at = bytes.windows(said.len()).position(|window| window == said).unwrap();
