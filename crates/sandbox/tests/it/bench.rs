@@ -48,7 +48,7 @@ impl Bench {
         // Others have to be able to reach it, whatever the directory for temporary files is like.
         set(&outside, 0o755);
         let testbed = outside.join("testbed");
-        std::fs::copy(env!("CARGO_BIN_EXE_sandbox-testbed"), &testbed).expect("a copy");
+        copy_program(env!("CARGO_BIN_EXE_sandbox-testbed").as_ref(), &testbed);
         set(&testbed, 0o755);
         std::fs::write(outside.join("secret"), "for nobody's eyes").expect("a file");
         let home = outside.join("home");
@@ -93,7 +93,7 @@ impl Bench {
     pub(crate) fn attempt_spec(&self, arguments: &[&str]) -> CommandSpec {
         let inside = self.project.path("testbed");
         if !inside.exists() {
-            std::fs::copy(&self.testbed, &inside).expect("a copy");
+            copy_program(&self.testbed, &inside);
             self.own(&inside);
         }
         let path = inside.to_str().expect("a readable path").to_owned();
@@ -174,4 +174,11 @@ pub(crate) fn is_running(mark: &str) -> bool {
         let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
         line.windows(mark.len()).any(|window| window == mark.as_bytes())
     })
+}
+
+/// Copies by a process of its own. Were the copy open for writing here, a program that another test
+/// starts in this moment would inherit that, and the copy could not be started.
+fn copy_program(from: &std::path::Path, to: &std::path::Path) {
+    let status = std::process::Command::new("cp").arg("--").arg(from).arg(to).status();
+    assert!(status.expect("cp runs").success(), "a copy");
 }
