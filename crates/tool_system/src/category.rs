@@ -63,36 +63,25 @@ impl Category {
     pub fn description(self) -> &'static str {
         match self {
             Category::Search => {
-                "Find files by name and text by pattern, and look around in directories. \
-                 These search only; they change nothing and need no approval."
+                "Find files by name and text by pattern. These change nothing and need no approval."
             }
             Category::Intelligence => {
-                "Find where things are defined, used and imported, by syntax and resolution instead \
-                 of text. These look only; they change nothing and need no approval."
+                "Find definitions, uses and imports, by syntax and resolution instead of text."
             }
-            Category::Reading => {
-                "Read file contents with line numbers. Read-only access, no approval needed."
-            }
+            Category::Reading => "Read-only access to files, without approval.",
             Category::Writing => {
-                "Create files and change their contents. Every change is shown as an exact diff \
-                 and requires approval before it is applied; it can be undone."
+                "Each change is shown as an exact diff, requires approval and can be undone."
             }
             Category::Management => {
-                "Delete and move files, and take changes back. These are destructive operations: \
-                 they require approval, and what they remove can be restored with undo."
+                "Mostly destructive operations: they require approval; undo restores what they removed."
             }
             Category::Execution => {
-                "Run programs, confined: without network, seeing only the project and the system. What \
-                 they change in the project can be undone."
+                "Run programs, confined. What they change in the project can be undone."
             }
             Category::VersionControl => {
-                "Look at the history and the state of the git repository, commit and push. Looking needs \
-                 no approval; committing and pushing do."
+                "The git repository. Committing and pushing require approval."
             }
-            Category::Agent => {
-                "Show the user a plan, and hand tasks to sub-agents that report back. These change no \
-                 files themselves; what a sub-agent changes is approved like your own changes."
-            }
+            Category::Agent => "Show the user a plan; hand tasks to sub-agents.",
         }
     }
 }

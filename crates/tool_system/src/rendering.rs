@@ -113,10 +113,8 @@ fn definition(tool: &ListedTool) -> Value {
 pub(crate) fn for_models(schema: &Value) -> Value {
     let mut schema = schema.clone();
     leave_out_checks(&mut schema);
-    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        // What it means is said once, in the instructions.
-        properties.insert(TERMINATE.into(), json!({"type": "boolean"}));
-    }
+    // What it means is said once, in the instructions.
+    schema["properties"][TERMINATE] = json!({"type": "boolean"});
     schema
 }
 
@@ -125,7 +123,7 @@ fn leave_out_checks(schema: &mut Value) {
         Value::Object(fields) => {
             fields.retain(|key, value| match key.as_str() {
                 "additionalProperties" => !value.is_boolean(),
-                "minimum" => !value.is_number(),
+                "minimum" | "minItems" | "minLength" => !value.is_number(),
                 _ => true,
             });
             fields.values_mut().for_each(leave_out_checks);

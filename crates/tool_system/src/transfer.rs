@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Text as it is, or any bytes as Base64.
+// A documentation comment would stand in every schema that has an encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum Encoding {
     #[default]

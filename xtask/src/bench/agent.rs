@@ -177,9 +177,11 @@ fn converse(binary: &Path, project: &Fixture, work: Work, turns: usize) -> Resul
     Ok(Seen { started, exchanges, memory })
 }
 
-/// A small project with enough files that no turn repeats another.
+/// A small project with enough files that no turn repeats another. It has a repository and a
+/// manifest, so that every tool is offered.
 fn project() -> Fixture {
-    let project = Fixture::new("");
+    let project = Fixture::new("//- /.git/HEAD\nref: refs/heads/main\n");
+    project.write("Cargo.toml", "[package]\nname = \"bench\"\nversion = \"1.0.0\"\n");
     let line = "The quick brown fox jumps over the lazy dog, line after line.\n";
     let mut text = line.repeat(FILE_BYTES.div_ceil(line.len()));
     text.truncate(FILE_BYTES - 1);

@@ -22,29 +22,29 @@ fn the_table_groups_tools_under_their_categories() {
     insta::assert_snapshot!(table, @r"
     Search & Discovery
       glob             Find files by globs: **/*.tsx, or *.js,!*.min.js at any depth. [ReadFiles]
-      grep             Search file contents by regex, line by line. [ReadFiles]
-      list_directory   List a directory with type, size and modification time, 100 entries a page. [ReadFiles]
+      grep             Search file contents by regex (Rust syntax). [ReadFiles]
+      list_directory   List a directory with sizes and times, 100 entries a page. [ReadFiles]
       search           Best files for words or an identifier, with snippets. [ReadFiles]
 
     Code Intelligence
-      find_definition  Find where a symbol is defined, best first. [ReadFiles]
-      find_importers   Find the files that import a module, package or symbol, by real resolution; what merely mentions the name is left out. [ReadFiles]
-      find_references  Find where a name is used, not in strings and comments unless asked. [ReadFiles]
-      impact           Show everything that imports a module, directly or not, and the tests among it. [ReadFiles]
-      outline          Show the structure of a file or directory: symbols with line numbers, within a token budget. [ReadFiles]
+      find_definition  Find where a symbol is defined. [ReadFiles]
+      find_importers   Find the files that really import a module, package or symbol. [ReadFiles]
+      find_references  Find where a name is used, going by the name alone. [ReadFiles]
+      impact           Everything that imports a module, directly or not, and the tests among it. [ReadFiles]
+      outline          Show the symbols of a file or directory with line numbers. [ReadFiles]
 
     File Reading
-      read             Read several files at once, with line numbers. [ReadFiles]
-      read_file        Read a file. [ReadFiles]
+      read             Read several files at once, as much as fits. [ReadFiles]
+      read_file        Read a file with line numbers, 2000 lines by default. [ReadFiles]
 
     Version Control
-      git_diff         Show what was changed: since the last commit, in the index, or between commits. [ReadFiles]
+      git_diff         Show changes since a commit, staged, or between commits. [ReadFiles]
       git_log          Show commits, newest first. [ReadFiles]
-      git_status       Show the branch and which files are staged, changed, new or in conflict. [ReadFiles]
+      git_status       Show the branch and changed files. [ReadFiles]
 
     Agent
       delegate         Have a sub-agent do a task and report. [ReadFiles]
-      plan             Show the user your plan: all its steps, in order. [ReadFiles]
+      plan             Show the user your plan, and again as steps are done. [ReadFiles]
     ");
     let all = tools(&[]).stdout;
     for heading in ["File Writing", "File Management", "Code Execution"] {

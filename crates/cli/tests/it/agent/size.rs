@@ -8,13 +8,27 @@ use super::bench::{Bench, Model};
 /// Every request carries the instructions and the tools.
 const MOST_BYTES: usize = 16 * 1024;
 
+/// A project in which every tool has something to do.
+const EVERYTHING: &str = "\
+//- /.git/HEAD
+ref: refs/heads/main
+//- /Cargo.toml
+[package]
+name = \"shop\"
+version = \"1.0.0\"
+";
+
 #[test]
 fn the_first_request_is_small() {
     for format in WireFormat::ALL {
         let server = ModelServer::start([Reply::text("Hello.")]);
-        let bench = Bench::new("//- /a.txt\na\n");
-        assert_eq!(bench.ask(Model { format, server: &server }, "Hi", &[]).code, 0);
-        let size = server.calls()[0].body.to_string().len();
+        let bench = Bench::new(EVERYTHING);
+        let message = "Find all TODO comments in this project";
+        assert_eq!(bench.ask(Model { format, server: &server }, message, &[]).code, 0);
+        let call = &server.calls()[0];
+        let standard = tool_system::ToolRegistry::builtin().list(tool_system::Vocabulary::Standard);
+        assert_eq!(call.tools().len(), standard.len(), "{format:?}");
+        let size = call.body.to_string().len();
         assert!(size < MOST_BYTES, "{format:?}: {size} bytes");
     }
 }

@@ -3,13 +3,13 @@
 use tool_system::prelude::*;
 use tool_system::{DELEGATE_ROLE, Delegation};
 
-/// Have a sub-agent do a task and report. It sees nothing of this conversation and has no more rights than you.
+/// Have a sub-agent do a task and report. It sees nothing of this conversation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DelegateArgs {
     /// Everything it must know
     task: String,
-    /// planner (default) only reads; actor may change files
+    /// planner (reads only, default) or actor
     role: Option<String>,
     #[schemars(range(min = 1))]
     max_turns: Option<u64>,

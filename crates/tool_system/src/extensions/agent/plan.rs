@@ -6,7 +6,7 @@ use tool_system::prelude::*;
 /// Steps beyond this are no plan that anybody follows.
 const MAX_STEPS: usize = 50;
 
-/// Show the user your plan: all its steps, in order. Call it again as steps are done.
+/// Show the user your plan, and again as steps are done.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PlanArgs {
@@ -17,7 +17,6 @@ struct PlanArgs {
 #[serde(deny_unknown_fields)]
 struct Step {
     text: String,
-    /// Default pending
     #[serde(default)]
     status: Status,
 }

@@ -3,15 +3,14 @@
 use tool_system::command_report::{Ended, working_dir};
 use tool_system::prelude::*;
 
-/// Run a shell command in the project, confined: no network, the rest of the disk is not there. Its
-/// changes to files can be undone.
+/// Run a shell command, confined to the project, without network.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BashArgs {
     command: String,
     /// In 5-10 words
     description: Option<String>,
-    /// Seconds; default 5, at most 60.
+    /// Seconds; default 5, at most 60
     timeout: Option<Whole<1>>,
     working_dir: Option<String>,
 }

@@ -8,11 +8,10 @@ use tool_system::test_reports::both_ends;
 /// Bytes of output that are shown.
 const SHOWN_OUTPUT: usize = 4 * 1024;
 
-/// Format code with the project's own formatter. The changes can be undone.
+/// Format code with the project's formatter.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FormatCodeArgs {
-    /// File or directory, default all
     path: Option<String>,
 }
 

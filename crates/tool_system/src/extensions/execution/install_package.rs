@@ -13,14 +13,13 @@ const IN_NAMES: &str = "@/._-^~=<>!*+[],";
 const PIP_SCRIPT: &str = "test -e .venv/bin/python || python3 -m venv .venv; \
                           exec .venv/bin/python -m pip install --disable-pip-version-check -- \"$@\"";
 
-/// Add packages to the project from the network. Always asks.
+/// Add packages from the network. Always asks.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct InstallPackageArgs {
-    /// Such as serde or lodash@4
+    /// e.g. lodash@4
     #[schemars(length(min = 1))]
     packages: Vec<String>,
-    /// For development only
     dev: Option<bool>,
     manager: Option<Manager>,
 }

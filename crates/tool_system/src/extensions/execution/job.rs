@@ -7,14 +7,12 @@ use tool_system::prelude::*;
 /// A job ends with its session; this is for one that was forgotten.
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Run a command in the background, such as a server: start it, read its output since cursor, write
-/// to its input, stop it. Jobs change files directly.
+/// Run a command in the background, such as a server. Its changes cannot be undone.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct JobArgs {
     action: Action,
     id: Option<String>,
-    /// To start.
     command: Option<String>,
     input: Option<String>,
     cursor: Option<Whole<0>>,

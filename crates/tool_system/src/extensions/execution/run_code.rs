@@ -8,7 +8,7 @@ use tool_system::prelude::*;
 /// A single argument of a program cannot be longer than this on Linux.
 const MOST_CODE_BYTES: usize = 120 * 1024;
 
-/// Run Python or bash code in the project, confined.
+/// Run Python or bash code, confined like bash.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RunCodeArgs {
@@ -16,7 +16,7 @@ struct RunCodeArgs {
     code: String,
     args: Option<Vec<String>>,
     env: Option<BTreeMap<String, String>>,
-    /// Seconds; default 60.
+    /// Default 60 s
     timeout: Option<Whole<1>>,
 }
 

@@ -9,13 +9,12 @@ use tool_system::test_reports::{self, Failure, both_ends};
 /// Bytes of output that are shown where no report explains a failure.
 const SHOWN_OUTPUT: usize = 8 * 1024;
 
-/// Run the project's tests. Gives counts, and each failing test with its output.
+/// Run the project's tests. Shows what failed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RunTestsArgs {
-    /// Directory or test file
     path: Option<String>,
-    /// Only tests with this in their name
+    /// Part of test names
     filter: Option<String>,
     framework: Option<Framework>,
 }

@@ -13,14 +13,14 @@ const MAX_CONTEXT: u64 = 20;
 /// Definitions shown unless asked for another number.
 const DEFAULT_RESULTS: u64 = 20;
 
-/// Find where a symbol is defined, best first. Takes Type::method, pkg.Func.
+/// Find where a symbol is defined. Takes Type::method, pkg.Func.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FindDefinitionArgs {
     symbol: String,
     r#type: Option<SymbolType>,
     path: Option<String>,
-    /// Default 2
+    #[schemars(extend("default" = DEFAULT_CONTEXT))]
     context: Option<Whole<0>>,
     max_results: Option<Whole<1>>,
 }

@@ -7,11 +7,11 @@ use tool_system::import_notes::{ImportFiles, did_you_mean, spelled};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
-/// Find the files that import a module, package or symbol, by real resolution; what merely mentions the name is left out.
+/// Find the files that really import a module, package or symbol.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FindImportersArgs {
-    /// e.g. src/db.ts, ../db, lodash, serde::de, DbService
+    /// e.g. src/db.ts, lodash, serde::de
     target: String,
     max_results: Option<Whole<1>>,
 }

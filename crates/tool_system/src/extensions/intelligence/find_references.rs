@@ -4,7 +4,7 @@ use code_index::{ReferenceQuery, References, Role, SymbolName, find_references};
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
 
-/// Find where a name is used, not in strings and comments unless asked. Goes by name alone.
+/// Find where a name is used, going by the name alone.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FindReferencesArgs {

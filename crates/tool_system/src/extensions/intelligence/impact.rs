@@ -14,13 +14,13 @@ const LINES_PER_FILE: usize = 3;
 /// How many affected tests are named.
 const MAX_TESTS: usize = 50;
 
-/// Show everything that imports a module, directly or not, and the tests among it.
+/// Everything that imports a module, directly or not, and the tests among it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ImpactArgs {
-    /// Module as for find_importers
+    /// As for find_importers
     target: String,
-    /// Default 10
+    #[schemars(extend("default" = DEFAULT_DEPTH))]
     depth: Option<Whole<1>>,
     format: Option<ImpactFormat>,
     max_results: Option<Whole<1>>,

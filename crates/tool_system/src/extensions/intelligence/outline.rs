@@ -13,14 +13,13 @@ const MAX_TOKENS: u64 = 50_000;
 /// Tokens that a file takes at least in the outline of a directory: its name and two lines.
 const TOKENS_PER_FILE: usize = 30;
 
-/// Show the structure of a file or directory: symbols with line numbers, within a token budget.
+/// Show the symbols of a file or directory with line numbers.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OutlineArgs {
     path: Option<String>,
-    /// Default 2000
+    #[schemars(extend("default" = DEFAULT_TOKENS))]
     max_tokens: Option<Whole<1>>,
-    /// Levels of nesting
     depth: Option<Whole<1>>,
 }
 

@@ -5,12 +5,11 @@ use tool_system::file_view::explained;
 use tool_system::prelude::*;
 use workspace::{Entry, EntryKind, Flow, RelPath, Visitor, WalkOptions};
 
-/// Delete a file, or with `recursive` a directory. Always asks. Can be undone.
+/// Delete a file, or with `recursive` a directory. Always asks.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DeleteFileArgs {
     path: String,
-    /// For directories
     recursive: Option<bool>,
 }
 

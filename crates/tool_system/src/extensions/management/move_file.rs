@@ -11,7 +11,6 @@ use tool_system::proposing::missing_parents;
 struct MoveFileArgs {
     from: String,
     to: String,
-    /// Replace a file at `to`
     overwrite: Option<bool>,
 }
 

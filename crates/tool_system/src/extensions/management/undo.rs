@@ -4,13 +4,11 @@ use tool_system::prelude::*;
 use tool_system::undoing::{Undone, propose_inverse};
 use workspace::UndoTarget;
 
-/// Undo the last change, one change by its change_id, or every change of this session.
+/// Undo the last change, one by change_id, or all of this session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UndoArgs {
-    /// Default: the last change
     change_id: Option<String>,
-    /// Every change of this session
     session: Option<bool>,
 }
 

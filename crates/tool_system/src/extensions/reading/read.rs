@@ -5,16 +5,14 @@ use tool_system::file_view::{Endings, FileView};
 use tool_system::prelude::*;
 use workspace::{LineWindow, RelPath};
 
-/// Read several files at once, with line numbers. Stops before the answer would overflow the context.
+/// Read several files at once, as much as fits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadArgs {
-    /// Paths from the project root
     #[schemars(length(min = 1))]
     file_paths: Vec<String>,
-    /// Most lines per file, 0 for all
+    /// Lines per file, 0 for all
     limit: Option<Whole<0>>,
-    /// First line, from 1
     offset: Option<Whole<1>>,
 }
 

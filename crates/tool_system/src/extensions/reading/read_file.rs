@@ -9,18 +9,17 @@ use tool_system::timestamp::iso8601;
 use tool_system::transfer::Encoding;
 use workspace::{BinaryKind, EntryMeta, LineWindow};
 
-/// Read a file. Text comes with line numbers; other files are described. At most 2000 lines unless `limit` says otherwise.
+/// Read a file with line numbers, 2000 lines by default.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadFileArgs {
-    /// Path from the project root, or the handle of a cut result
+    /// Or the handle of a cut result
     path: String,
-    /// First line, from 1 (first byte for base64)
+    /// First line, from 1
     offset: Option<Whole<1>>,
-    /// How many lines (bytes for base64)
     limit: Option<Whole<1>>,
     encoding: Option<Encoding>,
-    /// Default true
+    #[schemars(extend("default" = true))]
     line_numbers: Option<bool>,
 }
 

@@ -13,22 +13,19 @@ const DEFAULT_CONTEXT: u64 = 1;
 /// The most lines of context around a match.
 const MAX_CONTEXT: u64 = 20;
 
-/// Search file contents by regex, line by line. Respects .gitignore; skips binary files. First 50 matches by path, and the total.
+/// Search file contents by regex (Rust syntax). Respects .gitignore.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GrepArgs {
-    /// Rust syntax
     pattern: String,
-    /// Directory or file
     path: Option<String>,
-    /// Default false
+    #[schemars(extend("default" = false))]
     case_sensitive: Option<bool>,
     /// rs or ts,tsx
     file_type: Option<String>,
-    /// Globs
     include: Option<String>,
     exclude: Option<Vec<String>>,
-    /// Default 1
+    #[schemars(extend("default" = DEFAULT_CONTEXT))]
     context: Option<Whole<0>>,
     mode: Option<GrepMode>,
     multiline: Option<bool>,

@@ -8,16 +8,14 @@ use tool_system::search_notes::counted;
 use tool_system::timestamp::iso8601;
 use workspace::{Entry, EntryKind, Flow, RelPath, WalkOptions, bytes_to_text};
 
-/// List a directory with type, size and modification time, 100 entries a page. Recursive listings respect .gitignore.
+/// List a directory with sizes and times, 100 entries a page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListDirectoryArgs {
-    /// Default: project root
     path: Option<String>,
     recursive: Option<bool>,
-    /// Also dotfiles
     include_hidden: Option<bool>,
-    /// From 1
+    #[schemars(extend("default" = 1))]
     page: Option<Whole<1>>,
 }
 

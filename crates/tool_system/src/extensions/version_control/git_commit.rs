@@ -3,13 +3,12 @@
 use tool_system::git_command::{changing, changing_git, pathspec, printed, without_stand_ins};
 use tool_system::prelude::*;
 
-/// Commit files, or what is staged if none are named. Asks first; hooks are not run.
+/// Commit files, or what is staged. Hooks are not run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GitCommitArgs {
     #[schemars(length(min = 1))]
     message: String,
-    /// Files and directories, new ones too
     paths: Option<Vec<String>>,
 }
 

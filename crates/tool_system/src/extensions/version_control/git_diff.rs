@@ -5,14 +5,13 @@ use tool_system::git_command::{
 };
 use tool_system::prelude::*;
 
-/// Show what was changed: since the last commit, in the index, or between commits.
+/// Show changes since a commit, staged, or between commits.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GitDiffArgs {
-    /// Commit or range such as main..topic, default HEAD
+    /// Or range, default HEAD
     commit: Option<String>,
     path: Option<String>,
-    /// Only what is staged
     staged: Option<bool>,
 }
 

@@ -14,10 +14,10 @@ const MOST: u64 = 200;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GitLogArgs {
-    /// Branch, commit or range, default HEAD
+    /// Or range, default HEAD
     commit: Option<String>,
     path: Option<String>,
-    /// Default 20
+    #[schemars(extend("default" = SHOWN))]
     limit: Option<Whole<1>>,
 }
 

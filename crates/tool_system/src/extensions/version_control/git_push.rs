@@ -3,13 +3,12 @@
 use tool_system::git_command::{TALK_MS, changing, changing_git, check_revision, printed};
 use tool_system::prelude::*;
 
-/// Push a branch to a remote. Asks first; never forces.
+/// Push a branch to a remote. Never forces.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GitPushArgs {
-    /// Default origin
+    #[schemars(extend("default" = "origin"))]
     remote: Option<String>,
-    /// Default the current one
     branch: Option<String>,
 }
 

@@ -3,7 +3,7 @@
 use tool_system::git_command::{Status, looking, printed, status, without_stand_ins};
 use tool_system::prelude::*;
 
-/// Show the branch and which files are staged, changed, new or in conflict.
+/// Show the branch and changed files.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GitStatusArgs {}

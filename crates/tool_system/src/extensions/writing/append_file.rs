@@ -4,7 +4,7 @@ use tool_system::edit::encode_body;
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, Written, propose_write};
 
-/// Append text to an existing file, on a line of its own.
+/// Append text to a file, on a line of its own.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AppendFileArgs {

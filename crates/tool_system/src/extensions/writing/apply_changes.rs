@@ -9,7 +9,8 @@ use tool_system::edit::{
 };
 use tool_system::prelude::*;
 
-/// Change many files at once, all or none, with one approval: search/replace blocks, line edits, whole files, deletes and moves, or a patch (V4A or unified diff).
+/// Change many files at once, all or none: search/replace, line edits, whole files, deletes, moves,
+/// or a patch (V4A or unified diff).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ApplyChangesArgs {
@@ -21,18 +22,18 @@ struct ApplyChangesArgs {
 #[serde(deny_unknown_fields)]
 struct FileChange {
     path: String,
-    /// Text to find, once
+    /// Occurs once
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     replace: Option<String>,
-    /// Line of the right match, or of a line edit
+    /// Of the match, or first to edit
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<Whole<1>>,
-    /// Last line of a line edit
+    /// Last to edit
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<Whole<1>>,
-    /// Whole file, or the new lines
+    /// Whole file or new lines
     #[serde(skip_serializing_if = "Option::is_none")]
     content: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

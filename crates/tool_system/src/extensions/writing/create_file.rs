@@ -4,13 +4,12 @@ use protocol::Base;
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, Written, propose_write};
 
-/// Create a new file; missing directories are made. Fails if the file exists.
+/// Create a new file, with missing directories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CreateFileArgs {
     path: String,
     content: String,
-    /// What the file is for
     description: Option<String>,
 }
 

@@ -4,18 +4,17 @@ use tool_system::edit::{LineEdit, edit_lines, encode_body};
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, answer_diff};
 
-/// Insert after, delete or replace lines by number, as read_file numbers them. Needs approval.
+/// Insert after, delete or replace lines by number.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EditLinesArgs {
     path: String,
     operation: Operation,
-    /// For insert 0 is the beginning
+    /// 0: insert at the top
     start_line: Whole<0>,
-    /// Default: start_line
     end_line: Option<Whole<1>>,
     content: Option<String>,
-    /// What these lines hold now; refused if they do not
+    /// What the lines must hold now
     expected: Option<String>,
 }
 

@@ -15,13 +15,12 @@ const MAX_NAMED: usize = 10;
 /// Definitions that are looked at to tell a qualified name apart.
 const MAX_DEFINITIONS: usize = 200;
 
-/// Rename a symbol everywhere, by name, not in strings and comments unless asked.
+/// Rename a symbol everywhere, by name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RenameSymbolArgs {
     symbol: String,
     new_name: String,
-    /// Only here
     path: Option<String>,
     /// And strings
     include_comments: Option<bool>,

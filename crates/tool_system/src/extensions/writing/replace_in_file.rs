@@ -8,18 +8,17 @@ use tool_system::proposing::{Target, answer_diff};
 /// How many changed lines an answer names.
 const MAX_LINES: usize = 50;
 
-/// Replace every occurrence of a text, or of a regular expression, in a file. Needs approval.
+/// Replace every occurrence of a text or regex in a file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReplaceInFileArgs {
     path: String,
     find: String,
-    /// With is_regex, $1 and ${name} are capture groups
+    /// $1, ${name}: groups of a regex
     replace: String,
     is_regex: Option<bool>,
-    /// Only show the diff
     preview_only: Option<bool>,
-    /// Fail unless there are this many
+    /// How many there must be
     expected: Option<Whole<0>>,
 }
 

@@ -3,14 +3,13 @@
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, Written, propose_write};
 
-/// Replace the whole content of an existing file. For small changes use replace_in_file or edit_lines.
+/// Replace the whole content of an existing file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UpdateFileArgs {
     path: String,
-    /// All of it, nothing left out
+    /// All of it
     content: String,
-    /// What changes and why
     description: Option<String>,
 }
 

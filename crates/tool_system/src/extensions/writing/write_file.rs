@@ -14,7 +14,6 @@ struct WriteFileArgs {
     path: String,
     content: String,
     encoding: Option<Encoding>,
-    /// Make missing directories
     create_dirs: Option<bool>,
 }
 
