@@ -198,6 +198,8 @@ fn every_tool_is_described_and_its_example_is_a_right_call_in_every_vocabulary()
             assert!(tool.description().len() > 20, "{vocabulary} {}", tool.name());
             assert!(!tool.definition().termination_behavior_doc.is_empty());
             tool.validator().unwrap().validate(tool.example()).unwrap();
+            let flag = &tool.schema_for_models()["properties"]["terminate"];
+            assert_eq!(flag["type"], "boolean", "{vocabulary} {}", tool.name());
         }
     }
 }
