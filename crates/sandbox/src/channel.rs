@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// More descriptors are never sent with one message.
-const MOST_DESCRIPTORS: usize = 8;
+pub(crate) const MOST_DESCRIPTORS: usize = 8;
 /// Longer messages are never sent; a plan travels in a file of its own.
 const LONGEST_MESSAGE: usize = 4096;
 

@@ -9,12 +9,12 @@ use std::sync::Mutex;
 use rustix::fs::{MemfdFlags, SeekFrom};
 
 use crate::cgroup::{Group, Groups};
-use crate::channel::{Channel, ChannelError};
+use crate::channel::{Channel, ChannelError, MOST_DESCRIPTORS};
 use crate::entry::HELPER;
 use crate::error::{SandboxError, io, unavailable};
 use crate::launcher::Launcher;
 use crate::owners::Owners;
-use crate::plan::{OrderHead, Part, Setting, Settle};
+use crate::plan::{OrderHead, Part, Request, Setting, Settle};
 use crate::profile::Limits;
 
 /// Helpers that wait for orders, and what more are made of.
@@ -68,17 +68,18 @@ impl Helpers {
     /// A helper that has taken this order.
     pub(crate) fn order(
         &self,
-        head: &OrderHead,
+        head: OrderHead,
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<Helper, SandboxError> {
+        let order = Request::Order(head);
         // One that was killed while it waited is replaced; a new one that fails is an error.
         while let Some(helper) = self.free.lock().ok().and_then(|mut free| free.pop()) {
-            if helper.send(head, descriptors).is_ok() {
+            if helper.send(&order, descriptors).is_ok() {
                 return Ok(helper);
             }
         }
         let helper = self.start()?;
-        helper.send(head, descriptors).map_err(|error| failed(&error))?;
+        helper.send(&order, descriptors).map_err(|error| failed(&error))?;
         Ok(helper)
     }
 
@@ -120,6 +121,15 @@ impl Helper {
     ) -> Result<(), ChannelError> {
         let channel = self.channel.as_ref().ok_or(ChannelError::Closed)?;
         channel.send(message, descriptors)
+    }
+
+    /// Has descriptors closed that it would take us long to close.
+    pub(crate) fn discard(&self, descriptors: &[OwnedFd]) {
+        for some in descriptors.chunks(MOST_DESCRIPTORS) {
+            let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
+            // If it is gone, they are closed here.
+            let _ = self.send(&Request::Discard, &some);
+        }
     }
 
     /// How many of its processes were killed for want of memory, ever; unknown without a group.

@@ -27,6 +27,22 @@ pub(crate) struct Settle {
     pub(crate) has_owners: bool,
 }
 
+/// What a helper is asked for after that.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// To have a command carried out.
+    Order(OrderHead),
+    /// To close the descriptors that come with this when there is nothing better to do. They are the
+    /// last that lead to what was removed, and the disk may take its time to free it.
+    Discard,
+}
+
+/// Tells the first process that the places of protected names are held, so that it may cover them.
+/// Only a command that works on the project itself waits for it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct PlacesHeld;
+
 /// What a helper has to know of an order. With it come descriptors: for the answers, the [`Plan`] in
 /// a file, the two outputs, and the input if there is one.
 #[derive(Clone, Debug, Serialize, Deserialize)]

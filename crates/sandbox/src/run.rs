@@ -16,7 +16,7 @@ use crate::error::{SandboxError, io, unavailable};
 use crate::helper_pool::{Helper, memory_file};
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::place_holders::PlaceHolders;
-use crate::plan::{OrderHead, Part, Plan, Report};
+use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
 use crate::profile::ProjectAccess;
 use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
 use crate::sandbox::{RunOptions, Sandbox};
@@ -40,14 +40,27 @@ pub(crate) fn run(
     let sandbox = run.sandbox;
     let begun = Instant::now();
     let is_copy = sandbox.profile.project != ProjectAccess::Direct;
-    let places = match is_copy {
-        true => None,
-        false => Some(PlaceHolders::hold(&sandbox.root, &sandbox.profile.protected)?),
-    };
+    // Named before what runs, so that it goes after it even if the listener panics.
+    let mut places = None;
     let (watch, helper) = Watch::start(&mut run, begun)?;
+    if !is_copy {
+        // The helper and the first process are at work meanwhile.
+        match PlaceHolders::hold(&sandbox.root, &sandbox.profile.protected) {
+            Ok(held) => places = Some(held),
+            Err(error) => {
+                // The first process finds nobody to wait for, and ends.
+                drop(watch);
+                sandbox.helpers.give_back(helper);
+                return Err(error);
+            }
+        }
+        watch.places_are_held();
+    }
     let kills_before = helper.memory_kills();
-    let outcome = watch.follow(places.is_some(), on_output);
-    drop(places);
+    let outcome = watch.follow(on_output);
+    if let Some(places) = places.take() {
+        helper.discard(&places.release());
+    }
     let memory = kills_before.map_or(MemoryScope::Process, |_| MemoryScope::Tree);
     let memory_kills = helper.memory_kills().unwrap_or(0) - kills_before.unwrap_or(0);
     sandbox.helpers.give_back(helper);
@@ -153,11 +166,15 @@ impl<'a> Watch<'a> {
         Ok((watch, helper))
     }
 
-    /// Waits for the end of the command and of its output, and ends what is left. With `all_gone`
-    /// also waits until the mounts are gone with the first process.
+    fn places_are_held(&self) {
+        // If nobody is there to be told, a report says why.
+        let _ = self.answers.send(&PlacesHeld, &[]);
+    }
+
+    /// Waits for the end of the command and of its output, and ends what is left. What is not waited
+    /// for is the end of the first process if nothing else runs inside.
     fn follow(
         mut self,
-        all_gone: bool,
         mut on_output: impl FnMut(OutputChunk<'_>),
     ) -> Result<Outcome, SandboxError> {
         let mut buffer = vec![0; BUFFER_BYTES];
@@ -177,7 +194,7 @@ impl<'a> Watch<'a> {
         if !self.ended {
             self.outcome.duration = self.begun.elapsed();
         }
-        if all_gone || !self.alone {
+        if !self.alone {
             self.end_everything();
             while self.read(&mut buffer, &mut on_output) {}
         }
@@ -332,7 +349,7 @@ fn send_order(
     let head = OrderHead { network: run.spec.network, has_stdin: stdin.is_some() };
     let mut descriptors = vec![answers.as_fd(), plan.as_fd(), output.0.as_fd(), output.1.as_fd()];
     descriptors.extend(stdin.as_ref().map(AsFd::as_fd));
-    sandbox.helpers.order(&head, &descriptors)
+    sandbox.helpers.order(head, &descriptors)
 }
 
 pub(crate) fn not_started(program: &str, errno: Option<i32>) -> SandboxError {

@@ -13,9 +13,10 @@ use rustix::process::{Pid, WaitOptions};
 use super::helper::{Site, read_file};
 use super::root::{self, Root};
 use super::trouble::{During as _, Trouble};
-use super::{filter, identity, loopback, walls};
+use super::walls::{self, Rules};
+use super::{filter, identity, loopback};
 use crate::channel::Channel;
-use crate::plan::{OrderHead, Part, Plan, Report};
+use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
 
 const HOST_NAME: &[u8] = b"sandbox";
 
@@ -24,6 +25,7 @@ struct Prepared {
     /// Our own directory in the /proc of the host, where this process is known as well.
     process: OwnedFd,
     root: Root,
+    rules: Rules,
 }
 
 /// What belongs to one command.
@@ -71,7 +73,8 @@ fn prepare(site: &Site, network: bool) -> Result<Prepared, Trouble> {
     if !network {
         loopback::bring_up()?;
     }
-    Ok(Prepared { process, root: root::prepare(site, network)? })
+    let root = root::prepare(site, network)?;
+    Ok(Prepared { process, root, rules: Rules::make(&site.setting)? })
 }
 
 fn build_walls(
@@ -80,11 +83,18 @@ fn build_walls(
     plan: &Plan,
     answers: &Channel,
 ) -> Result<(), Trouble> {
-    let changes = root::finish(prepared.root, &site.setting)?;
+    let project = root::put_project(&prepared.root, &site.setting)?;
+    let rules = prepared.rules.allow_project(&site.setting)?;
+    if site.setting.project.overlay.is_none() {
+        answers
+            .receive::<PlacesHeld>()
+            .map_err(|error| Trouble::new(Part::Root, "protecting names", error.errno()))?;
+    }
+    let changes = root::close(prepared.root, project, &site.setting)?;
     identity::assume(site.setting.identity, &prepared.process, &site.life.0)?;
     walls::limit(&site.setting, plan)?;
     identity::drop_capabilities()?;
-    let landlock = walls::landlock(&site.setting)?;
+    let landlock = rules.enforce()?;
     filter::install()?;
     let descriptors: Vec<_> = changes.iter().map(|changes| changes.as_fd()).collect();
     answers

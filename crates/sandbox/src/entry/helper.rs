@@ -18,7 +18,7 @@ use super::trouble::{During as _, Trouble};
 use super::{EXIT_TROUBLE, first};
 use crate::channel::Channel;
 use crate::kernel::{self, Cloned};
-use crate::plan::{OrderHead, Part, Report, Setting, Settle};
+use crate::plan::{OrderHead, Part, Report, Request, Setting, Settle};
 
 /// A process that was made ready longer ago is not used: single files that it shows may have been
 /// replaced on the host since.
@@ -51,18 +51,27 @@ pub(super) fn serve(channel: &Channel) -> i32 {
     let site = settle(channel);
     let mut firsts: Vec<First> = Vec::new();
     let mut spare: Option<Spare> = None;
+    let mut discarded: Vec<OwnedFd> = Vec::new();
     loop {
         if let (Ok(site), true, None) = (&site, firsts.is_empty(), &spare) {
             // If it does not work now, the next order tells why.
             spare = start(site, channel, false).ok();
         }
+        if firsts.is_empty() {
+            discarded.clear();
+        }
         if !wait(channel, &mut firsts) {
             continue;
         }
-        let Ok((head, mut descriptors)) = channel.receive::<OrderHead>() else { break };
-        if descriptors.is_empty() {
-            continue;
-        }
+        let Ok((request, mut descriptors)) = channel.receive::<Request>() else { break };
+        let head = match request {
+            Request::Order(head) if !descriptors.is_empty() => head,
+            Request::Order(_) => continue,
+            Request::Discard => {
+                discarded.append(&mut descriptors);
+                continue;
+            }
+        };
         let answers = Channel::from_fd(descriptors.remove(0));
         let ready = spare.take().and_then(|spare| usable(spare, &head, &mut firsts));
         let begun = match (&site, ready) {

@@ -34,8 +34,6 @@ pub(super) struct Root {
     mount: OwnedFd,
     /// The project, attached nowhere yet.
     project: OwnedFd,
-    /// How many private directories and layers there are.
-    count: usize,
 }
 
 /// Builds a root and moves into it.
@@ -59,19 +57,54 @@ pub(super) fn prepare(site: &Site, network: bool) -> Result<Root, Trouble> {
     rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).during(part, "leaving the old root")?;
     rustix::process::chdir("/").during(part, "entering the new root")?;
-    Ok(Root { mount, project: sources.project, count: builder.count })
+    Ok(Root { mount, project: sources.project })
 }
 
-/// Puts the project into its place and closes the root. Returns the directory with what the command
-/// changes in the project, if it works on a copy.
-pub(super) fn finish(root: Root, setting: &Setting) -> Result<Option<OwnedFd>, Trouble> {
-    let mut builder = Builder { setting, count: root.count };
-    let changes = builder.project(&root.project)?;
+/// The project in its place.
+pub(super) struct Project {
+    top: OwnedFd,
+    /// The directory with what the command changes in the project, if it works on a copy.
+    changes: Option<OwnedFd>,
+}
+
+/// Puts the project into its place.
+pub(super) fn put_project(root: &Root, setting: &Setting) -> Result<Project, Trouble> {
+    let plan = &setting.project;
+    let place = inside(&plan.path);
+    let changes = match &plan.overlay {
+        None => {
+            attach_new(&root.project, place, FileType::Directory)?;
+            None
+        }
+        Some(overlay) => {
+            let lower = Lower::attach(&root.project, 0)?;
+            let copied = layers::project(&lower, overlay.max_bytes, setting.identity)?;
+            attach_new(&copied.mount, place, FileType::Directory)?;
+            for path in &overlay.pass_through {
+                pass_through(&lower, place, path)?;
+            }
+            Some(copied.changes)
+        }
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let top = rustix::fs::open(place, flags, Mode::empty());
+    Ok(Project { top: top.during(Part::Root, "opening the project")?, changes })
+}
+
+/// Covers the protected names and closes the root. Returns the directory with the changes.
+pub(super) fn close(
+    root: Root,
+    project: Project,
+    setting: &Setting,
+) -> Result<Option<OwnedFd>, Trouble> {
+    for protected in &setting.project.protected {
+        protect(&project.top, protected, setting.project.overlay.is_some())?;
+    }
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
         .during(Part::Root, "making the root read-only")?;
     rustix::process::umask(Mode::WGRP | Mode::WOTH);
-    Ok(changes)
+    Ok(project.changes)
 }
 
 /// What is taken from the host, opened while it can still be seen.
@@ -221,34 +254,6 @@ impl Builder<'_> {
         let work = self.scratch_directory("work", 0o755)?;
         let mount = Lower::attach(lower, self.count)?.overlay(&upper, &work)?;
         attach_new(&mount, inside(path), FileType::Directory)
-    }
-
-    fn project(&mut self, project: &OwnedFd) -> Result<Option<OwnedFd>, Trouble> {
-        let plan = &self.setting.project;
-        let place = inside(&plan.path);
-        let changes = match &plan.overlay {
-            None => {
-                attach_new(project, place, FileType::Directory)?;
-                None
-            }
-            Some(overlay) => {
-                let owner = self.setting.identity;
-                let lower = Lower::attach(project, 0)?;
-                let copied = layers::project(&lower, overlay.max_bytes, owner)?;
-                attach_new(&copied.mount, place, FileType::Directory)?;
-                for path in &overlay.pass_through {
-                    pass_through(&lower, place, path)?;
-                }
-                Some(copied.changes)
-            }
-        };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let top = rustix::fs::open(place, flags, Mode::empty())
-            .during(Part::Root, "opening the project")?;
-        for protected in &plan.protected {
-            protect(&top, protected, plan.overlay.is_some())?;
-        }
-        Ok(changes)
     }
 }
 

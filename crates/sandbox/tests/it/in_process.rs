@@ -81,6 +81,27 @@ fn commands_run_at_the_same_time() {
 }
 
 #[test]
+fn names_stay_protected_while_another_command_ends() {
+    let project = Fixture::new("");
+    let sandbox = open(&project, ProjectAccess::Direct);
+    let (stdin, write) = std::io::pipe().expect("a pipe");
+    let options = RunOptions { cancel: None, stdin: Some(stdin.into()) };
+    let mut write = Some(write);
+    let script =
+        "echo begun; read line; mkdir .vscode || echo x > .envrc || rmdir .idea || echo no";
+    let ran = sandbox.run(&sh(script), options, |_| {
+        if let Some(mut write) = write.take() {
+            let other = sandbox.run(&sh("true"), RunOptions::default(), |_| {});
+            assert_eq!(other.expect("it runs").exit, Exit::Code(0));
+            assert!(project.path(".vscode").is_dir(), "the place is held for us");
+            write.write_all(b"go on\n").expect("it is read");
+        }
+    });
+    assert_eq!(ran.expect("it runs").stdout.text(), "begun\nno\n");
+    assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 0);
+}
+
+#[test]
 fn a_listener_that_panics_leaves_nothing_running() {
     let project = Fixture::new("");
     let sandbox = open(&project, ProjectAccess::Direct);

@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use serde_json::json;
+
 use crate::bench::{Bench, User, users};
 
 /// All users together make so many.
@@ -75,6 +77,11 @@ fn killing_us_kills_the_commands() {
             // The pipe ends when the last process that has it does: the helper has none, so what is
             // waited for here is what the kernel does on its own.
             wait_until(|| !lives_in(bench.project.root()), user);
+            // What held the places of protected names is still there, and goes with the next command.
+            assert_eq!(bench.sh("rm -f made")["exit"], json!({"code": 0}));
+            let left: Vec<_> =
+                std::fs::read_dir(bench.project.root()).expect("it is there").collect();
+            assert!(left.is_empty(), "{left:?} of {user:?}");
         }
     }
 }
