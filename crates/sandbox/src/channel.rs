@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 /// More descriptors are never sent with one message.
 pub(crate) const MOST_DESCRIPTORS: usize = 8;
 /// Longer messages are never sent; a plan travels in a file of its own.
-const LONGEST_MESSAGE: usize = 4096;
+pub(crate) const LONGEST_MESSAGE: usize = 4096;
 
 /// One end of the socket.
 #[derive(Debug)]

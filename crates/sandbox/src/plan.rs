@@ -43,13 +43,15 @@ pub(crate) enum Request {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct PlacesHeld;
 
-/// What a helper has to know of an order. With it come descriptors: for the answers, the [`Plan`] in
-/// a file, the two outputs, and the input if there is one.
+/// What a helper has to know of an order. With it come descriptors: for the answers, the two outputs,
+/// the input if there is one, and the [`Plan`] in a file if it is not in here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OrderHead {
     /// The program may use the network of the host.
     pub(crate) network: bool,
     pub(crate) has_stdin: bool,
+    /// Present unless it is too long for a message.
+    pub(crate) plan: Option<Plan>,
 }
 
 /// What is the same for all commands of a sandbox.

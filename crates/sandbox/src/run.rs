@@ -11,7 +11,7 @@ use rustix::pipe::PipeFlags;
 use rustix::process::Signal;
 
 use crate::changes::Changes;
-use crate::channel::{Channel, ChannelError};
+use crate::channel::{Channel, ChannelError, LONGEST_MESSAGE};
 use crate::error::{SandboxError, io, unavailable};
 use crate::helper_pool::{Helper, memory_file};
 use crate::output::{Keeper, OutputChunk, Stream};
@@ -24,6 +24,9 @@ use crate::sandbox::{RunOptions, Sandbox};
 /// Large pipes save changes between processes; the kernel may refuse, and then they are smaller.
 const PIPE_BYTES: usize = 1 << 20;
 const BUFFER_BYTES: usize = 1 << 18;
+
+/// A longer plan does not fit into a message with the rest of the order.
+const LONGEST_PLAN: usize = LONGEST_MESSAGE / 2;
 
 /// What belongs to one run.
 pub(crate) struct Run<'a> {
@@ -336,9 +339,13 @@ fn send_order(
     output: (&OwnedFd, &OwnedFd),
 ) -> Result<Helper, SandboxError> {
     let sandbox = run.sandbox;
-    let bytes =
+    let written =
         serde_json::to_vec(&run.plan).map_err(|error| io("writing the plan")(error.into()))?;
-    let plan = memory_file("plan", &bytes).map_err(io("writing the plan"))?;
+    let file = match written.len() > LONGEST_PLAN {
+        true => Some(memory_file("plan", &written).map_err(io("writing the plan"))?),
+        false => None,
+    };
+    let plan = file.is_none().then(|| run.plan.clone());
     let stdin = match (run.options.stdin.take(), &run.spec.stdin) {
         (Some(fd), _) => Some(fd),
         (None, Some(text)) => {
@@ -346,9 +353,9 @@ fn send_order(
         }
         (None, None) => None,
     };
-    let head = OrderHead { network: run.spec.network, has_stdin: stdin.is_some() };
-    let mut descriptors = vec![answers.as_fd(), plan.as_fd(), output.0.as_fd(), output.1.as_fd()];
-    descriptors.extend(stdin.as_ref().map(AsFd::as_fd));
+    let head = OrderHead { network: run.spec.network, has_stdin: stdin.is_some(), plan };
+    let mut descriptors = vec![answers.as_fd(), output.0.as_fd(), output.1.as_fd()];
+    descriptors.extend(stdin.iter().chain(&file).map(AsFd::as_fd));
     sandbox.helpers.order(head, &descriptors)
 }
 

@@ -43,7 +43,7 @@ pub(super) fn run(site: &Site, network: bool, orders: &Channel) {
         return;
     }
     let answers = Channel::from_fd(descriptors.remove(0));
-    let order = understand(&head, descriptors);
+    let order = understand(head, descriptors);
     let built = prepared.and_then(|prepared| {
         let order = order?;
         build_walls(site, prepared, &order.plan, &answers)?;
@@ -55,13 +55,17 @@ pub(super) fn run(site: &Site, network: bool, orders: &Channel) {
     }
 }
 
-fn understand(head: &OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Trouble> {
+fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Trouble> {
     let missing = || Trouble::new(Part::Launch, "receiving descriptors", None);
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(missing);
-    let (plan, output) = (next()?, (next()?, next()?));
+    let output = (next()?, next()?);
     let stdin = if head.has_stdin { Some(next()?) } else { None };
-    Ok(Order { plan: read_file(plan)?, output, stdin })
+    let plan = match head.plan {
+        Some(plan) => plan,
+        None => read_file(next()?)?,
+    };
+    Ok(Order { plan, output, stdin })
 }
 
 fn prepare(site: &Site, network: bool) -> Result<Prepared, Trouble> {
