@@ -5,17 +5,22 @@ use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::Child;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, SeekFrom};
+use rustix::process::{Pid, PidfdFlags};
 
 use crate::cgroup::{Group, Groups};
-use crate::channel::{Channel, ChannelError, MOST_DESCRIPTORS};
+use crate::channel::{Channel, ChannelError, MOST_DESCRIPTORS, is_ready_within};
 use crate::entry::HELPER;
 use crate::error::{SandboxError, io, unavailable};
 use crate::launcher::Launcher;
 use crate::owners::Owners;
 use crate::plan::{OrderHead, Part, Request, Setting, Settle};
 use crate::profile::Limits;
+
+/// So long a helper is waited for that ought to answer or to end. One that was stopped does neither.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Helpers that wait for orders, and what more are made of.
 #[derive(Debug)]
@@ -132,6 +137,12 @@ impl Helper {
         }
     }
 
+    /// Ends it at once, and with it what it started. It takes no more orders.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
     /// How many of its processes were killed for want of memory, ever; unknown without a group.
     pub(crate) fn memory_kills(&self) -> Option<u64> {
         self.group.as_ref().map(Group::memory_kills)
@@ -143,6 +154,11 @@ impl Drop for Helper {
         // It ends what it started, and itself, when it sees the channel closed. After that its group
         // is empty and goes as well.
         self.channel = None;
+        let pidfd =
+            rustix::process::pidfd_open(Pid::from_child(&self.process), PidfdFlags::empty());
+        if pidfd.is_ok_and(|pidfd| !is_ready_within(&pidfd, PATIENCE)) {
+            self.kill();
+        }
         let _ = self.process.wait();
     }
 }

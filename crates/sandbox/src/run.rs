@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use crate::changes::Changes;
 use crate::channel::{Channel, ChannelError, LONGEST_MESSAGE};
 use crate::error::{SandboxError, io, unavailable};
-use crate::helper_pool::{Helper, memory_file};
+use crate::helper_pool::{Helper, PATIENCE, memory_file};
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::place_holders::PlaceHolders;
 use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
@@ -45,29 +45,29 @@ pub(crate) fn run(
     let is_copy = sandbox.profile.project != ProjectAccess::Direct;
     // Named before what runs, so that it goes after it even if the listener panics.
     let mut places = None;
-    let (watch, helper) = Watch::start(&mut run, begun)?;
+    let mut watch = Watch::start(&mut run, begun)?;
     if !is_copy {
         // The helper and the first process are at work meanwhile.
         match PlaceHolders::hold(&sandbox.root, &sandbox.profile.protected) {
             Ok(held) => places = Some(held),
             Err(error) => {
                 // The first process finds nobody to wait for, and ends.
-                drop(watch);
-                sandbox.helpers.give_back(helper);
+                sandbox.helpers.give_back(watch.helper);
                 return Err(error);
             }
         }
         watch.places_are_held();
     }
-    let kills_before = helper.memory_kills();
-    let outcome = watch.follow(on_output);
+    let kills_before = watch.helper.memory_kills();
+    let followed = watch.follow(on_output);
+    let Watch { helper, outcome, .. } = watch;
     if let Some(places) = places.take() {
         helper.discard(&places.release());
     }
     let memory = kills_before.map_or(MemoryScope::Process, |_| MemoryScope::Tree);
     let memory_kills = helper.memory_kills().unwrap_or(0) - kills_before.unwrap_or(0);
     sandbox.helpers.give_back(helper);
-    let outcome = outcome?;
+    followed?;
     let changed = match outcome.upper {
         Some(upper) => {
             let project = sandbox.root.try_clone().map_err(io("keeping the project"))?;
@@ -117,6 +117,7 @@ struct Outcome {
 /// A running command.
 struct Watch<'a> {
     answers: Channel,
+    helper: Helper,
     cancel: Option<BorrowedFd<'a>>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
@@ -136,15 +137,16 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn start(run: &mut Run<'a>, begun: Instant) -> Result<(Watch<'a>, Helper), SandboxError> {
+    fn start(run: &mut Run<'a>, begun: Instant) -> Result<Watch<'a>, SandboxError> {
         let system = |errno: Errno| io("starting a command")(errno.into());
         let (answers, theirs) = Channel::pair().map_err(system)?;
         let (stdout, stdout_end) = output_pipe().map_err(system)?;
         let (stderr, stderr_end) = output_pipe().map_err(system)?;
         let helper = send_order(run, &theirs, (&stdout_end, &stderr_end))?;
         let limits = &run.sandbox.profile.limits;
-        let watch = Watch {
+        Ok(Watch {
             answers,
+            helper,
             cancel: run.options.cancel.map(AsFd::as_fd),
             stdout: Some(stdout),
             stderr: Some(stderr),
@@ -165,8 +167,7 @@ impl<'a> Watch<'a> {
                 upper: None,
                 landlock: 0,
             },
-        };
-        Ok((watch, helper))
+        })
     }
 
     fn places_are_held(&self) {
@@ -176,10 +177,7 @@ impl<'a> Watch<'a> {
 
     /// Waits for the end of the command and of its output, and ends what is left. What is not waited
     /// for is the end of the first process if nothing else runs inside.
-    fn follow(
-        mut self,
-        mut on_output: impl FnMut(OutputChunk<'_>),
-    ) -> Result<Outcome, SandboxError> {
+    fn follow(&mut self, mut on_output: impl FnMut(OutputChunk<'_>)) -> Result<(), SandboxError> {
         let mut buffer = vec![0; BUFFER_BYTES];
         while !(self.ended && self.stdout.is_none() && self.stderr.is_none()) {
             let ready = self.wait();
@@ -201,7 +199,7 @@ impl<'a> Watch<'a> {
             self.end_everything();
             while self.read(&mut buffer, &mut on_output) {}
         }
-        Ok(self.outcome)
+        Ok(())
     }
 
     fn stop(&mut self, cancelled: bool) {
@@ -309,8 +307,14 @@ impl<'a> Watch<'a> {
     /// Kills the first process inside, with which the kernel kills all others, and waits until it is
     /// gone, which it is after them.
     fn end_everything(&mut self) {
+        let begun = Instant::now();
         while self.first.is_none() {
             // Too early: the helper is about to say which process it is, or that there is none.
+            if !self.answers.wait(PATIENCE.saturating_sub(begun.elapsed())) {
+                // It has been stopped, before it gave the command to anybody.
+                self.helper.kill();
+                return;
+            }
             match self.answers.receive::<Report>() {
                 Ok((Report::Begun, mut descriptors)) => self.first = descriptors.pop(),
                 Ok(_) => {}

@@ -50,6 +50,20 @@ fn nothing_is_left_of_a_thousand_commands_ended_at_odd_times() {
     }
 }
 
+/// The system or a person may stop it; whoever cancels a command does not wait for it.
+#[test]
+fn a_helper_that_was_stopped_holds_up_nobody() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let mut command = bench.as_user();
+        let output = command.arg("stopped").arg(bench.project.root()).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text, "[Cancelled, Code(0)]\n", "as {user:?}");
+        let left: Vec<_> = std::fs::read_dir(bench.project.root()).expect("it is there").collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
 fn no_group_of(pid: u32) {
     let mark = format!("toolkiln-{pid}-");
     let left: Vec<PathBuf> = control_groups()
