@@ -140,7 +140,8 @@ pub(crate) struct RunLimits {
 pub(crate) enum Report {
     /// There is a first process; its descriptor comes with this.
     Begun,
-    /// The walls stand. With it comes, for an overlay, the directory with the changes.
+    /// The walls stand. With it comes a directory: for an overlay the one with the changes, otherwise
+    /// the one in which the project was put, if it was made for that.
     Ready {
         /// The version of Landlock's interface, 0 if it is not there.
         landlock: u32,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use protocol::CommandSpec;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use rustix::process::Signal;
@@ -42,10 +42,10 @@ pub(crate) fn run(
 ) -> Result<Ran, SandboxError> {
     let sandbox = run.sandbox;
     let begun = Instant::now();
-    let is_copy = sandbox.profile.project != ProjectAccess::Direct;
     // Named before what runs, so that it goes after it even if the listener panics.
     let mut places = None;
     let mut watch = Watch::start(&mut run, begun)?;
+    let is_copy = watch.is_copy;
     if !is_copy {
         // The helper and the first process are at work meanwhile.
         match PlaceHolders::hold(&sandbox.root, &sandbox.profile.protected) {
@@ -60,9 +60,15 @@ pub(crate) fn run(
     }
     let kills_before = watch.helper.memory_kills();
     let followed = watch.follow(on_output);
-    let Watch { helper, outcome, .. } = watch;
+    let Watch { helper, outcome, project_place, .. } = watch;
     if let Some(places) = places.take() {
-        helper.discard(&places.release());
+        let mut discarded = Vec::from_iter(project_place);
+        if let (Some(parent), Some(name)) = (discarded.first(), sandbox.profile.root.file_name()) {
+            // It takes all mounts on the project off at once, should they still be there.
+            let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+        }
+        discarded.extend(places.release());
+        helper.discard(&discarded);
     }
     let memory = kills_before.map_or(MemoryScope::Process, |_| MemoryScope::Tree);
     let memory_kills = helper.memory_kills().unwrap_or(0) - kills_before.unwrap_or(0);
@@ -125,6 +131,9 @@ struct Watch<'a> {
     begun: Instant,
     deadline: Instant,
     grace: Duration,
+    is_copy: bool,
+    /// The directory inside in which the project was put.
+    project_place: Option<OwnedFd>,
     /// The first process inside, once it is there.
     first: Option<OwnedFd>,
     /// The walls stand.
@@ -154,6 +163,8 @@ impl<'a> Watch<'a> {
             begun,
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
             grace: limits.grace,
+            is_copy: run.sandbox.profile.project != ProjectAccess::Direct,
+            project_place: None,
             first: None,
             ready: false,
             alone: false,
@@ -245,7 +256,9 @@ impl<'a> Watch<'a> {
                 return Ok(());
             }
             Ok((Report::Ready { landlock }, mut descriptors)) => {
-                self.outcome.upper = descriptors.pop();
+                let handed_out =
+                    if self.is_copy { &mut self.outcome.upper } else { &mut self.project_place };
+                *handed_out = descriptors.pop();
                 self.outcome.landlock = landlock;
                 self.ready = true;
                 return Ok(());

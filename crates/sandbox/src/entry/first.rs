@@ -94,13 +94,13 @@ fn build_walls(
             .receive::<PlacesHeld>()
             .map_err(|error| Trouble::new(Part::Root, "protecting names", error.errno()))?;
     }
-    let changes = root::close(prepared.root, project, &site.setting)?;
+    let handed_out = root::close(prepared.root, project, &site.setting)?;
     identity::assume(site.setting.identity, &prepared.process, &site.life.0)?;
     walls::limit(&site.setting, plan)?;
     identity::drop_capabilities()?;
     let landlock = rules.enforce()?;
     filter::install()?;
-    let descriptors: Vec<_> = changes.iter().map(|changes| changes.as_fd()).collect();
+    let descriptors: Vec<_> = handed_out.iter().map(|directory| directory.as_fd()).collect();
     answers
         .send(&Report::Ready { landlock }, &descriptors)
         .map_err(|error| Trouble::new(Part::Launch, "reporting", error.errno()))
@@ -111,6 +111,8 @@ fn carry_out(order: Order, answers: &Channel) {
         Ok(child) => {
             // A process number of the kernel is positive and fits.
             let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            // Nothing shall hold the project but the command.
+            let _ = std::env::set_current_dir("/");
             collect(answers, child);
         }
         Err(error) => {

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -55,9 +55,10 @@ pub(super) fn serve(channel: &Channel) -> i32 {
     loop {
         if let (Ok(site), true, None) = (&site, firsts.is_empty(), &spare) {
             // If it does not work now, the next order tells why.
-            spare = start(site, channel, false).ok();
+            spare = start(site, &own(channel, &discarded), false).ok();
         }
         if firsts.is_empty() {
+            // Only now: the next command shall not wait for the disk.
             discarded.clear();
         }
         if !wait(channel, &mut firsts) {
@@ -77,7 +78,7 @@ pub(super) fn serve(channel: &Channel) -> i32 {
         let begun = match (&site, ready) {
             (Err(trouble), _) => Err(trouble.clone()),
             (Ok(_), Some(spare)) => Ok(spare),
-            (Ok(site), None) => start(site, channel, head.network),
+            (Ok(site), None) => start(site, &own(channel, &discarded), head.network),
         };
         let handed = begun.and_then(|spare| hand_over(spare, &head, &answers, descriptors));
         match handed {
@@ -147,8 +148,13 @@ fn wait(channel: &Channel, firsts: &mut Vec<First>) -> bool {
     has_order
 }
 
+/// What is open here and must not be in a first process.
+fn own<'a>(channel: &'a Channel, discarded: &'a [OwnedFd]) -> Vec<BorrowedFd<'a>> {
+    [channel.as_fd()].into_iter().chain(discarded.iter().map(AsFd::as_fd)).collect()
+}
+
 /// Starts the first process of a sandbox, in all its namespaces at once.
-fn start(site: &Site, channel: &Channel, network: bool) -> Result<Spare, Trouble> {
+fn start(site: &Site, own: &[BorrowedFd<'_>], network: bool) -> Result<Spare, Trouble> {
     let is_root = site.setting.identity.switch;
     let mut flags = UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
@@ -162,9 +168,8 @@ fn start(site: &Site, channel: &Channel, network: bool) -> Result<Spare, Trouble
     let part = if is_root { Part::Namespaces } else { Part::UserNamespace };
     match kernel::clone_process(flags).during(part, "making new namespaces")? {
         Cloned::Child => {
-            for ours in [channel.as_fd(), orders.as_fd(), site.life.1.as_fd()] {
-                kernel::close_inherited(ours);
-            }
+            let ours = own.iter().copied().chain([orders.as_fd(), site.life.1.as_fd()]);
+            ours.for_each(kernel::close_inherited);
             if die_with_the_helper(&site.life.0).is_ok() {
                 first::run(site, network, &theirs);
             }

@@ -63,18 +63,21 @@ pub(super) fn prepare(site: &Site, network: bool) -> Result<Root, Trouble> {
 /// The project in its place.
 pub(super) struct Project {
     top: OwnedFd,
-    /// The directory with what the command changes in the project, if it works on a copy.
-    changes: Option<OwnedFd>,
+    /// A directory for who gave the order: with what the command changes, if it works on a copy, and
+    /// otherwise the one in which the project was put. Whoever removes the place there takes all mounts
+    /// on the project off at once.
+    handed_out: Option<OwnedFd>,
 }
 
 /// Puts the project into its place.
 pub(super) fn put_project(root: &Root, setting: &Setting) -> Result<Project, Trouble> {
     let plan = &setting.project;
     let place = inside(&plan.path);
-    let changes = match &plan.overlay {
+    let handed_out = match &plan.overlay {
         None => {
+            let is_made = !is_there(place);
             attach_new(&root.project, place, FileType::Directory)?;
-            None
+            if is_made { place.parent().map(writable_clone).transpose()? } else { None }
         }
         Some(overlay) => {
             let lower = Lower::attach(&root.project, 0)?;
@@ -88,10 +91,18 @@ pub(super) fn put_project(root: &Root, setting: &Setting) -> Result<Project, Tro
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let top = rustix::fs::open(place, flags, Mode::empty());
-    Ok(Project { top: top.during(Part::Root, "opening the project")?, changes })
+    Ok(Project { top: top.during(Part::Root, "opening the project")?, handed_out })
 }
 
-/// Covers the protected names and closes the root. Returns the directory with the changes.
+/// A directory of the new root as a mount of its own, which stays writable.
+fn writable_clone(path: &Path) -> Result<OwnedFd, Trouble> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    rustix::mount::open_tree(CWD, path, flags)
+        .during(Part::Root, format!("taking {}", path.display()))
+}
+
+/// Covers the protected names and closes the root. Returns the directory that is handed out.
 pub(super) fn close(
     root: Root,
     project: Project,
@@ -104,7 +115,7 @@ pub(super) fn close(
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
         .during(Part::Root, "making the root read-only")?;
     rustix::process::umask(Mode::WGRP | Mode::WOTH);
-    Ok(project.changes)
+    Ok(project.handed_out)
 }
 
 /// What is taken from the host, opened while it can still be seen.
@@ -377,8 +388,7 @@ pub(super) fn attach(tree: &OwnedFd, place: impl AsRef<Path>) -> Result<(), Trou
 /// Makes the place and attaches a mount to it.
 pub(super) fn attach_new(tree: &OwnedFd, place: &Path, kind: FileType) -> Result<(), Trouble> {
     let doing = || format!("making {}", place.display());
-    let is_there = rustix::fs::statat(CWD, place, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    if !is_there {
+    if !is_there(place) {
         let made = if kind == FileType::Directory {
             make_directories(place)
         } else {
@@ -387,6 +397,10 @@ pub(super) fn attach_new(tree: &OwnedFd, place: &Path, kind: FileType) -> Result
         made.during(Part::Root, doing())?;
     }
     attach(tree, place)
+}
+
+fn is_there(place: &Path) -> bool {
+    rustix::fs::statat(CWD, place, AtFlags::SYMLINK_NOFOLLOW).is_ok()
 }
 
 /// A directory that belongs to the command's user.

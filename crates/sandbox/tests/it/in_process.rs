@@ -101,6 +101,25 @@ fn names_stay_protected_while_another_command_ends() {
     assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 0);
 }
 
+/// There the project lies in a directory that is made for each command and written by it.
+#[test]
+fn a_project_in_the_home_directory_is_protected_and_left_as_it_was() {
+    let project = Fixture::new("//- /.git/HEAD\nx\n");
+    let home = project.root().parent().expect("it lies somewhere");
+    let profile = Profile::new(project.root(), home);
+    let launcher = Launcher::at(env!("CARGO_BIN_EXE_sandbox-testbed"));
+    let sandbox = Sandbox::new(profile, launcher).expect("a sandbox");
+    for _ in 0..3 {
+        let script =
+            "echo x > ~/file; rm -rf .git .vscode .envrc; cat .git/HEAD; ls -d .vscode .envrc";
+        let ran = sandbox.run(&sh(script), RunOptions::default(), |_| {}).expect("it runs");
+        assert_eq!(ran.stdout.text(), "x\n.envrc\n.vscode\n");
+        assert_eq!(project.read(".git/HEAD"), "x\n");
+        assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 1);
+    }
+    assert!(!home.join("file").exists());
+}
+
 #[test]
 fn a_listener_that_panics_leaves_nothing_running() {
     let project = Fixture::new("");
