@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use protocol::CommandSpec;
 use sandbox::{
-    Canceller, Exit, Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox, SandboxError,
+    Access, Canceller, Exit, Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox,
+    SandboxError, Visible,
 };
 use testkit::Fixture;
 
@@ -118,6 +119,26 @@ fn a_project_in_the_home_directory_is_protected_and_left_as_it_was() {
         assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 1);
     }
     assert!(!home.join("file").exists());
+}
+
+/// There the place of the project is that of the host, and stays.
+#[test]
+fn a_project_in_a_visible_directory_stays_where_it_is() {
+    for access in [Access::Read, Access::Layer] {
+        let project = Fixture::new("");
+        let above = project.root().parent().expect("it lies somewhere");
+        std::fs::write(above.join("beside"), "").expect("a file");
+        let mut profile = Profile::new(project.root(), "/home/somebody");
+        profile.visible = vec![Visible { path: above.to_owned(), access, masked: vec![] }];
+        let launcher = Launcher::at(env!("CARGO_BIN_EXE_sandbox-testbed"));
+        let sandbox = Sandbox::new(profile, launcher).expect("a sandbox");
+        for _ in 0..3 {
+            let script = "ls ../beside; mkdir .idea || echo no";
+            let ran = sandbox.run(&sh(script), RunOptions::default(), |_| {}).expect("it runs");
+            assert_eq!(ran.stdout.text(), "../beside\nno\n");
+            assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 0);
+        }
+    }
 }
 
 #[test]
