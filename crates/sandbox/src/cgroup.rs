@@ -3,7 +3,8 @@
 //! A group is made below our own or, where the kernel wants processes in leaves only (version 2),
 //! beside it, and only if that does not free the command from a limit that holds for us.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,6 +12,8 @@ use crate::profile::Limits;
 
 const ROOT: &str = "/sys/fs/cgroup";
 const PREFIX: &str = "toolkiln-";
+/// More than the file with the counted kills holds.
+const KILLS_BYTES: usize = 512;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -39,7 +42,8 @@ enum Version {
 #[derive(Debug)]
 pub(crate) struct Group {
     directory: PathBuf,
-    version: Version,
+    /// Tells how many processes were killed for want of memory.
+    kills: File,
 }
 
 impl Groups {
@@ -65,15 +69,21 @@ impl Group {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
         let directory = place.parent.join(name);
+        let name = match place.version {
+            Version::One => "memory.oom_control",
+            Version::Two => "memory.events",
+        };
         fs::create_dir(&directory)?;
-        let group = Group { directory, version: place.version };
-        group.limit(limits)?;
+        let opened = File::open(directory.join(name));
+        let kills = opened.inspect_err(|_| drop(fs::remove_dir(&directory)))?;
+        let group = Group { directory, kills };
+        group.limit(limits, place.version)?;
         Ok(group)
     }
 
-    fn limit(&self, limits: &Limits) -> std::io::Result<()> {
+    fn limit(&self, limits: &Limits, version: Version) -> std::io::Result<()> {
         let memory = limits.memory_bytes.to_string();
-        match self.version {
+        match version {
             Version::One => {
                 fs::write(self.directory.join("memory.limit_in_bytes"), &memory)?;
                 // Swap would only make a runaway slow; not every kernel counts it.
@@ -100,11 +110,9 @@ impl Group {
 
     /// How many processes were killed here for want of memory, ever.
     pub(crate) fn memory_kills(&self) -> u64 {
-        let name = match self.version {
-            Version::One => "memory.oom_control",
-            Version::Two => "memory.events",
-        };
-        let text = fs::read_to_string(self.directory.join(name)).unwrap_or_default();
+        let mut bytes = [0; KILLS_BYTES];
+        let length = self.kills.read_at(&mut bytes, 0).unwrap_or(0);
+        let text = String::from_utf8_lossy(&bytes[..length]);
         let mut lines = text.lines();
         let count = lines.find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok());
         count.unwrap_or(0)

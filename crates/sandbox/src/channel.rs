@@ -3,7 +3,9 @@
 use std::io::{IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
@@ -13,9 +15,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// More descriptors are never sent with one message.
-const MOST_DESCRIPTORS: usize = 8;
+pub(crate) const MOST_DESCRIPTORS: usize = 8;
 /// Longer messages are never sent; a plan travels in a file of its own.
-const LONGEST_MESSAGE: usize = 4096;
+pub(crate) const LONGEST_MESSAGE: usize = 4096;
 
 /// One end of the socket.
 #[derive(Debug)]
@@ -58,6 +60,11 @@ impl Channel {
 
     pub(crate) fn into_fd(self) -> OwnedFd {
         self.0
+    }
+
+    /// Waits so long for a message or for the end of the other side. Tells whether it came.
+    pub(crate) fn wait(&self, most: Duration) -> bool {
+        is_ready_within(&self.0, most)
     }
 
     pub(crate) fn send(
@@ -103,6 +110,18 @@ impl Channel {
         }
         Ok((serde_json::from_slice(&bytes[..received.bytes])?, descriptors))
     }
+}
+
+/// Waits so long until a descriptor can be read. Tells whether it can.
+pub(crate) fn is_ready_within(fd: &impl AsFd, most: Duration) -> bool {
+    let timeout = Timespec {
+        tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: most.subsec_nanos().into(),
+    };
+    let mut fds = [PollFd::new(fd, PollFlags::IN)];
+    let polled = rustix::io::retry_on_intr(|| rustix::event::poll(&mut fds, Some(&timeout)));
+    // What cannot be waited for will tell why when it is read.
+    polled.is_err() || polled.is_ok_and(|count| count > 0)
 }
 
 impl AsFd for Channel {

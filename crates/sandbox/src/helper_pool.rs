@@ -5,17 +5,22 @@ use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::Child;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, SeekFrom};
+use rustix::process::{Pid, PidfdFlags};
 
 use crate::cgroup::{Group, Groups};
-use crate::channel::{Channel, ChannelError};
+use crate::channel::{Channel, ChannelError, MOST_DESCRIPTORS, is_ready_within};
 use crate::entry::HELPER;
 use crate::error::{SandboxError, io, unavailable};
 use crate::launcher::Launcher;
 use crate::owners::Owners;
-use crate::plan::{OrderHead, Part, Setting, Settle};
+use crate::plan::{OrderHead, Part, Request, Setting, Settle};
 use crate::profile::Limits;
+
+/// So long a helper is waited for that ought to answer or to end. One that was stopped does neither.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Helpers that wait for orders, and what more are made of.
 #[derive(Debug)]
@@ -68,17 +73,18 @@ impl Helpers {
     /// A helper that has taken this order.
     pub(crate) fn order(
         &self,
-        head: &OrderHead,
+        head: OrderHead,
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<Helper, SandboxError> {
+        let order = Request::Order(head);
         // One that was killed while it waited is replaced; a new one that fails is an error.
         while let Some(helper) = self.free.lock().ok().and_then(|mut free| free.pop()) {
-            if helper.send(head, descriptors).is_ok() {
+            if helper.send(&order, descriptors).is_ok() {
                 return Ok(helper);
             }
         }
         let helper = self.start()?;
-        helper.send(head, descriptors).map_err(|error| failed(&error))?;
+        helper.send(&order, descriptors).map_err(|error| failed(&error))?;
         Ok(helper)
     }
 
@@ -122,6 +128,21 @@ impl Helper {
         channel.send(message, descriptors)
     }
 
+    /// Has descriptors closed that it would take us long to close.
+    pub(crate) fn discard(&self, descriptors: &[OwnedFd]) {
+        for some in descriptors.chunks(MOST_DESCRIPTORS) {
+            let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
+            // If it is gone, they are closed here.
+            let _ = self.send(&Request::Discard, &some);
+        }
+    }
+
+    /// Ends it at once, and with it what it started. It takes no more orders.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+
     /// How many of its processes were killed for want of memory, ever; unknown without a group.
     pub(crate) fn memory_kills(&self) -> Option<u64> {
         self.group.as_ref().map(Group::memory_kills)
@@ -133,6 +154,11 @@ impl Drop for Helper {
         // It ends what it started, and itself, when it sees the channel closed. After that its group
         // is empty and goes as well.
         self.channel = None;
+        let pidfd =
+            rustix::process::pidfd_open(Pid::from_child(&self.process), PidfdFlags::empty());
+        if pidfd.is_ok_and(|pidfd| !is_ready_within(&pidfd, PATIENCE)) {
+            self.kill();
+        }
         let _ = self.process.wait();
     }
 }

@@ -34,8 +34,8 @@ pub(crate) fn clone_process(namespaces: UnshareFlags) -> Result<Cloned, Errno> {
 
 /// Closes a descriptor that a copied process inherited and whose owner never runs in it.
 pub(crate) fn close_inherited(fd: BorrowedFd<'_>) {
-    // SAFETY: the owner lives on the stack of the function that copied the process; the copy never
-    // returns to it, so that the descriptor is neither used nor closed again.
+    // SAFETY: the owner lives on the stack of the function that copied the process, or of its caller;
+    // the copy never returns to it, so that the descriptor is neither used nor closed again.
     unsafe { libc::close(fd.as_raw_fd()) };
 }
 

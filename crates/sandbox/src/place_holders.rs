@@ -1,14 +1,17 @@
 //! Holding the places of protected names that do not exist while commands work on the project
 //! itself.
 //!
-//! Something has to be there for a mount to lie on. It is an empty directory or file without any
-//! permission and with a time stamp of zero, by which it is known as ours, and it goes when the last
-//! command has ended, or, had we been killed, when the next one has.
+//! Something has to be there for a mount to lie on. It is an empty directory or file with the sticky
+//! bit and without any permission, by which it is known as ours, and it goes when the last command has
+//! ended, or, had we been killed, when the next one has.
+//!
+//! It may go while a mount lies on it in the namespace of a command that has left nothing running: the
+//! kernel takes that mount off.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error::SandboxError;
@@ -48,56 +51,65 @@ impl<'a> PlaceHolders<'a> {
             return Err(refuse("it is, or lies behind, a symbolic link"));
         }
         let made = match one.stand_in {
-            StandIn::Directory => rustix::fs::mkdirat(&self.root, &one.path, Mode::empty()),
+            StandIn::Directory => rustix::fs::mkdirat(&self.root, &one.path, MARK),
             StandIn::File => {
-                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                rustix::fs::openat(&self.root, &one.path, flags, Mode::empty()).map(drop)
+                let kind = FileType::RegularFile;
+                rustix::fs::mknodat(&self.root, &one.path, kind, MARK, NO_DEVICE)
             }
         };
         match made {
-            Ok(()) => {
-                let marked = rustix::fs::utimensat(&self.root, &one.path, &MARK, NO_FOLLOW);
-                marked.map_err(|_| refuse("its place cannot be marked"))
-            }
-            // It exists, or the directory above does not.
-            Err(Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => Ok(()),
+            // It is ours now, or exists, or the directory above does not.
+            Ok(()) | Err(Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => Ok(()),
             Err(_) => Err(refuse("its place cannot be held in the project directory")),
         }
+    }
+
+    /// Lets the places go, if nobody else holds them. Returns the last descriptors of the directories
+    /// that are gone: whoever closes these waits until the disk has freed them.
+    pub(crate) fn release(mut self) -> Vec<OwnedFd> {
+        self.let_go()
+    }
+
+    fn let_go(&mut self) -> Vec<OwnedFd> {
+        let protected = std::mem::take(&mut self.protected);
+        // While others hold the lock, their mounts lie on these places.
+        let lock = FlockOperation::NonBlockingLockExclusive;
+        if protected.is_empty() || rustix::fs::flock(&self.root, lock).is_err() {
+            return Vec::new();
+        }
+        protected.iter().filter_map(|one| self.remove(&one.path)).collect()
+    }
+
+    /// Removes what is ours. Returns the directory if it was one.
+    fn remove(&self, path: &Path) -> Option<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = rustix::fs::openat(&self.root, path, flags, Mode::empty()).ok()?;
+        let stat = rustix::fs::fstat(&found).ok().filter(is_mark)?;
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        rustix::fs::unlinkat(&self.root, path, flags).ok()?;
+        is_directory.then_some(found)
     }
 }
 
 impl Drop for PlaceHolders<'_> {
     fn drop(&mut self) {
-        // While others hold the lock, their mounts lie on these places.
-        let alone = rustix::fs::flock(&self.root, FlockOperation::NonBlockingLockExclusive).is_ok();
-        for one in self.protected.iter().filter(|_| alone) {
-            if is_ours(&self.root, &one.path) {
-                let flags = match one.stand_in {
-                    StandIn::Directory => AtFlags::REMOVEDIR,
-                    StandIn::File => AtFlags::empty(),
-                };
-                let _ = rustix::fs::unlinkat(&self.root, &one.path, flags);
-            }
-        }
+        self.let_go();
     }
 }
 
 const NO_FOLLOW: AtFlags = AtFlags::SYMLINK_NOFOLLOW;
+const NO_DEVICE: u64 = 0;
 
-const MARK: Timestamps = Timestamps {
-    last_access: Timespec { tv_sec: 0, tv_nsec: 0 },
-    last_modification: Timespec { tv_sec: 0, tv_nsec: 0 },
-};
+/// Nothing else has these permissions, and they are there from the first moment on.
+const MARK: Mode = Mode::SVTX;
 
 /// Whether this is what we put where nothing was.
 pub(crate) fn is_mark(stat: &Stat) -> bool {
     let is_plain_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     let is_empty = !is_plain_file || stat.st_size == 0;
-    stat.st_mode & 0o7777 == 0 && stat.st_mtime == 0 && is_empty
-}
-
-fn is_ours(root: &impl AsFd, path: &Path) -> bool {
-    rustix::fs::statat(root, path, NO_FOLLOW).is_ok_and(|stat| is_mark(&stat))
+    // A directory may have its group from the one above, and the bit that says so.
+    Mode::from_raw_mode(stat.st_mode) - Mode::SGID == MARK && is_empty
 }
 
 fn passes_link(root: &impl AsFd, path: &Path) -> bool {
@@ -123,6 +135,19 @@ mod tests {
         rustix::fs::open(project.root(), OFlags::PATH, Mode::empty()).unwrap()
     }
 
+    fn names(project: &Fixture) -> Vec<String> {
+        let entries = std::fs::read_dir(project.root()).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
     #[test]
     fn places_are_held_until_the_last_command_ends() {
         let project = Fixture::new("//- /.git/HEAD\nx\n");
@@ -133,17 +158,58 @@ mod tests {
         drop(first);
         assert!(project.path(".vscode").is_dir() && project.path(".envrc").is_file());
         drop(second);
-        let mut names: Vec<_> = std::fs::read_dir(project.root()).unwrap().collect();
-        assert_eq!(names.pop().unwrap().unwrap().file_name(), ".git");
-        assert!(names.is_empty());
+        assert_eq!(names(&project), [".git"]);
     }
 
     #[test]
     fn what_somebody_else_made_stays() {
-        let project = Fixture::new("//- /.envrc\n//- /.vscode/\n");
-        let root = open(&project);
-        drop(PlaceHolders::hold(&root, &Protected::defaults()).unwrap());
-        assert!(project.path(".envrc").exists() && project.path(".vscode").exists());
+        for mode in [0o000, 0o644, 0o1777] {
+            let project = Fixture::new("//- /.envrc\n//- /.vscode/\n");
+            let names = [".envrc", ".vscode"].map(|name| project.path(name));
+            names.iter().for_each(|path| set_mode(path, mode));
+            drop(PlaceHolders::hold(&open(&project), &Protected::defaults()).unwrap());
+            assert!(names.iter().all(|path| path.exists()), "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn what_was_put_into_a_place_meanwhile_stays() {
+        let project = Fixture::new("");
+        let protected = Protected::defaults();
+        let places = PlaceHolders::hold(&open(&project), &protected).unwrap();
+        for (place, name) in [(".vscode", ".vscode/new"), (".envrc", ".envrc")] {
+            set_mode(&project.path(place), 0o1700);
+            std::fs::write(project.path(name), "x").unwrap();
+            set_mode(&project.path(place), 0o1000);
+        }
+        places.release();
+        assert_eq!(names(&project), [".envrc", ".vscode"]);
+        set_mode(&project.path(".vscode"), 0o700);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_goes_with_the_next_command() {
+        let project = Fixture::new("");
+        let protected = Protected::defaults();
+        let killed = PlaceHolders::hold(&open(&project), &protected).unwrap();
+        // Its lock goes with it, and nothing else does.
+        let killed = std::mem::ManuallyDrop::new(killed);
+        rustix::fs::flock(&killed.root, FlockOperation::Unlock).unwrap();
+        assert_eq!(names(&project).len(), protected.len());
+        drop(PlaceHolders::hold(&open(&project), &protected).unwrap());
+        assert!(names(&project).is_empty());
+    }
+
+    #[test]
+    fn a_project_that_hands_its_group_on_is_left_as_it_was() {
+        let project = Fixture::new("");
+        set_mode(project.root(), 0o2755);
+        let protected = Protected::defaults();
+        let places = PlaceHolders::hold(&open(&project), &protected).unwrap();
+        assert_eq!(names(&project).len(), protected.len());
+        let directories = places.release();
+        assert_eq!(directories.len(), 4);
+        assert!(names(&project).is_empty());
     }
 
     #[test]

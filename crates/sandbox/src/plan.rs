@@ -27,13 +27,31 @@ pub(crate) struct Settle {
     pub(crate) has_owners: bool,
 }
 
-/// What a helper has to know of an order. With it come descriptors: for the answers, the [`Plan`] in
-/// a file, the two outputs, and the input if there is one.
+/// What a helper is asked for after that.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Request {
+    /// To have a command carried out.
+    Order(OrderHead),
+    /// To close the descriptors that come with this when there is nothing better to do. They are the
+    /// last that lead to what was removed, and the disk may take its time to free it.
+    Discard,
+}
+
+/// Tells the first process that the places of protected names are held, so that it may cover them.
+/// Only a command that works on the project itself waits for it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct PlacesHeld;
+
+/// What a helper has to know of an order. With it come descriptors: for the answers, the two outputs,
+/// the input if there is one, and the [`Plan`] in a file if it is not in here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OrderHead {
     /// The program may use the network of the host.
     pub(crate) network: bool,
     pub(crate) has_stdin: bool,
+    /// Present unless it is too long for a message.
+    pub(crate) plan: Option<Plan>,
 }
 
 /// What is the same for all commands of a sandbox.
@@ -122,7 +140,8 @@ pub(crate) struct RunLimits {
 pub(crate) enum Report {
     /// There is a first process; its descriptor comes with this.
     Begun,
-    /// The walls stand. With it comes, for an overlay, the directory with the changes.
+    /// The walls stand. With it comes a directory: for an overlay the one with the changes, otherwise
+    /// the one in which the project was put, if it was made for that.
     Ready {
         /// The version of Landlock's interface, 0 if it is not there.
         landlock: u32,

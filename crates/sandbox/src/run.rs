@@ -5,18 +5,18 @@ use std::time::{Duration, Instant};
 
 use protocol::CommandSpec;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use rustix::process::Signal;
 
 use crate::changes::Changes;
-use crate::channel::{Channel, ChannelError};
+use crate::channel::{Channel, ChannelError, LONGEST_MESSAGE};
 use crate::error::{SandboxError, io, unavailable};
-use crate::helper_pool::{Helper, memory_file};
+use crate::helper_pool::{Helper, PATIENCE, memory_file};
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::place_holders::PlaceHolders;
-use crate::plan::{OrderHead, Part, Plan, Report};
+use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
 use crate::profile::ProjectAccess;
 use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
 use crate::sandbox::{RunOptions, Sandbox};
@@ -24,6 +24,9 @@ use crate::sandbox::{RunOptions, Sandbox};
 /// Large pipes save changes between processes; the kernel may refuse, and then they are smaller.
 const PIPE_BYTES: usize = 1 << 20;
 const BUFFER_BYTES: usize = 1 << 18;
+
+/// A longer plan does not fit into a message with the rest of the order.
+const LONGEST_PLAN: usize = LONGEST_MESSAGE / 2;
 
 /// What belongs to one run.
 pub(crate) struct Run<'a> {
@@ -39,19 +42,38 @@ pub(crate) fn run(
 ) -> Result<Ran, SandboxError> {
     let sandbox = run.sandbox;
     let begun = Instant::now();
-    let is_copy = sandbox.profile.project != ProjectAccess::Direct;
-    let places = match is_copy {
-        true => None,
-        false => Some(PlaceHolders::hold(&sandbox.root, &sandbox.profile.protected)?),
-    };
-    let (watch, helper) = Watch::start(&mut run, begun)?;
-    let kills_before = helper.memory_kills();
-    let outcome = watch.follow(places.is_some(), on_output);
-    drop(places);
+    // Named before what runs, so that it goes after it even if the listener panics.
+    let mut places = None;
+    let mut watch = Watch::start(&mut run, begun)?;
+    let is_copy = watch.is_copy;
+    if !is_copy {
+        // The helper and the first process are at work meanwhile.
+        match PlaceHolders::hold(&sandbox.root, &sandbox.profile.protected) {
+            Ok(held) => places = Some(held),
+            Err(error) => {
+                // The first process finds nobody to wait for, and ends.
+                sandbox.helpers.give_back(watch.helper);
+                return Err(error);
+            }
+        }
+        watch.places_are_held();
+    }
+    let kills_before = watch.helper.memory_kills();
+    let followed = watch.follow(on_output);
+    let Watch { helper, outcome, project_place, .. } = watch;
+    if let Some(places) = places.take() {
+        let mut discarded = Vec::from_iter(project_place);
+        if let (Some(parent), Some(name)) = (discarded.first(), sandbox.profile.root.file_name()) {
+            // It takes all mounts on the project off at once, should they still be there.
+            let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+        }
+        discarded.extend(places.release());
+        helper.discard(&discarded);
+    }
     let memory = kills_before.map_or(MemoryScope::Process, |_| MemoryScope::Tree);
     let memory_kills = helper.memory_kills().unwrap_or(0) - kills_before.unwrap_or(0);
     sandbox.helpers.give_back(helper);
-    let outcome = outcome?;
+    followed?;
     let changed = match outcome.upper {
         Some(upper) => {
             let project = sandbox.root.try_clone().map_err(io("keeping the project"))?;
@@ -101,6 +123,7 @@ struct Outcome {
 /// A running command.
 struct Watch<'a> {
     answers: Channel,
+    helper: Helper,
     cancel: Option<BorrowedFd<'a>>,
     stdout: Option<OwnedFd>,
     stderr: Option<OwnedFd>,
@@ -108,6 +131,9 @@ struct Watch<'a> {
     begun: Instant,
     deadline: Instant,
     grace: Duration,
+    is_copy: bool,
+    /// The directory inside in which the project was put.
+    project_place: Option<OwnedFd>,
     /// The first process inside, once it is there.
     first: Option<OwnedFd>,
     /// The walls stand.
@@ -120,15 +146,16 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn start(run: &mut Run<'a>, begun: Instant) -> Result<(Watch<'a>, Helper), SandboxError> {
+    fn start(run: &mut Run<'a>, begun: Instant) -> Result<Watch<'a>, SandboxError> {
         let system = |errno: Errno| io("starting a command")(errno.into());
         let (answers, theirs) = Channel::pair().map_err(system)?;
         let (stdout, stdout_end) = output_pipe().map_err(system)?;
         let (stderr, stderr_end) = output_pipe().map_err(system)?;
         let helper = send_order(run, &theirs, (&stdout_end, &stderr_end))?;
         let limits = &run.sandbox.profile.limits;
-        let watch = Watch {
+        Ok(Watch {
             answers,
+            helper,
             cancel: run.options.cancel.map(AsFd::as_fd),
             stdout: Some(stdout),
             stderr: Some(stderr),
@@ -136,6 +163,8 @@ impl<'a> Watch<'a> {
             begun,
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
             grace: limits.grace,
+            is_copy: run.sandbox.profile.project != ProjectAccess::Direct,
+            project_place: None,
             first: None,
             ready: false,
             alone: false,
@@ -149,17 +178,17 @@ impl<'a> Watch<'a> {
                 upper: None,
                 landlock: 0,
             },
-        };
-        Ok((watch, helper))
+        })
     }
 
-    /// Waits for the end of the command and of its output, and ends what is left. With `all_gone`
-    /// also waits until the mounts are gone with the first process.
-    fn follow(
-        mut self,
-        all_gone: bool,
-        mut on_output: impl FnMut(OutputChunk<'_>),
-    ) -> Result<Outcome, SandboxError> {
+    fn places_are_held(&self) {
+        // If nobody is there to be told, a report says why.
+        let _ = self.answers.send(&PlacesHeld, &[]);
+    }
+
+    /// Waits for the end of the command and of its output, and ends what is left. What is not waited
+    /// for is the end of the first process if nothing else runs inside.
+    fn follow(&mut self, mut on_output: impl FnMut(OutputChunk<'_>)) -> Result<(), SandboxError> {
         let mut buffer = vec![0; BUFFER_BYTES];
         while !(self.ended && self.stdout.is_none() && self.stderr.is_none()) {
             let ready = self.wait();
@@ -177,11 +206,11 @@ impl<'a> Watch<'a> {
         if !self.ended {
             self.outcome.duration = self.begun.elapsed();
         }
-        if all_gone || !self.alone {
+        if !self.alone {
             self.end_everything();
             while self.read(&mut buffer, &mut on_output) {}
         }
-        Ok(self.outcome)
+        Ok(())
     }
 
     fn stop(&mut self, cancelled: bool) {
@@ -227,7 +256,9 @@ impl<'a> Watch<'a> {
                 return Ok(());
             }
             Ok((Report::Ready { landlock }, mut descriptors)) => {
-                self.outcome.upper = descriptors.pop();
+                let handed_out =
+                    if self.is_copy { &mut self.outcome.upper } else { &mut self.project_place };
+                *handed_out = descriptors.pop();
                 self.outcome.landlock = landlock;
                 self.ready = true;
                 return Ok(());
@@ -289,8 +320,14 @@ impl<'a> Watch<'a> {
     /// Kills the first process inside, with which the kernel kills all others, and waits until it is
     /// gone, which it is after them.
     fn end_everything(&mut self) {
+        let begun = Instant::now();
         while self.first.is_none() {
             // Too early: the helper is about to say which process it is, or that there is none.
+            if !self.answers.wait(PATIENCE.saturating_sub(begun.elapsed())) {
+                // It has been stopped, before it gave the command to anybody.
+                self.helper.kill();
+                return;
+            }
             match self.answers.receive::<Report>() {
                 Ok((Report::Begun, mut descriptors)) => self.first = descriptors.pop(),
                 Ok(_) => {}
@@ -319,9 +356,13 @@ fn send_order(
     output: (&OwnedFd, &OwnedFd),
 ) -> Result<Helper, SandboxError> {
     let sandbox = run.sandbox;
-    let bytes =
+    let written =
         serde_json::to_vec(&run.plan).map_err(|error| io("writing the plan")(error.into()))?;
-    let plan = memory_file("plan", &bytes).map_err(io("writing the plan"))?;
+    let file = match written.len() > LONGEST_PLAN {
+        true => Some(memory_file("plan", &written).map_err(io("writing the plan"))?),
+        false => None,
+    };
+    let plan = file.is_none().then(|| run.plan.clone());
     let stdin = match (run.options.stdin.take(), &run.spec.stdin) {
         (Some(fd), _) => Some(fd),
         (None, Some(text)) => {
@@ -329,10 +370,10 @@ fn send_order(
         }
         (None, None) => None,
     };
-    let head = OrderHead { network: run.spec.network, has_stdin: stdin.is_some() };
-    let mut descriptors = vec![answers.as_fd(), plan.as_fd(), output.0.as_fd(), output.1.as_fd()];
-    descriptors.extend(stdin.as_ref().map(AsFd::as_fd));
-    sandbox.helpers.order(&head, &descriptors)
+    let head = OrderHead { network: run.spec.network, has_stdin: stdin.is_some(), plan };
+    let mut descriptors = vec![answers.as_fd(), output.0.as_fd(), output.1.as_fd()];
+    descriptors.extend(stdin.iter().chain(&file).map(AsFd::as_fd));
+    sandbox.helpers.order(head, &descriptors)
 }
 
 pub(crate) fn not_started(program: &str, errno: Option<i32>) -> SandboxError {

@@ -29,6 +29,8 @@ pub struct Sandbox {
     pub(crate) root: OwnedFd,
     pub(crate) helpers: Helpers,
     pub(crate) identity: Identity,
+    /// Counted once: it means to read several files.
+    processors: u64,
 }
 
 /// What a caller may give to one run besides the command.
@@ -59,7 +61,8 @@ impl Sandbox {
         let helpers = Helpers::new(Supply { launcher, groups, owners, project, limits }, &setting)?;
         // The first command shall not wait for it.
         helpers.prepare()?;
-        Ok(Sandbox { profile, root, helpers, identity })
+        let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+        Ok(Sandbox { profile, root, helpers, identity, processors })
     }
 
     /// Runs a command until it has ended and its output is read, the time is over, or it is cancelled.
@@ -91,7 +94,7 @@ impl Sandbox {
             working_dir: checked_working_dir(&self.profile, &spec.working_dir)?,
             argv: spec.argv.clone(),
             env: environment::build(&self.profile, spec)?,
-            cpu_seconds: cpu_seconds(spec.timeout_ms),
+            cpu_seconds: cpu_seconds(spec.timeout_ms, self.processors),
         })
     }
 }
@@ -174,7 +177,6 @@ fn setting(profile: &Profile, identity: Identity, has_groups: bool) -> Setting {
 }
 
 /// A process may keep every processor busy for the whole time, and not longer.
-fn cpu_seconds(timeout_ms: u64) -> u64 {
-    let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+fn cpu_seconds(timeout_ms: u64, processors: u64) -> u64 {
     timeout_ms.div_ceil(1000).saturating_mul(processors.max(2))
 }

@@ -1,7 +1,7 @@
 //! The filter for system calls: what no build or test needs and an escape would.
 //!
-//! It is put together by hand, since the kernel runs a new filter once for every call it knows, which
-//! makes a long one the most expensive of all walls.
+//! It is put together by hand and finds a call by halving, since the kernel runs a new filter once for
+//! every call it knows, which makes a long way through it the most expensive of all walls.
 
 use libc::c_long;
 use seccompiler::sock_filter;
@@ -113,6 +113,9 @@ const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const FORBID: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 const DENY_KNOWLEDGE: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
 
+/// So many calls are looked at one by one: halving further would only make the filter longer.
+const FEW: usize = 4;
+
 type Program = Vec<sock_filter>;
 
 /// Installs the filter for this process and all it starts.
@@ -123,7 +126,7 @@ pub(super) fn install() -> Result<(), Trouble> {
 }
 
 fn program() -> Program {
-    let mut program = vec![
+    let start = vec![
         load(ARCHITECTURE_AT),
         jump(libc::BPF_JEQ, ARCHITECTURE, 1, 0),
         answer(libc::SECCOMP_RET_KILL_PROCESS),
@@ -131,24 +134,51 @@ fn program() -> Program {
         jump(libc::BPF_JGE, SECOND_NUMBERING, 0, 1),
         answer(DENY_KNOWLEDGE),
     ];
-    program.extend(calls(UNKNOWN, DENY_KNOWLEDGE));
-    program.extend(calls(FORBIDDEN, FORBID));
+    [start, search(&verdicts())].concat()
+}
+
+/// What is done about each call that is not simply allowed, by number.
+fn verdicts() -> Vec<(u32, Program)> {
     let flags = vec![
         load_argument(0),
         jump(libc::BPF_JSET, NAMESPACE_FLAGS.cast_unsigned(), 0, 1),
         answer(FORBID),
         answer(ALLOW),
     ];
-    program.extend(on(libc::SYS_clone, flags));
     let families = SOCKET_FAMILIES.map(i32::cast_unsigned);
-    program.extend(on(libc::SYS_socket, choose(vec![load_argument(0)], &families, ALLOW, FORBID)));
-    let controls = choose(vec![load_argument(1)], &TERMINAL_INJECTION, FORBID, ALLOW);
-    program.extend(on(libc::SYS_ioctl, controls));
-    program.extend(on(libc::SYS_mknodat, devices(2)));
+    let mut inspected = vec![
+        (libc::SYS_clone, flags),
+        (libc::SYS_socket, choose(vec![load_argument(0)], &families, ALLOW, FORBID)),
+        (libc::SYS_ioctl, choose(vec![load_argument(1)], &TERMINAL_INJECTION, FORBID, ALLOW)),
+        (libc::SYS_mknodat, devices(2)),
+    ];
     #[cfg(target_arch = "x86_64")]
-    program.extend(on(libc::SYS_mknod, devices(1)));
-    program.push(answer(ALLOW));
-    program
+    inspected.push((libc::SYS_mknod, devices(1)));
+    let refused = FORBIDDEN.iter().map(|call| (*call, vec![answer(FORBID)]));
+    let unknown = UNKNOWN.iter().map(|call| (*call, vec![answer(DENY_KNOWLEDGE)]));
+    let all = refused.chain(unknown).chain(inspected);
+    let mut verdicts: Vec<_> = all.map(|(call, program)| (call as u32, program)).collect();
+    verdicts.sort_by_key(|(call, _)| *call);
+    verdicts
+}
+
+/// Finds a call among these by halving and does what is said there; allows all others.
+fn search(verdicts: &[(u32, Program)]) -> Program {
+    if verdicts.len() > FEW {
+        let (lower, upper) = verdicts.split_at(verdicts.len() / 2);
+        let upper_from = upper.first().map_or(0, |(call, _)| *call);
+        let (lower, upper) = (search(lower), search(upper));
+        let choice = jump(libc::BPF_JGE, upper_from, short(lower.len()), 0);
+        return [vec![choice], lower, upper].concat();
+    }
+    let one_by_one = verdicts.iter().flat_map(|(call, program)| on(*call, program));
+    one_by_one.chain([answer(ALLOW)]).collect()
+}
+
+/// Runs `body`, which always answers, for one call and goes on with the others.
+fn on(call: u32, body: &[sock_filter]) -> Program {
+    let skip = jump(libc::BPF_JEQ, call, 0, short(body.len()));
+    [&[skip], body].concat()
 }
 
 fn devices(argument: u32) -> Program {
@@ -159,21 +189,6 @@ fn devices(argument: u32) -> Program {
         k: libc::S_IFMT,
     };
     choose(vec![load_argument(argument), mask], &DEVICES, FORBID, ALLOW)
-}
-
-/// Answers `result` to each of these calls and goes on with the others.
-fn calls(numbers: &[c_long], result: u32) -> Program {
-    let numbers: Vec<u32> = numbers.iter().map(|number| *number as u32).collect();
-    let mut program = jumps_to_the_end(&numbers, 1);
-    program.push(sock_filter { code: (libc::BPF_JMP | libc::BPF_JA) as u16, jt: 0, jf: 0, k: 1 });
-    program.push(answer(result));
-    program
-}
-
-/// Runs `body`, which always answers, for one call and goes on with the others.
-fn on(call: c_long, body: Program) -> Program {
-    let skip = jump(libc::BPF_JEQ, call as u32, 0, short(body.len()));
-    [vec![skip], body].concat()
 }
 
 /// After `before`, answers `yes` to each of `values` and `no` to all others.
@@ -188,7 +203,7 @@ fn jumps_to_the_end(values: &[u32], extra: usize) -> Program {
     jumps.map(|(at, value)| jump(libc::BPF_JEQ, *value, after(at), 0)).collect()
 }
 
-/// The lists above are far shorter than a jump can be long.
+/// The whole filter is shorter than a jump can be long; a test holds that.
 fn short(distance: usize) -> u8 {
     u8::try_from(distance).unwrap_or(u8::MAX)
 }
@@ -277,6 +292,20 @@ mod tests {
         for (call, arguments, expected) in cases {
             assert_eq!(judge(ARCHITECTURE, call, arguments), expected, "{call} {arguments:?}");
         }
+    }
+
+    #[test]
+    fn all_other_calls_are_allowed() {
+        let judged: Vec<u32> = verdicts().into_iter().map(|(call, _)| call).collect();
+        assert!(judged.is_sorted_by(|one, next| one < next), "{judged:?}");
+        for call in (0..1000).filter(|call| !judged.contains(call)) {
+            assert_eq!(judge(ARCHITECTURE, c_long::from(call), [u64::MAX; 3]), ALLOW, "{call}");
+        }
+    }
+
+    #[test]
+    fn every_jump_is_as_long_as_it_has_to_be() {
+        assert!(program().len() <= usize::from(u8::MAX), "{}", program().len());
     }
 
     #[test]

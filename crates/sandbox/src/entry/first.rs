@@ -13,9 +13,10 @@ use rustix::process::{Pid, WaitOptions};
 use super::helper::{Site, read_file};
 use super::root::{self, Root};
 use super::trouble::{During as _, Trouble};
-use super::{filter, identity, loopback, walls};
+use super::walls::{self, Rules};
+use super::{filter, identity, loopback};
 use crate::channel::Channel;
-use crate::plan::{OrderHead, Part, Plan, Report};
+use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
 
 const HOST_NAME: &[u8] = b"sandbox";
 
@@ -24,6 +25,7 @@ struct Prepared {
     /// Our own directory in the /proc of the host, where this process is known as well.
     process: OwnedFd,
     root: Root,
+    rules: Rules,
 }
 
 /// What belongs to one command.
@@ -41,7 +43,7 @@ pub(super) fn run(site: &Site, network: bool, orders: &Channel) {
         return;
     }
     let answers = Channel::from_fd(descriptors.remove(0));
-    let order = understand(&head, descriptors);
+    let order = understand(head, descriptors);
     let built = prepared.and_then(|prepared| {
         let order = order?;
         build_walls(site, prepared, &order.plan, &answers)?;
@@ -53,13 +55,17 @@ pub(super) fn run(site: &Site, network: bool, orders: &Channel) {
     }
 }
 
-fn understand(head: &OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Trouble> {
+fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Trouble> {
     let missing = || Trouble::new(Part::Launch, "receiving descriptors", None);
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(missing);
-    let (plan, output) = (next()?, (next()?, next()?));
+    let output = (next()?, next()?);
     let stdin = if head.has_stdin { Some(next()?) } else { None };
-    Ok(Order { plan: read_file(plan)?, output, stdin })
+    let plan = match head.plan {
+        Some(plan) => plan,
+        None => read_file(next()?)?,
+    };
+    Ok(Order { plan, output, stdin })
 }
 
 fn prepare(site: &Site, network: bool) -> Result<Prepared, Trouble> {
@@ -71,7 +77,8 @@ fn prepare(site: &Site, network: bool) -> Result<Prepared, Trouble> {
     if !network {
         loopback::bring_up()?;
     }
-    Ok(Prepared { process, root: root::prepare(site, network)? })
+    let root = root::prepare(site, network)?;
+    Ok(Prepared { process, root, rules: Rules::make(&site.setting)? })
 }
 
 fn build_walls(
@@ -80,13 +87,20 @@ fn build_walls(
     plan: &Plan,
     answers: &Channel,
 ) -> Result<(), Trouble> {
-    let changes = root::finish(prepared.root, &site.setting)?;
+    let project = root::put_project(&prepared.root, &site.setting)?;
+    let rules = prepared.rules.allow_project(&site.setting)?;
+    if site.setting.project.overlay.is_none() {
+        answers
+            .receive::<PlacesHeld>()
+            .map_err(|error| Trouble::new(Part::Root, "protecting names", error.errno()))?;
+    }
+    let handed_out = root::close(prepared.root, project, &site.setting)?;
     identity::assume(site.setting.identity, &prepared.process, &site.life.0)?;
     walls::limit(&site.setting, plan)?;
     identity::drop_capabilities()?;
-    let landlock = walls::landlock(&site.setting)?;
+    let landlock = rules.enforce()?;
     filter::install()?;
-    let descriptors: Vec<_> = changes.iter().map(|changes| changes.as_fd()).collect();
+    let descriptors: Vec<_> = handed_out.iter().map(|directory| directory.as_fd()).collect();
     answers
         .send(&Report::Ready { landlock }, &descriptors)
         .map_err(|error| Trouble::new(Part::Launch, "reporting", error.errno()))
@@ -97,6 +111,8 @@ fn carry_out(order: Order, answers: &Channel) {
         Ok(child) => {
             // A process number of the kernel is positive and fits.
             let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            // Nothing shall hold the project but the command.
+            let _ = std::env::set_current_dir("/");
             collect(answers, child);
         }
         Err(error) => {

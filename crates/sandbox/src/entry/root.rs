@@ -34,8 +34,6 @@ pub(super) struct Root {
     mount: OwnedFd,
     /// The project, attached nowhere yet.
     project: OwnedFd,
-    /// How many private directories and layers there are.
-    count: usize,
 }
 
 /// Builds a root and moves into it.
@@ -59,19 +57,65 @@ pub(super) fn prepare(site: &Site, network: bool) -> Result<Root, Trouble> {
     rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).during(part, "leaving the old root")?;
     rustix::process::chdir("/").during(part, "entering the new root")?;
-    Ok(Root { mount, project: sources.project, count: builder.count })
+    Ok(Root { mount, project: sources.project })
 }
 
-/// Puts the project into its place and closes the root. Returns the directory with what the command
-/// changes in the project, if it works on a copy.
-pub(super) fn finish(root: Root, setting: &Setting) -> Result<Option<OwnedFd>, Trouble> {
-    let mut builder = Builder { setting, count: root.count };
-    let changes = builder.project(&root.project)?;
+/// The project in its place.
+pub(super) struct Project {
+    top: OwnedFd,
+    /// A directory for who gave the order: with what the command changes, if it works on a copy, and
+    /// otherwise the one in which the project was put. Whoever removes the place there takes all mounts
+    /// on the project off at once.
+    handed_out: Option<OwnedFd>,
+}
+
+/// Puts the project into its place.
+pub(super) fn put_project(root: &Root, setting: &Setting) -> Result<Project, Trouble> {
+    let plan = &setting.project;
+    let place = inside(&plan.path);
+    let handed_out = match &plan.overlay {
+        None => {
+            let is_made = !is_there(place);
+            attach_new(&root.project, place, FileType::Directory)?;
+            if is_made { place.parent().map(writable_clone).transpose()? } else { None }
+        }
+        Some(overlay) => {
+            let lower = Lower::attach(&root.project, 0)?;
+            let copied = layers::project(&lower, overlay.max_bytes, setting.identity)?;
+            attach_new(&copied.mount, place, FileType::Directory)?;
+            for path in &overlay.pass_through {
+                pass_through(&lower, place, path)?;
+            }
+            Some(copied.changes)
+        }
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let top = rustix::fs::open(place, flags, Mode::empty());
+    Ok(Project { top: top.during(Part::Root, "opening the project")?, handed_out })
+}
+
+/// A directory of the new root as a mount of its own, which stays writable.
+fn writable_clone(path: &Path) -> Result<OwnedFd, Trouble> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
+    rustix::mount::open_tree(CWD, path, flags)
+        .during(Part::Root, format!("taking {}", path.display()))
+}
+
+/// Covers the protected names and closes the root. Returns the directory that is handed out.
+pub(super) fn close(
+    root: Root,
+    project: Project,
+    setting: &Setting,
+) -> Result<Option<OwnedFd>, Trouble> {
+    for protected in &setting.project.protected {
+        protect(&project.top, protected, setting.project.overlay.is_some())?;
+    }
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
         .during(Part::Root, "making the root read-only")?;
     rustix::process::umask(Mode::WGRP | Mode::WOTH);
-    Ok(changes)
+    Ok(project.handed_out)
 }
 
 /// What is taken from the host, opened while it can still be seen.
@@ -222,34 +266,6 @@ impl Builder<'_> {
         let mount = Lower::attach(lower, self.count)?.overlay(&upper, &work)?;
         attach_new(&mount, inside(path), FileType::Directory)
     }
-
-    fn project(&mut self, project: &OwnedFd) -> Result<Option<OwnedFd>, Trouble> {
-        let plan = &self.setting.project;
-        let place = inside(&plan.path);
-        let changes = match &plan.overlay {
-            None => {
-                attach_new(project, place, FileType::Directory)?;
-                None
-            }
-            Some(overlay) => {
-                let owner = self.setting.identity;
-                let lower = Lower::attach(project, 0)?;
-                let copied = layers::project(&lower, overlay.max_bytes, owner)?;
-                attach_new(&copied.mount, place, FileType::Directory)?;
-                for path in &overlay.pass_through {
-                    pass_through(&lower, place, path)?;
-                }
-                Some(copied.changes)
-            }
-        };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let top = rustix::fs::open(place, flags, Mode::empty())
-            .during(Part::Root, "opening the project")?;
-        for protected in &plan.protected {
-            protect(&top, protected, plan.overlay.is_some())?;
-        }
-        Ok(changes)
-    }
 }
 
 fn mount_proc(path: &Path) -> Result<(), Trouble> {
@@ -372,8 +388,7 @@ pub(super) fn attach(tree: &OwnedFd, place: impl AsRef<Path>) -> Result<(), Trou
 /// Makes the place and attaches a mount to it.
 pub(super) fn attach_new(tree: &OwnedFd, place: &Path, kind: FileType) -> Result<(), Trouble> {
     let doing = || format!("making {}", place.display());
-    let is_there = rustix::fs::statat(CWD, place, AtFlags::SYMLINK_NOFOLLOW).is_ok();
-    if !is_there {
+    if !is_there(place) {
         let made = if kind == FileType::Directory {
             make_directories(place)
         } else {
@@ -382,6 +397,10 @@ pub(super) fn attach_new(tree: &OwnedFd, place: &Path, kind: FileType) -> Result
         made.during(Part::Root, doing())?;
     }
     attach(tree, place)
+}
+
+fn is_there(place: &Path) -> bool {
+    rustix::fs::statat(CWD, place, AtFlags::SYMLINK_NOFOLLOW).is_ok()
 }
 
 /// A directory that belongs to the command's user.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use landlock::{
-    ABI, Access as _, AccessFs, LandlockStatus, Ruleset, RulesetAttr as _, RulesetCreatedAttr as _,
-    Scope, path_beneath_rules,
+    ABI, Access as _, AccessFs, LandlockStatus, Ruleset, RulesetAttr as _, RulesetCreated,
+    RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
 use rustix::process::{Resource, Rlimit};
 
@@ -38,24 +38,41 @@ fn set(resource: Resource, most: u64, slack: u64) -> Result<(), Trouble> {
         .during(Part::Limits, format!("setting the limit {resource:?}"))
 }
 
-/// Restricts writing to where it is meant, and signals and abstract sockets to the inside. Says which
-/// version of the interface is in force, 0 for none.
-pub(super) fn landlock(setting: &Setting) -> Result<u32, Trouble> {
-    let project = &setting.project.path;
-    let writable = [Path::new("/tmp"), Path::new("/dev"), &setting.home, project];
-    let restrict = || {
-        Ruleset::default()
-            .handle_access(AccessFs::from_all(RIGHTS))?
-            .scope(Scope::from_all(RIGHTS))?
-            .create()?
-            .add_rules(path_beneath_rules(["/"], AccessFs::from_read(RIGHTS)))?
-            .add_rules(path_beneath_rules(writable, AccessFs::from_all(RIGHTS)))?
-            .restrict_self()
-    };
-    let status = restrict()
-        .map_err(|error| Trouble::new(Part::Landlock, format!("Landlock: {error}"), None))?;
-    Ok(match status.landlock {
-        LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
-        LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,
-    })
+/// The second wall around files before it stands: writing is restricted to where it is meant, and
+/// signals and abstract sockets to the inside.
+pub(super) struct Rules(RulesetCreated);
+
+impl Rules {
+    /// Those that hold for every command.
+    pub(super) fn make(setting: &Setting) -> Result<Rules, Trouble> {
+        let writable = [Path::new("/tmp"), Path::new("/dev"), &setting.home];
+        let make = || {
+            Ruleset::default()
+                .handle_access(AccessFs::from_all(RIGHTS))?
+                .scope(Scope::from_all(RIGHTS))?
+                .create()?
+                .add_rules(path_beneath_rules(["/"], AccessFs::from_read(RIGHTS)))?
+                .add_rules(path_beneath_rules(writable, AccessFs::from_all(RIGHTS)))
+        };
+        make().map(Rules).map_err(refused)
+    }
+
+    /// Adds the project, once it is in its place.
+    pub(super) fn allow_project(self, setting: &Setting) -> Result<Rules, Trouble> {
+        let rules = path_beneath_rules([&setting.project.path], AccessFs::from_all(RIGHTS));
+        self.0.add_rules(rules).map(Rules).map_err(refused)
+    }
+
+    /// Builds the wall. Says which version of the interface is in force, 0 for none.
+    pub(super) fn enforce(self) -> Result<u32, Trouble> {
+        let status = self.0.restrict_self().map_err(refused)?;
+        Ok(match status.landlock {
+            LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
+            LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => 0,
+        })
+    }
+}
+
+fn refused(error: RulesetError) -> Trouble {
+    Trouble::new(Part::Landlock, format!("Landlock: {error}"), None)
 }

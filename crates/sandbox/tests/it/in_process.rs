@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use protocol::CommandSpec;
 use sandbox::{
-    Canceller, Exit, Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox, SandboxError,
+    Access, Canceller, Exit, Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox,
+    SandboxError, Visible,
 };
 use testkit::Fixture;
 
@@ -78,6 +79,66 @@ fn commands_run_at_the_same_time() {
     });
     assert_eq!(done.into_inner(), 8);
     assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 0);
+}
+
+#[test]
+fn names_stay_protected_while_another_command_ends() {
+    let project = Fixture::new("");
+    let sandbox = open(&project, ProjectAccess::Direct);
+    let (stdin, write) = std::io::pipe().expect("a pipe");
+    let options = RunOptions { cancel: None, stdin: Some(stdin.into()) };
+    let mut write = Some(write);
+    let script =
+        "echo begun; read line; mkdir .vscode || echo x > .envrc || rmdir .idea || echo no";
+    let ran = sandbox.run(&sh(script), options, |_| {
+        if let Some(mut write) = write.take() {
+            let other = sandbox.run(&sh("true"), RunOptions::default(), |_| {});
+            assert_eq!(other.expect("it runs").exit, Exit::Code(0));
+            assert!(project.path(".vscode").is_dir(), "the place is held for us");
+            write.write_all(b"go on\n").expect("it is read");
+        }
+    });
+    assert_eq!(ran.expect("it runs").stdout.text(), "begun\nno\n");
+    assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 0);
+}
+
+/// There the project lies in a directory that is made for each command and written by it.
+#[test]
+fn a_project_in_the_home_directory_is_protected_and_left_as_it_was() {
+    let project = Fixture::new("//- /.git/HEAD\nx\n");
+    let home = project.root().parent().expect("it lies somewhere");
+    let profile = Profile::new(project.root(), home);
+    let launcher = Launcher::at(env!("CARGO_BIN_EXE_sandbox-testbed"));
+    let sandbox = Sandbox::new(profile, launcher).expect("a sandbox");
+    for _ in 0..3 {
+        let script =
+            "echo x > ~/file; rm -rf .git .vscode .envrc; cat .git/HEAD; ls -d .vscode .envrc";
+        let ran = sandbox.run(&sh(script), RunOptions::default(), |_| {}).expect("it runs");
+        assert_eq!(ran.stdout.text(), "x\n.envrc\n.vscode\n");
+        assert_eq!(project.read(".git/HEAD"), "x\n");
+        assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 1);
+    }
+    assert!(!home.join("file").exists());
+}
+
+/// There the place of the project is that of the host, and stays.
+#[test]
+fn a_project_in_a_visible_directory_stays_where_it_is() {
+    for access in [Access::Read, Access::Layer] {
+        let project = Fixture::new("");
+        let above = project.root().parent().expect("it lies somewhere");
+        std::fs::write(above.join("beside"), "").expect("a file");
+        let mut profile = Profile::new(project.root(), "/home/somebody");
+        profile.visible = vec![Visible { path: above.to_owned(), access, masked: vec![] }];
+        let launcher = Launcher::at(env!("CARGO_BIN_EXE_sandbox-testbed"));
+        let sandbox = Sandbox::new(profile, launcher).expect("a sandbox");
+        for _ in 0..3 {
+            let script = "ls ../beside; mkdir .idea || echo no";
+            let ran = sandbox.run(&sh(script), RunOptions::default(), |_| {}).expect("it runs");
+            assert_eq!(ran.stdout.text(), "../beside\nno\n");
+            assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 0);
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use serde_json::json;
+
 use crate::bench::{Bench, User, users};
 
 /// All users together make so many.
@@ -48,6 +50,20 @@ fn nothing_is_left_of_a_thousand_commands_ended_at_odd_times() {
     }
 }
 
+/// The system or a person may stop it; whoever cancels a command does not wait for it.
+#[test]
+fn a_helper_that_was_stopped_holds_up_nobody() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let mut command = bench.as_user();
+        let output = command.arg("stopped").arg(bench.project.root()).output().expect("it runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(text, "[Cancelled, Code(0)]\n", "as {user:?}");
+        let left: Vec<_> = std::fs::read_dir(bench.project.root()).expect("it is there").collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
+
 fn no_group_of(pid: u32) {
     let mark = format!("toolkiln-{pid}-");
     let left: Vec<PathBuf> = control_groups()
@@ -75,6 +91,11 @@ fn killing_us_kills_the_commands() {
             // The pipe ends when the last process that has it does: the helper has none, so what is
             // waited for here is what the kernel does on its own.
             wait_until(|| !lives_in(bench.project.root()), user);
+            // What held the places of protected names is still there, and goes with the next command.
+            assert_eq!(bench.sh("rm -f made")["exit"], json!({"code": 0}));
+            let left: Vec<_> =
+                std::fs::read_dir(bench.project.root()).expect("it is there").collect();
+            assert!(left.is_empty(), "{left:?} of {user:?}");
         }
     }
 }

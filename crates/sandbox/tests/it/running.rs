@@ -40,6 +40,18 @@ fn standard_input_and_variables_arrive_and_nothing_else_does() {
 }
 
 #[test]
+fn a_long_command_arrives_whole() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        for length in [10, 2_000, 5_000, 100_000] {
+            let mut spec = bench.spec(&["sh", "-c", "cat; echo ${#1}", "sh", &"x".repeat(length)]);
+            spec.stdin = Some("given ".into());
+            assert_eq!(bench.run(&spec)["stdout"], format!("given {length}\n"));
+        }
+    }
+}
+
+#[test]
 fn a_program_that_is_missing_is_named() {
     for user in users() {
         let bench = Bench::new(user, "");
