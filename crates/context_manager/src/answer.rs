@@ -256,6 +256,7 @@ fn cut() -> ModelError {
         kind: ModelErrorKind::Cut,
         message: "the answer ended before it was complete".to_owned(),
         retry_after: None,
+        is_final: false,
     }
 }
 

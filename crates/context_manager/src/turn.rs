@@ -322,6 +322,7 @@ impl<'a> Turn<'a> {
                 self.overfull = true;
                 Some(Duration::ZERO)
             }
+            _ if error.is_final => None,
             Cut | Overloaded | Connection if midway && self.retries < MOST_RETRIES => {
                 let delay = error.retry_after.unwrap_or(FIRST_RETRY * 2_u32.pow(self.retries));
                 self.retries += 1;

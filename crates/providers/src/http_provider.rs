@@ -152,6 +152,7 @@ impl ModelProvider for HttpProvider {
             kind: ModelErrorKind::InvalidRequest,
             message: format!("{}: the request cannot be written down: {error}", config.name),
             retry_after: None,
+            is_final: true,
         })?;
         let reader = config.api.reader(request, &config.quirks);
         let answer = Answer::new(self.shared.clone(), body, reader);
