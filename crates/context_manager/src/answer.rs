@@ -1,5 +1,7 @@
 //! Reading an answer: pieces are written down as they come, and the whole when it is complete.
 
+use std::collections::HashSet;
+
 use futures_util::StreamExt;
 use protocol::{
     BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, SessionEvent, StopReason,
@@ -10,6 +12,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::milliseconds;
+use crate::calls::{begun_first, started};
 use crate::{AgentOptions, ChatContext, Doors, LogError, ModelError, ModelEvent, ModelRequest};
 
 /// The most pieces of an answer that are taken at once.
@@ -18,7 +21,12 @@ const MOST_PIECES: usize = 256;
 /// What a request came to.
 pub(crate) enum Heard {
     /// An answer, which is written down.
-    Answer { next: Next, stop: StopReason },
+    Answer {
+        next: Next,
+        stop: StopReason,
+        /// The calls that are being run, as is written down too.
+        begun: HashSet<String>,
+    },
     /// No answer, or half of one. Nothing about that is written down yet.
     Failure {
         error: ModelError,
@@ -103,9 +111,16 @@ impl ChatContext {
                 let stopped = stop.clone();
                 let answer = self.complete(draft, stop, options, asked);
                 let next = after(&answer);
+                let begun = match next {
+                    Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, doors),
+                    _ => Vec::new(),
+                };
+                let starts: Vec<SessionEvent> = begun.iter().copied().map(started).collect();
+                let begun = begun.iter().map(|call| call.id.clone()).collect();
                 events.extend(closing(answer, next));
+                events.extend(starts);
                 self.record(doors, events).await?;
-                return Ok(Heard::Answer { next, stop: stopped });
+                return Ok(Heard::Answer { next, stop: stopped, begun });
             }
             self.record(doors, events).await?;
             if let Err(error) = taken {
@@ -241,6 +256,7 @@ fn cut() -> ModelError {
         kind: ModelErrorKind::Cut,
         message: "the answer ended before it was complete".to_owned(),
         retry_after: None,
+        is_final: false,
     }
 }
 

@@ -55,6 +55,8 @@ pub(crate) struct Ledger {
     cost_from: f64,
     /// The person has just asked to go on: one request is free.
     granted: bool,
+    /// The tokens of the last request that the provider has kept in its cache, as far as it said so.
+    cached: u64,
     /// Answers after which the turn went on: in this turn, and since the person last spoke.
     in_turn: u32,
     in_a_row: u32,
@@ -73,7 +75,13 @@ impl Ledger {
     /// Keeps the books; `conversation` is what the conversation is estimated to take after `event`.
     pub(crate) fn note(&mut self, event: &SessionEvent, conversation: u64) {
         match event {
-            SessionEvent::UserMessage { .. } => (self.in_turn, self.in_a_row) = (0, 0),
+            SessionEvent::UserMessage { .. } => {
+                (self.in_turn, self.in_a_row) = (0, 0);
+                // A person may take longer than a cache lasts.
+                self.cached = 0;
+            }
+            // Another model has another cache.
+            SessionEvent::SettingsChanged(_) => self.cached = 0,
             SessionEvent::ModelAsked { estimated_tokens } => {
                 self.granted = false;
                 self.size = Some(Size { tokens: *estimated_tokens, estimate: conversation });
@@ -81,6 +89,7 @@ impl Ledger {
             SessionEvent::ModelAnswered(answer) => self.answered(answer, conversation),
             SessionEvent::Compacted(compaction) => {
                 self.spend(&compaction.usage, compaction.cost_usd);
+                self.cached = 0;
                 let size = Size { tokens: compaction.tokens_after, estimate: conversation };
                 self.size = Some(size);
             }
@@ -90,6 +99,7 @@ impl Ledger {
 
     fn answered(&mut self, answer: &ModelAnswer, conversation: u64) {
         self.spend(&answer.usage, answer.cost_usd);
+        self.cached = answer.usage.cache_read.saturating_add(answer.usage.cache_write);
         if answer.usage.total() > 0 {
             self.size = Some(Size { tokens: answer.usage.total(), estimate: conversation });
         }
@@ -113,6 +123,7 @@ impl Ledger {
             _ => {}
         }
         self.in_a_row = 0;
+        self.cached = 0;
         self.granted = true;
     }
 
@@ -161,10 +172,23 @@ impl Ledger {
 
     fn over_cost(&self, options: &AgentOptions, request_tokens: u64) -> Option<PauseReason> {
         let limit = self.cost_from + options.budget.cost_usd?;
-        let request = Usage { input: request_tokens, ..Usage::default() };
-        let projected = options.prices.map_or(0.0, |prices| prices.cost(&request));
+        let projected =
+            options.prices.map_or(0.0, |prices| self.projected(&prices, request_tokens));
         let over = self.cost_usd + projected > limit;
         over.then_some(PauseReason::CostBudget { used: self.cost_usd, limit })
+    }
+
+    /// What a request of this size is thought to cost: what the provider has in its cache is cheaper,
+    /// and the rest costs whichever is more, to read it or to keep it too.
+    fn projected(&self, prices: &Prices, request_tokens: u64) -> f64 {
+        let cache_read = self.cached.min(request_tokens);
+        let rest = request_tokens - cache_read;
+        let read = Usage { input: rest, cache_read, ..Usage::default() };
+        let kept = Usage { cache_write: rest, cache_read, ..Usage::default() };
+        match self.cached {
+            0 => prices.cost(&read),
+            _ => prices.cost(&read).max(prices.cost(&kept)),
+        }
     }
 }
 
@@ -237,6 +261,37 @@ mod tests {
         assert_eq!(asks(cost, 30_000), None);
         assert_eq!(asks(cost, 40_000), Some(PauseReason::CostBudget { used: 0.9, limit: 1.0 }));
         assert_eq!(asks(Budget::default(), u64::MAX), None);
+    }
+
+    #[test]
+    fn what_the_provider_has_in_its_cache_is_projected_at_its_price_until_it_may_be_gone() {
+        let prices = options(Budget::default()).prices.unwrap();
+        let usage = Usage { input: 100, output: 0, cache_read: 600_000, cache_write: 200_000 };
+        let answered = SessionEvent::ModelAnswered(ModelAnswer {
+            content: Vec::new(),
+            broken: Vec::new(),
+            stop: protocol::StopReason::ToolUse,
+            usage,
+            cost_usd: None,
+            duration_ms: 0,
+        });
+        let mut ledger = Ledger::default();
+        let costs = |ledger: &Ledger| (ledger.projected(&prices, 1_000_000) * 1e6).round() / 1e6;
+        assert_eq!(costs(&ledger), 3.0, "nothing is known of a cache");
+        let ends = [
+            SessionEvent::UserMessage { content: Vec::new() },
+            SessionEvent::Compacted(protocol::Compaction::default()),
+        ];
+        for end in ends {
+            ledger.note(&answered, 0);
+            // 0.8 million from the cache, and the rest is put into it.
+            assert_eq!(costs(&ledger), 0.8 * 0.3 + 0.2 * 3.75);
+            ledger.note(&end, 0);
+            assert_eq!(costs(&ledger), 3.0);
+        }
+        ledger.note(&answered, 0);
+        ledger.grant(&PauseReason::TurnLimit { turns: 1 });
+        assert_eq!(costs(&ledger), 3.0, "a person has been asked in between");
     }
 
     #[test]

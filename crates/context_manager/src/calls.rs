@@ -1,12 +1,13 @@
 //! Running the calls of an answer: beside each other if all of them only look, in order otherwise.
 //! Whatever happens, each call gets exactly one result.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use protocol::{ErrorCode, SessionEvent, ToolCall, ToolError, ToolResult};
+use protocol::{Content, ErrorCode, ModelAnswer, SessionEvent, ToolCall, ToolError, ToolResult};
 use tokio::task::JoinError;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -53,11 +54,21 @@ impl ChatContext {
         doors: &Doors,
         cancel: &CancellationToken,
     ) -> Result<ToolStep, LogError> {
+        self.run_open_calls(&HashSet::new(), doors, cancel).await
+    }
+
+    /// The same, where it is already written down that the calls in `begun` are being run.
+    pub(crate) async fn run_open_calls(
+        &mut self,
+        begun: &HashSet<String>,
+        doors: &Doors,
+        cancel: &CancellationToken,
+    ) -> Result<ToolStep, LogError> {
         let ContextState::RunningTools(open) = self.state() else { return Ok(ToolStep::Ran) };
         let mut unfit: Vec<SessionEvent> = Vec::new();
         let mut calls = Vec::new();
         for open in open {
-            match unfit_to_run(open) {
+            match unfit_to_run(open, begun) {
                 Some(error) => unfit.push(without_running(&open.call, error).into()),
                 None => calls.push(open.call.clone()),
             }
@@ -69,12 +80,10 @@ impl ChatContext {
             .filter(|call| doors.tools.terminates(call))
             .map(|call| call.id.clone())
             .collect();
-        let side_by_side =
-            calls.len() > 1 && calls.iter().all(|call| doors.tools.is_read_only(call));
-        let succeeded = if side_by_side {
-            self.run_side_by_side(calls, doors, cancel).await?
+        let succeeded = if run_beside_each_other(&calls, doors) {
+            self.run_side_by_side(calls, begun, doors, cancel).await?
         } else {
-            self.run_in_order(calls, doors, cancel).await?
+            self.run_in_order(calls, begun, doors, cancel).await?
         };
         Ok(match () {
             () if cancel.is_cancelled() => ToolStep::Cancelled,
@@ -87,10 +96,12 @@ impl ChatContext {
     async fn run_side_by_side(
         &mut self,
         calls: Vec<ToolCall>,
+        begun: &HashSet<String>,
         doors: &Doors,
         cancel: &CancellationToken,
     ) -> Result<HashSet<String>, LogError> {
-        self.record(doors, calls.iter().map(started).collect()).await?;
+        let not_begun = calls.iter().filter(|call| !begun.contains(&call.id));
+        self.record(doors, not_begun.map(started).collect()).await?;
         let running = calls.into_iter().map(|call| run(Arc::clone(&doors.tools), call, cancel));
         let mut ended =
             stream::iter(running).buffer_unordered(MOST_AT_ONCE).ready_chunks(MOST_AT_ONCE);
@@ -106,6 +117,7 @@ impl ChatContext {
     async fn run_in_order(
         &mut self,
         calls: Vec<ToolCall>,
+        begun: &HashSet<String>,
         doors: &Doors,
         cancel: &CancellationToken,
     ) -> Result<HashSet<String>, LogError> {
@@ -117,7 +129,9 @@ impl ChatContext {
                 events.push(without_running(&call, not_begun()).into());
                 continue;
             }
-            events.push(started(&call));
+            if !begun.contains(&call.id) {
+                events.push(started(&call));
+            }
             self.record(doors, std::mem::take(&mut events)).await?;
             let ended = run(Arc::clone(&doors.tools), call, cancel).await;
             succeeded.extend(ended.success());
@@ -134,7 +148,28 @@ impl Ended {
     }
 }
 
-fn started(call: &ToolCall) -> SessionEvent {
+/// The calls of an answer that are begun first, so that this can be written down together with the
+/// answer. None if one of them cannot be run: that is told before another is begun.
+pub(crate) fn begun_first<'a>(answer: &'a ModelAnswer, doors: &Doors) -> Vec<&'a ToolCall> {
+    if !answer.broken.is_empty() {
+        return Vec::new();
+    }
+    let calls = answer.content.iter().filter_map(|content| match content {
+        Content::ToolUse(call) => Some(call),
+        _ => None,
+    });
+    let mut calls: Vec<_> = calls.collect();
+    if !run_beside_each_other(&calls, doors) {
+        calls.truncate(1);
+    }
+    calls
+}
+
+fn run_beside_each_other(calls: &[impl Borrow<ToolCall>], doors: &Doors) -> bool {
+    calls.len() > 1 && calls.iter().all(|call| doors.tools.is_read_only(call.borrow()))
+}
+
+pub(crate) fn started(call: &ToolCall) -> SessionEvent {
     SessionEvent::CallStarted { call_id: call.id.clone() }
 }
 
@@ -143,7 +178,7 @@ fn without_running(call: &ToolCall, error: ToolError) -> Ended {
 }
 
 /// Why a call must not be run.
-fn unfit_to_run(open: &OpenCall) -> Option<ToolError> {
+fn unfit_to_run(open: &OpenCall, begun: &HashSet<String>) -> Option<ToolError> {
     if let Some(reason) = &open.broken {
         let error = ToolError::new(
             ErrorCode::InvalidArguments,
@@ -152,7 +187,8 @@ fn unfit_to_run(open: &OpenCall) -> Option<ToolError> {
         return Some(error.suggest("Make the call again with complete, valid JSON arguments."));
     }
     // Somebody has begun it before; twice would be worse than not at all.
-    (open.progress != CallProgress::Announced).then(|| open.interrupted())
+    let is_new = open.progress == CallProgress::Announced || begun.contains(&open.call.id);
+    (!is_new).then(|| open.interrupted())
 }
 
 fn not_begun() -> ToolError {

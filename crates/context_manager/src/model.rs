@@ -117,6 +117,8 @@ pub struct ModelError {
     pub message: String,
     /// When the provider wants to be asked again.
     pub retry_after: Option<Duration>,
+    /// Whether the provider has said that asking again is no use.
+    pub is_final: bool,
 }
 
 /// An answer as it comes. After an error nothing follows.

@@ -1,6 +1,7 @@
 //! A turn: from what the person says to the point where they are asked again. A plain loop of
 //! asking the model and running its calls.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use protocol::{Content, ModelErrorKind, PauseReason, SessionEvent, StopReason, TurnEnd};
@@ -49,6 +50,8 @@ struct Turn<'a> {
     made_room: bool,
     /// The last answer was cut in the middle of a call.
     cut_short: bool,
+    /// The calls of the last answer that were written down as begun together with it.
+    begun_calls: HashSet<String>,
 }
 
 impl ChatContext {
@@ -137,7 +140,10 @@ impl ChatContext {
         match self.ask(turn.doors, turn.options, &turn.request, tokens, turn.cancel).await? {
             Heard::Cancelled => self.end(turn, TurnEnd::Cancelled).await,
             Heard::Failure { error, midway } => self.failed(turn, error, midway).await,
-            Heard::Answer { next, stop } => self.go_on(turn, next, &stop).await,
+            Heard::Answer { next, stop, begun } => {
+                turn.begun_calls = begun;
+                self.go_on(turn, next, &stop).await
+            }
         }
     }
 
@@ -145,7 +151,8 @@ impl ChatContext {
         if !matches!(self.state(), ContextState::RunningTools(_)) {
             return Ok(None);
         }
-        match self.process_auto_tool_step(turn.doors, turn.cancel).await? {
+        let begun = std::mem::take(&mut turn.begun_calls);
+        match self.run_open_calls(&begun, turn.doors, turn.cancel).await? {
             ToolStep::Cancelled => return self.end(turn, TurnEnd::Cancelled).await,
             ToolStep::Terminated => return self.end(turn, TurnEnd::Terminated).await,
             ToolStep::Ran => {}
@@ -303,6 +310,7 @@ impl<'a> Turn<'a> {
             overfull: false,
             made_room: false,
             cut_short: false,
+            begun_calls: HashSet::new(),
         }
     }
 
@@ -314,6 +322,7 @@ impl<'a> Turn<'a> {
                 self.overfull = true;
                 Some(Duration::ZERO)
             }
+            _ if error.is_final => None,
             Cut | Overloaded | Connection if midway && self.retries < MOST_RETRIES => {
                 let delay = error.retry_after.unwrap_or(FIRST_RETRY * 2_u32.pow(self.retries));
                 self.retries += 1;

@@ -5,6 +5,7 @@ use context_manager::{ModelError, ModelEvent, ModelRequest};
 use serde_json::Value;
 
 use crate::format::{self, Written};
+use crate::request_body::RequestBody;
 use crate::{
     AnthropicStream, ChatStream, Quirks, ResponsesStream, SseEvent, anthropic, openai_chat,
     openai_responses,
@@ -46,17 +47,21 @@ impl Api {
         }
     }
 
-    /// The same as bytes, with the help of what was written before.
-    pub(crate) fn request_bytes(
+    /// The same as it is sent, with the help of what was written before.
+    pub(crate) fn written_body(
         self,
         request: &ModelRequest,
         quirks: &Quirks,
         written: &Written,
-    ) -> serde_json::Result<Vec<u8>> {
+    ) -> serde_json::Result<RequestBody> {
         match self {
-            Self::Anthropic => format::bytes(&anthropic::Messages, request, written),
-            Self::OpenAiResponses => format::bytes(&openai_responses::Responses, request, written),
-            Self::OpenAiChat => format::bytes(&openai_chat::Completions(quirks), request, written),
+            Self::Anthropic => format::written_body(&anthropic::Messages, request, written),
+            Self::OpenAiResponses => {
+                format::written_body(&openai_responses::Responses, request, written)
+            }
+            Self::OpenAiChat => {
+                format::written_body(&openai_chat::Completions(quirks), request, written)
+            }
         }
     }
 

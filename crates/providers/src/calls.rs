@@ -1,6 +1,7 @@
 //! Tool calls on their way: ids that are unique, arguments that are objects.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use context_manager::{ModelEvent, ModelRequest, StopReason};
 use protocol::{Content, ToolCall, parse_strict_json};
@@ -13,7 +14,9 @@ pub(crate) const CUT_SHORT: &str = "the answer was cut off in the middle of this
 /// server sends.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallIds {
-    taken: HashSet<String>,
+    /// Those of the request. Every attempt to send it reads with a copy of its own; these are shared.
+    earlier: Arc<HashSet<String>>,
+    claimed: HashSet<String>,
     calls: usize,
 }
 
@@ -24,7 +27,7 @@ impl CallIds {
             Content::ToolUse(call) => Some(call.id.clone()),
             _ => None,
         });
-        Self { taken: ids.collect(), calls: 0 }
+        Self { earlier: Arc::new(ids.collect()), ..Self::default() }
     }
 
     /// The id for a call whose server calls it `wanted`, or nothing.
@@ -34,11 +37,11 @@ impl CallIds {
         // Counting on from here instead of from 1 keeps a thousand equal ids cheap.
         let mut count = self.calls;
         let mut id = wanted.to_owned();
-        while id.is_empty() || self.taken.contains(&id) {
+        while id.is_empty() || self.earlier.contains(&id) || self.claimed.contains(&id) {
             id = format!("{base}_{count}");
             count += 1;
         }
-        self.taken.insert(id.clone());
+        self.claimed.insert(id.clone());
         id
     }
 
@@ -100,7 +103,8 @@ mod tests {
 
     #[test]
     fn ids_are_kept_where_they_can_be() {
-        let mut ids = CallIds { taken: HashSet::from(["old".into(), "call_1".into()]), calls: 0 };
+        let earlier = Arc::new(HashSet::from(["old".into(), "call_1".into()]));
+        let mut ids = CallIds { earlier, ..CallIds::default() };
         let claimed: Vec<_> =
             ["a", "a", "a", "old", "", ""].iter().map(|wanted| ids.claim(wanted)).collect();
         assert_eq!(claimed, ["a", "a_2", "a_3", "old_4", "call_5", "call_6"]);

@@ -50,7 +50,8 @@ pub fn error_of(status: u16, headers: &[(String, String)], body: &[u8]) -> Model
         "" => format!("the provider answered with status {status} and no explanation"),
         _ => format!("the provider answered with status {status}: {message}"),
     };
-    ModelError { kind, message, retry_after: retry_after(headers) }
+    let is_final = header(headers, "x-should-retry") == Some("false");
+    ModelError { kind, message, retry_after: retry_after(headers), is_final }
 }
 
 /// The error that is told in the middle of a stream, whose status said that all was well.
@@ -69,7 +70,7 @@ pub(crate) fn error_in_stream(event: &Value) -> ModelError {
 
 /// An error without a time to wait.
 pub(crate) fn failure(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
-    ModelError { kind, message: message.into(), retry_after: None }
+    ModelError { kind, message: message.into(), retry_after: None, is_final: false }
 }
 
 /// What an error object says. Where it says so differs between servers.
@@ -171,11 +172,13 @@ fn one_line(text: &str) -> String {
     line
 }
 
+fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.trim())
+}
+
 fn retry_after(headers: &[(String, String)]) -> Option<Duration> {
-    let header = |name: &str| {
-        let found = headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.trim())
-    };
+    let header = |name: &str| header(headers, name);
     let number = |text: &str, unit: f64| {
         let number: f64 = text.parse().ok()?;
         Duration::try_from_secs_f64(number * unit).ok()

@@ -3,12 +3,14 @@
 //! A conversation is sent again with every request, and all of it but the end is as it was. What has
 //! been written once is therefore kept as it was written: a request costs what is new in it.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use context_manager::ModelRequest;
 use protocol::Message;
 use serde_json::{Map, Value};
 
+use crate::request_body::{Growing, RequestBody};
 use crate::turns::{Placed, Turn, placed_turns, turns};
 
 /// Turns at the end that are written anew each time: marks move with them.
@@ -52,45 +54,50 @@ pub(crate) fn body<F: Format>(format: &F, request: &ModelRequest) -> Value {
     body.into()
 }
 
-/// The same as bytes, with the help of what was written before.
-pub(crate) fn bytes<F: Format>(
+/// The same as it is sent, with the help of what was written before.
+pub(crate) fn written_body<F: Format>(
     format: &F,
     request: &ModelRequest,
     written: &Written,
-) -> serde_json::Result<Vec<u8>> {
+) -> serde_json::Result<RequestBody> {
     let mut beginning = written.take(&request.messages);
     let rest = &request.messages[beginning.messages.len()..];
     let placed = placed_turns(rest, F::NAME);
     let (settled, fresh) = placed.split_at(settled(&placed));
-    for Placed { turn, .. } in settled {
-        for item in format.items(turn) {
-            append(&mut beginning.json, &item)?;
-        }
+    for item in settled.iter().flat_map(|placed| format.items(&placed.turn)) {
+        let follows = !beginning.json.is_empty();
+        append(&mut beginning.json, &item, follows)?;
     }
     let mut end: Vec<Value> = fresh.iter().flat_map(|placed| format.items(&placed.turn)).collect();
     format.mark(request, &mut end);
 
-    let mut out = serde_json::to_vec(&format.frame(request))?;
+    let mut head = serde_json::to_vec(&format.frame(request))?;
     // The closing brace comes after the list.
-    out.pop();
-    out.extend_from_slice(format!(",\"{}\":[", F::LIST).as_bytes());
-    let mut list = Vec::new();
-    if let Some(lead) = format.lead(request) {
-        append(&mut list, &lead)?;
+    head.pop();
+    head.extend_from_slice(format!(",\"{}\":[", F::LIST).as_bytes());
+    let lead = format.lead(request);
+    if let Some(lead) = &lead {
+        append(&mut head, lead, false)?;
     }
-    if !beginning.json.is_empty() {
-        separate(&mut list);
-        list.extend_from_slice(&beginning.json);
+    if lead.is_some() && !beginning.json.is_empty() {
+        head.push(b',');
     }
+    let mut tail = beginning.json.open().to_vec();
+    let mut follows = lead.is_some() || !beginning.json.is_empty();
     for item in &end {
-        append(&mut list, item)?;
+        append(&mut tail, item, follows)?;
+        follows = true;
     }
-    out.extend_from_slice(&list);
-    out.extend_from_slice(b"]}");
+    tail.extend_from_slice(b"]}");
+
+    let mut body = RequestBody::default();
+    body.push(head);
+    beginning.json.closed().iter().for_each(|piece| body.push(piece.clone()));
+    body.push(tail);
     let taken = settled.last().map_or(0, |placed| placed.last + 1);
     beginning.messages.extend_from_slice(&rest[..taken]);
     written.put(beginning);
-    Ok(out)
+    Ok(body)
 }
 
 /// How many turns will be written in the same way in every later request.
@@ -101,15 +108,12 @@ fn settled(placed: &[Placed<'_>]) -> usize {
     (0..=most).rev().find(parted).unwrap_or(0)
 }
 
-fn append(list: &mut Vec<u8>, item: &Value) -> serde_json::Result<()> {
-    separate(list);
-    serde_json::to_writer(list, item)
-}
-
-fn separate(list: &mut Vec<u8>) {
-    if !list.is_empty() {
-        list.push(b',');
+/// Writes an item of a list; `follows` says whether another stands before it.
+fn append(list: &mut impl io::Write, item: &Value, follows: bool) -> serde_json::Result<()> {
+    if follows {
+        list.write_all(b",").map_err(serde_json::Error::io)?;
     }
+    serde_json::to_writer(list, item)
 }
 
 /// Beginnings of conversations as they were written. A beginning is known by its very messages, not
@@ -121,7 +125,7 @@ pub(crate) struct Written(Mutex<Vec<Beginning>>);
 struct Beginning {
     messages: Vec<Arc<Message>>,
     /// The items of these messages, with commas between them.
-    json: Vec<u8>,
+    json: Growing,
 }
 
 impl Written {

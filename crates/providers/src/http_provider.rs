@@ -8,12 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use context_manager::{ModelError, ModelErrorKind, ModelProvider, ModelRequest, ModelStream};
 use futures_util::stream;
-use http_body_util::Full;
-use hyper::body::Bytes;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Uri};
 
 use crate::format::Written;
+use crate::request_body::RequestBody;
 use crate::transport::{InvalidProxy, Network, Transport};
 use crate::{Api, Quirks, RetryPolicy, Secret};
 use answer::Answer;
@@ -148,14 +147,15 @@ impl ModelProvider for HttpProvider {
     /// that has begun is never asked for again: only the caller knows what became of its pieces.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
         let config = &self.shared.config;
-        let body = config.api.request_bytes(request, &config.quirks, &self.shared.written);
+        let body = config.api.written_body(request, &config.quirks, &self.shared.written);
         let body = body.map_err(|error| ModelError {
             kind: ModelErrorKind::InvalidRequest,
             message: format!("{}: the request cannot be written down: {error}", config.name),
             retry_after: None,
+            is_final: true,
         })?;
         let reader = config.api.reader(request, &config.quirks);
-        let answer = Answer::new(self.shared.clone(), body.into(), reader);
+        let answer = Answer::new(self.shared.clone(), body, reader);
         let items = stream::unfold(answer, |mut answer| async move {
             let item = answer.next().await?;
             Some((item, answer))
@@ -199,8 +199,8 @@ fn headers(config: &HttpConfig) -> Result<HeaderMap, HttpConfigError> {
 }
 
 impl Shared {
-    fn request(&self, body: Bytes) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(body));
+    fn request(&self, body: RequestBody) -> Request<RequestBody> {
+        let mut request = Request::new(body);
         *request.method_mut() = hyper::Method::POST;
         *request.uri_mut() = self.url.clone();
         *request.headers_mut() = self.headers.clone();

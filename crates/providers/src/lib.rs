@@ -35,6 +35,7 @@ pub mod openai_chat;
 pub mod openai_responses;
 mod quirks;
 mod reader;
+mod request_body;
 mod retry;
 mod secret;
 mod sse;

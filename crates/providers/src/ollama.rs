@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::{Request, Uri};
 use serde_json::Value;
 
+use crate::request_body::RequestBody;
 use crate::transport::{Network, Transport};
 
 /// No list of models is longer.
@@ -22,7 +23,7 @@ async fn models(base_url: &str, patience: Duration) -> Option<Vec<String>> {
     let root = base.strip_suffix("/v1").unwrap_or(base);
     let uri: Uri = format!("{root}/api/tags").parse().ok()?;
     uri.host()?;
-    let mut request = Request::new(Full::default());
+    let mut request = Request::new(RequestBody::default());
     *request.uri_mut() = uri;
     let transport = Transport::new(&Network::default(), patience).ok()?;
     let response = transport.send(request).await.ok()?;

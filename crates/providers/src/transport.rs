@@ -7,8 +7,7 @@ mod tls;
 use std::error::Error;
 use std::time::Duration;
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::{Request, Response, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
@@ -16,6 +15,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use connect::{ConnectError, Connector};
 
 use crate::Secret;
+use crate::request_body::RequestBody;
 
 pub(crate) use connect::InvalidProxy;
 
@@ -45,7 +45,7 @@ pub enum Roots {
 /// A pool of connections. Cloning it shares them.
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
-    client: Client<Connector, Full<Bytes>>,
+    client: Client<Connector, RequestBody>,
 }
 
 /// Why there is no answer, not even a refusal.
@@ -71,7 +71,7 @@ impl Transport {
     /// Sends a request. Dropping the future, or later the answer's body, closes the connection.
     pub(crate) async fn send(
         &self,
-        request: Request<Full<Bytes>>,
+        request: Request<RequestBody>,
     ) -> Result<Response<Incoming>, SendError> {
         let origin = origin(request.uri());
         self.client.request(request).await.map_err(|error| {

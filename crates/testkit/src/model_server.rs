@@ -29,9 +29,9 @@ const LONG: Duration = Duration::from_secs(20);
 /// When a request and its answer passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// The request had been read.
+    /// The request had been read to the last byte of its body, and nothing more had been done with it.
     pub arrived: Instant,
-    /// The answer had been written.
+    /// The answer was complete and about to be written.
     pub answered: Instant,
     /// The size of the request's body.
     pub request_bytes: usize,

@@ -23,6 +23,8 @@ use crate::story;
 pub(crate) enum Line {
     Piece(ModelEvent),
     Fails(ModelErrorKind),
+    /// It fails, and the provider says that asking again is no use.
+    FailsForGood(ModelErrorKind),
     /// The request itself fails.
     Refuses(ModelErrorKind),
     /// The person cancels, and nothing more comes.
@@ -110,6 +112,7 @@ impl ModelProvider for ScriptedModel {
                 match line {
                     Line::Piece(piece) => Ok(piece),
                     Line::Fails(kind) | Line::Refuses(kind) => Err(error(kind)),
+                    Line::FailsForGood(kind) => Err(ModelError { is_final: true, ..error(kind) }),
                     Line::Cancelled => {
                         cancel.press();
                         std::future::pending().await
@@ -122,7 +125,7 @@ impl ModelProvider for ScriptedModel {
 }
 
 fn error(kind: ModelErrorKind) -> ModelError {
-    ModelError { kind, message: format!("{kind:?}"), retry_after: None }
+    ModelError { kind, message: format!("{kind:?}"), retry_after: None, is_final: false }
 }
 
 /// Tools whose names say what they do.

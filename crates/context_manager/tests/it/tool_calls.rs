@@ -26,6 +26,35 @@ async fn calls_that_only_look_run_side_by_side_and_their_results_stay_in_order()
 }
 
 #[tokio::test]
+async fn an_answer_is_written_together_with_the_beginning_of_its_first_calls() {
+    for calls in [looks(1), looks(3)] {
+        let mut stage = Stage::new([wants(calls), says("ok")]);
+        stage.send("look").await;
+        // The message, the first request, its answer with the calls, their results, the second
+        // request, its answer.
+        assert_eq!(stage.log.appends.load(Ordering::SeqCst), 6);
+    }
+}
+
+#[tokio::test]
+async fn calls_that_are_cancelled_while_their_beginning_is_written_are_not_run() {
+    let mut stage = Stage::new([wants(looks(2)), says("ok")]);
+    *stage.log.cancel_in.lock().unwrap() = Some((3, stage.cancel()));
+    assert_eq!(stage.send("look").await, TurnOutcome::Ended(TurnEnd::Cancelled));
+    assert_eq!(stage.tools.most_at_once.load(Ordering::SeqCst), 0);
+    assert_snapshot!(stage.story(), @r"
+    user: look
+    asked
+    answer ToolUse: <c0 look(path=0)> <c1 look(path=1)>
+    start c0
+    start c1
+    end c0: CANCELLED The user cancelled before this call was run.
+    end c1: CANCELLED The user cancelled before this call was run.
+    turn ended: Cancelled
+    ");
+}
+
+#[tokio::test]
 async fn if_one_call_changes_something_all_run_in_order() {
     let mut calls = looks(2);
     calls.insert(1, call("w", "write", json!({"path": "x"})));

@@ -252,6 +252,7 @@ async fn what_the_provider_has_retried_itself_or_will_not_do_is_not_retried() {
         vec![Line::Refuses(ModelErrorKind::Overloaded)],
         vec![text("x"), Line::Fails(ModelErrorKind::Malformed)],
         vec![again, Line::Fails(ModelErrorKind::Connection)],
+        vec![Line::FailsForGood(ModelErrorKind::Overloaded)],
     ];
     for reply in table {
         let mut stage = Stage::new([reply, says("too late")]);

@@ -111,6 +111,17 @@ fn the_time_to_wait_is_read_in_every_form() {
 }
 
 #[test]
+fn a_provider_can_say_that_asking_again_is_no_use() {
+    let told = |value: &str| {
+        let headers = [("X-Should-Retry".to_owned(), value.to_owned())];
+        error_of(500, &headers, b"").is_final
+    };
+    assert!(told("false"));
+    assert!(!told("true"));
+    assert!(!error_of(500, &[], b"").is_final);
+}
+
+#[test]
 fn errors_inside_a_stream_have_a_kind_too() {
     let cases = [
         (r#"{"type":"error","error":{"type":"overloaded_error","message":"x"}}"#, Overloaded),

@@ -7,13 +7,14 @@ use std::time::Duration;
 use context_manager::{ModelError, ModelErrorKind, ModelEvent};
 use http_body_util::BodyExt as _;
 use hyper::Response;
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::CONTENT_TYPE;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::Shared;
 use crate::error::failure;
+use crate::request_body::RequestBody;
 use crate::retry::{Failure, Verdict, luck, spoken};
 use crate::transport::{SendError, innermost};
 use crate::{ApiReader, SseDecoder, error_of};
@@ -32,7 +33,7 @@ type Item = Result<ModelEvent, ModelError>;
 /// An answer on its way. Dropping it, wherever it is, drops its connection.
 pub(super) struct Answer {
     shared: Arc<Shared>,
-    body: Bytes,
+    body: RequestBody,
     /// As it is before the first piece: each attempt reads with a copy.
     reader: ApiReader,
     attempt: u32,
@@ -60,7 +61,7 @@ struct Reading {
 }
 
 impl Answer {
-    pub(super) fn new(shared: Arc<Shared>, body: Bytes, reader: ApiReader) -> Self {
+    pub(super) fn new(shared: Arc<Shared>, body: RequestBody, reader: ApiReader) -> Self {
         let (ready, phase) = (VecDeque::new(), Phase::Asking);
         Self { shared, body, reader, attempt: 0, begun: false, ready, phase }
     }

@@ -103,6 +103,7 @@ impl ModelProvider for Scripted {
                 kind: ModelErrorKind::InvalidRequest,
                 message: "the script is over".to_owned(),
                 retry_after: None,
+                is_final: false,
             }),
         }
     }

@@ -22,6 +22,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 const JOURNAL_BYTES: &str = "1048576";
 /// Pages in the write-ahead log before they are brought into the file.
 const CHECKPOINT_PAGES: &str = "500";
+/// Memory for pages of the file, in KiB where SQLite takes a negative number. A log is written at its
+/// end and read as a whole, so that more of it would only be kept and not used.
+const CACHE_KIB: &str = "-512";
 /// So many unusable files in a row mean that something else is wrong.
 const MAX_GENERATIONS: u32 = 20;
 /// File systems on other machines, where memory cannot be shared between processes: NFS, SMB (both),
@@ -172,6 +175,7 @@ pub(super) fn options(file: &Path) -> SqliteConnectOptions {
         .foreign_keys(false)
         .pragma("trusted_schema", "OFF")
         .pragma("cell_size_check", "ON")
+        .pragma("cache_size", CACHE_KIB)
         .disable_statement_logging()
 }
 

@@ -30,13 +30,17 @@ pub(super) fn serve(stream: &TcpStream, shared: &Shared) {
 fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
-    while let Some(incoming) = read_request(&mut reader)? {
+    let mut body = Vec::new();
+    while let Some(incoming) = read_request(&mut reader, &mut body)? {
         let arrived = Instant::now();
         let request_bytes = incoming.body_bytes();
         let closes = incoming.closes();
         let (bytes, after) = answer(incoming, shared);
+        // Before it is written: a client may well be at its next request before this thread gets to
+        // look at the clock again.
+        let answered = Instant::now();
         (&*stream).write_all(&bytes)?;
-        let exchange = Exchange { arrived, answered: Instant::now(), request_bytes };
+        let exchange = Exchange { arrived, answered, request_bytes };
         lock(&shared.state).exchanges.push(exchange);
         match after {
             After::Next if !closes => {}
@@ -53,7 +57,7 @@ fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-fn answer(incoming: Incoming, shared: &Shared) -> (Vec<u8>, After) {
+fn answer(incoming: Incoming<'_>, shared: &Shared) -> (Vec<u8>, After) {
     let Some(format) = WireFormat::of_path(&incoming.path) else {
         return (listing(&incoming, &lock(&shared.state).models), After::Next);
     };
@@ -117,7 +121,7 @@ fn plain(status: u16, kind: &str, headers: &[(String, String)], body: &[u8]) -> 
 }
 
 /// Which models there are, as Ollama and as OpenAI say it.
-fn listing(incoming: &Incoming, models: &[String]) -> Vec<u8> {
+fn listing(incoming: &Incoming<'_>, models: &[String]) -> Vec<u8> {
     let list: Vec<Value> =
         models.iter().map(|name| json!({"id": name, "name": name, "object": "model"})).collect();
     let body = match incoming.path.as_str() {

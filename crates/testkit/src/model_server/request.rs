@@ -108,13 +108,13 @@ fn tool_answer(block: &Value) -> Option<ToolAnswer> {
 }
 
 /// A request as it came.
-pub(super) struct Incoming {
+pub(super) struct Incoming<'a> {
     pub(super) path: String,
     headers: Vec<(String, String)>,
-    body: Vec<u8>,
+    body: &'a [u8],
 }
 
-impl Incoming {
+impl Incoming<'_> {
     /// Whether the client wants no further request on this connection.
     pub(super) fn closes(&self) -> bool {
         self.headers.iter().any(|(name, value)| name == "connection" && value == "close")
@@ -125,13 +125,17 @@ impl Incoming {
     }
 
     pub(super) fn into_call(self, format: WireFormat) -> ModelCall {
-        let body = serde_json::from_slice(&self.body).unwrap_or_default();
+        let body = serde_json::from_slice(self.body).unwrap_or_default();
         ModelCall { path: self.path, format, headers: self.headers, body }
     }
 }
 
-/// The next request of a connection; none if there are no more.
-pub(super) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Incoming>> {
+/// The next request of a connection; none if there are no more. Its body is put into `body`, which is
+/// used again and again, so that what is measured is not how the system makes room for it.
+pub(super) fn read_request<'a>(
+    reader: &mut impl BufRead,
+    body: &'a mut Vec<u8>,
+) -> io::Result<Option<Incoming<'a>>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -146,7 +150,7 @@ pub(super) fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Incom
     }
     let length = headers.iter().find(|(name, _)| name == "content-length");
     let length = length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0);
-    let mut body = Vec::new();
-    reader.take(length).read_to_end(&mut body)?;
+    body.clear();
+    reader.take(length).read_to_end(body)?;
     Ok(Some(Incoming { path, headers, body }))
 }
