@@ -11,7 +11,8 @@ use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{Pid, WaitOptions};
 
 use super::helper::{Site, read_file};
-use super::root::{self, Root};
+use super::removable::Removable;
+use super::root::{self, Finished, Root};
 use super::trouble::{During as _, Trouble};
 use super::{filter, identity, loopback, walls};
 use crate::channel::Channel;
@@ -80,8 +81,9 @@ fn build_walls(
     plan: &Plan,
     answers: &Channel,
 ) -> Result<(), Trouble> {
-    let changes = root::finish(prepared.root, &site.setting)?;
+    let Finished { changes, removable } = root::finish(prepared.root, &site.setting)?;
     identity::assume(site.setting.identity, &prepared.process, &site.life.0)?;
+    removable.map_or(Ok(()), Removable::enter)?;
     walls::limit(&site.setting, plan)?;
     identity::drop_capabilities()?;
     let landlock = walls::landlock(&site.setting)?;

@@ -13,6 +13,7 @@ use rustix::thread::{Gid, Uid};
 
 use super::helper::Site;
 use super::layers::{self, Lower};
+use super::removable::{PassedThrough, Removable};
 use super::trouble::{During as _, Trouble};
 use crate::kernel;
 use crate::place_holders;
@@ -62,16 +63,35 @@ pub(super) fn prepare(site: &Site, network: bool) -> Result<Root, Trouble> {
     Ok(Root { mount, project: sources.project, count: builder.count })
 }
 
-/// Puts the project into its place and closes the root. Returns the directory with what the command
-/// changes in the project, if it works on a copy.
-pub(super) fn finish(root: Root, setting: &Setting) -> Result<Option<OwnedFd>, Trouble> {
+/// A root with everything in it.
+pub(super) struct Finished {
+    /// The directory with what the command changes in the project, if it works on a copy.
+    pub(super) changes: Option<OwnedFd>,
+    /// Where to go before the command is started, if the root lies in another namespace.
+    pub(super) removable: Option<Removable>,
+}
+
+/// Puts the project into its place and closes the root.
+pub(super) fn finish(root: Root, setting: &Setting) -> Result<Finished, Trouble> {
     let mut builder = Builder { setting, count: root.count };
-    let changes = builder.project(&root.project)?;
+    let Project { changes, passed_through } = builder.project(&root.project)?;
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
         .during(Part::Root, "making the root read-only")?;
+    let place = inside(&setting.project.path);
+    let removable = match passed_through.as_slice() {
+        [] => None,
+        passed_through => Some(Removable::attach(passed_through, place)?),
+    };
     rustix::process::umask(Mode::WGRP | Mode::WOTH);
-    Ok(changes)
+    Ok(Finished { changes, removable })
+}
+
+/// The project in its place.
+struct Project {
+    changes: Option<OwnedFd>,
+    /// Directories that are still to be attached.
+    passed_through: Vec<PassedThrough>,
 }
 
 /// What is taken from the host, opened while it can still be seen.
@@ -223,9 +243,10 @@ impl Builder<'_> {
         attach_new(&mount, inside(path), FileType::Directory)
     }
 
-    fn project(&mut self, project: &OwnedFd) -> Result<Option<OwnedFd>, Trouble> {
+    fn project(&mut self, project: &OwnedFd) -> Result<Project, Trouble> {
         let plan = &self.setting.project;
         let place = inside(&plan.path);
+        let mut passed_through = Vec::new();
         let changes = match &plan.overlay {
             None => {
                 attach_new(project, place, FileType::Directory)?;
@@ -237,7 +258,12 @@ impl Builder<'_> {
                 let copied = layers::project(&lower, overlay.max_bytes, owner)?;
                 attach_new(&copied.mount, place, FileType::Directory)?;
                 for path in &overlay.pass_through {
-                    pass_through(&lower, place, path)?;
+                    let one = PassedThrough::open(lower.directory(), path)?;
+                    // What is protected in it has to lie above it, so it cannot come later.
+                    match plan.protected.iter().any(|name| name.path.starts_with(path)) {
+                        true => one.attach(place)?,
+                        false => passed_through.push(one),
+                    }
                 }
                 Some(copied.changes)
             }
@@ -248,7 +274,7 @@ impl Builder<'_> {
         for protected in &plan.protected {
             protect(&top, protected, plan.overlay.is_some())?;
         }
-        Ok(changes)
+        Ok(Project { changes, passed_through })
     }
 }
 
@@ -266,21 +292,10 @@ fn mount_proc(path: &Path) -> Result<(), Trouble> {
     attach_new(&mount, inside(path), FileType::Directory)
 }
 
-fn beneath(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+pub(super) fn beneath(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     rustix::fs::openat2(top, path, flags, Mode::empty(), resolve)
-}
-
-/// Shows a directory of the project itself in the copy.
-fn pass_through(lower: &Lower, place: &Path, path: &Path) -> Result<(), Trouble> {
-    let doing = || format!("passing {} through", path.display());
-    let source = beneath(lower.directory(), path).during(Part::Overlay, doing())?;
-    let tree = clone_opened(&source).during(Part::Overlay, doing())?;
-    let top = rustix::fs::open(place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .during(Part::Overlay, doing())?;
-    let target = beneath(&top, path).during(Part::Overlay, doing())?;
-    attach_over(&tree, &target).during(Part::Overlay, doing())
 }
 
 fn protect(top: &OwnedFd, plan: &ProtectedPlan, is_copy: bool) -> Result<(), Trouble> {
@@ -348,7 +363,7 @@ fn stand_in(source: &str, target: &Path) -> Result<(), Trouble> {
     attach(&tree, target)
 }
 
-fn clone_opened(source: &OwnedFd) -> Result<OwnedFd, Errno> {
+pub(super) fn clone_opened(source: &OwnedFd) -> Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
@@ -356,7 +371,7 @@ fn clone_opened(source: &OwnedFd) -> Result<OwnedFd, Errno> {
     rustix::mount::open_tree(source, "", flags)
 }
 
-fn attach_over(tree: &OwnedFd, target: &OwnedFd) -> Result<(), Errno> {
+pub(super) fn attach_over(tree: &OwnedFd, target: &OwnedFd) -> Result<(), Errno> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     rustix::mount::move_mount(tree, "", target, "", flags)
 }

@@ -77,6 +77,19 @@ async fn ignored_directories_are_written_directly_once_they_exist() {
 }
 
 #[tokio::test]
+async fn ignored_directories_can_be_removed_and_made_anew() {
+    let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
+    bash(&bench, "mkdir -p target/debug; echo 1 > target/debug/n").await;
+    let ran = bash(&bench, "rm -r target && mkdir target && echo 2 > target/m && ls target").await;
+    assert_eq!((&ran["output"], ran.get("changes")), (&json!("m\n"), None), "{ran}");
+    assert!(!bench.project.path("target/debug").exists());
+    assert_eq!(bench.project.read("target/m"), "2\n");
+    let ran = bash(&bench, "rm -r target && ls").await;
+    assert_eq!((&ran["output"], ran.get("changes")), (&json!("a.txt\ndir\ngone.txt\n"), None));
+    assert!(!bench.project.path("target").exists());
+}
+
+#[tokio::test]
 async fn who_was_asked_for_the_command_is_asked_for_its_changes() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     let ran = bash(&bench, CHANGES).await;
