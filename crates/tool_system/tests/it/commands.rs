@@ -151,6 +151,36 @@ async fn protected_names_and_links_are_asked_for_even_after_an_allowed_command()
 }
 
 #[tokio::test]
+async fn a_link_that_became_a_file_is_taken_over_and_comes_back() {
+    let Some(bench) = bench(allowing(&["bash", "undo"]), vec![]) else { return };
+    std::os::unix::fs::symlink("a.txt", bench.project.path("link")).unwrap();
+    let ran = bash(&bench, "sed -i s/one/two/ link").await;
+    assert_eq!((&ran["changes"]["applied"], ran["return_code"].as_i64()), (&json!(true), Some(0)));
+    assert!(!bench.project.path("link").is_symlink());
+    assert_eq!(
+        (bench.project.read("link"), bench.project.read("a.txt")),
+        ("two\n".into(), "one\n".into())
+    );
+    bench.ok("undo", json!({})).await;
+    assert_eq!(std::fs::read_link(bench.project.path("link")).unwrap().to_str(), Some("a.txt"));
+}
+
+/// No set of changes names a path twice, so that each can be taken back whatever happens.
+#[tokio::test]
+async fn a_directory_that_became_a_file_is_refused_and_all_stays() {
+    let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
+    for command in ["rm -r dir; echo f > dir; echo x > a.txt", "rm gone.txt; mkdir gone.txt"] {
+        let ran = bash(&bench, command).await;
+        let refused = ran["changes"]["refused"].as_str().unwrap_or_default();
+        assert!(refused.contains("became a directory, or was one"), "{ran}");
+    }
+    assert_eq!(
+        (bench.project.read("dir/b.txt"), bench.project.read("a.txt")),
+        ("b\n".into(), "one\n".into())
+    );
+}
+
+#[tokio::test]
 async fn a_file_that_someone_else_writes_meanwhile_is_a_conflict() {
     let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
     let mut events = bench.executor.activity().subscribe(ActivityType::ToolOutputChunk);
