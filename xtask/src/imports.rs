@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use crate::fetch::{from_npm, from_pypi, output};
 use crate::house::House;
 use crate::step::{Outcome, one_line};
 
@@ -140,65 +141,23 @@ fn fetch(cache: &Path) -> Result<Vec<Project>> {
         projects.push(Project { name: package.into(), root, oracle });
     }
     for (requirement, path, package) in PYPI {
-        let root = from_pypi(cache, requirement, package)?.join(path);
+        let root = without_tests(cache, requirement, package)?.join(path);
         let oracle = Oracle::Python { script: for_python.clone(), package };
         projects.push(Project { name: requirement.into(), root, oracle });
     }
     Ok(projects)
 }
 
-/// The unpacked package of npm.
-fn from_npm(cache: &Path, package: &str) -> Result<PathBuf> {
-    let place = cache.join(package.replace('/', "-"));
-    let root = place.join("package");
-    if !root.join("package.json").is_file() {
-        fs::create_dir_all(&place).context("cannot make the directory for a package")?;
-        output(Command::new("npm").args(["pack", "--silent", package]).current_dir(&place))?;
-        unpack(&place, ".tgz")?;
-    }
-    Ok(root)
-}
-
 /// The unpacked source distribution of PyPI. Its own tests are not part of the package, and on the
 /// path of nobody.
-fn from_pypi(cache: &Path, requirement: &str, package: &str) -> Result<PathBuf> {
-    let place = cache.join(requirement);
-    let unpacked = || -> Option<PathBuf> {
-        let entries = fs::read_dir(&place).ok()?;
-        entries.flatten().map(|entry| entry.path()).find(|path| path.is_dir())
-    };
-    if unpacked().is_none() {
-        fs::create_dir_all(&place).context("cannot make the directory for a package")?;
-        let mut command = Command::new("python3");
-        command.args(["-m", "pip", "download", "--quiet", "--disable-pip-version-check"]);
-        command.args(["--no-deps", "--no-binary", ":all:", "--dest", ".", requirement]);
-        output(command.current_dir(&place))?;
-        unpack(&place, ".tar.gz")?;
-    }
-    let root = unpacked().with_context(|| format!("{requirement} holds no directory"))?;
+fn without_tests(cache: &Path, requirement: &str, package: &str) -> Result<PathBuf> {
+    let root = from_pypi(cache, requirement)?;
     for extra in ["tests", "docs"] {
         if package != extra && root.join(extra).is_dir() {
             fs::remove_dir_all(root.join(extra)).context("cannot remove what is not needed")?;
         }
     }
     Ok(root)
-}
-
-fn unpack(place: &Path, ending: &str) -> Result<()> {
-    let entries = fs::read_dir(place).context("cannot list a package")?;
-    let mut names = entries.flatten().map(|entry| entry.file_name());
-    let archive = names.find(|name| name.to_string_lossy().ends_with(ending));
-    let archive = archive.with_context(|| format!("no {ending} was fetched"))?;
-    output(Command::new("tar").arg("xzf").arg(archive).current_dir(place))?;
-    Ok(())
-}
-
-fn output(command: &mut Command) -> Result<Vec<u8>> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().with_context(|| format!("cannot start {name}"))?;
-    let said = [output.stdout.as_slice(), &output.stderr].concat();
-    ensure!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&said));
-    Ok(output.stdout)
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod confined;
 mod differential;
+mod fetch;
 mod history;
 mod house;
 mod imports;

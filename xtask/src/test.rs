@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::house::House;
 use crate::python::Script;
 use crate::step::{Outcome, Steps};
-use crate::{differential, history, imports, symbols};
+use crate::{confined, differential, history, imports, symbols};
 
 /// Where tests outside of cargo's own find the debug binary.
 const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
@@ -48,6 +48,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     steps.step("differential with ripgrep", || differential::ripgrep(&house))?;
     steps.step("symbols against universal-ctags", || symbols::accuracy(&house))?;
     steps.step("imports against other resolvers", || imports::edges(&house))?;
+    steps.step("real projects, confined", || confined::projects(&house, &binary))?;
     steps.step("Python MCP client", || python_client(&house, &binary))?;
     steps.step("official Python SDKs", || python_sdks(&house))?;
 

@@ -146,14 +146,14 @@ pub(crate) fn cache_dir() -> Option<PathBuf> {
     Some(base.join("toolkiln"))
 }
 
-/// What confined commands of the project at `root` see of this machine: the system, and the user's
-/// toolchains.
+/// What confined commands of the project at `root` see of this machine: the system, the user's
+/// toolchains, and the repository that the project is a worktree of.
 pub(crate) fn confinement(root: &Path) -> Profile {
     // Without a home of his own a user has no toolchains in it either.
     let home = absolute("HOME").unwrap_or_else(|| NO_HOME.into());
     let search_path = env::var_os("PATH").unwrap_or_default();
     let toolchains = Toolchains::find(&home, &search_path, |name| env::var(name).ok());
-    Profile::new(root, home).with_toolchains(toolchains)
+    Profile::new(root, home).with_toolchains(toolchains).with_repository()
 }
 
 /// The user's editor.

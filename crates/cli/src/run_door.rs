@@ -54,7 +54,7 @@ fn approver(yes: bool) -> Arc<dyn Approver> {
         return Arc::new(ApproveAll);
     }
     let how_to_allow = "Nobody can be asked in this run. Tell the user what you would have done; they can \
-                        allow it with --yes, with a rule (--allow 'TOOL:PATHS'), or in `toolkiln chat`.";
+                        allow it with --yes, with a rule (--allow 'TOOL:WHAT'), or in `toolkiln chat`.";
     Arc::new(RefuseAll { how_to_allow: how_to_allow.into() })
 }
 

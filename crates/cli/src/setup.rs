@@ -331,7 +331,7 @@ fn approver(yes: bool, journal: &Arc<OnDemand<Arc<Journal>>>) -> Arc<dyn Approve
         let colour = if environment::no_colour() { Colour::Off } else { Colour::On };
         Arc::new(Terminal { editor: environment::editor(), colour, journal: Arc::clone(journal) })
     } else {
-        let how_to_allow = "Run it again with --yes, with a rule (--allow 'TOOL:PATHS'), or in a \
+        let how_to_allow = "Run it again with --yes, with a rule (--allow 'TOOL:WHAT'), or in a \
                             terminal where you can be asked.";
         Arc::new(RefuseAll { how_to_allow: how_to_allow.into() })
     }

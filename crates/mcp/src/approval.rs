@@ -30,7 +30,7 @@ const MAX_PENDING: usize = 64;
 const QUESTION: &str = "approval";
 /// What the user can do where nobody can be asked.
 const HOW_TO_ALLOW: &str = "This host cannot ask the user. The user can allow it with a rule in the \
-     configuration or with --allow TOOL:PATHS, or start `toolkiln mcp` with --yes if the host asks \
+     configuration or with --allow TOOL:WHAT, or start `toolkiln mcp` with --yes if the host asks \
      before it calls.";
 
 /// Who answers for the user.

@@ -14,6 +14,7 @@ mod helper;
 mod identity;
 mod layers;
 mod loopback;
+mod removable;
 mod root;
 mod trouble;
 mod walls;

@@ -25,9 +25,13 @@ const REFUSED: [&str; 8] = [
 const REFUSED_BEGINNINGS: [&str; 2] = ["LD_", "GIT_"];
 
 /// Without a network, package managers should say so at once instead of trying.
-const OFFLINE: [(&str, &str); 4] = [
+const OFFLINE: [(&str, &str); 7] = [
     ("CARGO_NET_OFFLINE", "true"),
     ("GOPROXY", "off"),
+    // What was fetched through a mirror counts as there, though the settings that name it are hidden.
+    ("MAVEN_OPTS", "-Daether.enhancedLocalRepository.trackingFilename=none"),
+    ("PIP_NO_INDEX", "true"),
+    ("UV_OFFLINE", "true"),
     ("npm_config_offline", "true"),
     ("npm_config_update_notifier", "false"),
 ];
@@ -59,6 +63,11 @@ pub(crate) fn build(
         env.insert(name, value.clone());
     }
     Ok(env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// Whether programs are looked for in this directory anyway.
+pub(crate) fn is_on_the_system_path(directory: &Path) -> bool {
+    SYSTEM_PATH.split(':').any(|known| directory == Path::new(known))
 }
 
 fn path(extra: &[impl AsRef<Path>]) -> String {
@@ -103,11 +112,14 @@ mod tests {
         HOME=/home/u
         LANG=C.UTF-8
         LOGNAME=user
+        MAVEN_OPTS=-Daether.enhancedLocalRepository.trackingFilename=none
         PATH=/home/u/.cargo/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+        PIP_NO_INDEX=true
         SHELL=/bin/sh
         TERM=xterm
         TMPDIR=/tmp
         USER=user
+        UV_OFFLINE=true
         npm_config_offline=true
         npm_config_update_notifier=false
         ");

@@ -35,6 +35,7 @@ mod plan;
 mod probe;
 mod profile;
 mod ran;
+mod repository;
 mod run;
 mod sandbox;
 mod toolchains;

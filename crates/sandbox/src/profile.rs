@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::repository;
 use crate::toolchains::Toolchains;
 
 const MIB: u64 = 1 << 20;
@@ -58,6 +59,14 @@ impl Profile {
         self.path.extend(toolchains.path);
         self.visible.extend(toolchains.visible);
         self.env.extend(toolchains.env);
+        self
+    }
+
+    /// Makes the repository visible, to read only, if the project is one of its linked worktrees.
+    #[must_use]
+    pub fn with_repository(mut self) -> Profile {
+        let shown = |path| Visible { path, access: Access::Read, masked: Vec::new() };
+        self.visible.extend(repository::of_worktree(&self.root).map(shown));
         self
     }
 }

@@ -144,7 +144,7 @@ fn dev() -> Vec<Step> {
 }
 
 fn visible(all: &[Visible], host: &impl Host) -> Vec<Step> {
-    let mut sorted: Vec<&Visible> = all.iter().filter(|one| is_extra(&one.path, host)).collect();
+    let mut sorted: Vec<&Visible> = all.iter().filter(|one| is_extra(one, host)).collect();
     sorted.sort_by(|a, b| a.path.cmp(&b.path));
     let mut shown: BTreeSet<&Path> = BTreeSet::new();
     let mut steps = Vec::new();
@@ -166,9 +166,10 @@ fn visible(all: &[Visible], host: &impl Host) -> Vec<Step> {
     steps
 }
 
-/// Whether a directory exists and is not visible anyway.
-fn is_extra(path: &Path, host: &impl Host) -> bool {
-    !is_of_the_system(path) && host.exists(path)
+/// Whether a directory exists and is not visible as it should be anyway.
+fn is_extra(one: &Visible, host: &impl Host) -> bool {
+    let is_there = is_of_the_system(&one.path) && one.access == Access::Read;
+    !is_there && host.exists(&one.path)
 }
 
 /// Whether a path lies in what every command sees.
@@ -232,6 +233,7 @@ mod tests {
             ("/home/u/.cargo/bin", None),
             ("/home/u/.cargo/credentials.toml", None),
             ("/home/u/.ssh", None),
+            ("/usr/local/cargo", None),
         ]);
         let mut profile = Profile::new("/home/u/project", "/home/u");
         let layer = |path: &str| Visible {
@@ -243,6 +245,7 @@ mod tests {
             Visible { path: "/home/u/.cargo/bin".into(), access: Access::Read, masked: Vec::new() },
             layer("/home/u/.cargo"),
             layer("/home/u/.missing"),
+            layer("/usr/local/cargo"),
             Visible { path: "/usr/local".into(), access: Access::Read, masked: Vec::new() },
         ];
         insta::assert_snapshot!(text(&steps(&profile, IDENTITY, &host)), @r#"
@@ -273,6 +276,7 @@ mod tests {
         Scratch { path: "/home/u", mode: 448 }
         Layer { path: "/home/u/.cargo", source: "/home/u/.cargo" }
         Mask { path: "/home/u/.cargo/credentials.toml" }
+        Layer { path: "/usr/local/cargo", source: "/usr/local/cargo" }
         "#);
     }
 

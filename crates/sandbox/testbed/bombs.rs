@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 
 use crate::attempts::Attempted;
@@ -22,7 +23,8 @@ pub(crate) fn make(name: &str, arguments: &[&str]) -> Option<Attempted> {
         ("spin", []) => spin(),
         ("daemon", [mark]) => daemon(mark, false),
         ("quiet-daemon", [mark]) => daemon(mark, true),
-        ("linger", [_mark]) => wait_for_ever(),
+        ("linger", [_mark]) => linger(),
+        ("outlive", [mark]) => outlive(mark),
         _ => return None,
     })
 }
@@ -145,8 +147,41 @@ fn daemon(mark: &str, quiet: bool) -> Attempted {
     Ok(())
 }
 
-fn wait_for_ever() -> Attempted {
+fn linger() -> Attempted {
+    say("lingers");
     loop {
         std::thread::park();
     }
+}
+
+/// Leaves a daemon and ends its parents as a plain time limit does: by killing their process group.
+/// Works if the daemon is still there. It dies with the namespace of the control.
+fn outlive(mark: &str) -> Attempted {
+    let itself = std::env::current_exe().map_err(|error| error.to_string())?;
+    let script = "\"$0\" attempt daemon \"$1\"; exec \"$0\" attempt spin";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script]).arg(itself).arg(mark);
+    command.process_group(0).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    let out = child.stdout.take().ok_or("no output")?;
+    let mut lines = BufReader::new(out).lines().map_while(Result::ok);
+    if !lines.any(|line| line == "lingers") {
+        return Err("there is no daemon".to_owned());
+    }
+    let group = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process_group(group, rustix::process::Signal::KILL)
+        .map_err(|error| error.to_string())?;
+    child.wait().map_err(|error| error.to_string())?;
+    match lingers(mark) {
+        true => Ok(()),
+        false => Err("the daemon was killed too".to_owned()),
+    }
+}
+
+fn lingers(mark: &str) -> bool {
+    let line = format!("attempt\0linger\0{mark}\0");
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| fs::read(entry.path().join("cmdline")).ok())
+        .any(|found| found.ends_with(line.as_bytes()))
 }

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
 use std::os::unix::net::{SocketAddr, UnixStream};
 use std::path::Path;
 use std::time::Duration;
@@ -34,10 +34,12 @@ pub(crate) fn make(name: &str, arguments: &[&str]) -> Option<Attempted> {
         }
         ("hard-link", [path]) => text(fs::hard_link(path, "planted-hard")),
         ("environment", [mark]) => scan("environ", mark),
+        ("own-environment", [mark]) => own_environment(mark),
         ("processes", [mark]) => scan("cmdline", mark),
         ("signal", [pid]) => call(libc::SYS_kill, [number(pid), 0, 0, 0]),
         ("ptrace", [pid]) => call(libc::SYS_ptrace, [PTRACE_SEIZE, number(pid), 0, 0]),
-        ("process-memory", [pid]) => read(Path::new(&format!("/proc/{pid}/mem"))),
+        ("process-memory", [pid]) => process_memory(pid),
+        ("process-memory-call", [pid, address]) => process_memory_call(pid, address),
         ("mount", []) => mount(),
         ("chroot", []) => with_path("/usr", |path| call(libc::SYS_chroot, [path, 0, 0, 0])),
         ("user-namespace", []) => call(libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0, 0]),
@@ -45,6 +47,8 @@ pub(crate) fn make(name: &str, arguments: &[&str]) -> Option<Attempted> {
         ("clone-namespace", []) => clone_with(libc::CLONE_NEWUSER),
         ("enter-namespace", []) => enter_namespace(),
         ("become-root", []) => become_root(),
+        ("set-user-program", [program]) => set_user_program(program),
+        ("is-root", []) => is_root(),
         ("device", []) => device(),
         ("disk", []) => disk(),
         ("keyring", []) => keyring(),
@@ -100,6 +104,31 @@ fn read(path: &Path) -> Attempted {
     text(File::open(path).and_then(|mut file| file.read(&mut byte)))
 }
 
+fn own_environment(mark: &str) -> Attempted {
+    let found = std::env::vars_os().any(|(_, value)| value == mark);
+    if found { Ok(()) } else { Err("no variable holds it".to_owned()) }
+}
+
+/// Reads a byte of another process at an address where it has something.
+fn process_memory(pid: &str) -> Attempted {
+    let maps =
+        fs::read_to_string(format!("/proc/{pid}/maps")).map_err(|error| error.to_string())?;
+    let start = maps.split('-').next().and_then(|start| u64::from_str_radix(start, 16).ok());
+    let memory = File::open(format!("/proc/{pid}/mem")).map_err(|error| error.to_string())?;
+    text(memory.read_exact_at(&mut [0], start.ok_or("it has no memory")?))
+}
+
+/// The same by a system call, which needs no `/proc` if the address is known.
+fn process_memory_call(pid: &str, address: &str) -> Attempted {
+    let mut byte = 0_u8;
+    let here = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    let there = libc::iovec { iov_base: number(address) as *mut libc::c_void, iov_len: 1 };
+    let pid = number(pid) as libc::pid_t;
+    // SAFETY: one byte is written, to a place of our own; the other process is only read.
+    let count = unsafe { libc::process_vm_readv(pid, &raw const here, 1, &raw const there, 1, 0) };
+    if count == 1 { Ok(()) } else { Err(std::io::Error::last_os_error().to_string()) }
+}
+
 /// Looks for `mark` in a file of every process, but for our own command line.
 fn scan(file: &str, mark: &str) -> Attempted {
     let own = std::process::id().to_string();
@@ -110,7 +139,7 @@ fn scan(file: &str, mark: &str) -> Attempted {
             continue;
         }
         let content = fs::read(entry.path().join(file)).unwrap_or_default();
-        let is_attempt = content.windows(7).any(|window| window == b"attempt");
+        let is_attempt = file == "cmdline" && content.windows(7).any(|window| window == b"attempt");
         if !is_attempt && content.windows(mark.len()).any(|window| window == mark.as_bytes()) {
             return Ok(());
         }
@@ -152,6 +181,30 @@ fn become_root() -> Attempted {
     rustix::thread::set_thread_uid(root).map_err(|error| error.to_string())?;
     // Being called root is nothing without the power of root.
     rustix::fs::chown("/usr", Some(root), None).map_err(|error| error.to_string())
+}
+
+/// A program that belongs to root and is marked to be run as its owner, by whoever starts it.
+fn set_user_program(program: &str) -> Attempted {
+    let run = std::process::Command::new(program).args(["attempt", "is-root"]).status();
+    match run.map_err(|error| error.to_string())?.success() {
+        true => Ok(()),
+        false => Err("it is not run as root".to_owned()),
+    }
+}
+
+fn is_root() -> Attempted {
+    let root = rustix::process::geteuid().is_root();
+    if root { Ok(()) } else { Err("not root".to_owned()) }
+}
+
+/// Stays, so that others can try to reach it, until its input is closed. Tells an address at which it
+/// has something, and lets everybody read it who may at all, whatever the system's default is.
+pub(crate) fn stay() {
+    static SECRET: u8 = 1;
+    let anybody = rustix::process::PTracer::Any;
+    let _ = rustix::process::set_ptracer(anybody);
+    say(&format!("{}", (&raw const SECRET) as usize));
+    let _ = std::io::read_to_string(std::io::stdin());
 }
 
 fn device() -> Attempted {

@@ -3,8 +3,9 @@
 //! `sandbox-testbed run` runs the command that JSON on the standard input describes and answers with
 //! JSON. `attempt NAME …` tries something that must not work inside; exit code 0 means that it did.
 //! `control NAME …` makes the same attempt without the sandbox, but with throwaway mounts and
-//! processes, since some attempts do real harm. `probe` tells what the system can do, `storm` runs
-//! many commands and ends them at odd times, `stopped` has a helper that does not answer.
+//! processes, since some attempts do real harm. `stay` is a victim. `probe` tells what the system can
+//! do, `storm` runs many commands and ends them at odd times, `stopped` has a helper that does not
+//! answer.
 #![allow(clippy::print_stdout, reason = "it answers on the standard output")]
 #![allow(clippy::disallowed_methods, reason = "it attacks what the lint protects")]
 
@@ -25,6 +26,10 @@ fn main() -> ExitCode {
         ["run"] => runner::run(),
         ["attempt", name, arguments @ ..] => attempts::attempt(name, arguments),
         ["control", rest @ ..] => attempts::control(rest),
+        ["stay", _mark] => {
+            escapes::stay();
+            ExitCode::SUCCESS
+        }
         ["probe", root, home] => runner::probe(root.as_ref(), home.as_ref()),
         ["stopped", root] => stopped::run(root.as_ref()),
         ["storm", root, count] => storm::run(root.as_ref(), count.parse().unwrap_or(0)),

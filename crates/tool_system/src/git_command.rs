@@ -136,7 +136,11 @@ fn advice(said: &str) -> Option<&'static str> {
     let cases = [
         (
             "not a git repository",
-            "Git sees only the project: the repository's .git must be a directory in the project's root.",
+            "Git sees only the project: the repository's .git must be in the project's root.",
+        ),
+        (
+            "Read-only file system",
+            "The project is a worktree of a repository elsewhere, which is only read; ask the user to do it.",
         ),
         ("nothing to commit", "Name the files to commit as paths, or stage them first."),
         ("added to commit", "Name the files to commit as paths, or stage them first."),

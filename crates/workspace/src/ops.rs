@@ -82,7 +82,11 @@ impl Ops {
         self.gate("create")?;
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        fs::openat(dir, name, flags, Mode::from_raw_mode(mode))
+        let file = fs::openat(dir, name, flags, Mode::from_raw_mode(mode))?;
+        if let Some((uid, gid)) = owner_to_be(dir) {
+            let _ = fs::fchown(&file, Some(uid), Some(gid));
+        }
+        Ok(file)
     }
 
     /// Writes all bytes at the current position. A simulated death leaves half of them.
@@ -233,7 +237,9 @@ impl Ops {
 
     pub(crate) fn make_dir(&self, at: Name<'_>, mode: u32) -> Result<()> {
         self.gate("mkdir")?;
-        fs::mkdirat(at.dir, at.name, Mode::from_raw_mode(mode))
+        fs::mkdirat(at.dir, at.name, Mode::from_raw_mode(mode))?;
+        give_away(at);
+        Ok(())
     }
 
     pub(crate) fn remove_dir(&self, at: Name<'_>) -> Result<()> {
@@ -243,7 +249,9 @@ impl Ops {
 
     pub(crate) fn symlink(&self, target: &[u8], at: Name<'_>) -> Result<()> {
         self.gate("symlink")?;
-        fs::symlinkat(target, at.dir, at.name)
+        fs::symlinkat(target, at.dir, at.name)?;
+        give_away(at);
+        Ok(())
     }
 
     pub(crate) fn set_mode(&self, file: impl AsFd, mode: u32) -> Result<()> {
@@ -282,6 +290,24 @@ impl Ops {
 pub(crate) struct Name<'a> {
     pub(crate) dir: BorrowedFd<'a>,
     pub(crate) name: &'a [u8],
+}
+
+/// The owner of a directory, if we are root and it is not: what root makes in somebody's project
+/// belongs to them, or they, and every confined command, could not change it. Where the system does
+/// not allow that, it stays root's.
+fn owner_to_be(dir: BorrowedFd<'_>) -> Option<(fs::Uid, fs::Gid)> {
+    if !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let stat = fs::fstat(dir).ok().filter(|stat| stat.st_uid != 0)?;
+    Some((fs::Uid::from_raw(stat.st_uid), fs::Gid::from_raw(stat.st_gid)))
+}
+
+fn give_away(at: Name<'_>) {
+    if let Some((uid, gid)) = owner_to_be(at.dir) {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let _ = fs::chownat(at.dir, at.name, Some(uid), Some(gid), flags);
+    }
 }
 
 fn write_fully(file: BorrowedFd<'_>, mut bytes: &[u8]) -> Result<()> {

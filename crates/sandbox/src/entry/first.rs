@@ -11,7 +11,8 @@ use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{Pid, WaitOptions};
 
 use super::helper::{Site, read_file};
-use super::root::{self, Root};
+use super::removable::Removable;
+use super::root::{self, Finished, Root};
 use super::trouble::{During as _, Trouble};
 use super::walls::{self, Rules};
 use super::{filter, identity, loopback};
@@ -94,8 +95,9 @@ fn build_walls(
             .receive::<PlacesHeld>()
             .map_err(|error| Trouble::new(Part::Root, "protecting names", error.errno()))?;
     }
-    let handed_out = root::close(prepared.root, project, &site.setting)?;
+    let Finished { handed_out, removable } = root::close(prepared.root, project, &site.setting)?;
     identity::assume(site.setting.identity, &prepared.process, &site.life.0)?;
+    removable.map_or(Ok(()), Removable::enter)?;
     walls::limit(&site.setting, plan)?;
     identity::drop_capabilities()?;
     let landlock = rules.enforce()?;

@@ -13,6 +13,7 @@ use rustix::thread::{Gid, Uid};
 
 use super::helper::Site;
 use super::layers::{self, Lower};
+use super::removable::{PassedThrough, Removable};
 use super::trouble::{During as _, Trouble};
 use crate::kernel;
 use crate::place_holders;
@@ -67,12 +68,15 @@ pub(super) struct Project {
     /// otherwise the one in which the project was put. Whoever removes the place there takes all mounts
     /// on the project off at once.
     handed_out: Option<OwnedFd>,
+    /// Directories that are still to be attached.
+    passed_through: Vec<PassedThrough>,
 }
 
 /// Puts the project into its place.
 pub(super) fn put_project(root: &Root, setting: &Setting) -> Result<Project, Trouble> {
     let plan = &setting.project;
     let place = inside(&plan.path);
+    let mut passed_through = Vec::new();
     let handed_out = match &plan.overlay {
         None => {
             let is_made = !is_there(place);
@@ -84,14 +88,20 @@ pub(super) fn put_project(root: &Root, setting: &Setting) -> Result<Project, Tro
             let copied = layers::project(&lower, overlay.max_bytes, setting.identity)?;
             attach_new(&copied.mount, place, FileType::Directory)?;
             for path in &overlay.pass_through {
-                pass_through(&lower, place, path)?;
+                let one = PassedThrough::open(lower.directory(), path)?;
+                // What is protected in it has to lie above it, so it cannot come later.
+                match plan.protected.iter().any(|name| name.path.starts_with(path)) {
+                    true => one.attach(place)?,
+                    false => passed_through.push(one),
+                }
             }
             Some(copied.changes)
         }
     };
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let top = rustix::fs::open(place, flags, Mode::empty());
-    Ok(Project { top: top.during(Part::Root, "opening the project")?, handed_out })
+    let top = top.during(Part::Root, "opening the project")?;
+    Ok(Project { top, handed_out, passed_through })
 }
 
 /// A directory of the new root as a mount of its own, which stays writable.
@@ -102,20 +112,29 @@ fn writable_clone(path: &Path) -> Result<OwnedFd, Trouble> {
         .during(Part::Root, format!("taking {}", path.display()))
 }
 
-/// Covers the protected names and closes the root. Returns the directory that is handed out.
-pub(super) fn close(
-    root: Root,
-    project: Project,
-    setting: &Setting,
-) -> Result<Option<OwnedFd>, Trouble> {
+/// A root with everything in it.
+pub(super) struct Finished {
+    /// The directory for who gave the order.
+    pub(super) handed_out: Option<OwnedFd>,
+    /// Where to go before the command is started, if the root lies in another namespace.
+    pub(super) removable: Option<Removable>,
+}
+
+/// Covers the protected names and closes the root.
+pub(super) fn close(root: Root, project: Project, setting: &Setting) -> Result<Finished, Trouble> {
     for protected in &setting.project.protected {
         protect(&project.top, protected, setting.project.overlay.is_some())?;
     }
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
         .during(Part::Root, "making the root read-only")?;
+    let place = inside(&setting.project.path);
+    let removable = match project.passed_through.as_slice() {
+        [] => None,
+        passed_through => Some(Removable::attach(passed_through, place)?),
+    };
     rustix::process::umask(Mode::WGRP | Mode::WOTH);
-    Ok(project.handed_out)
+    Ok(Finished { handed_out: project.handed_out, removable })
 }
 
 /// What is taken from the host, opened while it can still be seen.
@@ -282,21 +301,10 @@ fn mount_proc(path: &Path) -> Result<(), Trouble> {
     attach_new(&mount, inside(path), FileType::Directory)
 }
 
-fn beneath(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
+pub(super) fn beneath(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     rustix::fs::openat2(top, path, flags, Mode::empty(), resolve)
-}
-
-/// Shows a directory of the project itself in the copy.
-fn pass_through(lower: &Lower, place: &Path, path: &Path) -> Result<(), Trouble> {
-    let doing = || format!("passing {} through", path.display());
-    let source = beneath(lower.directory(), path).during(Part::Overlay, doing())?;
-    let tree = clone_opened(&source).during(Part::Overlay, doing())?;
-    let top = rustix::fs::open(place, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .during(Part::Overlay, doing())?;
-    let target = beneath(&top, path).during(Part::Overlay, doing())?;
-    attach_over(&tree, &target).during(Part::Overlay, doing())
 }
 
 fn protect(top: &OwnedFd, plan: &ProtectedPlan, is_copy: bool) -> Result<(), Trouble> {
@@ -364,7 +372,7 @@ fn stand_in(source: &str, target: &Path) -> Result<(), Trouble> {
     attach(&tree, target)
 }
 
-fn clone_opened(source: &OwnedFd) -> Result<OwnedFd, Errno> {
+pub(super) fn clone_opened(source: &OwnedFd) -> Result<OwnedFd, Errno> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_EMPTY_PATH
@@ -372,7 +380,7 @@ fn clone_opened(source: &OwnedFd) -> Result<OwnedFd, Errno> {
     rustix::mount::open_tree(source, "", flags)
 }
 
-fn attach_over(tree: &OwnedFd, target: &OwnedFd) -> Result<(), Errno> {
+pub(super) fn attach_over(tree: &OwnedFd, target: &OwnedFd) -> Result<(), Errno> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     rustix::mount::move_mount(tree, "", target, "", flags)
 }

@@ -17,6 +17,8 @@ pub(crate) enum User {
 }
 
 const NOBODY: &str = "65534";
+/// In the environment of whoever starts a sandbox.
+pub(crate) const HOST_SECRET: &str = "host-secret-value";
 
 /// The users that this test process can be. A test that is not run as root is an ordinary user.
 pub(crate) fn users() -> Vec<User> {
@@ -140,15 +142,17 @@ impl Bench {
     pub(crate) fn as_user(&self) -> Command {
         let switch = self.user == User::Nobody && rustix::process::geteuid().is_root();
         let mut command = match switch {
-            true => {
-                let mut command = Command::new("setpriv");
-                command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
-                command.arg(&self.testbed);
-                command
-            }
+            true => Bench::as_nobody(&self.testbed),
             false => Command::new(&self.testbed),
         };
-        command.env("TOOLKILN_HOST_SECRET", "host-secret-value");
+        command.env("TOOLKILN_HOST_SECRET", HOST_SECRET);
+        command
+    }
+
+    /// A program, run by an ordinary user, which only root can do.
+    pub(crate) fn as_nobody(program: &Path) -> Command {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]).arg(program);
         command
     }
 }
@@ -178,7 +182,7 @@ pub(crate) fn is_running(mark: &str) -> bool {
 
 /// Copies by a process of its own. Were the copy open for writing here, a program that another test
 /// starts in this moment would inherit that, and the copy could not be started.
-fn copy_program(from: &std::path::Path, to: &std::path::Path) {
+pub(crate) fn copy_program(from: &std::path::Path, to: &std::path::Path) {
     let status = std::process::Command::new("cp").arg("--").arg(from).arg(to).status();
     assert!(status.expect("cp runs").success(), "a copy");
 }

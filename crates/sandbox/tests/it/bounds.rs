@@ -58,6 +58,9 @@ fn output_is_counted_and_its_ends_are_kept() {
         assert_eq!(ran["streamed_bytes"], ran["total_bytes"]);
         let kept = ran["stdout"].as_str().expect("text");
         assert!(kept.len() < 1100 && kept.ends_with("worked: output\n"), "{}", kept.len());
+        // Who keeps what a program prints keeps all of it.
+        let control = bench.control(&["output", "64"]);
+        assert_eq!(control.stdout.len() as u64, 64 * MIB + printed);
     }
 }
 
@@ -73,12 +76,20 @@ fn space_is_limited() {
         });
         let ran = bench.attempt(&["disk-space", "large", "32"]);
         exit_is(&ran, &[json!({"limit": "file_size"}), json!({"code": 10})]);
+        works_on_a_small_disk(&bench, ".", &["disk-space", "large", "32"]);
         for place in ["/tmp", ".", "/dev/shm", "/root"] {
             let ran = bench.attempt(&["many-files", place, "64"]);
             assert_eq!(ran["exit"], json!({"code": 10}), "{place}: {ran}");
+            works_on_a_small_disk(&bench, place, &["many-files", place, "64"]);
         }
         assert!(!bench.project.path("large").exists());
     }
+}
+
+/// Without a sandbox nothing but the disk ends it. The disk is one that goes with the control.
+fn works_on_a_small_disk(bench: &Bench, place: &str, arguments: &[&str]) {
+    let control = bench.control(&[&["on-small-disk", place], arguments].concat());
+    assert!(control.status.success(), "{arguments:?} proves nothing: {control:?}");
 }
 
 #[test]
@@ -100,5 +111,9 @@ fn time_ends_everything() {
             ran["stdout"].as_str().is_some_and(|text| text.contains("begun"))
         });
         assert!(has_begun);
+        // The same, ended as a plain time limit would: the daemon stays.
+        let control = bench.control(&["outlive", &mark]);
+        assert!(control.status.success(), "{control:?}");
+        assert!(!is_running(&mark), "it goes with the namespace of the control");
     }
 }

@@ -1,14 +1,16 @@
 //! Ways out that must not work, each shown to work without the sandbox.
 
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::{Child, Command, Stdio};
 
+use sandbox::{Overlay, ProjectAccess};
 use serde_json::json;
 
-use crate::bench::{Bench, users};
+use crate::bench::{Bench, HOST_SECRET, copy_program, users};
 
 /// Exit code of an attempt that was blocked.
 const BLOCKED: i64 = 10;
@@ -20,21 +22,31 @@ fn attempt(arguments: &[&str]) -> Attempt {
     arguments.iter().map(ToString::to_string).collect()
 }
 
-/// Makes each attempt without the sandbox, where it must work, and inside, where it must not.
+/// Makes each attempt without the sandbox, where it must work, and inside, where it must not: on the
+/// files themselves and on a copy.
 fn all_are_blocked(attempts: impl Fn(&Bench) -> Vec<Attempt>) {
     for user in users() {
-        let bench = Bench::new(user, "");
+        let mut bench = Bench::new(user, "//- /passed/through\n");
         for arguments in attempts(&bench) {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            // Before any control, which may leave something behind.
-            let ran = bench.attempt(&arguments);
-            assert_eq!(ran["exit"], json!({"code": BLOCKED}), "{arguments:?} as {user:?}: {ran}");
-            remove_planted(&bench);
+            for access in [ProjectAccess::Direct, copy()] {
+                bench.profile.project = access;
+                // Before any control, which may leave something behind.
+                let ran = bench.attempt(&arguments);
+                let blocked = json!({"code": BLOCKED});
+                assert_eq!(ran["exit"], blocked, "{arguments:?} as {user:?}: {ran}");
+                remove_planted(&bench);
+            }
             let control = bench.control(&arguments);
             assert!(control.status.success(), "{arguments:?} proves nothing: {control:?}");
             remove_planted(&bench);
         }
     }
+}
+
+fn copy() -> ProjectAccess {
+    let pass_through = vec!["passed".into()];
+    ProjectAccess::Overlay(Overlay { pass_through, ..Overlay::default() })
 }
 
 /// What an attempt leaves in the project is in the way of the next.
@@ -95,7 +107,6 @@ fn a_command_may_be_given_the_network() {
 }
 
 fn open_to_all(path: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt as _;
     let all = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(path, all).expect("our own file");
 }
@@ -134,26 +145,29 @@ fn what_is_written_outside_does_not_arrive() {
 }
 
 /// A process of the host that an attack could see.
-struct Victim(Child);
+struct Victim {
+    process: Child,
+    /// Where it has something in its memory.
+    address: String,
+}
 
 impl Victim {
     fn new(mark: &str) -> Victim {
-        let mut command = Command::new("/bin/sh");
-        // It says that it runs, and goes when its input is closed.
-        command.args(["-c", "echo ready; read line", mark]);
-        command.env("VICTIM_SECRET", format!("secret-of-{mark}"));
-        let mut child =
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sandbox-testbed"));
+        command.args(["stay", mark]).env("VICTIM_SECRET", format!("secret-of-{mark}"));
+        let mut process =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
-        let mut line = [0; 6];
-        child.stdout.as_mut().expect("a pipe").read_exact(&mut line).expect("it says so");
-        Victim(child)
+        let mut address = String::new();
+        let output = process.stdout.as_mut().expect("a pipe");
+        BufReader::new(output).read_line(&mut address).expect("it says that it is there");
+        Victim { process, address: address.trim().to_owned() }
     }
 }
 
 impl Drop for Victim {
     fn drop(&mut self) {
-        drop(self.0.stdin.take());
-        let _ = self.0.wait();
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
     }
 }
 
@@ -161,34 +175,62 @@ impl Drop for Victim {
 fn processes_outside_are_out_of_reach() {
     let mark = format!("victim-{}", std::process::id());
     let victim = Victim::new(&mark);
-    let pid = victim.0.id().to_string();
+    let pid = victim.process.id().to_string();
     for user in users() {
         let bench = Bench::new(user, "");
         let secret = format!("secret-of-{mark}");
         let attempts: [&[&str]; 6] = [
             &["environment", &secret],
-            &["environment", "host-secret-value"],
             &["processes", &mark],
             &["signal", &pid],
             &["ptrace", &pid],
             &["process-memory", &pid],
+            &["process-memory-call", &pid, &victim.address],
         ];
         for arguments in attempts {
             let ran = bench.attempt(arguments);
             assert_eq!(ran["exit"], json!({"code": BLOCKED}), "{arguments:?} as {user:?}: {ran}");
-        }
-        // The control must not have processes of its own here, only mounts.
-        let controls: [&[&str]; 4] = [
-            &["environment", &secret],
-            &["processes", &mark],
-            &["signal", &pid],
-            &["ptrace", &pid],
-        ];
-        for arguments in controls {
+            // In namespaces of its own the control would not see the victim. It changes nothing.
             let mut command = Command::new(env!("CARGO_BIN_EXE_sandbox-testbed"));
             let control = command.arg("attempt").args(arguments).output().expect("it runs");
             assert!(control.status.success(), "{arguments:?} proves nothing: {control:?}");
         }
+    }
+}
+
+/// The one who starts the sandbox has a secret in its environment: neither the command nor any process
+/// that it sees has it.
+#[test]
+fn secrets_in_the_environment_stay_outside() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        for name in ["environment", "own-environment"] {
+            let arguments = [name, HOST_SECRET];
+            let ran = bench.attempt(&arguments);
+            assert_eq!(ran["exit"], json!({"code": BLOCKED}), "{name} as {user:?}: {ran}");
+            let mut command = bench.as_user();
+            let control = command.arg("control").args(arguments).output().expect("it runs");
+            assert!(control.status.success(), "{name} proves nothing as {user:?}: {control:?}");
+        }
+    }
+}
+
+/// Only root can make such a program, so only a test that is run by root can show it.
+#[test]
+fn programs_of_root_are_not_run_as_root() {
+    for user in users().into_iter().filter(|_| rustix::process::geteuid().is_root()) {
+        let bench = Bench::new(user, "");
+        let program = bench.project.path("set-user");
+        copy_program(bench.testbed(), &program);
+        std::os::unix::fs::chown(&program, Some(0), Some(0)).expect("we are root");
+        let mode = std::fs::Permissions::from_mode(0o4755);
+        std::fs::set_permissions(&program, mode).expect("our own file");
+        let arguments = ["set-user-program", program.to_str().expect("text")];
+        let ran = bench.attempt(&arguments);
+        assert_eq!(ran["exit"], json!({"code": BLOCKED}), "as {user:?}: {ran}");
+        let mut nobody = Bench::as_nobody(bench.testbed());
+        let control = nobody.arg("attempt").args(arguments).output().expect("it runs");
+        assert!(control.status.success(), "it proves nothing: {control:?}");
     }
 }
 

@@ -12,3 +12,4 @@ mod leaks;
 mod overlay;
 mod running;
 mod toolchains;
+mod worktrees;

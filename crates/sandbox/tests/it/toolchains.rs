@@ -1,6 +1,7 @@
 //! Toolchains of the user, inside.
 
 use std::ffi::OsString;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use sandbox::{Profile, Toolchains};
@@ -119,5 +120,60 @@ fn caches_are_written_in_private_and_credentials_are_masked() {
         assert!(!home.join(".cargo/new").exists() && !home.join("own").exists());
         let stderr = ran["stderr"].as_str().unwrap_or_default();
         assert!(stderr.contains("Read-only file system"), "{ran}");
+    }
+}
+
+/// A runtime that is put beside the system and found through the search path, or through a link in a
+/// directory of it, works with all that belongs to it.
+#[test]
+fn runtimes_are_shown_as_a_whole_and_nothing_beside_them() {
+    for user in users() {
+        let mut bench = Bench::new(user, "");
+        let home = bench.outside("home");
+        let write = |path: &str, text: &str| {
+            let path = home.join(path);
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            std::fs::write(&path, text).expect("a file");
+            let mode = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(&path, mode).expect("our own file");
+        };
+        let script = |lib: &str| format!("#!/bin/sh\ncat {}\n", home.join(lib).display());
+        write("tools/go1/bin/go", &script("tools/go1/lib/words"));
+        write("tools/go1/lib/words", "go works\n");
+        write("tools/jdk/bin/java", &script("tools/jdk/lib/words"));
+        write("tools/jdk/lib/words", "java works\n");
+        write("links/readme", "");
+        symlink(home.join("tools/jdk/bin/java"), home.join("links/java")).expect("a link");
+        write("global/bin/tool", &script("global/lib/node_modules/words"));
+        write("global/lib/node_modules/words", "tool works\n");
+        write("other/bin/something", "");
+        write("other/lib/key", "secret");
+        write(".local/bin/node", &script(".local/lib/words"));
+        write(".local/lib/words", "node works\n");
+        write(".local/share/keyrings/login", "secret");
+        write("rust/bin/php", "");
+        write("rust/lib/x", "");
+        write("rust/cargo/credentials.toml", "token");
+        bench.own(&home);
+        let directories = ["tools/go1/bin", "links", "global/bin", "other/bin", "rust/bin"];
+        let path = std::env::join_paths(directories.map(|name| home.join(name))).expect("a path");
+        let cargo = home.join("rust/cargo").display().to_string();
+        let variable = |name: &str| (name == "CARGO_HOME").then(|| cargo.clone());
+        let toolchains = Toolchains::find(&home, &path, variable);
+        bench.profile = Profile::new(bench.project.root(), &home).with_toolchains(toolchains);
+        let ran = bench
+            .sh("go; java; tool; node; cat ~/rust/cargo/credentials.toml; cat ~/other/lib/key; \
+             cat ~/.local/share/keyrings/login; echo x > ~/rust/cargo/new && echo written");
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(ran["stdout"].as_str().unwrap_or_default(), @r"
+            go works
+            java works
+            tool works
+            node works
+            written
+            ");
+        }
+        let missing = ran["stderr"].as_str().unwrap_or_default().matches("No such file").count();
+        assert_eq!(missing, 2, "{ran}");
     }
 }

@@ -134,11 +134,6 @@ impl Taking<'_> {
                     "{text} became a directory, or was one; that cannot be taken over in one step"
                 )));
             }
-            (Some(Entry::Link { .. }), Some(Entry::File { .. })) => {
-                return Err(refused(format!(
-                    "{text} was a link and became a file; that cannot be taken over in one step"
-                )));
-            }
             (_, Some(Entry::Link { target })) => self.link(path, text, target)?,
             (_, Some(Entry::File { mode, size })) => {
                 self.file(path, text, changed, (*mode, *size))?;

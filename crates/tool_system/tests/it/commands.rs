@@ -77,6 +77,19 @@ async fn ignored_directories_are_written_directly_once_they_exist() {
 }
 
 #[tokio::test]
+async fn ignored_directories_can_be_removed_and_made_anew() {
+    let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
+    bash(&bench, "mkdir -p target/debug; echo 1 > target/debug/n").await;
+    let ran = bash(&bench, "rm -r target && mkdir target && echo 2 > target/m && ls target").await;
+    assert_eq!((&ran["output"], ran.get("changes")), (&json!("m\n"), None), "{ran}");
+    assert!(!bench.project.path("target/debug").exists());
+    assert_eq!(bench.project.read("target/m"), "2\n");
+    let ran = bash(&bench, "rm -r target && ls").await;
+    assert_eq!((&ran["output"], ran.get("changes")), (&json!("a.txt\ndir\ngone.txt\n"), None));
+    assert!(!bench.project.path("target").exists());
+}
+
+#[tokio::test]
 async fn who_was_asked_for_the_command_is_asked_for_its_changes() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     let ran = bash(&bench, CHANGES).await;
@@ -135,6 +148,36 @@ async fn protected_names_and_links_are_asked_for_even_after_an_allowed_command()
     bench.project.write("make.sh", "echo x > .git/hooks; echo y > .envrc");
     let ran = bash(&bench, "sh make.sh").await;
     assert_eq!((&ran["return_code"], ran.get("changes")), (&json!(2), None));
+}
+
+#[tokio::test]
+async fn a_link_that_became_a_file_is_taken_over_and_comes_back() {
+    let Some(bench) = bench(allowing(&["bash", "undo"]), vec![]) else { return };
+    std::os::unix::fs::symlink("a.txt", bench.project.path("link")).unwrap();
+    let ran = bash(&bench, "sed -i s/one/two/ link").await;
+    assert_eq!((&ran["changes"]["applied"], ran["return_code"].as_i64()), (&json!(true), Some(0)));
+    assert!(!bench.project.path("link").is_symlink());
+    assert_eq!(
+        (bench.project.read("link"), bench.project.read("a.txt")),
+        ("two\n".into(), "one\n".into())
+    );
+    bench.ok("undo", json!({})).await;
+    assert_eq!(std::fs::read_link(bench.project.path("link")).unwrap().to_str(), Some("a.txt"));
+}
+
+/// No set of changes names a path twice, so that each can be taken back whatever happens.
+#[tokio::test]
+async fn a_directory_that_became_a_file_is_refused_and_all_stays() {
+    let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
+    for command in ["rm -r dir; echo f > dir; echo x > a.txt", "rm gone.txt; mkdir gone.txt"] {
+        let ran = bash(&bench, command).await;
+        let refused = ran["changes"]["refused"].as_str().unwrap_or_default();
+        assert!(refused.contains("became a directory, or was one"), "{ran}");
+    }
+    assert_eq!(
+        (bench.project.read("dir/b.txt"), bench.project.read("a.txt")),
+        ("b\n".into(), "one\n".into())
+    );
 }
 
 #[tokio::test]

@@ -42,6 +42,31 @@ fn a_set_is_applied_in_the_order_given() {
 }
 
 #[test]
+fn what_root_makes_belongs_to_the_owner_of_the_directory() {
+    let project = Project::with(&[("old", "x")]);
+    let root = project.tree.root();
+    if std::os::unix::fs::chown(root, Some(1500), Some(1501)).is_err() {
+        // Who is not root makes nothing for others.
+        return;
+    }
+    let changes = [
+        make_dir("new"),
+        project.write("new/file", "y"),
+        project.link("link", "old"),
+        project.write("old", "z"),
+    ];
+    project.journal().apply(&set(changes), &label("call")).unwrap();
+    let owner = |name: &str| {
+        let meta = fs::symlink_metadata(project.tree.path(name)).unwrap();
+        (meta.uid(), meta.gid())
+    };
+    for name in ["new", "new/file", "link"] {
+        assert_eq!(owner(name), (1500, 1501), "{name}");
+    }
+    assert_eq!(owner("old"), (0, 0));
+}
+
+#[test]
 fn a_base_that_no_longer_holds_is_a_conflict_and_changes_nothing() {
     let project = Project::with(&[("a", "A"), ("b", "B"), ("dir/x", "X")]);
     let journal = project.journal();

@@ -1,0 +1,31 @@
+//! The repository of a project that is one of its linked worktrees: it lies elsewhere.
+
+use std::path::{Path, PathBuf};
+
+/// More than any path has.
+const MOST_BYTES: u64 = 8 * 1024;
+
+/// The git directory of the repository that the project at `root` is a worktree of.
+///
+/// What the project says of it is not believed: whoever can write the project could name the
+/// repository of another one. Git keeps a note of each worktree in the repository, and that must name
+/// this project.
+pub(crate) fn of_worktree(root: &Path) -> Option<PathBuf> {
+    let link = root.join(".git");
+    let named = first_line(&link)?;
+    let own = root.join(named.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let noted = own.join(first_line(&own.join("gitdir"))?).canonicalize().ok()?;
+    let common = own.join(first_line(&own.join("commondir"))?).canonicalize().ok()?;
+    let is_noted = noted == link.canonicalize().ok()?;
+    let is_its_own = own.parent() == Some(&common.join("worktrees"));
+    let is_repository = ["objects", "refs"].iter().all(|name| common.join(name).is_dir());
+    (is_noted && is_its_own && is_repository).then_some(common)
+}
+
+/// The first line of a small regular file.
+fn first_line(file: &Path) -> Option<String> {
+    let meta = std::fs::symlink_metadata(file).ok()?;
+    let is_small = meta.is_file() && meta.len() <= MOST_BYTES;
+    let text = std::fs::read_to_string(file).ok().filter(|_| is_small)?;
+    text.lines().next().map(str::to_owned)
+}
