@@ -5,13 +5,14 @@
 //! `control NAME …` makes the same attempt without the sandbox, but with throwaway mounts and
 //! processes, since some attempts do real harm. `stay` is a victim. `probe` tells what the system can
 //! do, `storm` runs many commands and ends them at odd times, `stopped` has a helper that does not
-//! answer.
+//! answer. `without-overlays run` is `run` on a kernel that refuses to mount overlays.
 #![allow(clippy::print_stdout, reason = "it answers on the standard output")]
 #![allow(clippy::disallowed_methods, reason = "it attacks what the lint protects")]
 
 mod attempts;
 mod bombs;
 mod escapes;
+mod no_overlays;
 mod runner;
 mod stopped;
 mod storm;
@@ -24,6 +25,13 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["run"] => runner::run(),
+        ["without-overlays", "run"] => match no_overlays::forget_overlays() {
+            Ok(()) => runner::run(),
+            Err(why) => {
+                println!("{why}");
+                ExitCode::from(2)
+            }
+        },
         ["attempt", name, arguments @ ..] => attempts::attempt(name, arguments),
         ["control", rest @ ..] => attempts::control(rest),
         ["stay", _mark] => {

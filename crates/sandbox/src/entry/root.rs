@@ -282,7 +282,12 @@ impl Builder<'_> {
     fn layer(&mut self, path: &Path, lower: &OwnedFd) -> Result<(), Trouble> {
         let upper = self.scratch_directory("layer", 0o755)?;
         let work = self.scratch_directory("work", 0o755)?;
-        let mount = Lower::attach(lower, self.count)?.overlay(&upper, &work)?;
+        let lower = Lower::attach(lower, self.count)?;
+        let mount = match lower.overlay(&upper, &work) {
+            Ok(mount) => mount,
+            // Where there are no copies on write, most programs are content to read.
+            Err(_) => clone_opened(lower.directory()).during(Part::Root, "showing a directory")?,
+        };
         attach_new(&mount, inside(path), FileType::Directory)
     }
 }

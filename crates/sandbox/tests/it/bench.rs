@@ -118,9 +118,18 @@ impl Bench {
 
     /// Runs a command in a sandbox of the user and returns what became of it.
     pub(crate) fn run(&self, spec: &CommandSpec) -> Value {
+        self.ask(&["run"], spec)
+    }
+
+    /// The same on a kernel that refuses to mount overlays.
+    pub(crate) fn run_without_overlays(&self, spec: &CommandSpec) -> Value {
+        self.ask(&["without-overlays", "run"], spec)
+    }
+
+    fn ask(&self, words: &[&str], spec: &CommandSpec) -> Value {
         let request = json!({"profile": self.profile, "spec": spec}).to_string();
         let mut command = self.as_user();
-        let output = feed(command.arg("run"), &request);
+        let output = feed(command.args(words), &request);
         let text = String::from_utf8_lossy(&output.stdout);
         serde_json::from_str(&text).unwrap_or_else(|_| panic!("no answer: {output:?}"))
     }

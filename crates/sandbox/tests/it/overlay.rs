@@ -1,5 +1,6 @@
 //! Copies on write.
 
+use sandbox::{Access, Visible};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, users};
@@ -121,5 +122,29 @@ fn directories_that_pass_through_can_be_removed_and_made_anew() {
         assert_eq!(ran["changes"], json!([]), "{ran}");
         let errors = ran["stderr"].as_str().unwrap_or_default();
         assert_eq!(errors.matches("busy").count(), 3, "{ran}");
+    }
+}
+
+#[test]
+fn without_overlays_a_copy_is_refused_and_caches_can_be_read() {
+    for user in users() {
+        let mut bench = Bench::new(user, "//- /a\na\n");
+        let cache = bench.outside("cache");
+        std::fs::create_dir(&cache).expect("a directory");
+        std::fs::write(cache.join("fetched"), "package\n").expect("a file");
+        bench.own(&cache);
+        let masked = Vec::new();
+        bench.profile.visible = vec![Visible { path: cache, access: Access::Layer, masked }];
+        let spec =
+            bench.spec(&["sh", "-c", "cat ../cache/fetched; echo x > b; echo x > ../cache/b"]);
+        let ran = bench.run(&spec);
+        assert_eq!((&ran["exit"], &ran["stdout"]), (&json!({"code": 0}), &json!("package\n")));
+        let ran = bench.run_without_overlays(&spec);
+        assert_eq!(ran["stdout"], "package\n", "{ran}");
+        assert!(ran["stderr"].as_str().is_some_and(|text| text.contains("Read-only")), "{ran}");
+        assert_eq!(bench.project.read("b"), "x\n");
+        let ran = bench.with_overlay().run_without_overlays(&spec);
+        assert_eq!(ran["error"], "SANDBOX_UNAVAILABLE", "{ran}");
+        assert!(ran["message"].as_str().is_some_and(|text| text.contains("overlay")), "{ran}");
     }
 }
