@@ -9,6 +9,9 @@ use sandbox::{Canceller, Launcher, Overlay, Profile, ProjectAccess, RunOptions, 
 
 /// Longer than a start takes here, so that the deadline falls before, into and after it.
 const LATEST_END_MS: u64 = 12;
+/// A background child outlives the shell; only the sandbox ends it.
+const LEAVES_A_CHILD: &str = "sleep 1000 >/dev/null 2>&1 & echo x > made";
+const LEAVES_NOTHING: &str = "echo x > made";
 /// Long enough not to matter.
 const NO_END_MS: u64 = 60_000;
 
@@ -72,7 +75,8 @@ fn storm(root: &Path, count: u64) -> Result<String, String> {
             _ => (scattered(round) % LATEST_END_MS, None),
         };
         let options = RunOptions { cancel, stdin: None };
-        let ran = sandbox.run(&spec(timeout_ms), options, |_| {}).map_err(text)?;
+        let script = if round / 2 % 2 == 0 { LEAVES_A_CHILD } else { LEAVES_NOTHING };
+        let ran = sandbox.run(&spec(script, timeout_ms), options, |_| {}).map_err(text)?;
         *ends.entry(format!("{:?}", ran.exit)).or_default() += 1;
         println!("{round}");
     }
@@ -83,12 +87,9 @@ fn storm(root: &Path, count: u64) -> Result<String, String> {
     Ok(format!("{ends:?}"))
 }
 
-/// A background child outlives the shell; only the sandbox ends it.
-fn spec(timeout_ms: u64) -> CommandSpec {
+fn spec(script: &str, timeout_ms: u64) -> CommandSpec {
     CommandSpec {
-        argv: ["/bin/sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo x > made"]
-            .map(Into::into)
-            .into(),
+        argv: ["/bin/sh", "-c", script].map(Into::into).into(),
         working_dir: ".".into(),
         env: BTreeMap::new(),
         stdin: None,
