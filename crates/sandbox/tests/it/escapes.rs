@@ -5,6 +5,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use sandbox::{Overlay, ProjectAccess};
@@ -106,7 +107,7 @@ fn a_command_may_be_given_the_network() {
     }
 }
 
-fn open_to_all(path: &std::path::Path) {
+fn open_to_all(path: &Path) {
     let all = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(path, all).expect("our own file");
 }
@@ -119,10 +120,31 @@ fn files_outside_are_out_of_reach() {
         ["read", "stat", "chmod", "soft-link", "hard-link", "remove"]
             .iter()
             .map(|name| attempt(&[name, &secret]))
-            .chain([attempt(&["read", &home]), attempt(&["write", "/usr/bin/toolkiln-planted"])])
+            .chain([attempt(&["read", &home])])
             .collect()
     });
-    let _ = std::fs::remove_file("/usr/bin/toolkiln-planted");
+}
+
+/// The control writes to a disk of its own that lies there, since it must leave the system alone.
+#[test]
+fn the_system_cannot_be_written() {
+    for user in users() {
+        let mut bench = Bench::new(user, "//- /passed/through\n");
+        for access in [ProjectAccess::Direct, copy()] {
+            bench.profile.project = access;
+            for place in ["/usr/bin", "/etc", "/"] {
+                let file = Path::new(place).join("toolkiln-planted");
+                let arguments = ["write", file.to_str().expect("text")];
+                let ran = bench.attempt(&arguments);
+                assert_eq!(ran["exit"], json!({"code": BLOCKED}), "{place} as {user:?}: {ran}");
+                if place != "/" {
+                    let control =
+                        bench.control(&[&["on-small-disk", place], &arguments[..]].concat());
+                    assert!(control.status.success(), "{place} proves nothing: {control:?}");
+                }
+            }
+        }
+    }
 }
 
 /// The directories on the way to the project are private and may take files, which nobody sees.

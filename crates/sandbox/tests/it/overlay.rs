@@ -117,11 +117,13 @@ fn directories_that_pass_through_can_be_removed_and_made_anew() {
         );
         assert!(!bench.project.path("target/deep").exists());
         // Not what is protected.
-        let ran = bench.sh("rm -r .git; mv .git moved; rmdir .vscode; rm .envrc; cat .git/config");
+        let ran = bench.sh("rm -r .git; mv .git moved; rmdir .vscode; rm .envrc; \
+             touch /new ../new; cat .git/config");
         assert_eq!(ran["stdout"], "c\n", "{ran}");
         assert_eq!(ran["changes"], json!([]), "{ran}");
         let errors = ran["stderr"].as_str().unwrap_or_default();
         assert_eq!(errors.matches("busy").count(), 3, "{ran}");
+        assert!(errors.contains("/new': Read-only file system"), "{ran}");
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use protocol::{ActivityType, ApprovalResponse, ErrorCode, Proposal, ToolCall};
 use serde_json::{Value, json};
+use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
 use tool_system::{ExecutorOptions, Limits, Vocabulary};
 
@@ -148,6 +149,29 @@ async fn protected_names_and_links_are_asked_for_even_after_an_allowed_command()
     bench.project.write("make.sh", "echo x > .git/hooks; echo y > .envrc");
     let ran = bash(&bench, "sh make.sh").await;
     assert_eq!((&ran["return_code"], ran.get("changes")), (&json!(2), None));
+}
+
+/// A command can leave links in ignored places, where nobody is asked; they lead our own tools nowhere.
+#[tokio::test]
+async fn links_that_a_command_plants_do_not_lead_the_other_tools_outside() {
+    let tools = ["bash", "read_file", "write_file", "delete_file"];
+    let Some(bench) = bench(allowing(&tools), vec![]) else { return };
+    let outside = Fixture::new("//- /secret\nfor nobody\n");
+    let secret = outside.path("secret");
+    let (file, directory) = (secret.display(), outside.root().display());
+    let plant = format!("ln -s {file} x.log; mkdir target; ln -s {directory} target/out");
+    assert_eq!(bash(&bench, &plant).await["return_code"], 0);
+    for path in ["x.log", "target/out/secret"] {
+        let error = bench.err("read_file", json!({"path": path})).await;
+        assert_eq!(error.code, ErrorCode::InvalidPath, "{path}");
+        let error = bench.err("write_file", json!({"path": path, "content": "mine"})).await;
+        assert_eq!(error.code, ErrorCode::InvalidPath, "{path}");
+        // The control: whoever just opens the path is led outside.
+        assert_eq!(std::fs::read_to_string(bench.project.path(path)).unwrap(), "for nobody\n");
+    }
+    let error = bench.err("delete_file", json!({"path": "target/out/secret"})).await;
+    assert_eq!(error.code, ErrorCode::InvalidPath);
+    assert!(secret.exists());
 }
 
 #[tokio::test]
