@@ -1,17 +1,20 @@
 //! Holding the places of protected names that do not exist while commands work on the project
 //! itself.
 //!
-//! Something has to be there for a mount to lie on. It is an empty directory or file with the sticky
-//! bit and without any permission, by which it is known as ours, and it goes when the last command has
-//! ended, or, had we been killed, when the next one has.
+//! Something has to be there for a mount to lie on. It is an empty directory or, where a file is
+//! meant, a socket, with the sticky bit and without any permission, by which it is known as ours, and
+//! it goes when the last command has ended, or, had we been killed, when the next one has.
+//!
+//! Nobody, not even root, can write into a socket by its name. So one can stand in all places, which
+//! takes a link for each; a file system may search long for room for something new.
 //!
 //! It may go while a mount lies on it in the namespace of a command that has left nothing running: the
 //! kernel takes that mount off.
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use crate::error::SandboxError;
@@ -39,29 +42,59 @@ impl<'a> PlaceHolders<'a> {
         };
         let root = hold().map_err(|errno| crate::error::io("locking the project")(errno.into()))?;
         let places = PlaceHolders { root, protected };
+        let mut socket = None;
         for one in protected {
-            places.hold_one(one)?;
+            places.hold_one(one, &mut socket)?;
         }
         Ok(places)
     }
 
-    fn hold_one(&self, one: &Protected) -> Result<(), SandboxError> {
+    fn hold_one(&self, one: &Protected, socket: &mut Option<OwnedFd>) -> Result<(), SandboxError> {
         let refuse = |why| SandboxError::Protected { path: one.path.clone(), why };
         if passes_link(&self.root, &one.path) {
             return Err(refuse("it is, or lies behind, a symbolic link"));
         }
         let made = match one.stand_in {
             StandIn::Directory => rustix::fs::mkdirat(&self.root, &one.path, MARK),
-            StandIn::File => {
-                let kind = FileType::RegularFile;
-                rustix::fs::mknodat(&self.root, &one.path, kind, MARK, NO_DEVICE)
-            }
+            StandIn::File => self.make_file(&one.path, socket),
         };
         match made {
             // It is ours now, or exists, or the directory above does not.
             Ok(()) | Err(Errno::EXIST | Errno::NOENT | Errno::NOTDIR) => Ok(()),
             Err(_) => Err(refuse("its place cannot be held in the project directory")),
         }
+    }
+
+    /// Makes what stands for a file: one more name for the socket, or a socket, or a file.
+    fn make_file(&self, path: &Path, socket: &mut Option<OwnedFd>) -> Result<(), Errno> {
+        // What is wrong, if it does not work, is told by the making of a new one.
+        if socket.as_ref().is_some_and(|socket| self.link(socket, path).is_ok()) {
+            return Ok(());
+        }
+        let make = |kind| rustix::fs::mknodat(&self.root, path, kind, MARK, NO_DEVICE);
+        match make(FileType::Socket) {
+            Ok(()) => {
+                *socket = self.find_ours(path).map(|(found, _)| found);
+                Ok(())
+            }
+            Err(errno @ (Errno::EXIST | Errno::NOENT | Errno::NOTDIR)) => Err(errno),
+            // Not every file system has sockets.
+            Err(_) => make(FileType::RegularFile),
+        }
+    }
+
+    /// Gives a name to what was opened, and to nothing that took its place meanwhile.
+    fn link(&self, opened: &OwnedFd, path: &Path) -> Result<(), Errno> {
+        let name = format!("/proc/self/fd/{}", opened.as_raw_fd());
+        rustix::fs::linkat(CWD, name, &self.root, path, AtFlags::SYMLINK_FOLLOW)
+    }
+
+    /// Opens what is ours.
+    fn find_ours(&self, path: &Path) -> Option<(OwnedFd, FileType)> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = rustix::fs::openat(&self.root, path, flags, Mode::empty()).ok()?;
+        let stat = rustix::fs::fstat(&found).ok().filter(is_mark)?;
+        Some((found, FileType::from_raw_mode(stat.st_mode)))
     }
 
     /// Lets the places go, if nobody else holds them. Returns the last descriptors of the directories
@@ -82,10 +115,8 @@ impl<'a> PlaceHolders<'a> {
 
     /// Removes what is ours. Returns the directory if it was one.
     fn remove(&self, path: &Path) -> Option<OwnedFd> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = rustix::fs::openat(&self.root, path, flags, Mode::empty()).ok()?;
-        let stat = rustix::fs::fstat(&found).ok().filter(is_mark)?;
-        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        let (found, kind) = self.find_ours(path)?;
+        let is_directory = kind == FileType::Directory;
         let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
         rustix::fs::unlinkat(&self.root, path, flags).ok()?;
         is_directory.then_some(found)
@@ -156,7 +187,7 @@ mod tests {
         let first = PlaceHolders::hold(&root, &protected).unwrap();
         let second = PlaceHolders::hold(&root, &protected).unwrap();
         drop(first);
-        assert!(project.path(".vscode").is_dir() && project.path(".envrc").is_file());
+        assert!(project.path(".vscode").is_dir() && project.path(".envrc").exists());
         drop(second);
         assert_eq!(names(&project), [".git"]);
     }
@@ -177,14 +208,17 @@ mod tests {
         let project = Fixture::new("");
         let protected = Protected::defaults();
         let places = PlaceHolders::hold(&open(&project), &protected).unwrap();
-        for (place, name) in [(".vscode", ".vscode/new"), (".envrc", ".envrc")] {
-            set_mode(&project.path(place), 0o1700);
-            std::fs::write(project.path(name), "x").unwrap();
-            set_mode(&project.path(place), 0o1000);
-        }
+        set_mode(&project.path(".vscode"), 0o1700);
+        std::fs::write(project.path(".vscode/new"), "x").unwrap();
+        set_mode(&project.path(".vscode"), 0o1000);
+        // Most programs save by renaming. Without that it does not work, whoever tries.
+        assert!(std::fs::write(project.path(".envrc"), "x").is_err());
+        std::fs::write(project.path("new"), "x").unwrap();
+        std::fs::rename(project.path("new"), project.path(".envrc")).unwrap();
         places.release();
-        assert_eq!(names(&project), [".envrc", ".vscode"]);
         set_mode(&project.path(".vscode"), 0o700);
+        assert_eq!(names(&project), [".envrc", ".vscode"]);
+        assert_eq!(project.read(".envrc"), "x");
     }
 
     #[test]
