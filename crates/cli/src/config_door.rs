@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use protocol::visible;
-use providers::catalogue::ENDPOINTS;
+use providers::catalogue::{COMPATIBLE, ENDPOINTS};
 use serde_json::{Value as Json, json};
 use toml::Value;
 use workspace::Workspace;
@@ -127,8 +127,8 @@ fn from_environment(environment: &Environment) -> Vec<Row> {
 
 /// Which keys there are. Nothing about them is shown but that.
 fn of_keys(keys: &Keys) -> Vec<Row> {
-    let found = ENDPOINTS.iter().filter_map(|endpoint| {
-        let key = keys.of(endpoint.name)?;
+    let found = ENDPOINTS.iter().chain([&COMPATIBLE]).filter_map(|endpoint| {
+        let key = keys.of(endpoint)?;
         Some(Row::found(format!("key of {}", endpoint.name), "set", &key.source))
     });
     found.collect()

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use protocol::AgentRole;
-use providers::catalogue::{ENDPOINTS, Wanted};
+use providers::catalogue::{COMPATIBLE, ENDPOINTS, Wanted};
 use sandbox::{Finding, Launcher, Probe, Problem};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -180,8 +180,8 @@ fn model(environment: &Environment, config: &Config) -> Check {
 fn keys(environment: &Environment, config: &Config) -> Check {
     let (state, detail) = match Keys::load(environment, config) {
         Ok(keys) => {
-            let found = ENDPOINTS.iter().filter_map(|endpoint| {
-                Some(format!("{} ({})", endpoint.name, keys.of(endpoint.name)?.source))
+            let found = ENDPOINTS.iter().chain([&COMPATIBLE]).filter_map(|endpoint| {
+                Some(format!("{} ({})", endpoint.name, keys.of(endpoint)?.source))
             });
             let found: Vec<_> = found.collect();
             (State::Ok, if found.is_empty() { "none".into() } else { found.join(", ") })

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use providers::catalogue::{ENDPOINTS, endpoint};
+use providers::catalogue::{COMPATIBLE, ENDPOINTS, endpoint};
 use providers::{NoKey, Secret};
 use sandbox::{Profile, Toolchains};
 
@@ -80,7 +80,8 @@ impl Environment {
         };
         let found = |variable: &'static str| Some(Found { variable, value: read(variable)? });
         let first = |names: &[&'static str]| names.iter().copied().find_map(found);
-        let keys = ENDPOINTS.iter().filter_map(|endpoint| endpoint.key_variable);
+        let keys =
+            ENDPOINTS.iter().chain([&COMPATIBLE]).filter_map(|endpoint| endpoint.key_variable);
         let key = |variable: &'static str| Some((variable, Secret::new(&read(variable)?)));
         let urls = ENDPOINTS.iter().filter_map(|endpoint| endpoint.url_variable);
         let url = |variable: &'static str| {

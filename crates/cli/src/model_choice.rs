@@ -103,7 +103,7 @@ fn http_model(
     name: String,
     base_url: &str,
 ) -> anyhow::Result<Model> {
-    let key = keys.of(endpoint.name);
+    let key = keys.of(endpoint);
     let mut http = endpoint.config(Some(base_url), key.map(|key| key.secret.clone()));
     http.key_source = key.map(|key| key.source.clone()).or(http.key_source);
     http.network = network(environment)?;

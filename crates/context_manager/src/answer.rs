@@ -85,6 +85,8 @@ impl ChatContext {
         // Nothing is sent before the stream is polled, so the request can be put into words while
         // it is written down that there will be one. Dropping the stream is what ends it.
         let prepared = async {
+            // The log has its turn first, so that it writes while the request is put into words.
+            tokio::task::yield_now().await;
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => None,

@@ -1,13 +1,14 @@
 //! The tool system as a conversation sees it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use context_manager::{LogError, ToolRuntime, ToolSpec};
 use protocol::{AgentRole, ErrorCode, ToolCall, ToolError, ToolResult};
 use serde_json::Value;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, Approver, Category, DELEGATE_ROLE, ToolExecutor};
+use tool_system::{AgentHost, Approver, Category, DELEGATE_ROLE, ListedTool, ToolExecutor};
 
 /// Makes executors for a conversation and its sub-agents.
 pub trait Toolbox: Send + Sync {
@@ -34,6 +35,8 @@ pub struct Wiring {
 pub struct ContextToolRuntime {
     executor: ToolExecutor,
     specs: Vec<ToolSpec>,
+    /// Any of the tools, until what the first call of a process would have to wait for is under way.
+    unprepared: Mutex<Option<Arc<ListedTool>>>,
 }
 
 impl ContextToolRuntime {
@@ -45,7 +48,18 @@ impl ContextToolRuntime {
             description: tool.description().to_owned(),
             parameters: tool.schema_for_models(),
         });
-        Self { specs: specs.collect(), executor }
+        let unprepared = Mutex::new(offered.first().cloned());
+        Self { specs: specs.collect(), executor, unprepared }
+    }
+
+    /// Makes ready, beside the first request, what every check of arguments needs: that takes longer
+    /// than a call, and the model takes longer than that.
+    fn prepare(&self) {
+        let tool = self.unprepared.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(tool), Ok(runtime)) = (tool, Handle::try_current()) {
+            // Should it fail, the call that needs it will say so.
+            runtime.spawn_blocking(move || tool.validator().is_ok());
+        }
     }
 
     /// Who runs the calls.
@@ -80,6 +94,7 @@ impl ToolRuntime for ContextToolRuntime {
 
     fn turn_began(&self) {
         self.executor.clear_current_turn();
+        self.prepare();
     }
 }
 

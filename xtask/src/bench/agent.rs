@@ -21,11 +21,14 @@ use crate::step::run as run_command;
 const START_MS: f64 = 20.0;
 const TURN_MS: f64 = 1.0;
 const SHELL_TURN_MS: f64 = 6.0;
+/// A turn at the end of the long conversation, whose request has a megabyte.
+const LATE_TURN_MS: f64 = 2.0;
 const MEMORY_MB: f64 = 40.0;
 const FIRST_REQUEST_BYTES: f64 = 16_384.0;
 /// How much more memory a long conversation may take than a short one, for each kilobyte that the
-/// conversation itself has grown by: it is held once, written once as JSON, and sent.
-const GROWTH: f64 = 10.0;
+/// conversation itself has grown by: it is held once, kept once as it is sent, and its answers once
+/// more until the turn ends, for calls that repeat themselves.
+const GROWTH: f64 = 5.0;
 
 const FILES: usize = 240;
 const FILE_BYTES: usize = 4096;
@@ -33,6 +36,8 @@ const FILE_BYTES: usize = 4096;
 const TURNS: usize = 10;
 /// Turns of the long conversation.
 const MANY_TURNS: usize = 200;
+/// How often the long conversation is held.
+const LONG_RUNS: usize = 3;
 
 /// What was measured.
 struct Figures {
@@ -81,7 +86,7 @@ pub(crate) fn run(effort: Effort) -> Result<ExitCode> {
     let figures = measure(&binary, runs)?;
     println!("\n{}", table(&figures));
     println!(
-        "{runs} conversations of {TURNS} turns, and one of {MANY_TURNS}; each turn reads a file of 4 KB, or runs `printf`.\n"
+        "{runs} conversations of {TURNS} turns, and {LONG_RUNS} of {MANY_TURNS}; each turn reads a file of 4 KB, or runs `printf`.\n"
     );
     Ok(pronounce(&judge(&figures)))
 }
@@ -104,8 +109,13 @@ fn measure(binary: &Path, runs: usize) -> Result<Figures> {
         // The first command of a session prepares the sandbox.
         shell_turns.extend(between(&seen.exchanges).split_off(1));
     }
-    let long = converse(binary, &project, Work::Read, MANY_TURNS)?;
-    let late = between(&long.exchanges).split_off(MANY_TURNS - TURNS);
+    let (mut late, mut late_memory, mut last_request) = (Vec::new(), None::<Memory>, 0);
+    for _ in 0..LONG_RUNS {
+        let long = converse(binary, &project, Work::Read, MANY_TURNS)?;
+        late.extend(between(&long.exchanges).split_off(MANY_TURNS - TURNS));
+        late_memory = late_memory.into_iter().chain(long.memory).max_by_key(|memory| memory.peak);
+        last_request = long.exchanges.last().map_or(0, |exchange| exchange.request_bytes);
+    }
     Ok(Figures {
         start: Times::new(starts),
         turn: Times::new(turns),
@@ -113,8 +123,8 @@ fn measure(binary: &Path, runs: usize) -> Result<Figures> {
         late_turn: Times::new(late),
         first_request,
         memory: memory.context("the kernel does not tell the memory of processes")?,
-        late_memory: long.memory.context("the kernel does not tell the memory of processes")?,
-        last_request: long.exchanges.last().map_or(0, |exchange| exchange.request_bytes),
+        late_memory: late_memory.context("the kernel does not tell the memory of processes")?,
+        last_request,
     })
 }
 
@@ -193,7 +203,14 @@ fn project() -> Fixture {
 
 fn judge(figures: &Figures) -> Vec<Verdict> {
     let Figures {
-        start, turn, shell_turn, first_request, memory, late_memory, last_request, ..
+        start,
+        turn,
+        shell_turn,
+        late_turn,
+        first_request,
+        memory,
+        late_memory,
+        last_request,
     } = figures;
     let grown = late_memory.peak.saturating_sub(memory.peak) as f64;
     let conversation = last_request.saturating_sub(*first_request) as f64 / 1024.0;
@@ -201,6 +218,7 @@ fn judge(figures: &Figures) -> Vec<Verdict> {
         below("start to first request, p50", start.median(), START_MS, "ms"),
         below("overhead of a tool turn, p50", turn.median(), TURN_MS, "ms"),
         below("overhead of a shell turn, p50", shell_turn.median(), SHELL_TURN_MS, "ms"),
+        below("overhead of a turn after 190, p50", late_turn.median(), LATE_TURN_MS, "ms"),
         below("peak memory after 10 turns", megabytes(memory.peak), MEMORY_MB, "MB"),
         below("peak memory after 200 turns", megabytes(late_memory.peak), MEMORY_MB, "MB"),
         below("memory for each KB of conversation", grown / conversation, GROWTH, "KB"),
@@ -247,11 +265,11 @@ mod tests {
             late_turn: times(1),
             first_request: 10_000,
             memory: Memory { now: 20_000, peak: 20_480 },
-            late_memory: Memory { now: 30_000, peak: 30_720 },
+            late_memory: Memory { now: 28_000, peak: 28_672 },
             last_request: 10_000 + 2 * 1024 * 1024,
         };
         let passed: Vec<bool> = judge(&figures).iter().map(|verdict| verdict.passed).collect();
-        assert_eq!(passed, [false, true, false, true, true, true, true]);
+        assert_eq!(passed, [false, true, false, true, true, true, true, true]);
         assert!(table(&figures).contains("| 25.0 | 25.0 | 0.00 |"));
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use providers::Secret;
-use providers::catalogue::{ENDPOINTS, Endpoint, endpoint};
+use providers::catalogue::{COMPATIBLE, ENDPOINTS, Endpoint, endpoint};
 use toml::de::{DeTable, DeValue};
 use workspace::Workspace;
 
@@ -38,7 +38,7 @@ impl Keys {
     /// Looks into the environment and the key file. A file that others could read is refused.
     pub(crate) fn load(environment: &Environment, config: &Config) -> anyhow::Result<Self> {
         let mut found = Vec::new();
-        for endpoint in &ENDPOINTS {
+        for endpoint in ENDPOINTS.iter().chain([&COMPATIBLE]) {
             let Some(variable) = endpoint.key_variable else { continue };
             let Some(secret) = environment.keys.get(variable) else { continue };
             let secret = secret.clone().context(variable)?;
@@ -53,15 +53,15 @@ impl Keys {
         Ok(Self { found })
     }
 
-    /// The variables of all keys that were found, wherever they were found.
+    /// The variables of all keys that were found, wherever they were found. One for a server without
+    /// a name is no reason to choose anybody.
     pub(crate) fn variables(&self) -> Vec<String> {
-        let variables = self.found.iter().filter_map(|key| key.endpoint.key_variable);
-        variables.map(str::to_owned).collect()
+        let named = self.found.iter().filter(|key| key.endpoint.name != COMPATIBLE.name);
+        named.filter_map(|key| key.endpoint.key_variable).map(str::to_owned).collect()
     }
 
     /// The key for a provider: the environment's before the file's.
-    pub(crate) fn of(&self, provider: &str) -> Option<&Key> {
-        let wanted = endpoint(provider)?;
+    pub(crate) fn of(&self, wanted: &Endpoint) -> Option<&Key> {
         // Providers that share a variable share the key, under whichever name the file has it.
         let fits = |key: &&Key| {
             key.endpoint.name == wanted.name
@@ -151,8 +151,8 @@ mod tests {
     fn found(environment: &[(&'static str, &str)], file: &str) -> Keys {
         let mut found = Vec::new();
         for (variable, text) in environment {
-            let endpoint =
-                ENDPOINTS.iter().find(|known| known.key_variable == Some(variable)).unwrap();
+            let mut known = ENDPOINTS.iter().chain([&COMPATIBLE]);
+            let endpoint = known.find(|known| known.key_variable == Some(variable)).unwrap();
             let secret = Secret::new(text).unwrap();
             found.push(Key { secret, source: (*variable).to_owned(), endpoint });
         }
@@ -164,12 +164,23 @@ mod tests {
     fn the_environment_comes_before_the_file_and_one_account_is_one_key() {
         let keys =
             found(&[("OPENAI_API_KEY", "a")], "openai = \"b\"\nanthropic = \"c\"\nvllm = 'd'\n");
-        let of = |name| keys.of(name).map(|key| (key.secret.expose(), key.source.as_str()));
+        let of =
+            |name| keys.of(endpoint(name)?).map(|key| (key.secret.expose(), key.source.as_str()));
         assert_eq!(of("openai"), Some(("a", "OPENAI_API_KEY")));
         assert_eq!(of("openai-chat"), Some(("a", "OPENAI_API_KEY")));
         assert_eq!(of("anthropic"), Some(("c", "keys.toml:2")));
         assert_eq!(of("vllm"), Some(("d", "keys.toml:3")));
         assert_eq!((of("ollama"), of("nobody")), (None, None));
+    }
+
+    #[test]
+    fn a_server_without_a_name_gets_its_own_key_and_nobody_elses() {
+        let vendors = found(&[("OPENAI_API_KEY", "a"), ("ANTHROPIC_API_KEY", "b")], "vllm = 'd'\n");
+        assert!(vendors.of(&COMPATIBLE).is_none());
+        let own = found(&[("TOOLKILN_API_KEY", "e")], "");
+        assert_eq!(own.of(&COMPATIBLE).map(|key| key.secret.expose()), Some("e"));
+        assert!(ENDPOINTS.iter().all(|endpoint| own.of(endpoint).is_none()));
+        assert!(own.variables().is_empty(), "it is no reason to choose anybody");
     }
 
     #[test]

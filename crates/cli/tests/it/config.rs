@@ -1,6 +1,6 @@
 //! `toolkiln config`: where values come from, and that keys stay secret.
 
-use testkit::Fixture;
+use testkit::{Fixture, ModelServer, Reply};
 
 use crate::run::{Ran, command, finish};
 
@@ -139,6 +139,25 @@ fn a_wrong_value_is_refused_by_the_name_of_its_option_or_variable() {
     toolkiln: --base-url: an address begins with http:// or https://, such as http://localhost:8080/v1
     toolkiln: TOOLKILN_PROVIDER: unknown provider `olama`, expected one of `anthropic`, `openai`, `openai-chat`, `openrouter`, `ollama`, `llamacpp`, `vllm`, `lmstudio`, `offline`; did you mean `ollama`?
     ");
+}
+
+#[test]
+fn a_server_that_is_given_by_its_address_gets_its_own_key_and_no_vendors() {
+    let sent = |variables: &[(&str, &str)]| {
+        let server = ModelServer::start([Reply::text("Hello.")]);
+        let url = server.base_url();
+        let arguments = ["run", "hi", "--base-url", &url, "--model", "some"];
+        let config = Fixture::new("");
+        let state = config.root().display().to_string();
+        let variables = [variables, &[("XDG_STATE_HOME", &*state)]].concat();
+        let ran = run(&config, &variables, &arguments);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        server.calls()[0].header("authorization").map(str::to_owned)
+    };
+    let vendors = [("OPENAI_API_KEY", "sk-1"), ("ANTHROPIC_API_KEY", "sk-2")];
+    assert_eq!(sent(&vendors), None);
+    let own = [vendors[0], vendors[1], ("TOOLKILN_API_KEY", "sk-3")];
+    assert_eq!(sent(&own).as_deref(), Some("Bearer sk-3"));
 }
 
 #[test]

@@ -70,7 +70,11 @@ pub static ENDPOINTS: [Endpoint; 8] = [
 ];
 
 /// Any other server that talks like OpenAI's Chat Completions, at an address that has to be given.
-pub static COMPATIBLE: Endpoint = local("compatible", "");
+///
+/// Its key has a variable of its own: nobody else's key goes to a server that is known by its address
+/// alone.
+pub static COMPATIBLE: Endpoint =
+    Endpoint { key_variable: Some("TOOLKILN_API_KEY"), ..local("compatible", "") };
 
 const fn local(name: &'static str, base_url: &'static str) -> Endpoint {
     Endpoint {
