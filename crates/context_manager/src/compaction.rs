@@ -10,6 +10,7 @@ mod narrative;
 mod summary;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use protocol::{Compaction, SessionEvent, Speaker};
 use tokio_util::sync::CancellationToken;
@@ -79,7 +80,7 @@ impl ChatContext {
         cancel: &CancellationToken,
     ) -> Result<CompactOutcome, LogError> {
         self.record(doors, self.unfinished()).await?;
-        let tools = if options.offers_tools { doors.tools.tools() } else { Vec::new() };
+        let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };
         let frame = frame_tokens(&options.system, &tools);
         let before = self.request_tokens(frame);
         let room = self.make_room(Want::Summary, frame, doors, options, cancel).await?;

@@ -20,8 +20,8 @@ pub struct ModelRequest {
     /// The conversation so far. Each tool call in it has a result. The messages are shared with
     /// the conversation, so that a long one costs little to send again.
     pub messages: Vec<Arc<Message>>,
-    /// The tools, in an order that does not change during a session.
-    pub tools: Vec<ToolSpec>,
+    /// The tools, in an order that does not change during a session. They are shared by its requests.
+    pub tools: Arc<[ToolSpec]>,
     /// The most tokens that may be answered.
     pub max_tokens: u32,
     /// How hard to think, where the model can be told.

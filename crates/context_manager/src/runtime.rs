@@ -23,7 +23,7 @@ pub struct Doors {
 #[async_trait]
 pub trait ToolRuntime: Send + Sync {
     /// The tools the model is told about, in an order that does not change during a session.
-    fn tools(&self) -> Vec<ToolSpec>;
+    fn tools(&self) -> Arc<[ToolSpec]>;
 
     /// Whether a call only looks, so that it may run beside others.
     fn is_read_only(&self, call: &ToolCall) -> bool;

@@ -2,6 +2,7 @@
 //! asking the model and running its calls.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{Content, ModelErrorKind, PauseReason, SessionEvent, StopReason, TurnEnd};
@@ -288,7 +289,7 @@ impl ChatContext {
 
 impl<'a> Turn<'a> {
     fn new(doors: &'a Doors, options: &'a AgentOptions, cancel: &'a CancellationToken) -> Self {
-        let tools = if options.offers_tools { doors.tools.tools() } else { Vec::new() };
+        let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };
         let frame = frame_tokens(&options.system, &tools);
         let request = ModelRequest {
             model: options.model.clone(),

@@ -2,7 +2,7 @@
 
 mod stream;
 
-use context_manager::{CacheHint, ModelRequest};
+use context_manager::{CacheHint, ModelRequest, ToolSpec};
 use protocol::{Content, ToolCall, ToolResult, View};
 use serde_json::{Map, Value, json};
 
@@ -34,6 +34,15 @@ impl Format for Messages {
         frame(request)
     }
 
+    fn tools(&self, request: &ModelRequest) -> Vec<Value> {
+        let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
+        // They come before the instructions in the cache: a mark there covers both.
+        if request.cache == CacheHint::Conversation && !has_system(request) {
+            mark(tools.last_mut());
+        }
+        tools
+    }
+
     fn items(&self, turn: &Turn<'_>) -> Vec<Value> {
         vec![message(turn)]
     }
@@ -45,26 +54,25 @@ impl Format for Messages {
     }
 }
 
-fn frame(request: &ModelRequest) -> Map<String, Value> {
-    let mut tools: Vec<Value> = request.tools.iter().map(|tool| {
-        json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
-    }).collect();
-    let mut system = text_block(&request.system);
-    let has_system = !request.system.trim().is_empty();
-    if request.cache == CacheHint::Conversation {
-        // Tools come before the instructions in the cache: one mark covers both.
-        mark(if has_system { Some(&mut system) } else { tools.last_mut() });
-    }
+fn has_system(request: &ModelRequest) -> bool {
+    !request.system.trim().is_empty()
+}
 
+fn tool(tool: &ToolSpec) -> Value {
+    json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
+}
+
+fn frame(request: &ModelRequest) -> Map<String, Value> {
     let mut body = Map::new();
     body.insert("model".into(), request.model.as_str().into());
     body.insert("max_tokens".into(), request.max_tokens.into());
     body.insert("stream".into(), true.into());
-    if has_system {
+    if has_system(request) {
+        let mut system = text_block(&request.system);
+        if request.cache == CacheHint::Conversation {
+            mark(Some(&mut system));
+        }
         body.insert("system".into(), json!([system]));
-    }
-    if !tools.is_empty() {
-        body.insert("tools".into(), tools.into());
     }
     if let Some(effort) = request.effort {
         body.insert("thinking".into(), json!({"type": "adaptive", "display": "summarized"}));

@@ -6,7 +6,8 @@
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use context_manager::ModelRequest;
+use context_manager::{CacheHint, ModelRequest, ToolSpec};
+use hyper::body::Bytes;
 use protocol::Message;
 use serde_json::{Map, Value};
 
@@ -18,6 +19,9 @@ const FRESH_TURNS: usize = 4;
 /// Conversations that are remembered: the one of the user, and those of sub-agents beside it.
 const REMEMBERED: usize = 4;
 
+/// The field with the tools, which all providers call the same.
+const TOOLS: &str = "tools";
+
 /// One provider's way to write a request.
 pub(crate) trait Format {
     /// The provider's name in [`protocol::Content::Opaque`].
@@ -25,8 +29,12 @@ pub(crate) trait Format {
     /// The field with the conversation. It comes last.
     const LIST: &'static str;
 
-    /// Everything but the conversation.
+    /// Everything but the tools and the conversation.
     fn frame(&self, request: &ModelRequest) -> Map<String, Value>;
+
+    /// The tools. They are written once for all requests with the same tools that are as worth
+    /// keeping and have instructions or none, so nothing else may matter here.
+    fn tools(&self, request: &ModelRequest) -> Vec<Value>;
 
     /// What stands before the conversation in its list.
     fn lead(&self, request: &ModelRequest) -> Option<Value> {
@@ -50,6 +58,10 @@ pub(crate) fn body<F: Format>(format: &F, request: &ModelRequest) -> Value {
     format.mark(request, &mut said);
     let list: Vec<Value> = format.lead(request).into_iter().chain(said).collect();
     let mut body = format.frame(request);
+    let tools = format.tools(request);
+    if !tools.is_empty() {
+        body.insert(TOOLS.into(), tools.into());
+    }
     body.insert(F::LIST.into(), list.into());
     body.into()
 }
@@ -71,10 +83,14 @@ pub(crate) fn written_body<F: Format>(
     let mut end: Vec<Value> = fresh.iter().flat_map(|placed| format.items(&placed.turn)).collect();
     format.mark(request, &mut end);
 
-    let mut head = serde_json::to_vec(&format.frame(request))?;
+    let mut frame = serde_json::to_vec(&format.frame(request))?;
     // The closing brace comes after the list.
-    head.pop();
-    head.extend_from_slice(format!(",\"{}\":[", F::LIST).as_bytes());
+    frame.pop();
+    let tools = written.tools(format, request)?;
+    if !tools.is_empty() {
+        frame.extend_from_slice(format!(",\"{TOOLS}\":").as_bytes());
+    }
+    let mut head = format!(",\"{}\":[", F::LIST).into_bytes();
     let lead = format.lead(request);
     if let Some(lead) = &lead {
         append(&mut head, lead, false)?;
@@ -91,6 +107,8 @@ pub(crate) fn written_body<F: Format>(
     tail.extend_from_slice(b"]}");
 
     let mut body = RequestBody::default();
+    body.push(frame);
+    body.push(tools);
     body.push(head);
     beginning.json.closed().iter().for_each(|piece| body.push(piece.clone()));
     body.push(tail);
@@ -116,10 +134,22 @@ fn append(list: &mut impl io::Write, item: &Value, follows: bool) -> serde_json:
     serde_json::to_writer(list, item)
 }
 
-/// Beginnings of conversations as they were written. A beginning is known by its very messages, not
-/// by what they say: these are held here, so that nothing else can take their place in memory.
+/// What was written before and will be sent again: beginnings of conversations, and lists of tools.
+/// They are known by the very messages and tools, not by what these say: they are held here, so that
+/// nothing else can take their place in memory.
 #[derive(Debug, Default)]
-pub(crate) struct Written(Mutex<Vec<Beginning>>);
+pub(crate) struct Written {
+    beginnings: Mutex<Vec<Beginning>>,
+    tools: Mutex<Vec<WrittenTools>>,
+}
+
+#[derive(Debug)]
+struct WrittenTools {
+    tools: Arc<[ToolSpec]>,
+    cache: CacheHint,
+    has_system: bool,
+    json: Bytes,
+}
 
 #[derive(Debug, Default)]
 struct Beginning {
@@ -131,7 +161,7 @@ struct Beginning {
 impl Written {
     /// The longest beginning of `messages`, which is nobody else's until it is put back.
     fn take(&self, messages: &[Arc<Message>]) -> Beginning {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.beginnings.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = |beginning: &Beginning| {
             beginning.messages.len() <= messages.len()
                 && beginning
@@ -153,11 +183,36 @@ impl Written {
         if beginning.messages.is_empty() {
             return;
         }
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.beginnings.lock().unwrap_or_else(PoisonError::into_inner);
         known.push(beginning);
         if known.len() > REMEMBERED {
             known.remove(0);
         }
+    }
+
+    /// The list of tools; nothing if there are none.
+    fn tools<F: Format>(&self, format: &F, request: &ModelRequest) -> serde_json::Result<Bytes> {
+        if request.tools.is_empty() {
+            return Ok(Bytes::new());
+        }
+        let has_system = !request.system.trim().is_empty();
+        let mut known = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|one| {
+            Arc::ptr_eq(&one.tools, &request.tools)
+                && (one.cache, one.has_system) == (request.cache, has_system)
+        });
+        if let Some(found) = found {
+            return Ok(found.json.clone());
+        }
+        let tools = format.tools(request);
+        let json = if tools.is_empty() { Vec::new() } else { serde_json::to_vec(&tools)? };
+        let json = Bytes::from(json);
+        let tools = Arc::clone(&request.tools);
+        known.push(WrittenTools { tools, cache: request.cache, has_system, json: json.clone() });
+        if known.len() > REMEMBERED {
+            known.remove(0);
+        }
+        Ok(json)
     }
 }
 

@@ -4,7 +4,7 @@ mod details;
 mod stream;
 mod text_calls;
 
-use context_manager::ModelRequest;
+use context_manager::{ModelRequest, ToolSpec};
 use protocol::Content;
 use serde_json::{Map, Value, json};
 
@@ -35,6 +35,10 @@ impl Format for Completions<'_> {
         frame(request, self.0)
     }
 
+    fn tools(&self, request: &ModelRequest) -> Vec<Value> {
+        request.tools.iter().filter(|_| self.0.tools).map(tool).collect()
+    }
+
     fn lead(&self, request: &ModelRequest) -> Option<Value> {
         let has_system = !request.system.trim().is_empty();
         has_system.then(|| json!({"role": self.0.system_role, "content": request.system}))
@@ -59,18 +63,16 @@ fn frame(request: &ModelRequest, quirks: &Quirks) -> Map<String, Value> {
     if let Some(key) = cache_key(request).filter(|_| quirks.prompt_cache_key) {
         body.insert("prompt_cache_key".into(), key.into());
     }
-    if quirks.tools && !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            let function = json!({
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-            });
-            json!({"type": "function", "function": function})
-        });
-        body.insert("tools".into(), tools.collect());
-    }
     body
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    let function = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    });
+    json!({"type": "function", "function": function})
 }
 
 fn messages(turn: &Turn<'_>, quirks: &Quirks) -> Vec<Value> {

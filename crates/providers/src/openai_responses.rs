@@ -2,7 +2,7 @@
 
 mod stream;
 
-use context_manager::ModelRequest;
+use context_manager::{ModelRequest, ToolSpec};
 use protocol::Content;
 use serde_json::{Map, Value, json};
 
@@ -33,6 +33,10 @@ impl Format for Responses {
         frame(request)
     }
 
+    fn tools(&self, request: &ModelRequest) -> Vec<Value> {
+        request.tools.iter().map(tool).collect()
+    }
+
     fn items(&self, turn: &Turn<'_>) -> Vec<Value> {
         items(turn)
     }
@@ -55,20 +59,18 @@ fn frame(request: &ModelRequest) -> Map<String, Value> {
     if !request.system.trim().is_empty() {
         body.insert("instructions".into(), request.system.as_str().into());
     }
-    if !request.tools.is_empty() {
-        let tools = request.tools.iter().map(|tool| {
-            json!({
-                "type": "function",
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-                // Required here, and true would refuse most schemas.
-                "strict": false,
-            })
-        });
-        body.insert("tools".into(), tools.collect());
-    }
     body
+}
+
+fn tool(tool: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        // Required here, and true would refuse most schemas.
+        "strict": false,
+    })
 }
 
 fn items(turn: &Turn<'_>) -> Vec<Value> {

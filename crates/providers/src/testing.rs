@@ -19,7 +19,7 @@ pub(crate) fn empty_request() -> ModelRequest {
         model: "m".into(),
         system: String::new(),
         messages: Vec::new(),
-        tools: Vec::new(),
+        tools: Arc::default(),
         max_tokens: 100,
         effort: None,
         cache: CacheHint::Nothing,
@@ -56,11 +56,11 @@ pub(crate) fn full_request(provider: &str, block: Value) -> ModelRequest {
             message(Speaker::User, vec![text("hurry"), answer("2", Err(denied))]),
             message(Speaker::Assistant, vec![text("")]),
         ],
-        tools: vec![ToolSpec {
+        tools: Arc::new([ToolSpec {
             name: "grep".into(),
             description: "Finds text.".into(),
             parameters: json!({"type": "object"}),
-        }],
+        }]),
         effort: Some(Effort::High),
         cache: CacheHint::Conversation,
         ..empty_request()

@@ -34,7 +34,7 @@ pub struct Wiring {
 /// [`ToolRuntime`] over [`ToolExecutor`].
 pub struct ContextToolRuntime {
     executor: ToolExecutor,
-    specs: Vec<ToolSpec>,
+    specs: Arc<[ToolSpec]>,
     /// Any of the tools, until what the first call of a process would have to wait for is under way.
     unprepared: Mutex<Option<Arc<ListedTool>>>,
 }
@@ -70,8 +70,8 @@ impl ContextToolRuntime {
 
 #[async_trait]
 impl ToolRuntime for ContextToolRuntime {
-    fn tools(&self) -> Vec<ToolSpec> {
-        self.specs.clone()
+    fn tools(&self) -> Arc<[ToolSpec]> {
+        Arc::clone(&self.specs)
     }
 
     fn is_read_only(&self, call: &ToolCall) -> bool {

@@ -114,7 +114,7 @@ fn request(transcript: &str, options: &AgentOptions) -> ModelRequest {
         model: options.model.clone(),
         system: INSTRUCTIONS.to_owned(),
         messages: vec![Arc::new(message)],
-        tools: Vec::new(),
+        tools: Arc::default(),
         max_tokens: options.max_tokens.min((MOST * 2) as u32),
         effort: None,
         cache: CacheHint::Nothing,

@@ -141,7 +141,7 @@ pub(crate) struct ScriptedTools {
 
 #[async_trait]
 impl ToolRuntime for ScriptedTools {
-    fn tools(&self) -> Vec<ToolSpec> {
+    fn tools(&self) -> Arc<[ToolSpec]> {
         ["look", "write"].map(spec).into()
     }
 

@@ -36,7 +36,7 @@ fn events(api: Api, chunks: &[&[u8]]) -> Events {
         model: "m".into(),
         system: String::new(),
         messages: Vec::new(),
-        tools: Vec::new(),
+        tools: Default::default(),
         max_tokens: 1,
         effort: None,
         cache: CacheHint::Nothing,

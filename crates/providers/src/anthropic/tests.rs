@@ -14,9 +14,9 @@ fn a_request_with_every_kind_of_content() {
     max_tokens: 100
     stream: true
     system: [{"type":"text","text":"Be brief.","cache_control":{"type":"ephemeral"}}]
-    tools: [{"name":"grep","description":"Finds text.","input_schema":{"type":"object"}}]
     thinking: {"type":"adaptive","display":"summarized"}
     output_config: {"effort":"high"}
+    tools: [{"name":"grep","description":"Finds text.","input_schema":{"type":"object"}}]
     messages:
       {"role":"user","content":[{"type":"text","text":"find x"},{"type":"text","text":"mode: reading","cache_control":{"type":"ephemeral"}}]}
       {"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"s"},{"type":"text","text":"I look."},{"type":"tool_use","id":"1","name":"grep","input":{"pattern":"x"}},{"type":"tool_use","id":"2","name":"grep","input":{}}]}

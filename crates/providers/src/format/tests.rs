@@ -78,6 +78,26 @@ fn a_long_conversation_is_written_once() {
     let request = ModelRequest { messages, ..empty_request() };
     let written = Written::default();
     assert_same(Api::Anthropic, &request, &Quirks::openai(), &written);
-    let known = written.0.lock().unwrap();
+    let known = written.beginnings.lock().unwrap();
     assert_eq!(known[0].messages.len(), 100 - FRESH_TURNS);
+}
+
+#[test]
+fn tools_are_written_once_for_requests_that_are_alike() {
+    for api in Api::ALL {
+        let written = Written::default();
+        let quirks = Quirks::openai();
+        let request = full_request("anthropic", json!({}));
+        for cache in [CacheHint::Conversation, CacheHint::Nothing] {
+            for system in ["", "Be brief.", "Be quick."] {
+                let request = ModelRequest { cache, system: system.into(), ..request.clone() };
+                assert_same(api, &request, &quirks, &written);
+                assert_same(api, &request, &quirks, &written);
+            }
+        }
+        assert_eq!(written.tools.lock().unwrap().len(), 4);
+        // Others that say the same are written anew, and the oldest are forgotten.
+        assert_same(api, &full_request("anthropic", json!({})), &quirks, &written);
+        assert_eq!(written.tools.lock().unwrap().len(), REMEMBERED);
+    }
 }

@@ -95,8 +95,8 @@ pub(super) fn overview(tools: Toolbox<'_>) -> String {
 pub(super) fn about(tool: &ToolSpec) -> String {
     let mut text = format!("{}: {}\n\n{}\n", tool.name, tool.description, usage(tool));
     for parameter in parameters(tool) {
-        if let Some(description) = parameter.description() {
-            let _ = write!(text, "\n- {}: {description}", parameter.name);
+        if let Some(explanation) = parameter.explanation() {
+            let _ = write!(text, "\n- {}: {explanation}", parameter.name);
         }
     }
     text.trim_end().to_owned()

@@ -75,8 +75,11 @@ impl Parameter<'_> {
     }
 
     /// What the tool says about it.
-    pub(super) fn description(&self) -> Option<&str> {
-        self.schema["description"].as_str()
+    pub(super) fn explanation(&self) -> Option<String> {
+        let described = self.schema["description"].as_str().map(str::to_owned);
+        let default = self.schema.get("default").map(|default| format!("Default {default}"));
+        let said: Vec<String> = described.into_iter().chain(default).collect();
+        (!said.is_empty()).then(|| said.join(". "))
     }
 
     fn placeholder(&self) -> String {

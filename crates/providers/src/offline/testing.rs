@@ -36,7 +36,7 @@ pub(super) fn request(tools: &[ToolSpec], messages: Vec<Message>) -> ModelReques
         model: super::NAME.into(),
         system: String::new(),
         messages: messages.into_iter().map(Into::into).collect(),
-        tools: tools.to_vec(),
+        tools: tools.into(),
         max_tokens: 1000,
         effort: None,
         cache: CacheHint::Nothing,

@@ -43,7 +43,7 @@ pub(crate) fn request() -> ModelRequest {
         model: "m".into(),
         system: "Be brief.".into(),
         messages: vec![Message { role: Speaker::User, content }.into()],
-        tools: Vec::new(),
+        tools: Default::default(),
         max_tokens: 100,
         effort: None,
         cache: CacheHint::Nothing,
