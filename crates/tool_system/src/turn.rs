@@ -1,20 +1,32 @@
 //! What has been answered in the present turn, so that an identical call need not run again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use protocol::ContentHash;
 use serde_json::{Map, Value};
 use workspace::RelPath;
 
-/// Answers kept per turn; beyond that, calls simply run.
+/// Answers kept per turn, in number and in bytes. The oldest are forgotten; their calls simply run
+/// again.
 const MAX_CALLS: usize = 256;
+const MAX_BYTES: usize = 256 * 1024;
+/// What a value takes besides its text, about.
+const NODE_BYTES: usize = 32;
 
 /// The calls of a turn and their answers. A write forgets them all, since any answer may depend on
 /// any file.
 #[derive(Default)]
 pub(crate) struct TurnMemory {
-    calls: Mutex<HashMap<CallKey, Answered>>,
+    calls: Mutex<Calls>,
+}
+
+#[derive(Default)]
+struct Calls {
+    answers: HashMap<CallKey, Answered>,
+    /// The oldest first, with what each takes.
+    order: VecDeque<(CallKey, usize)>,
+    bytes: usize,
 }
 
 /// A tool and its arguments, whatever order the arguments came in.
@@ -36,23 +48,54 @@ impl CallKey {
 
 impl TurnMemory {
     pub(crate) fn get(&self, key: &CallKey) -> Option<Answered> {
-        self.calls().get(key).cloned()
+        self.calls().answers.get(key).cloned()
     }
 
     pub(crate) fn put(&self, key: CallKey, answered: Answered) {
-        let mut calls = self.calls();
-        if calls.len() < MAX_CALLS {
-            calls.insert(key, answered);
-        }
+        self.calls().put(key, answered);
     }
 
     pub(crate) fn clear(&self) {
-        self.calls().clear();
+        *self.calls() = Calls::default();
     }
 
-    fn calls(&self) -> MutexGuard<'_, HashMap<CallKey, Answered>> {
+    fn calls(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Calls {
+    fn put(&mut self, key: CallKey, answered: Answered) {
+        let bytes = weight(&answered.value);
+        if bytes > MAX_BYTES {
+            return;
+        }
+        if self.answers.insert(key.clone(), answered).is_some() {
+            self.order.retain(|(known, bytes)| {
+                let stays = *known != key;
+                self.bytes -= if stays { 0 } else { *bytes };
+                stays
+            });
+        }
+        self.bytes += bytes;
+        self.order.push_back((key, bytes));
+        while self.bytes > MAX_BYTES || self.order.len() > MAX_CALLS {
+            let Some((oldest, bytes)) = self.order.pop_front() else { break };
+            self.answers.remove(&oldest);
+            self.bytes -= bytes;
+        }
+    }
+}
+
+/// What a value takes in memory, about.
+fn weight(value: &Value) -> usize {
+    let inner: usize = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + weight(value)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    NODE_BYTES + inner
 }
 
 fn sorted(value: &Value) -> Value {
@@ -81,5 +124,30 @@ mod tests {
                 == key(json!({"b": {"d": 2, "c": 1}, "a": 1}))
         );
         assert!(key(json!({"a": [1, 2]})) != key(json!({"a": [2, 1]})));
+    }
+
+    #[test]
+    fn the_newest_answers_are_kept_within_the_budget() {
+        let memory = TurnMemory::default();
+        let key = |number: usize| CallKey("read_file", number.to_string());
+        let answer = |bytes| Answered { value: "x".repeat(bytes).into(), files: Vec::new() };
+        let kept =
+            |memory: &TurnMemory| (0..2000).filter(|n| memory.get(&key(*n)).is_some()).count();
+        for number in 0..1000 {
+            memory.put(key(number), answer(10));
+        }
+        assert_eq!(kept(&memory), MAX_CALLS);
+        assert!(memory.get(&key(999)).is_some() && memory.get(&key(0)).is_none());
+        for number in 1000..1010 {
+            memory.put(key(number), answer(MAX_BYTES / 4));
+        }
+        assert_eq!(kept(&memory), 3);
+        // The same call again takes the place of its former answer.
+        (0..10).for_each(|_| memory.put(key(1009), answer(MAX_BYTES / 4)));
+        assert_eq!((kept(&memory), memory.calls().order.len()), (3, 3));
+        memory.put(key(1), answer(MAX_BYTES));
+        assert_eq!(kept(&memory), 3, "one that is too large forgets no other");
+        memory.clear();
+        assert_eq!((kept(&memory), memory.calls().bytes), (0, 0));
     }
 }
