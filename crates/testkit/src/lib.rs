@@ -13,9 +13,11 @@
 
 mod fixture;
 mod fixture_text;
+mod left_out;
 pub mod model_server;
 mod process;
 
 pub use fixture::Fixture;
+pub use left_out::left_out;
 pub use model_server::{Exchange, Fault, ModelServer, Reply};
 pub use process::StdioServer;

@@ -1,5 +1,4 @@
 //! The binary as people and programs use it: real processes, their output and exit codes.
-#![allow(clippy::print_stderr, reason = "what is left out has to be said")]
 #![allow(clippy::disallowed_methods, reason = "tests start the binary and make projects for it")]
 
 mod agent;

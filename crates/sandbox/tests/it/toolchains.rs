@@ -30,7 +30,7 @@ fn has(program: &str) -> bool {
     let path: OsString = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
     if !found {
-        eprintln!("left out: {program} is not installed");
+        testkit::left_out(&format!("{program} is not installed"));
     }
     found
 }

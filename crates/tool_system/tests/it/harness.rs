@@ -129,7 +129,7 @@ impl Bench {
             _ => finding.required && finding.problem.is_some(),
         });
         if let Some(missing) = missing {
-            eprintln!("left out: commands cannot be confined here: {missing:?}");
+            testkit::left_out(&format!("commands cannot be confined here: {missing:?}"));
             return None;
         }
         Some(Self::on(project, person, options, more))

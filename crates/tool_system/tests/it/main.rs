@@ -1,5 +1,4 @@
 //! The tool system from outside: real tools on real directories, through the executor.
-#![allow(clippy::print_stderr, reason = "what is left out has to be said")]
 #![allow(clippy::disallowed_methods, reason = "tests make the files that tools then read")]
 
 mod agent;
