@@ -11,10 +11,8 @@ struct DelegateArgs {
     task: String,
     /// planner (reads only, default) or actor
     role: Option<String>,
-    #[schemars(range(min = 1))]
-    max_turns: Option<u64>,
-    #[schemars(range(min = 1))]
-    max_tokens: Option<u64>,
+    max_turns: Option<Whole<1>>,
+    max_tokens: Option<Whole<1>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -55,8 +53,8 @@ impl Tool for DelegateTool {
             call_id: cx.call_id().to_owned(),
             task: args.task,
             role: args.role.unwrap_or_else(|| DELEGATE_ROLE.to_owned()),
-            max_turns: args.max_turns.map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)),
-            max_tokens: args.max_tokens,
+            max_turns: args.max_turns.map(|turns| u32::try_from(turns.0).unwrap_or(u32::MAX)),
+            max_tokens: args.max_tokens.map(|tokens| tokens.0),
         };
         let report = cx.agent_host()?.delegate(task, cx.cancellation()).await?;
         Ok(Outcome::Answer(report))
