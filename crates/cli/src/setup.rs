@@ -139,7 +139,13 @@ impl Project {
             profile.env.extend(git_identity::variables(&workspace, &profile.home));
             profile.limits.output_bytes = usize::try_from(output_bytes).unwrap_or(usize::MAX);
             let launcher = Launcher::this_program();
-            let options = RunnerOptions { profile, launcher, unconfined };
+            let options = RunnerOptions {
+                profile,
+                launcher,
+                unconfined,
+                layer: None,
+                ignored: Default::default(),
+            };
             Ok(Arc::new(CommandRunner::new(Arc::clone(&workspace), options)))
         }))
     }

@@ -32,11 +32,14 @@ pub fn describe_command(command: &CommandSpec) -> String {
     if command.network {
         fact("with", "the network");
     }
-    if command.project == ProjectMode::Direct && command.run != RunMode::Wait {
+    if command.project == ProjectMode::Direct {
         fact("on", "the files themselves");
     }
-    for name in &command.unprotected {
+    for name in &command.writable {
         fact("may change", &visible(name));
+    }
+    for name in &command.keep {
+        fact("keeping", &visible(name));
     }
     text
 }
@@ -86,7 +89,8 @@ mod tests {
             network: true,
             project: ProjectMode::Direct,
             run: RunMode::Job,
-            unprotected: vec![".git".into()],
+            writable: vec![".git".into()],
+            keep: vec!["dist".into()],
             ..command(&["python3", "-c", "print('x')\nexit()", ""])
         };
         insta::assert_snapshot!(describe_command(&whole), @r"
@@ -100,6 +104,7 @@ mod tests {
         with the network
         on the files themselves
         may change .git
+        keeping dist
         ");
     }
 }

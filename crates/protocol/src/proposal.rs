@@ -201,25 +201,41 @@ pub struct CommandSpec {
     /// Whether the call waits for its end.
     #[serde(default)]
     pub run: RunMode,
-    /// Protected names of the project that it may change all the same, such as `.git` for a commit.
+    /// Paths of the project that an approval of this command covers, such as `.git` for a commit. On the
+    /// live project nothing else can be written; on a copy, changes elsewhere are asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub unprotected: Vec<String>,
+    pub writable: Vec<String>,
+    /// Ignored paths whose changes are proposed like those of other files, instead of being kept in the
+    /// private layer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep: Vec<String>,
 }
 
 /// How a command meets the files of the project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectMode {
-    /// On a copy, whose changes are applied at once if the command needed no approval, and are
-    /// themselves approved if it did.
-    #[default]
-    Auto,
     /// On a copy, whose changes are approved like any other.
-    Review,
-    /// On the files themselves.
-    Direct,
+    #[default]
+    Copy,
     /// On a copy, whose changes are thrown away.
-    ReadOnly,
+    Look,
+    /// On the project as it is at each moment, which can be read and not written.
+    Live,
+    /// On the files themselves, where there are no copies.
+    Direct,
+}
+
+impl ProjectMode {
+    /// The spelling in reports.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ProjectMode::Copy => "copy",
+            ProjectMode::Look => "look",
+            ProjectMode::Live => "live",
+            ProjectMode::Direct => "direct",
+        }
+    }
 }
 
 /// Whether a call waits for the end of its command.

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use protocol::CommandSpec;
-use sandbox::{Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox};
+use sandbox::{Copy, Launcher, Profile, ProjectAccess, RunOptions, Sandbox};
 use serde_json::json;
 
 const HOME: &str = "/home/user";
@@ -126,7 +126,7 @@ fn open(profile: &Profile) -> Sandbox {
 }
 
 fn on_a_copy(root: &Path) -> Profile {
-    let project = ProjectAccess::Overlay(Overlay::default());
+    let project = ProjectAccess::Copy(Copy::default());
     Profile { project, ..Profile::new(root, HOME) }
 }
 

@@ -1,7 +1,8 @@
 //! What a command changed in its copy of the project.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::OsStr;
 use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -9,17 +10,37 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use crate::profile::{Protected, StandIn};
+use crate::layer::{RunSpace, is_opaque, is_whiteout};
 
-/// Marks a directory that hides all of what lies below it in the project.
-const OPAQUE: &CStr = c"user.overlay.opaque";
+/// By this file, with this beginning, programs mark directories that hold nothing worth keeping
+/// (see <https://bford.info/cachedir/>).
+const CACHE_TAG: &str = "CACHEDIR.TAG";
+const CACHE_SIGNATURE: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// The changes of a command, in memory until this is dropped.
+/// The changes of a command. They are thrown away when this is dropped.
 #[derive(Debug)]
 pub struct Changes {
     upper: OwnedFd,
     project: OwnedFd,
-    protected: Vec<Protected>,
+    space: Option<RunSpace>,
+}
+
+/// What becomes of a changed path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is a change to the project.
+    Change,
+    /// It belongs, with all that is in it, to the project's private layer.
+    Private,
+}
+
+/// The changes of a command, by what becomes of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Changes to the project, each directory before what is in it, in the order of their names.
+    pub changed: Vec<Changed>,
+    /// The outermost paths that belong to the private layer.
+    pub private: Vec<PathBuf>,
 }
 
 /// One path that is not as it was.
@@ -57,6 +78,13 @@ pub enum Entry {
     Other,
 }
 
+impl Entry {
+    /// Whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        matches!(self, Entry::Directory { .. })
+    }
+}
+
 /// The changes cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangesError {
@@ -74,8 +102,8 @@ pub enum ChangesError {
 }
 
 impl Changes {
-    pub(crate) fn new(upper: OwnedFd, project: OwnedFd, protected: &[Protected]) -> Changes {
-        Changes { upper, project, protected: protected.to_vec() }
+    pub(crate) fn new(upper: OwnedFd, project: OwnedFd, space: Option<RunSpace>) -> Changes {
+        Changes { upper, project, space }
     }
 
     /// The project itself.
@@ -83,37 +111,73 @@ impl Changes {
         &self.project
     }
 
-    /// All changes, each directory before what is in it, in the order of their names. Directories
-    /// that are only on the way to a change are left out, and so are those that differ in nothing but
-    /// their time stamps. At most `most` are listed.
-    pub fn list(&self, most: usize) -> Result<Vec<Changed>, ChangesError> {
-        let mut walk = Walk { changes: self, found: Vec::new(), most };
+    /// All changes. `fate` tells what becomes of a path, which is a directory if the second argument
+    /// says so. Directories that are only on the way to a change are left out, and so are those that
+    /// differ in nothing but their time stamps, and those that were removed but hold private paths.
+    /// At most `most` are listed.
+    pub fn list(
+        &self,
+        most: usize,
+        fate: &mut dyn FnMut(&Path, bool) -> Fate,
+    ) -> Result<Listed, ChangesError> {
+        let mut walk = Walk { changes: self, found: Listed::default(), most, fate };
         walk.directory(Path::new(""), Side::Both)?;
-        walk.found.sort_by(|a, b| a.path.cmp(&b.path));
+        walk.found.changed.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(walk.found)
+    }
+
+    /// The changes at `path` and beneath it, whatever else becomes of them.
+    pub fn list_at(&self, path: &Path, most: usize) -> Result<Vec<Changed>, ChangesError> {
+        let mut fate = |_: &Path, _: bool| Fate::Change;
+        let mut walk = Walk { changes: self, found: Listed::default(), most, fate: &mut fate };
+        walk.entry_at(path.to_owned(), Side::Both)?;
+        walk.found.changed.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(walk.found.changed)
+    }
+
+    /// Keeps these paths, which [`Changes::list`] gave, in the project's private layer. Without a layer
+    /// they are thrown away with the rest.
+    pub fn keep_private(&self, paths: &[PathBuf]) -> io::Result<()> {
+        match &self.space {
+            Some(space) if !paths.is_empty() => space.keep(&self.upper, paths, &self.project),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the private layer holds, as changes to the project. None without a layer.
+    pub fn kept(&self) -> io::Result<Option<Changes>> {
+        let Some(space) = &self.space else { return Ok(None) };
+        Ok(Some(Changes::new(space.kept()?, self.project.try_clone()?, None)))
+    }
+
+    /// Whether a directory calls itself a cache, in the copy, the private layer or the project.
+    pub fn is_cache(&self, directory: &Path) -> bool {
+        let tag = directory.join(CACHE_TAG);
+        let says_so = |side: &OwnedFd| {
+            let mut text = [0; CACHE_SIGNATURE.len()];
+            let read = open_regular(side, &tag)
+                .and_then(|mut file| io::Read::read_exact(&mut file, &mut text));
+            read.is_ok() && text == *CACHE_SIGNATURE
+        };
+        let kept = self.space.as_ref().and_then(|space| space.kept().ok());
+        says_so(&self.upper) || kept.is_some_and(|kept| says_so(&kept)) || says_so(&self.project)
     }
 
     /// Opens a regular file as the command left it. No link is followed, whatever the command put
     /// there.
-    pub fn open_file(&self, path: &Path) -> std::io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = rustix::fs::openat2(&self.upper, path, flags, Mode::empty(), beneath())?;
-        let stat = rustix::fs::fstat(&file)?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(Errno::INVAL.into());
-        }
-        Ok(File::from(file))
+    pub fn open_file(&self, path: &Path) -> io::Result<File> {
+        open_regular(&self.upper, path)
     }
+}
 
-    /// A mount lay here, so that the command could not make it.
-    fn is_place_holder(&self, path: &Path, entry: &Entry) -> bool {
-        let fits = |one: &Protected| match (one.stand_in, entry) {
-            (StandIn::Directory, Entry::Directory { .. }) => true,
-            (StandIn::File, Entry::File { size, .. }) => *size == 0,
-            _ => false,
-        };
-        self.protected.iter().any(|one| one.path == path && fits(one))
+fn open_regular(side: &OwnedFd, path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = rustix::fs::openat2(side, path, flags, Mode::empty(), beneath())?;
+    let stat = rustix::fs::fstat(&file)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(Errno::INVAL.into());
     }
+    Ok(File::from(file))
 }
 
 fn beneath() -> ResolveFlags {
@@ -127,30 +191,52 @@ enum Side {
     CopyOnly,
 }
 
-struct Walk<'a> {
+struct Walk<'a, 'f> {
     changes: &'a Changes,
-    found: Vec<Changed>,
+    found: Listed,
     most: usize,
+    fate: &'f mut dyn FnMut(&Path, bool) -> Fate,
 }
 
-impl Walk<'_> {
+/// Whether a directory of the project lost everything that was in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Emptied {
+    Wholly,
+    /// Something private is still there.
+    InPart,
+}
+
+impl Walk<'_, '_> {
     /// Lists what changed in a directory that exists in the copy.
     fn directory(&mut self, path: &Path, side: Side) -> Result<(), ChangesError> {
-        let upper = self.read(&self.changes.upper, path)?;
-        for name in &upper {
-            let path = path.join(OsStr::from_bytes(name));
-            let before = match side {
-                Side::Both => self.entry(&self.changes.project, &path)?.and_then(Found::entry),
-                Side::CopyOnly => None,
-            };
-            match self.entry(&self.changes.upper, &path)? {
-                None => {}
-                Some(Found::Removed) if before.is_some() => self.removed(path, before)?,
-                Some(Found::Removed) => {}
-                Some(Found::Entry(now)) => self.present(path, now, before, side)?,
-            }
+        for name in self.read(&self.changes.upper, path)? {
+            self.entry_at(path.join(OsStr::from_bytes(&name)), side)?;
         }
         Ok(())
+    }
+
+    /// Lists what changed at a path.
+    fn entry_at(&mut self, path: PathBuf, side: Side) -> Result<(), ChangesError> {
+        let Some(now) = self.entry(&self.changes.upper, &path)? else { return Ok(()) };
+        let before = match side {
+            Side::Both => self.entry(&self.changes.project, &path)?.and_then(Found::entry),
+            Side::CopyOnly => None,
+        };
+        let is_directory = match (&now, &before) {
+            (Found::Entry(now), _) => now.is_directory(),
+            (Found::Removed, Some(before)) => before.is_directory(),
+            // It was in the private layer, whatever it was.
+            (Found::Removed, None) => true,
+        };
+        if (self.fate)(&path, is_directory) == Fate::Private {
+            self.found.private.push(path);
+            return Ok(());
+        }
+        match now {
+            Found::Removed if before.is_some() => self.removed(path, before).map(drop),
+            Found::Removed => Ok(()),
+            Found::Entry(now) => self.present(path, now, before, side),
+        }
     }
 
     fn present(
@@ -160,13 +246,9 @@ impl Walk<'_> {
         before: Option<Entry>,
         side: Side,
     ) -> Result<(), ChangesError> {
-        let is_new = before.is_none();
-        if is_new && side == Side::Both && self.changes.is_place_holder(&path, &now) {
-            return Ok(());
-        }
-        let is_directory = matches!(now, Entry::Directory { .. });
-        let was_directory = matches!(before, Some(Entry::Directory { .. }));
-        let hides = is_directory && was_directory && self.is_opaque(&path);
+        let is_directory = now.is_directory();
+        let was_directory = before.as_ref().is_some_and(Entry::is_directory);
+        let hides = is_directory && was_directory && self.hides(&path);
         if was_directory && (!is_directory || hides) {
             self.contents_removed(&path, is_directory)?;
         }
@@ -181,16 +263,19 @@ impl Walk<'_> {
     }
 
     /// Something of the project that is gone, with all that was in it.
-    fn removed(&mut self, path: PathBuf, before: Option<Entry>) -> Result<(), ChangesError> {
-        if matches!(before, Some(Entry::Directory { .. })) {
-            self.contents_removed(&path, false)?;
+    fn removed(&mut self, path: PathBuf, before: Option<Entry>) -> Result<Emptied, ChangesError> {
+        let is_directory = before.as_ref().is_some_and(Entry::is_directory);
+        if is_directory && self.contents_removed(&path, false)? == Emptied::InPart {
+            return Ok(Emptied::InPart);
         }
-        self.push(Changed { path, now: None, before })
+        self.push(Changed { path, now: None, before })?;
+        Ok(Emptied::Wholly)
     }
 
     /// What was in a directory of the project and is not in the copy; `kept` says that the copy has
     /// a directory there, whose entries are found by themselves.
-    fn contents_removed(&mut self, path: &Path, kept: bool) -> Result<(), ChangesError> {
+    fn contents_removed(&mut self, path: &Path, kept: bool) -> Result<Emptied, ChangesError> {
+        let mut emptied = Emptied::Wholly;
         for name in self.read(&self.changes.project, path)? {
             let path = path.join(OsStr::from_bytes(&name));
             let now = if kept { self.entry(&self.changes.upper, &path)? } else { None };
@@ -198,16 +283,20 @@ impl Walk<'_> {
                 continue;
             }
             let before = self.entry(&self.changes.project, &path)?.and_then(Found::entry);
-            self.removed(path, before)?;
+            let is_directory = before.as_ref().is_some_and(Entry::is_directory);
+            let is_private = (self.fate)(&path, is_directory) == Fate::Private;
+            if is_private || self.removed(path, before)? == Emptied::InPart {
+                emptied = Emptied::InPart;
+            }
         }
-        Ok(())
+        Ok(emptied)
     }
 
     fn push(&mut self, changed: Changed) -> Result<(), ChangesError> {
-        if self.found.len() == self.most {
+        if self.found.changed.len() == self.most {
             return Err(ChangesError::TooMany(self.most));
         }
-        self.found.push(changed);
+        self.found.changed.push(changed);
         Ok(())
     }
 
@@ -226,11 +315,9 @@ impl Walk<'_> {
         names().map_err(|errno| failed(path, errno))
     }
 
-    fn is_opaque(&self, path: &Path) -> bool {
-        let mut value = [0_u8; 8];
-        let open = open_directory(&self.changes.upper, path);
-        let length = open.and_then(|fd| rustix::fs::fgetxattr(&fd, OPAQUE, &mut value[..]));
-        length.is_ok_and(|length| value.get(..length) == Some(b"y"))
+    /// Whether a directory of the copy hides all of what the project has there.
+    fn hides(&self, path: &Path) -> bool {
+        open_directory(&self.changes.upper, path).is_ok_and(|directory| is_opaque(&directory))
     }
 
     fn entry(&self, side: &OwnedFd, path: &Path) -> Result<Option<Found>, ChangesError> {
@@ -267,6 +354,9 @@ enum Found {
 
 impl Found {
     fn new(parent: &impl AsFd, name: &OsStr, stat: &Stat) -> Result<Found, Errno> {
+        if is_whiteout(stat) {
+            return Ok(Found::Removed);
+        }
         let mode = stat.st_mode & 0o7777;
         Ok(match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {
@@ -278,7 +368,6 @@ impl Found {
                 let target = PathBuf::from(OsStr::from_bytes(target.as_bytes()));
                 Found::Entry(Entry::Link { target })
             }
-            FileType::CharacterDevice if stat.st_rdev == 0 => Found::Removed,
             _ => Found::Entry(Entry::Other),
         })
     }

@@ -14,7 +14,6 @@ mod helper;
 mod identity;
 mod layers;
 mod loopback;
-mod removable;
 mod root;
 mod trouble;
 mod walls;

@@ -56,14 +56,6 @@ pub enum SandboxError {
         /// There is no such program.
         missing: bool,
     },
-    /// A protected name cannot be protected.
-    #[error("`{}` cannot be protected: {why}", path.display())]
-    Protected {
-        /// The name, relative to the project.
-        path: PathBuf,
-        /// Why not.
-        why: &'static str,
-    },
     /// Something of our own failed.
     #[error("{doing}: {source}")]
     Io {
@@ -79,9 +71,7 @@ impl SandboxError {
     pub fn code(&self) -> ErrorCode {
         match self {
             SandboxError::Unavailable { .. } => ErrorCode::SandboxUnavailable,
-            SandboxError::Project { .. } | SandboxError::Protected { .. } => {
-                ErrorCode::PermissionDenied
-            }
+            SandboxError::Project { .. } => ErrorCode::PermissionDenied,
             SandboxError::WorkingDir { .. } => ErrorCode::InvalidPath,
             SandboxError::Variable { .. } | SandboxError::Command => ErrorCode::InvalidArguments,
             SandboxError::Program { .. } | SandboxError::Io { .. } => ErrorCode::ExecutionError,
@@ -103,9 +93,6 @@ impl SandboxError {
                 "Check the name; only the system's programs, the project's and the known toolchains \
                  are visible inside.",
             ),
-            SandboxError::Protected { .. } => {
-                Some("Replace the link by what it points to, or run with the overlay.")
-            }
             SandboxError::Command | SandboxError::Program { .. } | SandboxError::Io { .. } => None,
         }
     }

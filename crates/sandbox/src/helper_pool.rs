@@ -11,12 +11,12 @@ use rustix::fs::{MemfdFlags, SeekFrom};
 use rustix::process::{Pid, PidfdFlags};
 
 use crate::cgroup::{Group, Groups};
-use crate::channel::{Channel, ChannelError, MOST_DESCRIPTORS, is_ready_within};
+use crate::channel::{Channel, ChannelError, is_ready_within};
 use crate::entry::HELPER;
 use crate::error::{SandboxError, io, unavailable};
 use crate::launcher::Launcher;
 use crate::owners::Owners;
-use crate::plan::{OrderHead, Part, Request, Setting, Settle};
+use crate::plan::{OrderHead, Part, Setting, Settle};
 use crate::profile::Limits;
 
 /// So long a helper is waited for that ought to answer or to end. One that was stopped does neither.
@@ -76,15 +76,14 @@ impl Helpers {
         head: OrderHead,
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<Helper, SandboxError> {
-        let order = Request::Order(head);
         // One that was killed while it waited is replaced; a new one that fails is an error.
         while let Some(helper) = self.free.lock().ok().and_then(|mut free| free.pop()) {
-            if helper.send(&order, descriptors).is_ok() {
+            if helper.send(&head, descriptors).is_ok() {
                 return Ok(helper);
             }
         }
         let helper = self.start()?;
-        helper.send(&order, descriptors).map_err(|error| failed(&error))?;
+        helper.send(&head, descriptors).map_err(|error| failed(&error))?;
         Ok(helper)
     }
 
@@ -126,15 +125,6 @@ impl Helper {
     ) -> Result<(), ChannelError> {
         let channel = self.channel.as_ref().ok_or(ChannelError::Closed)?;
         channel.send(message, descriptors)
-    }
-
-    /// Has descriptors closed that it would take us long to close.
-    pub(crate) fn discard(&self, descriptors: &[OwnedFd]) {
-        for some in descriptors.chunks(MOST_DESCRIPTORS) {
-            let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
-            // If it is gone, they are closed here.
-            let _ = self.send(&Request::Discard, &some);
-        }
     }
 
     /// Ends it at once, and with it what it started. It takes no more orders.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::profile::StandIn;
+use crate::profile::ProjectAccess;
 
 /// Everything that the hidden entry point needs to know to run one command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,22 +27,6 @@ pub(crate) struct Settle {
     pub(crate) has_owners: bool,
 }
 
-/// What a helper is asked for after that.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Request {
-    /// To have a command carried out.
-    Order(OrderHead),
-    /// To close the descriptors that come with this when there is nothing better to do. They are the
-    /// last that lead to what was removed, and the disk may take its time to free it.
-    Discard,
-}
-
-/// Tells the first process that the places of protected names are held, so that it may cover them.
-/// Only a command that works on the project itself waits for it.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct PlacesHeld;
-
 /// What a helper has to know of an order. With it come descriptors: for the answers, the two outputs,
 /// the input if there is one, and the [`Plan`] in a file if it is not in here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,6 +34,8 @@ pub(crate) struct OrderHead {
     /// The program may use the network of the host.
     pub(crate) network: bool,
     pub(crate) has_stdin: bool,
+    /// The directory of this run in the private layer, if there is one.
+    pub(crate) space: Option<String>,
     /// Present unless it is too long for a message.
     pub(crate) plan: Option<Plan>,
 }
@@ -107,21 +93,9 @@ pub(crate) enum Step {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct ProjectPlan {
     pub(crate) path: PathBuf,
-    pub(crate) protected: Vec<ProtectedPlan>,
-    pub(crate) overlay: Option<OverlayPlan>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct ProtectedPlan {
     /// Relative to the root.
-    pub(crate) path: PathBuf,
-    pub(crate) stand_in: StandIn,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct OverlayPlan {
-    pub(crate) pass_through: Vec<PathBuf>,
-    pub(crate) max_bytes: u64,
+    pub(crate) protected: Vec<PathBuf>,
+    pub(crate) access: ProjectAccess,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -140,11 +114,12 @@ pub(crate) struct RunLimits {
 pub(crate) enum Report {
     /// There is a first process; its descriptor comes with this.
     Begun,
-    /// The walls stand. With it comes a directory: for an overlay the one with the changes, otherwise
-    /// the one in which the project was put, if it was made for that.
+    /// The command is confined. With it comes, for a copy, the directory with the changes.
     Ready {
         /// The version of Landlock's interface, 0 if it is not there.
         landlock: u32,
+        /// The changes are kept in memory.
+        in_memory: bool,
     },
     /// A wall could not be built.
     Failed {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::SandboxError;
 use crate::launcher::Launcher;
 use crate::plan::Part;
-use crate::profile::{Overlay, Profile, ProjectAccess};
+use crate::profile::{Copy, Profile, ProjectAccess};
 use crate::ran::LevelReport;
 use crate::sandbox::{RunOptions, Sandbox};
 
@@ -64,15 +64,16 @@ const PARTS: [Part; 12] = [
 
 const OPTIONAL: [Part; 3] = [Part::Landlock, Part::ControlGroup, Part::Overlay];
 
-/// Finds out what works by running a command that does nothing, on the project itself and on a copy
+/// Finds out what works by running a command that does nothing, on the project as it is and on a copy
 /// of it. The project is not changed.
 pub fn probe(root: &Path, home: &Path, launcher: &Launcher) -> Probe {
     let mut profile = Profile::new(root, home);
     profile.protected.clear();
-    let (direct, groups) = attempt(&profile, launcher);
-    profile.project = ProjectAccess::Overlay(Overlay::default());
-    let overlay = direct.as_ref().ok().map(|_| attempt(&profile, launcher).0);
-    judge(direct, overlay, groups)
+    profile.project = ProjectAccess::Live { writable: Vec::new() };
+    let (live, groups) = attempt(&profile, launcher);
+    profile.project = ProjectAccess::Copy(Copy::default());
+    let copy = live.as_ref().ok().map(|_| attempt(&profile, launcher).0);
+    judge(live, copy, groups)
 }
 
 type Attempt = Result<LevelReport, (Part, String)>;
@@ -102,9 +103,9 @@ fn failed(error: SandboxError) -> (Part, String) {
     }
 }
 
-fn judge(direct: Attempt, overlay: Option<Attempt>, no_groups: Option<String>) -> Probe {
+fn judge(live: Attempt, copy: Option<Attempt>, no_groups: Option<String>) -> Probe {
     let mut problems: BTreeMap<Part, String> = BTreeMap::new();
-    let level = match direct {
+    let level = match live {
         Ok(level) => {
             if level.landlock.is_none() {
                 problems.insert(Part::Landlock, "the kernel does not offer it".to_owned());
@@ -117,7 +118,7 @@ fn judge(direct: Attempt, overlay: Option<Attempt>, no_groups: Option<String>) -
         }
     };
     problems.extend(no_groups.map(|why| (Part::ControlGroup, why)));
-    if let Some(Err((_, why))) = overlay {
+    if let Some(Err((_, why))) = copy {
         problems.insert(Part::Overlay, why);
     }
     let available = level.is_some();

@@ -29,8 +29,8 @@ pub struct Profile {
     /// Variables for every command. The environment is otherwise built from nothing.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Names in the project that stay as they are, whether they exist or not.
-    pub protected: Vec<Protected>,
+    /// Names in the project that commands can read and not change, where they exist.
+    pub protected: Vec<PathBuf>,
     /// How a command meets the project.
     pub project: ProjectAccess,
     /// How much a command may use.
@@ -38,8 +38,8 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// The default rules for a project: everything in it but the protected names may be changed,
-    /// nothing else is visible but the system.
+    /// The default rules for a project: commands work on a copy of it, and nothing else is visible but
+    /// the system.
     pub fn new(root: impl Into<PathBuf>, home: impl Into<PathBuf>) -> Profile {
         Profile {
             root: root.into(),
@@ -47,8 +47,8 @@ impl Profile {
             path: Vec::new(),
             visible: Vec::new(),
             env: BTreeMap::new(),
-            protected: Protected::defaults(),
-            project: ProjectAccess::Direct,
+            protected: PROTECTED.map(PathBuf::from).into(),
+            project: ProjectAccess::Copy(Copy::default()),
             limits: Limits::default(),
         }
     }
@@ -93,59 +93,40 @@ pub enum Access {
     Layer,
 }
 
-/// A path in the project that commands cannot change, create or remove.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Protected {
-    /// The path from the root.
-    pub path: PathBuf,
-    /// What holds its place if it does not exist.
-    pub stand_in: StandIn,
-}
-
-/// What stands for a protected name that does not exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StandIn {
-    /// An empty directory.
-    Directory,
-    /// An empty file.
-    File,
-}
-
-impl Protected {
-    /// Names by which a command could make other programs run something later.
-    pub fn defaults() -> Vec<Protected> {
-        let directories =
-            [".git", ".toolkiln", ".vscode", ".idea"].map(|name| (name, StandIn::Directory));
-        let files = [".envrc", ".mcp.json", ".gitmodules"].map(|name| (name, StandIn::File));
-        let all = directories.into_iter().chain(files);
-        all.map(|(name, stand_in)| Protected { path: name.into(), stand_in }).collect()
-    }
-}
+/// What no command changes, not even in a copy: the repository, which would make git run programs, and
+/// our own settings.
+const PROTECTED: [&str; 2] = [".git", ".toolkiln"];
 
 /// How a command meets the project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectAccess {
-    /// It changes the files themselves.
-    Direct,
     /// It changes a copy on write; what it changed is in [`crate::Ran::changed`].
-    Overlay(Overlay),
+    Copy(Copy),
+    /// It sees the project itself, as it is at each moment, and cannot write there.
+    Live {
+        /// Paths, relative to the root, that it can write all the same. Only for programs of our own.
+        #[serde(default)]
+        writable: Vec<PathBuf>,
+    },
+    /// It changes the files themselves. Only where there are no copies, and the user agreed to that.
+    Direct,
 }
 
 /// A copy on write of the project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Overlay {
-    /// Existing directories, relative to the root, that are written directly: ignored build output.
+pub struct Copy {
+    /// The directory of the project's private layer: what commands wrote to ignored paths is seen by
+    /// the next ones. Commands that reach the network see none of it.
     #[serde(default)]
-    pub pass_through: Vec<PathBuf>,
-    /// How many bytes of changes are kept. They are in memory.
+    pub layer: Option<PathBuf>,
+    /// How many bytes of changes are kept where they have to be kept in memory.
     pub max_bytes: u64,
 }
 
-impl Default for Overlay {
-    fn default() -> Overlay {
-        Overlay { pass_through: Vec::new(), max_bytes: 1024 * MIB }
+impl Default for Copy {
+    fn default() -> Copy {
+        Copy { layer: None, max_bytes: 1024 * MIB }
     }
 }
 

@@ -1,12 +1,12 @@
 //! One run of a command, seen from outside: order, read, wait, end everything.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use protocol::CommandSpec;
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::fs::{AtFlags, OFlags};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use rustix::process::Signal;
@@ -15,9 +15,9 @@ use crate::changes::Changes;
 use crate::channel::{Channel, ChannelError, LONGEST_MESSAGE};
 use crate::error::{SandboxError, io, unavailable};
 use crate::helper_pool::{Helper, PATIENCE, memory_file};
+use crate::layer::RunSpace;
 use crate::output::{Keeper, OutputChunk, Stream};
-use crate::place_holders::PlaceHolders;
-use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
+use crate::plan::{OrderHead, Part, Plan, Report};
 use crate::profile::ProjectAccess;
 use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
 use crate::sandbox::{RunOptions, Sandbox};
@@ -44,27 +44,12 @@ pub(crate) fn run(
     let sandbox = run.sandbox;
     let begun = Instant::now();
     // Named before what runs, so that it goes after it even if the listener panics.
-    let mut places = None;
-    let mut watch = Watch::start(&mut run, begun)?;
+    let space = space_for(sandbox)?;
+    let mut watch = Watch::start(&mut run, space.as_ref(), begun)?;
     let is_copy = watch.is_copy;
-    if !is_copy {
-        // The helper and the first process are at work meanwhile.
-        match PlaceHolders::hold(&sandbox.root, &sandbox.profile.protected) {
-            Ok(held) => places = Some(held),
-            Err(error) => {
-                // The first process finds nobody to wait for, and ends.
-                sandbox.helpers.give_back(watch.helper);
-                return Err(error);
-            }
-        }
-        watch.places_are_held();
-    }
     let kills_before = watch.helper.memory_kills();
     let followed = watch.follow(on_output);
-    let Watch { helper, outcome, project_place, .. } = watch;
-    if let Some(places) = places.take() {
-        helper.discard(&let_go(places, project_place, &sandbox.profile.root));
-    }
+    let Watch { helper, outcome, .. } = watch;
     let memory = kills_before.map_or(MemoryScope::Process, |_| MemoryScope::Tree);
     let memory_kills = helper.memory_kills().unwrap_or(0) - kills_before.unwrap_or(0);
     sandbox.helpers.give_back(helper);
@@ -72,7 +57,7 @@ pub(crate) fn run(
     let changed = match outcome.upper {
         Some(upper) => {
             let project = sandbox.root.try_clone().map_err(io("keeping the project"))?;
-            Some(Changes::new(upper, project, &sandbox.profile.protected))
+            Some(Changes::new(upper, project, space))
         }
         None => None,
     };
@@ -95,15 +80,15 @@ pub(crate) fn run(
     })
 }
 
-/// Lets the places of protected names go after everything inside has ended. Returns what is left to be
-/// closed.
-fn let_go(places: PlaceHolders<'_>, project_place: Option<OwnedFd>, root: &Path) -> Vec<OwnedFd> {
-    if let (Some(parent), Some(name)) = (&project_place, root.file_name()) {
-        // The first process may still be on its way out. This takes the project with all mounts on it
-        // off at once; one after the other would take a multiple of the time.
-        let _ = rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR);
+/// A directory in the private layer, if there is one and it can be used.
+fn space_for(sandbox: &Sandbox) -> Result<Option<RunSpace>, SandboxError> {
+    match &sandbox.layer {
+        Some(layer) => {
+            let space = layer.begin(&sandbox.root).map_err(io("using the private layer"))?;
+            Ok(Some(space))
+        }
+        None => Ok(None),
     }
-    places.release().into_iter().chain(project_place).collect()
 }
 
 fn explain(exit: Exit, memory_kills: u64) -> Exit {
@@ -138,8 +123,7 @@ struct Watch<'a> {
     deadline: Instant,
     grace: Duration,
     is_copy: bool,
-    /// The directory inside in which the project was put.
-    project_place: Option<OwnedFd>,
+    writes_to_memory: &'a AtomicBool,
     /// The first process inside, once it is there.
     first: Option<OwnedFd>,
     /// The walls stand.
@@ -152,12 +136,16 @@ struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    fn start(run: &mut Run<'a>, begun: Instant) -> Result<Watch<'a>, SandboxError> {
+    fn start(
+        run: &mut Run<'a>,
+        space: Option<&RunSpace>,
+        begun: Instant,
+    ) -> Result<Watch<'a>, SandboxError> {
         let system = |errno: Errno| io("starting a command")(errno.into());
         let (answers, theirs) = Channel::pair().map_err(system)?;
         let (stdout, stdout_end) = output_pipe().map_err(system)?;
         let (stderr, stderr_end) = output_pipe().map_err(system)?;
-        let helper = send_order(run, &theirs, (&stdout_end, &stderr_end))?;
+        let helper = send_order(run, space, &theirs, (&stdout_end, &stderr_end))?;
         let limits = &run.sandbox.profile.limits;
         Ok(Watch {
             answers,
@@ -169,8 +157,8 @@ impl<'a> Watch<'a> {
             begun,
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
             grace: limits.grace,
-            is_copy: run.sandbox.profile.project != ProjectAccess::Direct,
-            project_place: None,
+            is_copy: matches!(run.sandbox.profile.project, ProjectAccess::Copy(_)),
+            writes_to_memory: &run.sandbox.writes_to_memory,
             first: None,
             ready: false,
             alone: false,
@@ -185,11 +173,6 @@ impl<'a> Watch<'a> {
                 landlock: 0,
             },
         })
-    }
-
-    fn places_are_held(&self) {
-        // If nobody is there to be told, a report says why.
-        let _ = self.answers.send(&PlacesHeld, &[]);
     }
 
     /// Waits for the end of the command and of its output, and ends what is left. What is not waited
@@ -261,10 +244,9 @@ impl<'a> Watch<'a> {
                 self.first = descriptors.pop();
                 return Ok(());
             }
-            Ok((Report::Ready { landlock }, mut descriptors)) => {
-                let handed_out =
-                    if self.is_copy { &mut self.outcome.upper } else { &mut self.project_place };
-                *handed_out = descriptors.pop();
+            Ok((Report::Ready { landlock, in_memory }, mut descriptors)) => {
+                self.outcome.upper = descriptors.pop();
+                self.writes_to_memory.store(in_memory, Ordering::Relaxed);
                 self.outcome.landlock = landlock;
                 self.ready = true;
                 return Ok(());
@@ -358,6 +340,7 @@ struct Ready {
 /// Gives the command to a helper. The other ends of what it is given are ours alone afterwards.
 fn send_order(
     run: &mut Run<'_>,
+    space: Option<&RunSpace>,
     answers: &Channel,
     output: (&OwnedFd, &OwnedFd),
 ) -> Result<Helper, SandboxError> {
@@ -376,7 +359,10 @@ fn send_order(
         }
         (None, None) => None,
     };
-    let head = OrderHead { network: run.spec.network, has_stdin: stdin.is_some(), plan };
+    let is_usable = !sandbox.writes_to_memory.load(Ordering::Relaxed);
+    let space = space.filter(|_| is_usable).map(|space| space.name().to_owned());
+    let (network, has_stdin) = (run.spec.network, stdin.is_some());
+    let head = OrderHead { network, has_stdin, space, plan };
     let mut descriptors = vec![answers.as_fd(), output.0.as_fd(), output.1.as_fd()];
     descriptors.extend(stdin.iter().chain(&file).map(AsFd::as_fd));
     sandbox.helpers.order(head, &descriptors)

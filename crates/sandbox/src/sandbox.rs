@@ -2,6 +2,8 @@
 
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use protocol::CommandSpec;
 use rustix::fs::{Mode, OFlags};
@@ -11,10 +13,12 @@ use crate::environment;
 use crate::error::{SandboxError, io};
 use crate::helper_pool::{Helpers, Supply};
 use crate::launcher::Launcher;
+use crate::layer::PrivateLayer;
+use crate::leftovers;
 use crate::output::OutputChunk;
 use crate::owners::Owners;
-use crate::plan::{Identity, OverlayPlan, Plan, ProjectPlan, ProtectedPlan, RunLimits, Setting};
-use crate::profile::{Profile, ProjectAccess};
+use crate::plan::{Identity, Plan, ProjectPlan, RunLimits, Setting};
+use crate::profile::{Copy, Profile, ProjectAccess};
 use crate::ran::Ran;
 use crate::run::{self, Run};
 use crate::view::{self, RealHost};
@@ -29,6 +33,9 @@ pub struct Sandbox {
     pub(crate) root: OwnedFd,
     pub(crate) helpers: Helpers,
     pub(crate) identity: Identity,
+    pub(crate) layer: Option<Arc<PrivateLayer>>,
+    /// The private layer lies where no copy on write can be written.
+    pub(crate) writes_to_memory: AtomicBool,
     /// Counted once: it means to read several files.
     processors: u64,
 }
@@ -49,7 +56,15 @@ impl Sandbox {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(&profile.root, flags, Mode::empty())
             .map_err(|errno| io("opening the project")(errno.into()))?;
+        leftovers::remove(&root);
         let identity = identity(&root)?;
+        let layer = match &profile.project {
+            ProjectAccess::Copy(Copy { layer: Some(path), .. }) => {
+                let layer = PrivateLayer::of(path, identity);
+                Some(Arc::new(layer.map_err(io("opening the private layer"))?))
+            }
+            _ => None,
+        };
         let owners = match identity.switch {
             true => Some(Owners::make(&launcher, identity)?),
             false => None,
@@ -62,7 +77,8 @@ impl Sandbox {
         // The first command shall not wait for it.
         helpers.prepare()?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        Ok(Sandbox { profile, root, helpers, identity, processors })
+        let writes_to_memory = AtomicBool::new(false);
+        Ok(Sandbox { profile, root, helpers, identity, layer, writes_to_memory, processors })
     }
 
     /// Runs a command until it has ended and its output is read, the time is over, or it is cancelled.
@@ -77,6 +93,11 @@ impl Sandbox {
     ) -> Result<Ran, SandboxError> {
         let plan = self.plan(spec)?;
         run::run(Run { sandbox: self, spec, plan, options }, on_output)
+    }
+
+    /// The private layer of the project, if commands have one.
+    pub fn layer(&self) -> Option<&Arc<PrivateLayer>> {
+        self.layer.as_ref()
     }
 
     /// The rules that hold here.
@@ -146,24 +167,14 @@ fn identity(root: &OwnedFd) -> Result<Identity, SandboxError> {
 
 fn setting(profile: &Profile, identity: Identity, has_groups: bool) -> Setting {
     let limits = &profile.limits;
-    let protected = profile.protected.iter();
-    let overlay = match &profile.project {
-        ProjectAccess::Direct => None,
-        ProjectAccess::Overlay(overlay) => Some(OverlayPlan {
-            pass_through: overlay.pass_through.clone(),
-            max_bytes: overlay.max_bytes,
-        }),
-    };
     Setting {
         identity,
         steps: view::steps(profile, identity, &RealHost),
         network_steps: view::network_steps(&RealHost),
         project: ProjectPlan {
             path: profile.root.clone(),
-            protected: protected
-                .map(|one| ProtectedPlan { path: one.path.clone(), stand_in: one.stand_in })
-                .collect(),
-            overlay,
+            protected: profile.protected.clone(),
+            access: profile.project.clone(),
         },
         limits: RunLimits {
             processes: limits.processes.saturating_add(1),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use protocol::{CommandSpec, ToolError};
-use sandbox::{Changed, Launcher, Profile, Ran, RunOptions, Sandbox, SandboxError};
+use sandbox::{Changed, Fate, Launcher, Profile, Ran, RunOptions, Sandbox, SandboxError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,6 +16,9 @@ const MOST_CHANGES: usize = 10_000;
 struct Request {
     profile: Profile,
     spec: CommandSpec,
+    /// Names of directories and files that belong to the private layer.
+    #[serde(default)]
+    private: Vec<String>,
 }
 
 pub(crate) fn run() -> ExitCode {
@@ -53,17 +56,23 @@ fn answer(request: Request) -> Result<Value, SandboxError> {
         "left_behind": ran.left_behind,
         "memory_kills": ran.memory_kills,
         "level": ran.level,
-        "changes": changes(&ran),
+        "changes": changes(&ran, &request.private),
     }))
 }
 
-fn changes(ran: &Ran) -> Option<Vec<String>> {
+/// What changed in the project. What is private is kept.
+fn changes(ran: &Ran, private: &[String]) -> Option<Vec<String>> {
     let changes = ran.changed.as_ref()?;
-    let list = changes.list(MOST_CHANGES);
-    Some(match list {
-        Ok(list) => list.iter().map(line).collect(),
-        Err(error) => vec![error.to_string()],
-    })
+    let mut fate = |path: &Path, _: bool| {
+        let is_private = path.iter().any(|part| private.iter().any(|name| part == name.as_str()));
+        if is_private { Fate::Private } else { Fate::Change }
+    };
+    let kept = changes.list(MOST_CHANGES, &mut fate).map_err(|error| error.to_string());
+    let kept = kept.and_then(|listed| {
+        changes.keep_private(&listed.private).map_err(|error| error.to_string())?;
+        Ok(listed.changed.iter().map(line).collect())
+    });
+    Some(kept.unwrap_or_else(|error| vec![error]))
 }
 
 fn line(changed: &Changed) -> String {

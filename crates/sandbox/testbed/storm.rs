@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use protocol::CommandSpec;
-use sandbox::{Canceller, Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox};
+use sandbox::{Canceller, Copy, Launcher, Profile, ProjectAccess, RunOptions, Sandbox};
 
 /// Longer than a start takes here, so that the deadline falls before, into and after it.
 const LATEST_END_MS: u64 = 12;
@@ -59,7 +59,7 @@ fn storm(root: &Path, count: u64) -> Result<String, String> {
     let text = |error: sandbox::SandboxError| error.to_string();
     let mut profile = Profile::new(root, "/nonexistent-home");
     let direct = Sandbox::new(profile.clone(), Launcher::this_program()).map_err(text)?;
-    profile.project = ProjectAccess::Overlay(Overlay::default());
+    profile.project = ProjectAccess::Copy(Copy::default());
     let overlay = Sandbox::new(profile, Launcher::this_program()).map_err(text)?;
     let cancelled = Canceller::new().map_err(text)?;
     cancelled.cancel();

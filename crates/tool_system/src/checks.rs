@@ -77,7 +77,7 @@ impl EditCheck {
             argv: self.command.clone(),
             working_dir: ".".into(),
             timeout_ms: self.timeout_ms,
-            project: ProjectMode::ReadOnly,
+            project: ProjectMode::Look,
             ..CommandSpec::default()
         }
     }
@@ -163,10 +163,7 @@ mod tests {
         assert!(!check(&["docs/**", "*.py"]).concerns(&set));
         assert!(!check(&[]).concerns(&Proposal::Command(CommandSpec::default())));
         let spec = check(&[]).spec();
-        assert_eq!(
-            (spec.project, spec.timeout_ms, spec.network),
-            (ProjectMode::ReadOnly, 5000, false)
-        );
+        assert_eq!((spec.project, spec.timeout_ms, spec.network), (ProjectMode::Look, 5000, false));
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub(crate) struct Ended {
     pub(crate) limit: Option<String>,
     pub(crate) note: Option<String>,
     pub(crate) sandbox: String,
+    /// How it met the project.
+    #[serde(default)]
+    pub(crate) ran: String,
     pub(crate) changes: Option<Value>,
 }
 

@@ -186,6 +186,11 @@ impl ToolExecutor {
         Arc::clone(&self.options.approver)
     }
 
+    /// The role that acts.
+    pub fn role(&self) -> &AgentRole {
+        &self.options.role
+    }
+
     /// Which files the model has seen.
     pub fn files(&self) -> &FileTracker {
         &self.shared.files
@@ -208,8 +213,7 @@ impl ToolExecutor {
         if let Some(keeper) = &self.options.rule_keeper {
             keeper.keep(&rule)?;
         }
-        let before = self.policy()?;
-        let widened = Policy::new(before.mode(), before.rules().cloned().chain([rule]));
+        let widened = Policy::clone(&*self.policy()?).with_rule(rule);
         let mut current = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
         *current = Some(Arc::new(widened));
         Ok(())

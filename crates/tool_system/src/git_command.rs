@@ -8,7 +8,6 @@ use protocol::{CommandSpec, ErrorCode, ProjectMode, ToolError};
 use serde_json::Value;
 use workspace::{RelPath, Workspace};
 
-use crate::ToolContext;
 use crate::project_kind::no_option;
 
 pub(crate) use diff::{FileStat, stats_and_patch};
@@ -47,7 +46,7 @@ const LOOK_MS: u64 = 30_000;
 /// Milliseconds that talking to a server may take.
 pub(crate) const TALK_MS: u64 = 120_000;
 
-/// A command that looks at the repository; whatever it would change is thrown away.
+/// A command that looks at the repository as it is and cannot change it.
 pub(crate) fn looking(arguments: impl IntoIterator<Item = impl Into<String>>) -> CommandSpec {
     let mut argv = git(&SETTINGS);
     argv.push("--no-optional-locks".into());
@@ -56,7 +55,7 @@ pub(crate) fn looking(arguments: impl IntoIterator<Item = impl Into<String>>) ->
         argv,
         working_dir: ".".into(),
         timeout_ms: LOOK_MS,
-        project: ProjectMode::ReadOnly,
+        project: ProjectMode::Live,
         ..CommandSpec::default()
     }
 }
@@ -67,8 +66,8 @@ pub(crate) fn changing(argv: Vec<String>) -> CommandSpec {
         argv,
         working_dir: ".".into(),
         timeout_ms: LOOK_MS,
-        project: ProjectMode::Direct,
-        unprotected: vec![".git".into()],
+        project: ProjectMode::Live,
+        writable: vec![".git".into()],
         ..CommandSpec::default()
     }
 }
@@ -89,15 +88,6 @@ fn git(settings: &[&str]) -> Vec<String> {
 /// A path of the project as git is to take it: letter by letter.
 pub(crate) fn pathspec(path: &RelPath) -> String {
     if path.is_root() { ":(top)".to_owned() } else { format!(":(top,literal){path}") }
-}
-
-/// Leaves out the empty files that stand, in the sandbox, for protected names that do not exist.
-pub(crate) fn without_stand_ins(cx: &ToolContext) -> Vec<String> {
-    let protected = sandbox::Protected::defaults().into_iter();
-    let files = protected.filter(|one| one.stand_in == sandbox::StandIn::File);
-    let names = files.filter_map(|one| RelPath::parse(one.path.to_str()?).ok());
-    let missing = names.filter(|name| cx.workspace().metadata(name).is_err());
-    missing.map(|name| format!(":(top,exclude,literal){name}")).collect()
 }
 
 /// Refuses what git would take for an option or for something else than a commit or branch.
@@ -169,8 +159,8 @@ mod tests {
     #[test]
     fn commands_carry_settings_that_let_nothing_of_the_repository_run() {
         let spec = looking(["status"]);
-        assert_eq!(spec.project, ProjectMode::ReadOnly);
-        assert!(spec.unprotected.is_empty() && !spec.network && spec.env.is_empty());
+        assert_eq!(spec.project, ProjectMode::Live);
+        assert!(spec.writable.is_empty() && !spec.network && spec.env.is_empty());
         for argv in [spec.argv, changing_git()] {
             let line = argv.join(" ");
             for setting in ["core.hooksPath=/dev/null", "core.fsmonitor=false", "diff.external="] {

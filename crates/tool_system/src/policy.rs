@@ -16,10 +16,10 @@ mod self_test;
 mod suggestion;
 mod table;
 
-pub use command::{CommandPattern, TreeFacts};
-pub use effect::{Effect, EffectKind, effects_of, effects_with, needs_tree_facts};
+pub use command::CommandPattern;
+pub use effect::{Effect, EffectKind, effects_of};
 pub use judgement::{Action, Verdict};
-pub use mode::{ApprovalMode, Decision, UnknownDecision, UnknownMode};
+pub use mode::{ApprovalMode, CommandMode, Decision, UnknownDecision, UnknownMode};
 pub use pattern::{InvalidPattern, PathPattern, ToolPattern};
 pub use protected::{PROTECTED, ProtectedGroup, protection};
 pub use rule::{Rule, RuleSource};
@@ -33,6 +33,7 @@ use rule::CompiledRule;
 #[derive(Clone, Debug)]
 pub struct Policy {
     mode: ApprovalMode,
+    commands: CommandMode,
     rules: Vec<CompiledRule>,
 }
 
@@ -46,7 +47,21 @@ impl Policy {
         let widens =
             |rule: &Rule| rule.decision == Decision::Allow && rule.source == RuleSource::Project;
         let rules = rules.into_iter().filter(|rule| !widens(rule)).map(CompiledRule::new);
-        Self { mode, rules: rules.collect() }
+        Self { mode, commands: CommandMode::default(), rules: rules.collect() }
+    }
+
+    /// The same policy with another answer to commands that can reach nothing.
+    #[must_use]
+    pub fn with_commands(mut self, commands: CommandMode) -> Self {
+        self.commands = commands;
+        self
+    }
+
+    /// The same policy with one more rule.
+    #[must_use]
+    pub fn with_rule(mut self, rule: Rule) -> Self {
+        self.rules.push(CompiledRule::new(rule));
+        self
     }
 
     /// The mode, which decides where no rule does.

@@ -42,6 +42,7 @@ mod state_dir;
 mod sync_thread;
 mod temp_name;
 mod text;
+mod tracked;
 mod walk;
 mod watch;
 
@@ -68,6 +69,7 @@ pub use rel_path::{MAX_PATH_BYTES, PathError, RelPath};
 pub use root::{OpenDir, Workspace};
 pub use state_dir::StateDir;
 pub use text::{Encoding, LineEnding, LineEndings, Lines, Text, Unencodable};
+pub use tracked::{IndexStamp, Tracked, TrackedFiles};
 pub use walk::{
     DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Entry, Flow, UNREADABLE_LIMIT, Visitor, WalkOptions,
     WalkReport, available_threads,

@@ -23,7 +23,7 @@ async fn the_form_shows_the_diff_and_the_choices() {
             insta::assert_json_snapshot!(question.form, @r#"
             {
               "mode": "form",
-              "message": "update_file changes the existing `README.md`: a person is asked, because no rule allows it and the mode strict does not let it pass. The model says it is for: Be polite\n\ndiff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-hello\n+hello you\n",
+              "message": "update_file changes the existing `README.md`: needs approval: no rule allows it, and the mode is strict. The model says it is for: Be polite\n\ndiff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-hello\n+hello you\n",
               "requestedSchema": {
                 "type": "object",
                 "properties": {

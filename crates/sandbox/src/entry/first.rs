@@ -11,13 +11,12 @@ use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{Pid, WaitOptions};
 
 use super::helper::{Site, read_file};
-use super::removable::Removable;
-use super::root::{self, Finished, Root};
+use super::root::{self, Root};
 use super::trouble::{During as _, Trouble};
 use super::walls::{self, Rules};
 use super::{filter, identity, loopback};
 use crate::channel::Channel;
-use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
+use crate::plan::{OrderHead, Part, Plan, Report};
 
 const HOST_NAME: &[u8] = b"sandbox";
 
@@ -32,6 +31,8 @@ struct Prepared {
 /// What belongs to one command.
 struct Order {
     plan: Plan,
+    /// The directory of this run in the private layer.
+    space: Option<String>,
     output: (OwnedFd, OwnedFd),
     stdin: Option<OwnedFd>,
 }
@@ -47,7 +48,7 @@ pub(super) fn run(site: &Site, network: bool, orders: &Channel) {
     let order = understand(head, descriptors);
     let built = prepared.and_then(|prepared| {
         let order = order?;
-        build_walls(site, prepared, &order.plan, &answers)?;
+        confine(site, prepared, &order, &answers)?;
         Ok(order)
     });
     match built {
@@ -66,7 +67,7 @@ fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Troub
         Some(plan) => plan,
         None => read_file(next()?)?,
     };
-    Ok(Order { plan, output, stdin })
+    Ok(Order { plan, space: head.space, output, stdin })
 }
 
 fn prepare(site: &Site, network: bool) -> Result<Prepared, Trouble> {
@@ -82,29 +83,23 @@ fn prepare(site: &Site, network: bool) -> Result<Prepared, Trouble> {
     Ok(Prepared { process, root, rules: Rules::make(&site.setting)? })
 }
 
-fn build_walls(
+fn confine(
     site: &Site,
     prepared: Prepared,
-    plan: &Plan,
+    order: &Order,
     answers: &Channel,
 ) -> Result<(), Trouble> {
-    let project = root::put_project(&prepared.root, &site.setting)?;
+    let changes = root::finish(prepared.root, &site.setting, order.space.as_deref())?;
     let rules = prepared.rules.allow_project(&site.setting)?;
-    if site.setting.project.overlay.is_none() {
-        answers
-            .receive::<PlacesHeld>()
-            .map_err(|error| Trouble::new(Part::Root, "protecting names", error.errno()))?;
-    }
-    let Finished { handed_out, removable } = root::close(prepared.root, project, &site.setting)?;
     identity::assume(site.setting.identity, &prepared.process, &site.life.0)?;
-    removable.map_or(Ok(()), Removable::enter)?;
-    walls::limit(&site.setting, plan)?;
+    walls::limit(&site.setting, &order.plan)?;
     identity::drop_capabilities()?;
     let landlock = rules.enforce()?;
     filter::install()?;
-    let descriptors: Vec<_> = handed_out.iter().map(|directory| directory.as_fd()).collect();
+    let in_memory = changes.as_ref().is_some_and(|changes| changes.in_memory);
+    let descriptors: Vec<_> = changes.iter().map(|changes| changes.upper.as_fd()).collect();
     answers
-        .send(&Report::Ready { landlock }, &descriptors)
+        .send(&Report::Ready { landlock, in_memory }, &descriptors)
         .map_err(|error| Trouble::new(Part::Launch, "reporting", error.errno()))
 }
 
@@ -126,7 +121,7 @@ fn carry_out(order: Order, answers: &Channel) {
 
 /// Starts the command. From then on the ends of its pipes are its own.
 fn start(order: Order) -> std::io::Result<Child> {
-    let Order { plan, output, stdin } = order;
+    let Order { plan, output, stdin, .. } = order;
     let (program, arguments) =
         plan.argv.split_first().ok_or_else(|| std::io::Error::from(ErrorKind::InvalidInput))?;
     std::env::set_current_dir(&plan.working_dir)?;

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -18,7 +18,7 @@ use super::trouble::{During as _, Trouble};
 use super::{EXIT_TROUBLE, first};
 use crate::channel::Channel;
 use crate::kernel::{self, Cloned};
-use crate::plan::{OrderHead, Part, Report, Request, Setting, Settle};
+use crate::plan::{OrderHead, Part, Report, Setting, Settle};
 
 /// A process that was made ready longer ago is not used: single files that it shows may have been
 /// replaced on the host since.
@@ -51,34 +51,24 @@ pub(super) fn serve(channel: &Channel) -> i32 {
     let site = settle(channel);
     let mut firsts: Vec<First> = Vec::new();
     let mut spare: Option<Spare> = None;
-    let mut discarded: Vec<OwnedFd> = Vec::new();
     loop {
         if let (Ok(site), true, None) = (&site, firsts.is_empty(), &spare) {
             // If it does not work now, the next order tells why.
-            spare = start(site, &own(channel, &discarded), false).ok();
-        }
-        if firsts.is_empty() {
-            // Only now: the next command shall not wait for the disk.
-            discarded.clear();
+            spare = start(site, channel, false).ok();
         }
         if !wait(channel, &mut firsts) {
             continue;
         }
-        let Ok((request, mut descriptors)) = channel.receive::<Request>() else { break };
-        let head = match request {
-            Request::Order(head) if !descriptors.is_empty() => head,
-            Request::Order(_) => continue,
-            Request::Discard => {
-                discarded.append(&mut descriptors);
-                continue;
-            }
-        };
+        let Ok((head, mut descriptors)) = channel.receive::<OrderHead>() else { break };
+        if descriptors.is_empty() {
+            continue;
+        }
         let answers = Channel::from_fd(descriptors.remove(0));
         let ready = spare.take().and_then(|spare| usable(spare, &head, &mut firsts));
         let begun = match (&site, ready) {
             (Err(trouble), _) => Err(trouble.clone()),
             (Ok(_), Some(spare)) => Ok(spare),
-            (Ok(site), None) => start(site, &own(channel, &discarded), head.network),
+            (Ok(site), None) => start(site, channel, head.network),
         };
         let handed = begun.and_then(|spare| hand_over(spare, &head, &answers, descriptors));
         match handed {
@@ -148,13 +138,8 @@ fn wait(channel: &Channel, firsts: &mut Vec<First>) -> bool {
     has_order
 }
 
-/// What is open here and must not be in a first process.
-fn own<'a>(channel: &'a Channel, discarded: &'a [OwnedFd]) -> Vec<BorrowedFd<'a>> {
-    [channel.as_fd()].into_iter().chain(discarded.iter().map(AsFd::as_fd)).collect()
-}
-
 /// Starts the first process of a sandbox, in all its namespaces at once.
-fn start(site: &Site, own: &[BorrowedFd<'_>], network: bool) -> Result<Spare, Trouble> {
+fn start(site: &Site, channel: &Channel, network: bool) -> Result<Spare, Trouble> {
     let is_root = site.setting.identity.switch;
     let mut flags = UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
@@ -168,8 +153,8 @@ fn start(site: &Site, own: &[BorrowedFd<'_>], network: bool) -> Result<Spare, Tr
     let part = if is_root { Part::Namespaces } else { Part::UserNamespace };
     match kernel::clone_process(flags).during(part, "making new namespaces")? {
         Cloned::Child => {
-            let ours = own.iter().copied().chain([orders.as_fd(), site.life.1.as_fd()]);
-            ours.for_each(kernel::close_inherited);
+            let ours = [channel.as_fd(), orders.as_fd(), site.life.1.as_fd()];
+            ours.into_iter().for_each(kernel::close_inherited);
             if die_with_the_helper(&site.life.0).is_ok() {
                 first::run(site, network, &theirs);
             }

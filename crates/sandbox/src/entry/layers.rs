@@ -1,4 +1,4 @@
-//! Copies on write: a directory of the host below, a private directory above.
+//! Copies on write: directories of the host below, a private directory above.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
 use super::root::{attach_new, make_own_directory, memory_file_system};
 use super::trouble::{During as _, Trouble};
+use crate::layer;
 use crate::plan::{Identity, Part};
 
 /// Names in the new root while it is built. An overlay takes its parts by path.
@@ -16,6 +17,7 @@ const LOWER: &str = ".build/lower";
 const CHANGES: &str = ".build/changes";
 const UPPER: &str = ".build/changes/upper";
 const WORK: &str = ".build/changes/work";
+const PRIVATE: &str = ".build/layer";
 
 /// A mount that can be reached by a path. It stays where it is and is covered in the end with all of
 /// our building site: taking it off would wait for every processor.
@@ -40,41 +42,93 @@ impl Lower {
 
     /// Mounts an overlay over it, attached nowhere yet.
     pub(super) fn overlay(&self, upper: &Path, work: &Path) -> Result<OwnedFd, Trouble> {
-        let make = || -> Result<OwnedFd, Errno> {
-            let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-            rustix::mount::fsconfig_set_string(&context, "lowerdir", &self.place)?;
-            rustix::mount::fsconfig_set_string(&context, "upperdir", upper)?;
-            rustix::mount::fsconfig_set_string(&context, "workdir", work)?;
-            // Marks in `user.` attributes need no privilege, and the reader of the changes finds
-            // them in the same place whoever ran the command.
-            rustix::mount::fsconfig_set_flag(&context, "userxattr")?;
-            rustix::mount::fsconfig_create(&context)?;
-            let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-            rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
-        };
-        make().during(Part::Overlay, "mounting an overlay")
+        let lower = self.place.display().to_string();
+        overlay(&lower, upper, work, Writeback::AtTheEnd)
+            .during(Part::Overlay, "mounting an overlay")
     }
+}
+
+/// Whether an overlay writes its upper layer to the disk when it is taken off.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writeback {
+    AtTheEnd,
+    /// Not ours to wait for: what has to last is written again, elsewhere.
+    Never,
+}
+
+fn overlay(lower: &str, upper: &Path, work: &Path, writeback: Writeback) -> Result<OwnedFd, Errno> {
+    let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_set_string(&context, "lowerdir", lower)?;
+    rustix::mount::fsconfig_set_string(&context, "upperdir", upper)?;
+    rustix::mount::fsconfig_set_string(&context, "workdir", work)?;
+    // Marks in `user.` attributes need no privilege, and the reader of the changes finds them in the
+    // same place whoever ran the command.
+    rustix::mount::fsconfig_set_flag(&context, "userxattr")?;
+    if writeback == Writeback::Never {
+        rustix::mount::fsconfig_set_flag(&context, "volatile")?;
+    }
+    rustix::mount::fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
 /// A copy on write of the project.
 pub(super) struct Copied {
     pub(super) mount: OwnedFd,
-    /// The directory with the changes. It lives as long as somebody holds this descriptor.
-    pub(super) changes: OwnedFd,
+    pub(super) changes: Upper,
 }
 
-/// Makes the copy. Its changes lie in memory that nothing but descriptors leads to, so that they
-/// vanish whatever happens to us.
-pub(super) fn project(lower: &Lower, max_bytes: u64, owner: Identity) -> Result<Copied, Trouble> {
-    let part = Part::Overlay;
-    let memory = memory_file_system(max_bytes, 0o755)?;
-    attach_new(&memory, Path::new(CHANGES), FileType::Directory)?;
-    let (upper, work) = (Path::new(UPPER), Path::new(WORK));
-    make_own_directory(upper, 0o755, owner)?;
-    make_own_directory(work, 0o755, owner)?;
+/// The directory with what a command changed.
+pub(super) struct Upper {
+    pub(super) upper: OwnedFd,
+    /// It lies in memory and lives as long as somebody holds its descriptor.
+    pub(super) in_memory: bool,
+}
+
+/// What a copy is made of besides the project.
+pub(super) struct CopyOf<'a> {
+    pub(super) lower: &'a Lower,
+    /// The project's private layer, attached nowhere yet.
+    pub(super) layer: Option<&'a OwnedFd>,
+    /// Whether what lies in the layer is seen.
+    pub(super) shows_layer: bool,
+    /// The directory of this run in the layer.
+    pub(super) space: Option<&'a str>,
+    pub(super) max_bytes: u64,
+    pub(super) owner: Identity,
+}
+
+impl CopyOf<'_> {
+    /// Makes the copy. Its changes lie in the private layer if it has room for a copy on write, which
+    /// not every file system has, and otherwise in memory.
+    pub(super) fn make(&self) -> Result<Copied, Trouble> {
+        let mut lower = self.lower.place.display().to_string();
+        if let Some(layer) = self.layer {
+            attach_new(layer, Path::new(PRIVATE), FileType::Directory)?;
+            if self.shows_layer {
+                lower = format!("{PRIVATE}/{}:{lower}", layer::KEPT);
+            }
+        }
+        if let Some(space) = self.space {
+            let space = Path::new(PRIVATE).join(layer::RUNS).join(space);
+            let (upper, work) = (space.join(layer::UPPER), space.join(layer::WORK));
+            if let Ok(mount) = overlay(&lower, &upper, &work, Writeback::Never) {
+                let upper = open_changes(&upper)?;
+                return Ok(Copied { mount, changes: Upper { upper, in_memory: false } });
+            }
+        }
+        let memory = memory_file_system(self.max_bytes, 0o755)?;
+        attach_new(&memory, Path::new(CHANGES), FileType::Directory)?;
+        let (upper, work) = (Path::new(UPPER), Path::new(WORK));
+        make_own_directory(upper, 0o755, self.owner)?;
+        make_own_directory(work, 0o755, self.owner)?;
+        let changes = Upper { upper: open_changes(upper)?, in_memory: true };
+        let mount = overlay(&lower, upper, work, Writeback::AtTheEnd);
+        Ok(Copied { mount: mount.during(Part::Overlay, "mounting an overlay")?, changes })
+    }
+}
+
+fn open_changes(upper: &Path) -> Result<OwnedFd, Trouble> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let changes =
-        rustix::fs::open(upper, flags, Mode::empty()).during(part, "opening the changes")?;
-    let mount = lower.overlay(upper, work)?;
-    Ok(Copied { mount, changes })
+    rustix::fs::open(upper, flags, Mode::empty()).during(Part::Overlay, "opening the changes")
 }

@@ -12,13 +12,11 @@ use rustix::mount::{
 use rustix::thread::{Gid, Uid};
 
 use super::helper::Site;
-use super::layers::{self, Lower};
-use super::removable::{PassedThrough, Removable};
+use super::layers::{CopyOf, Lower, Upper};
 use super::trouble::{During as _, Trouble};
 use crate::kernel;
-use crate::place_holders;
-use crate::plan::{Identity, Part, ProtectedPlan, Setting, Step};
-use crate::profile::StandIn;
+use crate::plan::{Identity, Part, Setting, Step};
+use crate::profile::ProjectAccess;
 
 /// The new root is mounted here before it becomes the root: this directory exists everywhere, and
 /// what it covers has been opened before.
@@ -35,6 +33,9 @@ pub(super) struct Root {
     mount: OwnedFd,
     /// The project, attached nowhere yet.
     project: OwnedFd,
+    /// Its private layer, attached nowhere yet.
+    layer: Option<OwnedFd>,
+    network: bool,
 }
 
 /// Builds a root and moves into it.
@@ -58,89 +59,79 @@ pub(super) fn prepare(site: &Site, network: bool) -> Result<Root, Trouble> {
     rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).during(part, "leaving the old root")?;
     rustix::process::chdir("/").during(part, "entering the new root")?;
-    Ok(Root { mount, project: sources.project })
+    Ok(Root { mount, project: sources.project, layer: sources.layer, network })
 }
 
-/// The project in its place.
-pub(super) struct Project {
-    top: OwnedFd,
-    /// A directory for who gave the order: with what the command changes, if it works on a copy, and
-    /// otherwise the one in which the project was put. Whoever removes the place there takes all mounts
-    /// on the project off at once.
-    handed_out: Option<OwnedFd>,
-    /// Directories that are still to be attached.
-    passed_through: Vec<PassedThrough>,
-}
-
-/// Puts the project into its place.
-pub(super) fn put_project(root: &Root, setting: &Setting) -> Result<Project, Trouble> {
-    let plan = &setting.project;
-    let place = inside(&plan.path);
-    let mut passed_through = Vec::new();
-    let handed_out = match &plan.overlay {
-        None => {
-            let is_made = !is_there(place);
-            attach_new(&root.project, place, FileType::Directory)?;
-            if is_made { place.parent().map(writable_clone).transpose()? } else { None }
-        }
-        Some(overlay) => {
-            let lower = Lower::attach(&root.project, 0)?;
-            let copied = layers::project(&lower, overlay.max_bytes, setting.identity)?;
-            attach_new(&copied.mount, place, FileType::Directory)?;
-            for path in &overlay.pass_through {
-                let one = PassedThrough::open(lower.directory(), path)?;
-                // What is protected in it has to lie above it, so it cannot come later.
-                match plan.protected.iter().any(|name| name.path.starts_with(path)) {
-                    true => one.attach(place)?,
-                    false => passed_through.push(one),
-                }
-            }
-            Some(copied.changes)
-        }
-    };
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let top = rustix::fs::open(place, flags, Mode::empty());
-    let top = top.during(Part::Root, "opening the project")?;
-    Ok(Project { top, handed_out, passed_through })
-}
-
-/// A directory of the new root as a mount of its own, which stays writable.
-fn writable_clone(path: &Path) -> Result<OwnedFd, Trouble> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    rustix::mount::open_tree(CWD, path, flags)
-        .during(Part::Root, format!("taking {}", path.display()))
-}
-
-/// A root with everything in it.
-pub(super) struct Finished {
-    /// The directory for who gave the order.
-    pub(super) handed_out: Option<OwnedFd>,
-    /// Where to go before the command is started, if the root lies in another namespace.
-    pub(super) removable: Option<Removable>,
-}
-
-/// Covers the protected names and closes the root.
-pub(super) fn close(root: Root, project: Project, setting: &Setting) -> Result<Finished, Trouble> {
-    for protected in &setting.project.protected {
-        protect(&project.top, protected, setting.project.overlay.is_some())?;
-    }
+/// Puts the project into its place and closes the root. Returns where the changes are found, if the
+/// command works on a copy. `space` is the directory of this run in the private layer.
+pub(super) fn finish(
+    root: Root,
+    setting: &Setting,
+    space: Option<&str>,
+) -> Result<Option<Upper>, Trouble> {
+    let changes = put_project(&root, setting, space)?;
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
         .during(Part::Root, "making the root read-only")?;
-    let place = inside(&setting.project.path);
-    let removable = match project.passed_through.as_slice() {
-        [] => None,
-        passed_through => Some(Removable::attach(passed_through, place)?),
-    };
     rustix::process::umask(Mode::WGRP | Mode::WOTH);
-    Ok(Finished { handed_out: project.handed_out, removable })
+    Ok(changes)
+}
+
+fn put_project(
+    root: &Root,
+    setting: &Setting,
+    space: Option<&str>,
+) -> Result<Option<Upper>, Trouble> {
+    let plan = &setting.project;
+    let place = inside(&plan.path);
+    let mut changes = None;
+    match &plan.access {
+        ProjectAccess::Direct => attach_new(&root.project, place, FileType::Directory)?,
+        ProjectAccess::Live { writable } => {
+            attach_new(&root.project, place, FileType::Directory)?;
+            let top = open_place(place)?;
+            let take = |path: &PathBuf| {
+                let tree = beneath(&top, path).and_then(|source| clone_opened(&source));
+                tree.during(Part::Root, format!("taking {}", path.display()))
+            };
+            let trees = writable.iter().map(take).collect::<Result<Vec<_>, _>>()?;
+            kernel::set_mount_attributes(&root.project, MountAttrFlags::MOUNT_ATTR_RDONLY, true)
+                .during(Part::Root, "making the project read-only")?;
+            for (path, tree) in writable.iter().zip(&trees) {
+                let over = beneath(&top, path).and_then(|target| attach_over(tree, &target));
+                over.during(Part::Root, format!("opening {}", path.display()))?;
+            }
+        }
+        ProjectAccess::Copy(copy) => {
+            let lower = Lower::attach(&root.project, 0)?;
+            let copied = CopyOf {
+                lower: &lower,
+                layer: root.layer.as_ref(),
+                shows_layer: !root.network,
+                space,
+                max_bytes: copy.max_bytes,
+                owner: setting.identity,
+            };
+            let copied = copied.make()?;
+            attach_new(&copied.mount, place, FileType::Directory)?;
+            changes = Some(copied.changes);
+        }
+    }
+    let top = open_place(place)?;
+    plan.protected.iter().try_for_each(|path| protect(&top, path))?;
+    Ok(changes)
+}
+
+fn open_place(place: &Path) -> Result<OwnedFd, Trouble> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(place, flags, Mode::empty()).during(Part::Root, "opening the project")
 }
 
 /// What is taken from the host, opened while it can still be seen.
 struct Sources {
     steps: Vec<Option<OwnedFd>>,
     project: OwnedFd,
+    layer: Option<OwnedFd>,
 }
 
 impl Sources {
@@ -162,7 +153,11 @@ impl Sources {
             kernel::map_owners(&project, owners.as_fd())
                 .during(Part::IdMapping, "mapping the owner of the project")?;
         }
-        Ok(Sources { steps, project })
+        let layer = match &setting.project.access {
+            ProjectAccess::Copy(copy) => copy.layer.as_deref().map(clone_tree).transpose()?,
+            ProjectAccess::Live { .. } | ProjectAccess::Direct => None,
+        };
+        Ok(Sources { steps, project, layer })
     }
 }
 
@@ -312,56 +307,18 @@ pub(super) fn beneath(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
     rustix::fs::openat2(top, path, flags, Mode::empty(), resolve)
 }
 
-fn protect(top: &OwnedFd, plan: &ProtectedPlan, is_copy: bool) -> Result<(), Trouble> {
-    let doing = || format!("protecting {}", plan.path.display());
-    match beneath(top, &plan.path) {
-        Ok(target) if !is_copy && is_held(&target) => {
-            let tree = read_only_stand_in(empty(plan.stand_in)).during(Part::Root, doing())?;
-            attach_over(&tree, &target).during(Part::Root, doing())
-        }
-        Ok(target) => {
-            let tree = clone_opened(&target).during(Part::Root, doing())?;
-            kernel::set_mount_attributes(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, true)
-                .during(Part::Root, doing())?;
-            attach_over(&tree, &target).during(Part::Root, doing())
-        }
-        // In a copy the place can be held; elsewhere it has been, or there is no such directory.
-        Err(Errno::NOENT) if is_copy => hold_place(top, plan).during(Part::Root, doing()),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
-        // A link in a copy: what becomes of it is seen before it is applied.
-        Err(Errno::LOOP) if is_copy => Ok(()),
-        Err(errno) => Err(errno).during(Part::Root, doing()),
-    }
-}
-
-fn hold_place(top: &OwnedFd, plan: &ProtectedPlan) -> Result<(), Errno> {
-    let made = match plan.stand_in {
-        StandIn::Directory => rustix::fs::mkdirat(top, &plan.path, Mode::RWXU),
-        StandIn::File => {
-            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-            rustix::fs::openat(top, &plan.path, flags, Mode::RUSR).map(drop)
-        }
+/// Makes what exists at a path read-only. What does not exist, or is reached through a link, is not
+/// protected here: what comes into being in a copy is seen before it is kept.
+fn protect(top: &OwnedFd, path: &Path) -> Result<(), Trouble> {
+    let cover = |target: OwnedFd| -> Result<(), Errno> {
+        let tree = clone_opened(&target)?;
+        kernel::set_mount_attributes(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, true)?;
+        attach_over(&tree, &target)
     };
-    match made {
-        Ok(()) => {}
-        // The directory above does not exist either.
-        Err(Errno::NOENT) => return Ok(()),
-        Err(errno) => return Err(errno),
+    match beneath(top, path) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
+        found => found.and_then(cover).during(Part::Root, format!("protecting {}", path.display())),
     }
-    let target = beneath(top, &plan.path)?;
-    attach_over(&read_only_stand_in(empty(plan.stand_in))?, &target)
-}
-
-fn empty(kind: StandIn) -> &'static str {
-    match kind {
-        StandIn::Directory => EMPTY_DIRECTORY,
-        StandIn::File => EMPTY_FILE,
-    }
-}
-
-/// Whether this only holds the place of something that does not exist.
-fn is_held(target: &OwnedFd) -> bool {
-    rustix::fs::fstat(target).is_ok_and(|stat| place_holders::is_mark(&stat))
 }
 
 fn read_only_stand_in(source: &str) -> Result<OwnedFd, Errno> {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use protocol::CommandSpec;
-use sandbox::{Overlay, Profile, ProjectAccess};
+use sandbox::{Copy, Profile, ProjectAccess};
 use serde_json::{Value, json};
 use testkit::Fixture;
 
@@ -37,6 +37,8 @@ pub(crate) struct Bench {
     pub(crate) user: User,
     pub(crate) profile: Profile,
     testbed: PathBuf,
+    /// Names of directories and files that belong to the private layer.
+    pub(crate) private: Vec<&'static str>,
 }
 
 impl Bench {
@@ -56,8 +58,9 @@ impl Bench {
         let home = outside.join("home");
         std::fs::create_dir(&home).expect("a directory");
         std::fs::write(home.join(".secret"), "in the home").expect("a file");
-        let profile = Profile::new(project.root(), &home);
-        let bench = Bench { project, user, profile, testbed };
+        let mut profile = Profile::new(project.root(), &home);
+        profile.project = ProjectAccess::Direct;
+        let bench = Bench { project, user, profile, testbed, private: Vec::new() };
         bench.own(&outside);
         bench
     }
@@ -72,7 +75,15 @@ impl Bench {
     }
 
     pub(crate) fn with_overlay(mut self) -> Bench {
-        self.profile.project = ProjectAccess::Overlay(Overlay::default());
+        self.profile.project = ProjectAccess::Copy(Copy::default());
+        self
+    }
+
+    /// Commands work on a copy; what they write to these names is kept in a private layer.
+    pub(crate) fn with_layer(mut self, private: &[&'static str]) -> Bench {
+        let layer = Some(self.outside("state/layer"));
+        self.profile.project = ProjectAccess::Copy(Copy { layer, ..Copy::default() });
+        self.private = private.to_vec();
         self
     }
 
@@ -127,7 +138,8 @@ impl Bench {
     }
 
     fn ask(&self, words: &[&str], spec: &CommandSpec) -> Value {
-        let request = json!({"profile": self.profile, "spec": spec}).to_string();
+        let request =
+            json!({"profile": self.profile, "spec": spec, "private": self.private}).to_string();
         let mut command = self.as_user();
         let output = feed(command.args(words), &request);
         let text = String::from_utf8_lossy(&output.stdout);

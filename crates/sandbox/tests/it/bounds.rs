@@ -70,7 +70,7 @@ fn space_is_limited() {
         let mut bench = Bench::new(user, "").with_overlay();
         bench.profile.limits.file_bytes = 8 * MIB;
         bench.profile.limits.scratch_bytes = 16 * MIB;
-        bench.profile.project = sandbox::ProjectAccess::Overlay(sandbox::Overlay {
+        bench.profile.project = sandbox::ProjectAccess::Copy(sandbox::Copy {
             max_bytes: 16 * MIB,
             ..Default::default()
         });

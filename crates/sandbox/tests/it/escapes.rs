@@ -8,7 +8,7 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use sandbox::{Overlay, ProjectAccess};
+use sandbox::{Copy, ProjectAccess};
 use serde_json::json;
 
 use crate::bench::{Bench, HOST_SECRET, copy_program, users};
@@ -23,14 +23,14 @@ fn attempt(arguments: &[&str]) -> Attempt {
     arguments.iter().map(ToString::to_string).collect()
 }
 
-/// Makes each attempt without the sandbox, where it must work, and inside, where it must not: on the
-/// files themselves and on a copy.
+/// Makes each attempt without the sandbox, where it must work, and inside, where it must not, in every
+/// way in which a command can meet the project.
 fn all_are_blocked(attempts: impl Fn(&Bench) -> Vec<Attempt>) {
     for user in users() {
-        let mut bench = Bench::new(user, "//- /passed/through\n");
+        let mut bench = Bench::new(user, "");
         for arguments in attempts(&bench) {
             let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            for access in [ProjectAccess::Direct, copy()] {
+            for access in ways(&bench) {
                 bench.profile.project = access;
                 // Before any control, which may leave something behind.
                 let ran = bench.attempt(&arguments);
@@ -45,9 +45,15 @@ fn all_are_blocked(attempts: impl Fn(&Bench) -> Vec<Attempt>) {
     }
 }
 
-fn copy() -> ProjectAccess {
-    let pass_through = vec!["passed".into()];
-    ProjectAccess::Overlay(Overlay { pass_through, ..Overlay::default() })
+/// The ways in which a command meets the project.
+fn ways(bench: &Bench) -> [ProjectAccess; 4] {
+    let layer = Some(bench.outside("state/layer"));
+    [
+        ProjectAccess::Direct,
+        ProjectAccess::Live { writable: Vec::new() },
+        ProjectAccess::Copy(Copy::default()),
+        ProjectAccess::Copy(Copy { layer, ..Copy::default() }),
+    ]
 }
 
 /// What an attempt leaves in the project is in the way of the next.
@@ -129,8 +135,8 @@ fn files_outside_are_out_of_reach() {
 #[test]
 fn the_system_cannot_be_written() {
     for user in users() {
-        let mut bench = Bench::new(user, "//- /passed/through\n");
-        for access in [ProjectAccess::Direct, copy()] {
+        let mut bench = Bench::new(user, "");
+        for access in ways(&bench) {
             bench.profile.project = access;
             for place in ["/usr/bin", "/etc", "/"] {
                 let file = Path::new(place).join("toolkiln-planted");

@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use protocol::CommandSpec;
 use sandbox::{
-    Access, Canceller, Exit, Launcher, Overlay, Profile, ProjectAccess, RunOptions, Sandbox,
-    SandboxError, Visible,
+    Access, Canceller, Copy, Exit, Launcher, Profile, ProjectAccess, RunOptions, Sandbox, Visible,
 };
 use testkit::Fixture;
 
@@ -81,25 +80,46 @@ fn commands_run_at_the_same_time() {
     assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 0);
 }
 
+/// Whatever way a command runs in, the tree holds nothing that the user did not put there.
 #[test]
-fn names_stay_protected_while_another_command_ends() {
-    let project = Fixture::new("");
-    let sandbox = open(&project, ProjectAccess::Direct);
-    let (stdin, write) = std::io::pipe().expect("a pipe");
-    let options = RunOptions { cancel: None, stdin: Some(stdin.into()) };
-    let mut write = Some(write);
-    let script =
-        "echo begun; read line; mkdir .vscode || echo x > .envrc || rmdir .idea || echo no";
-    let ran = sandbox.run(&sh(script), options, |_| {
-        if let Some(mut write) = write.take() {
-            let other = sandbox.run(&sh("true"), RunOptions::default(), |_| {});
-            assert_eq!(other.expect("it runs").exit, Exit::Code(0));
-            assert!(project.path(".vscode").is_dir(), "the place is held for us");
-            write.write_all(b"go on\n").expect("it is read");
-        }
-    });
-    assert_eq!(ran.expect("it runs").stdout.text(), "begun\nno\n");
-    assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 0);
+fn nothing_of_ours_stands_in_the_project_while_a_command_runs() {
+    let ways = [
+        ProjectAccess::Direct,
+        ProjectAccess::Live { writable: Vec::new() },
+        ProjectAccess::Copy(Copy::default()),
+    ];
+    for access in ways {
+        let project = Fixture::new("");
+        let sandbox = open(&project, access);
+        let mut seen = Vec::new();
+        let ran = sandbox.run(&sh("echo begun; ls -A"), RunOptions::default(), |_| {
+            seen = std::fs::read_dir(project.root()).expect("it is there").collect();
+        });
+        assert_eq!(ran.expect("it runs").stdout.text(), "begun\n");
+        assert!(seen.is_empty(), "{seen:?}");
+    }
+}
+
+#[test]
+fn what_earlier_versions_left_is_removed() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = Fixture::new("//- /.envrc\n//- /.mcp.json\nmine\n");
+    let set = |name: &str, mode| {
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(project.path(name), mode).expect("our own file");
+    };
+    std::fs::create_dir(project.path(".vscode")).expect("a directory");
+    std::fs::create_dir(project.path(".idea")).expect("a directory");
+    let socket = std::os::unix::net::UnixListener::bind(project.path(".gitmodules"));
+    drop(socket.expect("a socket"));
+    for name in [".envrc", ".mcp.json", ".vscode", ".gitmodules"] {
+        set(name, 0o1000);
+    }
+    open(&project, ProjectAccess::Direct);
+    let mut left: Vec<_> = std::fs::read_dir(project.root()).expect("it is there").collect();
+    left.sort_by_key(|entry| entry.as_ref().map(|entry| entry.file_name()).ok());
+    let left: Vec<_> = left.into_iter().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, [".idea", ".mcp.json"]);
 }
 
 /// There the project lies in a directory that is made for each command and written by it.
@@ -111,10 +131,9 @@ fn a_project_in_the_home_directory_is_protected_and_left_as_it_was() {
     let launcher = Launcher::at(env!("CARGO_BIN_EXE_sandbox-testbed"));
     let sandbox = Sandbox::new(profile, launcher).expect("a sandbox");
     for _ in 0..3 {
-        let script =
-            "echo x > ~/file; rm -rf .git .vscode .envrc; cat .git/HEAD; ls -d .vscode .envrc";
+        let script = "echo x > ~/file; rm -rf .git; cat .git/HEAD; echo x > made";
         let ran = sandbox.run(&sh(script), RunOptions::default(), |_| {}).expect("it runs");
-        assert_eq!(ran.stdout.text(), "x\n.envrc\n.vscode\n");
+        assert_eq!(ran.stdout.text(), "x\n");
         assert_eq!(project.read(".git/HEAD"), "x\n");
         assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 1);
     }
@@ -133,9 +152,9 @@ fn a_project_in_a_visible_directory_stays_where_it_is() {
         let launcher = Launcher::at(env!("CARGO_BIN_EXE_sandbox-testbed"));
         let sandbox = Sandbox::new(profile, launcher).expect("a sandbox");
         for _ in 0..3 {
-            let script = "ls ../beside; mkdir .idea || echo no";
+            let script = "ls ../beside; mkdir .idea; ls -A";
             let ran = sandbox.run(&sh(script), RunOptions::default(), |_| {}).expect("it runs");
-            assert_eq!(ran.stdout.text(), "../beside\nno\n");
+            assert_eq!(ran.stdout.text(), "../beside\n.idea\n");
             assert_eq!(std::fs::read_dir(project.root()).expect("it is there").count(), 0);
         }
     }
@@ -159,7 +178,7 @@ fn a_listener_that_panics_leaves_nothing_running() {
 #[test]
 fn changed_files_are_read_without_following_what_the_command_planted() {
     let project = Fixture::new("//- /file\nold\n");
-    let sandbox = open(&project, ProjectAccess::Overlay(Overlay::default()));
+    let sandbox = open(&project, ProjectAccess::Copy(Copy::default()));
     let script = "echo new > file; ln -s /etc/passwd link; mkdir d; ln -s / d/up; mkfifo pipe";
     let ran = sandbox.run(&sh(script), RunOptions::default(), |_| {}).expect("it runs");
     let changes = ran.changed.expect("it ran on a copy");
@@ -172,20 +191,23 @@ fn changed_files_are_read_without_following_what_the_command_planted() {
     for path in ["link", "d/up/etc/passwd", "pipe", "../x", "/etc/passwd", "d"] {
         assert!(changes.open_file(Path::new(path)).is_err(), "{path}");
     }
-    assert!(changes.list(2).is_err_and(|error| error.to_string().contains("more than 2")));
-    assert_eq!(changes.list(100).expect("they fit").len(), 5);
+    assert!(list(&changes, 2).is_err_and(|error| error.to_string().contains("more than 2")));
+    assert_eq!(list(&changes, 100).expect("they fit").len(), 5);
 }
 
 #[test]
-fn a_linked_protected_name_is_refused_where_it_could_be_replaced() {
+fn what_becomes_of_a_linked_protected_name_is_seen() {
     let project = Fixture::new("//- /.git symlink=elsewhere\n");
-    let sandbox = open(&project, ProjectAccess::Direct);
-    let error = sandbox.run(&sh("true"), RunOptions::default(), |_| {}).expect_err("a link");
-    assert!(matches!(error, SandboxError::Protected { .. }), "{error}");
-    let sandbox = open(&project, ProjectAccess::Overlay(Overlay::default()));
-    let ran = sandbox.run(&sh("rm .git"), RunOptions::default(), |_| {}).expect("it is a copy");
-    assert_eq!(
-        ran.changed.and_then(|changes| changes.list(9).ok()).map_or(0, |list| list.len()),
-        1
-    );
+    let sandbox = open(&project, ProjectAccess::Copy(Copy::default()));
+    let ran = sandbox.run(&sh("rm .git"), RunOptions::default(), |_| {}).expect("it runs");
+    let changes = ran.changed.expect("it ran on a copy");
+    assert_eq!(list(&changes, 9).expect("they fit").len(), 1);
+    assert!(project.path(".git").is_symlink());
+}
+
+fn list(
+    changes: &sandbox::Changes,
+    most: usize,
+) -> Result<Vec<sandbox::Changed>, sandbox::ChangesError> {
+    changes.list(most, &mut |_, _| sandbox::Fate::Change).map(|listed| listed.changed)
 }

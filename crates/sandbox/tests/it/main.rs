@@ -8,6 +8,7 @@ mod bench;
 mod bounds;
 mod escapes;
 mod in_process;
+mod layer;
 mod leaks;
 mod overlay;
 mod running;

@@ -76,58 +76,6 @@ fn a_command_that_changes_nothing_has_no_changes() {
 }
 
 #[test]
-fn directories_that_pass_through_are_written_directly() {
-    for user in users() {
-        let mut bench = Bench::new(user, "//- /target/old\no\n//- /src/a\na\n").with_overlay();
-        bench.profile.project = sandbox::ProjectAccess::Overlay(sandbox::Overlay {
-            pass_through: vec!["target".into()],
-            ..Default::default()
-        });
-        let ran = bench.sh("cat target/old; echo b > target/built; echo b > src/b");
-        assert_eq!(changes(&ran), "+ src/b File { mode: 420, size: 2 }");
-        assert_eq!(bench.project.read("target/built"), "b\n");
-    }
-}
-
-/// `cargo clean` and many build scripts remove what they are about to make anew.
-#[test]
-fn directories_that_pass_through_can_be_removed_and_made_anew() {
-    for user in users() {
-        let files = "//- /target/deep/old\no\n//- /sub/dist/a\na\n//- /.git/config\nc\n";
-        let mut bench = Bench::new(user, files).with_overlay();
-        bench.profile.project = sandbox::ProjectAccess::Overlay(sandbox::Overlay {
-            pass_through: vec!["target".into(), "sub/dist".into()],
-            ..Default::default()
-        });
-        let ran = bench.sh(
-            "rm -r target && rm -r sub/dist && mkdir sub/dist && echo n > sub/dist/n && ls -R . && pwd",
-        );
-        insta::allow_duplicates! {
-            insta::assert_snapshot!(changes(&ran), @r"
-            + sub/dist/n File { mode: 420, size: 2 }
-            - target Directory { mode: 493 }
-            ");
-        }
-        assert_eq!(
-            ran["stdout"],
-            format!(
-                ".:\nsub\n\n./sub:\ndist\n\n./sub/dist:\nn\n{}\n",
-                bench.project.root().display()
-            )
-        );
-        assert!(!bench.project.path("target/deep").exists());
-        // Not what is protected.
-        let ran = bench.sh("rm -r .git; mv .git moved; rmdir .vscode; rm .envrc; \
-             touch /new ../new; cat .git/config");
-        assert_eq!(ran["stdout"], "c\n", "{ran}");
-        assert_eq!(ran["changes"], json!([]), "{ran}");
-        let errors = ran["stderr"].as_str().unwrap_or_default();
-        assert_eq!(errors.matches("busy").count(), 3, "{ran}");
-        assert!(errors.contains("/new': Read-only file system"), "{ran}");
-    }
-}
-
-#[test]
 fn without_overlays_a_copy_is_refused_and_caches_can_be_read() {
     for user in users() {
         let mut bench = Bench::new(user, "//- /a\na\n");

@@ -1,99 +1,117 @@
 //! What a command changed in its copy of the project, as changes to the project itself.
 
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use protocol::{Base, Change, ChangeSet, FileBytes, ToolError};
 use sandbox::{Changed, Changes, Entry};
-use workspace::{Ignored, RelPath, Workspace};
+use workspace::{RelPath, Workspace};
 
 use crate::Limits;
+use crate::policy::protection;
 
-/// Changes that are looked at, ignored files included.
-const MOST_CHANGES: usize = 500_000;
+/// Changes that are looked at.
+pub(super) const MOST_CHANGES: usize = 500_000;
 /// Bytes of all changed files together, which are held in memory.
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 /// The permission bits that a file of the project may have.
 const PERMISSIONS: u32 = 0o777;
 
-/// What is to be taken over.
+/// What a command would leave in the project.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     /// The changes, as they would be made.
     pub(crate) set: ChangeSet,
     /// What was left out of them, and why.
     pub(crate) notes: Vec<String>,
-    /// Why nothing can be taken over.
+    /// Why nothing can be applied.
     pub(crate) refusal: Option<String>,
     /// Everything that the command changed.
     pub(crate) paths: Vec<String>,
+    /// Ignored paths that are new to the project and are kept in its private layer.
+    pub(crate) private: Vec<String>,
 }
 
-/// The changes of one run, sorted by what becomes of them.
-pub(super) struct Sorted {
-    pub(super) ignored: Vec<Changed>,
-    rest: Vec<(RelPath, Changed)>,
-    notes: Vec<String>,
-}
-
-/// Tells ignored files from others.
-pub(super) fn sort(workspace: &Workspace, changes: &Changes) -> Result<Sorted, String> {
-    let listed = changes.list(MOST_CHANGES).map_err(|error| error.to_string())?;
-    let mut sorted = Sorted { ignored: Vec::new(), rest: Vec::new(), notes: Vec::new() };
-    let mut ignored = Ignored::new(workspace);
-    for changed in listed {
-        let path = match RelPath::from_bytes(changed.path.as_os_str().as_bytes()) {
-            Ok(path) => path,
-            Err(error) => {
-                let shown = changed.path.display();
-                sorted.notes.push(format!("{shown} was not taken over: {error}"));
-                continue;
-            }
-        };
-        let entry = changed.now.as_ref().or(changed.before.as_ref());
-        let is_dir = matches!(entry, Some(Entry::Directory { .. }));
-        match ignored.covers(&path, is_dir) {
-            true => sorted.ignored.push(changed),
-            false => sorted.rest.push((path, changed)),
-        }
+impl Taken {
+    /// The same, of which nothing is applied, for this reason if there is no other.
+    pub(super) fn refused(mut self, why: &str) -> Taken {
+        self.refusal.get_or_insert_with(|| why.to_owned());
+        self
     }
-    Ok(sorted)
 }
 
-/// Makes changes to the project of what is not ignored. `begun` is when the command was started.
+/// Makes changes to the project of what a command changed. `begun` is when the command was started.
 pub(super) fn take(
     workspace: &Workspace,
-    changes: &Changes,
-    sorted: Sorted,
+    found: &[(&Changes, Vec<Changed>)],
     limits: &Limits,
     begun: SystemTime,
 ) -> Taken {
-    let paths = sorted.rest.iter().map(|(path, _)| path.to_text()).collect();
-    let mut taking = Taking {
-        workspace,
-        changes,
-        max_bytes: limits.edit_bytes,
-        begun,
-        bytes: 0,
-        set: Vec::new(),
-        removed_dirs: Vec::new(),
-        notes: sorted.notes,
-    };
-    let mut refusal = None;
-    if sorted.rest.len() as u64 > limits.delete_entries {
-        let (many, most) = (sorted.rest.len(), limits.delete_entries);
-        refusal = Some(format!("it changed {many} files that are not ignored; the most is {most}"));
+    let mut taken = Taken::default();
+    let count: usize = found.iter().map(|(_, changed)| changed.len()).sum();
+    if count as u64 > limits.delete_entries {
+        let most = limits.delete_entries;
+        taken.refusal = Some(format!("it changed {count} files; the most is {most}"));
     }
-    for (path, changed) in &sorted.rest {
-        if refusal.is_none() {
-            refusal = taking.one(path, changed).err().map(|error| error.message);
+    let mut removed_dirs = Vec::new();
+    let mut bytes = 0;
+    for (changes, changed) in found {
+        let max_bytes = limits.edit_bytes;
+        let mut taking = Taking {
+            workspace,
+            changes,
+            max_bytes,
+            begun,
+            bytes,
+            set: Vec::new(),
+            removed_dirs: Vec::new(),
+            notes: Vec::new(),
+        };
+        for changed in changed {
+            let path = match RelPath::from_bytes(changed.path.as_os_str().as_bytes()) {
+                Ok(path) => path,
+                Err(error) => {
+                    let shown = changed.path.display();
+                    taking.notes.push(format!("{shown} was left out: {error}"));
+                    continue;
+                }
+            };
+            taken.paths.push(path.to_text());
+            if taken.refusal.is_none() {
+                taken.refusal = taking.one(&path, changed).err().map(|error| error.message);
+            }
         }
+        bytes = taking.bytes;
+        taken.set.changes.append(&mut taking.set);
+        removed_dirs.append(&mut taking.removed_dirs);
+        taken.notes.append(&mut taking.notes);
     }
-    let Taking { mut set, mut removed_dirs, notes, .. } = taking;
     removed_dirs.reverse();
-    set.extend(removed_dirs);
-    Taken { set: ChangeSet { changes: set }, notes, refusal, paths }
+    taken.set.changes.extend(removed_dirs);
+    taken
+}
+
+/// Copies what a program wrote beneath `paths` into the project, without asking and without undo: for
+/// directories of thousands of files that the user let it fill. Links that leave the project and names
+/// that other programs obey are left out, and so is everything but files, directories and links.
+pub(super) fn fill(changes: &Changes, paths: &[PathBuf]) -> Result<(), String> {
+    for path in paths {
+        let listed = changes.list_at(path, MOST_CHANGES).map_err(|error| error.to_string())?;
+        let allowed: Vec<Changed> = listed.into_iter().filter(may_be_copied_back).collect();
+        changes.carry_over(&allowed).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn may_be_copied_back(changed: &Changed) -> bool {
+    let Ok(path) = RelPath::from_bytes(changed.path.as_os_str().as_bytes()) else { return false };
+    let stays = match &changed.now {
+        Some(Entry::Link { target }) => stays_inside(&path, target),
+        Some(Entry::Other) => false,
+        Some(Entry::File { .. } | Entry::Directory { .. }) | None => true,
+    };
+    stays && protection(&path.to_text(), false).is_none()
 }
 
 struct Taking<'a> {
@@ -131,7 +149,7 @@ impl Taking<'_> {
             }
             (Some(Entry::Directory { .. }), Some(_)) | (Some(_), Some(Entry::Directory { .. })) => {
                 return Err(refused(format!(
-                    "{text} became a directory, or was one; that cannot be taken over in one step"
+                    "{text} became a directory, or was one; that cannot be applied in one step"
                 )));
             }
             (_, Some(Entry::Link { target })) => self.link(path, text, target)?,
@@ -144,7 +162,7 @@ impl Taking<'_> {
     }
 
     fn note(&mut self, path: &str, why: &str) {
-        self.notes.push(format!("{path} was not taken over: {why}"));
+        self.notes.push(format!("{path} was left out: {why}"));
     }
 
     fn link(&mut self, path: &RelPath, text: String, target: &Path) -> Result<(), ToolError> {

@@ -7,23 +7,22 @@ use std::time::SystemTime;
 
 use protocol::{CommandSpec, ErrorCode, ProjectMode, RunMode, ToolError};
 use sandbox::{
-    Canceller, Exit, Launcher, Overlay, Part, Profile, ProjectAccess, Protected, Ran, RunOptions,
-    Sandbox, SandboxError, StandIn, Unconfined,
+    Canceller, Changed, Changes, Copy, Exit, Launcher, Part, PrivateLayer, Profile, ProjectAccess,
+    RunOptions, Sandbox, SandboxError, Unconfined,
 };
 use serde_json::{Value, json};
-use workspace::{EntryKind, EntryMeta, Ignored, RelPath, Workspace};
+use workspace::{RelPath, Tracked, Workspace};
 
-use super::copied::{self, Taken};
+use super::copied::{self, MOST_CHANGES, Taken};
+use super::fate::{Fates, TrackedNow};
 use super::place::Place;
 use super::report::{LiveOutput, report};
 use crate::ToolContext;
 
-/// How deep ignored directories are looked for that commands write to directly, and in how many
-/// directories. What lies deeper is taken over after the run.
-const IGNORED_DEPTH: usize = 4;
-const IGNORED_LOOKS: usize = 5_000;
-/// Every directory that is written directly costs each run a mount.
-const MOST_PASSED_THROUGH: usize = 64;
+/// Names that other programs obey, for commands that change the files themselves.
+const OBEYED: [&str; 5] = [".vscode", ".idea", ".envrc", ".mcp.json", ".gitmodules"];
+/// What lies in a repository and makes git run programs; no commit needs to change it.
+const OBEYED_BY_GIT: [&str; 2] = [".git/hooks", ".git/config"];
 
 /// What a runner is made from.
 #[derive(Clone, Debug)]
@@ -34,30 +33,38 @@ pub struct RunnerOptions {
     pub launcher: Launcher,
     /// The operator wants them not to be confined at all.
     pub unconfined: bool,
+    /// The directory of the project's private layer; nothing is kept without.
+    pub layer: Option<PathBuf>,
+    /// What becomes of ignored files that commands write.
+    pub ignored: IgnoredFiles,
+}
+
+/// What becomes of ignored files that commands write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum IgnoredFiles {
+    /// They are kept in the project's private layer.
+    #[default]
+    Private,
+    /// They are copied into the project.
+    Through,
 }
 
 /// Runs the commands of one project, confined.
 pub struct CommandRunner {
     workspace: Arc<Workspace>,
     options: RunnerOptions,
-    sandboxes: Mutex<HashMap<Kind, Prepared>>,
+    sandboxes: Mutex<HashMap<Kind, Place>>,
     /// Why there are no copies on write here, once that is known.
     no_copies: OnceLock<String>,
+    tracked: TrackedNow,
 }
 
 /// What a sandbox is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Kind {
-    copies: bool,
-    /// Ignored directories are written directly.
-    passes: bool,
-    unprotected: Vec<String>,
-}
-
-#[derive(Clone)]
-struct Prepared {
-    place: Place,
-    passed_through: Arc<[RelPath]>,
+enum Kind {
+    Copy,
+    Live { writable: Vec<String> },
+    Direct,
 }
 
 /// A command that ran, or that goes on as a job.
@@ -65,7 +72,7 @@ struct Prepared {
 pub(crate) struct CommandRun {
     /// The report, without what it changed.
     pub(crate) report: Value,
-    /// What it would change in the project; none if it had no copy.
+    /// What it would leave in the project; none if it had no copy.
     pub(crate) taken: Option<Taken>,
 }
 
@@ -94,7 +101,7 @@ impl CommandRunner {
         if options.unconfined {
             let _ = no_copies.set("commands are not confined".to_owned());
         }
-        Self { workspace, options, sandboxes, no_copies }
+        Self { workspace, options, sandboxes, no_copies, tracked: TrackedNow::default() }
     }
 
     /// Why commands cannot work on a copy, if that has been found out.
@@ -156,159 +163,149 @@ impl CommandRunner {
         canceller: &Canceller,
     ) -> Result<CommandRun, NotRun> {
         let begun = SystemTime::now();
-        let ran = match self.run_in(kind_of(spec), spec, cx, canceller) {
-            // One of the ignored directories may be the reason, if it is gone since or of a kind that
-            // cannot be mounted.
-            Err(NotRun::NoCopies(_)) if self.no_copies().is_none() => {
-                let plain = Kind { passes: false, ..kind_of(spec) };
-                self.run_in(plain, spec, cx, canceller).map_err(|error| self.remembered(error))?
-            }
-            other => other?,
-        };
+        let place = self.place(kind_of(spec))?;
+        let mut live = LiveOutput::new(cx);
+        let options = RunOptions { cancel: Some(canceller), stdin: None };
+        let ran = place.run(spec, options, |chunk| live.show(chunk.stream, chunk.bytes));
+        let ran = ran.map_err(|error| self.remembered(error.into()))?;
         if ran.exit == Exit::Cancelled {
             let message = "the command was ended because the call was withdrawn; what it had \
                            changed was thrown away";
             return Err(NotRun::Failed(ToolError::new(ErrorCode::Cancelled, message)));
         }
-        let taken = self.taken(spec, &ran, cx, begun);
+        let taken = ran.changed.as_ref().map(|changes| {
+            self.taken(spec, changes, cx, begun)
+                .unwrap_or_else(|why| Taken { refusal: Some(why), ..Taken::default() })
+        });
+        let taken = taken.map(|taken| match ran.exit {
+            Exit::Code(_) => taken,
+            _ => taken.refused("the command was stopped before its end"),
+        });
         Ok(CommandRun { report: report(&ran), taken })
     }
 
-    fn run_in(
-        &self,
-        kind: Kind,
-        spec: &CommandSpec,
-        cx: &ToolContext,
-        canceller: &Canceller,
-    ) -> Result<Ran, NotRun> {
-        let prepared = self.prepared(kind)?;
-        let mut live = LiveOutput::new(cx);
-        let options = RunOptions { cancel: Some(canceller), stdin: None };
-        Ok(prepared.place.run(spec, options, |chunk| live.show(chunk.stream, chunk.bytes))?)
-    }
-
-    /// What is to be taken over. Ignored files already are when this returns.
+    /// What a command would leave in the project. What is private is kept when this returns.
     fn taken(
         &self,
         spec: &CommandSpec,
-        ran: &Ran,
+        changes: &Changes,
         cx: &ToolContext,
         begun: SystemTime,
-    ) -> Option<Taken> {
-        let changes = ran.changed.as_ref()?;
-        let sorted = match copied::sort(&self.workspace, changes) {
-            Ok(sorted) => sorted,
-            Err(why) => return Some(Taken { refusal: Some(why), ..Taken::default() }),
+    ) -> Result<Taken, String> {
+        let text = |error: &dyn std::error::Error| error.to_string();
+        let mut fates = Fates::new(&self.workspace, changes, &self.tracked);
+        let listed = changes.list(MOST_CHANGES, &mut |path, is_dir| fates.of(path, is_dir));
+        let listed = listed.map_err(|error| text(&error))?;
+        let (filled, private): (Vec<PathBuf>, Vec<PathBuf>) =
+            listed.private.into_iter().partition(|path| self.is_filled(spec, path));
+        let new = private.iter().filter(|path| self.is_new(path));
+        let new: Vec<String> = new.map(|path| path.to_string_lossy().into_owned()).collect();
+        copied::fill(changes, &filled)?;
+        for path in &filled {
+            self.forget(path);
+        }
+        changes.keep_private(&private).map_err(|error| text(&error))?;
+        let mut found = vec![(changes, listed.changed)];
+        let kept = match spec.keep.is_empty() {
+            true => None,
+            false => changes.kept().map_err(|error| text(&error))?,
         };
-        let mut trouble = None;
-        if !sorted.ignored.is_empty() && spec.project != ProjectMode::ReadOnly {
-            trouble = changes.carry_over(&sorted.ignored).err();
-            // There may be new directories to write to directly.
-            self.lock().retain(|kind, _| !kind.copies);
+        if let Some(kept) = &kept {
+            let listed = self.kept_changes(spec, kept)?;
+            found.push((kept, listed));
         }
-        let mut taken = copied::take(&self.workspace, changes, sorted, cx.limits(), begun);
-        if let Some(error) = trouble {
-            taken.notes.push(format!("ignored files could not be taken over: {error}"));
-        }
-        if !matches!(ran.exit, Exit::Code(_)) && taken.refusal.is_none() {
-            taken.refusal = Some("the command was stopped before its end".to_owned());
-        }
-        Some(taken)
+        let mut taken = copied::take(&self.workspace, &found, cx.limits(), begun);
+        taken.private = new;
+        Ok(taken)
     }
 
-    /// Runs a command that only looks, for whoever judges another: nobody is shown its output.
-    pub(crate) async fn peek(
-        self: &Arc<Self>,
-        spec: CommandSpec,
-        cx: &ToolContext,
-    ) -> Option<Value> {
-        let runner = Arc::clone(self);
-        let looked = cx.blocking(move |_| {
-            let Ok(prepared) = runner.prepared(kind_of(&spec)) else { return Ok(None) };
-            let options = RunOptions { cancel: None, stdin: None };
-            Ok(prepared.place.run(&spec, options, |_| {}).ok().map(|ran| report(&ran)))
-        });
-        looked.await.ok()?
+    /// Whether what lies at an ignored path goes into the project: the user let this program fill it,
+    /// or lets all commands do so. What git holds cannot be told for certain in every project.
+    fn is_filled(&self, spec: &CommandSpec, path: &std::path::Path) -> bool {
+        let is_through = self.options.ignored == IgnoredFiles::Through
+            && spec.project == ProjectMode::Copy
+            && !matches!(*self.tracked.get(&self.workspace), Tracked::Unknown);
+        is_through || spec.network && spec.writable.iter().any(|name| path.starts_with(name))
+    }
+
+    /// The changes that the private layer holds at the paths that a call wants to keep.
+    fn kept_changes(&self, spec: &CommandSpec, kept: &Changes) -> Result<Vec<Changed>, String> {
+        let mut all = Vec::new();
+        for path in &spec.keep {
+            let path = RelPath::parse(path).map_err(|error| error.to_string())?;
+            let listed = kept.list_at(path.as_path(), MOST_CHANGES);
+            all.extend(listed.map_err(|error| error.to_string())?);
+        }
+        Ok(all)
+    }
+
+    fn is_new(&self, path: &std::path::Path) -> bool {
+        use std::os::unix::ffi::OsStrExt as _;
+        let path = RelPath::from_bytes(path.as_os_str().as_bytes());
+        path.is_ok_and(|path| self.workspace.metadata(&path).is_err())
+    }
+
+    /// Lets the project show again where the private layer covered it. If a command is running, which
+    /// sees the layer, it stays covered.
+    pub(crate) fn forget(&self, path: &std::path::Path) {
+        if let Some(layer) = &self.options.layer
+            && let Ok(layer) = PrivateLayer::open(layer)
+        {
+            let _ = layer.forget(path);
+        }
     }
 
     fn start_job(&self, spec: &CommandSpec, cx: &ToolContext) -> Result<CommandRun, ToolError> {
-        let kind = Kind { copies: false, ..kind_of(spec) };
-        let prepared = self.prepared(kind).map_err(|not_run| match not_run {
+        let place = self.place(kind_of(spec)).map_err(|not_run| match not_run {
             NotRun::Failed(error) => error,
             NotRun::NoCopies(why) => ToolError::new(ErrorCode::SandboxUnavailable, why),
         })?;
-        let job = cx.jobs().start(prepared.place, spec.clone(), cx.limits().jobs)?;
+        let job = cx.jobs().start(place, spec.clone(), cx.limits().jobs)?;
         Ok(CommandRun { report: json!({"job": job, "running": true}), taken: None })
     }
 
-    /// A sandbox of this kind, as the project is now.
-    fn prepared(&self, kind: Kind) -> Result<Prepared, NotRun> {
-        if kind.copies
+    /// A sandbox of this kind.
+    fn place(&self, kind: Kind) -> Result<Place, NotRun> {
+        if kind == Kind::Copy
             && let Some(why) = self.no_copies()
         {
             return Err(NotRun::NoCopies(why.to_owned()));
         }
         let mut sandboxes = self.lock();
-        if let Some(prepared) = sandboxes.get(&kind)
-            && self.still_ignored(&prepared.passed_through)
-        {
-            return Ok(prepared.clone());
+        if let Some(place) = sandboxes.get(&kind) {
+            return Ok(place.clone());
         }
-        let prepared = self.prepare(&kind)?;
-        sandboxes.insert(kind, prepared.clone());
-        Ok(prepared)
+        let place = self.prepare(&kind)?;
+        sandboxes.insert(kind, place.clone());
+        Ok(place)
     }
 
-    fn prepare(&self, kind: &Kind) -> Result<Prepared, SandboxError> {
+    fn prepare(&self, kind: &Kind) -> Result<Place, SandboxError> {
         let mut profile = self.options.profile.clone();
-        let is_open =
-            |path: &PathBuf| kind.unprotected.iter().any(|name| path.as_os_str() == &**name);
-        profile.protected.retain(|one| !is_open(&one.path));
-        if is_open(&PathBuf::from(".git")) {
-            profile.protected.extend(self.obeyed_by_git());
-        }
-        let mut passed_through = Vec::new();
-        profile.project = if kind.copies {
-            if kind.passes {
-                passed_through = self.workspace.ignored_directories(IGNORED_DEPTH, IGNORED_LOOKS);
+        profile.project = match kind {
+            Kind::Copy => {
+                ProjectAccess::Copy(Copy { layer: self.options.layer.clone(), ..Copy::default() })
             }
-            passed_through
-                .retain(|dir| profile.protected.iter().all(|one| one.path != dir.as_path()));
-            passed_through.truncate(MOST_PASSED_THROUGH);
-            let ignored = passed_through.iter().map(|dir| dir.as_path().to_owned());
-            let open = kind.unprotected.iter().map(PathBuf::from);
-            let pass_through = ignored.chain(open).collect();
-            ProjectAccess::Overlay(Overlay { pass_through, ..Overlay::default() })
-        } else {
-            ProjectAccess::Direct
+            Kind::Live { writable } => {
+                let is_open =
+                    |path: &PathBuf| writable.iter().any(|name| path.as_os_str() == &**name);
+                if profile.protected.iter().any(|path| is_open(path)) {
+                    profile.protected.retain(|path| !is_open(path));
+                    profile.protected.extend(OBEYED_BY_GIT.map(PathBuf::from));
+                }
+                ProjectAccess::Live { writable: writable.iter().map(PathBuf::from).collect() }
+            }
+            Kind::Direct => {
+                profile.protected.extend(OBEYED.map(PathBuf::from));
+                ProjectAccess::Direct
+            }
         };
-        let place = match self.options.unconfined {
+        Ok(match self.options.unconfined {
             true => Place::Unconfined(Arc::new(Unconfined::new(profile)?)),
             false => {
                 let launcher = self.options.launcher.clone();
                 Place::Sandbox(Arc::new(Sandbox::new(profile, launcher)?))
             }
-        };
-        Ok(Prepared { place, passed_through: passed_through.into() })
-    }
-
-    /// What lies in a repository and makes git run programs; no commit needs to change it.
-    fn obeyed_by_git(&self) -> Vec<Protected> {
-        let is_directory = |meta: EntryMeta| meta.kind == EntryKind::Directory;
-        let git = RelPath::parse(".git").map(|git| self.workspace.metadata(&git));
-        if !git.is_ok_and(|meta| meta.is_ok_and(is_directory)) {
-            return Vec::new();
-        }
-        let names = [(".git/hooks", StandIn::Directory), (".git/config", StandIn::File)];
-        names.map(|(path, stand_in)| Protected { path: path.into(), stand_in }).into()
-    }
-
-    /// Whether directories that are written directly still are there and ignored.
-    fn still_ignored(&self, directories: &[RelPath]) -> bool {
-        let mut ignored = Ignored::new(&self.workspace);
-        directories.iter().all(|dir| {
-            let meta = self.workspace.metadata(dir);
-            meta.is_ok_and(|meta| meta.kind == EntryKind::Directory) && ignored.covers(dir, true)
         })
     }
 
@@ -319,14 +316,17 @@ impl CommandRunner {
         not_run
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Kind, Prepared>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Kind, Place>> {
         self.sandboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 fn kind_of(spec: &CommandSpec) -> Kind {
-    let copies = spec.project != ProjectMode::Direct;
-    Kind { copies, passes: true, unprotected: spec.unprotected.clone() }
+    match spec.project {
+        ProjectMode::Copy | ProjectMode::Look => Kind::Copy,
+        ProjectMode::Live => Kind::Live { writable: spec.writable.clone() },
+        ProjectMode::Direct => Kind::Direct,
+    }
 }
 
 struct CancelOnDrop(Canceller);

@@ -1,17 +1,21 @@
-//! Runs a command that has passed the gate, and settles what it changed.
+//! Runs a command that has passed the gate, and settles what it would leave behind.
 
-use protocol::{CommandSpec, ErrorCode, FileDiff, ProjectMode, ToolError, ToolResult, unified};
+use protocol::{
+    CommandSpec, ErrorCode, FileDiff, ProjectMode, Proposal, ToolError, ToolPermission, ToolResult,
+    unified,
+};
 use serde_json::{Value, json};
 
 use super::Taken;
 use super::runner::{CommandRun, NotRun};
 use crate::approval_gate::{Asked, Gate};
-use crate::policy::{Decision, EffectKind, effects_of, protection};
 use crate::{Proposed, ToolArguments};
 
 /// Paths that a report names.
 const MOST_PATHS: usize = 50;
-/// Bytes of a diff in a report; the person who approves sees all of it.
+/// Ignored paths that a report names.
+const MOST_PRIVATE: usize = 10;
+/// Bytes of a diff in a report; the approver sees all of it.
 const MOST_DIFF_BYTES: usize = 4 * 1024;
 
 impl Gate<'_> {
@@ -25,16 +29,21 @@ impl Gate<'_> {
     ) -> ToolResult {
         let runner = self.executor.performer()?.runner()?;
         self.executor.forget_answers();
-        let (ran, asked) = match runner.run(command, self.cx).await {
-            Ok(ran) => (ran, asked),
+        let keeps = command.project == ProjectMode::Copy;
+        // What nobody has approved runs on a copy that is thrown away. If it turns out to have changed
+        // files, and may change any, exactly these changes are asked about.
+        let way = match asked {
+            Asked::No if keeps => ProjectMode::Look,
+            _ => command.project,
+        };
+        let (ran, way) = match runner.run(&in_way(command, way), self.cx).await {
+            Ok(ran) => (ran, way),
             Err(NotRun::Failed(error)) => return Err(error),
             Err(NotRun::NoCopies(why)) => {
-                if asked == Asked::No {
-                    self.ask_for_direct(command, &why).await?;
-                }
-                let direct = CommandSpec { project: ProjectMode::Direct, ..command.clone() };
+                let direct = in_way(command, ProjectMode::Direct);
+                self.ask_for_direct(&direct, &why).await?;
                 match runner.run(&direct, self.cx).await {
-                    Ok(ran) => (ran, Asked::Yes),
+                    Ok(ran) => (ran, ProjectMode::Direct),
                     Err(NotRun::Failed(error)) => return Err(error),
                     Err(NotRun::NoCopies(why)) => {
                         return Err(ToolError::new(ErrorCode::SandboxUnavailable, why));
@@ -43,22 +52,29 @@ impl Gate<'_> {
             }
         };
         let CommandRun { mut report, taken } = ran;
+        report["ran"] = way.as_str().into();
         if let Some(taken) = taken
-            && let Some(changes) = self.settle(taken, command.project, asked).await?
+            && let Some(changes) = self.settle(taken, command, asked).await?
         {
+            if changes["applied"] == true {
+                report["ran"] = ProjectMode::Copy.as_str().into();
+                command.keep.iter().for_each(|path| runner.forget(path.as_ref()));
+            }
             report["changes"] = changes;
         }
         self.listed.tool().report(arguments, report)
     }
 
-    /// There is no copy to look at afterwards, so the person decides before.
-    async fn ask_for_direct(&self, command: &CommandSpec, why: &str) -> Result<(), ToolError> {
-        let direct = CommandSpec { project: ProjectMode::Direct, ..command.clone() };
+    /// There is no copy to look at afterwards, so the user decides before.
+    async fn ask_for_direct(&self, direct: &CommandSpec, why: &str) -> Result<(), ToolError> {
+        if let Some(why) = self.may_not_write() {
+            return Err(ToolError::new(ErrorCode::PermissionDenied, why));
+        }
         let reason = format!(
             "It would change the files themselves, and that could not be undone: there are no \
              copies on write here ({why})."
         );
-        let request = self.request(&Proposed::command(direct), reason).await?;
+        let request = self.request(&Proposed::command(direct.clone()), reason).await?;
         match self.ask(&request).await? {
             response if response.approved => Ok(()),
             response => {
@@ -68,85 +84,74 @@ impl Gate<'_> {
         }
     }
 
-    /// What became of the changes, for the report; none if there were none.
+    /// Why nothing that a command changed may stay, if so.
+    fn may_not_write(&self) -> Option<String> {
+        let role = self.executor.role();
+        let may_write = role.permissions().contains(ToolPermission::WriteFiles);
+        (!may_write).then(|| format!("the role {role} may not change files"))
+    }
+
+    /// What became of the changes, for the report; none if there is nothing to tell.
     async fn settle(
         &self,
         taken: Taken,
-        mode: ProjectMode,
+        command: &CommandSpec,
         asked: Asked,
     ) -> Result<Option<Value>, ToolError> {
-        let Taken { set, notes, refusal, paths } = taken;
-        if paths.is_empty() && refusal.is_none() {
-            return Ok(None);
-        }
+        let Taken { set, notes, refusal, paths, private } = taken;
         let mut told = json!({});
+        if !private.is_empty() {
+            told["private"] = json!(&private[..private.len().min(MOST_PRIVATE)]);
+        }
+        if !notes.is_empty() {
+            told["notes"] = json!(notes);
+        }
+        let says_something = !private.is_empty() || !notes.is_empty();
+        if set.changes.is_empty() && refusal.is_none() {
+            return Ok(says_something.then_some(told));
+        }
         if paths.len() > MOST_PATHS {
             told["files"] = paths.len().into();
         }
         told["paths"] = json!(&paths[..paths.len().min(MOST_PATHS)]);
-        if !notes.is_empty() {
-            told["notes"] = json!(notes);
-        }
-        if mode == ProjectMode::ReadOnly {
-            told["thrown_away"] = true.into();
+        let dropped = match command.project {
+            ProjectMode::Copy => refusal.or_else(|| self.may_not_write()),
+            _ => Some("this tool keeps no changes".to_owned()),
+        };
+        if let Some(why) = dropped {
+            told["dropped"] = why.into();
             return Ok(Some(told));
-        }
-        if let Some(why) = refusal {
-            told["refused"] = why.into();
-            return Ok(Some(told));
-        }
-        if set.changes.is_empty() {
-            return Ok((!notes.is_empty()).then_some(told));
         }
         let proposed = Proposed {
-            proposal: protocol::Proposal::Changes(set),
+            proposal: Proposal::Changes(set),
             purpose: None,
             answer: None,
             takes_back: None,
             unseen: true,
         };
         let diff = self.short_diff(&proposed).await?;
-        let applied = if mode == ProjectMode::Auto
-            && asked == Asked::No
-            && self.follows_from_command(&proposed)?
-        {
-            self.executor.perform(proposed, self.cx).await
-        } else {
-            Box::pin(self.pass(proposed, None)).await
+        let applied = match asked == Asked::Yes && covers(command, &proposed.proposal) {
+            true => self.executor.perform(proposed, self.cx).await,
+            false => Box::pin(self.pass(proposed, None)).await,
         };
         match applied {
             Ok(report) => {
                 told["applied"] = true.into();
-                if let (Value::Object(told), Value::Object(report)) = (&mut told, report) {
-                    told.extend(report);
-                }
                 if let Some(diff) = diff {
                     told["diff"] = diff.into();
+                }
+                // What the gate says of the changes is nearer to the truth than the first proposal.
+                if let (Value::Object(told), Value::Object(report)) = (&mut told, report) {
+                    told.extend(report);
                 }
             }
             Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
             Err(error) => {
-                told["refused"] = error.message.into();
+                told["dropped"] = error.message.into();
                 told["code"] = error.code.as_str().into();
             }
         }
         Ok(Some(told))
-    }
-
-    /// Whether a command that nobody had to be asked for may make these changes without asking: no
-    /// rule has anything against them, and nothing of it is always asked.
-    fn follows_from_command(&self, proposed: &Proposed) -> Result<bool, ToolError> {
-        let effects = effects_of(&proposed.proposal);
-        let verdict = self.executor.judge(self.listed, &effects)?;
-        let always_asked = effects.iter().any(|effect| {
-            let path = effect.path.as_deref().unwrap_or_default();
-            effect.kind == EffectKind::Link || protection(path, effect.tree).is_some()
-        });
-        Ok(match verdict.decision {
-            Decision::Allow => true,
-            Decision::Ask => verdict.rule.is_none() && !always_asked,
-            Decision::Deny => false,
-        })
     }
 
     /// The changes as a diff, if it is short.
@@ -155,4 +160,21 @@ impl Gate<'_> {
         let text = unified(&request.diffs as &[FileDiff]);
         Ok((text.len() <= MOST_DIFF_BYTES).then_some(text))
     }
+}
+
+fn in_way(command: &CommandSpec, project: ProjectMode) -> CommandSpec {
+    CommandSpec { project, ..command.clone() }
+}
+
+/// Whether the approval of a command named every path that it changed.
+fn covers(command: &CommandSpec, proposal: &Proposal) -> bool {
+    let Proposal::Changes(set) = proposal else { return false };
+    let is_covered = |path: &str| {
+        let covers = |name: &String| {
+            path.strip_prefix(name.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        command.writable.iter().any(covers)
+    };
+    set.changes.iter().flat_map(|change| change.paths()).all(is_covered)
 }

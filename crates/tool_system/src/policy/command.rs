@@ -1,19 +1,16 @@
 //! Command lines, taken apart so that rules can speak about each program in them.
 //!
 //! [`CommandLine::parse`] finds every simple command of a shell text: in pipelines, lists, bodies,
-//! substitutions, and behind programs that run others. Nothing here is a wall; that is the sandbox.
-//! What is not fully understood is a doubt, and a doubt makes a person be asked.
+//! substitutions, and behind programs that run others. This is a convenience for rules that deny
+//! commands or ask first, and for explanations. Nothing depends on it for safety: what a command can
+//! reach is decided by how it is run, and a text that is not understood runs no differently.
 
 mod danger;
 mod environment;
-mod facts;
 mod git;
 mod pattern;
-mod read_only;
-mod ruin;
 mod run;
 mod syntax;
-mod target;
 mod word;
 mod wrapper;
 
@@ -22,17 +19,17 @@ use std::ops::Range;
 
 use protocol::CommandSpec;
 
-pub use danger::{Danger, Weight};
-pub use facts::TreeFacts;
 pub use pattern::CommandPattern;
-pub use run::Run;
+pub use run::{Reach, Run};
 pub use word::{Word, WordKind};
 
 pub(super) use pattern::fits_example;
-pub(super) use run::{effects_of_command, needs_facts};
+pub(super) use run::effects_of_command;
 
 /// How often a command may run a command that runs a command.
 const MAX_WRAPPERS: usize = 8;
+/// Commands of one line that are looked at.
+const MAX_COMMANDS: usize = 1_000;
 /// Characters of a text that an explanation shows.
 const EXCERPT_CHARS: usize = 60;
 
@@ -70,8 +67,6 @@ pub struct SimpleCommand {
     pub redirects: Vec<Redirect>,
     /// The text that it gets as its input, if the line says so.
     pub input: Option<Word>,
-    /// The program whose output it reads.
-    pub fed_by: Option<String>,
     /// Whether it only runs commands that are listed as well.
     pub transparent: bool,
 }
@@ -95,15 +90,14 @@ impl SimpleCommand {
             words: Vec::new(),
             redirects: Vec::new(),
             input: None,
-            fed_by: None,
             transparent: false,
         }
     }
 
     /// A command of these words, at the place of this one.
     fn within(&self, words: Vec<Word>) -> Self {
-        let SimpleCommand { assignments, input, fed_by, .. } = self.clone();
-        Self { words, assignments, input, fed_by, ..Self::at(self.range.clone()) }
+        let SimpleCommand { assignments, input, .. } = self.clone();
+        Self { words, assignments, input, ..Self::at(self.range.clone()) }
     }
 
     /// The program as it is called, if that is known.
@@ -124,28 +118,6 @@ impl SimpleCommand {
     /// Whether one of the arguments is exactly one of these.
     fn has(&self, wanted: &[&str]) -> bool {
         self.args().iter().any(|arg| wanted.contains(&arg.text.as_str()))
-    }
-
-    /// Whether a short option is among the arguments, alone or in a bundle (`-rf`).
-    fn has_short(&self, option: char) -> bool {
-        let bundled = |text: &str| {
-            text.strip_prefix('-').is_some_and(|rest| {
-                !rest.starts_with('-')
-                    && rest.chars().all(|c| c.is_ascii_alphanumeric())
-                    && rest.contains(option)
-            })
-        };
-        self.args().iter().take_while(|arg| arg.text != "--").any(|arg| bundled(&arg.text))
-    }
-
-    /// The arguments that are no options.
-    fn operands(&self) -> impl Iterator<Item = &Word> {
-        let mut only_operands = false;
-        self.args().iter().filter(move |arg| {
-            let ends = arg.text == "--" && !only_operands;
-            only_operands |= ends;
-            !ends && (only_operands || !arg.text.starts_with('-') || arg.text == "-")
-        })
     }
 }
 
@@ -207,6 +179,9 @@ impl CommandLine {
 
     /// Adds a command and whatever it runs.
     fn add(&mut self, mut command: SimpleCommand, depth: usize) {
+        if self.commands.len() >= MAX_COMMANDS {
+            return self.doubt("it holds too many commands".to_owned());
+        }
         if depth > MAX_WRAPPERS {
             self.doubt("commands run commands too often".to_owned());
             self.commands.push(command);
@@ -258,8 +233,6 @@ fn excerpt(text: &str) -> String {
     if short.len() < text.len() { format!("{short}…") } else { short }
 }
 
-#[cfg(test)]
-mod looking_tests;
 #[cfg(test)]
 mod parse_tests;
 #[cfg(test)]

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use protocol::{Base, Change, Proposal, RunMode, visible};
+use protocol::{Base, Change, Proposal, visible};
 use serde::{Deserialize, Serialize};
 
-use super::command::{Run, TreeFacts, effects_of_command, needs_facts};
+use super::command::{Run, effects_of_command};
 
 /// The kinds of effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -114,21 +114,9 @@ impl fmt::Display for Effect {
 
 /// Everything that `proposal` does. A command line has one effect for each simple command in it.
 pub fn effects_of(proposal: &Proposal) -> Vec<Effect> {
-    effects_with(proposal, &TreeFacts::default())
-}
-
-/// Whether the effects of `proposal` can be told better by somebody who knows the tree.
-pub fn needs_tree_facts(proposal: &Proposal) -> bool {
-    matches!(proposal, Proposal::Command(command) if needs_facts(command))
-}
-
-/// Everything that `proposal` does to a tree of which this is known.
-pub fn effects_with(proposal: &Proposal, facts: &TreeFacts) -> Vec<Effect> {
     match proposal {
         Proposal::Changes(set) => set.changes.iter().flat_map(effects_of_change).collect(),
-        // Ending what was begun needs no leave.
-        Proposal::Command(command) if matches!(command.run, RunMode::Stop(_)) => Vec::new(),
-        Proposal::Command(command) => effects_of_command(command, facts),
+        Proposal::Command(command) => effects_of_command(command),
         Proposal::Web(request) => {
             let subject = format!("{} {}", request.method, request.url);
             vec![Effect::outside(EffectKind::Fetch, subject)]

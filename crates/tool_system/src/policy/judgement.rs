@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use protocol::visible;
 use serde::Serialize;
 
-use super::command::{Danger, Weight};
+use super::command::Reach as CommandReach;
 use super::pattern::Reach;
 use super::rule::CompiledRule;
-use super::{ApprovalMode, Decision, Effect, EffectKind, Policy, protection};
+use super::{ApprovalMode, CommandMode, Decision, Effect, EffectKind, Policy, protection};
 
 /// What is to be judged: who would do what.
 #[derive(Clone, Copy, Debug)]
@@ -41,16 +41,18 @@ enum Ground<'a> {
     ReadOnly(&'a Effect),
     Protected(&'a Effect, &'static str),
     Link(&'a Effect),
-    Danger(&'a Effect, &'a Danger),
-    Doubt(&'a Effect, &'a str),
+    Refused(&'a Effect, &'a str),
+    Network(&'a Effect),
+    Doubt(&'a CompiledRule, &'a Effect, &'a str),
+    Commands(&'a Effect),
     Covered(Vec<&'a CompiledRule>, &'a Effect),
     Mode(&'a Effect),
 }
 
 impl Policy {
     /// Judges `action` as of `now`. A rule that denies beats everything; then what is never done, the
-    /// read-only mode, protected names, rules that ask, what is dangerous or not understood, rules
-    /// that together allow every effect, and the mode.
+    /// read-only mode, protected names and the network, rules that ask, commands that such a rule may
+    /// have missed, rules that together allow every effect, and the mode.
     pub fn judge(&self, action: &Action<'_>, now: Timestamp) -> Verdict {
         let (decision, ground) = self.weigh(action, |rule| !rule.rule.is_expired(now));
         let mut explanation = self.explain(action, decision, &ground);
@@ -80,10 +82,10 @@ impl Policy {
         if let Some((rule, effect)) = first_hit(&rules, effects, Decision::Deny) {
             return (Decision::Deny, Ground::Rule(rule, effect));
         }
-        if let Some(ground) = first_danger(effects, Weight::Refused) {
-            return (Decision::Deny, ground);
+        if let Some((effect, why)) = first_refusal(effects) {
+            return (Decision::Deny, Ground::Refused(effect, why));
         }
-        let writes = |effect: &&Effect| effect.kind.writes() && !effect.only_looks();
+        let writes = |effect: &&Effect| effect.kind.writes() && !effect.reaches_nothing();
         if self.mode == ApprovalMode::ReadOnly
             && let Some(effect) = effects.iter().find(writes)
         {
@@ -98,13 +100,15 @@ impl Policy {
         if let Some((rule, effect)) = first_possible(&rules, effects) {
             return (Decision::Ask, Ground::MaybeBeneath(rule, effect));
         }
-        if let Some(ground) = unnamed_danger(&rules, effects).or_else(|| first_doubt(effects)) {
-            return (Decision::Ask, ground);
+        if let Some(rule) = rules.iter().find(|rule| rule.may_miss_commands())
+            && let Some((effect, why)) = first_doubt(effects)
+        {
+            return (Decision::Ask, Ground::Doubt(rule, effect, why));
         }
         self.weigh_permissions(&rules, first, effects)
     }
 
-    /// Each effect passes by a rule or by the mode, or else a person is asked.
+    /// Each effect passes by a rule or by the mode, or else needs approval.
     fn weigh_permissions<'a>(
         &self,
         rules: &[&'a CompiledRule],
@@ -119,7 +123,10 @@ impl Policy {
             match rules.iter().find(allows) {
                 Some(rule) if used.iter().any(|seen| seen.id == rule.id) => {}
                 Some(rule) => used.push(rule),
-                None if effect.only_looks() || self.mode_passes(effect.kind) => {}
+                None if self.mode_passes(effect) => {}
+                None if effect.reaches_nothing() => {
+                    return (Decision::Ask, Ground::Commands(effect));
+                }
                 None => return (Decision::Ask, Ground::Mode(effect)),
             }
         }
@@ -129,9 +136,13 @@ impl Policy {
         }
     }
 
-    fn mode_passes(&self, kind: EffectKind) -> bool {
-        let harmless = matches!(kind, EffectKind::Create | EffectKind::MakeDir | EffectKind::Move);
-        self.mode == ApprovalMode::Workspace && harmless
+    fn mode_passes(&self, effect: &Effect) -> bool {
+        if effect.reaches_nothing() {
+            return self.commands == CommandMode::Run;
+        }
+        let adds =
+            matches!(effect.kind, EffectKind::Create | EffectKind::MakeDir | EffectKind::Move);
+        self.mode == ApprovalMode::Workspace && adds
     }
 
     /// The expired rule that would have been among the deciding ones, were it not expired.
@@ -151,7 +162,7 @@ impl Policy {
         let tool = action.tool;
         let outcome = match decision {
             Decision::Deny => "denied",
-            Decision::Ask => "a person is asked",
+            Decision::Ask => "needs approval",
             Decision::Allow => "allowed",
         };
         match ground {
@@ -164,36 +175,37 @@ impl Policy {
                 format!("{tool} {effect}: {outcome} because of {}", described(rule))
             }
             Ground::MaybeBeneath(rule, effect) => format!(
-                "{tool} {effect} with everything beneath: a person is asked, because there may be \
+                "{tool} {effect} with everything beneath: needs approval, because there may be \
                  something in it that is the matter of {}",
                 described(rule)
             ),
             Ground::ReadOnly(effect) => format!(
-                "{tool} {effect}: denied, because in the mode read-only nothing is written or run."
+                "{tool} {effect}: denied, because in the mode read-only nothing is changed."
             ),
             Ground::Protected(effect, reason) => format!(
-                "{tool} {effect}: a person is asked, because that path is protected ({reason}); no \
+                "{tool} {effect}: needs approval, because that path is protected ({reason}); no \
                  rule can allow it."
             ),
             Ground::Link(effect) => format!(
-                "{tool} {effect}: a person is asked, because later changes can land elsewhere \
+                "{tool} {effect}: needs approval, because later changes can land elsewhere \
                  through a link; no rule can allow it."
             ),
-            Ground::Danger(effect, danger) => {
-                let exception = match danger.weight {
-                    Weight::Asked => "; only a rule that names exactly this command can allow it",
-                    Weight::AlwaysAsked => "; no rule can allow it",
-                    Weight::Refused => "",
-                };
-                format!(
-                    "{tool} {effect}: {outcome}, because it {}{exception}.",
-                    visible(&danger.reason)
-                )
+            Ground::Refused(effect, why) => {
+                format!("{tool} {effect}: denied, because it {}.", visible(why))
             }
-            Ground::Doubt(effect, why) => format!(
-                "{tool} {effect}: a person is asked, because that is not fully understood ({}); no \
-                 rule can allow it.",
-                visible(why)
+            Ground::Network(effect) => format!(
+                "{tool} {effect}: needs approval, because it may reach the network; no rule can \
+                 allow it."
+            ),
+            Ground::Doubt(rule, effect, why) => format!(
+                "{tool} {effect}: needs approval, because it is not fully understood ({}) and may be \
+                 the matter of {}",
+                visible(why),
+                described(rule)
+            ),
+            Ground::Commands(effect) => format!(
+                "{tool} {effect}: needs approval, because every command is asked about \
+                 (commands = \"ask\")."
             ),
             Ground::Covered(rules, effect) => {
                 let subject = subject(action, effect);
@@ -204,9 +216,11 @@ impl Policy {
                 };
                 format!("{subject}: allowed because of {}{together}", described(rules[0]))
             }
-            Ground::Mode(effect) if action.effects.iter().all(Effect::only_looks) => {
-                format!("{}: allowed, because it only looks.", subject(action, effect))
-            }
+            Ground::Mode(effect) if action.effects.iter().all(Effect::reaches_nothing) => format!(
+                "{}: allowed, because it runs on a copy without network; what it would leave behind \
+                 is judged afterwards.",
+                subject(action, effect)
+            ),
             Ground::Mode(effect) if decision == Decision::Allow => format!(
                 "{}: allowed, because in the mode {} new files, new directories and moves that \
                  replace nothing pass.",
@@ -214,8 +228,7 @@ impl Policy {
                 self.mode
             ),
             Ground::Mode(effect) => format!(
-                "{tool} {effect}: a person is asked, because no rule allows it and the mode {} \
-                 does not let it pass.",
+                "{tool} {effect}: needs approval: no rule allows it, and the mode is {}.",
                 self.mode
             ),
         }
@@ -225,7 +238,9 @@ impl Policy {
 impl<'a> Ground<'a> {
     fn rules(&self) -> Vec<&'a CompiledRule> {
         match self {
-            Ground::Rule(rule, _) | Ground::MaybeBeneath(rule, _) => vec![rule],
+            Ground::Rule(rule, _) | Ground::MaybeBeneath(rule, _) | Ground::Doubt(rule, _, _) => {
+                vec![rule]
+            }
             Ground::Covered(rules, _) => rules.clone(),
             _ => Vec::new(),
         }
@@ -265,31 +280,18 @@ fn always_asks(effects: &[Effect]) -> Option<Ground<'_>> {
             None => (effect.kind == EffectKind::Link).then_some(Ground::Link(effect)),
         }
     });
-    named.or_else(|| first_danger(effects, Weight::AlwaysAsked))
-}
-
-fn first_danger(effects: &[Effect], weight: Weight) -> Option<Ground<'_>> {
-    effects.iter().find_map(|effect| {
-        let danger = effect.danger().filter(|danger| danger.weight == weight)?;
-        Some(Ground::Danger(effect, danger))
-    })
-}
-
-/// The first danger that no rule names.
-fn unnamed_danger<'a>(rules: &[&CompiledRule], effects: &'a [Effect]) -> Option<Ground<'a>> {
-    let named = |effect: &Effect| {
-        let names =
-            |rule: &&&CompiledRule| rule.rule.decision == Decision::Allow && rule.names(effect);
-        rules.iter().any(|rule| names(&rule))
+    let reaches_network = |effect: &&Effect| {
+        effect.run.as_ref().is_some_and(|run| run.reach == CommandReach::Network)
     };
-    effects.iter().find_map(|effect| {
-        let danger = effect.danger().filter(|_| !named(effect))?;
-        Some(Ground::Danger(effect, danger))
-    })
+    named.or_else(|| effects.iter().find(reaches_network).map(Ground::Network))
 }
 
-fn first_doubt(effects: &[Effect]) -> Option<Ground<'_>> {
-    effects.iter().find_map(|effect| Some(Ground::Doubt(effect, effect.doubt()?)))
+fn first_refusal(effects: &[Effect]) -> Option<(&Effect, &str)> {
+    effects.iter().find_map(|effect| Some((effect, effect.run.as_ref()?.refusal.as_deref()?)))
+}
+
+fn first_doubt(effects: &[Effect]) -> Option<(&Effect, &str)> {
+    effects.iter().find_map(|effect| Some((effect, effect.run.as_ref()?.doubt.as_deref()?)))
 }
 
 /// The first rule with this decision that is surely about one of the effects.

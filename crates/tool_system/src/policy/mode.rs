@@ -38,13 +38,43 @@ impl Decision {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalMode {
-    /// Nothing is written and nothing is run.
+    /// Nothing is written. Commands that can reach nothing run all the same.
     ReadOnly,
-    /// Every effect asks.
+    /// Every change asks.
     #[default]
     Strict,
     /// New files, new directories and moves that replace nothing pass; everything else asks.
     Workspace,
+}
+
+/// What happens with commands that can reach nothing: they work on a copy, without network. The order
+/// is from narrow to wide.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum CommandMode {
+    /// Each is asked about before it runs, unless a rule allows it.
+    Ask,
+    /// They run. What they would leave behind is asked about.
+    #[default]
+    Run,
+}
+
+impl CommandMode {
+    /// The spelling in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CommandMode::Ask => "ask",
+            CommandMode::Run => "run",
+        }
+    }
+
+    /// This mode, or the one that a project asks for if that is narrower.
+    #[must_use]
+    pub fn narrowed_by(self, project: Option<CommandMode>) -> CommandMode {
+        project.map_or(self, |project| project.min(self))
+    }
 }
 
 impl ApprovalMode {

@@ -188,9 +188,10 @@ impl CompiledRule {
         }
     }
 
-    /// Whether the rule names exactly this command, so that its danger is known to whoever wrote it.
-    pub(super) fn names(&self, effect: &Effect) -> bool {
-        effect.run.as_ref().is_some_and(|run| run.is_named_by(&self.rule.command))
+    /// Whether the rule speaks about single commands and narrows, so that a line that is not understood
+    /// may be a matter for it.
+    pub(super) fn may_miss_commands(&self) -> bool {
+        self.narrows() && !self.rule.command.is_empty()
     }
 
     /// Whether an example of the rule is one that it is about.

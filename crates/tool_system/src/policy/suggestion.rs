@@ -34,7 +34,6 @@ fn command_rule(tool: &str, effects: &[Effect]) -> Option<Rule> {
     let mut command: Vec<CommandPattern> = Vec::new();
     for effect in effects {
         let pattern = match &effect.run {
-            Some(run) if run.only_looks => continue,
             Some(run) => run.memory()?,
             None => return None,
         };

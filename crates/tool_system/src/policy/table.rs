@@ -3,7 +3,7 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
-use super::{ApprovalMode, Decision, Rule, RuleSource};
+use super::{ApprovalMode, CommandMode, Decision, Rule, RuleSource};
 
 /// The `[policy]` table of the user's own file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -11,6 +11,8 @@ use super::{ApprovalMode, Decision, Rule, RuleSource};
 pub struct PolicyTable {
     /// The mode; strict if absent.
     pub mode: Option<ApprovalMode>,
+    /// Whether commands that can reach nothing are asked about; they are not if absent.
+    pub commands: Option<CommandMode>,
     /// The rules.
     pub rules: Vec<Rule>,
 }
@@ -22,6 +24,8 @@ pub struct PolicyTable {
 pub struct ProjectPolicyTable {
     /// The mode; it counts only where it is narrower than the user's.
     pub mode: Option<ApprovalMode>,
+    /// Counts only where it is narrower than the user's.
+    pub commands: Option<CommandMode>,
     /// The rules, none of which allows.
     #[serde(deserialize_with = "narrowing_rules")]
     pub rules: Vec<Rule>,

@@ -139,13 +139,13 @@ fn explanations_name_the_rule_and_the_reason() {
     insta::assert_snapshot!(all.join("\n"), @r#"
     edit_lines changes the existing `src/a.rs`: allowed because of rule 53f19cb4 (allow edit_* on src/**, *.md) from your configuration. Its note says "daily work".
     edit_lines changes the existing `src/a.rs` and has one more effect: allowed because of rule 53f19cb4 (allow edit_* on src/**, *.md) from your configuration. Its note says "daily work".
-    edit_lines changes the existing `src/generated/a.rs`: a person is asked because of rule 0e6fbe35 (ask * on src/generated/) from your configuration.
+    edit_lines changes the existing `src/generated/a.rs`: needs approval because of rule 0e6fbe35 (ask * on src/generated/) from your configuration.
     edit_lines changes the existing `secrets/key`: denied because of rule a68da225 (deny * on secrets/ for actor) from your configuration. Its note says "keys of the shop".
-    edit_lines changes the existing `Cargo.toml`: a person is asked, because no rule allows it and the mode strict does not let it pass.
-    edit_lines changes the existing `.github/workflows/ci.yml`: a person is asked, because that path is protected (it decides what continuous integration runs, with its secrets); no rule can allow it.
-    edit_lines makes the link `src/l`: a person is asked, because later changes can land elsewhere through a link; no rule can allow it.
+    edit_lines changes the existing `Cargo.toml`: needs approval: no rule allows it, and the mode is strict.
+    edit_lines changes the existing `.github/workflows/ci.yml`: needs approval, because that path is protected (it decides what continuous integration runs, with its secrets); no rule can allow it.
+    edit_lines makes the link `src/l`: needs approval, because later changes can land elsewhere through a link; no rule can allow it.
     edit_lines has no effect, so nothing needs approval.
-    edit_lines changes the existing `a`: denied, because in the mode read-only nothing is written or run.
+    edit_lines changes the existing `a`: denied, because in the mode read-only nothing is changed.
     edit_lines creates `a`: allowed, because in the mode workspace new files, new directories and moves that replace nothing pass.
     "#);
 }
@@ -161,7 +161,7 @@ fn an_expired_rule_does_not_count_and_is_mentioned() {
     let policy = Policy::new(ApprovalMode::Strict, user_rules(rules));
     let verdict = judge(&policy, &[edit("src/a.rs")]);
     assert_eq!((verdict.decision, &verdict.rule), (Decision::Ask, &None));
-    insta::assert_snapshot!(verdict.explanation, @"edit_lines changes the existing `src/a.rs`: a person is asked, because no rule allows it and the mode strict does not let it pass. Rule f74298de (allow * on src/**) would have decided, but expired 2026-06-01T12:00:00Z.");
+    insta::assert_snapshot!(verdict.explanation, @"edit_lines changes the existing `src/a.rs`: needs approval: no rule allows it, and the mode is strict. Rule f74298de (allow * on src/**) would have decided, but expired 2026-06-01T12:00:00Z.");
     assert!(!judge(&policy, &[edit("lib/a.rs")]).explanation.contains("expired"));
 }
 

@@ -1,58 +1,49 @@
-//! What is asked about commands, looking at the project as it is.
+//! What is asked about commands before they run.
 
-use protocol::{ApprovalResponse, ErrorCode, Remember};
+use protocol::{ApprovalResponse, ErrorCode, Proposal, Remember};
 use serde_json::json;
 use tool_system::ExecutorOptions;
+use tool_system::policy::{CommandMode, Policy};
 
-use crate::git_tools::{git, repository};
 use crate::harness::{Bench, Person, allowing};
 
 fn no() -> ApprovalResponse {
     ApprovalResponse::no(Some("not now".into()))
 }
 
-#[tokio::test]
-async fn the_question_says_what_would_be_lost() {
-    let Some(bench) = repository(vec![no(), no(), no(), no()]) else { return };
-    bench.err("bash", json!({"command": "git reset --hard"})).await;
-    bench.project.write("a.txt", "two\n");
-    bench.project.write("notes.txt", "n\n");
-    for command in ["git reset --hard", "git clean -fd", "rm notes.txt"] {
-        let error = bench.err("bash", json!({"command": command})).await;
-        assert_eq!(error.code, ErrorCode::Rejected);
-    }
-    let asked = bench.person.asked();
-    let reasons: Vec<_> = asked.iter().map(|request| request.reason.as_str()).collect();
-    insta::assert_snapshot!(reasons.join("\n"), @"
-    bash runs `git reset --hard`: a person is asked, because no rule allows it and the mode strict does not let it pass.
-    bash runs `git reset --hard`: a person is asked, because it would discard uncommitted changes in a.txt; only a rule that names exactly this command can allow it.
-    bash runs `git clean -fd`: a person is asked, because it would delete notes.txt, which git does not hold; only a rule that names exactly this command can allow it.
-    bash runs `rm notes.txt`: a person is asked, because it deletes notes.txt; git does not hold notes.txt; only a rule that names exactly this command can allow it.
-    ");
-    assert_eq!(git(&bench, &["status", "--short"]), " M a.txt\n?? notes.txt\n");
+fn asking_for_commands() -> ExecutorOptions {
+    let policy = Policy::default().with_commands(CommandMode::Ask);
+    ExecutorOptions { policy: policy.into(), ..ExecutorOptions::default() }
 }
 
 #[tokio::test]
-async fn looking_passes_unasked_and_damage_is_refused_whatever_is_allowed() {
-    let Some(bench) =
-        Bench::running("//- /a.txt\none\n", Person::answering(vec![]), allowing(&["bash"]))
-    else {
+async fn who_wants_to_be_asked_before_anything_runs_is() {
+    let person = Person::answering(vec![no()]);
+    let Some(bench) = Bench::running("//- /a.txt\none\n", person, asking_for_commands()) else {
         return;
     };
-    let command = format!("cat {}/a.txt | wc -l", bench.project.root().display());
-    bench.ok("bash", json!({"command": command})).await;
-    let refused = bench.err("bash", json!({"command": "true && rm -rf ."})).await;
+    let error = bench.err("bash", json!({"command": "cat a.txt"})).await;
+    assert_eq!((error.code, error.message.as_str()), (ErrorCode::Rejected, "not now"));
+    let asked = bench.person.asked();
+    assert!(matches!(asked.as_slice(), [one] if matches!(one.proposal, Proposal::Command(_))));
+}
+
+#[tokio::test]
+async fn what_nobody_wants_is_refused_whatever_is_allowed() {
+    let person = Person::answering(vec![]);
+    let Some(bench) = Bench::running("//- /a.txt\none\n", person, allowing(&["bash"])) else {
+        return;
+    };
+    let refused = bench.err("bash", json!({"command": "true && rm -rf /"})).await;
     assert_eq!(refused.code, ErrorCode::PermissionDenied);
-    assert!(refused.message.contains("deletes ., with everything in it"), "{}", refused.message);
-    assert_eq!(bench.project.read("a.txt"), "one\n");
+    assert!(refused.message.contains("deletes / with everything in it"), "{}", refused.message);
 }
 
 #[tokio::test]
 async fn always_means_this_command_only() {
     let always = || ApprovalResponse { remember: Some(Remember::Files), ..ApprovalResponse::yes() };
     let person = Person::answering(vec![always(), no()]);
-    let Some(bench) = Bench::running("//- /a.txt\none\n", person, ExecutorOptions::default())
-    else {
+    let Some(bench) = Bench::running("//- /a.txt\none\n", person, asking_for_commands()) else {
         return;
     };
     for _ in 0..2 {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use protocol::{ActivityType, ApprovalResponse, ErrorCode, Proposal, ToolCall};
+use protocol::{
+    ActivityType, AgentRole, ApprovalResponse, ErrorCode, Proposal, ToolCall, ToolPermission,
+};
 use serde_json::{Value, json};
-use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
+use tool_system::policy::{CommandMode, Policy};
 use tool_system::{ExecutorOptions, Limits, Vocabulary};
 
 use crate::harness::{Bench, Person, allowing};
@@ -22,7 +24,7 @@ x
 b
 ";
 
-/// Changes files in every way that can be taken over.
+/// Changes files in every way that can be applied.
 const CHANGES: &str = "umask 022; echo two > a.txt; rm gone.txt; mkdir -p new/deep; \
                        echo n > new/deep/n.txt; ln -s a.txt link; chmod +x dir/b.txt; \
                        mkdir -p target/debug; echo o > target/debug/app; echo l > x.log";
@@ -36,146 +38,164 @@ async fn bash(bench: &Bench, command: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_allowed_command_changes_files_at_once_and_all_of_it_can_be_undone() {
-    let Some(bench) = bench(allowing(&["bash", "undo"]), vec![]) else { return };
-    let command = CHANGES.replace("ln -s a.txt link; ", "");
-    let mut ran = bash(&bench, &format!("{command}; echo done; echo oops >&2; exit 3")).await;
+async fn a_command_is_asked_about_once_by_what_it_would_leave_behind() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    let mut ran = bash(&bench, &format!("{CHANGES}; echo done; echo oops >&2; exit 3")).await;
     let changes = ran["changes"].take();
     assert_eq!(
         ran,
-        json!({"output": "done\n", "error": "oops\n", "return_code": 3, "changes": null})
+        json!({"output": "done\n", "error": "oops\n", "return_code": 3, "ran": "copy", "changes": null})
     );
-    assert!(bench.person.asked().is_empty());
-    assert_eq!(
-        changes["paths"],
-        json!(["a.txt", "dir/b.txt", "gone.txt", "new", "new/deep", "new/deep/n.txt"])
-    );
-    assert_eq!((&changes["applied"], bench.project.read("a.txt")), (&json!(true), "two\n".into()));
-    assert!(!bench.project.path("gone.txt").exists());
-    assert_eq!(bench.project.read("new/deep/n.txt"), "n\n");
-    // What is ignored is there too, and belongs to no change.
-    assert_eq!(bench.project.read("target/debug/app"), "o\n");
-    assert_eq!(bench.project.read("x.log"), "l\n");
-    bench.ok("undo", json!({})).await;
-    assert_eq!(bench.project.read("a.txt"), "one\n");
-    assert_eq!(bench.project.read("gone.txt"), "x\n");
-    assert!(!bench.project.path("new").exists());
-    assert_eq!(bench.project.read("target/debug/app"), "o\n");
-}
-
-#[tokio::test]
-async fn ignored_directories_are_written_directly_once_they_exist() {
-    let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
-    bash(&bench, "mkdir target; echo 1 > target/n").await;
-    // A second process of the host sees what the command writes while it still runs.
-    let ran = bash(&bench, "echo 2 > target/n; mkdir target/sub; rm target/n; ls target").await;
-    assert_eq!((&ran["output"], ran.get("changes")), (&json!("sub\n"), None));
-    assert!(!bench.project.path("target/n").exists());
-    // It is gone meanwhile, and no longer in the way.
-    std::fs::remove_dir_all(bench.project.path("target")).unwrap();
-    assert_eq!(bash(&bench, "ls; echo x > a.txt").await["return_code"], 0);
-    assert_eq!(bench.project.read("a.txt"), "x\n");
-}
-
-#[tokio::test]
-async fn ignored_directories_can_be_removed_and_made_anew() {
-    let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
-    bash(&bench, "mkdir -p target/debug; echo 1 > target/debug/n").await;
-    let ran = bash(&bench, "rm -r target && mkdir target && echo 2 > target/m && ls target").await;
-    assert_eq!((&ran["output"], ran.get("changes")), (&json!("m\n"), None), "{ran}");
-    assert!(!bench.project.path("target/debug").exists());
-    assert_eq!(bench.project.read("target/m"), "2\n");
-    let ran = bash(&bench, "rm -r target && ls").await;
-    assert_eq!((&ran["output"], ran.get("changes")), (&json!("a.txt\ndir\ngone.txt\n"), None));
-    assert!(!bench.project.path("target").exists());
-}
-
-#[tokio::test]
-async fn who_was_asked_for_the_command_is_asked_for_its_changes() {
-    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
-    let ran = bash(&bench, CHANGES).await;
-    assert_eq!(ran["changes"]["applied"], true, "{ran}");
     let asked = bench.person.asked();
-    let [command, changes] = asked.as_slice() else { panic!("{asked:?}") };
-    assert!(matches!(command.proposal, Proposal::Command(_)));
-    let Proposal::Changes(set) = &changes.proposal else { panic!("{changes:?}") };
-    assert_eq!(changes.proposal_hash, changes.proposal.hash());
+    let [question] = asked.as_slice() else { panic!("{asked:?}") };
+    let Proposal::Changes(set) = &question.proposal else { panic!("{question:?}") };
+    assert_eq!(question.proposal_hash, question.proposal.hash());
     let paths: Vec<&str> = set.changes.iter().flat_map(protocol::Change::paths).collect();
     assert_eq!(
         paths,
         ["a.txt", "dir/b.txt", "gone.txt", "link", "new", "new/deep", "new/deep/n.txt"]
     );
-    assert!(
-        changes
-            .diffs
-            .iter()
-            .any(|diff| protocol::unified(std::slice::from_ref(diff)).contains("+two"))
-    );
+    let shows = |diff| protocol::unified(std::slice::from_ref(diff)).contains("+two");
+    assert!(question.diffs.iter().any(shows));
+    assert_eq!((&changes["applied"], bench.project.read("a.txt")), (&json!(true), "two\n".into()));
+    assert!(!bench.project.path("gone.txt").exists());
+    assert_eq!(bench.project.read("new/deep/n.txt"), "n\n");
     assert_eq!(std::fs::read_link(bench.project.path("link")).unwrap().to_str(), Some("a.txt"));
+    // What is ignored is kept apart, and said to be.
+    assert_eq!(changes["private"], json!(["target", "x.log"]));
+    assert!(!bench.project.path("target").exists() && !bench.project.path("x.log").exists());
+    bench.ok("undo", json!({})).await;
+    assert_eq!(bench.project.read("a.txt"), "one\n");
+    assert_eq!(bench.project.read("gone.txt"), "x\n");
+    assert!(!bench.project.path("new").exists());
 }
 
 #[tokio::test]
-async fn refused_changes_are_thrown_away_and_the_output_stays() {
-    let answers = vec![ApprovalResponse::yes(), ApprovalResponse::no(Some("not now".into()))];
-    let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
+async fn a_command_that_leaves_nothing_is_not_asked_about() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    let ran = bash(&bench, "cat a.txt; echo x > /tmp/y; mkdir z; rmdir z; touch dir").await;
+    assert_eq!(ran, json!({"output": "one\n", "error": "", "return_code": 0, "ran": "look"}));
+    assert!(bench.person.asked().is_empty());
+}
+
+#[tokio::test]
+async fn ignored_files_are_seen_by_the_next_command_and_by_nobody_else() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    bench.project.write("target/users", "u\n");
+    bash(&bench, "echo 1 > target/n; echo c > target/users").await;
+    let ran = bash(&bench, "cat target/n target/users; mkdir target/sub; rm target/n").await;
+    assert_eq!((&ran["output"], ran.get("changes")), (&json!("1\nc\n"), None));
+    let ran = bash(&bench, "rm -r target && mkdir target && echo 2 > target/m && ls target").await;
+    assert_eq!((&ran["output"], ran.get("changes")), (&json!("m\n"), None), "{ran}");
+    assert_eq!(bash(&bench, "rm -r target; ls").await["output"], "a.txt\ndir\ngone.txt\n");
+    assert!(bench.person.asked().is_empty());
+    let left: Vec<_> = std::fs::read_dir(bench.project.path("target")).unwrap().collect();
+    assert_eq!((left.len(), bench.project.read("target/users")), (1, "u\n".into()));
+}
+
+#[tokio::test]
+async fn ignored_files_are_kept_on_request_with_a_listing() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    bash(&bench, "mkdir target; echo 1 > target/app; echo 2 > target/map").await;
+    let keep = json!({"command": "echo 3 > target/map", "keep": ["target"]});
+    let ran = bench.ok("bash", keep).await;
+    assert_eq!(ran["changes"]["paths"], json!(["target", "target/app", "target/map"]), "{ran}");
+    let asked = bench.person.asked();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(bench.project.read("target/app"), "1\n");
+    assert_eq!(bench.project.read("target/map"), "3\n");
+    // From now on the project's own is seen.
+    bench.project.write("target/app", "of the user\n");
+    assert_eq!(bash(&bench, "cat target/app").await["output"], "of the user\n");
+}
+
+#[tokio::test]
+async fn what_git_holds_is_never_taken_for_ignored() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    bench.project.write("target/held", "h\n");
+    bench.project.write("target/other", "o\n");
+    for arguments in [&["init", "--quiet"][..], &["add", "--force", "target/held", "a.txt"]] {
+        let mut git = std::process::Command::new("git");
+        assert!(git.args(arguments).current_dir(bench.project.root()).status().unwrap().success());
+    }
+    let ran =
+        bash(&bench, "echo x > target/held; echo y > target/other; echo .git >> .gitignore").await;
+    assert_eq!(ran["changes"]["paths"], json!([".gitignore", "target/held"]), "{ran}");
+    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.project.read("target/other"), "o\n");
+}
+
+#[tokio::test]
+async fn caches_of_programs_are_no_matter_for_a_question() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    let tag = "Signature: 8a477f597d28d172789f06886806bc55";
+    let command = format!(
+        "mkdir -p dir/__pycache__ .pytest_cache build; echo x > dir/__pycache__/a.pyc; \
+         echo y > .pytest_cache/y; echo '{tag}' > build/CACHEDIR.TAG; echo z > build/z"
+    );
+    bash(&bench, &command).await;
+    assert_eq!(bash(&bench, "echo w > build/w; cat build/z").await["output"], "z\n");
+    assert!(bench.person.asked().is_empty());
+    assert!(!bench.project.path("build").exists());
+}
+
+#[tokio::test]
+async fn whoever_may_not_write_changes_nothing_through_a_command() {
+    let permissions = [ToolPermission::ReadFiles, ToolPermission::ExecuteCommands];
+    let permissions = permissions.into_iter().collect();
+    let role = AgentRole::Custom { name: "tester".into(), permissions };
+    let options = ExecutorOptions { role, ..allowing(&["bash"]) };
+    let Some(bench) = bench(options, vec![]) else { return };
     let ran = bash(&bench, "echo two > a.txt; cat a.txt").await;
-    assert_eq!(ran["output"], "two\n");
-    let refused = json!({"paths": ["a.txt"], "refused": "not now", "code": "REJECTED"});
-    assert_eq!(ran["changes"], refused);
+    assert_eq!((&ran["output"], &ran["ran"]), (&json!("two\n"), &json!("look")));
+    assert_eq!(ran["changes"]["dropped"], "the role tester may not change files");
     assert_eq!(bench.project.read("a.txt"), "one\n");
 }
 
 #[tokio::test]
-async fn protected_names_and_links_are_asked_for_even_after_an_allowed_command() {
+async fn refused_changes_are_dropped_and_the_output_stays() {
+    let answers = vec![ApprovalResponse::no(Some("not now".into()))];
+    let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
+    let ran = bash(&bench, "echo two > a.txt; cat a.txt").await;
+    assert_eq!(ran["output"], "two\n");
+    let dropped = json!({"paths": ["a.txt"], "dropped": "not now", "code": "REJECTED"});
+    assert_eq!(ran["changes"], dropped);
+    assert_eq!(bench.project.read("a.txt"), "one\n");
+}
+
+#[tokio::test]
+async fn protected_names_and_links_are_asked_about_whatever_is_allowed() {
     let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
-    // What a script does is not to be seen in the command.
-    bench.project.write("make.sh", "mkdir -p .github/workflows; echo x > .github/workflows/ci.yml");
-    bash(&bench, "sh make.sh").await;
-    let asked = bench.person.asked();
-    assert!(matches!(asked.as_slice(), [one] if matches!(one.proposal, Proposal::Changes(_))));
-    bash(&bench, "ln -s a.txt link").await;
-    assert_eq!(bench.person.asked().len(), 1);
+    for command in [
+        "mkdir -p .github/workflows; echo x > .github/workflows/ci.yml",
+        "ln -s a.txt link",
+        "echo x > .envrc",
+        "git init --quiet",
+    ] {
+        bash(&bench, command).await;
+        let asked = bench.person.asked();
+        assert!(
+            matches!(asked.as_slice(), [one] if matches!(one.proposal, Proposal::Changes(_))),
+            "{command}: {asked:?}"
+        );
+    }
     let ran = bash(&bench, "ln -s /etc/passwd out; mkfifo pipe; echo y > a.txt").await;
     assert_eq!(
         ran["changes"]["notes"],
         json!([
-            "out was not taken over: links that lead out of the project are not",
-            "pipe was not taken over: sockets, pipes and devices are not",
+            "out was left out: links that lead out of the project are not",
+            "pipe was left out: sockets, pipes and devices are not",
         ])
     );
     assert!(bench.person.asked().is_empty());
     assert_eq!(bench.project.read("a.txt"), "y\n");
     assert!(!bench.project.path("out").is_symlink());
-    bench.project.write("make.sh", "echo x > .git/hooks; echo y > .envrc");
-    let ran = bash(&bench, "sh make.sh").await;
-    assert_eq!((&ran["return_code"], ran.get("changes")), (&json!(2), None));
-}
-
-/// A command can leave links in ignored places, where nobody is asked; they lead our own tools nowhere.
-#[tokio::test]
-async fn links_that_a_command_plants_do_not_lead_the_other_tools_outside() {
-    let tools = ["bash", "read_file", "write_file", "delete_file"];
-    let Some(bench) = bench(allowing(&tools), vec![]) else { return };
-    let outside = Fixture::new("//- /secret\nfor nobody\n");
-    let secret = outside.path("secret");
-    let (file, directory) = (secret.display(), outside.root().display());
-    let plant = format!("ln -s {file} x.log; mkdir target; ln -s {directory} target/out");
-    assert_eq!(bash(&bench, &plant).await["return_code"], 0);
-    for path in ["x.log", "target/out/secret"] {
-        let error = bench.err("read_file", json!({"path": path})).await;
-        assert_eq!(error.code, ErrorCode::InvalidPath, "{path}");
-        let error = bench.err("write_file", json!({"path": path, "content": "mine"})).await;
-        assert_eq!(error.code, ErrorCode::InvalidPath, "{path}");
-        // The control: whoever just opens the path is led outside.
-        assert_eq!(std::fs::read_to_string(bench.project.path(path)).unwrap(), "for nobody\n");
-    }
-    let error = bench.err("delete_file", json!({"path": "target/out/secret"})).await;
-    assert_eq!(error.code, ErrorCode::InvalidPath);
-    assert!(secret.exists());
+    let ran = bash(&bench, "echo x > .git/hooks/pre-commit").await;
+    assert_eq!((&ran["return_code"], ran.get("changes")), (&json!(1), None));
 }
 
 #[tokio::test]
-async fn a_link_that_became_a_file_is_taken_over_and_comes_back() {
+async fn a_link_that_became_a_file_is_applied_and_comes_back() {
     let Some(bench) = bench(allowing(&["bash", "undo"]), vec![]) else { return };
     std::os::unix::fs::symlink("a.txt", bench.project.path("link")).unwrap();
     let ran = bash(&bench, "sed -i s/one/two/ link").await;
@@ -195,7 +215,7 @@ async fn a_directory_that_became_a_file_is_refused_and_all_stays() {
     let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
     for command in ["rm -r dir; echo f > dir; echo x > a.txt", "rm gone.txt; mkdir gone.txt"] {
         let ran = bash(&bench, command).await;
-        let refused = ran["changes"]["refused"].as_str().unwrap_or_default();
+        let refused = ran["changes"]["dropped"].as_str().unwrap_or_default();
         assert!(refused.contains("became a directory, or was one"), "{ran}");
     }
     assert_eq!(
@@ -214,20 +234,20 @@ async fn a_file_that_someone_else_writes_meanwhile_is_a_conflict() {
         bench.project.write("a.txt", "theirs\n");
         bench.project.write("dir/b.txt", "go\n");
     });
-    let refused = ran["changes"]["refused"].as_str().unwrap_or_default();
+    let refused = ran["changes"]["dropped"].as_str().unwrap_or_default();
     assert_eq!(refused, "a.txt was changed by someone else while the command ran", "{ran}");
     assert_eq!(bench.project.read("a.txt"), "theirs\n");
 }
 
 #[tokio::test]
-async fn a_command_ends_with_its_time_and_its_changes_are_thrown_away() {
+async fn a_command_ends_with_its_time_and_its_changes_are_dropped() {
     let limits = Limits { max_bash_s: 1, ..Limits::default() };
     let Some(bench) = bench(ExecutorOptions { limits, ..allowing(&["bash"]) }, vec![]) else {
         return;
     };
     let ran = bash(&bench, "echo begun; echo x > a.txt; sleep 1000").await;
     assert_eq!((&ran["output"], &ran["return_code"]), (&json!("begun\n"), &json!(124)));
-    assert_eq!(ran["changes"]["refused"], "the command was stopped before its end");
+    assert_eq!(ran["changes"]["dropped"], "the command was stopped before its end");
     assert_eq!(bench.project.read("a.txt"), "one\n");
 }
 
@@ -282,7 +302,9 @@ async fn arguments_that_a_person_changed_are_the_ones_that_run() {
         ..ApprovalResponse::yes()
     };
     let answers = vec![changed, ApprovalResponse::yes()];
-    let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
+    let policy = Policy::default().with_commands(CommandMode::Ask);
+    let options = ExecutorOptions { policy: policy.into(), ..ExecutorOptions::default() };
+    let Some(bench) = bench(options, answers) else { return };
     bench.project.write("better.sh", "echo better");
     assert_eq!(bash(&bench, "sh worse.sh").await["output"], "better\n");
     assert_eq!(bench.person.asked().len(), 2);

@@ -114,7 +114,7 @@ async fn a_commit_is_asked_for_and_records_exactly_the_named_files() {
     let asked = bench.person.asked();
     assert_eq!(asked.len(), 1);
     let Proposal::Command(command) = &asked[0].proposal else { panic!("{asked:?}") };
-    assert_eq!(command.unprotected, [".git"]);
+    assert_eq!(command.writable, [".git"]);
     // The rest is as it was, and can be committed from the index.
     git(&bench, &["add", "src/b.txt"]);
     bench.ok("git_commit", json!({"message": "Third"})).await;
@@ -144,11 +144,11 @@ async fn a_person_can_refuse_a_commit() {
 #[tokio::test]
 async fn a_branch_is_pushed_to_its_remote_and_never_by_force() {
     let Some(bench) = repository(vec![]) else { return };
-    git(&bench, &["init", "--quiet", "--bare", "remote.git"]);
-    git(&bench, &["remote", "add", "origin", "./remote.git"]);
+    git(&bench, &["init", "--quiet", "--bare", ".git/remote.git"]);
+    git(&bench, &["remote", "add", "origin", "./.git/remote.git"]);
     let pushed = bench.ok("git_push", json!({"branch": "main"})).await;
     assert!(pushed["result"][0].as_str().unwrap().contains("refs/heads/main"), "{pushed:#}");
-    let there = git(&bench, &["--git-dir=remote.git", "rev-parse", "main"]);
+    let there = git(&bench, &["--git-dir=.git/remote.git", "rev-parse", "main"]);
     assert_eq!(there, git(&bench, &["rev-parse", "HEAD"]));
     assert_eq!(bench.person.asked().len(), 1);
     let error = bench.err("git_push", json!({"branch": "+main"})).await;

@@ -161,6 +161,8 @@ fn confinement(project: &Fixture) -> RunnerOptions {
         profile: sandbox::Profile::new(project.root(), "/home/somebody"),
         launcher: sandbox::Launcher::at(env!("CARGO_BIN_EXE_tool-system-testbed")),
         unconfined: false,
+        layer: project.root().parent().map(|above| above.join("state/layer")),
+        ignored: tool_system::IgnoredFiles::Private,
     }
 }
 

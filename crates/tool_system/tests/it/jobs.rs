@@ -1,6 +1,6 @@
 //! Commands that go on while calls come and go.
 
-use protocol::{ErrorCode, Proposal, RunMode};
+use protocol::ErrorCode;
 use serde_json::{Value, json};
 use tool_system::{ExecutorOptions, Limits};
 
@@ -51,30 +51,31 @@ async fn a_job_is_started_talked_to_and_stopped() {
 }
 
 #[tokio::test]
-async fn a_job_that_ends_by_itself_leaves_its_code_and_its_files() {
+async fn a_job_sees_every_edit_and_changes_nothing() {
+    let Some(bench) = bench(ExecutorOptions::default()) else { return };
+    let command =
+        "exec 2>&1; echo two > a.txt; mkdir d; echo ready; while read line; do cat a.txt; done";
+    let id = start(&bench, command).await;
+    let cursor = until(&bench, &id, "ready\n", 0).await;
+    bench.ok("write_file", json!({"path": "a.txt", "content": "edited\n"})).await;
+    bench.person.asked();
+    bench.ok("job", json!({"action": "input", "id": id, "input": "go\n"})).await;
+    until(&bench, &id, "edited\n", cursor).await;
+    bench.ok("job", json!({"action": "stop", "id": id})).await;
+    assert!(bench.person.asked().is_empty());
+    assert_eq!(bench.project.read("a.txt"), "edited\n");
+    assert!(!bench.project.path("d").exists());
+}
+
+#[tokio::test]
+async fn a_job_that_ends_by_itself_leaves_its_code() {
     let Some(bench) = bench(allowing(&["job"])) else { return };
-    let id = start(&bench, "echo two > a.txt; exit 7").await;
+    let id = start(&bench, "exit 7").await;
     let mut look = Value::Null;
     while look["running"] != false {
         look = bench.ok("job", json!({"action": "output", "id": id, "cursor": 0})).await;
     }
     assert_eq!(look["exit_code"], 7);
-    assert_eq!(bench.project.read("a.txt"), "two\n");
-}
-
-#[tokio::test]
-async fn starting_and_input_are_asked_for_and_stopping_is_not() {
-    let Some(bench) = bench(ExecutorOptions::default()) else { return };
-    let id = start(&bench, "sh").await;
-    bench.ok("job", json!({"action": "input", "id": id, "input": "rm -rf /\n"})).await;
-    bench.ok("job", json!({"action": "stop", "id": id})).await;
-    let asked = bench.person.asked();
-    let modes = asked.iter().map(|request| match &request.proposal {
-        Proposal::Command(command) => (command.run.clone(), command.stdin.as_deref()),
-        other => panic!("{other:?}"),
-    });
-    let modes: Vec<_> = modes.collect();
-    assert_eq!(modes, [(RunMode::Job, None), (RunMode::Tell(id), Some("rm -rf /\n"))]);
 }
 
 #[tokio::test]

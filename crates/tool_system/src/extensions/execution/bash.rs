@@ -13,6 +13,8 @@ struct BashArgs {
     /// Seconds; default 5, at most 60
     timeout: Option<Whole<1>>,
     working_dir: Option<String>,
+    /// Ignored paths to propose too, e.g. ["dist"]
+    keep: Option<Vec<String>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -21,9 +23,11 @@ struct BashOutput {
     error: String,
     /// 124 if the time was over, 128 and the signal if it was killed.
     return_code: i64,
+    /// look: on a copy that was thrown away. copy: its changes were applied. direct: on the files.
+    ran: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
-    /// What became of the files that it changed.
+    /// What became of its changes; `private` paths are seen by later commands only.
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Value>,
 }
@@ -54,7 +58,10 @@ impl Tool for BashTool {
         let args: BashArgs = args.parse()?;
         let limits = cx.limits();
         let seconds = args.timeout.map_or(limits.bash_s, |timeout| timeout.0);
+        let keep = args.keep.unwrap_or_default();
+        let keep = keep.iter().map(|path| Ok(cx.workspace().resolve(path)?.to_text()));
         let command = CommandSpec {
+            keep: keep.collect::<Result<_, ToolError>>()?,
             argv: vec!["bash".into(), "-c".into(), args.command],
             working_dir: working_dir(&cx, args.working_dir.as_deref())?,
             timeout_ms: seconds.min(limits.max_bash_s).saturating_mul(1000),
@@ -66,9 +73,10 @@ impl Tool for BashTool {
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
         let ended = Ended::read(ran)?;
         let (return_code, message) = (ended.return_code(), ended.message());
-        let Ended { stdout, stderr, changes, .. } = ended;
-        let output = BashOutput { output: stdout, error: stderr, return_code, message, changes };
-        tool_system::json_of(output)
+        let Ended { stdout, stderr, ran, changes, .. } = ended;
+        let (output, error) = (stdout, stderr);
+        let answer = BashOutput { output, error, return_code, ran, message, changes };
+        tool_system::json_of(answer)
     }
 }
 

@@ -10,7 +10,7 @@ const SHOWN_OUTPUT: usize = 4 * 1024;
 const IN_NAMES: &str = "@/._-^~=<>!*+[],";
 /// Makes the environment first if there is none. What is installed comes as arguments, never as text
 /// of the script.
-const PIP_SCRIPT: &str = "test -e .venv/bin/python || python3 -m venv .venv; \
+const PIP_SCRIPT: &str = "test -e .venv/bin/python || python3 -m venv --copies .venv; \
                           exec .venv/bin/python -m pip install --disable-pip-version-check -- \"$@\"";
 
 /// Add packages from the network. Always asks.
@@ -110,14 +110,21 @@ fn spec(cx: &ToolContext, args: &InstallPackageArgs) -> Result<CommandSpec, Tool
         return Err(ToolError::new(ErrorCode::FileNotFound, message)
             .suggest("Say which package manager to use: cargo, npm or pip."));
     };
-    // An environment of Python is made of thousands of files that nobody can look through.
-    let project = if manager == Manager::Pip { ProjectMode::Direct } else { ProjectMode::Auto };
+    let files: &[&str] = match manager {
+        Manager::Cargo => &["Cargo.toml", "Cargo.lock"],
+        Manager::Npm => {
+            &["package.json", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "node_modules"]
+        }
+        Manager::Pip => &[".venv"],
+    };
+    let inside = |name: &&str| Some(place.directory.join(name.as_bytes()).ok()?.to_text());
+    let writable = files.iter().filter_map(inside);
     Ok(CommandSpec {
         argv: argv(&place, manager, args),
         working_dir: place.directory.to_text(),
         timeout_ms: cx.limits().max_command_s.saturating_mul(1000),
         network: true,
-        project,
+        writable: writable.collect(),
         ..CommandSpec::default()
     })
 }

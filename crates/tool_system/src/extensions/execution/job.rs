@@ -7,7 +7,7 @@ use tool_system::prelude::*;
 /// A job ends with its session; this is for one that was forgotten.
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Run a command in the background, such as a server. Its changes cannot be undone.
+/// Run a command in the background, such as a server. It sees every edit and cannot write to the project.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct JobArgs {
@@ -135,12 +135,12 @@ fn start(cx: &ToolContext, command: String) -> Result<Outcome, ToolError> {
     Ok(Outcome::Proposal(Proposed::command(command)))
 }
 
-/// A server has to see what is changed while it runs, so that a copy of the project is no use.
+/// A server has to see what is changed while it runs, so that a copy of the project is of no use to it.
 fn job(working_dir: String) -> CommandSpec {
     CommandSpec {
         working_dir,
         timeout_ms: LONGEST_MS,
-        project: ProjectMode::Direct,
+        project: ProjectMode::Live,
         ..CommandSpec::default()
     }
 }

@@ -106,6 +106,7 @@ fn command(cx: &ToolContext, args: &RunTestsArgs) -> Result<CommandSpec, ToolErr
         working_dir: place.directory.to_text(),
         env: env.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         timeout_ms: cx.limits().max_command_s.saturating_mul(1000),
+        project: ProjectMode::Look,
         ..CommandSpec::default()
     })
 }

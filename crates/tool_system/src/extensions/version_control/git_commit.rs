@@ -1,6 +1,6 @@
 //! `git_commit`: records changes in the repository.
 
-use tool_system::git_command::{changing, changing_git, pathspec, printed, without_stand_ins};
+use tool_system::git_command::{changing, changing_git, pathspec, printed};
 use tool_system::prelude::*;
 
 /// Commit files, or what is staged. Hooks are not run.
@@ -52,10 +52,7 @@ impl Tool for GitCommitTool {
         let args: GitCommitArgs = args.parse()?;
         let paths = args.paths.unwrap_or_default();
         let resolved = paths.iter().map(|path| Ok(pathspec(&cx.workspace().resolve(path)?)));
-        let mut paths: Vec<String> = resolved.collect::<Result<_, ToolError>>()?;
-        if !paths.is_empty() {
-            paths.extend(without_stand_ins(&cx));
-        }
+        let paths: Vec<String> = resolved.collect::<Result<_, ToolError>>()?;
         Ok(Outcome::Proposal(Proposed::command(changing(argv(args.message, paths)))))
     }
 

@@ -1,6 +1,6 @@
 //! `git_status`: branch, and which files differ from the last commit.
 
-use tool_system::git_command::{Status, looking, printed, status, without_stand_ins};
+use tool_system::git_command::{Status, looking, printed, status};
 use tool_system::prelude::*;
 
 /// Show the branch and changed files.
@@ -26,12 +26,11 @@ impl Tool for GitStatusTool {
         tool_system::git_command::has_repository(project)
     }
 
-    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
+    async fn execute(&self, args: ToolArguments, _: ToolContext) -> Result<Outcome, ToolError> {
         let GitStatusArgs {} = args.parse()?;
         let words =
             ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", ":(top)"];
-        let arguments = words.into_iter().map(str::to_owned).chain(without_stand_ins(&cx));
-        Ok(Outcome::Proposal(Proposed::command(looking(arguments))))
+        Ok(Outcome::Proposal(Proposed::command(looking(words))))
     }
 
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {

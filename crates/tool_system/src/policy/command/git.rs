@@ -8,8 +8,6 @@ pub(super) struct Git<'a> {
     pub(super) args: &'a [Word],
     /// Settings given with `-c`.
     settings: Vec<&'a str>,
-    /// Directories that it goes to first.
-    pub(super) directories: Vec<&'a Word>,
 }
 
 /// Settings that switch things off and nothing on.
@@ -59,17 +57,14 @@ impl<'a> Git<'a> {
         if command.program() != Some("git") {
             return Ok(None);
         }
-        let (mut settings, mut directories) = (Vec::new(), Vec::new());
+        let mut settings = Vec::new();
         let mut rest = command.args();
         while let Some((first, after)) = rest.split_first() {
             let Some(text) = first.as_plain() else {
                 return Err("git gets a subcommand that turns out only as it runs".to_owned());
             };
             rest = match text {
-                "-C" => {
-                    directories.extend(after.first());
-                    after.get(1..).unwrap_or_default()
-                }
+                "-C" => after.get(1..).unwrap_or_default(),
                 "-c" => {
                     settings.extend(after.first().map(|setting| setting.text.as_str()));
                     after.get(1..).unwrap_or_default()
@@ -79,19 +74,15 @@ impl<'a> Git<'a> {
                     return Err(format!("git gets the option {option}"));
                 }
                 subcommand => {
-                    return Ok(Some(Self { subcommand, args: after, settings, directories }));
+                    return Ok(Some(Self { subcommand, args: after, settings }));
                 }
             };
         }
-        Ok(Some(Self { subcommand: "help", args: &[], settings, directories }))
-    }
-
-    pub(super) fn has(&self, wanted: &[&str]) -> bool {
-        self.args.iter().any(|arg| wanted.contains(&arg.text.as_str()))
+        Ok(Some(Self { subcommand: "help", args: &[], settings }))
     }
 
     /// Whether a long option is there, with or without a value.
-    pub(super) fn has_long(&self, option: &str) -> bool {
+    fn has_long(&self, option: &str) -> bool {
         let is = |arg: &Word| {
             arg.text
                 .strip_prefix(option)
@@ -101,17 +92,12 @@ impl<'a> Git<'a> {
     }
 
     /// Whether a letter is in a bundle of short options.
-    pub(super) fn has_short(&self, letter: char) -> bool {
+    fn has_short(&self, letter: char) -> bool {
         let bundle = |arg: &Word| {
             let rest = arg.text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
             rest.is_some_and(|rest| rest.contains(letter))
         };
         self.args.iter().any(bundle)
-    }
-
-    /// The arguments that are no options.
-    pub(super) fn operands(&self) -> impl Iterator<Item = &'a Word> {
-        self.args.iter().filter(|arg| !arg.text.starts_with('-'))
     }
 }
 

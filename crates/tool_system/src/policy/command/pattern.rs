@@ -88,11 +88,6 @@ impl CommandPattern {
         &self.written
     }
 
-    /// Whether it is about one command and no other.
-    pub(in crate::policy) fn is_exact(&self) -> bool {
-        self.tail == Tail::Nothing
-    }
-
     /// Whether a rule that allows by this pattern allows `command`: to the letter.
     pub(in crate::policy) fn allows(&self, command: &SimpleCommand) -> bool {
         let named = |set: &Assignment| {

@@ -1,13 +1,10 @@
 //! What a command line does, as effects that a policy can judge.
 
-use protocol::{CommandSpec, RunMode};
+use protocol::{CommandSpec, ProjectMode, RunMode};
 use serde::{Deserialize, Serialize};
 
-use super::danger::{FORK_BOMB, danger_of};
-use super::read_only::only_looks;
-use super::target::Scene;
 use super::wrapper::{Inner, shell_script};
-use super::{CommandLine, CommandPattern, Danger, SimpleCommand, TreeFacts, Weight, Word, ruin};
+use super::{CommandLine, CommandPattern, SimpleCommand, Word, danger};
 use crate::policy::{Effect, EffectKind};
 
 /// What is known about a command that would be run. It belongs to an [`Effect`].
@@ -16,18 +13,41 @@ pub struct Run {
     /// The command as rules see it.
     #[serde(skip, default = "nothing")]
     command: SimpleCommand,
-    /// Whether it only looks, so that it passes in every mode.
-    pub only_looks: bool,
-    /// What could go wrong.
+    /// What it can reach, whatever its text says.
+    pub reach: Reach,
+    /// Why it is not done at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub danger: Option<Danger>,
-    /// Why it is not fully understood.
+    pub refusal: Option<String>,
+    /// Why rules about commands may not recognise it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
 }
 
+/// What a command can reach. This is how it would be run, not what its text says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// Nothing: it works on a copy, or sees the project without being able to write.
+    Nothing,
+    /// Files of the project.
+    Files,
+    /// The network.
+    Network,
+}
+
 fn nothing() -> SimpleCommand {
     SimpleCommand::at(0..0)
+}
+
+impl Reach {
+    fn of(spec: &CommandSpec) -> Reach {
+        match spec.project {
+            _ if spec.network => Reach::Network,
+            ProjectMode::Direct => Reach::Files,
+            ProjectMode::Live if !spec.writable.is_empty() => Reach::Files,
+            ProjectMode::Live | ProjectMode::Copy | ProjectMode::Look => Reach::Nothing,
+        }
+    }
 }
 
 impl Run {
@@ -36,75 +56,45 @@ impl Run {
         patterns.iter().any(|pattern| pattern.allows(&self.command))
     }
 
-    /// Whether a rule that names exactly this command allows it, danger and all.
-    pub(in crate::policy) fn is_named_by(&self, patterns: &[CommandPattern]) -> bool {
-        patterns.iter().any(|pattern| pattern.is_exact() && pattern.allows(&self.command))
-    }
-
     /// Whether a rule that narrows by one of these patterns is about it.
     pub(in crate::policy) fn is_meant_by(&self, patterns: &[CommandPattern]) -> bool {
         patterns.iter().any(|pattern| pattern.concerns(&self.command))
     }
 
-    /// The pattern that remembers exactly this command; `None` if it must be asked each time.
+    /// The pattern that remembers exactly this command; `None` if no pattern can say all of it.
     pub(in crate::policy) fn memory(&self) -> Option<CommandPattern> {
-        let asked_each_time = self.danger.is_some()
-            || self.doubt.is_some()
-            || self.command.written().next().is_some();
-        if asked_each_time { None } else { CommandPattern::exactly(&self.command) }
+        let SimpleCommand { redirects, input, .. } = &self.command;
+        let is_plain = self.refusal.is_none()
+            && self.doubt.is_none()
+            && self.reach != Reach::Network
+            && redirects.is_empty()
+            && input.is_none();
+        if is_plain { CommandPattern::exactly(&self.command) } else { None }
     }
 }
 
-/// One effect for each simple command; one for the line as a whole if it is not understood.
-pub(in crate::policy) fn effects_of_command(spec: &CommandSpec, facts: &TreeFacts) -> Vec<Effect> {
-    if let RunMode::Stop(job) = &spec.run {
+/// One effect for each simple command, and one for the line as a whole if it is not understood.
+pub(in crate::policy) fn effects_of_command(spec: &CommandSpec) -> Vec<Effect> {
+    if let RunMode::Stop(_) = &spec.run {
         // Ending what was allowed to begin does nothing new.
-        let run = Run { command: nothing(), only_looks: true, danger: None, doubt: None };
-        return vec![Effect::run(format!("the end of job {job}"), run)];
+        return Vec::new();
     }
-    let line = CommandLine::of(spec);
-    let scene = Scene::new(&line, &spec.working_dir, facts);
-    let mut effects: Vec<_> = line.commands.iter().map(|command| effect(command, &scene)).collect();
-    let danger = whole_danger(&line, spec);
+    let (line, reach) = (CommandLine::of(spec), Reach::of(spec));
+    let run = |command: &SimpleCommand| Run {
+        command: command.clone(),
+        reach,
+        refusal: None,
+        doubt: None,
+    };
+    let each = line.commands.iter().map(|command| Effect::run(command.to_string(), run(command)));
+    let mut effects: Vec<_> = each.collect();
+    let refusal = danger::refusal(&line);
     let doubt = (!line.is_understood()).then(|| line.doubts.join("; "));
-    // A line without commands, such as a bare test, is an effect too: one that only looks.
-    let only_looks = danger.is_none() && doubt.is_none();
-    if !only_looks || effects.is_empty() {
-        let run = Run { command: nothing(), only_looks, danger, doubt };
-        effects.push(Effect::run(shown(spec), run));
+    if refusal.is_some() || doubt.is_some() || effects.is_empty() {
+        let whole = Run { refusal, doubt, ..run(&nothing()) };
+        effects.push(Effect::run(shown(spec), whole));
     }
     effects
-}
-
-/// Whether what is known about the tree would change the effects of this command.
-pub(in crate::policy) fn needs_facts(spec: &CommandSpec) -> bool {
-    let line = CommandLine::of(spec);
-    let clean = TreeFacts::from_porcelain("");
-    let unknown = TreeFacts::default();
-    let removes = |command: &SimpleCommand| matches!(command.program(), Some("rm" | "unlink"));
-    line.commands.iter().any(|command| {
-        let loss = |facts| ruin::loss(command, &Scene::new(&line, &spec.working_dir, facts));
-        removes(command) || loss(&clean) != loss(&unknown)
-    })
-}
-
-fn effect(command: &SimpleCommand, scene: &Scene<'_>) -> Effect {
-    let danger = danger_of(command, scene);
-    // What only runs others is judged by them, unless the shell writes for it.
-    let writes_itself = matches!(command.program(), Some("find" | "gfind" | "flock"));
-    let quiet = command.transparent && !writes_itself && command.written().next().is_none();
-    let only_looks = danger.is_none() && (quiet || only_looks(command, scene));
-    let run = Run { command: command.clone(), only_looks, danger, doubt: None };
-    Effect::run(command.to_string(), run)
-}
-
-/// What is dangerous about the line as a whole.
-fn whole_danger(line: &CommandLine, spec: &CommandSpec) -> Option<Danger> {
-    if line.multiplies {
-        return Danger::refused(FORK_BOMB);
-    }
-    spec.network
-        .then(|| Danger { weight: Weight::AlwaysAsked, reason: "may reach the network".to_owned() })
 }
 
 /// The line as it was given: the text of a shell, or the words.
@@ -119,22 +109,12 @@ fn shown(spec: &CommandSpec) -> String {
 
 impl Effect {
     /// A program is run.
-    pub(super) fn run(text: impl Into<String>, run: Run) -> Self {
+    fn run(text: impl Into<String>, run: Run) -> Self {
         Self { run: Some(Box::new(run)), ..Self::outside(EffectKind::Run, text) }
     }
 
     /// Whether nothing can differ afterwards.
-    pub(in crate::policy) fn only_looks(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.only_looks)
-    }
-
-    /// What could go wrong.
-    pub(in crate::policy) fn danger(&self) -> Option<&Danger> {
-        self.run.as_ref()?.danger.as_ref()
-    }
-
-    /// Why it is not fully understood.
-    pub(in crate::policy) fn doubt(&self) -> Option<&str> {
-        self.run.as_ref()?.doubt.as_deref()
+    pub(in crate::policy) fn reaches_nothing(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.reach == Reach::Nothing)
     }
 }

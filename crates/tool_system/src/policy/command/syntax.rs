@@ -319,14 +319,12 @@ impl<'t> Reader<'t> {
                 "heredoc_body" => {
                     let text = self.slice(child);
                     let plain = children(child).iter().all(|part| part.kind() == "heredoc_content");
+                    if text.contains('`') {
+                        self.doubt("a here-document may run commands");
+                    }
                     let input = if plain { Word::plain(text) } else { Word::opaque(text) };
                     self.script.commands[at].input = Some(input);
                     self.visit_children(child, depth + 1);
-                }
-                "pipeline" => {
-                    let from = self.script.commands.len();
-                    self.visit(child, depth + 1);
-                    self.feed(from, at);
                 }
                 _ => {
                     self.visit(child, depth + 1);
@@ -337,6 +335,9 @@ impl<'t> Reader<'t> {
 
     fn file_redirect(&mut self, node: Node<'_>) -> Redirect {
         let operator = children(node).iter().find(|child| !child.is_named()).map(|op| op.kind());
+        if node.children_by_field_name("destination", &mut node.walk()).count() > 1 {
+            self.doubt("words stand behind a redirection");
+        }
         let target = node.child_by_field_name("destination");
         let target = target.map_or_else(|| Word::plain("-"), |target| self.word(target));
         let number = |word: &Word| {
@@ -354,26 +355,16 @@ impl<'t> Reader<'t> {
     fn pipeline(&mut self, node: Node<'_>, depth: usize) -> Option<usize> {
         let mut tail: Option<usize> = None;
         for child in children(node) {
-            let from = self.script.commands.len();
-            let last = self.visit(child, depth + 1);
-            if let (Some(source), true) = (tail, child.is_named()) {
-                self.feed(from, source);
-            }
-            tail = last.or(tail);
+            tail = self.visit(child, depth + 1).or(tail);
         }
         tail
     }
 
-    /// The command at `from` reads what the one at `source` prints.
-    fn feed(&mut self, from: usize, source: usize) {
-        let program = self.script.commands[source].program().unwrap_or_default().to_owned();
-        if let Some(fed) = self.script.commands.get_mut(from) {
-            fed.fed_by = Some(program);
-        }
-    }
-
     fn word(&mut self, node: Node<'_>) -> Word {
         let raw = self.slice(node);
+        if raw.contains("${") && (raw.contains('`') || raw.contains("@P")) {
+            self.doubt(&format!("the expansion `{}` may run commands", self.excerpt(node)));
+        }
         Word::decode(raw).unwrap_or_else(|| {
             self.doubt(&format!("the word `{}` is unclear", self.excerpt(node)));
             Word::opaque(raw)
