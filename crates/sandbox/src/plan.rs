@@ -47,7 +47,7 @@ pub(crate) struct PlacesHeld;
 /// the input if there is one, and the [`Plan`] in a file if it is not in here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OrderHead {
-    /// The program may use the network of the host.
+    /// The program may use the network, by a proxy.
     pub(crate) network: bool,
     pub(crate) has_stdin: bool,
     /// Present unless it is too long for a message.
@@ -59,8 +59,6 @@ pub(crate) struct OrderHead {
 pub(crate) struct Setting {
     pub(crate) identity: Identity,
     pub(crate) steps: Vec<Step>,
-    /// More steps for commands that may use the network.
-    pub(crate) network_steps: Vec<Step>,
     pub(crate) project: ProjectPlan,
     pub(crate) limits: RunLimits,
     pub(crate) home: PathBuf,
@@ -140,6 +138,8 @@ pub(crate) struct RunLimits {
 pub(crate) enum Report {
     /// There is a first process; its descriptor comes with this.
     Begun,
+    /// The socket at which the command finds its proxy comes with this.
+    Listening,
     /// The walls stand. With it comes a directory: for an overlay the one with the changes, otherwise
     /// the one in which the project was put, if it was made for that.
     Ready {

@@ -134,12 +134,12 @@ fn judge(direct: Attempt, overlay: Option<Attempt>, no_groups: Option<String>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ran::MemoryScope;
+    use crate::ran::{MemoryScope, NetworkLevel};
 
     fn level(landlock: Option<u32>) -> LevelReport {
         LevelReport {
             landlock,
-            network: false,
+            network: NetworkLevel::None,
             memory: MemoryScope::Process,
             uid: 1000,
             overlay: false,

@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protocol::CommandSpec;
@@ -15,12 +16,13 @@ use crate::changes::Changes;
 use crate::channel::{Channel, ChannelError, LONGEST_MESSAGE};
 use crate::error::{SandboxError, io, unavailable};
 use crate::helper_pool::{Helper, PATIENCE, memory_file};
+use crate::network::Proxy;
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::place_holders::PlaceHolders;
 use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
 use crate::profile::ProjectAccess;
 use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
-use crate::sandbox::{RunOptions, Sandbox};
+use crate::sandbox::{RunOptions, Sandbox, network_level};
 
 /// Large pipes save changes between processes; the kernel may refuse, and then they are smaller.
 const PIPE_BYTES: usize = 1 << 20;
@@ -61,7 +63,9 @@ pub(crate) fn run(
     }
     let kills_before = watch.helper.memory_kills();
     let followed = watch.follow(on_output);
-    let Watch { helper, outcome, project_place, .. } = watch;
+    let Watch { helper, outcome, project_place, proxy, .. } = watch;
+    // Nothing runs any more that could use it.
+    let refused_connections = proxy.map(Proxy::finish).unwrap_or_default();
     if let Some(places) = places.take() {
         helper.discard(&let_go(places, project_place, &sandbox.profile.root));
     }
@@ -83,10 +87,11 @@ pub(crate) fn run(
         duration: outcome.duration,
         memory_kills,
         left_behind: outcome.left_behind,
+        refused_connections,
         changed,
         level: LevelReport {
             landlock: (outcome.landlock > 0).then_some(outcome.landlock),
-            network: run.spec.network,
+            network: network_level(run.spec),
             memory,
             uid: sandbox.identity.uid,
             overlay: is_copy,
@@ -138,6 +143,9 @@ struct Watch<'a> {
     deadline: Instant,
     grace: Duration,
     is_copy: bool,
+    sandbox: &'a Sandbox,
+    /// Serves a command that may use the network.
+    proxy: Option<Proxy>,
     /// The directory inside in which the project was put.
     project_place: Option<OwnedFd>,
     /// The first process inside, once it is there.
@@ -170,6 +178,8 @@ impl<'a> Watch<'a> {
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
             grace: limits.grace,
             is_copy: run.sandbox.profile.project != ProjectAccess::Direct,
+            sandbox: run.sandbox,
+            proxy: None,
             project_place: None,
             first: None,
             ready: false,
@@ -261,6 +271,10 @@ impl<'a> Watch<'a> {
                 self.first = descriptors.pop();
                 return Ok(());
             }
+            Ok((Report::Listening, mut descriptors)) => match self.start_proxy(descriptors.pop()) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            },
             Ok((Report::Ready { landlock }, mut descriptors)) => {
                 let handed_out =
                     if self.is_copy { &mut self.outcome.upper } else { &mut self.project_place };
@@ -290,6 +304,14 @@ impl<'a> Watch<'a> {
         };
         self.end_everything();
         Err(failure)
+    }
+
+    fn start_proxy(&mut self, listener: Option<OwnedFd>) -> Result<(), SandboxError> {
+        let missing = || unavailable(Part::Launch, "receiving a socket".to_owned(), None);
+        let rules = self.sandbox.profile.network.clone();
+        let resolver = Arc::clone(&self.sandbox.resolver);
+        self.proxy = Some(Proxy::start(listener.ok_or_else(missing)?, rules, resolver)?);
+        Ok(())
     }
 
     fn command_ended(&mut self, exit: Exit) {

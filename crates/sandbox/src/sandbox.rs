@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use protocol::CommandSpec;
 use rustix::fs::{Mode, OFlags};
@@ -11,11 +12,12 @@ use crate::environment;
 use crate::error::{SandboxError, io};
 use crate::helper_pool::{Helpers, Supply};
 use crate::launcher::Launcher;
+use crate::network::{Resolver, SystemResolver};
 use crate::output::OutputChunk;
 use crate::owners::Owners;
 use crate::plan::{Identity, OverlayPlan, Plan, ProjectPlan, ProtectedPlan, RunLimits, Setting};
 use crate::profile::{Profile, ProjectAccess};
-use crate::ran::Ran;
+use crate::ran::{NetworkLevel, Ran};
 use crate::run::{self, Run};
 use crate::view::{self, RealHost};
 
@@ -29,6 +31,7 @@ pub struct Sandbox {
     pub(crate) root: OwnedFd,
     pub(crate) helpers: Helpers,
     pub(crate) identity: Identity,
+    pub(crate) resolver: Arc<dyn Resolver>,
     /// Counted once: it means to read several files.
     processors: u64,
 }
@@ -62,7 +65,14 @@ impl Sandbox {
         // The first command shall not wait for it.
         helpers.prepare()?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        Ok(Sandbox { profile, root, helpers, identity, processors })
+        let resolver = Arc::new(SystemResolver);
+        Ok(Sandbox { profile, root, helpers, identity, resolver, processors })
+    }
+
+    /// Resolves the names that commands ask for otherwise than the system does.
+    #[must_use]
+    pub fn with_resolver(self, resolver: Arc<dyn Resolver>) -> Sandbox {
+        Sandbox { resolver, ..self }
     }
 
     /// Runs a command until it has ended and its output is read, the time is over, or it is cancelled.
@@ -93,10 +103,15 @@ impl Sandbox {
         Ok(Plan {
             working_dir: checked_working_dir(&self.profile, &spec.working_dir)?,
             argv: spec.argv.clone(),
-            env: environment::build(&self.profile, spec)?,
+            env: environment::build(&self.profile, spec, network_level(spec))?,
             cpu_seconds: cpu_seconds(spec.timeout_ms, self.processors),
         })
     }
+}
+
+/// What a confined command reaches.
+pub(crate) fn network_level(spec: &CommandSpec) -> NetworkLevel {
+    if spec.network { NetworkLevel::Proxied } else { NetworkLevel::None }
 }
 
 /// A directory of the project by its path from the root.
@@ -157,7 +172,6 @@ fn setting(profile: &Profile, identity: Identity, has_groups: bool) -> Setting {
     Setting {
         identity,
         steps: view::steps(profile, identity, &RealHost),
-        network_steps: view::network_steps(&RealHost),
         project: ProjectPlan {
             path: profile.root.clone(),
             protected: protected

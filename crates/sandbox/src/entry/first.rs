@@ -15,8 +15,8 @@ use super::removable::Removable;
 use super::root::{self, Finished, Root};
 use super::trouble::{During as _, Trouble};
 use super::walls::{self, Rules};
-use super::{filter, identity, loopback};
-use crate::channel::Channel;
+use super::{filter, identity, listener, loopback};
+use crate::channel::{Channel, ChannelError};
 use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
 
 const HOST_NAME: &[u8] = b"sandbox";
@@ -37,16 +37,20 @@ struct Order {
 }
 
 /// Prepares, waits for the order and carries it out.
-pub(super) fn run(site: &Site, network: bool, orders: &Channel) {
-    let prepared = prepare(site, network);
+pub(super) fn run(site: &Site, orders: &Channel) {
+    let prepared = prepare(site);
     let Ok((head, mut descriptors)) = orders.receive::<OrderHead>() else { return };
     if descriptors.is_empty() {
         return;
     }
     let answers = Channel::from_fd(descriptors.remove(0));
+    let network = head.network;
     let order = understand(head, descriptors);
     let built = prepared.and_then(|prepared| {
         let order = order?;
+        if network {
+            hand_out_listener(&answers)?;
+        }
         build_walls(site, prepared, &order.plan, &answers)?;
         Ok(order)
     });
@@ -69,16 +73,24 @@ fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Troub
     Ok(Order { plan, output, stdin })
 }
 
-fn prepare(site: &Site, network: bool) -> Result<Prepared, Trouble> {
+/// Hands the socket of the proxy out, and keeps none.
+fn hand_out_listener(answers: &Channel) -> Result<(), Trouble> {
+    let listener = listener::listen()?;
+    answers.send(&Report::Listening, &[listener.as_fd()]).map_err(not_reported)
+}
+
+fn not_reported(error: ChannelError) -> Trouble {
+    Trouble::new(Part::Launch, "reporting", error.errno())
+}
+
+fn prepare(site: &Site) -> Result<Prepared, Trouble> {
     let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .during(Part::UserNamespace, "opening /proc/self")?;
     identity::settle(site.setting.identity, &process)?;
     rustix::process::setsid().during(Part::Launch, "making a session")?;
     rustix::system::sethostname(HOST_NAME).during(Part::Namespaces, "naming the host")?;
-    if !network {
-        loopback::bring_up()?;
-    }
-    let root = root::prepare(site, network)?;
+    loopback::bring_up()?;
+    let root = root::prepare(site)?;
     Ok(Prepared { process, root, rules: Rules::make(&site.setting)? })
 }
 
@@ -103,9 +115,7 @@ fn build_walls(
     let landlock = rules.enforce()?;
     filter::install()?;
     let descriptors: Vec<_> = handed_out.iter().map(|directory| directory.as_fd()).collect();
-    answers
-        .send(&Report::Ready { landlock }, &descriptors)
-        .map_err(|error| Trouble::new(Part::Launch, "reporting", error.errno()))
+    answers.send(&Report::Ready { landlock }, &descriptors).map_err(not_reported)
 }
 
 fn carry_out(order: Order, answers: &Channel) {

@@ -55,7 +55,7 @@ pub(super) fn serve(channel: &Channel) -> i32 {
     loop {
         if let (Ok(site), true, None) = (&site, firsts.is_empty(), &spare) {
             // If it does not work now, the next order tells why.
-            spare = start(site, &own(channel, &discarded), false).ok();
+            spare = start(site, &own(channel, &discarded)).ok();
         }
         if firsts.is_empty() {
             // Only now: the next command shall not wait for the disk.
@@ -74,11 +74,11 @@ pub(super) fn serve(channel: &Channel) -> i32 {
             }
         };
         let answers = Channel::from_fd(descriptors.remove(0));
-        let ready = spare.take().and_then(|spare| usable(spare, &head, &mut firsts));
+        let ready = spare.take().and_then(|spare| usable(spare, &mut firsts));
         let begun = match (&site, ready) {
             (Err(trouble), _) => Err(trouble.clone()),
             (Ok(_), Some(spare)) => Ok(spare),
-            (Ok(site), None) => start(site, &own(channel, &discarded), head.network),
+            (Ok(site), None) => start(site, &own(channel, &discarded)),
         };
         let handed = begun.and_then(|spare| hand_over(spare, &head, &answers, descriptors));
         match handed {
@@ -154,14 +154,14 @@ fn own<'a>(channel: &'a Channel, discarded: &'a [OwnedFd]) -> Vec<BorrowedFd<'a>
 }
 
 /// Starts the first process of a sandbox, in all its namespaces at once.
-fn start(site: &Site, own: &[BorrowedFd<'_>], network: bool) -> Result<Spare, Trouble> {
+fn start(site: &Site, own: &[BorrowedFd<'_>]) -> Result<Spare, Trouble> {
     let is_root = site.setting.identity.switch;
     let mut flags = UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWNET
         | UnshareFlags::NEWCGROUP;
-    flags.set(UnshareFlags::NEWNET, !network);
     // Who is not root needs one for all the others.
     flags.set(UnshareFlags::NEWUSER, !is_root);
     let (orders, theirs) = Channel::pair().during(Part::Launch, "making a socket")?;
@@ -171,7 +171,7 @@ fn start(site: &Site, own: &[BorrowedFd<'_>], network: bool) -> Result<Spare, Tr
             let ours = own.iter().copied().chain([orders.as_fd(), site.life.1.as_fd()]);
             ours.for_each(kernel::close_inherited);
             if die_with_the_helper(&site.life.0).is_ok() {
-                first::run(site, network, &theirs);
+                first::run(site, &theirs);
             }
             std::process::exit(EXIT_TROUBLE)
         }
@@ -183,9 +183,9 @@ fn start(site: &Site, own: &[BorrowedFd<'_>], network: bool) -> Result<Spare, Tr
     }
 }
 
-/// The ready process if it can take this order. Otherwise it ends, having lost its channel.
-fn usable(spare: Spare, head: &OrderHead, firsts: &mut Vec<First>) -> Option<Spare> {
-    if !head.network && spare.made.elapsed() < READY_FOR {
+/// The ready process if it can take an order. Otherwise it ends, having lost its channel.
+fn usable(spare: Spare, firsts: &mut Vec<First>) -> Option<Spare> {
+    if spare.made.elapsed() < READY_FOR {
         return Some(spare);
     }
     firsts.push(spare.first);

@@ -38,21 +38,19 @@ pub(super) struct Root {
 }
 
 /// Builds a root and moves into it.
-pub(super) fn prepare(site: &Site, network: bool) -> Result<Root, Trouble> {
+pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
     let part = Part::Root;
     let setting = &site.setting;
     rustix::process::umask(Mode::empty());
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .during(part, "separating mounts")?;
-    let more = if network { setting.network_steps.as_slice() } else { &[] };
-    let steps: Vec<&Step> = setting.steps.iter().chain(more).collect();
-    let sources = Sources::open(site, &steps)?;
+    let sources = Sources::open(site)?;
     let mount = memory_file_system(ROOT_BYTES, 0o755)?;
     attach(&mount, STAGE)?;
     rustix::process::fchdir(&mount).during(part, "entering the new root")?;
     make_site(setting)?;
     let mut builder = Builder { setting, count: 0 };
-    for (step, source) in steps.into_iter().zip(sources.steps) {
+    for (step, source) in setting.steps.iter().zip(sources.steps) {
         builder.take(step, source)?;
     }
     rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
@@ -144,10 +142,10 @@ struct Sources {
 }
 
 impl Sources {
-    fn open(site: &Site, steps: &[&Step]) -> Result<Sources, Trouble> {
+    fn open(site: &Site) -> Result<Sources, Trouble> {
         let setting = &site.setting;
         let owners = site.owners.as_ref();
-        let steps = steps.iter().map(|step| open_source(step, owners));
+        let steps = setting.steps.iter().map(|step| open_source(step, owners));
         let steps = steps.collect::<Result<_, _>>()?;
         // A descriptor of the outer mounts cannot be cloned in here, so the path is taken, and it
         // must still lead to what was opened before.

@@ -1,5 +1,7 @@
 //! A project, a user and a sandbox to test with.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -36,6 +38,8 @@ pub(crate) struct Bench {
     pub(crate) project: Fixture,
     pub(crate) user: User,
     pub(crate) profile: Profile,
+    /// What names resolve to for commands that may use the network.
+    pub(crate) names: BTreeMap<String, Vec<Vec<IpAddr>>>,
     testbed: PathBuf,
 }
 
@@ -57,7 +61,7 @@ impl Bench {
         std::fs::create_dir(&home).expect("a directory");
         std::fs::write(home.join(".secret"), "in the home").expect("a file");
         let profile = Profile::new(project.root(), &home);
-        let bench = Bench { project, user, profile, testbed };
+        let bench = Bench { project, user, profile, names: BTreeMap::new(), testbed };
         bench.own(&outside);
         bench
     }
@@ -127,7 +131,8 @@ impl Bench {
     }
 
     fn ask(&self, words: &[&str], spec: &CommandSpec) -> Value {
-        let request = json!({"profile": self.profile, "spec": spec}).to_string();
+        let request = json!({"profile": self.profile, "spec": spec, "names": self.names});
+        let request = request.to_string();
         let mut command = self.as_user();
         let output = feed(command.args(words), &request);
         let text = String::from_utf8_lossy(&output.stdout);

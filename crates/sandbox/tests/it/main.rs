@@ -9,6 +9,7 @@ mod bounds;
 mod escapes;
 mod in_process;
 mod leaks;
+mod network;
 mod overlay;
 mod running;
 mod toolchains;
