@@ -155,7 +155,10 @@ pub(crate) fn confinement(root: &Path) -> Profile {
     let search_path = env::var_os("PATH").unwrap_or_default();
     let toolchains = Toolchains::find(&home, &search_path, |name| env::var(name).ok());
     let mut profile = Profile::new(root, home).with_toolchains(toolchains).with_repository();
-    profile.network.upstream = upstream(&Environment::from(|name| env::var(name).ok()).network);
+    let network = Environment::from(|name| env::var(name).ok()).network;
+    profile.network.upstream = upstream(&network);
+    let certificates = network.certificates.map(|found| PathBuf::from(found.value));
+    profile.network.certificates = certificates.filter(|file| file.is_absolute());
     profile
 }
 

@@ -73,7 +73,14 @@ pub(crate) fn build(
     ]);
     match network {
         NetworkLevel::None => env.extend(OFFLINE.map(|(name, value)| (name, value.to_owned()))),
-        NetworkLevel::Proxied => env.extend(proxy_variables()),
+        NetworkLevel::Proxied => {
+            env.extend(proxy_variables());
+            let certificates = profile.network.certificates.as_ref();
+            let certificates = certificates.map(|file| file.display().to_string());
+            env.extend(
+                CERTIFICATES.into_iter().filter_map(|name| Some((name, certificates.clone()?))),
+            );
+        }
         NetworkLevel::Open => {}
     }
     env.extend(profile.env.iter().map(|(name, value)| (name.as_str(), value.clone())));
@@ -86,6 +93,17 @@ pub(crate) fn build(
     }
     Ok(env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
+
+/// By which of them programs learn of certificates to trust.
+const CERTIFICATES: [&str; 7] = [
+    "CARGO_HTTP_CAINFO",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE",
+];
 
 fn proxy_variables<'n>() -> impl Iterator<Item = (&'n str, String)> {
     let proxy = format!("http://{PROXY_ADDRESS}");
@@ -162,26 +180,34 @@ mod tests {
 
     #[test]
     fn with_the_network_every_program_is_told_of_the_proxy() {
-        let profile = Profile::new("/p", "/home/u");
+        let mut profile = Profile::new("/p", "/home/u");
+        profile.network.certificates = Some("/etc/own.pem".into());
         let env = build(&profile, &spec(&[]), NetworkLevel::Proxied).unwrap();
         let lines: Vec<String> =
             env.iter().map(|(name, value)| format!("{name}={value}")).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         ALL_PROXY=http://127.0.0.1:61080
+        CARGO_HTTP_CAINFO=/etc/own.pem
         CARGO_HTTP_PROXY=http://127.0.0.1:61080
+        CURL_CA_BUNDLE=/etc/own.pem
         GIT_CONFIG_COUNT=1
         GIT_CONFIG_KEY_0=http.proxy
         GIT_CONFIG_VALUE_0=http://127.0.0.1:61080
+        GIT_SSL_CAINFO=/etc/own.pem
         HOME=/home/u
         HTTPS_PROXY=http://127.0.0.1:61080
         HTTP_PROXY=http://127.0.0.1:61080
         LANG=C.UTF-8
         LOGNAME=user
+        NODE_EXTRA_CA_CERTS=/etc/own.pem
         NODE_USE_ENV_PROXY=1
         NO_PROXY=localhost,127.0.0.1,::1
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+        PIP_CERT=/etc/own.pem
         PIP_PROXY=http://127.0.0.1:61080
+        REQUESTS_CA_BUNDLE=/etc/own.pem
         SHELL=/bin/sh
+        SSL_CERT_FILE=/etc/own.pem
         TERM=dumb
         TMPDIR=/tmp
         USER=user

@@ -17,6 +17,7 @@ mod waiting;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,9 @@ pub struct NetworkRules {
     /// Hosts, addresses and ports that are allowed besides.
     #[serde(default)]
     pub allow: Vec<Allowance>,
+    /// A file with the certificates to trust in place of the system's. It is visible inside.
+    #[serde(default)]
+    pub certificates: Option<PathBuf>,
     /// The proxy through which the operator reaches the network. It is never written down, because it
     /// may hold a password.
     #[serde(skip)]

@@ -49,6 +49,8 @@ impl Sandbox {
     /// Prepares a sandbox and starts its first helper.
     pub fn new(mut profile: Profile, launcher: Launcher) -> Result<Sandbox, SandboxError> {
         profile.root = checked_root(&profile)?;
+        let certificates = profile.network.certificates.take();
+        profile.network.certificates = certificates.filter(|file| file.is_file());
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(&profile.root, flags, Mode::empty())
             .map_err(|errno| io("opening the project")(errno.into()))?;

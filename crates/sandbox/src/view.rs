@@ -77,7 +77,18 @@ pub(crate) fn steps(profile: &Profile, identity: Identity, host: &impl Host) -> 
         steps.push(Step::Scratch { path: profile.home.clone(), mode: HOME_MODE });
     }
     steps.extend(visible(&profile.visible, host));
+    steps.extend(certificates(profile).cloned().map(bind));
     steps
+}
+
+/// The operator's own certificates, unless they are visible anyway.
+fn certificates(profile: &Profile) -> Option<&PathBuf> {
+    let settings = SETTINGS.iter().map(|name| Path::new("/etc").join(name));
+    let shown = profile.visible.iter().map(|one| one.path.clone());
+    let mut above = settings.chain(shown).chain([profile.root.clone()]);
+    let file = profile.network.certificates.as_ref()?;
+    let is_there = is_of_the_system(file) || above.any(|place| file.starts_with(place));
+    (!is_there).then_some(file)
 }
 
 fn bind(path: PathBuf) -> Step {
@@ -242,6 +253,7 @@ mod tests {
             layer("/usr/local/cargo"),
             Visible { path: "/usr/local".into(), access: Access::Read, masked: Vec::new() },
         ];
+        profile.network.certificates = Some("/data/own.pem".into());
         insta::assert_snapshot!(text(&steps(&profile, IDENTITY, &host)), @r#"
         Bind { path: "/usr", source: "/usr", mapped: false }
         Link { path: "/bin", target: "usr/bin" }
@@ -271,6 +283,7 @@ mod tests {
         Layer { path: "/home/u/.cargo", source: "/home/u/.cargo" }
         Mask { path: "/home/u/.cargo/credentials.toml" }
         Layer { path: "/usr/local/cargo", source: "/usr/local/cargo" }
+        Bind { path: "/data/own.pem", source: "/data/own.pem", mapped: false }
         "#);
     }
 

@@ -178,7 +178,7 @@ mod tests {
 
     fn rules(allow: &[&str]) -> NetworkRules {
         let allow = allow.iter().map(|text| text.parse().expect("an allowance")).collect();
-        NetworkRules { allow, upstream: None }
+        NetworkRules { allow, ..NetworkRules::default() }
     }
 
     fn verdict(allow: &[&str], host: &str, address: &str, port: u16) -> String {

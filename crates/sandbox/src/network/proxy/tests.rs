@@ -45,7 +45,7 @@ impl Bench {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let allow = allow.iter().map(|text| text.parse().expect("an allowance")).collect();
-        let rules = NetworkRules { allow, upstream };
+        let rules = NetworkRules { allow, upstream, certificates: None };
         let proxy = Proxy::start(listener.into(), rules, Arc::new(Names(Mutex::new(known))));
         Bench { address, proxy: Some(proxy.expect("a proxy")) }
     }
@@ -228,7 +228,7 @@ fn the_end_of_the_command_ends_every_connection() {
     let front = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = front.local_addr().expect("an address");
     let allow = vec![format!("127.0.0.1:{port}").parse().expect("an allowance")];
-    let rules = NetworkRules { allow, upstream: None };
+    let rules = NetworkRules { allow, ..NetworkRules::default() };
     let proxy = Proxy::start(front.into(), rules, Arc::new(Never(Mutex::new(never))));
     let requests = [
         "GET".to_owned(),
