@@ -162,10 +162,9 @@ pub(crate) fn confinement(root: &Path) -> Profile {
     profile
 }
 
-/// The proxy that commands with the network go through, if the operator has one. One that cannot be used
-/// leaves them to the network itself.
+/// The proxy that commands with the network go through, if the operator has one.
 fn upstream(network: &Network) -> Option<Upstream> {
-    let upstream: Upstream = network.proxy.as_ref()?.value.parse().ok()?;
+    let upstream = Upstream::new(&network.proxy.as_ref()?.value);
     let no_proxy = network.no_proxy.as_ref().map_or("", |found| found.value.as_str());
     Some(upstream.except(no_proxy))
 }
@@ -211,7 +210,8 @@ mod tests {
         assert_eq!(url("openai"), Some("http://localhost:1/v1"));
         assert_eq!(url("ollama"), Some("http://box:11434/v1"));
         assert_eq!((url("anthropic"), url("vllm")), (None, None));
-        assert!(upstream(&found.network).is_some());
+        let upstream = upstream(&found.network);
+        assert_eq!(format!("{upstream:?}"), "Some(Upstream(proxy:3128))");
         let proxy = found.network.proxy.unwrap();
         assert_eq!((proxy.variable, proxy.value.as_str()), ("all_proxy", "http://proxy:3128"));
     }

@@ -50,8 +50,8 @@ pub use entry::hidden_entry;
 pub use error::SandboxError;
 pub use launcher::Launcher;
 pub use network::{
-    Allowance, InvalidAllowance, InvalidUpstream, NetworkRules, RefusedConnection, Resolver,
-    SystemResolver, Upstream,
+    Allowance, InvalidAllowance, NetworkRules, RefusedConnection, Resolver, SystemResolver,
+    Upstream,
 };
 pub use output::{Kept, OutputChunk, Stream};
 pub use plan::Part;

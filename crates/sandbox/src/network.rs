@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use allowance::{Allowance, InvalidAllowance};
 pub(crate) use proxy::Proxy;
 pub use resolver::{Resolver, SystemResolver};
-pub use upstream::{InvalidUpstream, Upstream};
+pub use upstream::Upstream;
 
 /// Where the proxy listens inside. The port lies outside the range that the kernel gives out.
 pub(crate) const PROXY_ADDRESS: SocketAddr =

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use super::dial::{Dialer, NotReached, Trust};
 use super::relay::{Begun, relay};
-use super::request::{Authority, Body, Plain, Request, Wants};
+use super::request::{Authority, Body, Plain, Request, Route, Wants};
 use super::resolver::Resolver;
 use super::upstream::Upstream;
 use super::waiting::{NoHead, Stop, is_early, read, read_head, wait, write_all};
@@ -33,6 +33,8 @@ const IDLE_PATIENCE: Duration = Duration::from_secs(300);
 const FAREWELL_PATIENCE: Duration = Duration::from_secs(2);
 /// What is still read of a client that was refused, so that it reads why.
 const FAREWELL_BYTES: usize = 256 * 1024;
+
+const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
 /// Serves one command until it is dropped.
 pub(crate) struct Proxy {
@@ -224,10 +226,10 @@ impl Connection {
     fn direct(&self, authority: &Authority, wants: &Wants<'_>, rest: Vec<u8>) -> Result<(), End> {
         let server = self.reach(authority, Trust::Command(&self.shared.rules))?;
         match wants {
-            Wants::Tunnel => {
-                self.say(&self.client, b"HTTP/1.1 200 Connection established\r\n\r\n")?;
+            Wants::Tunnel => self.say(&self.client, ESTABLISHED)?,
+            Wants::Plain(plain) => {
+                self.say(&server, plain.head(authority, Route::Server).as_bytes())?;
             }
-            Wants::Plain(plain) => self.say(&server, plain.head(authority, None).as_bytes())?,
         }
         self.pass_on(&server, Begun { by_client: rest, by_server: Vec::new(), client_limit: None })
     }
@@ -240,25 +242,39 @@ impl Connection {
         wants: &Wants<'_>,
         rest: Vec<u8>,
     ) -> Result<(), End> {
-        let plain = match wants {
-            Wants::Plain(plain) => Some((plain, body_bytes(plain)?)),
-            Wants::Tunnel => None,
-        };
-        let server = self.reach(&upstream.authority, Trust::Operator)?;
-        let authorization = upstream.authorization.as_deref();
-        let authorization = authorization.map(|value| ("Proxy-Authorization", value));
-        if let Some((plain, body)) = plain {
-            let head = plain.head(authority, Some(authorization.as_slice()));
-            self.say(&server, head.as_bytes())?;
-            let limit = Some(body);
-            return self.pass_on(
-                &server,
-                Begun { by_client: rest, by_server: Vec::new(), client_limit: limit },
-            );
+        let begun = Begun { by_client: rest, by_server: Vec::new(), client_limit: None };
+        match (wants, &upstream.authorization) {
+            (Wants::Plain(plain), None) => {
+                let client_limit = Some(body_bytes(plain)?);
+                let server = self.reach_upstream(upstream)?;
+                self.say(&server, plain.head(authority, Route::Proxy).as_bytes())?;
+                self.pass_on(&server, Begun { client_limit, ..begun })
+            }
+            // The command reads what comes back on a plain request, and some proxies repeat in it what
+            // they were told, the password included. So that is only said when a tunnel is asked for.
+            (Wants::Plain(plain), Some(_)) => {
+                let (server, by_server) = self.tunnel(upstream, authority)?;
+                self.say(&server, plain.head(authority, Route::Server).as_bytes())?;
+                self.pass_on(&server, Begun { by_server, ..begun })
+            }
+            (Wants::Tunnel, _) => {
+                let (server, by_server) = self.tunnel(upstream, authority)?;
+                self.say(&self.client, ESTABLISHED)?;
+                self.pass_on(&server, Begun { by_server, ..begun })
+            }
         }
+    }
+
+    /// Has the upstream proxy make a tunnel. Returns it with what already came through it.
+    fn tunnel(
+        &self,
+        upstream: &Upstream,
+        authority: &Authority,
+    ) -> Result<(TcpStream, Vec<u8>), End> {
+        let server = self.reach_upstream(upstream)?;
         let mut head = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n");
-        if let Some((name, value)) = authorization {
-            head.extend([name, ": ", value, "\r\n"]);
+        if let Some(value) = &upstream.authorization {
+            head.extend(["Proxy-Authorization: ", value, "\r\n"]);
         }
         head.push_str("\r\n");
         self.say(&server, head.as_bytes())?;
@@ -268,12 +284,18 @@ impl Connection {
             _ => refuse("502 Bad Gateway", "the upstream proxy does not answer"),
         })?;
         let status = answer.get(9..12).unwrap_or_default();
-        if !(answer.starts_with(b"HTTP/1.") && status.starts_with(b"2")) {
-            let status = String::from_utf8_lossy(status).into_owned();
-            return Err(refuse("502 Bad Gateway", format!("the upstream proxy answered {status}")));
+        if answer.starts_with(b"HTTP/1.") && status.starts_with(b"2") {
+            return Ok((server, by_server));
         }
-        self.say(&self.client, b"HTTP/1.1 200 Connection established\r\n\r\n")?;
-        self.pass_on(&server, Begun { by_client: rest, by_server, client_limit: None })
+        let digits = status.iter().copied().filter(u8::is_ascii_digit).map(char::from);
+        let status: String = digits.collect();
+        Err(refuse("502 Bad Gateway", format!("the upstream proxy answered {status}")))
+    }
+
+    fn reach_upstream(&self, upstream: &Upstream) -> Result<TcpStream, End> {
+        let authority = upstream.authority();
+        let authority = authority.map_err(|why| refuse("502 Bad Gateway", why.to_string()))?;
+        self.reach(authority, Trust::Operator)
     }
 
     fn reach(&self, authority: &Authority, trust: Trust<'_>) -> Result<TcpStream, End> {

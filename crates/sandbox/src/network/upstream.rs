@@ -12,7 +12,7 @@ const USUAL_PORT: u16 = 80;
 /// An HTTP proxy, and the hosts that are reached without it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Upstream {
-    pub(super) authority: Authority,
+    authority: Result<Authority, InvalidUpstream>,
     /// The value of the header that it wants.
     pub(super) authorization: Option<String>,
     direct: Vec<Direct>,
@@ -28,14 +28,17 @@ enum Direct {
 }
 
 /// An address of a proxy that cannot be used. It is not repeated, because it may hold a password.
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("only proxies with an address such as http://user:password@host:port can be used")]
-pub struct InvalidUpstream;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("only upstream proxies such as http://user:password@host:port can be used")]
+pub(super) struct InvalidUpstream;
 
-impl FromStr for Upstream {
+/// Where a proxy is, and what it wants to be told.
+struct Parts(Authority, Option<String>);
+
+impl FromStr for Parts {
     type Err = InvalidUpstream;
 
-    fn from_str(text: &str) -> Result<Upstream, InvalidUpstream> {
+    fn from_str(text: &str) -> Result<Parts, InvalidUpstream> {
         let rest = match text.trim().split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
             Some(_) => return Err(InvalidUpstream),
@@ -53,11 +56,25 @@ impl FromStr for Upstream {
             None => None,
         };
         let authority = Authority::parse(authority, Some(USUAL_PORT)).ok_or(InvalidUpstream)?;
-        Ok(Upstream { authority, authorization, direct: Vec::new() })
+        Ok(Parts(authority, authorization))
     }
 }
 
 impl Upstream {
+    /// A proxy by its address. With one that cannot be used, every request through it fails and says so:
+    /// the operator does not want requests to go around it.
+    pub fn new(address: &str) -> Upstream {
+        let (authority, authorization) = match address.parse() {
+            Ok(Parts(authority, authorization)) => (Ok(authority), authorization),
+            Err(invalid) => (Err(invalid), None),
+        };
+        Upstream { authority, authorization, direct: Vec::new() }
+    }
+
+    pub(super) fn authority(&self) -> Result<&Authority, InvalidUpstream> {
+        self.authority.as_ref().map_err(|invalid| *invalid)
+    }
+
     /// Reaches what a list such as `NO_PROXY` names without the proxy. The rules hold there all the
     /// same. What is not understood in the list is reached through the proxy.
     #[must_use]
@@ -95,7 +112,10 @@ impl Upstream {
 
 impl fmt::Debug for Upstream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Upstream({})", self.authority)
+        match &self.authority {
+            Ok(authority) => write!(f, "Upstream({authority})"),
+            Err(_) => f.write_str("Upstream(unusable)"),
+        }
     }
 }
 
@@ -136,27 +156,25 @@ mod tests {
 
     #[test]
     fn proxies_are_understood_and_keep_their_password_to_themselves() {
-        let upstream: Upstream = "http://me:p%40ss@proxy.example:3128/".parse().expect("a proxy");
-        assert_eq!(upstream.authority.to_string(), "proxy.example:3128");
+        let authority = |upstream: &Upstream| upstream.authority().map(ToString::to_string);
+        let upstream = Upstream::new("http://me:p%40ss@proxy.example:3128/");
+        assert_eq!(authority(&upstream), Ok("proxy.example:3128".to_owned()));
         assert_eq!(upstream.authorization.as_deref(), Some("Basic bWU6cEBzcw=="));
         assert_eq!(format!("{upstream:?}"), "Upstream(proxy.example:3128)");
-        let plain: Upstream = "10.0.0.1:8080".parse().expect("a proxy");
-        assert_eq!(
-            (plain.authority.to_string().as_str(), plain.authorization),
-            ("10.0.0.1:8080", None)
-        );
+        let plain = Upstream::new("10.0.0.1:8080");
+        assert_eq!(authority(&plain), Ok("10.0.0.1:8080".to_owned()));
+        assert_eq!(plain.authorization, None);
         for bad in
             ["https://proxy:1", "socks5://proxy:1", "", "http://", "http://a b:1", "http://%zz@x:1"]
         {
-            assert_eq!(bad.parse::<Upstream>(), Err(InvalidUpstream), "{bad}");
+            assert_eq!(authority(&Upstream::new(bad)), Err(InvalidUpstream), "{bad}");
         }
     }
 
     #[test]
     fn exceptions_are_names_with_what_is_below_them_and_addresses() {
-        let upstream: Upstream = "http://proxy:1".parse().expect("a proxy");
-        let upstream =
-            upstream.except("corp.example, .lan.example,*.x.example 10.0.0.0/8,[::1],, ???");
+        let upstream = Upstream::new("http://proxy:1")
+            .except("corp.example, .lan.example,*.x.example 10.0.0.0/8,[::1],, ???");
         let serves = |host: &str| upstream.serves(&Host::parse(host).expect("a host"));
         for direct in
             ["corp.example", "a.corp.example", "b.lan.example", "y.x.example", "10.1.1.1", "[::1]"]

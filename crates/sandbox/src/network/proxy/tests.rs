@@ -255,7 +255,7 @@ fn the_end_of_the_command_ends_every_connection() {
 }
 
 /// An upstream proxy that answers one request after the other and tells what it saw.
-fn upstream(answers: Vec<&'static str>) -> (Upstream, JoinHandle<Vec<String>>) {
+fn upstream(user: &str, answers: Vec<&'static str>) -> (Upstream, JoinHandle<Vec<String>>) {
     let (listener, port) = server();
     let serving = std::thread::spawn(move || {
         let mut seen = Vec::new();
@@ -274,17 +274,14 @@ fn upstream(answers: Vec<&'static str>) -> (Upstream, JoinHandle<Vec<String>>) {
         }
         seen
     });
-    let upstream = format!("http://me:secret@127.0.0.1:{port}").parse::<Upstream>();
-    (upstream.expect("a proxy"), serving)
+    (Upstream::new(&format!("http://{user}127.0.0.1:{port}")), serving)
 }
 
 #[test]
 fn an_upstream_proxy_resolves_names_and_is_asked_for_nothing_private() {
-    let (upstream, serving) = upstream(vec![
-        "HTTP/1.1 200 OK\r\n\r\nhello",
-        "HTTP/1.1 407 No\r\n\r\n",
-        "HTTP/1.1 200 OK\r\n\r\n",
-    ]);
+    let answers =
+        vec!["HTTP/1.1 200 OK\r\n\r\nhello", "HTTP/1.1 407 No\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\n"];
+    let (upstream, serving) = upstream("", answers);
     let bench = Bench::with(
         &[],
         &[("direct.test", &[&["10.0.0.1"]])],
@@ -321,20 +318,63 @@ fn an_upstream_proxy_resolves_names_and_is_asked_for_nothing_private() {
     insta::assert_snapshot!(serving.join().expect("it served").join("---\n").replace('\r', ""), @r"
     CONNECT x.org:443 HTTP/1.1
     Host: x.org:443
-    Proxy-Authorization: Basic bWU6c2VjcmV0
 
     ---
     CONNECT x.org:443 HTTP/1.1
     Host: x.org:443
-    Proxy-Authorization: Basic bWU6c2VjcmV0
 
     ---
     POST http://x.org/a HTTP/1.1
     Host: x.org
     Content-Length: 2
-    Proxy-Authorization: Basic bWU6c2VjcmV0
     Connection: close
 
     hi
     ");
+}
+
+/// Some proxies repeat a request in their answer, and a command reads what comes back.
+#[test]
+fn a_password_for_the_upstream_proxy_is_said_only_when_a_tunnel_is_asked_for() {
+    let (upstream, serving) = upstream(
+        "me:secret@",
+        vec![
+            "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 204 From x.org\r\n\r\n",
+            "HTTP/1.1 407 No\r\nA: secret\r\n\r\nsecret",
+        ],
+    );
+    let bench = Bench::with(&[], &[], Some(upstream));
+    let request = "TRACE http://x.org/ HTTP/1.1\r\nMax-Forwards: 0\r\n\r\n";
+    assert_eq!(bench.refusal(request), "HTTP/1.1 204 From x.org: ");
+    assert_eq!(bench.refusal(request), "HTTP/1.1 502 Bad Gateway: the upstream proxy answered 407");
+    let seen = serving.join().expect("it served").join("---\n").replace('\r', "");
+    insta::assert_snapshot!(seen, @r"
+    CONNECT x.org:80 HTTP/1.1
+    Host: x.org:80
+    Proxy-Authorization: Basic bWU6c2VjcmV0
+
+    TRACE / HTTP/1.1
+    Host: x.org
+    Max-Forwards: 0
+    Connection: close
+
+    ---
+    CONNECT x.org:80 HTTP/1.1
+    Host: x.org:80
+    Proxy-Authorization: Basic bWU6c2VjcmV0
+    ");
+}
+
+#[test]
+fn an_upstream_proxy_that_cannot_be_used_is_not_gone_around() {
+    let (listener, port) = server();
+    listener.set_nonblocking(true).expect("a socket");
+    let allow = format!("127.0.0.1:{port}");
+    let bench = Bench::with(&[&allow], &[], Some(Upstream::new("socks5://proxy:1080")));
+    let refusal = bench.refusal(&format!("CONNECT {allow} HTTP/1.1\r\n\r\n"));
+    assert_eq!(
+        refusal,
+        "HTTP/1.1 502 Bad Gateway: only upstream proxies such as http://user:password@host:port can be used"
+    );
+    assert!(listener.accept().is_err(), "nobody came");
 }
