@@ -145,6 +145,8 @@ pub(crate) enum Report {
     Ready {
         /// The version of Landlock's interface, 0 if it is not there.
         landlock: u32,
+        /// Sockets with a path can be used.
+        unix_sockets: bool,
     },
     /// A wall could not be built.
     Failed {

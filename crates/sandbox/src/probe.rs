@@ -140,6 +140,7 @@ mod tests {
         LevelReport {
             landlock,
             network: NetworkLevel::None,
+            unix_sockets: true,
             memory: MemoryScope::Process,
             uid: 1000,
             overlay: false,

@@ -67,6 +67,9 @@ pub struct LevelReport {
     pub landlock: Option<u32>,
     /// What of the network was within reach.
     pub network: NetworkLevel,
+    /// Sockets with a path could be used. Not where directories of the host are visible as they are: who
+    /// listens there must stay out of reach.
+    pub unix_sockets: bool,
     /// Whose memory is limited.
     pub memory: MemoryScope,
     /// The user that the command ran as, as the host sees it.
@@ -120,7 +123,11 @@ impl LevelReport {
             MemoryScope::Process => "memory limit per process",
         };
         let project = if self.overlay { "project copied on write" } else { "project direct" };
-        format!("namespaces, seccomp, {landlock}, {network}, {memory}, {project}, uid {}", self.uid)
+        let sockets = if self.unix_sockets { "" } else { "no unix sockets, " };
+        format!(
+            "namespaces, seccomp, {landlock}, {network}, {sockets}{memory}, {project}, uid {}",
+            self.uid
+        )
     }
 }
 
@@ -133,6 +140,7 @@ mod tests {
         let mut level = LevelReport {
             landlock: Some(7),
             network: NetworkLevel::None,
+            unix_sockets: true,
             memory: MemoryScope::Tree,
             uid: 1000,
             overlay: true,
@@ -140,9 +148,10 @@ mod tests {
         };
         insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, Landlock 7, no network, memory limit for all processes together, project copied on write, uid 1000");
         let network = NetworkLevel::Proxied;
-        level = LevelReport { landlock: None, network, overlay: false, ..level };
+        level =
+            LevelReport { landlock: None, network, unix_sockets: false, overlay: false, ..level };
         level.memory = MemoryScope::Process;
-        insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, no Landlock, network proxied, memory limit per process, project direct, uid 1000");
+        insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, no Landlock, network proxied, no unix sockets, memory limit per process, project direct, uid 1000");
         level.unconfined = true;
         insta::assert_snapshot!(level.summary(), @"NOT CONFINED, network open, project direct, uid 1000");
     }

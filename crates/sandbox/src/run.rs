@@ -92,6 +92,7 @@ pub(crate) fn run(
         level: LevelReport {
             landlock: (outcome.landlock > 0).then_some(outcome.landlock),
             network: network_level(run.spec),
+            unix_sockets: outcome.unix_sockets,
             memory,
             uid: sandbox.identity.uid,
             overlay: is_copy,
@@ -129,6 +130,7 @@ struct Outcome {
     left_behind: bool,
     upper: Option<OwnedFd>,
     landlock: u32,
+    unix_sockets: bool,
 }
 
 /// A running command.
@@ -193,6 +195,7 @@ impl<'a> Watch<'a> {
                 left_behind: false,
                 upper: None,
                 landlock: 0,
+                unix_sockets: false,
             },
         })
     }
@@ -275,11 +278,12 @@ impl<'a> Watch<'a> {
                 Ok(()) => return Ok(()),
                 Err(error) => error,
             },
-            Ok((Report::Ready { landlock }, mut descriptors)) => {
+            Ok((Report::Ready { landlock, unix_sockets }, mut descriptors)) => {
                 let handed_out =
                     if self.is_copy { &mut self.outcome.upper } else { &mut self.project_place };
                 *handed_out = descriptors.pop();
                 self.outcome.landlock = landlock;
+                self.outcome.unix_sockets = unix_sockets;
                 self.ready = true;
                 return Ok(());
             }

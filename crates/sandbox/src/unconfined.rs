@@ -98,6 +98,7 @@ impl Unconfined {
             level: LevelReport {
                 landlock: None,
                 network: NetworkLevel::Open,
+                unix_sockets: true,
                 memory: MemoryScope::Process,
                 uid: rustix::process::geteuid().as_raw(),
                 overlay: false,

@@ -10,12 +10,13 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{Pid, WaitOptions};
 
+use super::filter::{self, Refused};
 use super::helper::{Site, read_file};
 use super::removable::Removable;
 use super::root::{self, Finished, Root};
 use super::trouble::{During as _, Trouble};
 use super::walls::{self, Rules};
-use super::{filter, identity, listener, loopback};
+use super::{identity, listener, loopback};
 use crate::channel::{Channel, ChannelError};
 use crate::plan::{OrderHead, Part, PlacesHeld, Plan, Report};
 
@@ -87,6 +88,7 @@ fn prepare(site: &Site) -> Result<Prepared, Trouble> {
     let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .during(Part::UserNamespace, "opening /proc/self")?;
     identity::settle(site.setting.identity, &process)?;
+    walls::be_the_first_to_go(&process);
     rustix::process::setsid().during(Part::Launch, "making a session")?;
     rustix::system::sethostname(HOST_NAME).during(Part::Namespaces, "naming the host")?;
     loopback::bring_up()?;
@@ -100,6 +102,10 @@ fn build_walls(
     plan: &Plan,
     answers: &Channel,
 ) -> Result<(), Trouble> {
+    let refused = Refused {
+        unix_sockets: prepared.root.shows_sockets,
+        shared_memory: site.setting.limits.process_memory_bytes.is_some(),
+    };
     let project = root::put_project(&prepared.root, &site.setting)?;
     let rules = prepared.rules.allow_project(&site.setting)?;
     if site.setting.project.overlay.is_none() {
@@ -113,9 +119,10 @@ fn build_walls(
     walls::limit(&site.setting, plan)?;
     identity::drop_capabilities()?;
     let landlock = rules.enforce()?;
-    filter::install()?;
+    filter::install(refused)?;
     let descriptors: Vec<_> = handed_out.iter().map(|directory| directory.as_fd()).collect();
-    answers.send(&Report::Ready { landlock }, &descriptors).map_err(not_reported)
+    let ready = Report::Ready { landlock, unix_sockets: !refused.unix_sockets };
+    answers.send(&ready, &descriptors).map_err(not_reported)
 }
 
 fn carry_out(order: Order, answers: &Channel) {

@@ -35,6 +35,8 @@ pub(super) struct Root {
     mount: OwnedFd,
     /// The project, attached nowhere yet.
     project: OwnedFd,
+    /// Directories of the host are shown as they are, with sockets behind which somebody listens.
+    pub(super) shows_sockets: bool,
 }
 
 /// Builds a root and moves into it.
@@ -49,14 +51,18 @@ pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
     attach(&mount, STAGE)?;
     rustix::process::fchdir(&mount).during(part, "entering the new root")?;
     make_site(setting)?;
-    let mut builder = Builder { setting, count: 0 };
+    let mut builder = Builder { setting, count: 0, shows_sockets: false };
     for (step, source) in setting.steps.iter().zip(sources.steps) {
         builder.take(step, source)?;
     }
     rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).during(part, "leaving the old root")?;
     rustix::process::chdir("/").during(part, "entering the new root")?;
-    Ok(Root { mount, project: sources.project })
+    // Only an overlay hides them.
+    let overlay = setting.project.overlay.as_ref();
+    let through = overlay.is_none_or(|overlay| !overlay.pass_through.is_empty());
+    let shows_sockets = builder.shows_sockets || through;
+    Ok(Root { mount, project: sources.project, shows_sockets })
 }
 
 /// The project in its place.
@@ -234,6 +240,7 @@ struct Builder<'a> {
     setting: &'a Setting,
     /// How many private directories and layers there are.
     count: usize,
+    shows_sockets: bool,
 }
 
 impl Builder<'_> {
@@ -250,6 +257,7 @@ impl Builder<'_> {
                 let written = std::fs::write(&path, text);
                 written.during(part, format!("writing {}", path.display()))
             }
+            (Step::Bind { path, mapped: true, .. }, Some(tree)) => self.show(path, &tree),
             (Step::Bind { path, .. } | Step::Device { path }, Some(tree)) => {
                 attach_new(&tree, inside(path), file_type(&tree)?)
             }
@@ -277,6 +285,22 @@ impl Builder<'_> {
         Ok(place)
     }
 
+    /// A directory of the host, to be read only.
+    fn show(&mut self, path: &Path, tree: &OwnedFd) -> Result<(), Trouble> {
+        self.count += 1;
+        let lower = Lower::attach(tree, self.count)?;
+        let mount = match lower.read_only(EMPTY_DIRECTORY) {
+            Ok(mount) => mount,
+            Err(_) => self.as_it_is(&lower)?,
+        };
+        attach_new(&mount, inside(path), FileType::Directory)
+    }
+
+    fn as_it_is(&mut self, lower: &Lower) -> Result<OwnedFd, Trouble> {
+        self.shows_sockets = true;
+        clone_opened(lower.directory()).during(Part::Root, "showing a directory")
+    }
+
     fn layer(&mut self, path: &Path, lower: &OwnedFd) -> Result<(), Trouble> {
         let upper = self.scratch_directory("layer", 0o755)?;
         let work = self.scratch_directory("work", 0o755)?;
@@ -284,7 +308,7 @@ impl Builder<'_> {
         let mount = match lower.overlay(&upper, &work) {
             Ok(mount) => mount,
             // Where there are no copies on write, most programs are content to read.
-            Err(_) => clone_opened(lower.directory()).during(Part::Root, "showing a directory")?,
+            Err(_) => self.as_it_is(&lower)?,
         };
         attach_new(&mount, inside(path), FileType::Directory)
     }

@@ -12,5 +12,6 @@ mod leaks;
 mod network;
 mod overlay;
 mod running;
+mod sockets;
 mod toolchains;
 mod worktrees;
