@@ -178,3 +178,17 @@ fn is_own(address: IpAddr) -> bool {
     };
     source().is_ok_and(|source| source == address)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_this_machine_is_known_by_where_packets_to_it_come_from() {
+        for (address, expected) in
+            [("127.0.0.1", true), ("::ffff:127.0.0.1", true), ("192.0.2.1", false)]
+        {
+            assert_eq!(is_own(address.parse().expect("an address")), expected, "{address}");
+        }
+    }
+}

@@ -32,6 +32,12 @@ enum State {
     Done,
 }
 
+/// The socket of a flow that is gone.
+enum Side {
+    From,
+    To,
+}
+
 impl<'s> Flow<'s> {
     fn new(from: &'s TcpStream, to: &'s TcpStream, first: Vec<u8>, left: Option<u64>) -> Flow<'s> {
         let waiting = 0..first.len();
@@ -51,11 +57,12 @@ impl<'s> Flow<'s> {
         }
     }
 
-    /// Moves what can be moved without waiting. Tells whether anything was.
-    fn pump(&mut self) -> Result<bool, Stop> {
+    /// Moves what can be moved without waiting. Tells whether anything was, or which side is gone.
+    fn pump(&mut self) -> Result<bool, Side> {
         let mut moved = false;
         while self.state != State::Done {
-            let done = if !self.waiting.is_empty() {
+            let is_writing = !self.waiting.is_empty();
+            let done = if is_writing {
                 let bytes = &self.buffer[self.waiting.clone()];
                 let mut to = self.to;
                 to.write(bytes).map(|count| self.waiting.start += count)
@@ -81,7 +88,8 @@ impl<'s> Flow<'s> {
             match done {
                 Ok(()) => moved = true,
                 Err(error) if is_early(error.kind()) => break,
-                Err(_) => return Err(Stop::Broken),
+                Err(_) if is_writing => return Err(Side::To),
+                Err(_) => return Err(Side::From),
             }
         }
         Ok(moved)
@@ -115,8 +123,16 @@ pub(super) fn relay(
     let mut back = Flow::new(server, client, begun.by_server, None);
     let mut deadline = Instant::now() + idle;
     loop {
-        let moved = [there.pump()?, back.pump()?];
-        if moved.contains(&true) {
+        let sent = match there.pump() {
+            // A server that hears no more may still be answering.
+            Err(Side::To) => {
+                there.state = State::Done;
+                true
+            }
+            pumped => pumped.map_err(|_| Stop::Broken)?,
+        };
+        let received = back.pump().map_err(|_| Stop::Broken)?;
+        if sent || received {
             deadline = Instant::now() + idle;
         }
         let fds: Vec<PollFd<'_>> =
@@ -125,5 +141,44 @@ pub(super) fn relay(
             return Ok(());
         }
         wait(&fds, ended, Some(deadline))?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let near =
+            TcpStream::connect(listener.local_addr().expect("an address")).expect("a socket");
+        near.set_nonblocking(true).expect("a socket");
+        (near, listener.accept().expect("a connection").0)
+    }
+
+    #[test]
+    fn an_answer_arrives_though_the_server_does_not_hear_the_rest() {
+        let ((client, mut far_client), (server, mut far_server)) = (pair(), pair());
+        far_server.write_all(b"no").expect("it is kept");
+        drop(far_server);
+        server.shutdown(Shutdown::Write).expect("a socket");
+        let begun =
+            Begun { by_client: b"body".to_vec(), by_server: Vec::new(), client_limit: None };
+        let ended = Canceller::new().expect("a handle");
+        assert_eq!(relay(&client, &server, begun, &ended, Duration::from_secs(60)), Ok(()));
+        let mut answer = String::new();
+        far_client.read_to_string(&mut answer).expect("it ends");
+        assert_eq!(answer, "no");
+    }
+
+    #[test]
+    fn silence_ends_a_connection() {
+        let ((client, _far_client), (server, _far_server)) = (pair(), pair());
+        let begun = Begun { by_client: Vec::new(), by_server: Vec::new(), client_limit: None };
+        let ended = Canceller::new().expect("a handle");
+        let relayed = relay(&client, &server, begun, &ended, Duration::from_millis(1));
+        assert_eq!(relayed, Err(Stop::TimedOut));
     }
 }
