@@ -14,6 +14,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, anyhow, bail};
 use protocol::{AgentRole, visible};
+use sandbox::Allowance;
 use toml::Value;
 use tool_system::policy::{ApprovalMode, PolicyTable, Rule, RuleSource};
 use tool_system::{EditCheck, Limits};
@@ -39,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) disabled_tools: Vec<String>,
     /// Whether code may reach the network.
     pub(crate) network: bool,
+    /// What commands with the network may reach besides the public Internet.
+    pub(crate) network_allow: Vec<Allowance>,
     /// What is run after files have been changed.
     pub(crate) checks: Vec<EditCheck>,
     pub(crate) limits: Limits,
@@ -97,6 +100,7 @@ impl Config {
         Ok(Self {
             disabled_tools: settings.tools.disabled,
             network: settings.tools.network,
+            network_allow: settings.sandbox.network_allow,
             checks: checks(settings.checks)?,
             limits: Limits::default().set_by(&settings.limits),
             mode: settings.policy.mode,

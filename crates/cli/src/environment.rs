@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use providers::catalogue::{COMPATIBLE, ENDPOINTS, endpoint};
 use providers::{NoKey, Secret};
-use sandbox::{Profile, Toolchains};
+use sandbox::{Profile, Toolchains, Upstream};
 
 use crate::config::{Given, Source};
 
@@ -154,7 +154,19 @@ pub(crate) fn confinement(root: &Path) -> Profile {
     let home = absolute("HOME").unwrap_or_else(|| NO_HOME.into());
     let search_path = env::var_os("PATH").unwrap_or_default();
     let toolchains = Toolchains::find(&home, &search_path, |name| env::var(name).ok());
-    Profile::new(root, home).with_toolchains(toolchains).with_repository()
+    let mut profile = Profile::new(root, home).with_toolchains(toolchains).with_repository();
+    let network = Environment::from(|name| env::var(name).ok()).network;
+    profile.network.upstream = upstream(&network);
+    let certificates = network.certificates.map(|found| PathBuf::from(found.value));
+    profile.network.certificates = certificates.filter(|file| file.is_absolute());
+    profile
+}
+
+/// The proxy that commands with the network go through, if the operator has one.
+fn upstream(network: &Network) -> Option<Upstream> {
+    let upstream = Upstream::new(&network.proxy.as_ref()?.value);
+    let no_proxy = network.no_proxy.as_ref().map_or("", |found| found.value.as_str());
+    Some(upstream.except(no_proxy))
 }
 
 /// The user's editor.
@@ -198,6 +210,8 @@ mod tests {
         assert_eq!(url("openai"), Some("http://localhost:1/v1"));
         assert_eq!(url("ollama"), Some("http://box:11434/v1"));
         assert_eq!((url("anthropic"), url("vllm")), (None, None));
+        let upstream = upstream(&found.network);
+        assert_eq!(format!("{upstream:?}"), "Some(Upstream(proxy:3128))");
         let proxy = found.network.proxy.unwrap();
         assert_eq!((proxy.variable, proxy.value.as_str()), ("all_proxy", "http://proxy:3128"));
     }

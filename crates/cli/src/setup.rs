@@ -134,10 +134,12 @@ impl Project {
         }
         let workspace = Arc::clone(&self.workspace);
         let output_bytes = self.config.limits.run_output_bytes;
+        let network_allow = self.config.network_allow.clone();
         Arc::new(OnDemand::new(move || {
             let mut profile = environment::confinement(workspace.canonical_path());
             profile.env.extend(git_identity::variables(&workspace, &profile.home));
             profile.limits.output_bytes = usize::try_from(output_bytes).unwrap_or(usize::MAX);
+            profile.network.allow.clone_from(&network_allow);
             let launcher = Launcher::this_program();
             let options = RunnerOptions {
                 profile,

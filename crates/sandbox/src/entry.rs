@@ -13,6 +13,7 @@ mod first;
 mod helper;
 mod identity;
 mod layers;
+mod listener;
 mod loopback;
 mod root;
 mod trouble;

@@ -6,7 +6,9 @@ use std::path::Path;
 use protocol::CommandSpec;
 
 use crate::error::SandboxError;
+use crate::network::PROXY_ADDRESS;
 use crate::profile::Profile;
+use crate::ran::NetworkLevel;
 
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -36,10 +38,28 @@ const OFFLINE: [(&str, &str); 7] = [
     ("npm_config_update_notifier", "false"),
 ];
 
+/// By which of them programs learn of a proxy differs. What ignores all of them finds no network.
+const PROXY: [&str; 13] = [
+    "ALL_PROXY",
+    "CARGO_HTTP_PROXY",
+    "GIT_CONFIG_VALUE_0",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "PIP_PROXY",
+    "YARN_HTTPS_PROXY",
+    "YARN_HTTP_PROXY",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+    "npm_config_https_proxy",
+    "npm_config_proxy",
+];
+
 /// All variables for a command.
 pub(crate) fn build(
     profile: &Profile,
     spec: &CommandSpec,
+    network: NetworkLevel,
 ) -> Result<Vec<(String, String)>, SandboxError> {
     let mut env: BTreeMap<&str, String> = BTreeMap::from([
         ("HOME", profile.home.display().to_string()),
@@ -51,8 +71,17 @@ pub(crate) fn build(
         ("TMPDIR", "/tmp".to_owned()),
         ("USER", "user".to_owned()),
     ]);
-    if !spec.network {
-        env.extend(OFFLINE.map(|(name, value)| (name, value.to_owned())));
+    match network {
+        NetworkLevel::None => env.extend(OFFLINE.map(|(name, value)| (name, value.to_owned()))),
+        NetworkLevel::Proxied => {
+            env.extend(proxy_variables());
+            let certificates = profile.network.certificates.as_ref();
+            let certificates = certificates.map(|file| file.display().to_string());
+            env.extend(
+                CERTIFICATES.into_iter().filter_map(|name| Some((name, certificates.clone()?))),
+            );
+        }
+        NetworkLevel::Open => {}
     }
     env.extend(profile.env.iter().map(|(name, value)| (name.as_str(), value.clone())));
     for (name, value) in &spec.env {
@@ -63,6 +92,30 @@ pub(crate) fn build(
         env.insert(name, value.clone());
     }
     Ok(env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// By which of them programs learn of certificates to trust.
+const CERTIFICATES: [&str; 7] = [
+    "CARGO_HTTP_CAINFO",
+    "CURL_CA_BUNDLE",
+    "GIT_SSL_CAINFO",
+    "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT",
+    "REQUESTS_CA_BUNDLE",
+    "SSL_CERT_FILE",
+];
+
+fn proxy_variables<'n>() -> impl Iterator<Item = (&'n str, String)> {
+    let proxy = format!("http://{PROXY_ADDRESS}");
+    let itself = ["NO_PROXY", "no_proxy"].map(|name| (name, "localhost,127.0.0.1,::1".to_owned()));
+    let told = [
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "http.proxy"),
+        ("NODE_USE_ENV_PROXY", "1"),
+        ("npm_config_update_notifier", "false"),
+    ];
+    let told = told.map(|(name, value)| (name, value.to_owned()));
+    PROXY.into_iter().map(move |name| (name, proxy.clone())).chain(itself).chain(told)
 }
 
 /// Whether programs are looked for in this directory anyway.
@@ -102,7 +155,7 @@ mod tests {
         let mut profile = Profile::new("/p", "/home/u");
         profile.path = vec!["/home/u/.cargo/bin".into(), "/odd:one".into()];
         profile.env.insert("TERM".into(), "xterm".into());
-        let env = build(&profile, &spec(&[("A", "1")])).unwrap();
+        let env = build(&profile, &spec(&[("A", "1")]), NetworkLevel::None).unwrap();
         let lines: Vec<String> =
             env.iter().map(|(name, value)| format!("{name}={value}")).collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
@@ -126,14 +179,59 @@ mod tests {
     }
 
     #[test]
+    fn with_the_network_every_program_is_told_of_the_proxy() {
+        let mut profile = Profile::new("/p", "/home/u");
+        profile.network.certificates = Some("/etc/own.pem".into());
+        let env = build(&profile, &spec(&[]), NetworkLevel::Proxied).unwrap();
+        let lines: Vec<String> =
+            env.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        ALL_PROXY=http://127.0.0.1:61080
+        CARGO_HTTP_CAINFO=/etc/own.pem
+        CARGO_HTTP_PROXY=http://127.0.0.1:61080
+        CURL_CA_BUNDLE=/etc/own.pem
+        GIT_CONFIG_COUNT=1
+        GIT_CONFIG_KEY_0=http.proxy
+        GIT_CONFIG_VALUE_0=http://127.0.0.1:61080
+        GIT_SSL_CAINFO=/etc/own.pem
+        HOME=/home/u
+        HTTPS_PROXY=http://127.0.0.1:61080
+        HTTP_PROXY=http://127.0.0.1:61080
+        LANG=C.UTF-8
+        LOGNAME=user
+        NODE_EXTRA_CA_CERTS=/etc/own.pem
+        NODE_USE_ENV_PROXY=1
+        NO_PROXY=localhost,127.0.0.1,::1
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+        PIP_CERT=/etc/own.pem
+        PIP_PROXY=http://127.0.0.1:61080
+        REQUESTS_CA_BUNDLE=/etc/own.pem
+        SHELL=/bin/sh
+        SSL_CERT_FILE=/etc/own.pem
+        TERM=dumb
+        TMPDIR=/tmp
+        USER=user
+        YARN_HTTPS_PROXY=http://127.0.0.1:61080
+        YARN_HTTP_PROXY=http://127.0.0.1:61080
+        all_proxy=http://127.0.0.1:61080
+        http_proxy=http://127.0.0.1:61080
+        https_proxy=http://127.0.0.1:61080
+        no_proxy=localhost,127.0.0.1,::1
+        npm_config_https_proxy=http://127.0.0.1:61080
+        npm_config_proxy=http://127.0.0.1:61080
+        npm_config_update_notifier=false
+        ");
+    }
+
+    #[test]
     fn variables_that_choose_the_code_to_run_are_refused() {
         let profile = Profile::new("/p", "/home/u");
         for name in ["LD_PRELOAD", "PATH", "GIT_SSH_COMMAND", "BASH_ENV", "NODE_OPTIONS", "", "a=b"]
         {
-            let error = build(&profile, &spec(&[(name, "x")])).unwrap_err();
+            let error = build(&profile, &spec(&[(name, "x")]), NetworkLevel::None).unwrap_err();
             assert!(matches!(error, SandboxError::Variable { .. }), "{name}");
         }
-        assert!(build(&profile, &spec(&[("RUST_LOG", "x")])).is_ok());
-        assert!(build(&profile, &spec(&[("A", "x\0y")])).is_err());
+        assert!(build(&profile, &spec(&[("RUST_LOG", "x")]), NetworkLevel::None).is_ok());
+        assert!(build(&profile, &spec(&[("A", "x\0y")]), NetworkLevel::None).is_err());
     }
 }

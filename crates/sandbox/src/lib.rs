@@ -5,7 +5,8 @@
 //! named toolchains are visible, an environment built from nothing, no capabilities, a filter for
 //! system calls, Landlock as a second wall, and limits. Output is streamed; however the run ends,
 //! nothing that the command started is left. With an overlay the command works on a copy on write,
-//! and [`Changes`] tells what it changed.
+//! and [`Changes`] tells what it changed. A command that may use the network finds a proxy, which
+//! reaches what [`NetworkRules`] allow.
 //!
 //! The walls are built by the same program, started anew: its `main` calls [`hidden_entry`] first.
 //! What the kernel lacks is told by [`probe()`]; without the walls nothing runs.
@@ -30,6 +31,7 @@ mod kernel;
 mod launcher;
 mod layer;
 mod leftovers;
+mod network;
 mod output;
 mod owners;
 mod plan;
@@ -49,11 +51,15 @@ pub use entry::hidden_entry;
 pub use error::SandboxError;
 pub use launcher::Launcher;
 pub use layer::{LayerUse, PrivateLayer};
+pub use network::{
+    Allowance, InvalidAllowance, NetworkRules, RefusedConnection, Resolver, SystemResolver,
+    Upstream,
+};
 pub use output::{Kept, OutputChunk, Stream};
 pub use plan::Part;
 pub use probe::{Finding, Probe, Problem, probe};
 pub use profile::{Access, Copy, Limits, Profile, ProjectAccess, Visible};
-pub use ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
+pub use ran::{Exit, LevelReport, LimitKind, MemoryScope, NetworkLevel, Ran};
 pub use sandbox::{RunOptions, Sandbox};
 pub use toolchains::Toolchains;
 pub use unconfined::Unconfined;

@@ -31,7 +31,7 @@ pub(crate) struct Settle {
 /// the input if there is one, and the [`Plan`] in a file if it is not in here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OrderHead {
-    /// The program may use the network of the host.
+    /// The program may use the network, by a proxy.
     pub(crate) network: bool,
     pub(crate) has_stdin: bool,
     /// The directory of this run in the private layer, if there is one.
@@ -45,8 +45,6 @@ pub(crate) struct OrderHead {
 pub(crate) struct Setting {
     pub(crate) identity: Identity,
     pub(crate) steps: Vec<Step>,
-    /// More steps for commands that may use the network.
-    pub(crate) network_steps: Vec<Step>,
     pub(crate) project: ProjectPlan,
     pub(crate) limits: RunLimits,
     pub(crate) home: PathBuf,
@@ -114,12 +112,16 @@ pub(crate) struct RunLimits {
 pub(crate) enum Report {
     /// There is a first process; its descriptor comes with this.
     Begun,
+    /// The socket at which the command finds its proxy comes with this.
+    Listening,
     /// The command is confined. With it comes, for a copy, the directory with the changes.
     Ready {
         /// The version of Landlock's interface, 0 if it is not there.
         landlock: u32,
         /// The changes are kept in memory.
         in_memory: bool,
+        /// Sockets with a path can be used.
+        unix_sockets: bool,
     },
     /// A wall could not be built.
     Failed {

@@ -135,12 +135,13 @@ fn judge(live: Attempt, copy: Option<Attempt>, no_groups: Option<String>) -> Pro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ran::MemoryScope;
+    use crate::ran::{MemoryScope, NetworkLevel};
 
     fn level(landlock: Option<u32>) -> LevelReport {
         LevelReport {
             landlock,
-            network: false,
+            network: NetworkLevel::None,
+            unix_sockets: true,
             memory: MemoryScope::Process,
             uid: 1000,
             overlay: false,

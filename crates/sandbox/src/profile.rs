@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::network::NetworkRules;
 use crate::repository;
 use crate::toolchains::Toolchains;
 
@@ -35,6 +36,9 @@ pub struct Profile {
     pub project: ProjectAccess,
     /// How much a command may use.
     pub limits: Limits,
+    /// What commands that may use the network can reach.
+    #[serde(default)]
+    pub network: NetworkRules,
 }
 
 impl Profile {
@@ -50,6 +54,7 @@ impl Profile {
             protected: PROTECTED.map(PathBuf::from).into(),
             project: ProjectAccess::Copy(Copy::default()),
             limits: Limits::default(),
+            network: NetworkRules::default(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::Changes;
+use crate::network::RefusedConnection;
 use crate::output::Kept;
 
 /// A command that ran.
@@ -22,6 +23,8 @@ pub struct Ran {
     pub memory_kills: u64,
     /// Processes that outlived the command kept its output open beyond the grace period.
     pub left_behind: bool,
+    /// Connections that the proxy refused it, the first few.
+    pub refused_connections: Vec<RefusedConnection>,
     /// What it changed, if it worked on a copy of the project.
     pub changed: Option<Changes>,
     /// What confined it.
@@ -62,8 +65,11 @@ pub struct LevelReport {
     /// The version of Landlock's interface, the second wall around files; absent where the kernel has
     /// none.
     pub landlock: Option<u32>,
-    /// The network of the host was within reach.
-    pub network: bool,
+    /// What of the network was within reach.
+    pub network: NetworkLevel,
+    /// Sockets with a path could be used. Not where directories of the host are visible as they are: who
+    /// listens there must stay out of reach.
+    pub unix_sockets: bool,
     /// Whose memory is limited.
     pub memory: MemoryScope,
     /// The user that the command ran as, as the host sees it.
@@ -73,6 +79,18 @@ pub struct LevelReport {
     /// Nothing confined it; the operator wanted it so.
     #[serde(default)]
     pub unconfined: bool,
+}
+
+/// What of the network a command could reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkLevel {
+    /// Only itself.
+    None,
+    /// What the proxy let it reach.
+    Proxied,
+    /// What this machine can; nothing confined it.
+    Open,
 }
 
 /// Whose memory a limit is for.
@@ -95,13 +113,21 @@ impl LevelReport {
             Some(version) => format!("Landlock {version}"),
             None => "no Landlock".to_owned(),
         };
-        let network = if self.network { "network open" } else { "no network" };
+        let network = match self.network {
+            NetworkLevel::None => "no network",
+            NetworkLevel::Proxied => "network proxied",
+            NetworkLevel::Open => "network open",
+        };
         let memory = match self.memory {
             MemoryScope::Tree => "memory limit for all processes together",
             MemoryScope::Process => "memory limit per process",
         };
         let project = if self.overlay { "project copied on write" } else { "project direct" };
-        format!("namespaces, seccomp, {landlock}, {network}, {memory}, {project}, uid {}", self.uid)
+        let sockets = if self.unix_sockets { "" } else { "no unix sockets, " };
+        format!(
+            "namespaces, seccomp, {landlock}, {network}, {sockets}{memory}, {project}, uid {}",
+            self.uid
+        )
     }
 }
 
@@ -113,16 +139,19 @@ mod tests {
     fn the_level_is_told_in_one_line() {
         let mut level = LevelReport {
             landlock: Some(7),
-            network: false,
+            network: NetworkLevel::None,
+            unix_sockets: true,
             memory: MemoryScope::Tree,
             uid: 1000,
             overlay: true,
             unconfined: false,
         };
         insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, Landlock 7, no network, memory limit for all processes together, project copied on write, uid 1000");
-        level = LevelReport { landlock: None, network: true, overlay: false, ..level };
+        let network = NetworkLevel::Proxied;
+        level =
+            LevelReport { landlock: None, network, unix_sockets: false, overlay: false, ..level };
         level.memory = MemoryScope::Process;
-        insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, no Landlock, network open, memory limit per process, project direct, uid 1000");
+        insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, no Landlock, network proxied, no unix sockets, memory limit per process, project direct, uid 1000");
         level.unconfined = true;
         insta::assert_snapshot!(level.summary(), @"NOT CONFINED, network open, project direct, uid 1000");
     }

@@ -1,7 +1,8 @@
 //! One run of a command, seen from outside: order, read, wait, end everything.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use protocol::CommandSpec;
@@ -16,11 +17,12 @@ use crate::channel::{Channel, ChannelError, LONGEST_MESSAGE};
 use crate::error::{SandboxError, io, unavailable};
 use crate::helper_pool::{Helper, PATIENCE, memory_file};
 use crate::layer::RunSpace;
+use crate::network::Proxy;
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::plan::{OrderHead, Part, Plan, Report};
 use crate::profile::ProjectAccess;
 use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
-use crate::sandbox::{RunOptions, Sandbox};
+use crate::sandbox::{RunOptions, Sandbox, network_level};
 
 /// Large pipes save changes between processes; the kernel may refuse, and then they are smaller.
 const PIPE_BYTES: usize = 1 << 20;
@@ -49,7 +51,9 @@ pub(crate) fn run(
     let is_copy = watch.is_copy;
     let kills_before = watch.helper.memory_kills();
     let followed = watch.follow(on_output);
-    let Watch { helper, outcome, .. } = watch;
+    let Watch { helper, outcome, proxy, .. } = watch;
+    // Nothing runs any more that could use it.
+    let refused_connections = proxy.map(Proxy::finish).unwrap_or_default();
     let memory = kills_before.map_or(MemoryScope::Process, |_| MemoryScope::Tree);
     let memory_kills = helper.memory_kills().unwrap_or(0) - kills_before.unwrap_or(0);
     sandbox.helpers.give_back(helper);
@@ -68,10 +72,12 @@ pub(crate) fn run(
         duration: outcome.duration,
         memory_kills,
         left_behind: outcome.left_behind,
+        refused_connections,
         changed,
         level: LevelReport {
             landlock: (outcome.landlock > 0).then_some(outcome.landlock),
-            network: run.spec.network,
+            network: network_level(run.spec),
+            unix_sockets: outcome.unix_sockets,
             memory,
             uid: sandbox.identity.uid,
             overlay: is_copy,
@@ -109,6 +115,7 @@ struct Outcome {
     left_behind: bool,
     upper: Option<OwnedFd>,
     landlock: u32,
+    unix_sockets: bool,
 }
 
 /// A running command.
@@ -123,7 +130,9 @@ struct Watch<'a> {
     deadline: Instant,
     grace: Duration,
     is_copy: bool,
-    writes_to_memory: &'a AtomicBool,
+    sandbox: &'a Sandbox,
+    /// Serves a command that may use the network.
+    proxy: Option<Proxy>,
     /// The first process inside, once it is there.
     first: Option<OwnedFd>,
     /// The walls stand.
@@ -158,7 +167,8 @@ impl<'a> Watch<'a> {
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
             grace: limits.grace,
             is_copy: matches!(run.sandbox.profile.project, ProjectAccess::Copy(_)),
-            writes_to_memory: &run.sandbox.writes_to_memory,
+            sandbox: run.sandbox,
+            proxy: None,
             first: None,
             ready: false,
             alone: false,
@@ -171,6 +181,7 @@ impl<'a> Watch<'a> {
                 left_behind: false,
                 upper: None,
                 landlock: 0,
+                unix_sockets: false,
             },
         })
     }
@@ -244,10 +255,15 @@ impl<'a> Watch<'a> {
                 self.first = descriptors.pop();
                 return Ok(());
             }
-            Ok((Report::Ready { landlock, in_memory }, mut descriptors)) => {
+            Ok((Report::Listening, mut descriptors)) => match self.start_proxy(descriptors.pop()) {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            },
+            Ok((Report::Ready { landlock, in_memory, unix_sockets }, mut descriptors)) => {
                 self.outcome.upper = descriptors.pop();
-                self.writes_to_memory.store(in_memory, Ordering::Relaxed);
+                self.sandbox.writes_to_memory.store(in_memory, Ordering::Relaxed);
                 self.outcome.landlock = landlock;
+                self.outcome.unix_sockets = unix_sockets;
                 self.ready = true;
                 return Ok(());
             }
@@ -272,6 +288,14 @@ impl<'a> Watch<'a> {
         };
         self.end_everything();
         Err(failure)
+    }
+
+    fn start_proxy(&mut self, listener: Option<OwnedFd>) -> Result<(), SandboxError> {
+        let missing = || unavailable(Part::Launch, "receiving a socket".to_owned(), None);
+        let rules = self.sandbox.profile.network.clone();
+        let resolver = Arc::clone(&self.sandbox.resolver);
+        self.proxy = Some(Proxy::start(listener.ok_or_else(missing)?, rules, resolver)?);
+        Ok(())
     }
 
     fn command_ended(&mut self, exit: Exit) {

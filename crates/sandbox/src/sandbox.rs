@@ -15,11 +15,12 @@ use crate::helper_pool::{Helpers, Supply};
 use crate::launcher::Launcher;
 use crate::layer::PrivateLayer;
 use crate::leftovers;
+use crate::network::{Resolver, SystemResolver};
 use crate::output::OutputChunk;
 use crate::owners::Owners;
 use crate::plan::{Identity, Plan, ProjectPlan, RunLimits, Setting};
 use crate::profile::{Copy, Profile, ProjectAccess};
-use crate::ran::Ran;
+use crate::ran::{NetworkLevel, Ran};
 use crate::run::{self, Run};
 use crate::view::{self, RealHost};
 
@@ -36,6 +37,7 @@ pub struct Sandbox {
     pub(crate) layer: Option<Arc<PrivateLayer>>,
     /// The private layer lies where no copy on write can be written.
     pub(crate) writes_to_memory: AtomicBool,
+    pub(crate) resolver: Arc<dyn Resolver>,
     /// Counted once: it means to read several files.
     processors: u64,
 }
@@ -53,6 +55,8 @@ impl Sandbox {
     /// Prepares a sandbox and starts its first helper.
     pub fn new(mut profile: Profile, launcher: Launcher) -> Result<Sandbox, SandboxError> {
         profile.root = checked_root(&profile)?;
+        let certificates = profile.network.certificates.take();
+        profile.network.certificates = certificates.filter(|file| file.is_file());
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = rustix::fs::open(&profile.root, flags, Mode::empty())
             .map_err(|errno| io("opening the project")(errno.into()))?;
@@ -77,8 +81,22 @@ impl Sandbox {
         // The first command shall not wait for it.
         helpers.prepare()?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
-        let writes_to_memory = AtomicBool::new(false);
-        Ok(Sandbox { profile, root, helpers, identity, layer, writes_to_memory, processors })
+        Ok(Sandbox {
+            profile,
+            root,
+            helpers,
+            identity,
+            layer,
+            writes_to_memory: AtomicBool::new(false),
+            resolver: Arc::new(SystemResolver),
+            processors,
+        })
+    }
+
+    /// Resolves the names that commands ask for otherwise than the system does.
+    #[must_use]
+    pub fn with_resolver(self, resolver: Arc<dyn Resolver>) -> Sandbox {
+        Sandbox { resolver, ..self }
     }
 
     /// Runs a command until it has ended and its output is read, the time is over, or it is cancelled.
@@ -114,10 +132,15 @@ impl Sandbox {
         Ok(Plan {
             working_dir: checked_working_dir(&self.profile, &spec.working_dir)?,
             argv: spec.argv.clone(),
-            env: environment::build(&self.profile, spec)?,
+            env: environment::build(&self.profile, spec, network_level(spec))?,
             cpu_seconds: cpu_seconds(spec.timeout_ms, self.processors),
         })
     }
+}
+
+/// What a confined command reaches.
+pub(crate) fn network_level(spec: &CommandSpec) -> NetworkLevel {
+    if spec.network { NetworkLevel::Proxied } else { NetworkLevel::None }
 }
 
 /// A directory of the project by its path from the root.
@@ -170,7 +193,6 @@ fn setting(profile: &Profile, identity: Identity, has_groups: bool) -> Setting {
     Setting {
         identity,
         steps: view::steps(profile, identity, &RealHost),
-        network_steps: view::network_steps(&RealHost),
         project: ProjectPlan {
             path: profile.root.clone(),
             protected: profile.protected.clone(),

@@ -15,7 +15,7 @@ use crate::error::{SandboxError, io};
 use crate::helper_pool::memory_file;
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::profile::Profile;
-use crate::ran::{Exit, LevelReport, MemoryScope, Ran};
+use crate::ran::{Exit, LevelReport, MemoryScope, NetworkLevel, Ran};
 use crate::run::{not_started, output_pipe};
 use crate::sandbox::{RunOptions, checked_root, checked_working_dir};
 
@@ -93,10 +93,12 @@ impl Unconfined {
             duration,
             memory_kills: 0,
             left_behind: status.is_some() && stopped.is_some(),
+            refused_connections: Vec::new(),
             changed: None,
             level: LevelReport {
                 landlock: None,
-                network: true,
+                network: NetworkLevel::Open,
+                unix_sockets: true,
                 memory: MemoryScope::Process,
                 uid: rustix::process::geteuid().as_raw(),
                 overlay: false,
@@ -122,7 +124,10 @@ impl Unconfined {
             (None, None) => Stdio::null(),
         };
         let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(environment::build(&self.profile, spec)?);
+        // No proxy of ours is there; without the network, programs are still told that there is none.
+        let network = if spec.network { NetworkLevel::Open } else { NetworkLevel::None };
+        let env = environment::build(&self.profile, spec, network)?;
+        command.args(arguments).env_clear().envs(env);
         command.current_dir(checked_working_dir(&self.profile, &spec.working_dir)?);
         command.stdin(stdin).stdout(stdout).stderr(stderr).process_group(0);
         command.spawn().map_err(|error| not_started(program, error.raw_os_error()))

@@ -11,8 +11,9 @@ const SYSTEM: [&str; 8] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
 /// What programs need from `/etc` and nobody keeps secrets in.
-const SETTINGS: [&str; 17] = [
+const SETTINGS: [&str; 20] = [
     "alternatives",
+    "ca-certificates",
     "crypto-policies",
     "fonts",
     "java-8-openjdk",
@@ -27,12 +28,11 @@ const SETTINGS: [&str; 17] = [
     "os-release",
     "pki",
     "services",
+    "ssl/ca-bundle.pem",
+    "ssl/cert.pem",
     "ssl/certs",
     "ssl/openssl.cnf",
 ];
-
-/// Needed only by who may use the network.
-const NETWORK_SETTINGS: [&str; 2] = ["host.conf", "resolv.conf"];
 
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
@@ -77,13 +77,18 @@ pub(crate) fn steps(profile: &Profile, identity: Identity, host: &impl Host) -> 
         steps.push(Step::Scratch { path: profile.home.clone(), mode: HOME_MODE });
     }
     steps.extend(visible(&profile.visible, host));
+    steps.extend(certificates(profile).cloned().map(bind));
     steps
 }
 
-/// What a command that may use the network sees besides.
-pub(crate) fn network_steps(host: &impl Host) -> Vec<Step> {
-    let paths = NETWORK_SETTINGS.map(|name| Path::new("/etc").join(name));
-    paths.into_iter().filter(|path| host.exists(path)).map(bind).collect()
+/// The operator's own certificates, unless they are visible anyway.
+fn certificates(profile: &Profile) -> Option<&PathBuf> {
+    let settings = SETTINGS.iter().map(|name| Path::new("/etc").join(name));
+    let shown = profile.visible.iter().map(|one| one.path.clone());
+    let mut above = settings.chain(shown).chain([profile.root.clone()]);
+    let file = profile.network.certificates.as_ref()?;
+    let is_there = is_of_the_system(file) || above.any(|place| file.starts_with(place));
+    (!is_there).then_some(file)
 }
 
 fn bind(path: PathBuf) -> Step {
@@ -105,7 +110,7 @@ fn etc(profile: &Profile, identity: Identity, names: &[&str], host: &impl Host) 
         file("passwd", format!("user:x:{uid}:{gid}::{home}:/bin/sh\n")),
         file("group", format!("user:x:{gid}:\n")),
         file("hosts", "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n".to_owned()),
-        file("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n".to_owned()),
+        file("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n".to_owned()),
     ];
     let paths = names.iter().map(|name| Path::new("/etc").join(name));
     steps.extend(paths.filter(|path| host.exists(path)).map(|path| setting(path, host)));
@@ -248,13 +253,14 @@ mod tests {
             layer("/usr/local/cargo"),
             Visible { path: "/usr/local".into(), access: Access::Read, masked: Vec::new() },
         ];
+        profile.network.certificates = Some("/data/own.pem".into());
         insta::assert_snapshot!(text(&steps(&profile, IDENTITY, &host)), @r#"
         Bind { path: "/usr", source: "/usr", mapped: false }
         Link { path: "/bin", target: "usr/bin" }
         File { path: "/etc/passwd", text: "user:x:1000:100::/home/u:/bin/sh\n" }
         File { path: "/etc/group", text: "user:x:100:\n" }
         File { path: "/etc/hosts", text: "127.0.0.1 localhost sandbox\n::1 localhost sandbox\n" }
-        File { path: "/etc/nsswitch.conf", text: "passwd: files\ngroup: files\nhosts: files dns\n" }
+        File { path: "/etc/nsswitch.conf", text: "passwd: files\ngroup: files\nhosts: files\n" }
         Bind { path: "/etc/ld.so.cache", source: "/etc/ld.so.cache", mapped: false }
         Link { path: "/etc/localtime", target: "/usr/share/zoneinfo/Etc/UTC" }
         Bind { path: "/etc/mime.types", source: "/etc/mime.types", mapped: false }
@@ -277,6 +283,7 @@ mod tests {
         Layer { path: "/home/u/.cargo", source: "/home/u/.cargo" }
         Mask { path: "/home/u/.cargo/credentials.toml" }
         Layer { path: "/usr/local/cargo", source: "/usr/local/cargo" }
+        Bind { path: "/data/own.pem", source: "/data/own.pem", mapped: false }
         "#);
     }
 

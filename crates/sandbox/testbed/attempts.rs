@@ -2,7 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
-use crate::{bombs, escapes};
+use crate::{bombs, escapes, network};
 
 const EXIT_BLOCKED: u8 = 10;
 const SMALL_DISK: &std::ffi::CStr = c"size=128m";
@@ -14,7 +14,9 @@ pub(crate) fn attempt(name: &str, arguments: &[&str]) -> ExitCode {
     if let ("on-small-disk", [place, name, arguments @ ..]) = (name, arguments) {
         return on_small_disk(place, name, arguments);
     }
-    let made = escapes::make(name, arguments).or_else(|| bombs::make(name, arguments));
+    let made = escapes::make(name, arguments)
+        .or_else(|| bombs::make(name, arguments))
+        .or_else(|| network::make(name, arguments));
     match made {
         None => {
             println!("no such attempt: {name}");

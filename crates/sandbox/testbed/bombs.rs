@@ -1,5 +1,8 @@
 //! Attempts to use more than allowed, or to stay longer.
-#![allow(unsafe_code, reason = "a process that leaves its parent has no safe wrapper")]
+#![allow(
+    unsafe_code,
+    reason = "leaving a parent and memory of the old kind have no safe wrappers; being refused is safe"
+)]
 
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,6 +20,10 @@ pub(crate) fn make(name: &str, arguments: &[&str]) -> Option<Attempted> {
         ("memory", [mib]) => memory(number(mib)).map(drop),
         ("memory-held", [mib]) => memory_held(number(mib)),
         ("memory-tree", [children, mib]) => memory_tree(number(children), mib),
+        ("memory-file", [mib]) => memory_file(number(mib)),
+        ("shared-segments", [count, kib]) => shared_segments(number(count), number(kib)),
+        ("semaphores", [sets, count]) => semaphores(number(sets), number(count)),
+        ("messages", []) => messages(),
         ("output", [mib]) => output(number(mib)),
         ("disk-space", [path, mib]) => fill(path, number(mib)),
         ("many-files", [path, mib]) => many_files(path, number(mib)),
@@ -98,6 +105,55 @@ fn memory_tree(children: usize, mib: &str) -> Attempted {
     match alive.min(count) {
         all if all == children => Ok(()),
         some => Err(format!("{some} of {children} had their memory together")),
+    }
+}
+
+/// Memory that belongs to a descriptor.
+fn memory_file(mib: usize) -> Attempted {
+    let file = rustix::fs::memfd_create("bomb", rustix::fs::MemfdFlags::empty());
+    let mut file = File::from(file.map_err(|error| error.to_string())?);
+    let block = vec![b'x'; MIB];
+    (0..mib).try_for_each(|_| file.write_all(&block)).map_err(|error| error.to_string())
+}
+
+/// Memory that belongs to no process at all, in segments that are filled and left.
+fn shared_segments(count: usize, kib: usize) -> Attempted {
+    for _ in 0..count {
+        let bytes = kib * 1024;
+        // SAFETY: the call takes numbers.
+        let segment = unsafe { libc::shmget(libc::IPC_PRIVATE, bytes, 0o600) };
+        if segment < 0 {
+            return Err(std::io::Error::last_os_error().to_string());
+        }
+        // SAFETY: where it is attached is for the kernel to choose, and it has so many bytes.
+        unsafe {
+            let place = libc::shmat(segment, std::ptr::null(), 0);
+            if place as isize == -1 {
+                return Err(std::io::Error::last_os_error().to_string());
+            }
+            std::ptr::write_bytes(place.cast::<u8>(), 1, bytes);
+            libc::shmdt(place);
+        }
+    }
+    Ok(())
+}
+
+fn semaphores(sets: usize, count: usize) -> Attempted {
+    let count = i32::try_from(count).unwrap_or(i32::MAX);
+    for _ in 0..sets {
+        // SAFETY: the call takes numbers.
+        if unsafe { libc::semget(libc::IPC_PRIVATE, count, 0o600) } < 0 {
+            return Err(std::io::Error::last_os_error().to_string());
+        }
+    }
+    Ok(())
+}
+
+fn messages() -> Attempted {
+    // SAFETY: the call takes numbers.
+    match unsafe { libc::msgget(libc::IPC_PRIVATE, 0o600) } {
+        -1 => Err(std::io::Error::last_os_error().to_string()),
+        _ => Ok(()),
     }
 }
 

@@ -10,7 +10,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _, symlink};
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,6 +21,16 @@ pub(crate) fn make(name: &str, arguments: &[&str]) -> Option<Attempted> {
         ("tcp", [address]) => text(TcpStream::connect(address)),
         ("udp", [address]) => udp(address),
         ("unix-path", [path]) => text(UnixStream::connect(path)),
+        ("unix-datagram", [path]) => {
+            text(UnixDatagram::unbound().and_then(|socket| socket.send_to(b"x", path)))
+        }
+        ("unix-pair", [path]) => {
+            text(UnixDatagram::pair().and_then(|(socket, _)| socket.send_to(b"x", path)))
+        }
+        ("unix-own", [path]) => text(UnixListener::bind(path).and_then(|_listener| {
+            let client = UnixStream::connect(path);
+            fs::remove_file(path).and(client)
+        })),
         ("unix-abstract", [name]) => {
             let address = SocketAddr::from_abstract_name(name);
             text(address.and_then(|address| UnixStream::connect_addr(&address)))

@@ -4,7 +4,8 @@
 //! JSON. `attempt NAME …` tries something that must not work inside; exit code 0 means that it did.
 //! `control NAME …` makes the same attempt without the sandbox, but with throwaway mounts and
 //! processes, since some attempts do real harm. `stay` is a victim. `probe` tells what the system can
-//! do, `storm` runs many commands and ends them at odd times, `stopped` has a helper that does not
+//! do, `storm` runs many commands and ends them at odd times, `network-storm` the same with commands that
+//! download something, `stopped` has a helper that does not
 //! answer. `without-overlays run` is `run` on a kernel that refuses to mount overlays.
 #![allow(clippy::print_stdout, reason = "it answers on the standard output")]
 #![allow(clippy::disallowed_methods, reason = "it attacks what the lint protects")]
@@ -12,6 +13,7 @@
 mod attempts;
 mod bombs;
 mod escapes;
+mod network;
 mod no_overlays;
 mod runner;
 mod stopped;
@@ -40,7 +42,10 @@ fn main() -> ExitCode {
         }
         ["probe", root, home] => runner::probe(root.as_ref(), home.as_ref()),
         ["stopped", root] => stopped::run(root.as_ref()),
-        ["storm", root, count] => storm::run(root.as_ref(), count.parse().unwrap_or(0)),
+        ["storm", root, count] => storm::run(root.as_ref(), count.parse().unwrap_or(0), None),
+        ["network-storm", root, count, authority] => {
+            storm::run(root.as_ref(), count.parse().unwrap_or(0), Some(authority))
+        }
         _ => {
             println!(
                 "usage: sandbox-testbed run | attempt … | control … | probe … | stopped … | storm …"

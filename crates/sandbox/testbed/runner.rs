@@ -1,13 +1,18 @@
 //! One run, described by JSON.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
 
 use protocol::{CommandSpec, ToolError};
 use sandbox::{Changed, Fate, Launcher, Profile, Ran, RunOptions, Sandbox, SandboxError};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::network::Names;
 
 /// More changes than any test makes.
 const MOST_CHANGES: usize = 10_000;
@@ -19,6 +24,9 @@ struct Request {
     /// Names of directories and files that belong to the private layer.
     #[serde(default)]
     private: Vec<String>,
+    /// What names resolve to, one answer after the other, instead of what the system says.
+    #[serde(default)]
+    names: BTreeMap<String, Vec<Vec<IpAddr>>>,
 }
 
 pub(crate) fn run() -> ExitCode {
@@ -43,7 +51,9 @@ pub(crate) fn probe(root: &Path, home: &Path) -> ExitCode {
 }
 
 fn answer(request: Request) -> Result<Value, SandboxError> {
+    let names = Names(Mutex::new(request.names));
     let sandbox = Sandbox::new(request.profile, Launcher::this_program())?;
+    let sandbox = sandbox.with_resolver(Arc::new(names));
     let mut streamed = 0;
     let options = RunOptions::default();
     let ran = sandbox.run(&request.spec, options, |chunk| streamed += chunk.bytes.len())?;
@@ -56,6 +66,7 @@ fn answer(request: Request) -> Result<Value, SandboxError> {
         "left_behind": ran.left_behind,
         "memory_kills": ran.memory_kills,
         "level": ran.level,
+        "refused_connections": ran.refused_connections,
         "changes": changes(&ran, &request.private),
     }))
 }

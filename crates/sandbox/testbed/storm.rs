@@ -12,6 +12,10 @@ const LATEST_END_MS: u64 = 12;
 /// A background child outlives the shell; only the sandbox ends it.
 const LEAVES_A_CHILD: &str = "sleep 1000 >/dev/null 2>&1 & echo x > made";
 const LEAVES_NOTHING: &str = "echo x > made";
+/// Far more than it takes.
+const MOST_LOOKS: usize = 10_000;
+/// A download takes longer than a shell.
+const DOWNLOAD_FACTOR: u64 = 4;
 /// Long enough not to matter.
 const NO_END_MS: u64 = 60_000;
 
@@ -19,6 +23,7 @@ const NO_END_MS: u64 = 60_000;
 #[derive(Debug, PartialEq, Eq)]
 struct Belongings {
     descriptors: usize,
+    threads: usize,
     children: String,
     mounts: usize,
     entries: Vec<String>,
@@ -34,6 +39,7 @@ impl Belongings {
         entries.sort();
         Belongings {
             descriptors: count("/proc/self/fd"),
+            threads: count("/proc/self/task"),
             children: text("/proc/thread-self/children"),
             mounts: text("/proc/self/mountinfo").lines().count(),
             entries,
@@ -42,8 +48,10 @@ impl Belongings {
 }
 
 /// Runs `count` commands and says what became of them, and what is left if anything is.
-pub(crate) fn run(root: &Path, count: u64) -> ExitCode {
-    match storm(root, count) {
+///
+/// With a server they use the network, and download what it sends.
+pub(crate) fn run(root: &Path, count: u64, server: Option<&str>) -> ExitCode {
+    match storm(root, count, server) {
         Ok(report) => {
             println!("{report}");
             ExitCode::SUCCESS
@@ -55,9 +63,11 @@ pub(crate) fn run(root: &Path, count: u64) -> ExitCode {
     }
 }
 
-fn storm(root: &Path, count: u64) -> Result<String, String> {
+fn storm(root: &Path, count: u64, server: Option<&str>) -> Result<String, String> {
     let text = |error: sandbox::SandboxError| error.to_string();
     let mut profile = Profile::new(root, "/nonexistent-home");
+    let allowance = server.map(str::parse).transpose();
+    profile.network.allow.extend(allowance.map_err(|error| format!("{error}"))?);
     let direct = Sandbox::new(profile.clone(), Launcher::this_program()).map_err(text)?;
     profile.project = ProjectAccess::Copy(Copy::default());
     let overlay = Sandbox::new(profile, Launcher::this_program()).map_err(text)?;
@@ -76,11 +86,23 @@ fn storm(root: &Path, count: u64) -> Result<String, String> {
         };
         let options = RunOptions { cancel, stdin: None };
         let script = if round / 2 % 2 == 0 { LEAVES_A_CHILD } else { LEAVES_NOTHING };
-        let ran = sandbox.run(&spec(script, timeout_ms), options, |_| {}).map_err(text)?;
+        let spec = match server {
+            Some(server) => downloading(root, server, timeout_ms * DOWNLOAD_FACTOR),
+            None => spec(script, timeout_ms),
+        };
+        let ran = sandbox.run(&spec, options, |_| {}).map_err(text)?;
         *ends.entry(format!("{:?}", ran.exit)).or_default() += 1;
         println!("{round}");
     }
-    let after = Belongings::of_this_process(root);
+    let mut after = Belongings::of_this_process(root);
+    // The kernel forgets a thread a moment after it has ended.
+    for _ in 0..MOST_LOOKS {
+        if before == after {
+            break;
+        }
+        std::thread::yield_now();
+        after = Belongings::of_this_process(root);
+    }
     if before != after {
         return Err(format!("something is left: {before:?}, then {after:?}"));
     }
@@ -96,6 +118,16 @@ fn spec(script: &str, timeout_ms: u64) -> CommandSpec {
         timeout_ms,
         network: false,
         ..CommandSpec::default()
+    }
+}
+
+/// The test program lies in the project.
+fn downloading(root: &Path, server: &str, timeout_ms: u64) -> CommandSpec {
+    let program = root.join("testbed").display().to_string();
+    CommandSpec {
+        argv: [&program, "attempt", "download", server].map(Into::into).into(),
+        network: true,
+        ..spec("", timeout_ms)
     }
 }
 

@@ -139,6 +139,14 @@ fn advice(said: &str) -> Option<&'static str> {
             "Ask the user to run: git config user.name NAME && git config user.email ADDRESS",
         ),
         ("could not read Username", "Git is confined and sees no password; ask the user to push."),
+        (
+            "CONNECT tunnel failed, response 403",
+            "The remote is not on the public Internet; the user can allow it with sandbox.network_allow.",
+        ),
+        (
+            "Could not resolve hostname",
+            "Confined git reaches remotes over HTTPS only; ask the user to push.",
+        ),
         ("Permission denied (publickey", "Git is confined and sees no key; ask the user to push."),
         ("Host key verification failed", "Git is confined and sees no key; ask the user to push."),
         (

@@ -45,6 +45,7 @@ fn why_not(key: &str) -> &'static str {
         Some("model") => {
             "a project cannot choose where your requests and keys go or what they cost"
         }
+        Some("sandbox") => "a project cannot lead commands into your network",
         Some("checks") => "a project cannot run commands by itself",
         Some("agent") => "a project cannot speak to the model in your name",
         _ => "whoever opens a project must not get wider rights from it",
@@ -132,6 +133,7 @@ mod tests {
         }
         assert!(of_project("agent.instructions").unwrap_err().contains("in your name"));
         assert!(of_project("checks.after_edit").unwrap_err().contains("by itself"));
+        assert!(of_project("sandbox.network_allow").unwrap_err().contains("your network"));
         assert!(of_project("roles").unwrap_err().contains("wider rights"));
         let schema = Schema::new();
         for (name, _) in IN_PROJECTS {

@@ -6,6 +6,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 
 use context_manager::Effort;
 use protocol::PermissionSet;
+use sandbox::Allowance;
 use serde::{Deserialize, Serialize, Serializer};
 use tool_system::policy::{ApprovalMode, Rule};
 use tool_system::{LimitOverrides, Limits};
@@ -23,6 +24,7 @@ pub(crate) struct Settings {
     pub(crate) model: ModelConfig,
     pub(crate) agent: AgentConfig,
     pub(crate) tools: ToolsConfig,
+    pub(crate) sandbox: SandboxConfig,
     pub(crate) checks: ChecksConfig,
     #[serde(serialize_with = "all_limits")]
     pub(crate) limits: LimitOverrides,
@@ -104,6 +106,14 @@ pub(crate) struct ToolsConfig {
     pub(crate) disabled: Vec<String>,
     /// Whether code may reach the network.
     pub(crate) network: bool,
+}
+
+/// What confined commands may reach.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SandboxConfig {
+    /// Hosts, addresses and ports besides the public Internet, for commands that may use the network.
+    pub(crate) network_allow: Vec<Allowance>,
 }
 
 /// What is run by itself.

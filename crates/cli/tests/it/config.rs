@@ -84,6 +84,7 @@ fn every_value_is_shown_with_where_it_came_from() {
     agent.project_instructions  true                            default
     tools.disabled              ["glob","grep"]                 CONFIG/toolkiln/config.toml:14, .toolkiln/config.toml:6
     tools.network               false                           default
+    sandbox.network_allow       []                              default
     checks.after_edit           []                              default
     limits.grep_results         50                              default
     policy.mode                 "strict"                        default

@@ -76,6 +76,15 @@ const UNKNOWN: &[c_long] = &[
     libc::SYS_io_uring_register,
 ];
 
+/// Refused as well where only each process has a limit on its memory: they would hold memory that belongs
+/// to none. Programs fall back to files in `/dev/shm`, whose space is limited, or to their own memory.
+const UNCOUNTED_MEMORY: &[c_long] = &[libc::SYS_memfd_create, libc::SYS_memfd_secret];
+
+/// In such a case, the most bytes of a segment and semaphores of a set. A namespace can have 4096 segments
+/// and 32000 sets, so that all together stay below 256 MiB and 64 MiB.
+const SEGMENT_BYTES: u32 = 64 * 1024;
+const SEMAPHORES: u32 = 32;
+
 /// Kinds of sockets that end at the walls of the sandbox. Others, such as those between virtual
 /// machines, do not know network namespaces.
 const SOCKET_FAMILIES: [i32; 4] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
@@ -112,20 +121,35 @@ const ARGUMENTS_AT: u32 = 16;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const FORBID: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 const DENY_KNOWLEDGE: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32;
+const NO_FAMILY: u32 = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT as u32;
+const NO_ROOM: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSPC as u32;
+
+/// The part of a socket's type that is not a flag.
+const SOCKET_KIND: u32 = 0xf;
 
 /// So many calls are looked at one by one: halving further would only make the filter longer.
 const FEW: usize = 4;
 
 type Program = Vec<sock_filter>;
 
+/// What is refused only where nothing else holds it back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Refused {
+    /// Sockets with a path, because directories of the host are visible as they are: whoever listens
+    /// there would be within reach. Pairs of sockets are not refused.
+    pub(super) unix_sockets: bool,
+    /// Memory that no limit counts.
+    pub(super) shared_memory: bool,
+}
+
 /// Installs the filter for this process and all it starts.
-pub(super) fn install() -> Result<(), Trouble> {
-    seccompiler::apply_filter(&program()).map_err(|error| {
+pub(super) fn install(refused: Refused) -> Result<(), Trouble> {
+    seccompiler::apply_filter(&program(refused)).map_err(|error| {
         Trouble::new(Part::Seccomp, format!("filtering system calls: {error}"), None)
     })
 }
 
-fn program() -> Program {
+fn program(refused: Refused) -> Program {
     let start = vec![
         load(ARCHITECTURE_AT),
         jump(libc::BPF_JEQ, ARCHITECTURE, 1, 0),
@@ -134,11 +158,11 @@ fn program() -> Program {
         jump(libc::BPF_JGE, SECOND_NUMBERING, 0, 1),
         answer(DENY_KNOWLEDGE),
     ];
-    [start, search(&verdicts())].concat()
+    [start, search(&verdicts(refused))].concat()
 }
 
 /// What is done about each call that is not simply allowed, by number.
-fn verdicts() -> Vec<(u32, Program)> {
+fn verdicts(refused: Refused) -> Vec<(u32, Program)> {
     let flags = vec![
         load_argument(0),
         jump(libc::BPF_JSET, NAMESPACE_FLAGS.cast_unsigned(), 0, 1),
@@ -148,15 +172,33 @@ fn verdicts() -> Vec<(u32, Program)> {
     let families = SOCKET_FAMILIES.map(i32::cast_unsigned);
     let mut inspected = vec![
         (libc::SYS_clone, flags),
-        (libc::SYS_socket, choose(vec![load_argument(0)], &families, ALLOW, FORBID)),
         (libc::SYS_ioctl, choose(vec![load_argument(1)], &TERMINAL_INJECTION, FORBID, ALLOW)),
         (libc::SYS_mknodat, devices(2)),
     ];
     #[cfg(target_arch = "x86_64")]
     inspected.push((libc::SYS_mknod, devices(1)));
-    let refused = FORBIDDEN.iter().map(|call| (*call, vec![answer(FORBID)]));
-    let unknown = UNKNOWN.iter().map(|call| (*call, vec![answer(DENY_KNOWLEDGE)]));
-    let all = refused.chain(unknown).chain(inspected);
+    let socket = choose(vec![load_argument(0)], &families, ALLOW, FORBID);
+    inspected.push(match refused.unix_sockets {
+        false => (libc::SYS_socket, socket),
+        true => {
+            let unix = on(libc::AF_UNIX.cast_unsigned(), &[answer(NO_FAMILY)]);
+            (libc::SYS_socket, [vec![load_argument(0)], unix, socket].concat())
+        }
+    });
+    if refused.unix_sockets {
+        inspected.push((libc::SYS_socketpair, pairs()));
+    }
+    let mut unknown = UNKNOWN.to_vec();
+    if refused.shared_memory {
+        unknown.extend(UNCOUNTED_MEMORY);
+        unknown.push(libc::SYS_msgget);
+        let huge = vec![upper_half(1), jump(libc::BPF_JEQ, 0, 1, 0), answer(NO_ROOM)];
+        inspected.push((libc::SYS_shmget, [huge, at_most(1, SEGMENT_BYTES)].concat()));
+        inspected.push((libc::SYS_semget, at_most(1, SEMAPHORES)));
+    }
+    let forbidden = FORBIDDEN.iter().map(|call| (*call, vec![answer(FORBID)]));
+    let unknown = unknown.into_iter().map(|call| (call, vec![answer(DENY_KNOWLEDGE)]));
+    let all = forbidden.chain(unknown).chain(inspected);
     let mut verdicts: Vec<_> = all.map(|(call, program)| (call as u32, program)).collect();
     verdicts.sort_by_key(|(call, _)| *call);
     verdicts
@@ -182,13 +224,27 @@ fn on(call: u32, body: &[sock_filter]) -> Program {
 }
 
 fn devices(argument: u32) -> Program {
-    let mask = sock_filter {
-        code: (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16,
-        jt: 0,
-        jf: 0,
-        k: libc::S_IFMT,
-    };
-    choose(vec![load_argument(argument), mask], &DEVICES, FORBID, ALLOW)
+    choose(vec![load_argument(argument), mask(libc::S_IFMT)], &DEVICES, FORBID, ALLOW)
+}
+
+/// Pairs that stay pairs. Others can send to any path.
+fn pairs() -> Program {
+    let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(i32::cast_unsigned);
+    choose(vec![load_argument(1), mask(SOCKET_KIND)], &connected, ALLOW, FORBID)
+}
+
+/// Allows an argument up to a number.
+fn at_most(argument: u32, most: u32) -> Program {
+    vec![
+        load_argument(argument),
+        jump(libc::BPF_JGE, most + 1, 0, 1),
+        answer(NO_ROOM),
+        answer(ALLOW),
+    ]
+}
+
+fn mask(k: u32) -> sock_filter {
+    sock_filter { code: (libc::BPF_ALU | libc::BPF_AND | libc::BPF_K) as u16, jt: 0, jf: 0, k }
 }
 
 /// After `before`, answers `yes` to each of `values` and `no` to all others.
@@ -212,9 +268,14 @@ fn load(at: u32) -> sock_filter {
     sock_filter { code: (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, jt: 0, jf: 0, k: at }
 }
 
-/// The lower half of an argument; the kernel looks at no more of those that are judged here.
+/// The lower half of an argument; the kernel looks at no more of most that are judged here.
 fn load_argument(number: u32) -> sock_filter {
     let half = if cfg!(target_endian = "big") { 4 } else { 0 };
+    load(ARGUMENTS_AT + 8 * number + half)
+}
+
+fn upper_half(number: u32) -> sock_filter {
+    let half = if cfg!(target_endian = "big") { 0 } else { 4 };
     load(ARGUMENTS_AT + 8 * number + half)
 }
 
@@ -230,12 +291,19 @@ fn answer(result: u32) -> sock_filter {
 mod tests {
     use super::*;
 
+    const MILD: Refused = Refused { unix_sockets: false, shared_memory: false };
+    const STRICT: Refused = Refused { unix_sockets: true, shared_memory: true };
+
     /// Runs the filter as the kernel does.
     fn judge(architecture: u32, number: c_long, arguments: [u64; 3]) -> u32 {
+        judge_with(MILD, architecture, number, arguments)
+    }
+
+    fn judge_with(refused: Refused, architecture: u32, number: c_long, arguments: [u64; 3]) -> u32 {
         let mut data =
             [(number as u32).to_ne_bytes(), architecture.to_ne_bytes(), [0; 4], [0; 4]].concat();
         arguments.iter().for_each(|argument| data.extend(argument.to_ne_bytes()));
-        let program = program();
+        let program = program(refused);
         let (mut at, mut value) = (0, 0_u32);
         loop {
             let step = &program[at];
@@ -296,16 +364,51 @@ mod tests {
 
     #[test]
     fn all_other_calls_are_allowed() {
-        let judged: Vec<u32> = verdicts().into_iter().map(|(call, _)| call).collect();
-        assert!(judged.is_sorted_by(|one, next| one < next), "{judged:?}");
-        for call in (0..1000).filter(|call| !judged.contains(call)) {
-            assert_eq!(judge(ARCHITECTURE, c_long::from(call), [u64::MAX; 3]), ALLOW, "{call}");
+        for refused in [MILD, STRICT] {
+            let judged: Vec<u32> = verdicts(refused).into_iter().map(|(call, _)| call).collect();
+            assert!(judged.is_sorted_by(|one, next| one < next), "{judged:?}");
+            for call in (0..1000).filter(|call| !judged.contains(call)) {
+                let verdict = judge_with(refused, ARCHITECTURE, c_long::from(call), [u64::MAX; 3]);
+                assert_eq!(verdict, ALLOW, "{call}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_nothing_else_holds_back_is_refused_where_it_has_to_be() {
+        let unix = u64::from(libc::AF_UNIX.cast_unsigned());
+        let inet = u64::from(libc::AF_INET.cast_unsigned());
+        let vsock = u64::from(libc::AF_VSOCK.cast_unsigned());
+        let kind = |kind: i32| u64::from((kind | libc::SOCK_CLOEXEC).cast_unsigned());
+        let segment = u64::from(SEGMENT_BYTES);
+        let cases = [
+            (libc::SYS_socket, [unix, 1, 0], NO_FAMILY),
+            (libc::SYS_socket, [inet, 1, 0], ALLOW),
+            (libc::SYS_socket, [vsock, 1, 0], FORBID),
+            (libc::SYS_socketpair, [unix, kind(libc::SOCK_STREAM), 0], ALLOW),
+            (libc::SYS_socketpair, [unix, kind(libc::SOCK_SEQPACKET), 0], ALLOW),
+            (libc::SYS_socketpair, [unix, kind(libc::SOCK_DGRAM), 0], FORBID),
+            (libc::SYS_socketpair, [unix, kind(libc::SOCK_RAW), 0], FORBID),
+            (libc::SYS_shmget, [0, segment, 0], ALLOW),
+            (libc::SYS_shmget, [0, segment + 1, 0], NO_ROOM),
+            (libc::SYS_shmget, [0, 1 << 32, 0], NO_ROOM),
+            (libc::SYS_semget, [0, 32, 0], ALLOW),
+            (libc::SYS_semget, [0, 33, 0], NO_ROOM),
+            (libc::SYS_msgget, [0; 3], DENY_KNOWLEDGE),
+            (libc::SYS_memfd_create, [0; 3], DENY_KNOWLEDGE),
+        ];
+        for (call, arguments, expected) in cases {
+            let strict = judge_with(STRICT, ARCHITECTURE, call, arguments);
+            assert_eq!(strict, expected, "{call} {arguments:?}");
+            let mild = judge(ARCHITECTURE, call, arguments);
+            assert_eq!(mild, if arguments[0] == vsock { FORBID } else { ALLOW }, "{call}");
         }
     }
 
     #[test]
     fn every_jump_is_as_long_as_it_has_to_be() {
-        assert!(program().len() <= usize::from(u8::MAX), "{}", program().len());
+        let length = program(STRICT).len();
+        assert!(length <= usize::from(u8::MAX), "{length}");
     }
 
     #[test]

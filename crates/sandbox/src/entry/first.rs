@@ -10,12 +10,13 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{Pid, WaitOptions};
 
+use super::filter::{self, Refused};
 use super::helper::{Site, read_file};
-use super::root::{self, Root};
+use super::root::{self, OwnPart, Root};
 use super::trouble::{During as _, Trouble};
 use super::walls::{self, Rules};
-use super::{filter, identity, loopback};
-use crate::channel::Channel;
+use super::{identity, listener, loopback};
+use crate::channel::{Channel, ChannelError};
 use crate::plan::{OrderHead, Part, Plan, Report};
 
 const HOST_NAME: &[u8] = b"sandbox";
@@ -33,21 +34,26 @@ struct Order {
     plan: Plan,
     /// The directory of this run in the private layer.
     space: Option<String>,
+    network: bool,
     output: (OwnedFd, OwnedFd),
     stdin: Option<OwnedFd>,
 }
 
 /// Prepares, waits for the order and carries it out.
-pub(super) fn run(site: &Site, network: bool, orders: &Channel) {
-    let prepared = prepare(site, network);
+pub(super) fn run(site: &Site, orders: &Channel) {
+    let prepared = prepare(site);
     let Ok((head, mut descriptors)) = orders.receive::<OrderHead>() else { return };
     if descriptors.is_empty() {
         return;
     }
     let answers = Channel::from_fd(descriptors.remove(0));
+    let network = head.network;
     let order = understand(head, descriptors);
     let built = prepared.and_then(|prepared| {
         let order = order?;
+        if network {
+            hand_out_listener(&answers)?;
+        }
         confine(site, prepared, &order, &answers)?;
         Ok(order)
     });
@@ -67,19 +73,28 @@ fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Troub
         Some(plan) => plan,
         None => read_file(next()?)?,
     };
-    Ok(Order { plan, space: head.space, output, stdin })
+    Ok(Order { plan, space: head.space, network: head.network, output, stdin })
 }
 
-fn prepare(site: &Site, network: bool) -> Result<Prepared, Trouble> {
+/// Hands the socket of the proxy out, and keeps none.
+fn hand_out_listener(answers: &Channel) -> Result<(), Trouble> {
+    let listener = listener::listen()?;
+    answers.send(&Report::Listening, &[listener.as_fd()]).map_err(not_reported)
+}
+
+fn not_reported(error: ChannelError) -> Trouble {
+    Trouble::new(Part::Launch, "reporting", error.errno())
+}
+
+fn prepare(site: &Site) -> Result<Prepared, Trouble> {
     let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .during(Part::UserNamespace, "opening /proc/self")?;
     identity::settle(site.setting.identity, &process)?;
+    walls::be_the_first_to_go(&process);
     rustix::process::setsid().during(Part::Launch, "making a session")?;
     rustix::system::sethostname(HOST_NAME).during(Part::Namespaces, "naming the host")?;
-    if !network {
-        loopback::bring_up()?;
-    }
-    let root = root::prepare(site, network)?;
+    loopback::bring_up()?;
+    let root = root::prepare(site)?;
     Ok(Prepared { process, root, rules: Rules::make(&site.setting)? })
 }
 
@@ -89,18 +104,22 @@ fn confine(
     order: &Order,
     answers: &Channel,
 ) -> Result<(), Trouble> {
-    let changes = root::finish(prepared.root, &site.setting, order.space.as_deref())?;
+    let refused = Refused {
+        unix_sockets: prepared.root.shows_sockets,
+        shared_memory: site.setting.limits.process_memory_bytes.is_some(),
+    };
+    let own = OwnPart { space: order.space.as_deref(), network: order.network };
+    let changes = root::finish(prepared.root, &site.setting, &own)?;
     let rules = prepared.rules.allow_project(&site.setting)?;
     identity::assume(site.setting.identity, &prepared.process, &site.life.0)?;
     walls::limit(&site.setting, &order.plan)?;
     identity::drop_capabilities()?;
     let landlock = rules.enforce()?;
-    filter::install()?;
+    filter::install(refused)?;
     let in_memory = changes.as_ref().is_some_and(|changes| changes.in_memory);
     let descriptors: Vec<_> = changes.iter().map(|changes| changes.upper.as_fd()).collect();
-    answers
-        .send(&Report::Ready { landlock, in_memory }, &descriptors)
-        .map_err(|error| Trouble::new(Part::Launch, "reporting", error.errno()))
+    let ready = Report::Ready { landlock, in_memory, unix_sockets: !refused.unix_sockets };
+    answers.send(&ready, &descriptors).map_err(not_reported)
 }
 
 fn carry_out(order: Order, answers: &Channel) {

@@ -54,7 +54,7 @@ pub(super) fn serve(channel: &Channel) -> i32 {
     loop {
         if let (Ok(site), true, None) = (&site, firsts.is_empty(), &spare) {
             // If it does not work now, the next order tells why.
-            spare = start(site, channel, false).ok();
+            spare = start(site, channel).ok();
         }
         if !wait(channel, &mut firsts) {
             continue;
@@ -64,11 +64,11 @@ pub(super) fn serve(channel: &Channel) -> i32 {
             continue;
         }
         let answers = Channel::from_fd(descriptors.remove(0));
-        let ready = spare.take().and_then(|spare| usable(spare, &head, &mut firsts));
+        let ready = spare.take().and_then(|spare| usable(spare, &mut firsts));
         let begun = match (&site, ready) {
             (Err(trouble), _) => Err(trouble.clone()),
             (Ok(_), Some(spare)) => Ok(spare),
-            (Ok(site), None) => start(site, channel, head.network),
+            (Ok(site), None) => start(site, channel),
         };
         let handed = begun.and_then(|spare| hand_over(spare, &head, &answers, descriptors));
         match handed {
@@ -139,14 +139,14 @@ fn wait(channel: &Channel, firsts: &mut Vec<First>) -> bool {
 }
 
 /// Starts the first process of a sandbox, in all its namespaces at once.
-fn start(site: &Site, channel: &Channel, network: bool) -> Result<Spare, Trouble> {
+fn start(site: &Site, channel: &Channel) -> Result<Spare, Trouble> {
     let is_root = site.setting.identity.switch;
     let mut flags = UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
+        | UnshareFlags::NEWNET
         | UnshareFlags::NEWCGROUP;
-    flags.set(UnshareFlags::NEWNET, !network);
     // Who is not root needs one for all the others.
     flags.set(UnshareFlags::NEWUSER, !is_root);
     let (orders, theirs) = Channel::pair().during(Part::Launch, "making a socket")?;
@@ -156,7 +156,7 @@ fn start(site: &Site, channel: &Channel, network: bool) -> Result<Spare, Trouble
             let ours = [channel.as_fd(), orders.as_fd(), site.life.1.as_fd()];
             ours.into_iter().for_each(kernel::close_inherited);
             if die_with_the_helper(&site.life.0).is_ok() {
-                first::run(site, network, &theirs);
+                first::run(site, &theirs);
             }
             std::process::exit(EXIT_TROUBLE)
         }
@@ -168,9 +168,9 @@ fn start(site: &Site, channel: &Channel, network: bool) -> Result<Spare, Trouble
     }
 }
 
-/// The ready process if it can take this order. Otherwise it ends, having lost its channel.
-fn usable(spare: Spare, head: &OrderHead, firsts: &mut Vec<First>) -> Option<Spare> {
-    if !head.network && spare.made.elapsed() < READY_FOR {
+/// The ready process if it can take an order. Otherwise it ends, having lost its channel.
+fn usable(spare: Spare, firsts: &mut Vec<First>) -> Option<Spare> {
+    if spare.made.elapsed() < READY_FOR {
         return Some(spare);
     }
     firsts.push(spare.first);

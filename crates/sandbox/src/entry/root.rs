@@ -35,41 +35,51 @@ pub(super) struct Root {
     project: OwnedFd,
     /// Its private layer, attached nowhere yet.
     layer: Option<OwnedFd>,
-    network: bool,
+    /// Directories of the host are shown as they are, with sockets behind which somebody listens.
+    pub(super) shows_sockets: bool,
 }
 
 /// Builds a root and moves into it.
-pub(super) fn prepare(site: &Site, network: bool) -> Result<Root, Trouble> {
+pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
     let part = Part::Root;
     let setting = &site.setting;
     rustix::process::umask(Mode::empty());
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .during(part, "separating mounts")?;
-    let more = if network { setting.network_steps.as_slice() } else { &[] };
-    let steps: Vec<&Step> = setting.steps.iter().chain(more).collect();
-    let sources = Sources::open(site, &steps)?;
+    let sources = Sources::open(site)?;
     let mount = memory_file_system(ROOT_BYTES, 0o755)?;
     attach(&mount, STAGE)?;
     rustix::process::fchdir(&mount).during(part, "entering the new root")?;
     make_site(setting)?;
-    let mut builder = Builder { setting, count: 0 };
-    for (step, source) in steps.into_iter().zip(sources.steps) {
+    let mut builder = Builder { setting, count: 0, shows_sockets: false };
+    for (step, source) in setting.steps.iter().zip(sources.steps) {
         builder.take(step, source)?;
     }
     rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).during(part, "leaving the old root")?;
     rustix::process::chdir("/").during(part, "entering the new root")?;
-    Ok(Root { mount, project: sources.project, layer: sources.layer, network })
+    // Only an overlay hides them.
+    let is_copy = matches!(setting.project.access, ProjectAccess::Copy(_));
+    let shows_sockets = builder.shows_sockets || !is_copy;
+    Ok(Root { mount, project: sources.project, layer: sources.layer, shows_sockets })
+}
+
+/// What differs from command to command.
+pub(super) struct OwnPart<'a> {
+    /// The directory of this run in the private layer.
+    pub(super) space: Option<&'a str>,
+    /// Whoever may use the network does not see what others left in the layer.
+    pub(super) network: bool,
 }
 
 /// Puts the project into its place and closes the root. Returns where the changes are found, if the
-/// command works on a copy. `space` is the directory of this run in the private layer.
+/// command works on a copy.
 pub(super) fn finish(
     root: Root,
     setting: &Setting,
-    space: Option<&str>,
+    own: &OwnPart<'_>,
 ) -> Result<Option<Upper>, Trouble> {
-    let changes = put_project(&root, setting, space)?;
+    let changes = put_project(&root, setting, own)?;
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
         .during(Part::Root, "making the root read-only")?;
@@ -80,7 +90,7 @@ pub(super) fn finish(
 fn put_project(
     root: &Root,
     setting: &Setting,
-    space: Option<&str>,
+    own: &OwnPart<'_>,
 ) -> Result<Option<Upper>, Trouble> {
     let plan = &setting.project;
     let place = inside(&plan.path);
@@ -107,8 +117,8 @@ fn put_project(
             let copied = CopyOf {
                 lower: &lower,
                 layer: root.layer.as_ref(),
-                shows_layer: !root.network,
-                space,
+                shows_layer: !own.network,
+                space: own.space,
                 max_bytes: copy.max_bytes,
                 owner: setting.identity,
             };
@@ -135,10 +145,10 @@ struct Sources {
 }
 
 impl Sources {
-    fn open(site: &Site, steps: &[&Step]) -> Result<Sources, Trouble> {
+    fn open(site: &Site) -> Result<Sources, Trouble> {
         let setting = &site.setting;
         let owners = site.owners.as_ref();
-        let steps = steps.iter().map(|step| open_source(step, owners));
+        let steps = setting.steps.iter().map(|step| open_source(step, owners));
         let steps = steps.collect::<Result<_, _>>()?;
         // A descriptor of the outer mounts cannot be cloned in here, so the path is taken, and it
         // must still lead to what was opened before.
@@ -231,6 +241,7 @@ struct Builder<'a> {
     setting: &'a Setting,
     /// How many private directories and layers there are.
     count: usize,
+    shows_sockets: bool,
 }
 
 impl Builder<'_> {
@@ -247,6 +258,7 @@ impl Builder<'_> {
                 let written = std::fs::write(&path, text);
                 written.during(part, format!("writing {}", path.display()))
             }
+            (Step::Bind { path, mapped: true, .. }, Some(tree)) => self.show(path, &tree),
             (Step::Bind { path, .. } | Step::Device { path }, Some(tree)) => {
                 attach_new(&tree, inside(path), file_type(&tree)?)
             }
@@ -274,6 +286,22 @@ impl Builder<'_> {
         Ok(place)
     }
 
+    /// A directory of the host, to be read only.
+    fn show(&mut self, path: &Path, tree: &OwnedFd) -> Result<(), Trouble> {
+        self.count += 1;
+        let lower = Lower::attach(tree, self.count)?;
+        let mount = match lower.read_only(EMPTY_DIRECTORY) {
+            Ok(mount) => mount,
+            Err(_) => self.as_it_is(&lower)?,
+        };
+        attach_new(&mount, inside(path), FileType::Directory)
+    }
+
+    fn as_it_is(&mut self, lower: &Lower) -> Result<OwnedFd, Trouble> {
+        self.shows_sockets = true;
+        clone_opened(lower.directory()).during(Part::Root, "showing a directory")
+    }
+
     fn layer(&mut self, path: &Path, lower: &OwnedFd) -> Result<(), Trouble> {
         let upper = self.scratch_directory("layer", 0o755)?;
         let work = self.scratch_directory("work", 0o755)?;
@@ -281,7 +309,7 @@ impl Builder<'_> {
         let mount = match lower.overlay(&upper, &work) {
             Ok(mount) => mount,
             // Where there are no copies on write, most programs are content to read.
-            Err(_) => clone_opened(lower.directory()).during(Part::Root, "showing a directory")?,
+            Err(_) => self.as_it_is(&lower)?,
         };
         attach_new(&mount, inside(path), FileType::Directory)
     }

@@ -1,11 +1,13 @@
 //! Limits on what each process may use, and the second wall around files.
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use landlock::{
     ABI, Access as _, AccessFs, LandlockStatus, Ruleset, RulesetAttr as _, RulesetCreated,
     RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit};
 
 use super::trouble::{During as _, Trouble};
@@ -28,6 +30,15 @@ pub(super) fn limit(setting: &Setting, plan: &Plan) -> Result<(), Trouble> {
         set(Resource::Data, bytes, 0)?;
     }
     Ok(())
+}
+
+/// If the memory of the whole machine runs out, the kernel ends commands before anything else. Inside
+/// nobody can write this file. `process` is our own directory in `/proc`.
+pub(super) fn be_the_first_to_go(process: &OwnedFd) {
+    let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(process, "oom_score_adj", flags, Mode::empty());
+    // It is only a wish: where it is not granted, the limits still hold.
+    let _ = opened.and_then(|file| rustix::io::write(file, b"1000"));
 }
 
 fn set(resource: Resource, most: u64, slack: u64) -> Result<(), Trouble> {

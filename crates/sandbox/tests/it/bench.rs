@@ -1,5 +1,7 @@
 //! A project, a user and a sandbox to test with.
 
+use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -36,6 +38,8 @@ pub(crate) struct Bench {
     pub(crate) project: Fixture,
     pub(crate) user: User,
     pub(crate) profile: Profile,
+    /// What names resolve to for commands that may use the network.
+    pub(crate) names: BTreeMap<String, Vec<Vec<IpAddr>>>,
     testbed: PathBuf,
     /// Names of directories and files that belong to the private layer.
     pub(crate) private: Vec<&'static str>,
@@ -60,7 +64,8 @@ impl Bench {
         std::fs::write(home.join(".secret"), "in the home").expect("a file");
         let mut profile = Profile::new(project.root(), &home);
         profile.project = ProjectAccess::Direct;
-        let bench = Bench { project, user, profile, testbed, private: Vec::new() };
+        let (names, private) = (BTreeMap::new(), Vec::new());
+        let bench = Bench { project, user, profile, names, testbed, private };
         bench.own(&outside);
         bench
     }
@@ -138,8 +143,10 @@ impl Bench {
     }
 
     fn ask(&self, words: &[&str], spec: &CommandSpec) -> Value {
+        let (names, private) = (&self.names, &self.private);
         let request =
-            json!({"profile": self.profile, "spec": spec, "private": self.private}).to_string();
+            json!({"profile": self.profile, "spec": spec, "names": names, "private": private});
+        let request = request.to_string();
         let mut command = self.as_user();
         let output = feed(command.args(words), &request);
         let text = String::from_utf8_lossy(&output.stdout);

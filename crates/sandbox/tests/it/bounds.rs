@@ -46,6 +46,50 @@ fn memory_is_limited() {
     }
 }
 
+/// Memory that belongs to no process: counted with the rest where there are control groups, and
+/// otherwise kept small.
+#[test]
+fn shared_memory_is_limited() {
+    for user in users() {
+        let mut bench = Bench::new(user, "");
+        bench.profile.limits.memory_bytes = 64 * MIB;
+        bench.profile.limits.scratch_bytes = 32 * MIB;
+        let ended = [json!({"limit": "memory"}), json!({"code": 10}), json!({"signal": 9})];
+        let attempts: [&[&str]; 2] = [&["memory-file", "256"], &["shared-segments", "128", "1024"]];
+        for arguments in attempts {
+            exit_is(&bench.attempt(arguments), &ended);
+            let control = bench.control(arguments);
+            assert!(control.status.success(), "{arguments:?} proves nothing: {control:?}");
+        }
+        // More than a namespace can have of the size that is allowed everywhere.
+        exit_is(&bench.attempt(&["shared-segments", "5000", "64"]), &ended);
+        let ran = bench.attempt(&["many-files", "/dev/shm", "64"]);
+        exit_is(&ran, &ended);
+        let is_per_process = ran["level"]["memory"] == "process";
+        let kernel_memory: [&[&str]; 2] = [&["semaphores", "2", "20000"], &["messages"]];
+        for arguments in kernel_memory.into_iter().filter(|_| is_per_process) {
+            exit_is(&bench.attempt(arguments), &[json!({"code": 10})]);
+            let control = bench.control(arguments);
+            assert!(control.status.success(), "{arguments:?} proves nothing: {control:?}");
+        }
+        // What programs really ask for is there.
+        for arguments in [["semaphores", "4", "17"], ["shared-segments", "1", "64"]] {
+            exit_is(&bench.attempt(&arguments), &[json!({"code": 0})]);
+        }
+    }
+}
+
+/// The kernel looks here for what to end when the memory of the whole machine runs out.
+#[test]
+fn a_command_goes_before_others_when_memory_runs_out() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let ran = bench.sh("cat /proc/self/oom_score_adj; echo 0 > /proc/self/oom_score_adj");
+        assert_eq!(ran["stdout"], "1000\n", "{ran}");
+        assert_ne!(ran["exit"], json!({"code": 0}), "{ran}");
+    }
+}
+
 #[test]
 fn output_is_counted_and_its_ends_are_kept() {
     for user in users() {

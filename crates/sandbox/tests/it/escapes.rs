@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::bench::{Bench, HOST_SECRET, copy_program, users};
 
 /// Exit code of an attempt that was blocked.
-const BLOCKED: i64 = 10;
+pub(crate) const BLOCKED: i64 = 10;
 
 /// The name of an attempt and what it needs to know.
 type Attempt = Vec<String>;
@@ -92,28 +92,7 @@ fn the_network_is_out_of_reach() {
     });
 }
 
-/// The network is the only thing that opens with it.
-#[test]
-fn a_command_may_be_given_the_network() {
-    let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = tcp.local_addr().expect("an address").to_string();
-    let name = format!("toolkiln-open-{}", std::process::id());
-    let hidden = SocketAddr::from_abstract_name(&name).expect("a name");
-    let _hidden = UnixListener::bind_addr(&hidden).expect("a socket");
-    for user in users() {
-        let bench = Bench::new(user, "");
-        let code = |arguments: &[&str]| {
-            let mut spec = bench.attempt_spec(arguments);
-            spec.network = true;
-            bench.run(&spec)["exit"]["code"].clone()
-        };
-        assert_eq!(code(&["tcp", &address]), 0);
-        assert_eq!(code(&["unix-abstract", &name]), BLOCKED);
-        assert_eq!(code(&["read", bench.outside("secret").to_str().expect("text")]), BLOCKED);
-    }
-}
-
-fn open_to_all(path: &Path) {
+pub(crate) fn open_to_all(path: &Path) {
     let all = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(path, all).expect("our own file");
 }

@@ -5,6 +5,9 @@ use serde_json::{Map, Value, json};
 
 use crate::ToolContext;
 
+/// Where the user allows more than the public Internet.
+const ALLOW_KEY: &str = "sandbox.network_allow in the user's configuration";
+
 /// The raw report, which a tool turns into its answer.
 pub(crate) fn report(ran: &Ran) -> Value {
     let mut report = Map::new();
@@ -26,15 +29,28 @@ pub(crate) fn report(ran: &Ran) -> Value {
     if let Exit::Limit(kind) = ran.exit {
         report.insert("limit".into(), limit_name(kind).into());
     }
-    if ran.left_behind {
-        let note = "Processes that it left behind were ended.";
+    if let Some(note) = note(ran) {
         report.insert("note".into(), note.into());
+    }
+    if !ran.refused_connections.is_empty() {
+        report.insert("refused_connections".into(), json!(ran.refused_connections));
     }
     report.insert("duration_ms".into(), millis(ran).into());
     report.insert("stdout_bytes".into(), ran.stdout.total_bytes.into());
     report.insert("stderr_bytes".into(), ran.stderr.total_bytes.into());
     report.insert("sandbox".into(), json!(ran.level.summary()));
     Value::Object(report)
+}
+
+fn note(ran: &Ran) -> Option<String> {
+    let left = ran.left_behind.then(|| "Processes that it left behind were ended.".to_owned());
+    let refused: Vec<String> = ran.refused_connections.iter().map(ToString::to_string).collect();
+    let refused = (!refused.is_empty()).then(|| {
+        let refused = refused.join("; ");
+        format!("Refused connections ({ALLOW_KEY} can allow them): {refused}.")
+    });
+    let notes: Vec<String> = left.into_iter().chain(refused).collect();
+    (!notes.is_empty()).then(|| notes.join(" "))
 }
 
 fn millis(ran: &Ran) -> u64 {

@@ -79,7 +79,7 @@ impl Tool for InstallPackageTool {
 
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
         let text = |key: &str| ran[key].as_str().unwrap_or_default().trim();
-        let said = format!("{}\n{}", text("stdout"), text("stderr"));
+        let said = [text("stdout"), text("stderr"), text("note")].join("\n");
         let exit_code = ran["exit_code"].as_i64();
         tool_system::json_of(InstallPackageOutput {
             ok: exit_code == Some(0),

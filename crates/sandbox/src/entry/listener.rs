@@ -1,0 +1,14 @@
+//! The socket of the proxy: made inside, in the network namespace of the command, and served outside.
+
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+
+use super::trouble::{During as _, Trouble};
+use crate::network::PROXY_ADDRESS;
+use crate::plan::Part;
+
+/// Listens where the variables of the command say that the proxy is.
+pub(super) fn listen() -> Result<OwnedFd, Trouble> {
+    let listener = TcpListener::bind(PROXY_ADDRESS);
+    listener.map(OwnedFd::from).during(Part::Namespaces, "listening for the proxy")
+}
