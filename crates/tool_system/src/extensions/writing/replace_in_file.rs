@@ -110,10 +110,10 @@ fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolEr
         if changes {
             answer.message = format!("Preview only: {} {plural} would be made.", replaced.count);
         }
-        return Outcome::answer(answer);
+        return Ok(Outcome::Answer(target.answer(answer)?));
     }
     let set = protocol::ChangeSet { changes: vec![write] };
-    Ok(Outcome::Proposal(Proposed::changes(set, answer)?))
+    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)?))
 }
 
 /// The call with the text that the file really has.
