@@ -165,8 +165,13 @@ fn a_hunk_that_only_adds_goes_where_it_says_or_nowhere() {
         (v4a("@@ a\n+x\n"), Some("a\nx\n  b\nc\n")),
         (v4a("@@ b\n+x\n"), Some("a\n  b\nx\nc\n")),
         (v4a("@@\n+x\n*** End of File\n"), Some("a\n  b\nc\nx\n")),
-        (v4a("@@\n+x\n"), None),
+        (v4a("@@\n+x\n"), Some("a\n  b\nc\nx\n")),
+        (v4a("+x\n+y\n"), Some("a\n  b\nc\nx\ny\n")),
+        (v4a("@@\n+x\n\n"), Some("a\n  b\nc\nx\n")),
+        (v4a("@@\n+x\n+\n"), Some("a\n  b\nc\nx\n\n")),
+        (v4a("@@ a\n+x\n\n@@\n-c\n+d\n@@\n+y\n"), Some("a\nx\n  b\nd\ny\n")),
         (v4a("@@ q\n+x\n"), None),
+        (unified("@@\n+x\n"), None),
         (unified("@@ -2,0 +3 @@\n+x\n"), Some("a\n  b\nx\nc\n")),
         (unified("@@ -0,0 +1 @@\n+x\n"), Some("x\na\n  b\nc\n")),
         (unified("@@ -9,0 +9 @@\n+x\n"), None),
@@ -181,6 +186,83 @@ fn a_hunk_that_only_adds_goes_where_it_says_or_nowhere() {
 }
 
 #[test]
+fn markers_may_be_padded() {
+    let body = "def a():\n    x = 1\n\ndef b():\n    x = 1\n";
+    let made = "def a():\n    x = 1\n\ndef b():\n    x = 2\n";
+    let hunk = "@@ def b():\n-    x = 1\n+    x = 2\n";
+    for patch in [
+        format!("  *** Begin Patch\n*** Update File: f\n{hunk}*** End Patch"),
+        format!("*** Begin Patch  \n *** Update File: f \n{hunk} *** End Patch "),
+        format!(
+            "\n```diff\n *** Begin Patch\n *** Update File: f\n{hunk} *** End of File\n *** End Patch\n```"
+        ),
+        format!("*** Begin Patch ***\n*** Update File: f ***\n{hunk}*** End Patch ***"),
+        format!(
+            "***************\n**** Begin Patch ****\n***Update File:f\n***************\n{hunk}***************\n*** End Patch\n***************"
+        ),
+        format!("*** Begin Patch\n*** Update File: f\n {hunk}*** End Patch"),
+        format!(
+            "*** Begin Patch\n*** Update File: f\n   {}*** End Patch",
+            hunk.replace("@@ def", "@@   def")
+        ),
+        format!(" --- a/f\n +++ b/f\n @@ -5 +5 @@\n{}", &hunk[hunk.find('-').unwrap()..]),
+    ] {
+        assert_eq!(parse_patch(&patch).unwrap()[0].path, "f", "{patch}");
+        assert_eq!(patched(body, &patch).unwrap().0, made, "{patch}");
+    }
+    // Padded headers between hunks, with and without an anchor.
+    let two = "*** Begin Patch\n*** Update File: f\n  @@ def a():\n-    x = 1\n+    x = 0\n @@\n @@ def b():\n-    x = 1\n+    x = 2\n @@\n+end\n*** End Patch";
+    let made = "def a():\n    x = 0\n\ndef b():\n    x = 2\nend\n";
+    assert_eq!(patched(body, two).unwrap().0, made);
+    let diff =
+        unified("@@ -2 +2 @@\n-    x = 1\n+    x = 0\n @@ -5 +5 @@\n-    x = 1\n+    x = 2\n");
+    assert_eq!(patched(body, &diff).unwrap().0, made.strip_suffix("end\n").unwrap());
+}
+
+#[test]
+fn a_file_may_hold_what_looks_like_a_padded_marker() {
+    let body = "*** Begin Patch\n@@ x\n*** Update File: g\n*** End Patch\na\n";
+    let context = " *** Begin Patch\n @@ x\n *** Update File: g\n *** End Patch\n-a\n+b\n";
+    for patch in [v4a(context), unified(&format!("@@ -1,5 +1,5 @@\n{context}"))] {
+        assert_eq!(parse_patch(&patch).unwrap().len(), 1, "{patch}");
+        assert_eq!(patched(body, &patch).unwrap().0, body.replace("\na\n", "\nb\n"), "{patch}");
+    }
+}
+
+#[test]
+fn a_lone_carriage_return_is_content() {
+    let table = [
+        ("a\rb\nc\n", unified("@@ -1,2 +1,2 @@\n-a\rb\n+x\ry\n c\n"), "x\ry\nc\n"),
+        ("a\rb\nc\n", v4a("-a\rb\n+x\r\ry\n c\n"), "x\r\ry\nc\n"),
+        ("\ra\nc\n", v4a(" \ra\n-c\n+d\n"), "\ra\nd\n"),
+        ("\r\r\nc\n", v4a("\r\r\n-c\n+d\n"), "\r\r\nd\n"),
+        // The patch lost the CR of its line endings, and is about nothing but the last of them.
+        ("a\r\n", unified("@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"), "a"),
+        (
+            "a\r\nb",
+            unified("@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"),
+            "a\r\nb\r\n",
+        ),
+        // No line feed at all: one line for diff and git.
+        (
+            "a\rb\r",
+            unified(
+                "@@ -1 +1 @@\n-a\rb\r\n\\ No newline at end of file\n+a\rc\r\n\\ No newline at end of file\n",
+            ),
+            "a\rc\r",
+        ),
+        ("a\rb", unified("@@ -1 +1,2 @@\n-a\rb\n\\ No newline at end of file\n+x\n+y\n"), "x\ny\n"),
+        // Lines for everybody else.
+        ("a\rb\r", v4a("-b\n+c\n"), "a\rc\r"),
+    ];
+    for (body, patch, expected) in table {
+        let made = patched(body, &patch)
+            .unwrap_or_else(|error| panic!("{patch:?}: {}", error.full_message()));
+        assert_eq!(made.0, expected, "{patch:?}");
+    }
+}
+
+#[test]
 fn a_stale_or_applied_hunk_is_a_miss() {
     let patch = unified("@@ -1,3 +1,4 @@\n a\n b\n+x\n c\n");
     let stale = patched("a\nB\nc\n", &patch).unwrap_err();
@@ -191,6 +273,12 @@ fn a_stale_or_applied_hunk_is_a_miss() {
     let append = unified("@@ -1,2 +1,3 @@\n a\n b\n+c\n");
     let (once, _) = patched("a\nb\n", &append).unwrap();
     assert_eq!(patched(&once, &append).unwrap_err().details["already_applied"], true);
+}
+
+/// A text in which carriage returns stand anywhere.
+fn text_with_crs() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(vec!["a", "b", "\r", "\n", "\r\n"]), 0..16)
+        .prop_map(|pieces| pieces.concat())
 }
 
 /// A text of few different lines, so that the same context stands in many places.
@@ -255,6 +343,17 @@ proptest! {
         let (made, _) = patched(&old, &patch)
             .map_err(|error| TestCaseError::fail(format!("{}\n{patch}", error.full_message())))?;
         prop_assert_eq!(made, new, "{}", patch);
+    }
+
+    #[test]
+    fn carriage_returns_anywhere_are_kept_byte_for_byte(
+        old in text_with_crs(), new in text_with_crs(), context in 1..4_usize,
+    ) {
+        prop_assume!(old != new && !old.is_empty());
+        let patch = unified_diff(&old, &new, context);
+        let (made, _) = patched(&old, &patch)
+            .map_err(|error| TestCaseError::fail(format!("{}\n{patch:?}", error.full_message())))?;
+        prop_assert_eq!(made, new, "{:?}", patch);
     }
 
     #[test]
