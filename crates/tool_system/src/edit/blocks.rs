@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use protocol::{ErrorCode, ToolError};
-use workspace::Text;
+use workspace::{LineEnding, Text};
 
 use super::endings::{dress, unix, whole_lines};
 use super::grade::Grade;
@@ -93,24 +93,27 @@ fn unchanged() -> ToolError {
     ToolError::new(ErrorCode::InvalidArguments, message)
 }
 
-/// Finds the text byte for byte; the replacement is taken byte for byte as well.
+/// Finds the text byte for byte; the replacement is taken byte for byte as well. Only where no line
+/// of the file ends in a lone LF, an LF in either text is what a model writes for any line ending.
 fn place_exactly(map: &LineMap<'_>, block: &Block<'_>) -> Result<Option<Found>, ToolError> {
     let body = map.body();
     let mut exact = everywhere(body, block.search.as_bytes(), MAX_PLACES);
-    // CR LF is one line ending: what begins between the two is not the text that was asked for.
-    exact.retain(|span| {
-        !body[span.clone()].starts_with(b"\n") || !body[..span.start].ends_with(b"\r")
-    });
+    let has_lf = (0..map.len()).any(|line| map.ending(line) == LineEnding::Lf);
+    if !has_lf && block.search.starts_with('\n') {
+        // It begins in the middle of a CR LF.
+        exact.clear();
+    }
     if exact.is_empty() {
         return Ok(None);
     }
     let range = choose(map, exact, block)?;
-    let ending = map.ending_near(map.line_at(range.start));
-    // Neither text tells how lines end here, so new ones end like the line that they come from.
-    let as_file = !block.search.contains(['\n', '\r']) && !block.replace.contains('\r');
-    let bytes = match as_file {
-        true => dress(block.replace, &[], map.cr_only(), ending),
-        false => block.replace.as_bytes().to_vec(),
+    let tells_endings = block.search.contains(['\n', '\r']) || block.replace.contains('\r');
+    let bytes = match has_lf || tells_endings {
+        true => block.replace.as_bytes().to_vec(),
+        false => {
+            let ending = map.ending_near(map.line_at(range.start));
+            dress(block.replace, &[], map.cr_only(), ending)
+        }
     };
     Ok(Some((Splice { range, bytes }, Grade::Exact)))
 }
@@ -153,43 +156,16 @@ pub(super) fn place_carefully(
     place_lines(map, &search, &replace)
 }
 
-/// Which of several occurrences is meant: the only one, the one at the line of the hint, or the only
-/// one that is not just a part of something else.
+/// Which of several occurrences is meant: the only one, or the one at the line of the hint.
 fn choose(
     map: &LineMap<'_>,
     mut found: Vec<Range<usize>>,
     block: &Block<'_>,
 ) -> Result<Range<usize>, ToolError> {
-    let lines = |found: &[Range<usize>]| -> Vec<Range<usize>> {
-        let lines =
-            |span: &Range<usize>| map.line_at(span.start)..map.line_at(span.end.max(1) - 1) + 1;
-        found.iter().map(lines).collect()
-    };
-    if let (Some(_), Ok(at)) = (block.line, decide(&lines(&found), block.line)) {
-        return Ok(found.swap_remove(at));
-    }
-    if found.iter().any(|span| stands_whole(map, span, block.search)) {
-        found.retain(|span| stands_whole(map, span, block.search));
-    }
-    let at = decide(&lines(&found), None)?;
+    let lines = |span: &Range<usize>| map.line_at(span.start)..map.line_at(span.end.max(1) - 1) + 1;
+    let lines: Vec<Range<usize>> = found.iter().map(lines).collect();
+    let at = decide(&lines, block.line)?;
     Ok(found.swap_remove(at))
-}
-
-/// Whether the text is not just a part of something else. Several lines must be whole lines, because
-/// a line of which only the beginning fits is another line; a part of a line must be whole words.
-fn stands_whole(map: &LineMap<'_>, span: &Range<usize>, search: &str) -> bool {
-    let body = map.body();
-    if search.contains('\n') {
-        let first = map.span(map.line_at(span.start));
-        let last = map.span(map.line_at(span.end.max(1) - 1));
-        let before = &body[first.start..span.start];
-        let after = &body[span.end.min(last.content_end)..last.content_end];
-        return before.trim_ascii().is_empty() && after.trim_ascii().is_empty();
-    }
-    let is_word =
-        |at: usize| body[at].is_ascii_alphanumeric() || body[at] == b'_' || body[at] > 0x7F;
-    let cuts_word = |at: usize| at > 0 && at < body.len() && is_word(at - 1) && is_word(at);
-    !cuts_word(span.start) && !cuts_word(span.end)
 }
 
 /// Takes off the last line ending, because the file had none there; but not from an empty line,

@@ -42,8 +42,8 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
 }
 
 fn parse_padded(lines: &PatchLines<'_>, padding: Padding) -> Result<Vec<FilePatch>, ToolError> {
-    let is_begin = |line: &&str| marker(line, padding) == Some(Marker::Begin);
-    let begin = lines.lines.iter().position(|line| is_begin(&line)).unwrap_or(0);
+    let is_begin = |line: &str| marker(line, padding) == Some(Marker::Begin);
+    let begin = lines.lines.iter().position(|line| is_begin(line)).unwrap_or(0);
     if let Some(at) = (0..begin).find(|at| !is_wrapping(lines.lines[*at])) {
         return Err(malformed(at + 1, "there is text before the patch", "`*** Begin Patch`"));
     }
