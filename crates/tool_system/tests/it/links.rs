@@ -277,6 +277,64 @@ async fn a_file_that_was_read_through_a_link_is_known_by_both_names() {
     assert_eq!(error.code, ErrorCode::Conflict);
 }
 
+#[tokio::test]
+async fn moving_onto_a_link_replaces_the_link_and_a_link_may_replace_a_file() {
+    for (from, to) in [
+        ("src/links/plain.txt", "link"),
+        ("link", "src/links/plain.txt"),
+        ("link", "alias/links/outside"),
+    ] {
+        let bench = linked();
+        let before = snapshot(&bench);
+        let refused = bench.err("move_file", json!({"from": from, "to": to})).await;
+        assert_eq!(refused.code, ErrorCode::Conflict, "{from} {to}");
+        bench.ok("move_file", json!({"from": from, "to": to, "overwrite": true})).await;
+        assert!(fs::symlink_metadata(bench.project.path(from)).is_err());
+        assert_eq!(bench.project.path(to).is_symlink(), from == "link", "{from} {to}");
+        assert_eq!(bench.project.read("src/real.txt"), "one\ntwo\n");
+        assert_eq!(snapshot(&bench).len(), before.len() - 1);
+        bench.ok("undo", json!({})).await;
+        assert_eq!(snapshot(&bench), before, "{from} {to}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_took_links_apart_is_undone_as_a_whole() {
+    let bench = linked();
+    let before = snapshot(&bench);
+    bench.ok("update_file", json!({"path": "link", "content": "1\n"})).await;
+    bench.ok("delete_file", json!({"path": "link"})).await;
+    bench.ok("create_file", json!({"path": "link", "content": "a file\n"})).await;
+    bench.ok("move_file", json!({"from": "src/links", "to": "links"})).await;
+    bench.ok("delete_file", json!({"path": "links/outside"})).await;
+    bench.ok("move_file", json!({"from": "links/loop", "to": "links/renamed"})).await;
+    bench.ok("delete_file", json!({"path": "alias"})).await;
+    bench.ok("undo", json!({"session": true})).await;
+    assert_eq!(snapshot(&bench), before);
+}
+
+#[tokio::test]
+async fn a_link_to_a_directory_is_no_file_to_write_and_long_chains_end() {
+    let bench = linked();
+    for step in 0..60 {
+        let target = format!("chain-{}", step + 1);
+        std::os::unix::fs::symlink(target, bench.project.path(format!("chain-{step}"))).unwrap();
+    }
+    let before = snapshot(&bench);
+    let write = |path: &str| json!({"path": path, "content": "x", "create_dirs": true});
+    assert_eq!(bench.err("write_file", write("alias")).await.code, ErrorCode::NotAFile);
+    assert_eq!(bench.err("write_file", write("src/links/up")).await.code, ErrorCode::NotAFile);
+    assert_eq!(bench.err("write_file", write("chain-0")).await.code, ErrorCode::InvalidPath);
+    assert_eq!(bench.err("write_file", write("chain-0/x")).await.code, ErrorCode::InvalidPath);
+    assert_eq!(snapshot(&bench), before);
+    // Forty links are as many as the system follows.
+    bench.ok("write_file", write("chain-20")).await;
+    assert_eq!(bench.project.read("chain-60"), "x");
+    bench.ok("delete_file", json!({"path": "chain-0"})).await;
+    bench.ok("undo", json!({"session": true})).await;
+    assert_eq!(snapshot(&bench), before);
+}
+
 /// Something done to the project by somebody else.
 type Swap = fn(&Path);
 

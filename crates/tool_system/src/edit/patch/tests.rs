@@ -76,6 +76,8 @@ fn a_malformed_patch_is_told_the_line_and_what_was_expected() {
         ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n*b\n", 5, "before context"),
         ("--- a/f\n+++ b/f\n", 1, "@@"),
         ("diff --git a/f b/f\nGIT binary patch\n", 2, "text changes"),
+        ("diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n", 2, "files only"),
+        ("diff --git a/m b/m\nold mode 100644\nnew mode 160000\n", 3, "files only"),
     ];
     for (patch, line, expected) in table {
         let error = parse_patch(patch).unwrap_err();
@@ -294,6 +296,38 @@ fn text(endings: &'static [&'static str]) -> impl Strategy<Value = String> {
     })
 }
 
+/// What patches are made of, in forms that are easily mistaken for each other.
+const PIECES: &[&str] = &[
+    "*** End Patch\n",
+    " *** End Patch\n",
+    "*** Update File: f\n",
+    " *** Update File: g\n",
+    "***\n",
+    "*** End of File\n",
+    "*** Move to: g\n",
+    "@@\n",
+    " @@\n",
+    "@@ a\n",
+    "  @@ b\n",
+    "@@ -1 +1 @@\n",
+    " @@ -1,2 +1 @@\n",
+    " a\n",
+    "-a\n",
+    "+b\n",
+    "-b\n",
+    "+a\rb\n",
+    " a\r\n",
+    "+\r\n",
+    "\n",
+    "\r\n",
+    " \n",
+    "\\ No newline at end of file\n",
+    "```\n",
+    "--- a/f\n",
+    "+++ b/f\n",
+    "diff --git a/f b/f\n",
+];
+
 const ALL_ENDINGS: &[&str] = &["\n", "\r\n"];
 
 fn unified_diff(old: &str, new: &str, context: usize) -> String {
@@ -354,6 +388,25 @@ proptest! {
         let (made, _) = patched(&old, &patch)
             .map_err(|error| TestCaseError::fail(format!("{}\n{patch:?}", error.full_message())))?;
         prop_assert_eq!(made, new, "{:?}", patch);
+    }
+
+    #[test]
+    fn anything_is_read_or_refused_and_changes_only_what_it_names(
+        body in text_with_crs(),
+        lines in prop::collection::vec(prop::sample::select(PIECES), 0..14),
+        v4a: bool,
+    ) {
+        let head = if v4a { "*** Begin Patch\n*** Update File: f\n" } else { "--- a/f\n+++ b/f\n" };
+        let patch = format!("{head}{}", lines.concat());
+        for file in parse_patch(&patch).unwrap_or_default() {
+            let PatchAction::Update { hunks, .. } = file.action else { continue };
+            let text = Text::decode(body.as_bytes());
+            if let Ok(done) = apply_hunks(&text, &hunks) {
+                let kept: usize = done.hunks.iter().map(|hunk| hunk.changed.before.len()).sum();
+                let made: usize = done.hunks.iter().map(|hunk| hunk.changed.after.len()).sum();
+                prop_assert_eq!(done.body.len() - made, body.len() - kept, "{:?}", patch);
+            }
+        }
     }
 
     #[test]

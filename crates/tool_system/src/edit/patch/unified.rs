@@ -64,6 +64,10 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
             let expected = "`--- a/path`, `@@ -1,2 +1,3 @@` or `diff --git`";
             return Err(malformed(number, &format!("`{line}` is no part of a diff"), expected));
         }
+        if let Some(what) = special_mode(line) {
+            let problem = format!("the patch makes {what}, which is not a file");
+            return Err(malformed(number, &problem, "files only"));
+        }
         if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
             return Err(malformed(number, "binary changes cannot be applied", "text changes only"));
         }
@@ -82,6 +86,16 @@ fn is_name_pair(lines: &PatchLines<'_>, at: usize) -> bool {
     let begins =
         |at: usize, prefix: &str| lines.get(at).is_some_and(|line| line.starts_with(prefix));
     begins(at, "--- ") && begins(at + 1, "+++ ")
+}
+
+/// What a mode of git makes of something that is not a file. Its content would be taken for one.
+fn special_mode(line: &str) -> Option<&'static str> {
+    let mode = line.strip_prefix("new file mode ").or_else(|| line.strip_prefix("new mode "))?;
+    match mode.trim() {
+        "120000" => Some("a symbolic link"),
+        "160000" => Some("a submodule"),
+        _ => None,
+    }
 }
 
 fn is_ignored(line: &str) -> bool {
