@@ -149,12 +149,26 @@ impl<'a> PatchLines<'a> {
                 *line = line.strip_suffix('\r').unwrap_or(line);
             }
         }
-        Self { lines }
+        Self { lines: without_padding(lines) }
     }
 
     fn get(&self, at: usize) -> Option<&'a str> {
         self.lines.get(at).copied()
     }
+}
+
+/// The lines without the white space that all of them begin with: a patch in which every line were
+/// context would change nothing.
+fn without_padding(mut lines: Vec<&str>) -> Vec<&str> {
+    let is_blank = |line: &str| line.trim().is_empty();
+    let Some(first) = lines.iter().find(|line| !is_blank(line)) else { return lines };
+    let padding = &first[..first.len() - first.trim_start().len()];
+    if lines.iter().all(|line| is_blank(line) || line.starts_with(padding)) {
+        for line in &mut lines {
+            *line = line.strip_prefix(padding).unwrap_or_default();
+        }
+    }
+    lines
 }
 
 /// The error for a patch that cannot be read; `line` counts from 1.

@@ -212,6 +212,10 @@ fn markers_may_be_padded() {
         assert_eq!(parse_patch(&patch).unwrap()[0].path, "f", "{patch}");
         assert_eq!(patched(body, &patch).unwrap().0, made, "{patch}");
     }
+    // All lines alike, as in a list.
+    let whole = format!("*** Begin Patch\n*** Update File: f\n\n{hunk}*** End Patch\n");
+    let whole = whole.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n");
+    assert_eq!(patched(body, &whole.collect::<String>()).unwrap().0, made);
     // Padded headers between hunks, with and without an anchor.
     let two = "*** Begin Patch\n*** Update File: f\n  @@ def a():\n-    x = 1\n+    x = 0\n @@\n @@ def b():\n-    x = 1\n+    x = 2\n @@\n+end\n*** End Patch";
     let made = "def a():\n    x = 0\n\ndef b():\n    x = 2\nend\n";

@@ -177,10 +177,20 @@ impl<'a> Parser<'_, 'a> {
         Ok(PatchAction::Update { move_to: move_to.map(str::to_owned), mode: None, hunks })
     }
 
-    fn hunk(&mut self) -> Result<Option<Hunk>, ToolError> {
+    /// Skips asterisks, and empty lines before the header of a hunk.
+    fn skip_to_header(&mut self) {
         while self.marker() == Some(Marker::Rule) {
             self.at += 1;
         }
+        let rest = self.lines.lines.get(self.at..).unwrap_or_default();
+        let empty = rest.iter().take_while(|line| line.trim().is_empty()).count();
+        if rest.get(empty).is_some_and(|line| line.starts_with("@@")) {
+            self.at += empty;
+        }
+    }
+
+    fn hunk(&mut self) -> Result<Option<Hunk>, ToolError> {
+        self.skip_to_header();
         let mut hunk = Hunk { patch_line: self.at + 1, ..Hunk::default() };
         while let Some(line) = self.peek().filter(|line| line.starts_with("@@")) {
             self.at += 1;
