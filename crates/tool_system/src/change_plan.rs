@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use workspace::RelPath;
 
 use crate::edit::encode_body;
-use crate::proposing::{Target, answer_diff, missing_parents};
+use crate::proposing::{Target, answer_diff, missing_parents, with_links};
 use crate::{Outcome, Proposed, ToolContext};
 
 /// What each file will be, as the plan grows.
@@ -44,9 +44,17 @@ impl<'a> ChangePlan<'a> {
         self.notes.push(note);
     }
 
-    /// The file at `path` as the plan leaves it so far, with what is there now.
+    /// The file that `path` leads to, which the plan must not change yet.
     pub(crate) fn file(&self, path: &str) -> Result<Target, ToolError> {
-        let target = Target::file(self.cx, path)?;
+        self.unplanned(Target::file(self.cx, path)?)
+    }
+
+    /// The file or link at `path` itself, which the plan must not change yet.
+    pub(crate) fn file_or_link(&self, path: &str) -> Result<Target, ToolError> {
+        self.unplanned(Target::file_or_link(self.cx, path)?)
+    }
+
+    fn unplanned(&self, target: Target) -> Result<Target, ToolError> {
         match self.files.get(&target.path) {
             None => Ok(target),
             Some(_) => Err(twice(&target.path)),
@@ -93,37 +101,46 @@ impl<'a> ChangePlan<'a> {
         self.plan(target, Becomes::File { content: content.as_bytes().to_vec(), mode })
     }
 
-    /// The file will be gone.
-    pub(crate) fn delete(&mut self, path: &str) -> Result<(), ToolError> {
-        let target = Target::file(self.cx, path)?;
+    /// The file or link will be gone.
+    pub(crate) fn delete(&mut self, target: Target) -> Result<(), ToolError> {
         self.plan(target, Becomes::Nothing)
     }
 
-    /// The file will be at `to`, as it is or with another body.
-    pub(crate) fn rename(
+    /// The file will be at `to` with another body.
+    pub(crate) fn rewrite_at(
         &mut self,
         target: Target,
         to: &str,
-        body: Option<Vec<u8>>,
+        body: Vec<u8>,
     ) -> Result<(), ToolError> {
-        let goal = Target::look(self.cx, to)?;
-        if goal.base != Base::Absent {
-            let message = format!("{} already exists; nothing was changed", goal.path);
-            return Err(ToolError::new(ErrorCode::Conflict, message));
+        if target.is_behind_link() {
+            let remark = target.link_remark().unwrap_or_default();
+            let message = format!("a link cannot be edited and moved at once: {remark}");
+            return Err(ToolError::new(ErrorCode::InvalidArguments, message)
+                .suggest(format!("Edit and move {} itself, or make two calls.", target.path)));
         }
-        match body {
-            None => {
-                let to = goal.path;
-                self.plan(target, Becomes::Moved(to))
-            }
-            Some(body) => {
-                target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
-                let content = encode_body(&target.text(), body)?;
-                let mode = target.mode();
-                self.plan(target, Becomes::Nothing)?;
-                self.plan(goal, Becomes::File { content, mode })
-            }
+        let goal = self.free(to)?;
+        target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
+        let content = encode_body(&target.text(), body)?;
+        let mode = target.mode();
+        self.plan(target, Becomes::Nothing)?;
+        self.plan(goal, Becomes::File { content, mode })
+    }
+
+    /// The file or link will be at `to` as it is.
+    pub(crate) fn rename(&mut self, target: Target, to: &str) -> Result<(), ToolError> {
+        let goal = self.free(to)?;
+        self.plan(target, Becomes::Moved(goal.path))
+    }
+
+    /// A path where nothing is.
+    fn free(&self, path: &str) -> Result<Target, ToolError> {
+        let goal = Target::entry(self.cx, path)?;
+        if goal.base == Base::Absent {
+            return Ok(goal);
         }
+        let message = format!("{} already exists; nothing was changed", goal.path);
+        Err(ToolError::new(ErrorCode::Conflict, message))
     }
 
     fn plan(&mut self, target: Target, becomes: Becomes) -> Result<(), ToolError> {
@@ -171,6 +188,8 @@ impl<'a> ChangePlan<'a> {
         let files: Vec<String> =
             shown.iter().flat_map(|(change, _)| change.paths()).map(str::to_owned).collect();
         let answer = json!({"files": files, "applied": self.notes, "diff": answer_diff(&pairs)});
+        let remarks = self.files.values().filter_map(|planned| planned.target.link_remark());
+        let answer = with_links(answer, remarks);
         if shown.is_empty() {
             return Outcome::answer(answer);
         }

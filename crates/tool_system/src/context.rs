@@ -90,9 +90,11 @@ impl ToolContext {
         self.shared.activity.emit(&self.call_id, ActivityType::ToolOutputChunk, data);
     }
 
-    /// Says that the model gets to see `path` with this content.
+    /// Says that the model gets to see `path` with this content. A file is known by its own path,
+    /// whatever link it was read through.
     pub fn note_read(&self, path: &RelPath, content: ContentHash) {
-        self.shared.files.note(path, content);
+        let real = self.workspace().follow_links(path);
+        self.shared.files.note(real.as_ref().unwrap_or(path), content);
         let mut files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner);
         files.push((path.clone(), content));
     }

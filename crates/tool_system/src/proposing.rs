@@ -4,10 +4,12 @@
 use protocol::{Base, Change, ChangeSet, ErrorCode, FileBytes, FileDiff, ToolError, unified};
 use schemars::JsonSchema;
 use serde::Serialize;
-use workspace::{LineEnding, RelPath, Text};
+use serde_json::Value;
+use workspace::{LineEnding, RelPath, Text, bytes_to_text};
 
 use crate::edit::{encode_body, refuse_placeholder};
 use crate::file_view::explained;
+use crate::tool::json_of;
 use crate::{Outcome, Proposed, ToolContext};
 
 /// Bytes of a diff in an answer; the person who approves sees all of it.
@@ -15,33 +17,91 @@ const MAX_ANSWER_DIFF: usize = 16 * 1024;
 
 /// A path that is about to be changed, as it is now.
 pub(crate) struct Target {
+    /// What changes, by a path that goes through no link.
     pub(crate) path: RelPath,
     pub(crate) base: Base,
     bytes: Option<Vec<u8>>,
+    /// The path as it was given, if links lead from there to `path`.
+    link: Option<RelPath>,
 }
 
 impl Target {
-    /// Looks at what is at `path`; a link is followed to the file it names.
+    /// Looks at what writing to `path` would change: a link is followed to the file it leads to.
     pub(crate) fn look(cx: &ToolContext, path: &str) -> Result<Self, ToolError> {
-        let path = cx.workspace().resolve(path)?;
-        let (base, bytes) = cx.workspace().base_to_write(&path, cx.limits().edit_bytes)?;
-        Ok(Self { path, base, bytes })
+        let given = cx.workspace().resolve(path)?;
+        let path = cx.workspace().follow_links(&given)?;
+        let (base, bytes) = cx.workspace().base_of(&path, cx.limits().edit_bytes)?;
+        let link = (given != path).then_some(given);
+        Ok(Self { path, base, bytes, link })
+    }
+
+    /// Looks at what deleting or moving `path` would change: a link is meant itself.
+    pub(crate) fn entry(cx: &ToolContext, path: &str) -> Result<Self, ToolError> {
+        let path = cx.workspace().follow_directories(&cx.workspace().resolve(path)?)?;
+        let (base, bytes) = cx.workspace().base_of(&path, cx.limits().edit_bytes)?;
+        Ok(Self { path, base, bytes, link: None })
     }
 
     /// Looks at a file that has to exist, and that the model must know as it is.
     pub(crate) fn file(cx: &ToolContext, path: &str) -> Result<Self, ToolError> {
         let target = Self::look(cx, path)?;
-        match &target.base {
-            Base::File { hash, .. } => {
-                cx.check_known(&target.path, *hash)?;
-                Ok(target)
-            }
-            _ => match cx.workspace().open_file(&target.path) {
-                Err(error) => Err(explained(cx, &target.path, error)),
-                // It has appeared in this very moment.
-                Ok(_) => Err(ToolError::new(ErrorCode::Conflict, format!("{path} is changing"))),
-            },
+        target.check_exists(cx)?;
+        Ok(target)
+    }
+
+    /// Looks at a file that has to exist and be known, or at a link, to delete or move it.
+    pub(crate) fn file_or_link(cx: &ToolContext, path: &str) -> Result<Self, ToolError> {
+        let target = Self::entry(cx, path)?;
+        if target.link_target().is_none() {
+            target.check_exists(cx)?;
         }
+        Ok(target)
+    }
+
+    fn check_exists(&self, cx: &ToolContext) -> Result<(), ToolError> {
+        if let Base::File { hash, .. } = &self.base {
+            return cx.check_known(&self.path, *hash);
+        }
+        Err(match cx.workspace().open_file(&self.path) {
+            Err(error) => {
+                let mut error = explained(cx, &self.path, error);
+                if let Some(link) = &self.link {
+                    error.message = format!("{link} is a symbolic link: {}", error.message);
+                }
+                error
+            }
+            // It has appeared in this very moment.
+            Ok(_) => ToolError::new(ErrorCode::Conflict, format!("{} is changing", self.path)),
+        })
+    }
+
+    /// Where the link leads that is at the path itself, as it is stored.
+    pub(crate) fn link_target(&self) -> Option<&[u8]> {
+        match &self.base {
+            Base::Link { target } => Some(&target.0),
+            _ => None,
+        }
+    }
+
+    /// What an answer says about the links on the way, if there are any.
+    pub(crate) fn link_remark(&self) -> Option<String> {
+        let Self { path, link, .. } = self;
+        if let Some(target) = self.link_target() {
+            let target = bytes_to_text(target);
+            return Some(format!("{path} is a symbolic link to {target}, which is left as it is."));
+        }
+        let link = link.as_ref()?;
+        Some(format!("{link} leads through a symbolic link to {path}; the link is kept."))
+    }
+
+    /// Whether the path that was given leads through a link to another one.
+    pub(crate) fn is_behind_link(&self) -> bool {
+        self.link.is_some()
+    }
+
+    /// An answer, with the links that were met.
+    pub(crate) fn answer(&self, answer: impl Serialize) -> Result<Value, ToolError> {
+        Ok(with_links(json_of(answer)?, self.link_remark()))
     }
 
     /// The bytes of the file; none if there is no file.
@@ -140,7 +200,8 @@ pub(crate) fn propose_write(
     let path = target.path.to_text();
     if target.base != Base::Absent && content == target.bytes() {
         let message = Some("The file already holds exactly this; nothing was changed.".into());
-        return Outcome::answer(Written { path, size, diff: None, message, change_id: None });
+        let answer = Written { path, size, diff: None, message, change_id: None };
+        return Ok(Outcome::Answer(target.answer(answer)?));
     }
     let write = target.write(content);
     let diff =
@@ -148,7 +209,16 @@ pub(crate) fn propose_write(
     let mut changes = missing_parents(cx, &target.path);
     changes.push(write);
     let answer = Written { path, size, diff, message: None, change_id: None };
-    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)?))
+    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, target.answer(answer)?)?))
+}
+
+/// An answer with what there is to say about symbolic links.
+pub(crate) fn with_links(mut answer: Value, remarks: impl IntoIterator<Item = String>) -> Value {
+    let remarks: Vec<String> = remarks.into_iter().collect();
+    if let (false, Value::Object(answer)) = (remarks.is_empty(), &mut answer) {
+        answer.insert("links".into(), remarks.into());
+    }
+    answer
 }
 
 /// The diff for an answer, cut where it is long.

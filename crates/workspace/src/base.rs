@@ -137,30 +137,13 @@ impl Workspace {
         path: &RelPath,
         max_bytes: u64,
     ) -> std::result::Result<(Base, Option<Vec<u8>>), Error> {
-        let place = match path.parent() {
-            Some(parent) => self.real_path(&parent).map(|real| Some((real, path.file_name()))),
-            None => Ok(None),
-        };
-        match place.map_err(|errno| Error::from_errno(path, errno))? {
-            Some((dir, Some(name))) => self.base_in(path, &dir, name, max_bytes),
+        let entry = self.follow_directories(path)?;
+        match (entry.parent(), entry.file_name()) {
+            (Some(dir), Some(name)) => self.base_in(path, &dir, name, max_bytes),
             _ => {
                 let mode = self.metadata(path)?.mode;
                 Ok((Base::Directory { mode }, None))
             }
-        }
-    }
-
-    /// What writing to `path` would replace: like [`Workspace::base_of`], but a link inside the
-    /// project is followed, because a write goes to the file behind it and the link stays.
-    pub fn base_to_write(
-        &self,
-        path: &RelPath,
-        max_bytes: u64,
-    ) -> std::result::Result<(Base, Option<Vec<u8>>), Error> {
-        let real = self.real_path(path).map_err(|errno| Error::from_errno(path, errno))?;
-        match (real.parent(), real.file_name()) {
-            (Some(dir), Some(name)) => self.base_in(path, &dir, name, max_bytes),
-            _ => self.base_of(&real, max_bytes),
         }
     }
 

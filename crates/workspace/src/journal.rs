@@ -29,7 +29,6 @@ mod rewind;
 mod shape;
 mod store;
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -82,7 +81,7 @@ impl Default for JournalOptions {
 pub struct Applied {
     /// The entry that can take it back.
     pub entry: EntryId,
-    /// The paths that were changed, with links resolved.
+    /// The paths that were changed.
     pub paths: Vec<RelPath>,
     /// What a person should know, such as a hard link that was broken.
     pub notes: Vec<String>,
@@ -177,7 +176,7 @@ impl Journal {
     }
 
     /// Applies all changes of the set, in order, or none. If any path is not in the state that
-    /// the set states as its base, the answer is [`Error::Conflict`].
+    /// the set states as its base, or goes through a link, the answer is [`Error::Conflict`].
     pub fn apply(&self, set: &ChangeSet, label: &Label) -> Result<Applied, Error> {
         let purpose = Purpose {
             label,
@@ -213,7 +212,6 @@ impl Journal {
             read_only: purpose.read_only,
             stem,
             plan: Plan::default(),
-            real_dirs: HashMap::new(),
             returning: self.returning(set, &purpose.undoes),
         };
         let mut plan = planner.check(set)?;

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::path_text::bytes_to_text;
 use crate::read::READ_FLAGS;
-use crate::resolve::{MAX_LINKS, Resolver};
+use crate::resolve::Resolver;
 use crate::{EntryKind, EntryMeta, Error, OpenFile, RelPath};
 
 /// Flags that open a directory for reading its entries.
@@ -144,52 +144,22 @@ impl Workspace {
         }
     }
 
+    /// Whether `path` exists and goes through no link.
+    pub(crate) fn is_free_of_links(&self, path: &RelPath) -> bool {
+        let root = self.root.as_fd();
+        let opened = self.resolver.open_without_links(root, path.as_path(), OFlags::PATH);
+        // Component by component, the last name is opened even if it is a link.
+        let stat = opened.and_then(fstat);
+        stat.is_ok_and(|stat| EntryMeta::from_stat(&stat).kind != EntryKind::Symlink)
+    }
+
     fn open_beneath(&self, path: &RelPath, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         self.resolver.open(self.root.as_fd(), path.as_path(), flags)
     }
 
-    /// Opens a directory by a path that goes through no link, as [`Workspace::real_path`] gives.
+    /// Opens a directory by a path that goes through no link, as [`Workspace::follow_links`] gives.
     pub(crate) fn open_real_dir(&self, path: &RelPath) -> rustix::io::Result<OwnedFd> {
         self.resolver.open_without_links(self.root.as_fd(), path.as_path(), DIR_FLAGS)
-    }
-
-    /// Where `path` really leads inside the project, with every link resolved; names that do not
-    /// exist stay as they are. The answer is for opening without links: if a link is swapped in
-    /// afterwards, that open fails.
-    pub(crate) fn real_path(&self, path: &RelPath) -> rustix::io::Result<RelPath> {
-        let mut pending: Vec<Vec<u8>> = path.components().rev().map(<[u8]>::to_vec).collect();
-        let mut real: Vec<RelPath> = vec![RelPath::root()];
-        let mut links = 0;
-        while let Some(name) = pending.pop() {
-            if name == b".." {
-                real.pop();
-                if real.is_empty() {
-                    return Err(Errno::XDEV);
-                }
-                continue;
-            }
-            let here = real.last().ok_or(Errno::XDEV)?;
-            let target = self
-                .open_real_dir(here)
-                .and_then(|dir| readlinkat(dir, name.as_slice(), Vec::new()));
-            match target {
-                Ok(target) if target.as_bytes().starts_with(b"/") => return Err(Errno::XDEV),
-                Ok(_) if links == MAX_LINKS => return Err(Errno::LOOP),
-                Ok(target) => {
-                    links += 1;
-                    let names = target.as_bytes().split(|&b| b == b'/').rev();
-                    let names = names.filter(|name| !matches!(*name, b"" | b"."));
-                    pending.extend(names.map(<[u8]>::to_vec));
-                }
-                // The name is no link, or nothing has it.
-                Err(Errno::INVAL | Errno::NOENT | Errno::NOTDIR) => {
-                    let next = here.join_entry(&name);
-                    real.push(next);
-                }
-                Err(errno) => return Err(errno),
-            }
-        }
-        real.pop().ok_or(Errno::XDEV)
     }
 
     /// What `path` leads to, for explaining a refused open.

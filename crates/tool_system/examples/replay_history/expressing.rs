@@ -8,6 +8,8 @@ use serde_json::{Value, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices, group_diff_ops};
 use workspace::{LineEnding, Text};
 
+use crate::blocks::blocks;
+
 const CONTEXT_LINES: usize = 3;
 
 /// How the change of a file is expressed.
@@ -15,8 +17,15 @@ const CONTEXT_LINES: usize = 3;
 pub(crate) enum Way {
     /// All files in one unified diff.
     Patch,
-    /// All files in one call with search/replace blocks.
+    /// All files in one call with search/replace blocks of whole lines.
     Blocks,
+    /// The same blocks, of which every other one lacks its last line ending.
+    OpenBlocks,
+    /// All files in one call with blocks that begin and end inside lines.
+    Parts,
+    /// A call for each file, with blocks that are as short as they can be. They may stand in several
+    /// places; then the call has to be refused.
+    ShortParts,
     /// A call for each place, from the bottom up.
     Lines,
     /// A call for each file, with all of its text.
@@ -32,6 +41,29 @@ pub(crate) struct FileChange {
 
 /// A tool and its arguments.
 pub(crate) type Call = (&'static str, Value);
+
+impl Way {
+    pub(crate) const ALL: [Way; 7] = [
+        Way::Patch,
+        Way::Blocks,
+        Way::OpenBlocks,
+        Way::Parts,
+        Way::ShortParts,
+        Way::Lines,
+        Way::WholeFiles,
+    ];
+
+    /// Whether line endings are taken as they are given, so that they can change.
+    fn is_literal(self, old: &str) -> bool {
+        let has_lf = old.replace("\r\n", "").contains('\n');
+        matches!(self, Way::Parts | Way::ShortParts) && has_lf
+    }
+
+    /// Whether a call may be refused, which must leave its file alone.
+    pub(crate) fn may_be_refused(self) -> bool {
+        matches!(self, Way::ShortParts)
+    }
+}
 
 /// The calls that make all changes, and how many files need a detour: another way than asked,
 /// because the one asked for cannot say it.
@@ -82,11 +114,18 @@ impl Plan {
             Way::Lines if keeps_endings(before, after) => {
                 self.calls.extend(line_edits(path, before, after));
             }
-            Way::Blocks if keeps_endings(before, after) && !before.trim().is_empty() => {
-                self.blocks.extend(search_blocks(path, before, after));
+            Way::Blocks | Way::OpenBlocks | Way::Parts | Way::ShortParts
+                if !before.trim().is_empty()
+                    && (keeps_endings(before, after) || way.is_literal(before)) =>
+            {
+                let changes = blocks(way, path, before, after);
+                match way.may_be_refused() {
+                    true => self.calls.push(("apply_changes", json!({"changes": changes}))),
+                    false => self.blocks.extend(changes),
+                }
             }
             Way::Patch => self.patch += &unified(path, old, new),
-            Way::Lines | Way::Blocks => {
+            Way::Lines | Way::Blocks | Way::OpenBlocks | Way::Parts | Way::ShortParts => {
                 self.detours += 1;
                 self.patch += &unified(path, old, new);
             }
@@ -104,8 +143,12 @@ impl Plan {
     fn appears_or_goes(&mut self, way: Way, path: &str, old: Option<&str>, new: Option<&str>) {
         match (way, new) {
             (Way::Patch, _) => self.patch += &unified(path, old, new),
-            (Way::Blocks, Some(new)) => self.blocks.push(json!({"path": path, "content": new})),
-            (Way::Blocks, None) => self.blocks.push(json!({"path": path, "delete": true})),
+            (Way::Blocks | Way::OpenBlocks | Way::Parts, Some(new)) => {
+                self.blocks.push(json!({"path": path, "content": new}));
+            }
+            (Way::Blocks | Way::OpenBlocks | Way::Parts, None) => {
+                self.blocks.push(json!({"path": path, "delete": true}));
+            }
             (_, Some(new)) => {
                 self.calls.push(("create_file", json!({"path": path, "content": new})));
             }
@@ -134,13 +177,13 @@ fn loses_carriage_returns(old: &str, new: &str) -> bool {
 
 /// Whether all lines end alike before and after. Edits by text or line give new lines the endings
 /// of the file, so that they cannot change how lines end.
-fn keeps_endings(old: &str, new: &str) -> bool {
+pub(crate) fn keeps_endings(old: &str, new: &str) -> bool {
     let kinds = |text: &str| (text.contains("\r\n"), text.replace("\r\n", "").contains('\n'));
     let alike = kinds(old) == kinds(new) && kinds(old) != (true, true);
     !old.is_empty() && (new.is_empty() || alike && old.ends_with('\n') == new.ends_with('\n'))
 }
 
-fn lines(text: &str) -> Vec<&str> {
+pub(crate) fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
@@ -175,13 +218,13 @@ fn unified(path: &str, old: Option<&str>, new: Option<&str>) -> String {
     patch
 }
 
-struct Hunk {
+pub(crate) struct Hunk {
     ops: Vec<DiffOp>,
-    old: Range<usize>,
-    new: Range<usize>,
+    pub(crate) old: Range<usize>,
+    pub(crate) new: Range<usize>,
 }
 
-fn hunks(old: &[&str], new: &[&str]) -> Vec<Hunk> {
+pub(crate) fn hunks(old: &[&str], new: &[&str]) -> Vec<Hunk> {
     let groups = group_diff_ops(capture_diff_slices(Algorithm::Myers, old, new), CONTEXT_LINES);
     let hunk = |ops: Vec<DiffOp>| {
         let (first, last) = (ops.first()?, ops.last()?);
@@ -190,52 +233,6 @@ fn hunks(old: &[&str], new: &[&str]) -> Vec<Hunk> {
         Some(Hunk { old, new, ops })
     };
     groups.into_iter().filter_map(hunk).collect()
-}
-
-/// A block for each hunk, with as much context as makes its search text unique.
-fn search_blocks(path: &str, old: &str, new: &str) -> Vec<Value> {
-    let (old_lines, new_lines) = (lines(old), lines(new));
-    let mut blocks: Vec<(Range<usize>, Range<usize>)> =
-        hunks(&old_lines, &new_lines).into_iter().map(|hunk| (hunk.old, hunk.new)).collect();
-    loop {
-        let mut is_final = true;
-        for (from, to) in &mut blocks {
-            let search = old_lines[from.clone()].concat();
-            if search.trim().is_empty() || occurs_again(old, &search) {
-                is_final = false;
-                (from.start, to.start) = (from.start.saturating_sub(1), to.start.saturating_sub(1));
-                from.end = (from.end + 1).min(old_lines.len());
-                to.end = (to.end + 1).min(new_lines.len());
-            }
-        }
-        if is_final {
-            break;
-        }
-        blocks = joined(blocks);
-    }
-    let block = |(from, to): (Range<usize>, Range<usize>)| json!({"path": path, "search": old_lines[from].concat(), "replace": new_lines[to].concat()});
-    blocks.into_iter().map(block).collect()
-}
-
-/// Blocks that touch each other are one.
-fn joined(blocks: Vec<(Range<usize>, Range<usize>)>) -> Vec<(Range<usize>, Range<usize>)> {
-    let mut joined: Vec<(Range<usize>, Range<usize>)> = Vec::with_capacity(blocks.len());
-    for (from, to) in blocks {
-        match joined.last_mut() {
-            Some((before, before_to)) if from.start <= before.end => {
-                (before.end, before_to.end) = (from.end, to.end);
-            }
-            _ => joined.push((from, to)),
-        }
-    }
-    joined
-}
-
-fn occurs_again(text: &str, search: &str) -> bool {
-    let Some(first) = text.find(search) else { return false };
-    // Overlapping places count too, as they do for the tool.
-    let next = first + search.chars().next().map_or(1, char::len_utf8);
-    text[next..].contains(search)
 }
 
 /// A line edit for each place, the last first, so that the numbers of the others stay right. The

@@ -1,15 +1,16 @@
-//! Search/replace blocks: each finds one place in the file, as exactly as it can be found, and
-//! changes only the lines that differ between its two texts.
+//! Search/replace blocks: each finds one place in the file. A text that stands there exactly is
+//! replaced byte for byte, wherever in a line it begins or ends; only one that does not is compared
+//! by whole lines, of which those that differ between the two texts are changed.
 
 use std::ops::Range;
 
 use protocol::{ErrorCode, ToolError};
-use workspace::Text;
+use workspace::{LineEnding, Text};
 
 use super::endings::{dress, unix, whole_lines};
-use super::grade::{Grade, indentation_len, trim_end};
+use super::grade::Grade;
 use super::line_map::LineMap;
-use super::literal::{Counting, occurrences};
+use super::literal::{Counting, everywhere, occurrences};
 use super::locate::{MAX_PLACES, places};
 use super::miss::Miss;
 use super::placing::{AppliedBlock, Placed, already_applied, apply_placed, decide, numbered};
@@ -39,6 +40,9 @@ pub(crate) struct BlocksApplied {
     pub(crate) blocks: Vec<AppliedBlock>,
 }
 
+/// A change that has found its place, and how exactly.
+type Found = (Splice, Grade);
+
 /// Applies all blocks to the file as it is, or none. Every block is searched in the original text,
 /// so that the order of the blocks does not matter; two that overlap are refused.
 pub(crate) fn apply_blocks(text: &Text, blocks: &[Block<'_>]) -> Result<BlocksApplied, ToolError> {
@@ -53,37 +57,23 @@ pub(crate) fn apply_blocks(text: &Text, blocks: &[Block<'_>]) -> Result<BlocksAp
     Ok(BlocksApplied { body, blocks })
 }
 
-fn place_block(
-    text: &Text,
-    map: &LineMap<'_>,
-    block: &Block<'_>,
-) -> Result<(Splice, Grade), ToolError> {
+fn place_block(text: &Text, map: &LineMap<'_>, block: &Block<'_>) -> Result<Found, ToolError> {
+    if block.search.is_empty() {
+        return Err(blank("the search text is empty"));
+    }
+    if block.search == block.replace {
+        return Err(unchanged());
+    }
+    if let Some(found) = place_exactly(map, block)? {
+        return Ok(found);
+    }
+    if let Some(found) = place_carefully(map, block)? {
+        return Ok(found);
+    }
     if block.search.trim().is_empty() {
-        return Err(ToolError::new(
-            ErrorCode::InvalidArguments,
-            "the search text is empty or only white space",
-        )
-        .suggest(
-            "Search for lines that are in the file; to add text at a line, use a line edit.",
+        return Err(blank(
+            "the search text is only white space, which is not in the file like this",
         ));
-    }
-    let (search, replace) = (unix(block.search), unix(block.replace));
-    if search == replace {
-        return Err(ToolError::new(
-            ErrorCode::InvalidArguments,
-            "the search text and the replacement are the same",
-        ));
-    }
-    // A search for whole lines is answered with whole lines: the next line is never drawn up.
-    let replace = match search.ends_with('\n') && !replace.is_empty() && !replace.ends_with('\n') {
-        true => replace + "\n",
-        false => replace,
-    };
-    if let Some(found) = place_text(map, block, &search, &replace)? {
-        return Ok(found);
-    }
-    if let Some(found) = place_lines(map, &search, &replace)? {
-        return Ok(found);
     }
     let miss = Miss::of_text(text, block.search, Some(block.replace));
     let message = match miss.already_applied {
@@ -93,79 +83,89 @@ fn place_block(
     Err(miss.explain(ToolError::new(ErrorCode::Conflict, message)))
 }
 
-/// Finds the text as it is, or apart from line endings; it need not be whole lines.
-fn place_text(
-    map: &LineMap<'_>,
-    block: &Block<'_>,
-    search: &str,
-    replace: &str,
-) -> Result<Option<(Splice, Grade)>, ToolError> {
-    let mut everywhere = occurrences(map, search, Counting::Everywhere(MAX_PLACES));
-    everywhere
-        .retain(|span| stands_whole(map, span, search) && keeps_indentation(map, span, replace));
-    let exact: Vec<Range<usize>> = everywhere
-        .iter()
-        .filter(|span| map.body()[span.start..span.end] == *block.search.as_bytes())
-        .cloned()
-        .collect();
-    let (found, grade) = match exact.is_empty() {
-        true => (everywhere, Grade::LineEnding),
-        false => (exact, Grade::Exact),
-    };
-    if found.is_empty() {
+fn blank(message: &str) -> ToolError {
+    ToolError::new(ErrorCode::InvalidArguments, message)
+        .suggest("Search for lines that are in the file; to add text at a line, use a line edit.")
+}
+
+fn unchanged() -> ToolError {
+    let message = "the search text and the replacement are the same";
+    ToolError::new(ErrorCode::InvalidArguments, message)
+}
+
+/// Finds the text byte for byte; the replacement is taken byte for byte as well. Only where no line
+/// of the file ends in a lone LF, an LF in either text is what a model writes for any line ending.
+fn place_exactly(map: &LineMap<'_>, block: &Block<'_>) -> Result<Option<Found>, ToolError> {
+    let body = map.body();
+    let mut exact = everywhere(body, block.search.as_bytes(), MAX_PLACES);
+    let has_lf = (0..map.len()).any(|line| map.ending(line) == LineEnding::Lf);
+    if !has_lf && block.search.starts_with('\n') {
+        // It begins in the middle of a CR LF.
+        exact.clear();
+    }
+    if exact.is_empty() {
         return Ok(None);
     }
-    let lines: Vec<Range<usize>> = found
-        .iter()
-        .map(|span| map.line_at(span.start)..map.line_at(span.end.max(1) - 1) + 1)
-        .collect();
-    let range = found[decide(&lines, block.line)?].clone();
-    let copies = match replace.contains(search) {
-        true => occurrences(map, replace, Counting::Everywhere(MAX_PLACES)),
-        false => Vec::new(),
+    let range = choose(map, exact, block)?;
+    let tells_endings = block.search.contains(['\n', '\r']) || block.replace.contains('\r');
+    let bytes = match has_lf || tells_endings {
+        true => block.replace.as_bytes().to_vec(),
+        false => {
+            let ending = map.ending_near(map.line_at(range.start));
+            dress(block.replace, &[], map.cr_only(), ending)
+        }
     };
-    if copies.iter().any(|copy| copy.start <= range.start && range.end <= copy.end) {
-        return Err(already_applied(map.line_at(range.start)));
-    }
-    let old = &map.body()[range.clone()];
-    let fallback = map.ending_near(map.line_at(range.start));
-    let mut bytes = dress(replace, old, map.cr_only(), fallback);
-    if search.ends_with('\n') && range.end == map.body().len() && map.ends_open() {
-        open_end(&mut bytes);
-    }
-    Ok(Some((Splice { range, bytes }, grade)))
+    Ok(Some((Splice { range, bytes }, Grade::Exact)))
 }
 
-/// Whether the text is not just a part of something else. Several lines must be whole lines, because
-/// a line of which only the beginning fits is another line; a part of a line must be whole words.
-fn stands_whole(map: &LineMap<'_>, span: &Range<usize>, search: &str) -> bool {
-    let body = map.body();
-    if search.contains('\n') {
-        let first = map.span(map.line_at(span.start));
-        let last = map.span(map.line_at(span.end.max(1) - 1));
-        let before = &body[first.start..span.start];
-        let after = &body[span.end.min(last.content_end)..last.content_end];
-        return before.trim_ascii().is_empty() && after.trim_ascii().is_empty();
+/// Finds a text that does not stand in the file exactly: apart from line endings, or else whole
+/// lines by grade. The place is unique, or there is an error.
+pub(super) fn place_carefully(
+    map: &LineMap<'_>,
+    block: &Block<'_>,
+) -> Result<Option<Found>, ToolError> {
+    let (search, replace) = (unix(block.search), unix(block.replace));
+    if search == replace {
+        return Err(unchanged());
     }
-    let is_word =
-        |at: usize| body[at].is_ascii_alphanumeric() || body[at] == b'_' || body[at] > 0x7F;
-    let cuts_word = |at: usize| at > 0 && at < body.len() && is_word(at - 1) && is_word(at);
-    !cuts_word(span.start) && !cuts_word(span.end)
+    let mut found = occurrences(map, &search, Counting::Everywhere(MAX_PLACES));
+    // The end of the file stands for a line ending only for a text that stands nowhere else.
+    let lacks_ending = |span: &Range<usize>| {
+        search.ends_with('\n') && span.end == map.body().len() && map.ends_open()
+    };
+    if search.trim().is_empty() || !found.iter().all(lacks_ending) {
+        found.retain(|span| !lacks_ending(span));
+    }
+    if !found.is_empty() {
+        let range = choose(map, found, block)?;
+        let fallback = map.ending_near(map.line_at(range.start));
+        let mut bytes = dress(&replace, &map.body()[range.clone()], map.cr_only(), fallback);
+        if lacks_ending(&range) {
+            open_end(&mut bytes);
+        }
+        return Ok(Some((Splice { range, bytes }, Grade::LineEnding)));
+    }
+    if search.trim().is_empty() {
+        return Ok(None);
+    }
+    // A search for whole lines is answered with whole lines: the next line is never drawn up.
+    let replace = match search.ends_with('\n') && !replace.is_empty() && !replace.ends_with('\n') {
+        true => replace + "\n",
+        false => replace,
+    };
+    place_lines(map, &search, &replace)
 }
 
-/// Whether the replacement can stand where the text stands without losing the indentation. One line
-/// that was searched without its indentation, and whose replacement has further lines that lack it
-/// too, is a matter for the grade that re-indents.
-fn keeps_indentation(map: &LineMap<'_>, span: &Range<usize>, replace: &str) -> bool {
-    let line = map.span(map.line_at(span.start));
-    let is_one_line = span.end >= trim_end(&map.body()[..line.content_end]).len()
-        && map.body()[span.clone()].trim_ascii().iter().all(|byte| *byte != b'\n');
-    let indentation = &map.body()[line.start..span.start];
-    if !is_one_line || indentation.is_empty() || indentation_len(indentation) < indentation.len() {
-        return true;
-    }
-    let mut further = replace.lines().skip(1).filter(|line| !line.trim().is_empty());
-    further.all(|line| line.as_bytes().starts_with(indentation))
+/// Which of several occurrences is meant: the only one, or the one at the line of the hint.
+fn choose(
+    map: &LineMap<'_>,
+    mut found: Vec<Range<usize>>,
+    block: &Block<'_>,
+) -> Result<Range<usize>, ToolError> {
+    let lines = |span: &Range<usize>| map.line_at(span.start)..map.line_at(span.end.max(1) - 1) + 1;
+    let lines: Vec<Range<usize>> = found.iter().map(lines).collect();
+    let at = decide(&lines, block.line)?;
+    Ok(found.swap_remove(at))
 }
 
 /// Takes off the last line ending, because the file had none there; but not from an empty line,
@@ -179,11 +179,7 @@ fn open_end(bytes: &mut Vec<u8>) {
 }
 
 /// Finds whole lines apart from trailing white space, indentation or look-alike punctuation.
-fn place_lines(
-    map: &LineMap<'_>,
-    search: &str,
-    replace: &str,
-) -> Result<Option<(Splice, Grade)>, ToolError> {
+fn place_lines(map: &LineMap<'_>, search: &str, replace: &str) -> Result<Option<Found>, ToolError> {
     let (search_lines, replace_lines) = match search.ends_with('\n') {
         true => (whole_lines(search), whole_lines(replace)),
         // Without an ending at its end, the search is answered piece by piece as it stands.

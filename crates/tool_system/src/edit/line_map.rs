@@ -24,7 +24,15 @@ pub(super) struct LineMap<'a> {
 
 impl<'a> LineMap<'a> {
     pub(super) fn of(body: &'a [u8]) -> Self {
-        let cr_only = memchr(b'\n', body).is_none();
+        Self::new(body, memchr(b'\n', body).is_none())
+    }
+
+    /// The lines as diff and git see them: a lone CR never ends one.
+    pub(super) fn ended_by_lf(body: &'a [u8]) -> Self {
+        Self::new(body, false)
+    }
+
+    fn new(body: &'a [u8], cr_only: bool) -> Self {
         let mut spans = Vec::new();
         let mut start = 0;
         for at in memchr_iter(if cr_only { b'\r' } else { b'\n' }, body) {

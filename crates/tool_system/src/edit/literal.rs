@@ -26,9 +26,14 @@ pub(super) fn occurrences(map: &LineMap<'_>, find: &str, counting: Counting) -> 
 }
 
 fn within_lines(body: &[u8], find: &[u8], counting: Counting) -> Vec<Range<usize>> {
-    let Counting::Everywhere(limit) = counting else {
-        return memmem::find_iter(body, find).map(|at| at..at + find.len()).collect();
-    };
+    match counting {
+        Counting::Apart => memmem::find_iter(body, find).map(|at| at..at + find.len()).collect(),
+        Counting::Everywhere(limit) => everywhere(body, find, limit),
+    }
+}
+
+/// The places where exactly these bytes stand, overlapping ones included, up to `limit` of them.
+pub(super) fn everywhere(body: &[u8], find: &[u8], limit: usize) -> Vec<Range<usize>> {
     let finder = memmem::Finder::new(find);
     let mut found = Vec::new();
     let mut from = 0;

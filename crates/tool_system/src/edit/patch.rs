@@ -8,6 +8,7 @@ mod v4a;
 use protocol::{ErrorCode, ToolError};
 
 pub(crate) use apply::{apply_hunks, verify_deletion};
+use v4a::Padding;
 
 /// What a patch does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,8 +80,8 @@ impl HunkLine {
             Some(b' ') => (LineKind::Context, &line[1..]),
             Some(b'-') => (LineKind::Delete, &line[1..]),
             Some(b'+') => (LineKind::Add, &line[1..]),
-            // A blank line that was sent with CR LF.
-            Some(b'\r') if line.len() == 1 => (LineKind::Context, line),
+            // A blank line that was sent with CR LF, or has nothing but carriage returns.
+            Some(b'\r') if line.bytes().all(|byte| byte == b'\r') => (LineKind::Context, line),
             Some(_) => return None,
         };
         Some(Self { kind, content: content.to_owned(), ended: true })
@@ -90,6 +91,12 @@ impl HunkLine {
 impl Hunk {
     fn changes_nothing(&self) -> bool {
         self.lines.iter().all(|line| line.kind == LineKind::Context)
+    }
+
+    /// Lines that are only added go to the end of the file if nothing says where they go.
+    fn add_at_end_unless_placed(&mut self) {
+        let only_adds = self.lines.iter().all(|line| line.kind == LineKind::Add);
+        self.at_end |= only_adds && self.anchors.is_empty() && self.position.is_none();
     }
 
     /// The lines that the file has before (without `Add`) or after (without `Delete`) the change.
@@ -105,7 +112,12 @@ impl Hunk {
 /// Reads a patch in either form.
 pub(crate) fn parse_patch(patch: &str) -> Result<Vec<FilePatch>, ToolError> {
     let lines = PatchLines::of(patch);
-    let is_v4a = lines.lines.iter().any(|line| line.starts_with("*** Begin Patch"));
+    // White space before the marker is overlooked only where a patch can begin: further down, such
+    // a line is content.
+    let first = lines.lines.iter().find(|line| !v4a::is_wrapping(line));
+    let is_begin = |line: &&str, padding| v4a::marker(line, padding) == Some(v4a::Marker::Begin);
+    let is_v4a = lines.lines.iter().any(|line| is_begin(line, Padding::After))
+        || first.is_some_and(|line| is_begin(line, Padding::Around));
     let files = if is_v4a { v4a::parse(&lines)? } else { unified::parse(&lines)? };
     if files.is_empty() {
         return Err(malformed(
@@ -137,12 +149,26 @@ impl<'a> PatchLines<'a> {
                 *line = line.strip_suffix('\r').unwrap_or(line);
             }
         }
-        Self { lines }
+        Self { lines: without_padding(lines) }
     }
 
     fn get(&self, at: usize) -> Option<&'a str> {
         self.lines.get(at).copied()
     }
+}
+
+/// The lines without the white space that all of them begin with: a patch in which every line were
+/// context would change nothing.
+fn without_padding(mut lines: Vec<&str>) -> Vec<&str> {
+    let is_blank = |line: &str| line.trim().is_empty();
+    let Some(first) = lines.iter().find(|line| !is_blank(line)) else { return lines };
+    let padding = &first[..first.len() - first.trim_start().len()];
+    if lines.iter().all(|line| is_blank(line) || line.starts_with(padding)) {
+        for line in &mut lines {
+            *line = line.strip_prefix(padding).unwrap_or_default();
+        }
+    }
+    lines
 }
 
 /// The error for a patch that cannot be read; `line` counts from 1.

@@ -5,7 +5,9 @@ use protocol::{ErrorCode, ToolError};
 use regex::bytes::{Regex, RegexBuilder};
 use workspace::{LineEnding, Text};
 
+use super::blocks::{Block, place_carefully};
 use super::endings::{dress, unix};
+use super::grade::Grade;
 use super::line_map::LineMap;
 use super::literal::{Counting, occurrences};
 use super::miss::Miss;
@@ -41,6 +43,8 @@ pub(crate) struct Replaced {
     pub(crate) count: usize,
     /// Where, in order.
     pub(crate) changed: Vec<Changed>,
+    /// How the one place was found, if the text does not stand in the file literally.
+    pub(crate) grade: Option<Grade>,
     /// How many of the occurrences stood inside a copy of the replacement text, as after the same
     /// call made a second time (`a` by `a b` in `a b`). Zero for a regular expression.
     pub(crate) inside_replacement: usize,
@@ -50,8 +54,9 @@ pub(crate) struct Replaced {
     pub(crate) notes: Vec<String>,
 }
 
-/// Replaces every occurrence. None at all is a success with a count of zero and a [`Miss`]; another
-/// count than expected is an error.
+/// Replaces every occurrence. A text that does not occur literally is found as a block would be, in
+/// one place or none. Nothing at all is a success with a count of zero and a [`Miss`]; another count
+/// than expected is an error.
 pub(crate) fn replace(text: &Text, what: &Replacement<'_>) -> Result<Replaced, ToolError> {
     if what.find.is_empty() {
         return Err(ToolError::new(ErrorCode::InvalidArguments, "the text to find is empty")
@@ -59,17 +64,27 @@ pub(crate) fn replace(text: &Text, what: &Replacement<'_>) -> Result<Replaced, T
     }
     let map = LineMap::of(text.body());
     let mut notes = Vec::new();
-    let (splices, inside_replacement) = match what.is_regex {
+    let (mut splices, inside_replacement) = match what.is_regex {
         true => (regex_splices(&map, what, &mut notes)?, 0),
         false => literal_splices(&map, what),
     };
+    let mut grade = None;
+    if splices.is_empty()
+        && !what.is_regex
+        && what.expected != Some(0)
+        && let Some((splice, found)) = careful_splice(&map, what)?
+    {
+        splices.push(splice);
+        grade = Some(found);
+    }
     let miss = splices.is_empty().then(|| match what.is_regex {
         true => Miss::of_pattern(text, what.find),
         false => Miss::of_text(text, what.find, Some(what.replace)),
     });
     check_count(&map, &splices, what.expected, miss.as_ref())?;
     let (body, changed) = apply_splices(&map, &splices);
-    Ok(Replaced { body, count: splices.len(), changed, inside_replacement, miss, notes })
+    let count = splices.len();
+    Ok(Replaced { body, count, changed, grade, inside_replacement, miss, notes })
 }
 
 fn literal_splices(map: &LineMap<'_>, what: &Replacement<'_>) -> (Vec<Splice>, usize) {
@@ -102,6 +117,21 @@ fn literal_splices(map: &LineMap<'_>, what: &Replacement<'_>) -> (Vec<Splice>, u
         Splice { range, bytes }
     });
     (splices.collect(), inside)
+}
+
+/// The one place of a text that does not occur literally. A replacement that stands there already is
+/// no error here, but part of the help for a miss.
+fn careful_splice(
+    map: &LineMap<'_>,
+    what: &Replacement<'_>,
+) -> Result<Option<(Splice, Grade)>, ToolError> {
+    if unix(what.find) == unix(what.replace) {
+        return Ok(None);
+    }
+    match place_carefully(map, &Block { search: what.find, replace: what.replace, line: None }) {
+        Err(error) if error.details.contains_key("already_applied") => Ok(None),
+        found => found,
+    }
 }
 
 fn regex_splices(

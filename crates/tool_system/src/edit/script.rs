@@ -5,7 +5,7 @@ use workspace::LineEnding;
 use super::endings::{align, endings_for};
 use super::grade::{Grade, indentation_len, trim_end};
 use super::line_map::LineMap;
-use super::locate::{Place, Wanted, without_cr};
+use super::locate::{Place, Wanted};
 use super::splice::Splice;
 
 /// One line of the result.
@@ -20,6 +20,7 @@ pub(super) enum Step<'a> {
 /// A line that the file does not have yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct NewLine<'a> {
+    /// Without the CR of a CR LF.
     pub(super) content: &'a [u8],
     /// Its ending, or `None` if it takes that of its neighbours.
     pub(super) ending: Option<LineEnding>,
@@ -124,7 +125,6 @@ impl<'a> Script<'a> {
 
 /// A new line with the indentation that it has in the file.
 fn indented(content: &[u8], place: &Place) -> Vec<u8> {
-    let content = without_cr(content);
     if place.reindent.is_same() {
         return content.to_vec();
     }

@@ -134,3 +134,18 @@ async fn what_makes_no_sense_is_refused() {
     }
     assert!(bench.person.asked().is_empty());
 }
+
+#[tokio::test]
+async fn a_search_text_that_occurs_once_is_replaced_byte_for_byte() {
+    let bench = Bench::writable(PROJECT);
+    let arguments = blocks(&[
+        ("a.rs", "d();\n    oth", "d(1);\n    anoth"),
+        ("b.rs", "old;\n\nmod x;\n", "new;"),
+    ]);
+    let done = bench.ok("apply_changes", arguments).await;
+    assert_eq!(bench.project.read("a.rs"), "fn main() {\n    old(1);\n    another();\n}\n");
+    assert_eq!(bench.project.read("b.rs"), "use new;");
+    assert_eq!(done["applied"][0]["how"], "exact match");
+    bench.ok("undo", json!({})).await;
+    assert_eq!(bench.project.read("b.rs"), "use old;\n\nmod x;\n");
+}

@@ -18,6 +18,7 @@ mod grep;
 mod harness;
 mod imports;
 mod jobs;
+mod links;
 mod listing;
 mod outline;
 mod proposals;

@@ -109,3 +109,26 @@ async fn bytes_outside_the_match_stay_as_they_are() {
         b"\xEF\xBB\xBFcaf\xC3\xA9\r\nnew\nlast \xFF\r\nnew"
     );
 }
+
+#[tokio::test]
+async fn a_careful_match_is_named_and_shown_before_it_is_made() {
+    let bench = Bench::writable(
+        "//- /a.rs\nfn f() {\n    old();\n}\n\nfn g() {\n    same();\n    same();\n}\n",
+    );
+    let edit = |find: &str, more: bool| json!({"path": "a.rs", "find": find, "replace": "\tnew();", "preview_only": more});
+    let shown = bench.ok("replace_in_file", edit("\told();", true)).await;
+    assert_eq!(
+        shown["message"],
+        "Preview only: 1 replacement would be made (match apart from indentation; the new lines were re-indented)."
+    );
+    let done = bench.ok("replace_in_file", edit("\told();", false)).await;
+    assert_eq!(
+        done["message"],
+        "1 replacement in a.rs (match apart from indentation; the new lines were re-indented)."
+    );
+    assert!(bench.project.read("a.rs").starts_with("fn f() {\n    new();\n}\n"));
+    let error = bench.err("replace_in_file", edit("\tsame();", false)).await;
+    assert_eq!(error.code, ErrorCode::InvalidArguments);
+    assert!(error.message.contains("2 places (at lines 6, 7)"), "{error}");
+    assert_eq!(bench.person.asked().len(), 1);
+}

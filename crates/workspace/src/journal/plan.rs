@@ -1,11 +1,7 @@
-//! From a set of changes to steps: paths are resolved, contradictions refused and every base
+//! From a set of changes to steps: paths are read, contradictions refused and every base
 //! compared with what is there, before anything is touched.
 
-use std::collections::HashMap;
-use std::os::fd::AsFd;
-
 use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
-use rustix::fs::{AtFlags, FileType, statat};
 use rustix::io::Errno;
 
 use super::dirs::Dirs;
@@ -89,8 +85,6 @@ pub(crate) struct Planner<'p, 's> {
     pub(crate) read_only: ReadOnly,
     pub(crate) stem: TempStem,
     pub(crate) plan: Plan<'s>,
-    /// Directories by the path they were named with, and where they really are.
-    pub(crate) real_dirs: HashMap<RelPath, RelPath>,
     /// What files that come back had.
     pub(super) returning: Returning,
 }
@@ -133,44 +127,16 @@ impl<'s> Planner<'_, 's> {
         Ok(self.plan)
     }
 
-    /// The paths of a change without links, the last name as far as it is meant itself.
-    fn paths_of(&mut self, change: &Change) -> Result<Vec<RelPath>, Error> {
-        let through_link = matches!(change, Change::Write { base: Base::File { .. }, .. });
-        change.paths().into_iter().map(|text| self.real_path(text, through_link)).collect()
-    }
-
-    fn real_path(&mut self, text: &str, through_link: bool) -> Result<RelPath, Error> {
-        let path = self.dirs.workspace().resolve(text)?;
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(Error::contradiction(&path, "the project itself cannot be changed"));
-        };
-        let failed = |errno| Error::from_errno(&path, errno);
-        let dir = match self.real_dirs.get(&parent) {
-            Some(dir) => dir.clone(),
-            None => {
-                let dir = self.real_dir(&parent).map_err(failed)?;
-                self.real_dirs.insert(parent, dir.clone());
-                dir
+    /// The paths of a change, which go through no link: a change is approved under the name of what
+    /// it changes, so a link that appears in between makes it void instead of leading it elsewhere.
+    fn paths_of(&self, change: &Change) -> Result<Vec<RelPath>, Error> {
+        let path = |text: &str| match self.dirs.workspace().resolve(text)? {
+            root if root.is_root() => {
+                Err(Error::contradiction(&root, "the project itself cannot be changed"))
             }
+            path => Ok(path),
         };
-        let real = dir.join_entry(name);
-        if through_link && self.is_link(&dir, name) {
-            return self.dirs.workspace().real_path(&real).map_err(failed);
-        }
-        Ok(real)
-    }
-
-    fn real_dir(&self, path: &RelPath) -> rustix::io::Result<RelPath> {
-        match self.dirs.dir(path) {
-            Ok(_) => Ok(path.clone()),
-            Err(_) => self.dirs.workspace().real_path(path),
-        }
-    }
-
-    fn is_link(&self, dir: &RelPath, name: &[u8]) -> bool {
-        let stat =
-            self.dirs.dir(dir).and_then(|dir| statat(dir.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW));
-        stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+        change.paths().into_iter().map(path).collect()
     }
 
     fn check_change(

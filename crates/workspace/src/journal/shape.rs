@@ -129,6 +129,9 @@ impl<'s> Parents<'s> {
             Err(Errno::NOTDIR) => {
                 Err(Error::NotADirectory { path: parent.to_text(), kind: EntryKind::File })
             }
+            Err(Errno::LOOP) => {
+                Err(Error::conflict(path, "goes through a symbolic link, which was not so before"))
+            }
             Err(errno) => Err(Error::from_errno(&parent, errno)),
         }
     }

@@ -5,6 +5,7 @@ mod crashes;
 mod failures;
 mod full_disk;
 mod kills;
+mod links;
 mod other_writers;
 mod power_loss;
 mod project;

@@ -282,3 +282,43 @@ fn near_misses_are_suggested() {
     assert!(similar("completely/different").is_empty());
     assert!(similar(".").is_empty());
 }
+
+#[test]
+fn a_path_is_followed_to_what_it_changes_and_a_link_is_named_by_itself() {
+    let tree = hostile_tree();
+    tree.link("src/back-dir", tree.path("src"));
+    tree.link("deep-dangling", "new/dir/file");
+    // The path, where it leads, the entry that it names, and the name that it is judged by; nothing
+    // where it is refused.
+    let table = [
+        ("src/main.rs", "src/main.rs", "src/main.rs", "src/main.rs"),
+        ("nothing/x", "nothing/x", "nothing/x", "nothing/x"),
+        ("inside", "src/main.rs", "inside", "src/main.rs"),
+        ("chain-1", "src/main.rs", "chain-1", "src/main.rs"),
+        ("inside-dir", "src", "inside-dir", "src"),
+        ("inside-dir/up-and-down", "src/main.rs", "src/up-and-down", "src/main.rs"),
+        ("dot/src/parent/file.txt", "file.txt", "file.txt", "file.txt"),
+        ("dot", ".", "dot", "dot"),
+        ("dangling", "nowhere", "dangling", "nowhere"),
+        ("deep-dangling", "new/dir/file", "deep-dangling", "new/dir/file"),
+        ("out-file", "", "out-file", "out-file"),
+        ("out-chain", "", "out-chain", "out-chain"),
+        ("back-absolute", "", "back-absolute", "back-absolute"),
+        ("loop-a", "", "loop-a", "loop-a"),
+        ("inside-dir/out-up", "", "src/out-up", "src/out-up"),
+        ("out-dir/secret", "", "", ""),
+        ("src/back-dir/main.rs", "", "", ""),
+        ("loop-self/x", "", "", ""),
+    ];
+    for workspace in tree.open_both_ways() {
+        for (path, leads_to, entry, judged) in table {
+            let path = rel(path);
+            let text = |found: Result<RelPath, Error>| {
+                found.map_or_else(|_| String::new(), |found| found.to_text())
+            };
+            assert_eq!(text(workspace.follow_links(&path)), leads_to, "{path}");
+            assert_eq!(text(workspace.follow_directories(&path)), entry, "{path}");
+            assert_eq!(text(workspace.without_links(&path)), judged, "{path}");
+        }
+    }
+}

@@ -5,11 +5,12 @@ use std::ops::Range;
 use protocol::{ErrorCode, ToolError};
 use workspace::{LineEnding, Text};
 
+use super::header::split_at_padded_headers;
 use super::{Hunk, HunkLine, LineKind};
 use crate::edit::grade::{Grade, indentation_len};
 use crate::edit::indentation::Reindent;
 use crate::edit::line_map::LineMap;
-use crate::edit::locate::{Place, Wanted, places};
+use crate::edit::locate::{Place, Wanted, places, without_cr};
 use crate::edit::miss::{Miss, missing};
 use crate::edit::placing::{AppliedBlock, Placed, already_applied, apply_placed, decide, numbered};
 use crate::edit::script::{NewLine, Script, Step};
@@ -33,10 +34,36 @@ pub(crate) struct HunksApplied {
 
 /// Applies all hunks to the file as it is, or none.
 pub(crate) fn apply_hunks(text: &Text, hunks: &[Hunk]) -> Result<HunksApplied, ToolError> {
+    place_all(text, hunks).or_else(|error| match split_at_padded_headers(hunks) {
+        // A context line can look like a header with white space before it. So it is taken for one
+        // only if it is not in the file.
+        Some(hunks) => place_all(text, &hunks).map_err(|_| error),
+        None => Err(error),
+    })
+}
+
+fn place_all(text: &Text, hunks: &[Hunk]) -> Result<HunksApplied, ToolError> {
     let map = LineMap::of(text.body());
+    let speaks_of_crs =
+        || hunks.iter().flat_map(|hunk| &hunk.lines).any(|line| line.content.contains('\r'));
+    if map.cr_only() && speaks_of_crs() {
+        // A patch by diff or git takes such a file for a single line.
+        let as_content = LineMap::ended_by_lf(text.body());
+        if let Ok(done) = place_in(text, &as_content, hunks) {
+            return Ok(done);
+        }
+    }
+    place_in(text, &map, hunks)
+}
+
+fn place_in<'t>(
+    text: &'t Text,
+    map: &LineMap<'t>,
+    hunks: &[Hunk],
+) -> Result<HunksApplied, ToolError> {
     let mut placer = Placer {
         text,
-        map: &map,
+        map,
         floor: 0,
         drift: 0,
         knows_endings: hunks
@@ -50,9 +77,9 @@ pub(crate) fn apply_hunks(text: &Text, hunks: &[Hunk]) -> Result<HunksApplied, T
             error.message = format!("{} (line {} of the patch)", error.message, hunk.patch_line);
             numbered(error, "hunk", index, hunks.len())
         })?;
-        found.push(Placed { splice: script.render(&map, &place), grade, index });
+        found.push(Placed { splice: script.render(map, &place), grade, index });
     }
-    let (body, hunks) = apply_placed(&map, found, "hunk")?;
+    let (body, hunks) = apply_placed(map, found, "hunk")?;
     Ok(HunksApplied { body, hunks })
 }
 
@@ -186,8 +213,18 @@ impl Placer<'_, '_> {
         let new: Vec<Wanted<'_>> = hunk.side(LineKind::Delete).map(wanted).collect();
         let leading = hunk.lines.iter().take_while(|line| line.kind == LineKind::Add).count();
         let leading = if count == 0 { 0 } else { leading };
+        // What comes and goes may be nothing but the line ending at the end of the file.
+        let speaks_of_end = hunk.lines.iter().any(|line| !line.ended);
+        let ends_open = new.last().is_some_and(|line| !line.ended);
+        let ends_alike = |end: usize| match end == self.map.len() {
+            true => self.map.ends_open() == ends_open,
+            false => !ends_open,
+        };
         let stands_at = |copy: &Place| {
-            copy.line + leading == place.line && copy.line + new.len() >= place.line + count
+            let end = copy.line + new.len();
+            copy.line + leading == place.line
+                && end >= place.line + count
+                && (!speaks_of_end || ends_alike(end))
         };
         places(self.map, &new, &[], grade).iter().any(stands_at)
     }
@@ -201,13 +238,17 @@ impl Placer<'_, '_> {
                 LineKind::Context => steps.push(Step::Keep(kept)),
                 LineKind::Delete => {}
                 LineKind::Add => {
-                    let ending = match line.ended {
-                        false => Some(LineEnding::None),
-                        true if literal && line.content.ends_with('\r') => Some(LineEnding::CrLf),
-                        true if literal => Some(LineEnding::Lf),
-                        true => None,
+                    let content = line.content.as_bytes();
+                    let (content, ending) = match line.ended {
+                        false => (content, Some(LineEnding::None)),
+                        true => {
+                            let bare = without_cr(content);
+                            let has_cr = bare.len() < content.len();
+                            let named = if has_cr { LineEnding::CrLf } else { LineEnding::Lf };
+                            (bare, literal.then_some(named))
+                        }
                     };
-                    steps.push(Step::Add(NewLine { content: line.content.as_bytes(), ending }));
+                    steps.push(Step::Add(NewLine { content, ending }));
                 }
             }
             kept += usize::from(line.kind != LineKind::Add);

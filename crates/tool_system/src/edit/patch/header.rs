@@ -1,6 +1,6 @@
 //! The first line of a hunk, and the names of files in a unified diff.
 
-use super::{Hunk, Position};
+use super::{Hunk, HunkLine, LineKind, Position};
 
 /// Reads `@@ -1,3 +1,4 @@ heading`, `@@ anchor` or `@@`. The heading after numbers is only for the
 /// eye; a text without numbers is a line to look for.
@@ -13,6 +13,41 @@ pub(super) fn parse_hunk_header(line: &str, patch_line: usize) -> Hunk {
         false => Vec::new(),
     };
     Hunk { patch_line, anchors, position: position.map(|(old, _)| old), ..Hunk::default() }
+}
+
+/// The hunks with every context line that looks like a header read as one; none if that makes no
+/// other hunks.
+pub(super) fn split_at_padded_headers(hunks: &[Hunk]) -> Option<Vec<Hunk>> {
+    let is_header = |line: &HunkLine| {
+        let text = line.content.trim();
+        line.kind == LineKind::Context && (text == "@@" || text.starts_with("@@ "))
+    };
+    if !hunks.iter().flat_map(|hunk| &hunk.lines).any(is_header) {
+        return None;
+    }
+    let mut split: Vec<Hunk> = Vec::new();
+    for hunk in hunks {
+        let Hunk { lines, at_end, .. } = hunk;
+        let mut next = Hunk { lines: Vec::new(), at_end: false, ..hunk.clone() };
+        for (offset, line) in lines.iter().enumerate() {
+            if !is_header(line) {
+                next.lines.push(line.clone());
+                continue;
+            }
+            let patch_line = hunk.patch_line + offset;
+            let header = parse_hunk_header(line.content.trim(), patch_line);
+            if next.lines.is_empty() {
+                // Several headers in a row are anchors within anchors.
+                next.anchors.extend(header.anchors);
+                next.position = header.position.or(next.position);
+            } else {
+                split.push(std::mem::replace(&mut next, header));
+            }
+        }
+        split.push(Hunk { at_end: *at_end, ..next });
+    }
+    split.iter_mut().for_each(Hunk::add_at_end_unless_placed);
+    split.iter().all(|hunk| !hunk.changes_nothing()).then_some(split)
 }
 
 /// The old and the new side of `-1,3 +1,4 @@`.

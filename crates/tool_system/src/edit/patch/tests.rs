@@ -76,6 +76,8 @@ fn a_malformed_patch_is_told_the_line_and_what_was_expected() {
         ("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n*b\n", 5, "before context"),
         ("--- a/f\n+++ b/f\n", 1, "@@"),
         ("diff --git a/f b/f\nGIT binary patch\n", 2, "text changes"),
+        ("diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n", 2, "files only"),
+        ("diff --git a/m b/m\nold mode 100644\nnew mode 160000\n", 3, "files only"),
     ];
     for (patch, line, expected) in table {
         let error = parse_patch(patch).unwrap_err();
@@ -165,8 +167,13 @@ fn a_hunk_that_only_adds_goes_where_it_says_or_nowhere() {
         (v4a("@@ a\n+x\n"), Some("a\nx\n  b\nc\n")),
         (v4a("@@ b\n+x\n"), Some("a\n  b\nx\nc\n")),
         (v4a("@@\n+x\n*** End of File\n"), Some("a\n  b\nc\nx\n")),
-        (v4a("@@\n+x\n"), None),
+        (v4a("@@\n+x\n"), Some("a\n  b\nc\nx\n")),
+        (v4a("+x\n+y\n"), Some("a\n  b\nc\nx\ny\n")),
+        (v4a("@@\n+x\n\n"), Some("a\n  b\nc\nx\n")),
+        (v4a("@@\n+x\n+\n"), Some("a\n  b\nc\nx\n\n")),
+        (v4a("@@ a\n+x\n\n@@\n-c\n+d\n@@\n+y\n"), Some("a\nx\n  b\nd\ny\n")),
         (v4a("@@ q\n+x\n"), None),
+        (unified("@@\n+x\n"), None),
         (unified("@@ -2,0 +3 @@\n+x\n"), Some("a\n  b\nx\nc\n")),
         (unified("@@ -0,0 +1 @@\n+x\n"), Some("x\na\n  b\nc\n")),
         (unified("@@ -9,0 +9 @@\n+x\n"), None),
@@ -178,6 +185,87 @@ fn a_hunk_that_only_adds_goes_where_it_says_or_nowhere() {
     assert_eq!(patched("a\nb", &v4a("@@\n+x\n*** End of File\n")).unwrap().0, "a\nb\nx");
     let twice = patched("a\nx\nb\n", &v4a("@@ a\n+x\n")).unwrap_err();
     assert_eq!(twice.details["already_applied"], true);
+}
+
+#[test]
+fn markers_may_be_padded() {
+    let body = "def a():\n    x = 1\n\ndef b():\n    x = 1\n";
+    let made = "def a():\n    x = 1\n\ndef b():\n    x = 2\n";
+    let hunk = "@@ def b():\n-    x = 1\n+    x = 2\n";
+    for patch in [
+        format!("  *** Begin Patch\n*** Update File: f\n{hunk}*** End Patch"),
+        format!("*** Begin Patch  \n *** Update File: f \n{hunk} *** End Patch "),
+        format!(
+            "\n```diff\n *** Begin Patch\n *** Update File: f\n{hunk} *** End of File\n *** End Patch\n```"
+        ),
+        format!("*** Begin Patch ***\n*** Update File: f ***\n{hunk}*** End Patch ***"),
+        format!(
+            "***************\n**** Begin Patch ****\n***Update File:f\n***************\n{hunk}***************\n*** End Patch\n***************"
+        ),
+        format!("*** Begin Patch\n*** Update File: f\n {hunk}*** End Patch"),
+        format!(
+            "*** Begin Patch\n*** Update File: f\n   {}*** End Patch",
+            hunk.replace("@@ def", "@@   def")
+        ),
+        format!(" --- a/f\n +++ b/f\n @@ -5 +5 @@\n{}", &hunk[hunk.find('-').unwrap()..]),
+    ] {
+        assert_eq!(parse_patch(&patch).unwrap()[0].path, "f", "{patch}");
+        assert_eq!(patched(body, &patch).unwrap().0, made, "{patch}");
+    }
+    // All lines alike, as in a list.
+    let whole = format!("*** Begin Patch\n*** Update File: f\n\n{hunk}*** End Patch\n");
+    let whole = whole.lines().map(|line| format!("    {line}").trim_end().to_owned() + "\n");
+    assert_eq!(patched(body, &whole.collect::<String>()).unwrap().0, made);
+    // Padded headers between hunks, with and without an anchor.
+    let two = "*** Begin Patch\n*** Update File: f\n  @@ def a():\n-    x = 1\n+    x = 0\n @@\n @@ def b():\n-    x = 1\n+    x = 2\n @@\n+end\n*** End Patch";
+    let made = "def a():\n    x = 0\n\ndef b():\n    x = 2\nend\n";
+    assert_eq!(patched(body, two).unwrap().0, made);
+    let diff =
+        unified("@@ -2 +2 @@\n-    x = 1\n+    x = 0\n @@ -5 +5 @@\n-    x = 1\n+    x = 2\n");
+    assert_eq!(patched(body, &diff).unwrap().0, made.strip_suffix("end\n").unwrap());
+}
+
+#[test]
+fn a_file_may_hold_what_looks_like_a_padded_marker() {
+    let body = "*** Begin Patch\n@@ x\n*** Update File: g\n*** End Patch\na\n";
+    let context = " *** Begin Patch\n @@ x\n *** Update File: g\n *** End Patch\n-a\n+b\n";
+    for patch in [v4a(context), unified(&format!("@@ -1,5 +1,5 @@\n{context}"))] {
+        assert_eq!(parse_patch(&patch).unwrap().len(), 1, "{patch}");
+        assert_eq!(patched(body, &patch).unwrap().0, body.replace("\na\n", "\nb\n"), "{patch}");
+    }
+}
+
+#[test]
+fn a_lone_carriage_return_is_content() {
+    let table = [
+        ("a\rb\nc\n", unified("@@ -1,2 +1,2 @@\n-a\rb\n+x\ry\n c\n"), "x\ry\nc\n"),
+        ("a\rb\nc\n", v4a("-a\rb\n+x\r\ry\n c\n"), "x\r\ry\nc\n"),
+        ("\ra\nc\n", v4a(" \ra\n-c\n+d\n"), "\ra\nd\n"),
+        ("\r\r\nc\n", v4a("\r\r\n-c\n+d\n"), "\r\r\nd\n"),
+        // The patch lost the CR of its line endings, and is about nothing but the last of them.
+        ("a\r\n", unified("@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"), "a"),
+        (
+            "a\r\nb",
+            unified("@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"),
+            "a\r\nb\r\n",
+        ),
+        // No line feed at all: one line for diff and git.
+        (
+            "a\rb\r",
+            unified(
+                "@@ -1 +1 @@\n-a\rb\r\n\\ No newline at end of file\n+a\rc\r\n\\ No newline at end of file\n",
+            ),
+            "a\rc\r",
+        ),
+        ("a\rb", unified("@@ -1 +1,2 @@\n-a\rb\n\\ No newline at end of file\n+x\n+y\n"), "x\ny\n"),
+        // Lines for everybody else.
+        ("a\rb\r", v4a("-b\n+c\n"), "a\rc\r"),
+    ];
+    for (body, patch, expected) in table {
+        let made = patched(body, &patch)
+            .unwrap_or_else(|error| panic!("{patch:?}: {}", error.full_message()));
+        assert_eq!(made.0, expected, "{patch:?}");
+    }
 }
 
 #[test]
@@ -193,6 +281,12 @@ fn a_stale_or_applied_hunk_is_a_miss() {
     assert_eq!(patched(&once, &append).unwrap_err().details["already_applied"], true);
 }
 
+/// A text in which carriage returns stand anywhere.
+fn text_with_crs() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(vec!["a", "b", "\r", "\n", "\r\n"]), 0..16)
+        .prop_map(|pieces| pieces.concat())
+}
+
 /// A text of few different lines, so that the same context stands in many places.
 fn text(endings: &'static [&'static str]) -> impl Strategy<Value = String> {
     let line = ("[ab]?[ \t]?[xy-]{0,2}", prop::sample::select(endings));
@@ -205,6 +299,38 @@ fn text(endings: &'static [&'static str]) -> impl Strategy<Value = String> {
         }
     })
 }
+
+/// What patches are made of, in forms that are easily mistaken for each other.
+const PIECES: &[&str] = &[
+    "*** End Patch\n",
+    " *** End Patch\n",
+    "*** Update File: f\n",
+    " *** Update File: g\n",
+    "***\n",
+    "*** End of File\n",
+    "*** Move to: g\n",
+    "@@\n",
+    " @@\n",
+    "@@ a\n",
+    "  @@ b\n",
+    "@@ -1 +1 @@\n",
+    " @@ -1,2 +1 @@\n",
+    " a\n",
+    "-a\n",
+    "+b\n",
+    "-b\n",
+    "+a\rb\n",
+    " a\r\n",
+    "+\r\n",
+    "\n",
+    "\r\n",
+    " \n",
+    "\\ No newline at end of file\n",
+    "```\n",
+    "--- a/f\n",
+    "+++ b/f\n",
+    "diff --git a/f b/f\n",
+];
 
 const ALL_ENDINGS: &[&str] = &["\n", "\r\n"];
 
@@ -255,6 +381,36 @@ proptest! {
         let (made, _) = patched(&old, &patch)
             .map_err(|error| TestCaseError::fail(format!("{}\n{patch}", error.full_message())))?;
         prop_assert_eq!(made, new, "{}", patch);
+    }
+
+    #[test]
+    fn carriage_returns_anywhere_are_kept_byte_for_byte(
+        old in text_with_crs(), new in text_with_crs(), context in 1..4_usize,
+    ) {
+        prop_assume!(old != new && !old.is_empty());
+        let patch = unified_diff(&old, &new, context);
+        let (made, _) = patched(&old, &patch)
+            .map_err(|error| TestCaseError::fail(format!("{}\n{patch:?}", error.full_message())))?;
+        prop_assert_eq!(made, new, "{:?}", patch);
+    }
+
+    #[test]
+    fn anything_is_read_or_refused_and_changes_only_what_it_names(
+        body in text_with_crs(),
+        lines in prop::collection::vec(prop::sample::select(PIECES), 0..14),
+        v4a: bool,
+    ) {
+        let head = if v4a { "*** Begin Patch\n*** Update File: f\n" } else { "--- a/f\n+++ b/f\n" };
+        let patch = format!("{head}{}", lines.concat());
+        for file in parse_patch(&patch).unwrap_or_default() {
+            let PatchAction::Update { hunks, .. } = file.action else { continue };
+            let text = Text::decode(body.as_bytes());
+            if let Ok(done) = apply_hunks(&text, &hunks) {
+                let kept: usize = done.hunks.iter().map(|hunk| hunk.changed.before.len()).sum();
+                let made: usize = done.hunks.iter().map(|hunk| hunk.changed.after.len()).sum();
+                prop_assert_eq!(done.body.len() - made, body.len() - kept, "{:?}", patch);
+            }
+        }
     }
 
     #[test]

@@ -30,20 +30,21 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
     let mut files = Vec::new();
     let mut draft: Option<Draft> = None;
     let mut at = 0;
-    while let Some(line) = lines.get(at) {
+    // Between hunks no line is content, so white space before it means nothing.
+    while let Some(line) = lines.get(at).map(str::trim_start) {
         let number = at + 1;
         let begun = draft.as_ref().is_some_and(|draft| draft.named || !draft.hunks.is_empty());
         if let Some(names) = line.strip_prefix("diff --git ") {
             finish(draft.take(), &mut files)?;
             let git_names = Some(names.to_owned());
             draft = Some(Draft { patch_line: number, git_names, ..Draft::default() });
-        } else if is_name_pair(lines, at) {
+        } else if begins(lines, at, "--- ") && begins(lines, at + 1, "+++ ") {
             if begun {
                 finish(draft.take(), &mut files)?;
             }
             let draft = draft.get_or_insert(Draft { patch_line: number, ..Draft::default() });
             draft.old = parse_name(&line[4..]);
-            draft.new = lines.get(at + 1).and_then(|line| parse_name(&line[4..]));
+            draft.new = lines.get(at + 1).and_then(|line| parse_name(&line.trim_start()[4..]));
             draft.named = true;
             at += 1;
         } else if line.starts_with("--- ") {
@@ -63,6 +64,10 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
             let expected = "`--- a/path`, `@@ -1,2 +1,3 @@` or `diff --git`";
             return Err(malformed(number, &format!("`{line}` is no part of a diff"), expected));
         }
+        if let Some(what) = special_mode(line) {
+            let problem = format!("the patch makes {what}, which is not a file");
+            return Err(malformed(number, &problem, "files only"));
+        }
         if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
             return Err(malformed(number, "binary changes cannot be applied", "text changes only"));
         }
@@ -72,10 +77,25 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
     Ok(files)
 }
 
+/// Whether a line begins so, apart from white space.
+fn begins(lines: &PatchLines<'_>, at: usize, prefix: &str) -> bool {
+    lines.get(at).is_some_and(|line| line.trim_start().starts_with(prefix))
+}
+
 fn is_name_pair(lines: &PatchLines<'_>, at: usize) -> bool {
     let begins =
         |at: usize, prefix: &str| lines.get(at).is_some_and(|line| line.starts_with(prefix));
     begins(at, "--- ") && begins(at + 1, "+++ ")
+}
+
+/// What a mode of git makes of something that is not a file. Its content would be taken for one.
+fn special_mode(line: &str) -> Option<&'static str> {
+    let mode = line.strip_prefix("new file mode ").or_else(|| line.strip_prefix("new mode "))?;
+    match mode.trim() {
+        "120000" => Some("a symbolic link"),
+        "160000" => Some("a submodule"),
+        _ => None,
+    }
 }
 
 fn is_ignored(line: &str) -> bool {
@@ -164,7 +184,7 @@ fn added_content(hunks: &[Hunk]) -> Result<String, ToolError> {
 
 /// Reads the hunk that begins at line `at`; the answer is where the next part begins.
 fn parse_hunk(lines: &PatchLines<'_>, at: usize) -> Result<(Hunk, usize), ToolError> {
-    let header = lines.get(at).unwrap_or_default();
+    let header = lines.get(at).unwrap_or_default().trim_start();
     let mut hunk = parse_hunk_header(header, at + 1);
     let counts = parse_position(header.trim_start_matches("@@").trim())
         .map(|(old, new)| (old.count, new.count));

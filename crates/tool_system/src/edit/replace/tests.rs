@@ -63,6 +63,49 @@ fn no_occurrence_is_a_success_with_help() {
 }
 
 #[test]
+fn a_text_that_does_not_occur_literally_is_found_carefully_in_one_place_or_refused() {
+    let table = [
+        (
+            "f {\n    a();  \n    b();\n}\n",
+            "    a();\n    b();\n",
+            "    c();\n",
+            "f {\n    c();\n}\n",
+            Grade::TrailingWhitespace,
+        ),
+        (
+            "f {\n    a();\n}\n",
+            "\ta();",
+            "\tc();\n\td();",
+            "f {\n    c();\n    d();\n}\n",
+            Grade::Indentation,
+        ),
+        (
+            "say \u{201C}hi\u{201D}\n",
+            "say \"hi\"",
+            "say \"ho\"",
+            "say \"ho\"\n",
+            Grade::Punctuation,
+        ),
+        ("a\nb", "b\n", "c\n", "a\nc", Grade::LineEnding),
+    ];
+    for (body, find, new, expected, grade) in table {
+        let done = run(body, find, new, false).unwrap();
+        assert_eq!((done.count, done.grade), (1, Some(grade)), "{find:?}");
+        assert_eq!(String::from_utf8(done.body).unwrap(), expected, "{find:?}");
+    }
+    let twice = run("  a();\nb\n    a();\n", "\ta();", "\tx();", false).unwrap_err();
+    assert_eq!(twice.details["lines"], serde_json::json!([1, 3]));
+    // What occurs literally, in a pattern, or must not occur at all is taken as it is.
+    assert_eq!(run("a\n a\n", "a", "b", false).unwrap().grade, None);
+    assert_eq!(run("    a\n", "\ta", "\tb", true).unwrap().count, 0);
+    let none = Replacement { find: "\ta", replace: "\tb", is_regex: false, expected: Some(0) };
+    assert_eq!(replace(&Text::decode(b"    a\n"), &none).unwrap().count, 0);
+    // Nothing to do is help, not an error.
+    let again = run("    a\n    b\n", "\ta", "\ta\n\tb", false).unwrap();
+    assert_eq!((again.count, again.miss.unwrap().already_applied), (0, true));
+}
+
+#[test]
 fn a_second_application_is_noticed() {
     let done = run("foo bar", "foo", "foo bar", false).unwrap();
     assert_eq!((done.count, done.inside_replacement), (1, 1));

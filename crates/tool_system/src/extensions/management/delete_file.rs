@@ -3,6 +3,7 @@
 use protocol::{Base, Change, ChangeSet};
 use tool_system::file_view::explained;
 use tool_system::prelude::*;
+use tool_system::proposing::Target;
 use workspace::{Entry, EntryKind, Flow, RelPath, Visitor, WalkOptions};
 
 /// Delete a file, or with `recursive` a directory. Always asks.
@@ -43,18 +44,18 @@ impl Tool for DeleteFileTool {
 }
 
 fn propose(cx: &ToolContext, args: &DeleteFileArgs) -> Result<Outcome, ToolError> {
-    let path = cx.workspace().resolve(&args.path)?;
+    let target = Target::entry(cx, &args.path)?;
+    let (path, base) = (&target.path, target.base.clone());
     if path.is_root() {
         return Err(ToolError::new(ErrorCode::InvalidPath, "the project itself cannot be deleted"));
     }
-    let (base, _) = cx.workspace().base_of(&path, cx.limits().edit_bytes)?;
     let changes = match base {
         Base::Absent => {
             let error = workspace::Error::NotFound { path: path.to_text() };
-            return Err(explained(cx, &path, error));
+            return Err(explained(cx, path, error));
         }
         Base::Directory { mode } if args.recursive.unwrap_or(false) => {
-            everything_in(cx, &path, mode)?
+            everything_in(cx, path, mode)?
         }
         Base::Directory { .. } => {
             let message = format!("{path} is a directory");
@@ -66,11 +67,11 @@ fn propose(cx: &ToolContext, args: &DeleteFileArgs) -> Result<Outcome, ToolError
         }
     };
     let deleted = changes.iter().flat_map(Change::paths).map(str::to_owned).collect();
-    let proposed = Proposed::changes(ChangeSet { changes }, DeleteFileOutput { deleted })?;
-    Ok(Outcome::Proposal(proposed))
+    let answer = target.answer(DeleteFileOutput { deleted })?;
+    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)?))
 }
 
-/// Deletes of all files and directories beneath `start`, contents before containers.
+/// Deletes of everything beneath `start`, contents before containers. Links are not followed.
 fn everything_in(cx: &ToolContext, start: &RelPath, mode: u32) -> Result<Vec<Change>, ToolError> {
     let limits = cx.limits();
     let options = WalkOptions {

@@ -3,7 +3,7 @@
 use protocol::{Base, Change, ChangeSet};
 use tool_system::file_view::explained;
 use tool_system::prelude::*;
-use tool_system::proposing::missing_parents;
+use tool_system::proposing::{Target, missing_parents};
 
 /// Move or rename a file or directory.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -47,22 +47,20 @@ impl Tool for MoveFileTool {
 }
 
 fn propose(cx: &ToolContext, args: &MoveFileArgs) -> Result<Outcome, ToolError> {
-    let limit = cx.limits().edit_bytes;
-    let from = cx.workspace().resolve(&args.from)?;
-    let to = cx.workspace().resolve(&args.to)?;
-    let (base, _) = cx.workspace().base_of(&from, limit)?;
-    if base == Base::Absent {
+    let moved = Target::entry(cx, &args.from)?;
+    let goal = Target::entry(cx, &args.to)?;
+    let (from, to) = (&moved.path, &goal.path);
+    if moved.base == Base::Absent {
         let error = workspace::Error::NotFound { path: from.to_text() };
-        return Err(explained(cx, &from, error));
+        return Err(explained(cx, from, error));
     }
-    if from.is_root() || to.is_root() || to.starts_with(&from) {
+    if from.is_root() || to.is_root() || to.starts_with(from) {
         let message = format!("{from} cannot be moved to {to}");
         return Err(ToolError::new(ErrorCode::InvalidPath, message).suggest(
             "Choose a path that is not the project itself and not inside what is moved.",
         ));
     }
-    let (target, _) = cx.workspace().base_of(&to, limit)?;
-    match target {
+    match goal.base {
         Base::Absent => {}
         Base::Directory { .. } => {
             let message = format!("{to} is a directory");
@@ -77,9 +75,10 @@ fn propose(cx: &ToolContext, args: &MoveFileArgs) -> Result<Outcome, ToolError> 
         }
     }
     let answer = MoveFileOutput { from: from.to_text(), to: to.to_text() };
-    let mut changes = missing_parents(cx, &to);
+    let mut changes = missing_parents(cx, to);
+    let (base, target) = (moved.base.clone(), goal.base.clone());
     changes.push(Change::Move { from: from.to_text(), to: to.to_text(), base, target });
-    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)?))
+    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, moved.answer(answer)?)?))
 }
 
 auto_register_tool!(MoveFileTool);

@@ -8,6 +8,7 @@ use tool_system::edit::{
     parse_patch, verify_deletion,
 };
 use tool_system::prelude::*;
+use workspace::Text;
 
 /// Change many files at once, all or none: search/replace, line edits, whole files, deletes, moves,
 /// or a patch (V4A or unified diff).
@@ -118,7 +119,8 @@ fn plan_file(
             return Err(contradiction(path));
         }
         plan.note(json!({"path": path, "how": "deleted"}));
-        return plan.delete(path);
+        let target = plan.file_or_link(path)?;
+        return plan.delete(target);
     }
     if let [FileChange { search: None, line: None, content: Some(content), .. }] = edits.as_slice()
         && move_to.is_none()
@@ -126,18 +128,23 @@ fn plan_file(
         plan.note(json!({"path": path, "how": "whole file"}));
         return plan.write(path, content);
     }
-    let target = plan.file(path)?;
-    let body = match edits.as_slice() {
-        [] => None,
-        edits => Some(edited(plan, &target, path, edits)?),
-    };
-    match (move_to, body) {
-        (None, Some(body)) => plan.rewrite(target, body, None),
-        (Some(to), body) => {
-            plan.note(json!({"path": path, "how": "moved", "to": to}));
-            plan.rename(target, to, body)
+    if let Some(to) = move_to {
+        plan.note(json!({"path": path, "how": "moved", "to": to}));
+    }
+    match (move_to, edits.as_slice()) {
+        (None, []) => Err(contradiction(path)),
+        (Some(to), []) => {
+            let target = plan.file_or_link(path)?;
+            plan.rename(target, to)
         }
-        (None, None) => Err(contradiction(path)),
+        (move_to, edits) => {
+            let target = plan.file(path)?;
+            let body = edited(plan, &target, path, edits)?;
+            match move_to {
+                None => plan.rewrite(target, body, None),
+                Some(to) => plan.rewrite_at(target, to, body),
+            }
+        }
     }
 }
 
@@ -206,10 +213,17 @@ fn plan_patch(plan: &mut ChangePlan<'_>, patch: &str) -> Result<(), ToolError> {
                 plan.create(&path, &content, mode)?;
             }
             PatchAction::Delete { hunks } => {
-                let target = plan.file(&path)?;
-                verify_deletion(&target.text(), &hunks).map_err(|error| in_file(error, &path))?;
+                let target = plan.file_or_link(&path)?;
+                // As in git, the content of a link is where it leads.
+                let text = target.link_target().map_or_else(|| target.text(), Text::decode);
+                verify_deletion(&text, &hunks).map_err(|error| in_file(error, &path))?;
                 plan.note(json!({"path": path, "how": "deleted"}));
-                plan.delete(&path)?;
+                plan.delete(target)?;
+            }
+            PatchAction::Update { move_to: Some(to), hunks, .. } if hunks.is_empty() => {
+                plan.note(json!({"path": path, "how": "moved", "to": to}));
+                let target = plan.file_or_link(&path)?;
+                plan.rename(target, &to)?;
             }
             PatchAction::Update { move_to, mode, hunks } => {
                 let target = plan.file(&path)?;
@@ -221,8 +235,7 @@ fn plan_patch(plan: &mut ChangePlan<'_>, patch: &str) -> Result<(), ToolError> {
                 }
                 match move_to {
                     None => plan.rewrite(target, applied.body, mode)?,
-                    Some(to) if hunks.is_empty() => plan.rename(target, &to, None)?,
-                    Some(to) => plan.rename(target, &to, Some(applied.body))?,
+                    Some(to) => plan.rewrite_at(target, &to, applied.body)?,
                 }
             }
         }

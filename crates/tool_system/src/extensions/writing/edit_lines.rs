@@ -80,7 +80,7 @@ fn propose(cx: &ToolContext, args: &EditLinesArgs) -> Result<Outcome, ToolError>
         diff: answer_diff(&[(&write, Some(target.bytes()))]),
     };
     let set = protocol::ChangeSet { changes: vec![write] };
-    Ok(Outcome::Proposal(Proposed::changes(set, answer)?))
+    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)?))
 }
 
 fn line_edit(args: &EditLinesArgs) -> Result<LineEdit<'_>, ToolError> {

@@ -90,10 +90,11 @@ fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolEr
     let content = encode_body(&text, replaced.body)?;
     let changes = content != target.bytes();
     let plural = if replaced.count == 1 { "replacement" } else { "replacements" };
+    let how = replaced.grade.map_or(String::new(), |grade| format!(" ({})", grade.describe()));
     let write = target.write(content);
     let mut answer = ReplaceInFileOutput {
         replacements: replaced.count,
-        message: format!("{} {plural} in {}.", replaced.count, target.path),
+        message: format!("{} {plural} in {}{how}.", replaced.count, target.path),
         diff: changes.then(|| answer_diff(&[(&write, Some(target.bytes()))])),
         lines: replaced.changed.iter().map(|place| place.new_lines.start).take(MAX_LINES).collect(),
         corrected_call: replaced.miss.as_ref().and_then(|miss| corrected(args, miss)),
@@ -108,12 +109,13 @@ fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolEr
     }
     if args.preview_only.unwrap_or(false) || !changes {
         if changes {
-            answer.message = format!("Preview only: {} {plural} would be made.", replaced.count);
+            answer.message =
+                format!("Preview only: {} {plural} would be made{how}.", replaced.count);
         }
-        return Outcome::answer(answer);
+        return Ok(Outcome::Answer(target.answer(answer)?));
     }
     let set = protocol::ChangeSet { changes: vec![write] };
-    Ok(Outcome::Proposal(Proposed::changes(set, answer)?))
+    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)?))
 }
 
 /// The call with the text that the file really has.

@@ -75,9 +75,8 @@ impl Project {
     }
 
     pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) -> Change {
-        let base = self.tree.open().base_to_write(&rel(path), LIMIT).unwrap().0;
         let content = FileBytes(content.as_ref().to_vec());
-        Change::Write { path: path.into(), base, content, mode: None }
+        Change::Write { path: path.into(), base: self.base(path), content, mode: None }
     }
 
     pub(crate) fn delete(&self, path: &str) -> Change {
