@@ -281,6 +281,20 @@ async fn code_runs_with_arguments_and_variables_and_without_network() {
 }
 
 #[tokio::test]
+async fn connections_that_were_refused_are_told_with_the_reason() {
+    let options = ExecutorOptions { network: true, ..allowing(&["run_code"]) };
+    let Some(bench) = bench(options, vec![ApprovalResponse::yes()]) else { return };
+    let code = "proxy=${HTTPS_PROXY#http://}; exec 3<>/dev/tcp/${proxy%:*}/${proxy#*:}; \
+                printf 'CONNECT 10.0.0.1:443 HTTP/1.1\\r\\n\\r\\n' >&3; head -n 1 <&3";
+    bench.project.write("ask.sh", code);
+    let ran = bench.ok("run_code", json!({"language": "bash", "code": "bash ask.sh"})).await;
+    assert_eq!(ran["stdout"], "HTTP/1.1 403 Forbidden\r\n", "{ran}");
+    insta::assert_snapshot!(ran["message"].as_str().unwrap_or_default(), @r"
+    Refused connections (sandbox.network_allow in the user's configuration can allow them): 10.0.0.1:443: 10.0.0.1 is an address of a private network.
+    ");
+}
+
+#[tokio::test]
 async fn what_cannot_be_run_is_explained() {
     let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
     let error = bench.err("bash", json!({"command": "ls", "working_dir": "nowhere"})).await;
