@@ -12,6 +12,7 @@ use rustix::process::{Resource, Rlimit};
 
 use super::trouble::{During as _, Trouble};
 use crate::plan::{Part, Plan, Setting};
+use crate::profile::ProjectAccess;
 
 /// The newest interface whose rights are asked for; an older kernel gives what it has.
 const RIGHTS: ABI = ABI::V6;
@@ -68,9 +69,16 @@ impl Rules {
         make().map(Rules).map_err(refused)
     }
 
-    /// Adds the project, once it is in its place.
+    /// Adds what a command may write in the project, once it is in its place.
     pub(super) fn allow_project(self, setting: &Setting) -> Result<Rules, Trouble> {
-        let rules = path_beneath_rules([&setting.project.path], AccessFs::from_all(RIGHTS));
+        let root = &setting.project.path;
+        let writable = match &setting.project.access {
+            ProjectAccess::Copy(_) | ProjectAccess::Direct => vec![root.clone()],
+            ProjectAccess::Live { writable } => {
+                writable.iter().map(|path| root.join(path)).collect()
+            }
+        };
+        let rules = path_beneath_rules(&writable, AccessFs::from_all(RIGHTS));
         self.0.add_rules(rules).map(Rules).map_err(refused)
     }
 
