@@ -3,10 +3,11 @@
 //! `cargo run --release -p sandbox --example exec_speed -- [ROUNDS]`
 //!
 //! One JSON object per line, times in milliseconds. The cases take turns in every round, so that a
-//! busy machine disturbs all alike: `bare` starts `true` by fork and exec, `confined` in the sandbox,
-//! `overlay` in the sandbox on a copy of the project, `bwrap` by bubblewrap with the same namespaces
-//! (left out if it is not installed). `burst` runs `overlay` again and again without a pause, `new`
-//! prepares a sandbox and runs its first command, `output` streams 100 MB.
+//! busy machine disturbs all alike: `bare` starts `true` by fork and exec, `live` in the sandbox on the
+//! project as it is, `memory` on a copy whose changes lie in memory, `look` on a copy with the project's
+//! private layer, `bwrap` by bubblewrap with the same namespaces (left out if it is not installed).
+//! `burst` runs `look` again and again without a pause, `new` prepares a sandbox and runs its first
+//! command, `output` streams 100 MB.
 #![allow(clippy::print_stdout, reason = "a measuring program reports on the terminal")]
 #![allow(clippy::disallowed_methods, reason = "it compares with processes started plainly")]
 
@@ -29,7 +30,8 @@ fn main() {
     sandbox::hidden_entry();
     let rounds = std::env::args().nth(1).map_or(DEFAULT_ROUNDS, |n| n.parse().expect("a number"));
     let project = tempfile::tempdir().expect("a temporary directory");
-    let bench = Bench::new(project.path());
+    let state = tempfile::tempdir().expect("a temporary directory");
+    let bench = Bench::new(project.path(), state.path());
     bench.starts(rounds);
     bench.burst(rounds);
     bench.output();
@@ -40,22 +42,27 @@ type Case<'a> = (&'static str, Box<dyn Fn() + 'a>);
 
 struct Bench<'a> {
     root: &'a Path,
-    direct: Sandbox,
-    overlay: Sandbox,
+    layer: &'a Path,
+    live: Sandbox,
+    memory: Sandbox,
+    look: Sandbox,
 }
 
 impl<'a> Bench<'a> {
-    fn new(root: &'a Path) -> Bench<'a> {
-        let direct = open(&Profile::new(root, HOME));
-        Bench { root, direct, overlay: open(&on_a_copy(root)) }
+    fn new(root: &'a Path, layer: &'a Path) -> Bench<'a> {
+        let live = ProjectAccess::Live { writable: Vec::new() };
+        let live = open(&Profile { project: live, ..Profile::new(root, HOME) });
+        let memory = open(&Profile::new(root, HOME));
+        Bench { root, layer, live, memory, look: open(&with_layer(root, layer)) }
     }
 
     fn starts(&self, rounds: usize) {
         let mut cases: Vec<Case<'_>> = vec![
             ("bare", Box::new(|| plain(Command::new("true").env_clear()))),
-            ("confined", Box::new(|| confined(&self.direct))),
-            ("overlay", Box::new(|| confined(&self.overlay))),
-            ("new", Box::new(|| confined(&open(&on_a_copy(self.root))))),
+            ("live", Box::new(|| confined(&self.live))),
+            ("memory", Box::new(|| confined(&self.memory))),
+            ("look", Box::new(|| confined(&self.look))),
+            ("new", Box::new(|| confined(&open(&with_layer(self.root, self.layer))))),
         ];
         if Command::new("bwrap").arg("--version").stdout(Stdio::null()).status().is_ok() {
             cases.push(("bwrap", Box::new(|| plain(&mut self.bwrap()))));
@@ -77,7 +84,7 @@ impl<'a> Bench<'a> {
     fn burst(&self, rounds: usize) {
         let time = |_| {
             let begun = Instant::now();
-            confined(&self.overlay);
+            confined(&self.look);
             begun.elapsed()
         };
         report("burst", (0..rounds).map(time).collect());
@@ -103,7 +110,7 @@ impl<'a> Bench<'a> {
             let mut seen = 0;
             let spec = spec(["/bin/sh", "-c", &script].map(Into::into).into());
             let options = RunOptions::default();
-            let ran = self.direct.run(&spec, options, |chunk| seen += chunk.bytes.len());
+            let ran = self.look.run(&spec, options, |chunk| seen += chunk.bytes.len());
             let ran = ran.expect("it runs");
             assert_eq!((seen as u64, ran.stdout.total_bytes), (OUTPUT_MB * 1_000_000, seen as u64));
             best = best.min(begun.elapsed());
@@ -125,8 +132,8 @@ fn open(profile: &Profile) -> Sandbox {
     Sandbox::new(profile.clone(), Launcher::this_program()).expect("a sandbox")
 }
 
-fn on_a_copy(root: &Path) -> Profile {
-    let project = ProjectAccess::Copy(Copy::default());
+fn with_layer(root: &Path, layer: &Path) -> Profile {
+    let project = ProjectAccess::Copy(Copy { layer: Some(layer.to_owned()), ..Copy::default() });
     Profile { project, ..Profile::new(root, HOME) }
 }
 

@@ -150,6 +150,11 @@ impl Changes {
         Ok(Some(Changes::new(space.kept()?, self.project.try_clone()?, None)))
     }
 
+    /// Whether the command had no room left for what it wrote.
+    pub fn is_full(&self) -> bool {
+        rustix::fs::fstatvfs(&self.upper).is_ok_and(|room| room.f_bavail == 0)
+    }
+
     /// Whether a directory calls itself a cache, in the copy, the private layer or the project.
     pub fn is_cache(&self, directory: &Path) -> bool {
         let tag = directory.join(CACHE_TAG);

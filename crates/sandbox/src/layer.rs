@@ -16,12 +16,11 @@
 mod entries;
 mod merge;
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, Uid};
@@ -41,10 +40,6 @@ pub(crate) const WORK: &str = "work";
 const WAITING: &str = "waiting";
 const LOCK: &str = "lock";
 
-/// Directories for commands that are kept for the next ones. The mount of the last command may live a
-/// moment longer than the command, so that no directory is used twice in a row.
-const IDLE_SPACES: usize = 4;
-
 /// Tells the directories of one process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
@@ -54,9 +49,19 @@ pub struct PrivateLayer {
     top: OwnedFd,
     path: PathBuf,
     owner: Option<(Uid, Gid)>,
-    idle: Mutex<VecDeque<Space>>,
     /// Something may wait to be kept.
     has_waiting: AtomicBool,
+}
+
+/// Where a command writes what it changes. Memory is quick and has a limit; the disk takes what a build
+/// writes, and costs some milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Room {
+    /// In memory.
+    #[default]
+    Memory,
+    /// In the private layer, if there is one and its file system can hold a copy on write.
+    Disk,
 }
 
 /// How much a layer holds, and since when it was not used.
@@ -68,17 +73,18 @@ pub struct LayerUse {
     pub changed: Option<SystemTime>,
 }
 
-/// The directory of one run. Nobody else uses it as long as the lock on it is held.
+/// The directory of one run. Nobody removes it as long as the lock on it is held.
 #[derive(Debug)]
 struct Space {
     name: String,
-    directory: OwnedFd,
+    _locked: OwnedFd,
 }
 
-/// The directory of a run that is under way. Dropping it throws away what the command wrote.
+/// The part of a run that is under way in the layer. Dropping it throws away what the command wrote.
 #[derive(Debug)]
 pub(crate) struct RunSpace {
     layer: Arc<PrivateLayer>,
+    /// Where the command writes, unless that is in memory.
     space: Option<Space>,
     /// Says that `kept` is shown.
     lock: OwnedFd,
@@ -100,13 +106,8 @@ impl PrivateLayer {
         use std::os::unix::fs::DirBuilderExt as _;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let top = open_directory_at(rustix::fs::CWD, path)?;
-        let layer = PrivateLayer {
-            top,
-            path: path.to_owned(),
-            owner,
-            idle: Mutex::default(),
-            has_waiting: AtomicBool::new(true),
-        };
+        let layer =
+            PrivateLayer { top, path: path.to_owned(), owner, has_waiting: AtomicBool::new(true) };
         for name in [KEPT, RUNS, WAITING] {
             layer.make_directory(&layer.top, name)?;
         }
@@ -132,21 +133,19 @@ impl PrivateLayer {
         Ok(())
     }
 
-    /// A directory for one run. What waits to be kept is kept first, if that can be now.
-    pub(crate) fn begin(self: &Arc<Self>, project: &OwnedFd) -> io::Result<RunSpace> {
+    /// Begins a run, with a directory of its own if it is to write to the disk. What waits to be kept is
+    /// kept first, if that can be now.
+    pub(crate) fn begin(self: &Arc<Self>, project: &OwnedFd, room: Room) -> io::Result<RunSpace> {
         let lock = self.lock_file()?;
         if self.has_waiting.swap(false, Ordering::Relaxed) {
             self.keep_waiting(&lock, project)?;
         }
         rustix::fs::flock(&lock, FlockOperation::LockShared)?;
-        let mut idle = self.idle();
-        let ready = (idle.len() > 1).then(|| idle.pop_front()).flatten();
-        drop(idle);
-        let space = match ready {
-            Some(space) => space,
-            None => self.new_space()?,
+        let space = match room {
+            Room::Memory => None,
+            Room::Disk => Some(self.new_space()?),
         };
-        Ok(RunSpace { layer: Arc::clone(self), space: Some(space), lock })
+        Ok(RunSpace { layer: Arc::clone(self), space, lock })
     }
 
     fn new_space(&self) -> io::Result<Space> {
@@ -161,7 +160,7 @@ impl PrivateLayer {
         for part in [UPPER, WORK] {
             self.make_directory(&directory, part)?;
         }
-        Ok(Space { name, directory })
+        Ok(Space { name, _locked: directory })
     }
 
     fn lock_file(&self) -> io::Result<OwnedFd> {
@@ -224,24 +223,12 @@ impl PrivateLayer {
         let changed = std::fs::metadata(self.path.join(LOCK)).and_then(|meta| meta.modified()).ok();
         Ok(LayerUse { bytes, changed: changed.filter(|_| bytes > 0) })
     }
-
-    fn idle(&self) -> std::sync::MutexGuard<'_, VecDeque<Space>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for PrivateLayer {
-    fn drop(&mut self) {
-        let Ok(runs) = open_directory_at(&self.top, RUNS) else { return };
-        for space in self.idle().drain(..) {
-            let _ = remove_tree(&runs, space.name.as_ref());
-        }
-    }
 }
 
 impl RunSpace {
-    pub(crate) fn name(&self) -> &str {
-        self.space.as_ref().map_or("", |space| &space.name)
+    /// The directory where the command writes, if that is on the disk.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.space.as_ref().map(|space| space.name.as_str())
     }
 
     /// Keeps these paths of what the command wrote, which are found in `upper`. Each is a whole
@@ -276,15 +263,9 @@ impl RunSpace {
 
 impl Drop for RunSpace {
     fn drop(&mut self) {
-        let Some(space) = self.space.take() else { return };
-        let emptied = [UPPER, WORK].into_iter().try_for_each(|part| {
-            let part = open_directory_at(&space.directory, part)?;
-            remove_contents(&part)
-        });
-        let mut idle = self.layer.idle();
-        if emptied.is_ok() && idle.len() < IDLE_SPACES {
-            idle.push_back(space);
-        } else if let Ok(runs) = open_directory_at(&self.layer.top, RUNS) {
+        if let Some(space) = self.space.take()
+            && let Ok(runs) = open_directory_at(&self.layer.top, RUNS)
+        {
             let _ = remove_tree(&runs, space.name.as_ref());
         }
     }

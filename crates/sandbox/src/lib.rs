@@ -50,7 +50,7 @@ pub use changes::{Changed, Changes, ChangesError, Entry, Fate, Listed};
 pub use entry::hidden_entry;
 pub use error::SandboxError;
 pub use launcher::Launcher;
-pub use layer::{LayerUse, PrivateLayer};
+pub use layer::{LayerUse, PrivateLayer, Room};
 pub use network::{
     Allowance, InvalidAllowance, NetworkRules, RefusedConnection, Resolver, SystemResolver,
     Upstream,

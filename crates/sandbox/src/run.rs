@@ -16,7 +16,7 @@ use crate::changes::Changes;
 use crate::channel::{Channel, ChannelError, LONGEST_MESSAGE};
 use crate::error::{SandboxError, io, unavailable};
 use crate::helper_pool::{Helper, PATIENCE, memory_file};
-use crate::layer::RunSpace;
+use crate::layer::{Room, RunSpace};
 use crate::network::Proxy;
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::plan::{OrderHead, Part, Plan, Report};
@@ -46,7 +46,7 @@ pub(crate) fn run(
     let sandbox = run.sandbox;
     let begun = Instant::now();
     // Named before what runs, so that it goes after it even if the listener panics.
-    let space = space_for(sandbox)?;
+    let space = space_for(sandbox, run.options.room)?;
     let mut watch = Watch::start(&mut run, space.as_ref(), begun)?;
     let is_copy = watch.is_copy;
     let kills_before = watch.helper.memory_kills();
@@ -86,15 +86,12 @@ pub(crate) fn run(
     })
 }
 
-/// A directory in the private layer, if there is one and it can be used.
-fn space_for(sandbox: &Sandbox) -> Result<Option<RunSpace>, SandboxError> {
-    match &sandbox.layer {
-        Some(layer) => {
-            let space = layer.begin(&sandbox.root).map_err(io("using the private layer"))?;
-            Ok(Some(space))
-        }
-        None => Ok(None),
-    }
+/// The part of this run in the private layer, if there is one.
+fn space_for(sandbox: &Sandbox, room: Room) -> Result<Option<RunSpace>, SandboxError> {
+    let Some(layer) = &sandbox.layer else { return Ok(None) };
+    let room = if sandbox.writes_to_memory.load(Ordering::Relaxed) { Room::Memory } else { room };
+    let space = layer.begin(&sandbox.root, room).map_err(io("using the private layer"))?;
+    Ok(Some(space))
 }
 
 fn explain(exit: Exit, memory_kills: u64) -> Exit {
@@ -130,6 +127,8 @@ struct Watch<'a> {
     deadline: Instant,
     grace: Duration,
     is_copy: bool,
+    /// It was given a place on the disk to write to.
+    on_disk: bool,
     sandbox: &'a Sandbox,
     /// Serves a command that may use the network.
     proxy: Option<Proxy>,
@@ -167,6 +166,7 @@ impl<'a> Watch<'a> {
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
             grace: limits.grace,
             is_copy: matches!(run.sandbox.profile.project, ProjectAccess::Copy(_)),
+            on_disk: space.is_some_and(|space| space.name().is_some()),
             sandbox: run.sandbox,
             proxy: None,
             first: None,
@@ -261,7 +261,9 @@ impl<'a> Watch<'a> {
             },
             Ok((Report::Ready { landlock, in_memory, unix_sockets }, mut descriptors)) => {
                 self.outcome.upper = descriptors.pop();
-                self.sandbox.writes_to_memory.store(in_memory, Ordering::Relaxed);
+                if in_memory && self.on_disk {
+                    self.sandbox.writes_to_memory.store(true, Ordering::Relaxed);
+                }
                 self.outcome.landlock = landlock;
                 self.outcome.unix_sockets = unix_sockets;
                 self.ready = true;
@@ -383,8 +385,7 @@ fn send_order(
         }
         (None, None) => None,
     };
-    let is_usable = !sandbox.writes_to_memory.load(Ordering::Relaxed);
-    let space = space.filter(|_| is_usable).map(|space| space.name().to_owned());
+    let space = space.and_then(RunSpace::name).map(str::to_owned);
     let (network, has_stdin) = (run.spec.network, stdin.is_some());
     let head = OrderHead { network, has_stdin, space, plan };
     let mut descriptors = vec![answers.as_fd(), output.0.as_fd(), output.1.as_fd()];

@@ -13,7 +13,7 @@ use crate::environment;
 use crate::error::{SandboxError, io};
 use crate::helper_pool::{Helpers, Supply};
 use crate::launcher::Launcher;
-use crate::layer::PrivateLayer;
+use crate::layer::{PrivateLayer, Room};
 use crate::leftovers;
 use crate::network::{Resolver, SystemResolver};
 use crate::output::OutputChunk;
@@ -49,6 +49,8 @@ pub struct RunOptions<'a> {
     pub cancel: Option<&'a crate::Canceller>,
     /// The standard input, instead of the text in the command.
     pub stdin: Option<OwnedFd>,
+    /// Where a command on a copy writes.
+    pub room: Room,
 }
 
 impl Sandbox {

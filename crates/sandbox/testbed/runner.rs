@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
 use protocol::{CommandSpec, ToolError};
-use sandbox::{Changed, Fate, Launcher, Profile, Ran, RunOptions, Sandbox, SandboxError};
+use sandbox::{Changed, Fate, Launcher, Profile, Ran, Room, RunOptions, Sandbox, SandboxError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -24,6 +24,9 @@ struct Request {
     /// Names of directories and files that belong to the private layer.
     #[serde(default)]
     private: Vec<String>,
+    /// Whether the command writes to the disk.
+    #[serde(default)]
+    disk: bool,
     /// What names resolve to, one answer after the other, instead of what the system says.
     #[serde(default)]
     names: BTreeMap<String, Vec<Vec<IpAddr>>>,
@@ -55,7 +58,8 @@ fn answer(request: Request) -> Result<Value, SandboxError> {
     let sandbox = Sandbox::new(request.profile, Launcher::this_program())?;
     let sandbox = sandbox.with_resolver(Arc::new(names));
     let mut streamed = 0;
-    let options = RunOptions::default();
+    let room = if request.disk { Room::Disk } else { Room::Memory };
+    let options = RunOptions { room, ..RunOptions::default() };
     let ran = sandbox.run(&request.spec, options, |chunk| streamed += chunk.bytes.len())?;
     Ok(json!({
         "exit": ran.exit,

@@ -38,7 +38,7 @@ fn commands(root: &std::path::Path) -> Result<[Exit; 2], String> {
     // After this the helper is known to be there.
     sandbox.run(&spec, RunOptions::default(), |_| {}).map_err(text)?;
     stop_helpers()?;
-    let options = RunOptions { cancel: Some(&cancelled), stdin: None };
+    let options = RunOptions { cancel: Some(&cancelled), ..RunOptions::default() };
     let first = sandbox.run(&spec, options, |_| {}).map_err(text)?;
     let second = sandbox.run(&spec, RunOptions::default(), |_| {}).map_err(text)?;
     // One that is stopped does not hold up the end of its sandbox either.

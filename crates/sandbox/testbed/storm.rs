@@ -84,7 +84,7 @@ fn storm(root: &Path, count: u64, server: Option<&str>) -> Result<String, String
             9 => (NO_END_MS, Some(&cancelled)),
             _ => (scattered(round) % LATEST_END_MS, None),
         };
-        let options = RunOptions { cancel, stdin: None };
+        let options = RunOptions { cancel, ..RunOptions::default() };
         let script = if round / 2 % 2 == 0 { LEAVES_A_CHILD } else { LEAVES_NOTHING };
         let spec = match server {
             Some(server) => downloading(root, server, timeout_ms * DOWNLOAD_FACTOR),

@@ -43,6 +43,8 @@ pub(crate) struct Bench {
     testbed: PathBuf,
     /// Names of directories and files that belong to the private layer.
     pub(crate) private: Vec<&'static str>,
+    /// Whether commands on a copy write to the disk.
+    pub(crate) disk: bool,
 }
 
 impl Bench {
@@ -65,7 +67,7 @@ impl Bench {
         let mut profile = Profile::new(project.root(), &home);
         profile.project = ProjectAccess::Direct;
         let (names, private) = (BTreeMap::new(), Vec::new());
-        let bench = Bench { project, user, profile, names, testbed, private };
+        let bench = Bench { project, user, profile, names, testbed, private, disk: false };
         bench.own(&outside);
         bench
     }
@@ -85,7 +87,8 @@ impl Bench {
     }
 
     /// Commands work on a copy; what they write to these names is kept in a private layer.
-    pub(crate) fn with_layer(mut self, private: &[&'static str]) -> Bench {
+    pub(crate) fn with_layer(mut self, private: &[&'static str], disk: bool) -> Bench {
+        self.disk = disk;
         let layer = Some(self.outside("state/layer"));
         self.profile.project = ProjectAccess::Copy(Copy { layer, ..Copy::default() });
         self.private = private.to_vec();
@@ -144,8 +147,7 @@ impl Bench {
 
     fn ask(&self, words: &[&str], spec: &CommandSpec) -> Value {
         let (names, private) = (&self.names, &self.private);
-        let request =
-            json!({"profile": self.profile, "spec": spec, "names": names, "private": private});
+        let request = json!({"profile": self.profile, "spec": spec, "names": names, "private": private, "disk": self.disk});
         let request = request.to_string();
         let mut command = self.as_user();
         let output = feed(command.args(words), &request);

@@ -34,7 +34,7 @@ fn a_command_is_ended_from_outside_as_soon_as_it_speaks() {
     let project = Fixture::new("");
     let sandbox = open(&project, ProjectAccess::Direct);
     let cancel = Canceller::new().expect("a handle");
-    let options = RunOptions { cancel: Some(&cancel), stdin: None };
+    let options = RunOptions { cancel: Some(&cancel), ..RunOptions::default() };
     let ran = sandbox.run(&sh("echo begun; sleep 1000"), options, |chunk| {
         assert_eq!(chunk.bytes, b"begun\n");
         cancel.cancel();
@@ -48,7 +48,7 @@ fn a_pipe_can_be_the_input_and_an_answer_can_go_into_it() {
     let project = Fixture::new("");
     let sandbox = open(&project, ProjectAccess::Direct);
     let (stdin, write) = std::io::pipe().expect("a pipe");
-    let options = RunOptions { cancel: None, stdin: Some(stdin.into()) };
+    let options = RunOptions { stdin: Some(stdin.into()), ..RunOptions::default() };
     let mut write = Some(write);
     let ran = sandbox.run(&sh("echo question; read a; echo got $a; cat"), options, |_| {
         if let Some(mut write) = write.take() {

@@ -5,11 +5,16 @@ use std::os::unix::fs::MetadataExt as _;
 use sandbox::PrivateLayer;
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, users};
+use crate::bench::{Bench, User, users};
 
 fn out(ran: &Value) -> &str {
     assert_eq!(ran["exit"], json!({"code": 0}), "{ran}");
     ran["stdout"].as_str().unwrap_or_default()
+}
+
+/// Every user, writing to memory and to the disk.
+fn ways() -> Vec<(User, bool)> {
+    users().into_iter().flat_map(|user| [(user, false), (user, true)]).collect()
 }
 
 const FILES: &str = "\
@@ -25,8 +30,8 @@ of the user
 
 #[test]
 fn what_is_written_to_private_names_is_seen_by_the_next_command_and_by_nobody_else() {
-    for user in users() {
-        let bench = Bench::new(user, FILES).with_layer(&["target"]);
+    for (user, disk) in ways() {
+        let bench = Bench::new(user, FILES).with_layer(&["target"], disk);
         let ran = bench
             .sh("echo n > target/new; echo c > target/old; rm -r target/deep; rm -r sub/target; \
              mkdir sub/target; echo m > sub/target/made; echo b > src/b");
@@ -57,8 +62,8 @@ fn what_is_written_to_private_names_is_seen_by_the_next_command_and_by_nobody_el
 
 #[test]
 fn permissions_that_a_command_takes_away_hinder_nobody() {
-    for user in users() {
-        let bench = Bench::new(user, FILES).with_layer(&["target"]);
+    for (user, disk) in ways() {
+        let bench = Bench::new(user, FILES).with_layer(&["target"], disk);
         let script = "mkdir -p target/a/b src/x/y; echo s > target/a/b/c; chmod 0 target/a/b/c; \
              chmod 500 target/a/b target/a; chmod 0 target; echo d > src/x/y/z; chmod 0 src/x/y src/x";
         for _ in 0..3 {
@@ -73,8 +78,8 @@ fn permissions_that_a_command_takes_away_hinder_nobody() {
 
 #[test]
 fn a_layer_is_not_for_commands_that_reach_the_network() {
-    for user in users() {
-        let bench = Bench::new(user, FILES).with_layer(&["target"]);
+    for (user, disk) in ways() {
+        let bench = Bench::new(user, FILES).with_layer(&["target"], disk);
         out(&bench.sh("echo planted > target/run; echo planted > target/old"));
         let mut spec = bench.spec(&["sh", "-c", "cat target/old; ls target"]);
         spec.network = true;
@@ -84,8 +89,8 @@ fn a_layer_is_not_for_commands_that_reach_the_network() {
 
 #[test]
 fn a_layer_can_be_measured_and_cleared() {
-    for user in users() {
-        let bench = Bench::new(user, FILES).with_layer(&["target"]);
+    for (user, disk) in ways() {
+        let bench = Bench::new(user, FILES).with_layer(&["target"], disk);
         out(&bench.sh("head -c 100000 /dev/zero > target/big; chmod u+s target/big; rm target/old"));
         let layer = PrivateLayer::open(&bench.outside("state/layer")).expect("it is there");
         let usage = layer.usage().expect("it can be read");
@@ -117,5 +122,20 @@ fn live_commands_see_every_change_and_make_none() {
         assert_eq!(errors.matches("Read-only file system").count(), 8, "{errors}");
         assert_eq!(bench.project.read("sub/w"), "w\n");
         assert_eq!(bench.project.read("src/a"), "a\n");
+    }
+}
+
+#[test]
+fn a_command_that_fills_the_memory_says_so_and_has_room_on_the_disk() {
+    for user in users() {
+        let mut bench = Bench::new(user, FILES).with_layer(&["target"], false);
+        let layer = Some(bench.outside("state/layer"));
+        bench.profile.project =
+            sandbox::ProjectAccess::Copy(sandbox::Copy { layer, max_bytes: 1 << 20 });
+        let script = "head -c 3000000 /dev/zero > target/big";
+        assert_ne!(bench.sh(script)["exit"], json!({"code": 0}));
+        bench.disk = true;
+        out(&bench.sh(script));
+        assert_eq!(out(&bench.sh("wc -c < target/big")), "3000000\n");
     }
 }

@@ -155,7 +155,7 @@ fn the_proxy_of_another_command_is_out_of_reach() {
         let sandbox = Sandbox::new(profile, launcher).expect("a sandbox");
         let (stdin, write) = std::io::pipe().expect("a pipe");
         let mut write = Some(write);
-        let options = RunOptions { cancel: None, stdin: Some(stdin.into()) };
+        let options = RunOptions { stdin: Some(stdin.into()), ..RunOptions::default() };
         let ran = sandbox.run(&spec, options, |_| {
             let second = sandbox.run(&other, RunOptions::default(), |_| {}).expect("it runs");
             assert_eq!(second.exit, sandbox::Exit::Code(10), "{}", second.stdout.text());

@@ -78,8 +78,11 @@ impl Job {
         std::thread::Builder::new().name("job input".into()).spawn(writing).map_err(failed)?;
         let running = Arc::clone(&job);
         let run = move || {
-            let options =
-                RunOptions { cancel: Some(&running.canceller), stdin: Some(stdin.into()) };
+            let options = RunOptions {
+                cancel: Some(&running.canceller),
+                stdin: Some(stdin.into()),
+                ..RunOptions::default()
+            };
             let ran = place.run(&spec, options, |chunk| running.take(chunk.bytes));
             running.finish(ran);
         };

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use protocol::{CommandSpec, ErrorCode, ProjectMode, RunMode, ToolError};
 use sandbox::{
     Canceller, Changed, Changes, Copy, Exit, Launcher, Part, PrivateLayer, Profile, ProjectAccess,
-    RunOptions, Sandbox, SandboxError, Unconfined,
+    Room, RunOptions, Sandbox, SandboxError, Unconfined,
 };
 use serde_json::{Value, json};
 use workspace::{RelPath, Tracked, Workspace};
@@ -23,6 +24,15 @@ use crate::ToolContext;
 const OBEYED: [&str; 5] = [".vscode", ".idea", ".envrc", ".mcp.json", ".gitmodules"];
 /// What lies in a repository and makes git run programs; no commit needs to change it.
 const OBEYED_BY_GIT: [&str; 2] = [".git/hooks", ".git/config"];
+
+/// Programs that build or install. This only decides where a command finds more room.
+const BUILDERS: [&str; 30] = [
+    "ant", "bazel", "buck2", "bun", "cargo", "cmake", "composer", "deno", "dotnet", "go", "gradle",
+    "gradlew", "jest", "make", "meson", "mix", "mvn", "mvnw", "ninja", "npm", "npx", "nx", "pip",
+    "pnpm", "sbt", "swift", "tsc", "vite", "yarn", "zig",
+];
+const NO_ROOM: &str = "It had no room left in memory for what it wrote. Run it again: commands of \
+                       this session write to the disk from now on.";
 
 /// What a runner is made from.
 #[derive(Clone, Debug)]
@@ -57,6 +67,8 @@ pub struct CommandRunner {
     /// Why there are no copies on write here, once that is known.
     no_copies: OnceLock<String>,
     tracked: TrackedNow,
+    /// A command has filled the memory that there is for changes.
+    needs_disk: AtomicBool,
 }
 
 /// What a sandbox is for.
@@ -101,7 +113,14 @@ impl CommandRunner {
         if options.unconfined {
             let _ = no_copies.set("commands are not confined".to_owned());
         }
-        Self { workspace, options, sandboxes, no_copies, tracked: TrackedNow::default() }
+        Self {
+            workspace,
+            options,
+            sandboxes,
+            no_copies,
+            tracked: TrackedNow::default(),
+            needs_disk: AtomicBool::new(false),
+        }
     }
 
     /// Why commands cannot work on a copy, if that has been found out.
@@ -165,7 +184,8 @@ impl CommandRunner {
         let begun = SystemTime::now();
         let place = self.place(kind_of(spec))?;
         let mut live = LiveOutput::new(cx);
-        let options = RunOptions { cancel: Some(canceller), stdin: None };
+        let room = self.room_for(spec);
+        let options = RunOptions { cancel: Some(canceller), room, ..RunOptions::default() };
         let ran = place.run(spec, options, |chunk| live.show(chunk.stream, chunk.bytes));
         let ran = ran.map_err(|error| self.remembered(error.into()))?;
         if ran.exit == Exit::Cancelled {
@@ -173,6 +193,8 @@ impl CommandRunner {
                            changed was thrown away";
             return Err(NotRun::Failed(ToolError::new(ErrorCode::Cancelled, message)));
         }
+        let is_full = ran.changed.as_ref().is_some_and(Changes::is_full);
+        self.needs_disk.fetch_or(is_full, Ordering::Relaxed);
         let taken = ran.changed.as_ref().map(|changes| {
             self.taken(spec, changes, cx, begun)
                 .unwrap_or_else(|why| Taken { refusal: Some(why), ..Taken::default() })
@@ -181,7 +203,22 @@ impl CommandRunner {
             Exit::Code(_) => taken,
             _ => taken.refused("the command was stopped before its end"),
         });
-        Ok(CommandRun { report: report(&ran), taken })
+        let mut report = report(&ran);
+        if is_full {
+            report["note"] = NO_ROOM.into();
+        }
+        Ok(CommandRun { report, taken })
+    }
+
+    /// Programs that write much are given the disk to write to; so is every command once one has filled
+    /// the memory there is.
+    fn room_for(&self, spec: &CommandSpec) -> Room {
+        let is_builder = |word: &str| BUILDERS.contains(&word.rsplit('/').next().unwrap_or(word));
+        let mut words = spec.argv.iter().flat_map(|text| text.split(|c| !is_in_name(c)));
+        match self.needs_disk.load(Ordering::Relaxed) || words.any(is_builder) {
+            true => Room::Disk,
+            false => Room::Memory,
+        }
     }
 
     /// What a command would leave in the project. What is private is kept when this returns.
@@ -327,6 +364,10 @@ fn kind_of(spec: &CommandSpec) -> Kind {
         ProjectMode::Live => Kind::Live { writable: spec.writable.clone() },
         ProjectMode::Direct => Kind::Direct,
     }
+}
+
+fn is_in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "-_./+".contains(c)
 }
 
 struct CancelOnDrop(Canceller);
