@@ -1,11 +1,13 @@
-//! Questions to the person, written down with their answers.
+//! Questions to the user, written down with their answers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use context_manager::SessionLog;
-use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, SessionEvent, ToolError};
+use protocol::{
+    ApprovalRequest, ApprovalResponse, ContentHash, ErrorCode, SessionEvent, ToolError,
+};
 use tokio::sync::oneshot;
 use tool_system::Approver;
 
@@ -22,12 +24,14 @@ pub struct ApprovalManager {
 
 /// A question that can be answered.
 struct Open {
+    /// The hash of the proposal.
+    asked: ContentHash,
     /// Nobody gets to see it before it is in the log.
     request: Option<ApprovalRequest>,
     answer: oneshot::Sender<ApprovalResponse>,
 }
 
-/// There is no open question of that id.
+/// There is no open question of that id, or the answer is to another one.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing is asked under the id `{0}`; it may have been answered already")]
 pub struct NotAsked(String);
@@ -49,10 +53,12 @@ impl ApprovalManager {
         self.open().values().filter_map(|open| open.request.clone()).collect()
     }
 
-    /// Answers a question.
+    /// Answers a question. A yes to something else leaves it open.
     pub fn answer(&self, step_id: &str, response: ApprovalResponse) -> Result<(), NotAsked> {
-        let open = self.open().remove(step_id);
-        let sent = open.map(|open| open.answer.send(response).is_ok());
+        let mut open = self.open();
+        let is_meant = |open: &Open| !response.is_approved() || response.approves(open.asked);
+        let answered = open.get(step_id).is_some_and(is_meant).then(|| open.remove(step_id));
+        let sent = answered.flatten().map(|open| open.answer.send(response).is_ok());
         if sent == Some(true) { Ok(()) } else { Err(NotAsked(step_id.to_owned())) }
     }
 
@@ -97,7 +103,8 @@ impl Approver for ApprovalManager {
         let call_id = request.step_id.clone();
         let (answer, answered) = oneshot::channel();
         // Whoever reads about the question in the log can answer it at once.
-        self.open().insert(call_id.clone(), Open { request: None, answer });
+        self.open()
+            .insert(call_id.clone(), Open { asked: request.proposal_hash, request: None, answer });
         let _closes = Closes { manager: self, step_id: &request.step_id };
         let asked = SessionEvent::ApprovalAsked(Box::new(request.clone()));
         self.log.append(vec![asked]).await.map_err(unwritable)?;

@@ -24,7 +24,7 @@ pub use pattern::{InvalidPattern, PathPattern, ToolPattern};
 pub use protected::{PROTECTED, ProtectedGroup, protection};
 pub use rule::{Rule, RuleSource};
 pub use self_test::Failure;
-pub use suggestion::suggest_rules;
+pub use suggestion::{in_words, suggest_rule};
 pub use table::{PolicyTable, ProjectPolicyTable};
 
 use rule::CompiledRule;

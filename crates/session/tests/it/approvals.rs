@@ -25,11 +25,11 @@ struct Curious {
 
 #[async_trait]
 impl Approver for Curious {
-    async fn decide(&self, _: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         let session = self.store.list(&Default::default()).await.unwrap().remove(0).id;
         let log = self.store.load(&session).await.unwrap().entries;
         *self.seen.lock().unwrap() = story(&log);
-        Ok(ApprovalResponse::yes())
+        Ok(request.approve())
     }
 }
 
@@ -70,8 +70,7 @@ async fn a_question_is_written_down_before_it_is_asked_and_its_answer_before_it_
 async fn a_refusal_reaches_the_model_with_its_reason() {
     let model = Scripted::new("scripted", [adding(), says("I leave it.")]);
     let mut stage = Stage::new(&model).await;
-    let no = ApprovalResponse::no(Some("the notes are finished".to_owned()));
-    stage.parts.approver = Some(Arc::new(Person(no)));
+    stage.parts.approver = Some(Arc::new(Person(Some("the notes are finished"))));
     let mut session = stage.begin().await;
     send(&mut session, "Add a line").await;
     let told = result_of(&model.requests()[1], "c1").unwrap_err();
@@ -96,12 +95,19 @@ async fn answering(model: &Arc<Scripted>, stage: &mut Stage) -> String {
             break request;
         }
     };
-    approvals.answer(&asked.step_id, ApprovalResponse::yes()).unwrap();
+    // A yes to something else, or to nothing in particular, is none and leaves the question open.
+    let mut other = asked.clone();
+    other.proposal_hash = protocol::ContentHash::of(b"something else");
+    let unbound = serde_json::from_value(json!({"approved": true})).unwrap();
+    for wrong in [other.approve(), unbound] {
+        approvals.answer(&asked.step_id, wrong).unwrap_err();
+    }
+    approvals.answer(&asked.step_id, asked.approve()).unwrap();
     turn.await.unwrap();
     assert_eq!(approvals.pending(), []);
     assert_eq!(stage.project.read("notes.txt"), "first\nsecond\n");
     assert!(model.requests().len() > 1);
-    approvals.answer(&asked.step_id, ApprovalResponse::yes()).unwrap_err().to_string()
+    approvals.answer(&asked.step_id, asked.approve()).unwrap_err().to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -59,13 +59,7 @@ impl Gate<'_> {
              copies on write here ({why})."
         );
         let request = self.request(&Proposed::command(direct), reason).await?;
-        match self.ask(&request).await? {
-            response if response.approved => Ok(()),
-            response => {
-                let reason = response.reason.unwrap_or_else(|| "User rejected the command".into());
-                Err(ToolError::new(ErrorCode::Rejected, reason))
-            }
-        }
+        self.agreement(&request).await.map(drop)
     }
 
     /// What became of the changes, for the report; none if there were none.
@@ -110,7 +104,7 @@ impl Gate<'_> {
             && asked == Asked::No
             && self.follows_from_command(&proposed)?
         {
-            self.executor.perform(proposed, self.cx).await
+            self.perform_unasked(&proposed).await
         } else {
             Box::pin(self.pass(proposed, None)).await
         };
@@ -120,13 +114,14 @@ impl Gate<'_> {
                 if let (Value::Object(told), Value::Object(report)) = (&mut told, report) {
                     told.extend(report);
                 }
-                if let Some(diff) = diff {
+                // What the user picked is told in its place.
+                if let Some(diff) = diff.filter(|_| told.get("diff").is_none()) {
                     told["diff"] = diff.into();
                 }
             }
             Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
             Err(error) => {
-                told["refused"] = error.message.into();
+                told["refused"] = error.full_message().into();
                 told["code"] = error.code.as_str().into();
             }
         }
@@ -137,7 +132,7 @@ impl Gate<'_> {
     /// rule has anything against them, and nothing of it is always asked.
     fn follows_from_command(&self, proposed: &Proposed) -> Result<bool, ToolError> {
         let effects = effects_of(&proposed.proposal);
-        let verdict = self.executor.judge(self.listed, &effects)?;
+        let verdict = self.executor.judge(self.listed, Some(&proposed.proposal), &effects)?;
         let always_asked = effects.iter().any(|effect| {
             let path = effect.path.as_deref().unwrap_or_default();
             effect.kind == EffectKind::Link || protection(path, effect.tree).is_some()

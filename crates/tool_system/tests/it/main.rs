@@ -20,6 +20,7 @@ mod imports;
 mod jobs;
 mod listing;
 mod outline;
+mod parallel_calls;
 mod proposals;
 mod redundancy;
 mod references;

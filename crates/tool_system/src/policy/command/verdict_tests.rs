@@ -6,7 +6,7 @@ use protocol::Proposal;
 use super::*;
 use crate::policy::{
     Action, ApprovalMode, Decision, Effect, Policy, PolicyTable, RuleSource, Verdict, effects_with,
-    needs_tree_facts, suggest_rules,
+    needs_tree_facts,
 };
 
 fn shell(text: &str) -> CommandSpec {
@@ -335,28 +335,6 @@ fn absolute_paths_into_the_project_are_its_own() {
     assert!(!looks("cat /home/me/shop/../x"));
     let protected = effects("echo x > /home/me/shop/.envrc", &facts);
     assert_eq!(protected[0].danger().unwrap().weight, Weight::AlwaysAsked);
-}
-
-#[test]
-fn always_remembers_exactly_what_was_asked_and_nothing_wider() {
-    let suggested = |text: &str| {
-        let rules = suggest_rules("bash", &effects(text, &TreeFacts::default()));
-        rules.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-    };
-    assert_eq!(suggested("cargo  test"), "allow bash of `cargo test`");
-    assert_eq!(suggested("cd x && make a | tail -3; make b"), "allow bash of `make a`, `make b`");
-    for never in
-        ["ls", "rm -rf x", "make; $X", "make > out", "make *", "make && git push", "make $X"]
-    {
-        assert_eq!(suggested(never), "", "{never}");
-    }
-    let rules = suggest_rules("bash", &effects("make a && FOO=1 make b", &TreeFacts::default()));
-    let policy = Policy::new(ApprovalMode::Strict, rules);
-    assert_eq!(judge(&policy, "make a && FOO=1 make b").decision, Decision::Allow);
-    assert_eq!(judge(&policy, "make a").decision, Decision::Allow);
-    for other in ["make", "make a b", "make b", "make a && make c", "FOO=2 make b"] {
-        assert_eq!(judge(&policy, other).decision, Decision::Ask, "{other}");
-    }
 }
 
 #[test]
