@@ -282,3 +282,17 @@ fn near_misses_are_suggested() {
     assert!(similar("completely/different").is_empty());
     assert!(similar(".").is_empty());
 }
+
+#[test]
+fn a_directory_is_told_from_another_that_came_to_its_path() {
+    let tree = Tree::new();
+    let path = tree.root().join("project");
+    fs::create_dir(&path).unwrap();
+    let identity = || Workspace::open(&path).unwrap().identity().unwrap();
+    let first = identity();
+    fs::write(path.join("a"), "x").unwrap();
+    assert_eq!(identity(), first);
+    fs::rename(&path, tree.root().join("former")).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_ne!(identity(), first);
+}
