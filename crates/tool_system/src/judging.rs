@@ -53,8 +53,10 @@ impl ToolExecutor {
         let mut policy = self.policy()?;
         let about_commands =
             |rule: &Rule| rule.source == RuleSource::Remembered && !rule.command.is_empty();
-        if policy.rules().any(about_commands) {
-            let same = proposal.and_then(|proposal| suggest_rule(tool, proposal));
+        if let Some(proposal @ Proposal::Command(_)) = proposal
+            && policy.rules().any(about_commands)
+        {
+            let same = suggest_rule(tool, proposal);
             let counts = |rule: &&Rule| !about_commands(rule) || Some(*rule) == same.as_ref();
             policy = Policy::new(policy.mode(), policy.rules().filter(counts).cloned()).into();
         }

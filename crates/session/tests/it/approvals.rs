@@ -4,9 +4,14 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use context_manager::{LogError, SessionLog};
 use insta::assert_snapshot;
-use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, SessionEvent, ToolError};
+use protocol::{
+    ApprovalRequest, ApprovalResponse, Change, ChangeSet, ErrorCode, LogEntry, Proposal,
+    SessionEvent, ToolError,
+};
 use serde_json::json;
+use session::ApprovalManager;
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool_system::Approver;
@@ -146,4 +151,44 @@ async fn a_question_that_is_cancelled_is_no_longer_open_and_nothing_is_done() {
     assert_eq!(stage.project.read("notes.txt"), "first\n");
     send(&mut session, "Are you there?").await;
     assert_eq!(result_of(&model.requests()[1], "c1").unwrap_err().code, ErrorCode::Cancelled);
+}
+
+/// A log that is only there.
+struct NoLog;
+
+#[async_trait]
+impl SessionLog for NoLog {
+    async fn append(&self, _: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn two_agents_whose_calls_have_the_same_id_get_each_their_own_answer() {
+    let request = |path: &str| {
+        let change = Change::MakeDir { path: path.into(), mode: None };
+        let proposal = Proposal::Changes(ChangeSet { changes: vec![change] });
+        ApprovalRequest {
+            step_id: "c1".into(),
+            tool: "bash".into(),
+            args: Default::default(),
+            reason: String::new(),
+            proposal_hash: proposal.hash(),
+            proposal,
+            diffs: Vec::new(),
+            remembers: None,
+            expires_in_ms: 1,
+        }
+    };
+    let manager = ApprovalManager::new(Arc::new(NoLog), None);
+    let (one, two) = (request("one"), request("two"));
+    let (first, second, ()) = tokio::join!(biased; manager.decide(&one), manager.decide(&two), async {
+        assert_eq!(manager.pending().len(), 2);
+        manager.answer("c1", two.approve()).unwrap();
+        manager.answer("c1", two.approve()).unwrap_err();
+        manager.answer("c1", one.approve().saying("the first")).unwrap();
+    });
+    assert_eq!(first.unwrap(), one.approve().saying("the first"));
+    assert_eq!(second.unwrap(), two.approve());
+    assert_eq!(manager.pending(), []);
 }
