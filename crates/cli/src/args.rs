@@ -12,6 +12,7 @@ use tool_system::Vocabulary;
 use tool_system::policy::{ApprovalMode, Decision, Rule};
 
 use crate::config::FlagLayer;
+use crate::output;
 
 pub(crate) use rule_text::allow_rule;
 pub(crate) use tools::{ToolsArgs, ToolsCommand, TrustArgs};
@@ -24,6 +25,20 @@ pub(crate) struct Arguments {
     pub(crate) command: Option<Command>,
     #[command(flatten)]
     pub(crate) chat: ChatArgs,
+}
+
+impl Arguments {
+    /// Reads the command line. The process ends here if there is nothing to do but to print help, or
+    /// if it cannot be understood.
+    pub(crate) fn read() -> Self {
+        Self::try_parse().unwrap_or_else(|error| {
+            if error.use_stderr() {
+                output::to_people(error.render().to_string().trim_end());
+                std::process::exit(error.exit_code());
+            }
+            error.exit()
+        })
+    }
 }
 
 #[derive(Debug, Subcommand)]

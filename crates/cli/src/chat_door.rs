@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use protocol::{AgentRole, ToolCall};
+use protocol::{AgentRole, ToolCall, visible};
 use providers::catalogue::Wanted;
 use serde_json::{Map, Value, json};
 use session::Session;
@@ -22,8 +22,8 @@ use crate::chat::look::{Ink, Look};
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{Desk, resumed};
 use crate::model_choice::Chosen;
+use crate::output::{self, Printer, Stream};
 use crate::setup::{Kit, Lifetime};
-use crate::{output, terminal};
 
 /// What was typed before, in the state directory.
 const HISTORY: &str = "history";
@@ -45,11 +45,13 @@ struct Chat {
     desk: Desk,
     chosen: Chosen,
     session: Session,
-    screen: Screen<io::Stdout, io::Stderr>,
+    screen: Screen<Printer, Printer>,
     notes: Look,
     /// Rules that were offered already.
     offered_rules: Vec<String>,
     ctrl_c: CtrlC,
+    /// Whether the user was asked something since the last message.
+    was_asked: bool,
 }
 
 impl Chat {
@@ -61,15 +63,15 @@ impl Chat {
             None => Session::begin(parts).await?,
             Some(text) => resumed(&desk, parts, text).await?,
         };
-        let notes = terminal::look(&io::stderr());
+        let notes = Stream::Err.look();
         let options = ScreenOptions {
-            words: terminal::look(&io::stdout()),
+            words: Stream::Out.look(),
             notes,
             thoughts: true,
             messages: false,
             context_window: chosen.window(),
         };
-        let screen = Screen::new(io::stdout(), io::stderr(), options);
+        let screen = Screen::new(Printer::inked(Stream::Out), Printer::inked(Stream::Err), options);
         let mut chat = Self {
             desk,
             chosen,
@@ -78,6 +80,7 @@ impl Chat {
             notes,
             offered_rules: Vec::new(),
             ctrl_c: CtrlC::default(),
+            was_asked: false,
         };
         chat.greet();
         if args.resume.is_some() {
@@ -88,12 +91,12 @@ impl Chat {
 
     /// Reads and answers until the person leaves.
     fn converse(&mut self, runtime: &Runtime) -> anyhow::Result<ExitCode> {
-        let mut input = Input::open(InputOptions {
-            history: Some(self.desk.project.state()?.path().join(HISTORY)),
-            colour: self.notes != Look::Plain,
-            find_files: file_finder(&self.desk.tools.kit),
-        })?;
+        let mut input = self.input()?;
         loop {
+            if std::mem::take(&mut self.was_asked) {
+                // What the line editor had read ahead may have been meant as an answer.
+                input = self.input()?;
+            }
             let prompt = if io::stdin().is_terminal() { PROMPT } else { "" };
             match input.read(prompt)? {
                 Entered::End => return Ok(ExitCode::SUCCESS),
@@ -114,6 +117,14 @@ impl Chat {
                 }
             }
         }
+    }
+
+    fn input(&self) -> anyhow::Result<Input> {
+        Ok(Input::open(InputOptions {
+            history: Some(self.desk.project.state()?.path().join(HISTORY)),
+            colour: self.notes != Look::Plain,
+            find_files: file_finder(&self.desk.tools.kit),
+        })?)
     }
 
     /// Does what was typed. Answers whether to go on.
@@ -142,7 +153,7 @@ impl Chat {
 
     /// A dim line for the person.
     fn note(&self, text: &str) {
-        output::to_people(&self.notes.paint(Ink::DIM, text));
+        output::painted(self.notes, [(Ink::DIM, text)]);
     }
 
     /// Shows what was said before.
@@ -174,7 +185,9 @@ async fn globbed(executor: &ToolExecutor, typed: &str) -> Option<Vec<String>> {
     let call = ToolCall::new("completion", "glob", arguments);
     let found = executor.execute_tool(&call, &CancellationToken::new()).await.ok()?;
     let files = found.get("files")?.as_array()?;
-    Some(files.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+    // The line editor would print what the terminal obeys.
+    let files = files.iter().filter_map(Value::as_str).filter(|file| visible(file) == **file);
+    Some(files.map(str::to_owned).collect())
 }
 
 /// A character that stands for itself in a glob.

@@ -1,75 +1,46 @@
-//! A proposal as it is drawn on a terminal.
+//! An approval question as it is drawn on a terminal: the shared words, in colours.
 
-use protocol::{
-    ApprovalRequest, Hunk, LineKind, Proposal, ToolCall, describe_call, describe_command, unified,
-    visible,
-};
+use protocol::{ApprovalRequest, Hunk, LineKind, QuestionText};
 
-const BOLD: &str = "\x1b[1m";
-const RED: &str = "\x1b[31m";
-const GREEN: &str = "\x1b[32m";
-const YELLOW: &str = "\x1b[33m";
-const CYAN: &str = "\x1b[36m";
-const RESET: &str = "\x1b[0m";
+use crate::chat::look::Ink;
 
-/// Whether the terminal shows colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Colour {
-    On,
-    Off,
-}
+/// A line and its ink.
+pub(crate) type Drawn = (Ink, String);
 
-impl Colour {
-    fn paint(self, code: &str, text: &str) -> String {
-        match self {
-            Colour::On => format!("{code}{text}{RESET}"),
-            Colour::Off => text.to_owned(),
-        }
-    }
-
-    /// A line of a unified diff, in the colour of what it says.
-    fn diff_line(self, line: &str) -> String {
-        let code = match line.as_bytes() {
-            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', ..] => BOLD,
-            [b'+', ..] => GREEN,
-            [b'-', ..] => RED,
-            [b'@', ..] => CYAN,
-            _ => return line.to_owned(),
-        };
-        self.paint(code, line)
+/// The ink of a line of a unified diff.
+fn of_diff(line: &str) -> Ink {
+    match line.as_bytes() {
+        [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', ..] => Ink::BOLD,
+        [b'+', ..] => Ink::GREEN,
+        [b'-', ..] => Ink::RED,
+        [b'@', b'@', ..] | [b'$', ..] | [b'>', ..] => Ink::CYAN,
+        _ => Ink::PLAIN,
     }
 }
 
-/// The whole question: what calls, why a person is asked, what would change.
-pub(crate) fn draw(request: &ApprovalRequest, colour: Colour) -> String {
-    let call = ToolCall::new("", request.tool.clone(), request.args.clone());
-    let mut lines =
-        vec![colour.paint(BOLD, &visible(&describe_call(&call))), visible(&request.reason)];
-    if let Proposal::Command(command) = &request.proposal {
-        lines.extend(describe_command(command).lines().map(|line| colour.paint(CYAN, line)));
-    }
-    for file in &request.diffs {
-        for warning in &file.warnings {
-            let warning = format!("! {}: {warning}", visible(&file.path));
-            lines.push(colour.paint(YELLOW, &warning));
-        }
-    }
-    let unified = unified(&request.diffs);
-    lines.extend(unified.lines().map(|line| colour.diff_line(line)));
-    lines.join("\n")
+/// The whole question, in the words that every front end shows.
+pub(crate) fn draw(request: &ApprovalRequest) -> Vec<Drawn> {
+    let QuestionText { title, reason, warnings, what, always } =
+        QuestionText::of(request, usize::MAX);
+    let head = [(Ink::BOLD, title), (Ink::PLAIN, reason)];
+    let warnings = warnings.into_iter().map(|line| (Ink::YELLOW, line));
+    let always = always.into_iter().chain([String::new()]).map(|line| (Ink::PLAIN, line));
+    let what = what.lines().map(|line| (of_diff(line), line.to_owned()));
+    head.into_iter().chain(warnings).chain(always).chain(what).collect()
 }
 
 /// One hunk, without the heading of its file.
-pub(crate) fn hunk(hunk: &Hunk, colour: Colour) -> String {
+pub(crate) fn hunk(number: usize, hunk: &Hunk) -> Vec<Drawn> {
     let Hunk { old_start, old_lines, new_start, new_lines, .. } = hunk;
-    let heading = format!("@@ -{old_start},{old_lines} +{new_start},{new_lines} @@");
+    let heading = format!("[{number}] @@ -{old_start},{old_lines} +{new_start},{new_lines} @@");
     let body = hunk.lines.iter().map(|line| {
         let sign = match line.kind {
             LineKind::Context => ' ',
             LineKind::Add => '+',
             LineKind::Remove => '-',
         };
-        colour.diff_line(&format!("{sign}{}", line.text))
+        let line = format!("{sign}{}", line.text);
+        (of_diff(&line), line)
     });
-    std::iter::once(colour.diff_line(&heading)).chain(body).collect::<Vec<_>>().join("\n")
+    std::iter::once((Ink::CYAN, heading)).chain(body).collect()
 }

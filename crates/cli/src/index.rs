@@ -1,6 +1,5 @@
 //! `toolkiln index`: the index that makes searches instant, built now or looked at.
 
-use std::io::{IsTerminal as _, Write as _, stderr};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -11,7 +10,7 @@ use serde_json::json;
 use tool_system::{IndexFacts, IndexStatus};
 
 use crate::args::IndexArgs;
-use crate::output;
+use crate::output::{self, Stream};
 use crate::setup::{Lifetime, Project};
 
 /// What is wrong if neither XDG_CACHE_HOME nor HOME is set.
@@ -52,20 +51,19 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<ExitCode> {
 /// Shows a person how far it is, at most a few times a second.
 fn progress(what: &'static str) -> impl Fn(u64, u64) + Sync {
     let shown = Mutex::new(Instant::now());
-    let is_terminal = stderr().is_terminal();
+    let is_terminal = Stream::Err.is_terminal();
     move |done, total| {
         let Ok(mut shown) = shown.lock() else { return };
         if is_terminal && (shown.elapsed() > SHOW_EVERY || done == total) {
             *shown = Instant::now();
-            // Nobody is there to tell if it cannot be shown.
-            let _ = write!(stderr(), "\r{what}: {done} of {total} files");
+            output::progress(&format!("{what}: {done} of {total} files"));
         }
     }
 }
 
 /// Leaves the line of progress.
 fn end_progress() {
-    if stderr().is_terminal() {
+    if Stream::Err.is_terminal() {
         output::to_people("");
     }
 }

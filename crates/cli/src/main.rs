@@ -27,7 +27,6 @@ mod tools;
 use std::process::ExitCode;
 
 use args::{Arguments, Command};
-use clap::Parser as _;
 
 /// The exit code for a call that cannot be understood; the argument parser uses the same.
 const USAGE: u8 = 2;
@@ -35,7 +34,8 @@ const USAGE: u8 = 2;
 fn main() -> ExitCode {
     // This program also confines its own commands; then it is started anew and does not return.
     sandbox::hidden_entry();
-    let arguments = Arguments::parse();
+    output::catch_panics();
+    let arguments = Arguments::read();
     let result = match arguments.command.unwrap_or(Command::Chat(arguments.chat)) {
         Command::Chat(args) => chat_door::run(&args),
         Command::Run(args) => run_door::run(args),

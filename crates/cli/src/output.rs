@@ -1,18 +1,136 @@
-//! Results go to standard output, words for people to standard error.
+//! The only place that writes to the standard streams. Results go to standard output, words for
+//! people to standard error.
+//!
+//! Whatever text comes here, from whatever source, no control, bidirectional or invisible character
+//! in it reaches a terminal: it is written out as an escape. The only sequences that a terminal obeys
+//! are those of [`Ink`], which [`Printer::inked`] recognises to the letter, and the two that this
+//! file writes itself.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use serde_json::Value;
 
+use crate::chat::look::{Ink, Look};
+use crate::chat::safe_text::{harmless, harmless_but, harmless_json};
+use crate::environment;
+
+/// The columns of a terminal that does not say.
+const DEFAULT_WIDTH: usize = 80;
+/// Clears the screen and its memory, and goes to the top.
+const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
+/// Goes to the beginning of the line.
+const RETURN: &str = "\r";
+
+/// One of the two streams that are written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    Out,
+    Err,
+}
+
+impl Stream {
+    fn write(self, text: &str) -> io::Result<()> {
+        match self {
+            Stream::Out => io::stdout().lock().write_all(text.as_bytes()),
+            Stream::Err => io::stderr().lock().write_all(text.as_bytes()),
+        }
+    }
+
+    fn flush(self) -> io::Result<()> {
+        match self {
+            Stream::Out => io::stdout().lock().flush(),
+            Stream::Err => io::stderr().lock().flush(),
+        }
+    }
+
+    pub(crate) fn is_terminal(self) -> bool {
+        match self {
+            Stream::Out => io::stdout().is_terminal(),
+            Stream::Err => io::stderr().is_terminal(),
+        }
+    }
+
+    /// How text may look there: with colours if it is a terminal and the user does not mind.
+    pub(crate) fn look(self) -> Look {
+        match self {
+            Stream::Out => look(&io::stdout()),
+            Stream::Err => look(&io::stderr()),
+        }
+    }
+}
+
+fn look(stream: &(impl AsFd + io::IsTerminal)) -> Look {
+    if !stream.is_terminal() || environment::no_colour() {
+        return Look::Plain;
+    }
+    let size = rustix::termios::tcgetwinsize(stream);
+    let width = size.map_or(DEFAULT_WIDTH, |size| size.ws_col.into());
+    Look::Styled { width: if width == 0 { DEFAULT_WIDTH } else { width } }
+}
+
+/// A stream as a writer of text that is made harmless on its way.
+#[derive(Debug)]
+pub(crate) struct Printer {
+    stream: Stream,
+    text: Text,
+    /// The last character that was written.
+    before: Option<char>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Text {
+    /// Words with inks.
+    Inked,
+    /// JSON, which stays valid and means the same.
+    Json,
+}
+
+impl Printer {
+    /// For what was drawn with inks.
+    pub(crate) fn inked(stream: Stream) -> Self {
+        Self { stream, text: Text::Inked, before: None }
+    }
+
+    /// For JSON.
+    pub(crate) fn json(stream: Stream) -> Self {
+        Self { stream, text: Text::Json, before: None }
+    }
+}
+
+impl Write for Printer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        self.stream.write(&match self.text {
+            Text::Inked => harmless_but(&text, &mut self.before, Ink::length_at_start),
+            Text::Json => harmless_json(&text),
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
 /// Prints a result: indented for a person at a terminal, on one line for a program.
 pub(crate) fn json(value: &Value) -> io::Result<()> {
-    let indented = io::stdout().is_terminal();
-    result(&if indented { format!("{value:#}") } else { value.to_string() })
+    let indented = Stream::Out.is_terminal();
+    json_text(&if indented { format!("{value:#}") } else { value.to_string() })
+}
+
+/// Prints a result that is JSON already.
+pub(crate) fn json_text(text: &str) -> io::Result<()> {
+    unless_closed(Stream::Out.write(&format!("{}\n", harmless_json(text))))
 }
 
 /// Prints a line of results. A reader that has had enough is no error.
 pub(crate) fn result(line: &str) -> io::Result<()> {
-    match writeln!(io::stdout().lock(), "{line}") {
+    unless_closed(Stream::Out.write(&format!("{}\n", harmless(line))))
+}
+
+fn unless_closed(written: io::Result<()>) -> io::Result<()> {
+    match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
@@ -20,5 +138,38 @@ pub(crate) fn result(line: &str) -> io::Result<()> {
 
 /// Prints a line for people. If nobody can read it, there is nobody to tell.
 pub(crate) fn to_people(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    painted(Look::Plain, [(Ink::PLAIN, line)]);
+}
+
+/// Prints lines for people, each in its ink.
+pub(crate) fn painted<'a>(look: Look, lines: impl IntoIterator<Item = (Ink, &'a str)>) {
+    for (ink, line) in lines {
+        let line = look.paint(ink, &harmless(line));
+        let _ = Stream::Err.write(&format!("{line}\n"));
+    }
+}
+
+/// Prints what was drawn with inks, for people.
+pub(crate) fn drawn(text: &str) {
+    let _ = Printer::inked(Stream::Err).write_all(text.as_bytes());
+}
+
+/// Prints the beginning of a line for people, to be answered on it.
+pub(crate) fn prompt(text: &str) {
+    let _ = Stream::Err.write(&harmless(text)).and_then(|()| Stream::Err.flush());
+}
+
+/// Prints how far something is, over what was printed so before.
+pub(crate) fn progress(text: &str) {
+    let _ = Stream::Err.write(&format!("{RETURN}{}", harmless(text)));
+}
+
+/// Clears the screen.
+pub(crate) fn clear_screen() {
+    let _ = Stream::Err.write(CLEAR);
+}
+
+/// Lets a panic be told like everything else.
+pub(crate) fn catch_panics() {
+    std::panic::set_hook(Box::new(|panic| to_people(&format!("toolkiln: {panic}"))));
 }

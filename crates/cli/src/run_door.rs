@@ -18,8 +18,8 @@ use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{Desk, resumed};
 use crate::interrupt::on_interrupt;
 use crate::model_choice::Chosen;
+use crate::output::{Printer, Stream};
 use crate::setup::Lifetime;
-use crate::terminal;
 
 /// A longer message is a mistake.
 const MAX_PROMPT_BYTES: u64 = 4 * 1024 * 1024;
@@ -87,25 +87,27 @@ async fn work(
 
 /// Where a run is shown: to a person, or to a program.
 enum Shows {
-    People(Box<Screen<io::Stdout, io::Stderr>>),
-    Program(JsonLines<io::Stdout>),
+    People(Box<Screen<Printer, Printer>>),
+    Program(JsonLines<Printer>),
 }
 
 impl Shows {
     fn begin(args: &RunArgs, session: &Session, chosen: &Chosen) -> anyhow::Result<Self> {
         if args.json {
             let settings = session.context().settings().context("the session has no settings")?;
-            let lines = JsonLines::begin(io::stdout(), &session.id().to_string(), settings)?;
+            let lines =
+                JsonLines::begin(Printer::json(Stream::Out), &session.id().to_string(), settings)?;
             return Ok(Shows::Program(lines));
         }
         let options = ScreenOptions {
-            words: terminal::look(&io::stdout()),
-            notes: terminal::look(&io::stderr()),
+            words: Stream::Out.look(),
+            notes: Stream::Err.look(),
             thoughts: false,
             messages: false,
             context_window: chosen.window(),
         };
-        Ok(Shows::People(Box::new(Screen::new(io::stdout(), io::stderr(), options))))
+        let (words, notes) = (Printer::inked(Stream::Out), Printer::inked(Stream::Err));
+        Ok(Shows::People(Box::new(Screen::new(words, notes, options))))
     }
 
     fn entry(&mut self, entry: &LogEntry) -> io::Result<()> {

@@ -15,8 +15,8 @@ use crate::chat::notices::{count, money};
 use crate::chat::safe_text::one_line;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::open_store;
+use crate::output::{self, Printer, Stream};
 use crate::setup::Project;
-use crate::{output, terminal};
 
 /// The exit code for damage that was found and not mended.
 const DAMAGED: u8 = 1;
@@ -58,7 +58,7 @@ async fn perform(command: &SessionsCommand) -> anyhow::Result<ExitCode> {
         SessionsCommand::Export(args) => {
             let store = store_at(&args.root).await?;
             let text = store.export(&store.find(&args.session).await?).await?;
-            output::result(text.trim_end_matches('\n'))?;
+            output::json_text(text.trim_end_matches('\n'))?;
         }
         SessionsCommand::Import(args) => import(&*store_at(&args.root).await?).await?,
         SessionsCommand::Check(args) => return check(args).await,
@@ -109,13 +109,13 @@ fn minute(milliseconds: i64) -> String {
 async fn show(store: &dyn Store, session: &str) -> anyhow::Result<()> {
     let loaded = store.load(&store.find(session).await?).await?;
     let options = ScreenOptions {
-        words: terminal::look(&io::stdout()),
-        notes: terminal::look(&io::stdout()),
+        words: Stream::Out.look(),
+        notes: Stream::Out.look(),
         thoughts: true,
         messages: true,
         context_window: None,
     };
-    let mut screen = Screen::new(io::stdout(), io::stdout(), options);
+    let mut screen = Screen::new(Printer::inked(Stream::Out), Printer::inked(Stream::Out), options);
     loaded.entries.iter().try_for_each(|entry| screen.show(entry))?;
     tell(&loaded.damage);
     Ok(())

@@ -1,5 +1,6 @@
 //! Puts the pieces together: the one place where concrete types meet.
 
+pub(crate) mod project_file;
 mod remembered;
 
 use std::path::{Path, PathBuf};
@@ -11,14 +12,14 @@ use protocol::{AgentRole, ContentHash, ErrorCode, ToolError};
 use sandbox::Launcher;
 use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::{
-    ApproveAll, Approver, CodeBase, CommandRunner, EditCheck, ExecutorOptions, JournalPerformer,
-    Limits, OnDemand, RefuseAll, RuleKeeper, RunnerOptions, ToolExecutor, ToolRegistry, Vocabulary,
+    ApproveAll, Approver, CodeBase, CommandRunner, EditCheck, ExecutorOptions, History,
+    JournalPerformer, Limits, OnDemand, RefuseAll, RuleKeeper, RunnerOptions, ToolExecutor,
+    ToolRegistry, Vocabulary,
 };
 use workspace::{Journal, JournalOptions, RecoveryReport, StateDir, Workspace, bytes_to_text};
 
 use crate::args::{Gate, Scope};
 use crate::config::{Config, FlagLayer};
-use crate::diff_view::Colour;
 use crate::environment::{Environment, git_identity};
 use crate::terminal::{self, Terminal};
 use crate::tools::custom_tools;
@@ -236,7 +237,7 @@ impl Kit {
             options.approver = Arc::clone(approver);
             let performer = JournalPerformer::new(Arc::clone(journal));
             options.performer = Some(Arc::new(performer.with_commands(Arc::clone(&self.commands))));
-            options.journal = Some(Arc::clone(journal));
+            options.history = Some(History::of(Arc::clone(journal)));
         }
         adjust(&mut options);
         ToolExecutor::sharing(Arc::clone(&self.registry), Arc::clone(&self.code), options)
@@ -259,7 +260,7 @@ impl State {
 
     /// The rules that were remembered for the project.
     pub(crate) fn remembered(&self) -> anyhow::Result<Remembered> {
-        Ok(Remembered::new(self.directory()?))
+        Ok(Remembered::new(Arc::clone(&self.workspace), self.directory()?))
     }
 
     /// The directory as a place to keep things in.
@@ -336,8 +337,8 @@ fn approver(yes: bool, journal: &Arc<OnDemand<Arc<Journal>>>) -> Arc<dyn Approve
     if yes {
         Arc::new(ApproveAll)
     } else if terminal::is_attended() {
-        let colour = if environment::no_colour() { Colour::Off } else { Colour::On };
-        Arc::new(Terminal { editor: environment::editor(), colour, journal: Arc::clone(journal) })
+        let (editor, journal) = (environment::editor(), Arc::clone(journal));
+        Arc::new(Terminal { editor, journal, turn: Default::default() })
     } else {
         let how_to_allow = "Run it again with --yes, with a rule (--allow 'TOOL:WHAT'), or in a \
                             terminal where you can be asked.";

@@ -1,68 +1,103 @@
-//! Asks the person at the terminal: shows exactly what would happen and takes the answer.
+//! Asks the user at the terminal: shows exactly what would happen and takes the answer.
 
 mod question;
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use protocol::{
-    ApprovalRequest, ApprovalResponse, Change, ErrorCode, FileBytes, FileDiff, Proposal, Remember,
-    ToolError,
+    ApprovalRequest, ApprovalResponse, Change, ErrorCode, FileBytes, FileDiff, Proposal, ToolError,
+    unified, visible,
 };
 use tool_system::prelude::async_trait;
 use tool_system::{Approver, OnDemand};
-use workspace::{Journal, Label, UndoTarget, edit_in_program};
+use workspace::{Journal, Label, RelPath, UndoTarget, edit_in_program};
 
-use crate::chat::look::Look;
-use crate::diff_view::{self, Colour};
-use crate::environment;
+use crate::chat::look::{Ink, Look};
+use crate::diff_view::{self, Drawn};
+use crate::output::{self, Stream};
 use question::Withdrawn;
 
-/// The columns of a terminal that does not say.
-const DEFAULT_WIDTH: usize = 80;
+/// The largest file whose present content is shown before an undo.
+const MAX_SHOWN_BYTES: u64 = 16 * 1024 * 1024;
 
-const HELP: &str = "\
-  y           yes, do it
-  n [reason]  no; the reason goes to the model
-  e           edit the proposed text in your editor, then see it again
-  h           pick hunks, then see what is left
-  a           yes, and do not ask again for this tool on these files
-  d           yes, and do not ask again for this tool in these directories
-  u           undo the last change that was made, then ask again
-  ?           this text";
+/// What the user can do where no question is answered.
+const HOW_TO_ALLOW: &str =
+    "Nothing was done. The user can allow it with --yes or with a rule (--allow 'TOOL:WHAT').";
 
-/// A person at a terminal.
+/// What can be answered, each by its letter or its word alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    Yes,
+    No,
+    Edit,
+    Hunks,
+    Always,
+    Undo,
+    Help,
+}
+
+const KEYS: [(Key, &str, &str, &str); 7] = [
+    (Key::Yes, "y", "yes", "do it"),
+    (Key::No, "n", "no", "do not; a reason behind it goes to the model, as does any other text"),
+    (Key::Edit, "e", "edit", "edit the proposed text in your editor, then see it again"),
+    (Key::Hunks, "h", "hunks", "pick hunks, then see what is left"),
+    (Key::Always, "a", "always", "do it, and do not ask again for what is named under \"Always\""),
+    (Key::Undo, "u", "undo", "undo the last change that was made, then ask again"),
+    (Key::Help, "?", "help", "this text"),
+];
+
+/// What a line that was typed means.
+#[derive(Debug, PartialEq, Eq)]
+enum Answer {
+    Key(Key),
+    Refusal(Option<String>),
+    Nothing,
+}
+
+impl Answer {
+    /// Only a whole answer counts. Any other text is a refusal, with that text as the reason.
+    fn of(line: &str, offers_always: bool) -> Self {
+        let line = line.trim();
+        let is = |word: &str| line.eq_ignore_ascii_case(word);
+        let key = KEYS.iter().find(|(_, letter, word, _)| is(letter) || is(word));
+        match key {
+            Some((Key::No, ..)) => Answer::Refusal(None),
+            Some((Key::Always, ..)) if !offers_always => Answer::Key(Key::Help),
+            Some((key, ..)) => Answer::Key(*key),
+            None if line.is_empty() => Answer::Nothing,
+            None => {
+                let reason = line.split_once(' ').filter(|(word, _)| matches!(*word, "n" | "no"));
+                let reason = reason.map_or(line, |(_, reason)| reason.trim());
+                Answer::Refusal(Some(reason.to_owned()))
+            }
+        }
+    }
+}
+
+/// The user at a terminal.
 pub(crate) struct Terminal {
     /// The command that edits a file.
     pub(crate) editor: Option<String>,
-    pub(crate) colour: Colour,
     pub(crate) journal: Arc<OnDemand<Arc<Journal>>>,
+    /// One question at a time: an answer must not be taken for that to another.
+    pub(crate) turn: tokio::sync::Mutex<()>,
 }
 
 /// Whether somebody can be asked: questions go to standard error, answers come from standard input.
 pub(crate) fn is_attended() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
-}
-
-/// How text may look on a stream: with colours if it is a terminal and nobody minds.
-pub(crate) fn look(stream: &(impl AsFd + io::IsTerminal)) -> Look {
-    if !stream.is_terminal() || environment::no_colour() {
-        return Look::Plain;
-    }
-    let size = rustix::termios::tcgetwinsize(stream);
-    let width = size.map_or(DEFAULT_WIDTH, |size| size.ws_col.into());
-    Look::Styled { width: if width == 0 { DEFAULT_WIDTH } else { width } }
+    io::stdin().is_terminal() && Stream::Err.is_terminal()
 }
 
 #[async_trait]
 impl Approver for Terminal {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        let _turn = self.turn.lock().await;
         let (withdrawn, withdraws) = question::withdrawable().map_err(unusable)?;
         let asking = Asking {
             editor: self.editor.clone(),
-            colour: self.colour,
+            look: Stream::Err.look(),
             journal: Arc::clone(&self.journal),
             request: request.clone(),
             withdrawn,
@@ -75,7 +110,7 @@ impl Approver for Terminal {
 
 struct Asking {
     editor: Option<String>,
-    colour: Colour,
+    look: Look,
     journal: Arc<OnDemand<Arc<Journal>>>,
     request: ApprovalRequest,
     withdrawn: Withdrawn,
@@ -83,41 +118,44 @@ struct Asking {
 
 impl Asking {
     fn run(&self) -> Result<ApprovalResponse, ToolError> {
-        say(&diff_view::draw(&self.request, self.colour));
+        let request = &self.request;
+        let offers_always = request.remembers.is_some();
+        let letters = if offers_always { "y/n/e/h/a/u/?" } else { "y/n/e/h/u/?" };
+        self.show(&diff_view::draw(request));
         loop {
-            let Some(answer) = self.prompt("Do it? [y/n/e/h/a/d/u/?] ") else {
-                return Ok(ApprovalResponse::no(Some("nobody answered".into())));
-            };
-            let (key, rest) = answer.split_once(' ').unwrap_or((&answer, ""));
-            let yes = ApprovalResponse::yes();
-            match key {
-                "y" | "yes" => return Ok(yes),
-                "n" | "no" => {
-                    let reason = rest.trim();
-                    return Ok(ApprovalResponse::no(
-                        (!reason.is_empty()).then(|| reason.to_owned()),
-                    ));
-                }
-                "e" => match self.edited() {
+            let line = self.prompt(&format!("Do it? [{letters}] ")).ok_or_else(unanswered)?;
+            match Answer::of(&line, offers_always) {
+                Answer::Nothing => {}
+                Answer::Refusal(reason) => return Ok(ApprovalResponse::no(reason)),
+                Answer::Key(Key::Yes) => return Ok(request.approve()),
+                Answer::Key(Key::Always) => return Ok(request.approve_always()),
+                Answer::Key(Key::Edit) => match self.edited() {
                     Ok(files) if files.is_empty() => say("Nothing was edited."),
-                    Ok(modified_files) => return Ok(ApprovalResponse { modified_files, ..yes }),
+                    Ok(files) => return Ok(request.with_files(files)),
                     Err(error) => say(&error.message),
                 },
-                "h" => match self.picked() {
-                    Some(accepted_hunks) => return Ok(ApprovalResponse { accepted_hunks, ..yes }),
+                Answer::Key(Key::Hunks) => match self.picked() {
+                    Some(hunks) => return Ok(request.with_hunks(hunks)),
                     None => say("Nothing was picked."),
                 },
-                "a" => return Ok(ApprovalResponse { remember: Some(Remember::Files), ..yes }),
-                "d" => {
-                    return Ok(ApprovalResponse { remember: Some(Remember::Directories), ..yes });
+                Answer::Key(Key::Undo) => {
+                    say(&self.undo_last().unwrap_or_else(|error| error.message));
                 }
-                "u" => say(&self.undo_last().unwrap_or_else(|error| error.message)),
-                _ => say(HELP),
+                Answer::Key(Key::Help | Key::No) => {
+                    let offered = |key: Key| key != Key::Always || offers_always;
+                    for (_, letter, word, about) in KEYS.iter().filter(|(key, ..)| offered(*key)) {
+                        say(&format!("  {letter}, {word:8}{about}"));
+                    }
+                }
             }
         }
     }
 
-    /// The proposed texts as the person leaves them in the editor; only those that changed.
+    fn show(&self, lines: &[Drawn]) {
+        output::painted(self.look, lines.iter().map(|(ink, line)| (*ink, line.as_str())));
+    }
+
+    /// The proposed texts as the user leaves them in the editor; only those that changed.
     fn edited(&self) -> Result<BTreeMap<String, FileBytes>, ToolError> {
         let Some(editor) = &self.editor else {
             let message = "no editor is set: set VISUAL or EDITOR";
@@ -137,14 +175,18 @@ impl Asking {
         Ok(files)
     }
 
-    /// Asks for each file with several hunks which of them are wanted.
+    /// Asks for each file which of its hunks are wanted; one without hunks counts as one.
     fn picked(&self) -> Option<BTreeMap<String, Vec<usize>>> {
         let mut picked = BTreeMap::new();
-        for diff in self.request.diffs.iter().filter(|diff| diff.hunks.len() > 1) {
-            let count = diff.hunks.len();
-            say(&numbered_hunks(diff, self.colour));
+        let is_file = |diff: &&FileDiff| diff.kind != protocol::DiffKind::MakeDir;
+        for diff in self.request.diffs.iter().filter(is_file) {
+            let count = diff.parts();
+            for (index, hunk) in diff.hunks.iter().enumerate() {
+                self.show(&diff_view::hunk(index + 1, hunk));
+            }
+            let path = visible(&diff.path);
             let answer =
-                self.prompt(&format!("{}: which of 1-{count}, such as 1,3-4? ", diff.path))?;
+                self.prompt(&format!("{path}: which of 1-{count}, such as 1,3-4; 0 for none? "))?;
             let chosen = ranges(&answer, count)?;
             if chosen.len() < count {
                 picked.insert(diff.path.clone(), chosen);
@@ -164,32 +206,38 @@ impl Asking {
         if inverse.undoes.is_empty() {
             return Ok("There is nothing to undo.".into());
         }
+        let mut diffs = Vec::new();
+        for change in &inverse.set.changes {
+            let path = change.paths().first().and_then(|path| RelPath::parse(path).ok());
+            let before = path.map(|path| journal.base(&path, MAX_SHOWN_BYTES)).transpose()?;
+            diffs.push(FileDiff::of(change, before.and_then(|(_, bytes)| bytes).as_deref()));
+        }
+        let diff = unified(&diffs);
+        output::painted(self.look, diff.lines().map(|line| (Ink::PLAIN, line)));
         let paths: Vec<&str> = inverse.set.changes.iter().flat_map(Change::paths).collect();
-        let question = format!("Undo the last change to {}? [y/n] ", paths.join(", "));
-        if self.prompt(&question).as_deref() != Some("y") {
+        let paths = paths.join(", ");
+        let question = format!("Undo the last change to {}? [y/n] ", visible(&paths));
+        let answer = self.prompt(&question).unwrap_or_default();
+        if Answer::of(&answer, false) != Answer::Key(Key::Yes) {
             return Ok("Nothing was undone.".into());
         }
         let label = Label {
             session: String::new(),
             call: self.request.step_id.clone(),
             tool: "undo".into(),
-            summary: format!("undo {}", paths.join(", ")),
+            summary: format!("undo {paths}"),
         };
         journal.apply_undo(&inverse, &label)?;
         Ok("Undone. What is proposed may now be out of date; you will be told.".into())
     }
 }
 
-fn numbered_hunks(diff: &FileDiff, colour: Colour) -> String {
-    let hunks = diff.hunks.iter().enumerate();
-    let drawn =
-        hunks.map(|(index, hunk)| format!("[{}] {}", index + 1, diff_view::hunk(hunk, colour)));
-    drawn.collect::<Vec<_>>().join("\n")
-}
-
-/// Reads `1,3-4` as indexes from 0; `None` if it is something else.
+/// Reads `1,3-4` as indexes from 0, and `0` as none of them; `None` if it is something else.
 fn ranges(text: &str, count: usize) -> Option<Vec<usize>> {
     let mut chosen = Vec::new();
+    if text.trim() == "0" {
+        return Some(chosen);
+    }
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
@@ -200,11 +248,17 @@ fn ranges(text: &str, count: usize) -> Option<Vec<usize>> {
     }
     chosen.sort_unstable();
     chosen.dedup();
-    Some(chosen)
+    (!chosen.is_empty()).then_some(chosen)
 }
 
 fn say(text: &str) {
     crate::output::to_people(text);
+}
+
+/// Nobody was there to read the question, which is not a no of the user.
+fn unanswered() -> ToolError {
+    let message = "the question at the terminal was not answered";
+    ToolError::new(ErrorCode::ApprovalRequired, message).suggest(HOW_TO_ALLOW)
 }
 
 fn unusable(error: io::Error) -> ToolError {
@@ -216,13 +270,39 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_whole_answers_count() {
+        let refusal = |text: &str| Answer::Refusal(Some(text.to_owned()));
+        let table = [
+            ("y", Answer::Key(Key::Yes)),
+            (" YES ", Answer::Key(Key::Yes)),
+            ("a", Answer::Key(Key::Always)),
+            ("n", Answer::Refusal(None)),
+            ("no", Answer::Refusal(None)),
+            ("", Answer::Nothing),
+            ("n use tabs", refusal("use tabs")),
+            ("yes but use tabs", refusal("yes but use tabs")),
+            ("y y", refusal("y y")),
+            ("ye", refusal("ye")),
+            ("ok", refusal("ok")),
+            ("all", refusal("all")),
+            ("y\u{200b}", refusal("y\u{200b}")),
+        ];
+        for (line, expected) in table {
+            assert_eq!(Answer::of(line, true), expected, "{line:?}");
+        }
+        assert_eq!(Answer::of("a", false), Answer::Key(Key::Help), "it was not offered");
+    }
+
+    #[test]
     fn ranges_are_read_as_people_write_them() {
         let table = [
             ("1", Some(vec![0])),
             ("1,3-4", Some(vec![0, 2, 3])),
             (" 2 - 3 , 1 ", Some(vec![0, 1, 2])),
-            ("", Some(vec![])),
-            ("0", None),
+            ("", None),
+            (",", None),
+            ("0", Some(vec![])),
+            ("0,1", None),
             ("5", None),
             ("3-2", None),
             ("all", None),

@@ -7,7 +7,7 @@ use protocol::{ActivityType, ToolCall, ToolResult};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-    Implementation, ListPromptsRequestMethod, ListPromptsResult,
+    Implementation, InputResponses, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ServerCapabilities, ServerConfig, Tool,
@@ -16,7 +16,8 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tool_system::{Approver, Rendering, ToolExecutor};
 
-use crate::approval::{self, Asking, ByRepetition, ByRequest, Questions};
+use crate::approval::{self, Asking, ByRequest};
+use crate::parked::{ParkedCalls, Resumed, RunningCall, Step, no_such_question};
 use crate::{answer, progress};
 
 /// How long a client may keep the tool list and the discovery, which do not change while the
@@ -35,31 +36,72 @@ const KNOWN_METHODS: [&str; 4] = ["initialize", "server/discover", "tools/list",
 pub(crate) struct Handler {
     executor: Arc<ToolExecutor>,
     asking: Asking,
-    questions: Questions,
+    parked: ParkedCalls,
     tools: OnceLock<Result<Vec<Tool>, String>>,
     calls: AtomicU64,
 }
 
 impl Handler {
     pub(crate) fn new(executor: Arc<ToolExecutor>, asking: Asking) -> Self {
-        let (questions, calls) = (Questions::default(), AtomicU64::new(0));
-        Self { executor, asking, questions, tools: OnceLock::new(), calls }
+        let (parked, calls) = (ParkedCalls::default(), AtomicU64::new(0));
+        Self { executor, asking, parked, tools: OnceLock::new(), calls }
     }
 
-    /// Runs a call with somebody to ask; output goes to the client if it wants progress.
+    /// Runs a call with an approver; output goes to the client if it wants progress.
     async fn execute(
         &self,
         call: &ToolCall,
         context: &RequestContext<RoleServer>,
         approver: &dyn Approver,
     ) -> ToolResult {
+        let work = self.executor.execute_tool_asking(call, &context.ct, approver);
+        self.forwarding(work, &call.id, context).await
+    }
+
+    /// Begins a call, or goes on with one that waits for its answer, until its end or a question.
+    async fn advance(
+        &self,
+        call: ToolCall,
+        version: &ProtocolVersion,
+        (state, inputs): (Option<String>, Option<InputResponses>),
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let resumed = match state {
+            Some(id) => self.parked.resume(&id, &call, inputs),
+            None if inputs.is_some() => Err(no_such_question()),
+            None => Ok(Resumed::Answered(RunningCall::start(Arc::clone(&self.executor), call))),
+        };
+        let mut running = match resumed {
+            Ok(Resumed::Answered(running)) => running,
+            Ok(Resumed::Unanswered(again)) => return Ok(CallToolResponse::InputRequired(again)),
+            Err(error) => return answer::of(Err(error)).map(CallToolResponse::Complete),
+        };
+        let id = running.id.clone();
+        let result = match self.forwarding(running.next(&context.ct), &id, context).await {
+            Step::Done(result) => result,
+            Step::Asks(request, reply) => {
+                match self.parked.park(running, request, reply, version) {
+                    Ok(question) => return Ok(CallToolResponse::InputRequired(question)),
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        answer::of(result).map(CallToolResponse::Complete)
+    }
+
+    /// Waits for a part of a call; output goes to the client if it wants progress.
+    async fn forwarding<T>(
+        &self,
+        work: impl Future<Output = T>,
+        call_id: &str,
+        context: &RequestContext<RoleServer>,
+    ) -> T {
         let RequestContext { ct: cancel, meta, peer, .. } = context;
-        let work = self.executor.execute_tool_asking(call, cancel, approver);
         match meta.get_progress_token() {
             None => work.await,
             Some(token) => {
                 let chunks = self.executor.activity().subscribe(ActivityType::ToolOutputChunk);
-                progress::forward(work, chunks, &call.id, cancel, peer, token).await
+                progress::forward(work, chunks, call_id, cancel, peer, token).await
             }
         }
     }
@@ -124,13 +166,8 @@ impl ServerHandler for Handler {
                 self.execute(&call, &context, &approval::nobody()).await
             }
             Asking::TheHost if answers_by_repetition(&version) => {
-                let (state, inputs) = (request.request_state.as_deref(), request.input_responses);
-                let approver = ByRepetition::new(&self.questions, version, &call, state, inputs);
-                let result = self.execute(&call, &context, &approver).await;
-                if let Some(question) = approver.into_question() {
-                    return Ok(CallToolResponse::InputRequired(question));
-                }
-                result
+                let brought = (request.request_state, request.input_responses);
+                return self.advance(call, &version, brought, &context).await;
             }
             Asking::TheHost => {
                 let approver = ByRequest { peer: &context.peer, version };

@@ -15,6 +15,7 @@ mod envelope;
 mod handler;
 mod line_reader;
 mod message;
+mod parked;
 mod progress;
 mod question;
 mod serve;

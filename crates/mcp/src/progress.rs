@@ -1,6 +1,6 @@
 //! A call's output, passed on while it runs.
 
-use protocol::{ActivityData, ActivityEvent, ToolResult};
+use protocol::{ActivityData, ActivityEvent};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use tokio_util::sync::CancellationToken;
@@ -9,16 +9,16 @@ use tool_system::Subscription;
 /// Bytes of output after which a notification is full; what waits beyond goes into the next one.
 const MESSAGE_BYTES: usize = 64 * 1024;
 
-/// Waits for `work`, the call with the id `call_id`, and sends its output to `peer` as progress. All
+/// Waits for `work`, a part of the call with the id `call_id`, and sends its output to `peer` as progress. All
 /// of it is on its way before the result is returned.
-pub(crate) async fn forward(
-    work: impl Future<Output = ToolResult>,
+pub(crate) async fn forward<T>(
+    work: impl Future<Output = T>,
     chunks: Subscription,
     call_id: &str,
     cancel: &CancellationToken,
     peer: &Peer<RoleServer>,
     token: ProgressToken,
-) -> ToolResult {
+) -> T {
     let finished = CancellationToken::new();
     let work = async {
         let result = work.await;

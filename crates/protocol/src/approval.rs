@@ -1,4 +1,4 @@
-//! The question a person is asked before an effect, and the answer.
+//! The question that the user is asked before an effect, and the answer.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub struct ApprovalRequest {
     pub tool: String,
     /// The arguments of the call.
     pub args: Map<String, Value>,
-    /// Why a person is asked.
+    /// Why the user is asked.
     pub reason: String,
     /// Exactly what would happen.
     pub proposal: Proposal,
@@ -25,29 +25,37 @@ pub struct ApprovalRequest {
     pub proposal_hash: ContentHash,
     /// What the changes look like, made from `proposal` and the files as they are.
     pub diffs: Vec<FileDiff>,
+    /// What "always" would let pass from now on, in words; absent if no rule can say exactly that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remembers: Option<String>,
     /// How long the question stands, in milliseconds; after that the answer is no.
     pub expires_in_ms: u64,
 }
 
-/// A person's answer.
+/// The user's answer to an [`ApprovalRequest`].
+///
+/// An approval is made by [`ApprovalRequest::approve`] and carries the hash of the proposal in that
+/// request. One that was read from JSON may lack it; it then approves nothing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalResponse {
-    /// Whether the proposal may be performed.
-    pub approved: bool,
+    approved: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proposal_hash: Option<ContentHash>,
     /// Other arguments to run the tool with instead; they make a new proposal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified_args: Option<Map<String, Value>>,
     /// Other bytes for some of the files, by path; they make a new proposal.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub modified_files: BTreeMap<String, FileBytes>,
-    /// For some of the files, by path, the only hunks that are wanted; they make a new proposal.
+    /// For some of the files, by path, the only parts that are wanted, as [`FileDiff::parts`] counts
+    /// them; they make a new proposal.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted_hunks: BTreeMap<String, Vec<usize>>,
-    /// Whether the same need not be asked again, and how far that goes.
+    /// Whether the rule that the request offered is to be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remember: Option<Remember>,
-    /// What the person wants the model to know.
+    /// What the user wants the model to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -56,21 +64,61 @@ pub struct ApprovalResponse {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remember {
-    /// This tool on these files.
-    Files,
-    /// This tool in the directories of these files.
-    Directories,
+    /// As far as [`ApprovalRequest::remembers`] says. Logs of earlier versions name other scopes,
+    /// which only count for statistics.
+    #[serde(alias = "files", alias = "directories")]
+    AsOffered,
+}
+
+impl ApprovalRequest {
+    /// A yes to exactly this proposal.
+    pub fn approve(&self) -> ApprovalResponse {
+        let proposal_hash = Some(self.proposal_hash);
+        ApprovalResponse { approved: true, proposal_hash, ..ApprovalResponse::default() }
+    }
+
+    /// A yes, after which the same need not be asked again.
+    pub fn approve_always(&self) -> ApprovalResponse {
+        ApprovalResponse { remember: Some(Remember::AsOffered), ..self.approve() }
+    }
+
+    /// A yes to another call of the same tool, which is shown before anything is done.
+    pub fn with_arguments(&self, arguments: Map<String, Value>) -> ApprovalResponse {
+        ApprovalResponse { modified_args: Some(arguments), ..self.approve() }
+    }
+
+    /// A yes to other bytes for these files, which are shown before anything is done.
+    pub fn with_files(&self, files: BTreeMap<String, FileBytes>) -> ApprovalResponse {
+        ApprovalResponse { modified_files: files, ..self.approve() }
+    }
+
+    /// A yes to these parts of these files, which are shown before anything is done.
+    pub fn with_hunks(&self, hunks: BTreeMap<String, Vec<usize>>) -> ApprovalResponse {
+        ApprovalResponse { accepted_hunks: hunks, ..self.approve() }
+    }
 }
 
 impl ApprovalResponse {
-    /// A plain yes.
-    pub fn yes() -> Self {
-        Self { approved: true, ..Self::default() }
-    }
-
     /// A no, with a reason for the model if there is one.
     pub fn no(reason: Option<String>) -> Self {
         Self { reason, ..Self::default() }
+    }
+
+    /// Adds what the user wants the model to know.
+    #[must_use]
+    pub fn saying(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// Whether the user said yes to something.
+    pub fn is_approved(&self) -> bool {
+        self.approved
+    }
+
+    /// Whether it is a yes to exactly the proposal with this hash.
+    pub fn approves(&self, proposal: ContentHash) -> bool {
+        self.approved && self.proposal_hash == Some(proposal)
     }
 }
 
@@ -90,6 +138,7 @@ mod tests {
             proposal_hash: proposal.hash(),
             proposal,
             diffs: Vec::new(),
+            remembers: None,
             expires_in_ms: 600_000,
         };
         let json = serde_json::to_value(&request).unwrap();
@@ -97,11 +146,32 @@ mod tests {
         let specified = ["stepId", "tool", "args", "reason"];
         assert_eq!(keys[..4], specified);
         assert_eq!(keys[4..], ["proposal", "proposalHash", "diffs", "expiresInMs"]);
-        let edited =
-            ApprovalResponse { modified_args: Some(Map::new()), ..ApprovalResponse::yes() };
+        let edited = request.with_arguments(Map::new());
         assert_eq!(
             serde_json::to_string(&edited).unwrap(),
-            r#"{"approved":true,"modifiedArgs":{}}"#
+            format!(
+                r#"{{"approved":true,"proposalHash":"{}","modifiedArgs":{{}}}}"#,
+                request.proposal_hash
+            )
         );
+    }
+
+    #[test]
+    fn a_yes_is_bound_to_what_was_shown_and_one_without_it_approves_nothing() {
+        let hash = ContentHash::of(b"shown");
+        let unbound: ApprovalResponse = serde_json::from_str(r#"{"approved":true}"#).unwrap();
+        assert!(unbound.is_approved() && !unbound.approves(hash));
+        let text = format!(r#"{{"approved":false,"proposalHash":"{hash}"}}"#);
+        let no: ApprovalResponse = serde_json::from_str(&text).unwrap();
+        assert!(!no.approves(hash));
+    }
+
+    #[test]
+    fn answers_in_logs_of_earlier_versions_can_be_read() {
+        for scope in ["files", "directories", "as_offered"] {
+            let text = format!(r#"{{"approved":true,"remember":"{scope}"}}"#);
+            let answer: ApprovalResponse = serde_json::from_str(&text).unwrap();
+            assert_eq!(answer.remember, Some(Remember::AsOffered));
+        }
     }
 }

@@ -14,6 +14,7 @@ mod json;
 mod message;
 mod permission;
 mod proposal;
+mod question;
 mod role;
 mod session;
 mod tokens;
@@ -34,6 +35,7 @@ pub use permission::{PermissionSet, ToolPermission, UnknownPermission};
 pub use proposal::{
     Base, Change, ChangeSet, CommandSpec, FileBytes, ProjectMode, Proposal, RunMode, WebRequest,
 };
+pub use question::QuestionText;
 pub use role::AgentRole;
 pub use session::{
     BrokenCall, Compaction, ForkPoint, LogEntry, ModelAnswer, ModelErrorKind, Opened, PauseReason,

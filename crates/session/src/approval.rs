@@ -1,11 +1,12 @@
-//! Questions to the person, written down with their answers.
+//! Questions to the user, written down with their answers.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use context_manager::SessionLog;
-use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, SessionEvent, ToolError};
+use protocol::{
+    ApprovalRequest, ApprovalResponse, ContentHash, ErrorCode, SessionEvent, ToolError,
+};
 use tokio::sync::oneshot;
 use tool_system::Approver;
 
@@ -17,17 +18,27 @@ use crate::runtime::unwritable;
 pub struct ApprovalManager {
     log: Arc<dyn SessionLog>,
     door: Option<Arc<dyn Approver>>,
-    open: Arc<Mutex<HashMap<String, Open>>>,
+    open: Arc<Mutex<Vec<Open>>>,
 }
 
 /// A question that can be answered.
 struct Open {
+    /// The id of the call. Agents that work side by side may use the same.
+    step_id: String,
+    /// The hash of the proposal.
+    asked: ContentHash,
     /// Nobody gets to see it before it is in the log.
     request: Option<ApprovalRequest>,
     answer: oneshot::Sender<ApprovalResponse>,
 }
 
-/// There is no open question of that id.
+impl Open {
+    fn is_about(&self, request: &ApprovalRequest) -> bool {
+        self.step_id == request.step_id && self.asked == request.proposal_hash
+    }
+}
+
+/// There is no open question of that id, or the answer is to another one.
 #[derive(Debug, thiserror::Error)]
 #[error("nothing is asked under the id `{0}`; it may have been answered already")]
 pub struct NotAsked(String);
@@ -46,17 +57,21 @@ impl ApprovalManager {
 
     /// The questions that wait for an answer, those of sub-agents included.
     pub fn pending(&self) -> Vec<ApprovalRequest> {
-        self.open().values().filter_map(|open| open.request.clone()).collect()
+        self.open().iter().filter_map(|open| open.request.clone()).collect()
     }
 
-    /// Answers a question.
+    /// Answers a question. A yes to something else leaves it open.
     pub fn answer(&self, step_id: &str, response: ApprovalResponse) -> Result<(), NotAsked> {
-        let open = self.open().remove(step_id);
-        let sent = open.map(|open| open.answer.send(response).is_ok());
+        let mut open = self.open();
+        let is_meant = |open: &Open| {
+            open.step_id == step_id && (!response.is_approved() || response.approves(open.asked))
+        };
+        let answered = open.iter().position(is_meant).map(|at| open.remove(at));
+        let sent = answered.map(|open| open.answer.send(response).is_ok());
         if sent == Some(true) { Ok(()) } else { Err(NotAsked(step_id.to_owned())) }
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<String, Open>> {
+    fn open(&self) -> MutexGuard<'_, Vec<Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -82,12 +97,15 @@ impl ApprovalManager {
 /// A question that nobody waits for any more is not open.
 struct Closes<'a> {
     manager: &'a ApprovalManager,
-    step_id: &'a str,
+    request: &'a ApprovalRequest,
 }
 
 impl Drop for Closes<'_> {
     fn drop(&mut self) {
-        self.manager.open().remove(self.step_id);
+        let mut open = self.manager.open();
+        if let Some(at) = open.iter().position(|open| open.is_about(self.request)) {
+            open.remove(at);
+        }
     }
 }
 
@@ -97,11 +115,12 @@ impl Approver for ApprovalManager {
         let call_id = request.step_id.clone();
         let (answer, answered) = oneshot::channel();
         // Whoever reads about the question in the log can answer it at once.
-        self.open().insert(call_id.clone(), Open { request: None, answer });
-        let _closes = Closes { manager: self, step_id: &request.step_id };
+        let (step_id, asked) = (call_id.clone(), request.proposal_hash);
+        self.open().push(Open { step_id, asked, request: None, answer });
+        let _closes = Closes { manager: self, request };
         let asked = SessionEvent::ApprovalAsked(Box::new(request.clone()));
         self.log.append(vec![asked]).await.map_err(unwritable)?;
-        if let Some(open) = self.open().get_mut(&call_id) {
+        if let Some(open) = self.open().iter_mut().find(|open| open.is_about(request)) {
             open.request = Some(request.clone());
         }
         let response = self.answered(request, answered).await?;

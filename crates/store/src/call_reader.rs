@@ -200,11 +200,11 @@ fn verdict(response: &ApprovalResponse) -> Verdict {
     let is_edited = response.modified_args.is_some()
         || !response.modified_files.is_empty()
         || !response.accepted_hunks.is_empty();
-    match response {
-        ApprovalResponse { approved: false, .. } => Verdict::Denied,
+    match response.remember {
+        _ if !response.is_approved() => Verdict::Denied,
         _ if is_edited => Verdict::Edited,
-        ApprovalResponse { remember: Some(_), .. } => Verdict::Remembered,
-        _ => Verdict::Approved,
+        Some(_) => Verdict::Remembered,
+        None => Verdict::Approved,
     }
 }
 

@@ -1,20 +1,26 @@
-//! Takes a proposal through policy and person, and lets exactly what was agreed to be done.
+//! Takes a proposal through policy and user, and lets exactly what was agreed to be done.
 
-use std::collections::BTreeMap;
+mod approved;
+mod revising;
+
 use std::time::Duration;
 
 use protocol::{
-    ActivityData, ActivityType, ApprovalRequest, ApprovalResponse, Change, ErrorCode, FileBytes,
-    FileDiff, Proposal, Remember, ToolCall, ToolError, ToolResult, apply_selected,
+    ActivityData, ActivityType, ApprovalRequest, ApprovalResponse, Base, Change, DiffKind,
+    ErrorCode, FileDiff, Proposal, ToolCall, ToolError, ToolResult,
 };
 use serde_json::Value;
 
 use crate::executor::{ToolExecutor, unless_cancelled, validated};
-use crate::policy::{Decision, effects_of, suggest_rules};
+use crate::policy::{Decision, in_words, suggest_rule};
 use crate::{Approver, ListedTool, Outcome, Proposed, ToolArguments, ToolContext};
 
-/// How often a person may send a proposal back changed before it is given up.
+pub use approved::Approved;
+
+/// How often a user may send a proposal back changed before it is given up.
 const MAX_REVISIONS: usize = 10;
+/// How often a proposal is made again that lost a race against another call.
+const MAX_REMAKES: usize = 16;
 /// How long a question stands.
 const QUESTION_LIFETIME: Duration = Duration::from_secs(10 * 60);
 /// The largest file whose present bytes are read to show what would change.
@@ -29,81 +35,147 @@ pub(crate) struct Gate<'a> {
     pub(crate) cx: &'a ToolContext,
 }
 
-/// Whether a person has agreed, or nobody had to.
+/// Whether the user has agreed, or nobody had to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Yes,
     No,
 }
 
-/// What a person's answer makes of a proposal.
-#[allow(clippy::large_enum_variant, reason = "there is one at a time, for a moment")]
-enum Answer {
-    Agreed {
-        /// What did not go as the person wished.
-        remark: Option<String>,
-    },
-    /// Something else, from these arguments if they are others.
-    Revised(Proposed, Option<ToolArguments>),
-    /// Running the tool with other arguments left nothing to do.
-    Nothing(Value),
+/// What is to be passed, as it stands.
+struct Passing {
+    proposed: Proposed,
+    /// Those that a command is reported for, or that the user has changed.
+    arguments: Option<ToolArguments>,
+    agreed: Option<Agreed>,
+}
+
+/// What the user has agreed to in this call.
+struct Agreed {
+    shown: Shown,
+    /// What the user wants the model to know.
+    note: Option<String>,
+    /// What did not go as the user wished.
+    remark: Option<String>,
+}
+
+/// A question, and for each change how many lines its file has.
+struct Shown {
+    request: ApprovalRequest,
+    lines: Vec<usize>,
 }
 
 impl Gate<'_> {
-    /// Asks where it has to, shows every revision again, and performs what was agreed to.
-    /// `arguments` are those that a command is reported for.
+    /// Asks where it has to, shows every revision again, and performs what was agreed to. What lost
+    /// a race against another call of the session is made again. `arguments` are those that a
+    /// command is reported for.
     pub(crate) async fn pass(
         &self,
-        mut proposed: Proposed,
-        mut arguments: Option<ToolArguments>,
+        proposed: Proposed,
+        arguments: Option<ToolArguments>,
     ) -> ToolResult {
-        for _ in 0..MAX_REVISIONS {
-            let Some(reason) = self.reason_to_ask(&proposed).await? else {
-                return self.perform(proposed, arguments.as_ref(), Asked::No).await;
-            };
-            let request = self.request(&proposed, reason).await?;
-            let mut response = self.ask(&request).await?;
-            let note = response.reason.take_if(|_| response.approved);
-            match self.answer(&proposed, &request, response).await? {
-                Answer::Agreed { remark } => {
-                    let mut done = self.perform(proposed, arguments.as_ref(), Asked::Yes).await?;
-                    for (key, text) in [("user_note", note), ("remark", remark)] {
-                        if let (Some(text), Value::Object(done)) = (text, &mut done) {
-                            done.insert(key.into(), text.into());
-                        }
+        let mut passing = Passing { proposed, arguments, agreed: None };
+        let (mut revisions, mut remakes) = (0, 0);
+        while revisions < MAX_REVISIONS {
+            match self.attempt(&mut passing).await {
+                Ok(Some(done)) => return Ok(done),
+                Ok(None) => revisions += 1,
+                Err(error) if error.code != ErrorCode::Conflict => return Err(error),
+                Err(error) if remakes == MAX_REMAKES => return Err(error),
+                Err(error) => {
+                    if !self.lost_to_own_call(&passing.proposed).await? {
+                        return Err(error);
                     }
-                    return Ok(done);
+                    remakes += 1;
+                    match self.executed(passing.arguments.clone()).await? {
+                        Outcome::Answer(value) => return Ok(value),
+                        Outcome::Proposal(again) => passing.proposed = again,
+                    }
                 }
-                Answer::Revised(revised, others) => {
-                    proposed = revised;
-                    arguments = others.or(arguments);
-                }
-                Answer::Nothing(value) => return Ok(value),
             }
         }
         let message = format!("given up after {MAX_REVISIONS} revisions of the proposal");
         Err(ToolError::new(ErrorCode::Rejected, message))
     }
 
+    /// Performs the proposal, or changes it as the user wishes; `None` says that it has to be looked
+    /// at again.
+    async fn attempt(&self, passing: &mut Passing) -> Result<Option<Value>, ToolError> {
+        let proposed = &passing.proposed;
+        let Some(reason) = self.reason_to_ask(proposed).await? else {
+            let approved = Approved::by_policy(proposed);
+            return self.perform(approved, passing.arguments.as_ref(), Asked::No).await.map(Some);
+        };
+        let shown = self.shown(proposed, reason).await?;
+        if let Some(agreed) = &passing.agreed
+            && agreed.shown.covers(&shown)
+        {
+            let approved = Approved::as_agreed(proposed);
+            let done = self.perform(approved, passing.arguments.as_ref(), Asked::Yes).await;
+            return Ok(Some(agreed.told(done?)));
+        }
+        let mut response = self.agreement(&shown.request).await?;
+        let approved = Approved::by_user(proposed, &response)?;
+        if let Some(arguments) = response.modified_args.take() {
+            if proposed.unseen {
+                let message = "the command has run; its arguments cannot be changed any more";
+                return Err(ToolError::new(ErrorCode::InvalidArguments, message));
+            }
+            let arguments = validated(self.listed, arguments)?;
+            match self.executed(Some(arguments.clone())).await? {
+                Outcome::Answer(value) => return Ok(Some(value)),
+                Outcome::Proposal(other) => passing.proposed = other,
+            }
+            passing.arguments = Some(arguments);
+            return Ok(None);
+        }
+        if !response.modified_files.is_empty() || !response.accepted_hunks.is_empty() {
+            passing.proposed = self.revised(proposed, &shown.request, response).await?;
+            return Ok(None);
+        }
+        let remark = match response.remember {
+            Some(_) => self.remember(proposed)?,
+            None => None,
+        };
+        let agreed = passing.agreed.insert(Agreed { shown, note: response.reason, remark });
+        let done = self.perform(approved, passing.arguments.as_ref(), Asked::Yes).await?;
+        Ok(Some(agreed.told(done)))
+    }
+
     /// Performs what was agreed to; a command is run, and what it leaves is settled.
     async fn perform(
         &self,
-        proposed: Proposed,
+        approved: Approved<'_>,
         arguments: Option<&ToolArguments>,
         asked: Asked,
     ) -> ToolResult {
-        match (&proposed.proposal, arguments) {
+        match (&approved.proposal, arguments) {
             (Proposal::Command(command), Some(arguments)) => {
                 self.run_command(command, asked, arguments).await
             }
-            _ => self.executor.perform(proposed, self.cx).await,
+            _ => self.executor.perform(approved, self.cx).await,
         }
     }
 
-    /// Why a person has to be asked; `None` if nobody has to.
+    /// Performs changes of a command that needed no approval and may make them.
+    pub(crate) async fn perform_unasked(&self, proposed: &Proposed) -> ToolResult {
+        self.executor.perform(Approved::by_policy(proposed), self.cx).await
+    }
+
+    /// Runs the tool again, with the arguments of the call or others. Tools have no effects.
+    async fn executed(&self, arguments: Option<ToolArguments>) -> Result<Outcome, ToolError> {
+        let arguments = match arguments {
+            Some(arguments) => arguments,
+            None => validated(self.listed, self.call.arguments.clone())?,
+        };
+        let running = self.listed.tool().execute(arguments, self.cx.clone());
+        unless_cancelled(running, &self.cx.cancel).await
+    }
+
+    /// Why the user has to be asked; `None` if nobody has to.
     async fn reason_to_ask(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
         let effects = self.executor.effects(&proposed.proposal, self.cx).await;
-        let verdict = self.executor.judge(self.listed, &effects)?;
+        let verdict = self.executor.judge(self.listed, Some(&proposed.proposal), &effects)?;
         match verdict.decision {
             Decision::Allow => Ok(None),
             Decision::Ask => Ok(Some(match &proposed.purpose {
@@ -126,149 +198,169 @@ impl Gate<'_> {
         proposed: &Proposed,
         reason: String,
     ) -> Result<ApprovalRequest, ToolError> {
+        self.shown(proposed, reason).await.map(|shown| shown.request)
+    }
+
+    async fn shown(&self, proposed: &Proposed, reason: String) -> Result<Shown, ToolError> {
         let proposal = proposed.proposal.clone();
-        let diffs = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
-        Ok(ApprovalRequest {
+        let (diffs, lines) = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
+        let proposal = &proposed.proposal;
+        let rule = suggest_rule(self.listed.definition().name, proposal);
+        let request = ApprovalRequest {
             step_id: self.call.id.clone(),
             tool: self.call.name.clone(),
             args: self.call.arguments.clone(),
             reason,
-            proposal: proposed.proposal.clone(),
-            proposal_hash: proposed.proposal.hash(),
+            proposal: proposal.clone(),
+            proposal_hash: proposal.hash(),
             diffs,
+            remembers: rule.map(|rule| in_words(&rule, proposal)),
             expires_in_ms: QUESTION_LIFETIME.as_millis().try_into().unwrap_or(u64::MAX),
-        })
+        };
+        Ok(Shown { request, lines })
     }
 
-    pub(crate) async fn ask(
+    /// The user's yes; anything else is an error for the model.
+    pub(crate) async fn agreement(
         &self,
         request: &ApprovalRequest,
     ) -> Result<ApprovalResponse, ToolError> {
+        let response = self.ask(request).await?;
+        if response.is_approved() {
+            let is_bound = response.approves(request.proposal_hash);
+            return if is_bound { Ok(response) } else { Err(approved::not_shown()) };
+        }
+        let reason = response.reason.unwrap_or_else(|| "User rejected changes".into());
+        Err(ToolError::new(ErrorCode::Rejected, reason))
+    }
+
+    async fn ask(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         let activity = self.executor.activity();
         let requested = || ActivityData::ApprovalRequested(Box::new(request.clone()));
         activity.emit(&self.cx.call_id, ActivityType::ApprovalRequested, requested);
         let deciding = unless_cancelled(self.approver.decide(request), &self.cx.cancel);
-        let response = match tokio::time::timeout(QUESTION_LIFETIME, deciding).await {
-            Ok(response) => response?,
-            Err(_) => ApprovalResponse::no(Some("nobody answered in time".into())),
-        };
-        let approved = response.approved;
+        let decided = tokio::time::timeout(QUESTION_LIFETIME, deciding).await;
+        let response = decided.unwrap_or_else(|_| Err(unanswered()));
+        let approved = response.as_ref().is_ok_and(ApprovalResponse::is_approved);
         let answered = || ActivityData::ApprovalAnswered { approved };
         activity.emit(&self.cx.call_id, ActivityType::ApprovalAnswered, answered);
-        Ok(response)
+        response
     }
 
-    async fn answer(
-        &self,
-        proposed: &Proposed,
-        request: &ApprovalRequest,
-        response: ApprovalResponse,
-    ) -> Result<Answer, ToolError> {
-        if !response.approved {
-            let reason = response.reason.unwrap_or_else(|| "User rejected changes".into());
-            return Err(ToolError::new(ErrorCode::Rejected, reason));
+    /// Keeps the rule that was offered; says so if none was.
+    fn remember(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
+        match suggest_rule(self.listed.definition().name, &proposed.proposal) {
+            Some(rule) => self.executor.remember(rule).map(|()| None),
+            None => Ok(Some("This is always asked; the answer was not remembered.".into())),
         }
-        if let Some(arguments) = response.modified_args {
-            if proposed.unseen {
-                let message = "the command has run; its arguments cannot be changed any more";
-                return Err(ToolError::new(ErrorCode::InvalidArguments, message));
-            }
-            let arguments = validated(self.listed, arguments)?;
-            let running = self.listed.tool().execute(arguments.clone(), self.cx.clone());
-            return Ok(match unless_cancelled(running, &self.cx.cancel).await? {
-                Outcome::Answer(value) => Answer::Nothing(value),
-                Outcome::Proposal(revised) => Answer::Revised(revised, Some(arguments)),
-            });
-        }
-        if !response.modified_files.is_empty() || !response.accepted_hunks.is_empty() {
-            let revised = self.revised(proposed, response).await?;
-            return Ok(Answer::Revised(revised, None));
-        }
-        if proposed.proposal.hash() != request.proposal_hash {
-            return Err(ToolError::new(
-                ErrorCode::Conflict,
-                "the proposal changed while it was shown",
-            ));
-        }
-        let remark = match response.remember {
-            Some(scope) => self.remember(proposed, scope)?,
-            None => None,
-        };
-        Ok(Answer::Agreed { remark })
     }
 
-    /// The proposal with the bytes that the person wants instead.
-    async fn revised(
-        &self,
-        proposed: &Proposed,
-        response: ApprovalResponse,
-    ) -> Result<Proposed, ToolError> {
-        let Proposal::Changes(set) = &proposed.proposal else {
-            return Err(ToolError::new(
-                ErrorCode::InvalidArguments,
-                "only file changes can be edited",
-            ));
-        };
-        let mut set = set.clone();
-        let ApprovalResponse { mut modified_files, mut accepted_hunks, .. } = response;
-        let changes = std::mem::take(&mut set.changes);
-        set.changes = self
-            .cx
+    /// Whether every path that is not what the proposal was made from is what another call of this
+    /// session has made of it. What a command has written cannot be made again.
+    async fn lost_to_own_call(&self, proposed: &Proposed) -> Result<bool, ToolError> {
+        let Proposal::Changes(set) = &proposed.proposal else { return Ok(false) };
+        if proposed.unseen {
+            return Ok(false);
+        }
+        let changes = set.changes.clone();
+        self.cx
             .blocking(move |cx| {
-                let revise = |change| revise(cx, change, &mut modified_files, &mut accepted_hunks);
-                let changes: Vec<Change> =
-                    changes.into_iter().map(revise).collect::<Result<_, _>>()?;
-                match modified_files.keys().chain(accepted_hunks.keys()).next() {
-                    None => Ok(changes),
-                    Some(path) => {
-                        let message = format!("the proposal writes no file {path}");
-                        Err(ToolError::new(ErrorCode::InvalidArguments, message))
+                let bases = changes.iter().flat_map(bases);
+                let mut lost = false;
+                for (path, base) in bases {
+                    let resolved = cx.workspace().resolve(path)?;
+                    let Ok((now, _)) = cx.workspace().base_of(&resolved, MAX_SHOWN_BYTES) else {
+                        return Ok(false);
+                    };
+                    if now != base {
+                        lost = true;
+                        if !cx.shared.own.made(path, &now) {
+                            return Ok(false);
+                        }
                     }
                 }
+                Ok(lost)
             })
-            .await?;
-        let mut answer = proposed.answer.clone();
-        if answer.is_none() && proposed.unseen {
-            answer = Some(Value::Object(serde_json::Map::new()));
-        }
-        if let Some(Value::Object(answer)) = &mut answer {
-            let remark = "The user changed the proposal before approving it; read the file to see what was written.";
-            answer.insert("edited_by_user".into(), remark.into());
-            answer.shift_remove("diff");
-        }
-        Ok(Proposed {
-            proposal: Proposal::Changes(set),
-            purpose: proposed.purpose.clone(),
-            answer,
-            takes_back: proposed.takes_back.clone(),
-            unseen: proposed.unseen,
-        })
-    }
-
-    /// Keeps the answer as a rule; says so if it is of a kind that is always asked.
-    fn remember(&self, proposed: &Proposed, scope: Remember) -> Result<Option<String>, ToolError> {
-        let tool = self.listed.definition().name;
-        let mut rules = suggest_rules(tool, &effects_of(&proposed.proposal)).into_iter();
-        // The narrowest rule comes first.
-        let rule = match scope {
-            Remember::Files => rules.next(),
-            Remember::Directories => rules.next_back(),
-        };
-        let Some(rule) = rule else {
-            return Ok(Some("This is always asked; the answer was not remembered.".into()));
-        };
-        self.executor.remember(rule)?;
-        Ok(None)
+            .await
     }
 }
 
-/// The changes as a person is shown them, made from the proposal and the files as they are now.
-fn diffs_of(cx: &ToolContext, proposal: &Proposal) -> Result<Vec<FileDiff>, ToolError> {
-    let Proposal::Changes(set) = proposal else { return Ok(Vec::new()) };
-    set.changes
-        .iter()
-        .map(|change| Ok(FileDiff::of(change, before(cx, change)?.as_deref())))
-        .collect()
+impl Agreed {
+    /// The answer with what the user has to say.
+    fn told(&self, mut done: Value) -> Value {
+        for (key, text) in [("user_note", &self.note), ("remark", &self.remark)] {
+            if let (Some(text), Value::Object(done)) = (text, &mut done) {
+                done.insert(key.into(), text.clone().into());
+            }
+        }
+        done
+    }
+}
+
+impl Shown {
+    /// Whether a proposal that was made again makes the difference that was shown. Directories that
+    /// exist by now need not be made; hunks may lie further up or down by as many lines as the file
+    /// has become shorter or longer.
+    fn covers(&self, again: &Self) -> bool {
+        let files = |shown: &Self| -> Vec<(FileDiff, usize)> {
+            let all = shown.request.diffs.iter().cloned().zip(shown.lines.iter().copied());
+            all.filter(|(diff, _)| diff.kind != DiffKind::MakeDir).collect()
+        };
+        let (before, after) = (files(self), files(again));
+        !before.is_empty()
+            && before.len() == after.len()
+            && before.into_iter().zip(after).all(|((old, lines), (mut new, now))| {
+                let grown = now.wrapping_sub(lines);
+                let moves_back = |by: usize| {
+                    let mut moved = new.clone();
+                    for hunk in &mut moved.hunks {
+                        hunk.old_start = hunk.old_start.wrapping_sub(by);
+                        hunk.new_start = hunk.new_start.wrapping_sub(by);
+                    }
+                    moved.hunks == old.hunks
+                };
+                let same_place = moves_back(0) || moves_back(grown);
+                new.hunks.clone_from(&old.hunks);
+                same_place && new == old
+            })
+    }
+}
+
+fn unanswered() -> ToolError {
+    let minutes = QUESTION_LIFETIME.as_secs() / 60;
+    let message = format!("the question was not answered within {minutes} minutes");
+    ToolError::new(ErrorCode::ApprovalRequired, message).suggest(
+        "Nothing was done. The user can allow it with a rule (--allow TOOL:WHAT) or --yes.",
+    )
+}
+
+/// Each path of a change with the state that it was made from.
+fn bases(change: &Change) -> Vec<(&str, Base)> {
+    match change {
+        Change::Write { path, base, .. }
+        | Change::Delete { path, base }
+        | Change::Link { path, base, .. } => vec![(path, base.clone())],
+        Change::Move { from, to, base, target } => {
+            vec![(from, base.clone()), (to, target.clone())]
+        }
+        Change::MakeDir { path, .. } => vec![(path, Base::Absent)],
+        Change::RemoveDir { path, mode } => vec![(path, Base::Directory { mode: *mode })],
+    }
+}
+
+/// The changes as the user is shown them, made from the proposal and the files as they are now, and
+/// how many lines each file has.
+fn diffs_of(
+    cx: &ToolContext,
+    proposal: &Proposal,
+) -> Result<(Vec<FileDiff>, Vec<usize>), ToolError> {
+    let Proposal::Changes(set) = proposal else { return Ok(Default::default()) };
+    let shown = set.changes.iter().map(|change| {
+        let before = before(cx, change)?;
+        let lines = before.iter().flatten().filter(|byte| **byte == b'\n').count();
+        Ok((FileDiff::of(change, before.as_deref()), lines))
+    });
+    Ok(shown.collect::<Result<Vec<_>, ToolError>>()?.into_iter().unzip())
 }
 
 /// The bytes that a change was made from. If they are no longer there, the proposal is void.
@@ -278,7 +370,7 @@ fn before(cx: &ToolContext, change: &Change) -> Result<Option<Vec<u8>>, ToolErro
         Change::Move { from, base, .. } => (from, base),
         Change::Link { .. } | Change::MakeDir { .. } | Change::RemoveDir { .. } => return Ok(None),
     };
-    if !matches!(base, protocol::Base::File { .. }) {
+    if !matches!(base, Base::File { .. }) {
         return Ok(None);
     }
     let path = cx.workspace().resolve(path)?;
@@ -289,28 +381,4 @@ fn before(cx: &ToolContext, change: &Change) -> Result<Option<Vec<u8>>, ToolErro
             .suggest(format!("Read {path} again and repeat the call.")));
     }
     Ok(bytes)
-}
-
-fn revise(
-    cx: &ToolContext,
-    mut change: Change,
-    files: &mut BTreeMap<String, FileBytes>,
-    hunks: &mut BTreeMap<String, Vec<usize>>,
-) -> Result<Change, ToolError> {
-    let old = if let Change::Write { path, .. } = &change
-        && hunks.contains_key(path)
-    {
-        before(cx, &change)?.unwrap_or_default()
-    } else {
-        Vec::new()
-    };
-    if let Change::Write { path, content, .. } = &mut change {
-        if let Some(accepted) = hunks.remove(path) {
-            content.0 = apply_selected(&old, &content.0, &accepted);
-        }
-        if let Some(bytes) = files.remove(path) {
-            *content = bytes;
-        }
-    }
-    Ok(change)
 }

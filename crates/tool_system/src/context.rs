@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use code_index::CodeBase;
 use protocol::{ActivityData, ActivityType, ContentHash, ErrorCode, ToolError};
 use tokio_util::sync::CancellationToken;
-use workspace::{Journal, RelPath, Workspace};
+use workspace::{RelPath, Workspace};
 
 use crate::commands::Jobs;
+use crate::own_changes::OwnChanges;
 use crate::result_store::ResultStore;
-use crate::{ActivityStream, AgentHost, FileTracker, Limits, OnDemand};
+use crate::{ActivityStream, AgentHost, FileTracker, History, Limits};
 
 /// A tool's view of the world for one call: the project, the limits, a way to show progress, and
 /// the wish of the caller to stop. Cheap to clone into other threads.
@@ -29,7 +30,8 @@ pub(crate) struct Shared {
     pub(crate) activity: ActivityStream,
     pub(crate) files: FileTracker,
     pub(crate) results: ResultStore,
-    pub(crate) journal: Option<Arc<OnDemand<Arc<Journal>>>>,
+    pub(crate) history: Option<History>,
+    pub(crate) own: OwnChanges,
     pub(crate) session: String,
     pub(crate) agent_host: Option<Arc<dyn AgentHost>>,
     pub(crate) jobs: Jobs,
@@ -106,14 +108,19 @@ impl ToolContext {
 
     /// Whether a change to `path`, whose content is `current`, is based on what the model knows.
     pub fn check_known(&self, path: &RelPath, current: ContentHash) -> Result<(), ToolError> {
-        self.shared.files.check(path, current)
+        let known = self.shared.files.check(path, current);
+        // A parallel call may have written the file just now.
+        known.or_else(|error| match self.shared.own.wrote(&path.to_text(), current) {
+            true => Ok(()),
+            false => Err(error),
+        })
     }
 
-    /// What was changed before, if this door can change anything.
-    pub fn journal(&self) -> Result<&Arc<Journal>, ToolError> {
-        let message = "nothing is changed through this door";
-        let journal = self.shared.journal.as_ref();
-        journal.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))?.get()
+    /// What was changed before, to read, if anything can be changed here.
+    pub fn history(&self) -> Result<&History, ToolError> {
+        let history = self.shared.history.as_ref();
+        let message = "this session is read-only";
+        history.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
     }
 
     /// The session that changes are made in.

@@ -10,27 +10,26 @@ use std::time::Instant;
 
 use code_index::CodeBase;
 use futures_util::FutureExt as _;
-use jiff::Timestamp;
 use protocol::{
-    ActivityData, ActivityType, AgentRole, ErrorCode, ToolCall, ToolError, ToolPermission,
-    ToolResult,
+    ActivityData, ActivityType, AgentRole, ErrorCode, Proposal, ToolCall, ToolError,
+    ToolPermission, ToolResult,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
-use workspace::Journal;
 
 use crate::approval_gate::Gate;
 use crate::checks::{self, EditCheck};
 use crate::commands::Jobs;
 use crate::context::Shared;
-use crate::policy::{Action, Effect, Policy, Rule, Verdict};
+use crate::own_changes::OwnChanges;
+use crate::policy::{Policy, Rule};
 use crate::rendering::TERMINATE;
 use crate::result_store::ResultStore;
 use crate::turn::{Answered, CallKey, TurnMemory};
 use crate::{
-    ActivityStream, AgentHost, Approver, Category, FileTracker, Limits, ListedTool, OnDemand,
-    Outcome, Performer, Proposed, RefuseAll, RuleKeeper, ToolArguments, ToolContext, ToolRegistry,
-    Vocabulary, truncation,
+    ActivityStream, AgentHost, Approved, Approver, Category, FileTracker, History, Limits,
+    ListedTool, OnDemand, Outcome, Performer, RefuseAll, RuleKeeper, ToolArguments, ToolContext,
+    ToolRegistry, Vocabulary, truncation,
 };
 
 /// Lines of a result in the event that ends a call.
@@ -63,8 +62,8 @@ pub struct ExecutorOptions {
     pub approver: Arc<dyn Approver>,
     /// Who performs what has been approved; nothing can be performed without.
     pub performer: Option<Arc<dyn Performer>>,
-    /// What was changed before, for undoing it; nothing can be undone without.
-    pub journal: Option<Arc<OnDemand<Arc<Journal>>>>,
+    /// What was changed before; nothing can be undone without.
+    pub history: Option<History>,
     /// The conversation that calls come from; the tools of [`Category::Agent`] need it.
     pub agent_host: Option<Arc<dyn AgentHost>>,
     /// Whether the user lets code reach the network.
@@ -86,7 +85,7 @@ impl Default for ExecutorOptions {
             rule_keeper: None,
             approver: Arc::new(RefuseAll { how_to_allow: "Ask the user to run it.".into() }),
             performer: None,
-            journal: None,
+            history: None,
             agent_host: None,
             network: false,
             checks: Vec::new(),
@@ -94,20 +93,11 @@ impl Default for ExecutorOptions {
     }
 }
 
-/// What would be decided about a call.
-#[derive(Debug)]
-pub struct Explained {
-    /// What the call would do.
-    pub effects: Vec<Effect>,
-    /// What the policy says to that.
-    pub verdict: Verdict,
-}
-
 /// Runs tool calls for one session.
 pub struct ToolExecutor {
-    registry: Arc<ToolRegistry>,
-    options: ExecutorOptions,
-    shared: Arc<Shared>,
+    pub(crate) registry: Arc<ToolRegistry>,
+    pub(crate) options: ExecutorOptions,
+    pub(crate) shared: Arc<Shared>,
     /// The policy with the rules that were remembered since, once it has been needed.
     policy: Mutex<Option<Arc<Policy>>>,
     turn: TurnMemory,
@@ -135,7 +125,8 @@ impl ToolExecutor {
             activity: ActivityStream::default(),
             files: FileTracker::new(options.require_read),
             results: ResultStore::new(options.limits.kept_result_bytes),
-            journal: options.journal.take(),
+            history: options.history.take(),
+            own: OwnChanges::default(),
             session: options.session.clone(),
             agent_host: options.agent_host.take(),
             jobs: Jobs::default(),
@@ -306,7 +297,7 @@ impl ToolExecutor {
         Ok(listed.face().spell_result(value))
     }
 
-    fn context(
+    pub(crate) fn context(
         &self,
         call_id: &Arc<str>,
         tool: &'static str,
@@ -321,53 +312,7 @@ impl ToolExecutor {
         }
     }
 
-    /// What would be decided about a call, without doing anything: its effects and the verdict.
-    pub async fn explain(
-        &self,
-        call: &ToolCall,
-        cancel: &CancellationToken,
-    ) -> Result<Explained, ToolError> {
-        let listed = self.registry.get(self.options.vocabulary, &call.name)?;
-        let arguments = validated(&listed, call.arguments.clone())?;
-        self.check_role(&listed)?;
-        let cx = self.context(&call.id.as_str().into(), listed.definition().name, cancel);
-        let running = listed.tool().execute(arguments, cx.clone());
-        let effects = match unless_cancelled(running, cancel).await? {
-            Outcome::Answer(_) => Vec::new(),
-            Outcome::Proposal(proposed) => self.effects(&proposed.proposal, &cx).await,
-        };
-        let verdict = self.judge(&listed, &effects)?;
-        Ok(Explained { effects, verdict })
-    }
-
-    /// What the policy says about these effects of a tool.
-    pub(crate) fn judge(
-        &self,
-        listed: &ListedTool,
-        effects: &[Effect],
-    ) -> Result<Verdict, ToolError> {
-        let effects = self.behind_links(effects)?;
-        let role = self.options.role.name();
-        let action = Action { tool: listed.definition().name, role, effects: &effects };
-        Ok(self.policy()?.judge(&action, Timestamp::now()))
-    }
-
-    /// The effects, and once more those whose paths lead through links, under the names they lead
-    /// to: a protected file must not become a harmless one by another name.
-    fn behind_links(&self, effects: &[Effect]) -> Result<Vec<Effect>, ToolError> {
-        let workspace = self.shared.code.workspace();
-        let mut all = effects.to_vec();
-        for effect in effects {
-            let Some(path) = &effect.path else { continue };
-            let real = workspace.without_links(&workspace.resolve(path)?)?.to_text();
-            if real != *path {
-                all.push(Effect { path: Some(real), ..effect.clone() });
-            }
-        }
-        Ok(all)
-    }
-
-    fn check_role(&self, listed: &ListedTool) -> Result<(), ToolError> {
+    pub(crate) fn check_role(&self, listed: &ListedTool) -> Result<(), ToolError> {
         let needed = listed.definition().required_permissions;
         let granted = self.options.role.permissions();
         if granted.covers(needed) {
@@ -427,11 +372,14 @@ impl ToolExecutor {
     }
 
     /// Performs what has passed the gate, to its end: a call that is withdrawn now is too late.
-    pub(crate) async fn perform(&self, proposed: Proposed, cx: &ToolContext) -> ToolResult {
+    pub(crate) async fn perform(&self, approved: Approved<'_>, cx: &ToolContext) -> ToolResult {
         let performer = self.performer()?;
         self.forget_answers();
-        let mut done = performer.perform(&proposed, cx).await?;
-        let mut answer = match (proposed.answer, &mut done) {
+        if let Proposal::Changes(set) = &approved.proposal {
+            self.shared.own.note(&set.changes, !approved.unseen);
+        }
+        let mut done = performer.perform(&approved, cx).await?;
+        let mut answer = match (approved.answer.clone(), &mut done) {
             // What the performer reports joins the answer, such as the id to undo it by.
             (Some(Value::Object(mut answer)), Value::Object(report)) => {
                 answer.append(report);
@@ -440,7 +388,7 @@ impl ToolExecutor {
             (Some(answer), _) => answer,
             (None, _) => done,
         };
-        checks::append(&self.options.checks, &proposed.proposal, performer, cx, &mut answer).await;
+        checks::append(&self.options.checks, &approved.proposal, performer, cx, &mut answer).await;
         Ok(answer)
     }
 

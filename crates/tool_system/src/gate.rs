@@ -1,4 +1,4 @@
-//! Where the executor asks and acts: who answers for the person, who performs, and who remembers.
+//! Where the executor asks and acts: the approver, the performer, and the keeper of rules.
 
 use std::sync::Arc;
 
@@ -6,12 +6,13 @@ use async_trait::async_trait;
 use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError, ToolResult};
 
 use crate::policy::Rule;
-use crate::{CommandRunner, Proposed, ToolContext};
+use crate::{Approved, CommandRunner, ToolContext};
 
-/// Answers for the person at a door.
+/// Answers for the user at a front end.
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Decides about exactly the proposal in `request`. An error means that nobody could be asked.
+    /// Decides about exactly the proposal in `request`. An error means that no user has decided; the
+    /// error says how it can be allowed.
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError>;
 }
 
@@ -19,7 +20,7 @@ pub trait Approver: Send + Sync {
 #[async_trait]
 pub trait Performer: Send + Sync {
     /// Carries out the proposal and reports what was done. Once begun it is not interrupted.
-    async fn perform(&self, proposed: &Proposed, cx: &ToolContext) -> ToolResult;
+    async fn perform(&self, approved: &Approved<'_>, cx: &ToolContext) -> ToolResult;
 
     /// Who runs commands, if anybody does.
     fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
@@ -39,8 +40,8 @@ pub struct ApproveAll;
 
 #[async_trait]
 impl Approver for ApproveAll {
-    async fn decide(&self, _: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        Ok(ApprovalResponse::yes())
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        Ok(request.approve())
     }
 }
 

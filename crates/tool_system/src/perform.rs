@@ -7,7 +7,7 @@ use protocol::{Change, ChangeSet, ContentHash, ErrorCode, Proposal, ToolError, T
 use serde_json::json;
 use workspace::{EntryRole, Inverse, Journal, Label};
 
-use crate::{CommandRunner, OnDemand, Performer, Proposed, TakesBack, ToolContext};
+use crate::{Approved, CommandRunner, OnDemand, Performer, TakesBack, ToolContext};
 
 /// Applies change sets to the project, all of each or nothing, so that each can be undone.
 pub struct JournalPerformer {
@@ -31,14 +31,14 @@ impl JournalPerformer {
 
 #[async_trait]
 impl Performer for JournalPerformer {
-    async fn perform(&self, proposed: &Proposed, cx: &ToolContext) -> ToolResult {
-        let Proposal::Changes(set) = &proposed.proposal else {
+    async fn perform(&self, approved: &Approved<'_>, cx: &ToolContext) -> ToolResult {
+        let Proposal::Changes(set) = &approved.proposal else {
             let message = "requests cannot be made here yet";
             return Err(ToolError::new(ErrorCode::PermissionDenied, message));
         };
         let journal = Arc::clone(self.journal.get()?);
         let set = set.clone();
-        let (takes_back, unseen) = (proposed.takes_back.clone(), proposed.unseen);
+        let (takes_back, unseen) = (approved.takes_back.clone(), approved.unseen);
         cx.blocking(move |cx| {
             let label = Label {
                 session: cx.session().to_owned(),

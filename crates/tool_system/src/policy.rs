@@ -24,7 +24,7 @@ pub use pattern::{InvalidPattern, PathPattern, ToolPattern};
 pub use protected::{PROTECTED, ProtectedGroup, protection};
 pub use rule::{Rule, RuleSource};
 pub use self_test::Failure;
-pub use suggestion::suggest_rules;
+pub use suggestion::{in_words, suggest_rule};
 pub use table::{PolicyTable, ProjectPolicyTable};
 
 use rule::CompiledRule;
@@ -55,6 +55,14 @@ impl Policy {
     pub fn with_commands(mut self, commands: CommandMode) -> Self {
         self.commands = commands;
         self
+    }
+
+    /// The same policy with those of its rules that `counts` accepts.
+    #[must_use]
+    pub fn with_rules_that(&self, counts: impl Fn(&Rule) -> bool) -> Self {
+        let mut policy = self.clone();
+        policy.rules.retain(|compiled| counts(&compiled.rule));
+        policy
     }
 
     /// The same policy with one more rule.

@@ -18,7 +18,7 @@ pub(crate) struct Undone {
 
 /// Proposes the inverse of what `target` names.
 pub(crate) fn propose_inverse(cx: &ToolContext, target: &UndoTarget) -> Result<Outcome, ToolError> {
-    let Inverse { set, undoes, role, .. } = cx.journal()?.inverse(target)?;
+    let Inverse { set, undoes, role, .. } = cx.history()?.inverse(target)?;
     if undoes.is_empty() {
         let message = match target {
             UndoTarget::LastUndo => "there is nothing to redo",

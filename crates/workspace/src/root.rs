@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat, readlinkat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags, fstat, openat, readlinkat, statx};
 use rustix::io::Errno;
 
 use crate::path_text::bytes_to_text;
@@ -65,6 +65,24 @@ impl Workspace {
     /// project's state.
     pub fn canonical_path(&self) -> &Path {
         &self.canonical
+    }
+
+    /// What tells this directory from any other that is or was at the same path: its inode with the
+    /// time of its birth, which no program can set. Where a file system does not know the latter,
+    /// the device takes its place, and a directory that got the inode of a removed one is not told
+    /// from it.
+    pub fn identity(&self) -> Result<String, Error> {
+        let wanted = StatxFlags::INO | StatxFlags::BTIME;
+        let found = statx(&self.root, c"", AtFlags::EMPTY_PATH, wanted);
+        let found = found.map_err(|errno| root_error(&self.given, errno.into()))?;
+        let born = found.stx_btime;
+        Ok(match found.stx_mask & StatxFlags::BTIME.bits() {
+            0 => {
+                let (major, minor) = (found.stx_dev_major, found.stx_dev_minor);
+                format!("inode {} of device {major}:{minor}", found.stx_ino)
+            }
+            _ => format!("inode {} born {}.{:09}", found.stx_ino, born.tv_sec, born.tv_nsec),
+        })
     }
 
     /// How paths are resolved on this system: `openat2` or `component walk`.

@@ -6,7 +6,7 @@ use tool_system::{ToolRegistry, Vocabulary};
 
 /// The rule that a person allows something by, such as `edit_lines:src/**` or `bash:cargo test*`.
 pub(crate) fn allow_rule(text: &str) -> anyhow::Result<Rule> {
-    Ok(Rule { source: RuleSource::Remembered, ..rule(Decision::Allow, text)? })
+    rule(Decision::Allow, text)
 }
 
 /// The rule that an option of the command line makes.

@@ -66,6 +66,15 @@ impl Ink {
         Ink(self.0 | other.0)
     }
 
+    /// The length of the sequence that `text` begins with, if it is one that [`Self::paint`] writes.
+    pub(crate) fn length_at_start(text: &str) -> Option<usize> {
+        let body = text.strip_prefix("\x1b[")?;
+        let (numbers, _) = body.split_once('m')?;
+        let known = |number: &str| NUMBERS.iter().any(|(_, known)| known.to_string() == number);
+        let is_ours = numbers == "0" || numbers.split(';').all(known);
+        is_ours.then_some("\x1b[".len() + numbers.len() + "m".len())
+    }
+
     /// `text` with these attributes, which end with it.
     pub(crate) fn paint(self, text: &str) -> String {
         if self == Ink::PLAIN || text.is_empty() {

@@ -64,7 +64,7 @@ pub(crate) fn compacted(compaction: &Compaction) -> String {
 /// Somebody else answers from here on.
 pub(crate) fn settings(settings: &Settings) -> String {
     let Settings { provider, model, role } = settings;
-    format!("{} of {} answers, as {role}", one_line(model), one_line(provider))
+    format!("{} of {} answers, as {}", one_line(model), one_line(provider), one_line(role.name()))
 }
 
 /// How a turn ended, if not in the usual way.

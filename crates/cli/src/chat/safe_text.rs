@@ -1,5 +1,6 @@
 //! Text of a model or a tool, made harmless: nothing in it is obeyed by a terminal, reorders a line
-//! or hides a second text. What languages need, such as joiners and unusual spaces, stays.
+//! or hides a second text. What languages need, such as joiners between their letters and unusual
+//! spaces, stays.
 
 use protocol::visible;
 
@@ -8,6 +9,7 @@ use protocol::visible;
 pub(crate) struct SafeText {
     /// A carriage return came last; whether it is part of a line end is not known yet.
     return_held: bool,
+    before: Option<char>,
 }
 
 impl SafeText {
@@ -20,9 +22,10 @@ impl SafeText {
             }
             match c {
                 '\r' => self.return_held = true,
-                c if is_harmful(c) => safe.push_str(&written_out(c)),
+                c if is_harmful(c, self.before) => safe.push_str(&written_out(c)),
                 c => safe.push(c),
             }
+            self.before = Some(c);
         }
         safe
     }
@@ -31,6 +34,49 @@ impl SafeText {
     pub(crate) fn finish(&mut self) -> String {
         if std::mem::take(&mut self.return_held) { written_out('\r') } else { String::new() }
     }
+}
+
+/// A whole text with everything harmful written out.
+pub(crate) fn harmless(text: &str) -> String {
+    harmless_but(text, &mut None, |_| None)
+}
+
+/// A text behind the character `before` with everything harmful written out, but for the sequences
+/// whose length `passes` tells at their beginning.
+pub(crate) fn harmless_but(
+    text: &str,
+    before: &mut Option<char>,
+    passes: impl Fn(&str) -> Option<usize>,
+) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let passed = if c == '\x1b' { passes(rest) } else { None };
+        let length = passed.unwrap_or(c.len_utf8());
+        if passed.is_none() && is_harmful(c, *before) {
+            safe.push_str(&written_out(c));
+        } else {
+            safe.push_str(&rest[..length]);
+        }
+        *before = Some(c);
+        rest = &rest[length..];
+    }
+    safe
+}
+
+/// JSON that means the same and holds nothing harmful.
+pub(crate) fn harmless_json(json: &str) -> String {
+    let mut safe = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_harmful(c, None) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                safe.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
 }
 
 /// A whole text, made harmless.
@@ -74,13 +120,35 @@ fn without_colours(line: &str) -> String {
     kept
 }
 
-fn is_harmful(c: char) -> bool {
+/// Whether a terminal would obey a character, or a reader not see it. What joins letters of scripts
+/// that need it, and emoji, is at home there; unusual spaces are seen.
+fn is_harmful(c: char, before: Option<char>) -> bool {
     match c {
-        '\n' | '\t' => false,
-        // Line separators, directions and tags; a terminal may obey the first two, and nobody sees the third.
-        '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{E0000}'..='\u{E007F}' => true,
-        c => c.is_control(),
+        '\n' | '\t' | ' '..='~' => false,
+        '\u{200C}' | '\u{200D}' => !before.is_some_and(|c| joins(c) || is_picture(c)),
+        '\u{FE0E}' | '\u{FE0F}' => {
+            let keycap = |c: char| matches!(c, '0'..='9' | '#' | '*');
+            !before.is_some_and(|c| is_picture(c) || keycap(c))
+        }
+        '\u{2028}' | '\u{2029}' => true,
+        c if c.is_control() => true,
+        c if c.is_whitespace() || c == '\u{2800}' => false,
+        c => *written_out(c) != *c.encode_utf8(&mut [0; 4]),
     }
+}
+
+/// Letters whose shapes depend on invisible joiners: of the Arabic family, of India and its
+/// neighbours, and Mongolian.
+fn joins(c: char) -> bool {
+    matches!(c, '\u{0620}'..='\u{08FF}' | '\u{0900}'..='\u{0DFF}' | '\u{0F00}'..='\u{109F}'
+        | '\u{1780}'..='\u{17B3}' | '\u{1820}'..='\u{18AA}' | '\u{FB50}'..='\u{FDCF}'
+        | '\u{FE70}'..='\u{FEFC}')
+}
+
+fn is_picture(c: char) -> bool {
+    matches!(c, '\u{FE0F}' | '\u{00A9}' | '\u{00AE}' | '\u{203C}' | '\u{2049}'
+        | '\u{2122}'..='\u{2BFF}' | '\u{3030}'..='\u{303D}' | '\u{3297}'..='\u{3299}'
+        | '\u{1F000}'..='\u{1FAFF}')
 }
 
 fn written_out(c: char) -> String {
@@ -92,6 +160,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::chat::look::Ink;
 
     #[test]
     fn what_a_terminal_would_obey_is_written_out() {
@@ -102,6 +171,12 @@ mod tests {
             ("a\r\nb\rc\r", "a\nb\\rc\\r"),
             ("\u{202E}evil", "\\u{202E}evil"),
             ("هاي\u{200C}هاي\u{00A0}!", "هاي\u{200C}هاي\u{00A0}!"),
+            ("a\u{200C}b\u{200D}c\u{200B}d", "a\\u{200C}b\\u{200D}c\\u{200B}d"),
+            ("\u{200E}\u{061C}\u{FEFF}\u{3164}", "\\u{200E}\\u{061C}\\u{FEFF}\\u{3164}"),
+            (
+                "👩\u{200D}💻 ❤\u{FE0F} 1\u{FE0F}\u{20E3} x\u{FE0F}",
+                "👩\u{200D}💻 ❤\u{FE0F} 1\u{FE0F}\u{20E3} x\\u{FE0F}",
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(safe(text), expected, "{text:?}");
@@ -121,7 +196,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn only_the_sequences_of_our_own_inks_pass() {
+        let table = [
+            ("\x1b[1;31mno\x1b[0m", "\x1b[1;31mno\x1b[0m"),
+            ("\x1b[8mhidden\x1b[0m", "\\x1B[8mhidden\x1b[0m"),
+            ("\x1b[38;5;0m\x1b[m\x1b[2J\x1b]0;x\x07", "\\x1B[38;5;0m\\x1B[m\\x1B[2J\\x1B]0;x\\x07"),
+            ("a\rb", "a\\rb"),
+        ];
+        for (text, expected) in table {
+            let passed = harmless_but(text, &mut None, Ink::length_at_start);
+            assert_eq!(passed, expected, "{text:?}");
+        }
+        assert_eq!(harmless("\x1b[1mx"), "\\x1B[1mx");
+    }
+
     proptest! {
+        #[test]
+        fn json_means_the_same_and_holds_nothing_harmful(text in any::<String>()) {
+            let json = serde_json::to_string(&text).unwrap();
+            let safe = harmless_json(&json);
+            prop_assert!(safe.chars().all(|c| !is_harmful(c, None)));
+            prop_assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
+        }
+
         #[test]
         fn no_control_survives_and_no_cut_matters(text in any::<String>(), cut in any::<prop::sample::Index>()) {
             let whole = safe(&text);

@@ -18,8 +18,6 @@ use crate::{output, sessions_door};
 
 /// Sessions that are listed at the prompt.
 const LISTED: u32 = 20;
-/// Clears the screen and its memory, and goes to the top.
-const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
 
 impl Chat {
     /// Does a command. Answers whether to go on.
@@ -33,7 +31,7 @@ impl Chat {
             ChatCommand::Context => self.context(),
             ChatCommand::Cost => self.cost(),
             ChatCommand::Tools => self.tools(),
-            ChatCommand::Clear => output::to_people(CLEAR),
+            ChatCommand::Clear => output::clear_screen(),
             // A command that fails is no reason to leave.
             other => self.act(other).await.unwrap_or_else(|error| {
                 output::to_people(&format!("{error:#}"));
@@ -75,6 +73,7 @@ impl Chat {
         let arguments: Map<String, Value> =
             change.map(|id| ("change_id".to_owned(), Value::from(id))).into_iter().collect();
         let call = ToolCall::new(format!("chat_{tool}"), tool, arguments);
+        self.was_asked = true;
         let cancel = CancellationToken::new();
         let _interrupt = on_interrupt(cancel.clone());
         match self.session.executor().execute_tool(&call, &cancel).await {
@@ -164,7 +163,7 @@ impl Chat {
         if steps.is_empty() {
             self.note("There is no plan.");
         } else {
-            output::to_people(plan(steps, Place { look: self.notes, depth: 0 }).trim_end());
+            output::drawn(&plan(steps, Place { look: self.notes, depth: 0 }));
         }
     }
 

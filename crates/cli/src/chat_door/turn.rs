@@ -1,8 +1,6 @@
 //! A turn at the terminal: what happens is shown as it is written down.
 
-use std::io;
-
-use protocol::{Content, TurnEnd};
+use protocol::{ActivityData, Content, TurnEnd};
 use session::{Session, SessionError, TurnOutcome};
 use tokio_util::sync::CancellationToken;
 
@@ -10,7 +8,7 @@ use super::Chat;
 use crate::args::allow_rule;
 use crate::chat::input::{Moment, mentions};
 use crate::interrupt::on_interrupt;
-use crate::terminal;
+use crate::output::Stream;
 
 /// What carries a turn on.
 enum Push {
@@ -47,8 +45,8 @@ impl Chat {
 
     async fn push(&mut self, push: Push) -> anyhow::Result<()> {
         // The window may have been resized since.
-        self.screen.options_mut().words = terminal::look(&io::stdout());
-        self.screen.options_mut().notes = terminal::look(&io::stderr());
+        self.screen.options_mut().words = Stream::Out.look();
+        self.screen.options_mut().notes = Stream::Err.look();
         let mut written = self.session.log().watch();
         let mut activity = self.session.executor().activity().subscribe_all();
         let cancel = CancellationToken::new();
@@ -59,7 +57,10 @@ impl Chat {
             loop {
                 tokio::select! {
                     biased;
-                    Some(event) = activity.next() => self.screen.activity(&event)?,
+                    Some(event) = activity.next() => {
+                        self.was_asked |= matches!(event.data, ActivityData::ApprovalRequested(_));
+                        self.screen.activity(&event)?;
+                    }
                     Some(entry) = written.recv() => self.screen.show(&entry)?,
                     outcome = &mut turn => break outcome?,
                 }

@@ -1,38 +1,43 @@
-//! The rules that a person's "always" has made, kept with the project's state.
+//! The rules that a user's "always" and `/allow` have made, kept with the project's state.
 
-use anyhow::Context as _;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use tool_system::policy::{Rule, RuleSource};
-use workspace::StateDir;
+use workspace::{StateDir, Workspace};
+
+use super::project_file;
 
 /// The file in the state directory.
 const FILE: &str = "rules.toml";
-/// More than anybody ever answers.
-const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// The remembered rules of one project.
 pub(crate) struct Remembered {
+    workspace: Arc<Workspace>,
     state: StateDir,
 }
 
 #[derive(Default, Serialize, Deserialize)]
 struct Rules {
+    /// From answers to questions; they hold for exactly what was shown.
     #[serde(default)]
     rules: Vec<Rule>,
+    /// As the user typed them.
+    #[serde(default)]
+    typed: Vec<Rule>,
 }
 
 impl Remembered {
-    pub(crate) fn new(state: StateDir) -> Self {
-        Self { state }
+    pub(crate) fn new(workspace: Arc<Workspace>, state: StateDir) -> Self {
+        Self { workspace, state }
     }
 
     /// All rules that are remembered.
     pub(crate) fn rules(&self) -> anyhow::Result<Vec<Rule>> {
-        let Some(bytes) = self.state.read(FILE, MAX_FILE_BYTES)? else { return Ok(Vec::new()) };
-        let text = String::from_utf8(bytes).context("the remembered rules are not UTF-8")?;
-        let file: Rules = toml::from_str(&text).context("the remembered rules are damaged")?;
-        let remembered = |rule| Rule { source: RuleSource::Remembered, ..rule };
-        Ok(file.rules.into_iter().map(remembered).collect())
+        let Rules { rules, typed } = project_file::read(&self.workspace, &self.state, FILE)?;
+        let from = |source: RuleSource| move |rule: Rule| Rule { source, ..rule };
+        let answers = rules.into_iter().map(from(RuleSource::Remembered));
+        Ok(answers.chain(typed.into_iter().map(from(RuleSource::CommandLine))).collect())
     }
 
     /// Forgets the rule with this id. Answers whether there was one.
@@ -57,7 +62,8 @@ impl Remembered {
     }
 
     fn write(&self, rules: Vec<Rule>) -> anyhow::Result<()> {
-        let text = toml::to_string(&Rules { rules })?;
-        Ok(self.state.replace(FILE, text.as_bytes())?)
+        let is_answer = |rule: &Rule| rule.source == RuleSource::Remembered;
+        let (rules, typed) = rules.into_iter().partition(is_answer);
+        project_file::write(&self.workspace, &self.state, FILE, Rules { rules, typed })
     }
 }

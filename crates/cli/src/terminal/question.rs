@@ -1,11 +1,14 @@
 //! A question at the terminal that can be withdrawn while it waits for its answer: otherwise the
 //! thread that waits would take the next line that is meant for somebody else.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
+use rustix::termios::{QueueSelector, tcflush};
+
+use crate::output;
 
 /// The longest line that is taken as an answer.
 const MAX_LINE: usize = 64 * 1024;
@@ -30,14 +33,16 @@ impl Drop for Withdraws {
 }
 
 /// Asks on standard error and waits for a line on standard input; `None` at its end or when the
-/// question is withdrawn.
+/// question is withdrawn. What was typed before the question was there is no answer to it and is
+/// thrown away. (What the line editor of a chat has read ahead stays in its own buffer and becomes
+/// the next message.)
 pub(crate) fn prompt(question: &str, withdrawn: &Withdrawn) -> Option<String> {
-    let mut error = io::stderr().lock();
-    let _ = write!(error, "{question}").and_then(|()| error.flush());
-    drop(error);
+    // It only fails where there is no terminal, and then nobody is asked.
+    let _ = tcflush(io::stdin(), QueueSelector::IFlush);
+    output::prompt(question);
     let line = read_line(withdrawn).ok().flatten();
     if line.is_none() {
-        let _ = writeln!(io::stderr().lock());
+        output::to_people("");
     }
     line
 }

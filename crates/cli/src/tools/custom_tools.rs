@@ -14,7 +14,7 @@ use workspace::{RelPath, Workspace};
 
 use crate::args::TrustArgs;
 use crate::output;
-use crate::setup::Project;
+use crate::setup::{Project, project_file};
 
 /// Where a project's tools lie.
 const DIRECTORY: &str = ".toolkiln/tools";
@@ -100,7 +100,7 @@ pub(crate) fn trust(args: &TrustArgs) -> anyhow::Result<ExitCode> {
     let state = project.state()?.directory()?;
     let mut trusted = trusted(&project)?;
     trusted.files.insert(file.clone(), ContentHash::of(text.as_bytes()).to_string());
-    state.replace(TRUSTED_FILE, toml::to_string(&trusted)?.as_bytes())?;
+    project_file::write(&project.workspace, &state, TRUSTED_FILE, trusted)?;
     let network = if tool.reaches_network() { ", with network" } else { "" };
     let asks = if tool.needs_no_approval() { ", without asking" } else { "" };
     output::result(&format!(
@@ -154,9 +154,5 @@ fn trusted(project: &Project) -> anyhow::Result<Trusted> {
     if !state.exists() {
         return Ok(Trusted::default());
     }
-    let Some(bytes) = state.directory()?.read(TRUSTED_FILE, MAX_FILE_BYTES)? else {
-        return Ok(Trusted::default());
-    };
-    let text = String::from_utf8(bytes).context("the list of trusted tools is not UTF-8")?;
-    toml::from_str(&text).context("the list of trusted tools is damaged")
+    project_file::read(&project.workspace, &state.directory()?, TRUSTED_FILE)
 }

@@ -61,6 +61,28 @@ fn a_change_is_shown_approved_and_taken_back_by_undo() {
 }
 
 #[test]
+fn what_was_typed_ahead_is_neither_an_answer_nor_a_message() {
+    let project = project();
+    let edit = json!({"path": "src/db.js", "content": "exports.open = () => 2;\n"});
+    let server = ModelServer::start([
+        Reply::call("update_file", edit),
+        Reply::text("I leave it as it is."),
+        Reply::text("Good day."),
+    ]);
+    let mut chat = with_model(&project, &server);
+    chat.answer(PROMPT, "open is wrong\ny\ny");
+    chat.answer("Do it?", "n");
+    chat.wait_for("I leave it as it is.");
+    assert_eq!(project.read("src/db.js"), "exports.open = () => 1;\n");
+    chat.answer(PROMPT, "hello");
+    chat.wait_for("Good day.");
+    assert_eq!(server.calls()[2].user_texts().last().map(String::as_str), Some("hello"));
+    chat.wait_for(PROMPT);
+    chat.press(LEAVE);
+    assert_eq!(chat.end().0, 0);
+}
+
+#[test]
 fn a_refusal_with_a_reason_is_what_the_model_hears() {
     let project = project();
     let edit = json!({"path": "src/db.js", "content": "exports.open = () => 2;\n"});

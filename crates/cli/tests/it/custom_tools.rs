@@ -3,6 +3,7 @@
 use serde_json::json;
 use testkit::Fixture;
 
+use crate::pty::{Output, Session};
 use crate::run::run_with_state;
 
 const FILE: &str = ".toolkiln/tools/greet.toml";
@@ -50,6 +51,41 @@ fn a_tool_of_the_project_is_listed_and_run_only_as_it_was_trusted() {
     project.write(FILE, other);
     let changed = run_with_state(&project, &["call", "greet", &arguments]);
     assert!(changed.stdout.contains("UNKNOWN_TOOL"), "{}", changed.stdout);
+}
+
+/// The project goes, and another one comes to the same path.
+fn replace_by_another(project: &Fixture) {
+    let copy = project.root().with_file_name("copy");
+    std::fs::create_dir_all(copy.join(".toolkiln/tools")).unwrap();
+    for file in [FILE, "a.txt"] {
+        std::fs::copy(project.path(file), copy.join(file)).unwrap();
+    }
+    std::fs::remove_dir_all(project.root()).unwrap();
+    std::fs::rename(copy, project.root()).unwrap();
+}
+
+#[test]
+fn another_project_at_the_same_path_inherits_neither_trust_nor_rules() {
+    let project = Fixture::new(PROJECT);
+    assert_eq!(run_with_state(&project, &["tools", "trust", FILE]).code, 0);
+    let edit = ["call", "update_file", r#"{"path":"a.txt","content":"y\n"}"#];
+    let mut session = Session::start(&project, &edit, Output::Piped);
+    session.answer("Do it?", "always");
+    assert_eq!(session.end().0, 0);
+    let held = |yes: bool| {
+        let listed = run_with_state(&project, &["tools"]).stdout;
+        assert_eq!(!listed.contains("not trusted"), yes, "{listed}");
+        let rules = run_with_state(&project, &["policy", "list"]).stdout;
+        assert_eq!(rules.contains("update_file on /a.txt"), yes, "{rules}");
+        let edit = json!({"path": "a.txt", "content": format!("{yes}\n")}).to_string();
+        assert_eq!(run_with_state(&project, &["call", "update_file", &edit]).code == 0, yes);
+    };
+    held(true);
+    replace_by_another(&project);
+    held(false);
+    // What is trusted from now on is trusted for this one.
+    assert_eq!(run_with_state(&project, &["tools", "trust", FILE]).code, 0);
+    assert!(!run_with_state(&project, &["tools"]).stdout.contains("not trusted"));
 }
 
 #[test]

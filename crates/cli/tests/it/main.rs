@@ -10,6 +10,7 @@ mod custom_tools;
 mod doctor;
 mod execution;
 mod history;
+mod hostile_names;
 mod index;
 mod mcp;
 mod policy;

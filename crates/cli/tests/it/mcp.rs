@@ -1,8 +1,9 @@
 //! `toolkiln mcp` as a real process.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use testkit::{Fixture, StdioServer};
 
+use crate::pty::{Output, Session};
 use crate::run::command;
 
 fn start(project: &Fixture, more: &[&str]) -> StdioServer {
@@ -45,6 +46,68 @@ fn garbage_on_the_line_does_not_end_the_server() {
     let found =
         server.request("tools/call", json!({"name": "grep", "arguments": {"pattern": "hello"}}));
     assert_eq!(found["result"]["structuredContent"]["total"], 1);
+}
+
+/// A call of the era in which it is repeated with the answer.
+fn stateless(mut call: Value) -> Value {
+    let meta = &mut call["_meta"];
+    meta["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+    meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
+    call
+}
+
+#[test]
+fn a_command_runs_once_however_often_the_call_is_repeated_for_its_answers() {
+    let project = Fixture::new("//- /a.txt\nhello\n");
+    let mut command = command(None);
+    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+    command.env("PATH", "/usr/bin:/bin").arg("mcp").arg("--root").arg(project.root());
+    let mut server = StdioServer::start(command);
+    let random = "od -An -N16 -tx1 /dev/urandom > a.txt";
+    let mut call = json!({"name": "bash", "arguments": {"command": random}});
+    let mut questions = Vec::new();
+    let result = loop {
+        let answer = server.request("tools/call", stateless(call.clone()));
+        let result = &answer["result"];
+        if result["resultType"] != "input_required" {
+            break result.clone();
+        }
+        let asked = &result["inputRequests"]["approval"]["params"]["message"];
+        questions.push(asked.as_str().expect("a message").to_owned());
+        assert!(questions.len() <= 2, "the same is asked again: {questions:#?}");
+        call["requestState"] = result["requestState"].clone();
+        let yes = json!({"action": "accept", "content": {"decision": "once"}});
+        call["inputResponses"] = json!({"approval": yes});
+    };
+    if result.to_string().contains("SANDBOX_UNAVAILABLE") {
+        testkit::left_out("commands cannot be confined here");
+        return;
+    }
+    assert_eq!(result["isError"], false, "{result}");
+    let written = project.read("a.txt");
+    let shown = questions.last().expect("a question about the changes");
+    assert!(shown.contains(&format!("\n+{}", written.trim_end())), "{shown}\n{written}");
+}
+
+#[test]
+fn the_question_is_the_same_as_at_a_terminal() {
+    let project = Fixture::new("//- /a.txt\nhello\n");
+    let edit =
+        json!({"path": "a.txt", "content": "hello \u{202e}you\n", "description": "Be\npolite"});
+    let mut command = command(None);
+    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+    command.arg("mcp").arg("--root").arg(project.root());
+    let mut server = StdioServer::start(command);
+    let call = stateless(json!({"name": "update_file", "arguments": edit}));
+    let asked = server.request("tools/call", call);
+    let asked = &asked["result"]["inputRequests"]["approval"]["params"]["message"];
+    let arguments = ["call", "update_file", &edit.to_string()];
+    let mut terminal = Session::start(&project, &arguments, Output::Piped);
+    terminal.answer("Do it?", "n");
+    let seen = terminal.seen.replace("\r\n", "\n");
+    let (question, _) = seen.split_once("Do it?").unwrap();
+    assert_eq!(question, asked.as_str().unwrap());
+    terminal.end();
 }
 
 #[test]

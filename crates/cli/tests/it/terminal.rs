@@ -40,6 +40,72 @@ fn a_no_with_a_reason_reaches_the_caller() {
 }
 
 #[test]
+fn what_was_typed_before_the_question_is_no_answer_to_it() {
+    let project = project();
+    let mut session = edit(&project);
+    session.press("y\ny\ny\n");
+    session.answer(PROMPT, "n typed ahead");
+    let (code, result) = session.end();
+    assert_eq!(code, 1);
+    assert!(result.contains("typed ahead") && result.contains("REJECTED"), "{result}");
+    assert!(!project.read("a.txt").contains("zwei"));
+}
+
+#[test]
+fn only_a_whole_answer_is_a_yes_and_other_text_is_a_no_with_that_reason() {
+    let project = project();
+    let mut session = edit(&project);
+    session.answer(PROMPT, "");
+    session.answer(PROMPT, "yes, but in English");
+    let (code, result) = session.end();
+    assert_eq!(code, 1);
+    assert!(result.contains("yes, but in English") && result.contains("REJECTED"), "{result}");
+    assert!(!project.read("a.txt").contains("zwei"));
+}
+
+#[test]
+fn the_only_hunk_of_a_file_can_be_left_out() {
+    let project = Fixture::new("//- /a.txt\none\n//- /b.txt\none\n");
+    let changes = r#"{"changes":[{"path":"a.txt","search":"one","replace":"two"},{"path":"b.txt","search":"one","replace":"two"}]}"#;
+    let mut session = Session::start(&project, &["call", "apply_changes", changes], Output::Piped);
+    session.answer(PROMPT, "h");
+    session.answer("a.txt: which of 1-1", "0");
+    session.answer("b.txt: which of 1-1", "1");
+    session.answer(PROMPT, "y");
+    let (code, result) = session.end();
+    assert_eq!(code, 0, "{result}");
+    assert!(result.contains("left out 1 of 2 hunks"), "{result}");
+    assert_eq!((project.read("a.txt"), project.read("b.txt")), ("one\n".into(), "two\n".into()));
+}
+
+#[test]
+fn a_question_that_ends_unanswered_is_not_a_no_of_the_user() {
+    let project = project();
+    let mut session = edit(&project);
+    session.wait_for(PROMPT);
+    session.press("\x04");
+    let (code, result) = session.end();
+    assert_eq!(code, 1);
+    assert!(result.contains("APPROVAL_REQUIRED") && result.contains("--yes"), "{result}");
+}
+
+#[test]
+fn always_says_what_it_means_and_is_not_offered_where_no_rule_can_say_it() {
+    let project = project();
+    let mut session = edit(&project);
+    session.wait_for("Always: from now on update_file may create and change `a.txt`, with any");
+    session.answer("[y/n/e/h/a/u/?]", "n");
+    session.end();
+    let mut session =
+        Session::start(&project, &["call", "delete_file", r#"{"path":"a.txt"}"#], Output::Piped);
+    session.answer("[y/n/e/h/u/?]", "a");
+    session.answer(PROMPT, "n");
+    assert!(!session.seen.contains("lways"), "{}", session.seen);
+    assert_eq!(session.end().0, 1);
+    assert!(project.path("a.txt").exists());
+}
+
+#[test]
 fn picked_hunks_are_shown_again_before_they_are_written() {
     let project = project();
     let mut session = edit(&project);

@@ -54,6 +54,7 @@ fn approval(id: &str) -> SessionEvent {
         proposal_hash: proposal.hash(),
         proposal,
         diffs: Vec::new(),
+        remembers: None,
         expires_in_ms: 1,
     }))
 }
@@ -85,7 +86,7 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
         ("approve a", approval("a")),
         (
             "approved b",
-            E::ApprovalAnswered { call_id: "b".into(), response: ApprovalResponse::yes() },
+            E::ApprovalAnswered { call_id: "b".into(), response: ApprovalResponse::no(None) },
         ),
         ("end a", ended("a")),
         ("end ?", ended("?")),

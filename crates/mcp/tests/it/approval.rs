@@ -29,21 +29,12 @@ async fn an_accepted_change_is_made_once() {
 }
 
 #[tokio::test]
-async fn whatever_is_not_a_yes_is_a_no() {
-    let no = "User rejected changes";
+async fn a_no_of_the_user_reaches_the_model() {
+    let noted = |action: &str| json!({"action": action, "content": {"decision": "deny", "note": "use update_file"}});
     let table = [
-        (json!({"action": "decline"}), no),
-        (json!({"action": "cancel"}), no),
-        (json!({"action": "accept"}), no),
-        (json!({"action": "accept", "content": {}}), no),
-        (json!({"action": "accept", "content": {"decision": "always"}}), no),
-        (json!({"action": "accept", "content": {"decision": true, "note": " "}}), no),
-        (json!({"action": "decline", "content": {"decision": "once"}}), no),
-        (accept("deny"), no),
-        (
-            json!({"action": "accept", "content": {"decision": "deny", "note": "use update_file"}}),
-            "use update_file",
-        ),
+        (accept("deny"), "User rejected changes"),
+        (noted("accept"), "use update_file"),
+        (noted("decline"), "use update_file"),
         (json!({"action": "decline", "content": {"note": "not this"}}), "not this"),
     ];
     for era in Era::BOTH {
@@ -53,6 +44,52 @@ async fn whatever_is_not_a_yes_is_a_no() {
             let answer = question.answer(&mut client, reply.clone()).await;
             assert_eq!(failure(&answer), ("REJECTED", *message), "{era:?} {reply}");
         }
+        assert_eq!(client.project.read("README.md"), "hello\n");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_without_a_decision_is_not_laid_at_the_users_door() {
+    let table = [
+        (json!({"action": "decline"}), "decline"),
+        (json!({"action": "cancel"}), "cancel"),
+        (json!({"action": "accept"}), "accept"),
+        (json!({"action": "accept", "content": {}}), "accept"),
+        (json!({"action": "accept", "content": {"decision": "directories"}}), "accept"),
+        (json!({"action": "accept", "content": {"decision": true, "note": " "}}), "accept"),
+        (json!({"action": "decline", "content": {"decision": "once"}}), "decline"),
+    ];
+    for era in Era::BOTH {
+        let mut client = asked_client(era).await;
+        for (reply, action) in &table {
+            let question = Question::about(&mut client, "append_file", append("x\n")).await;
+            let answer = question.answer(&mut client, reply.clone()).await;
+            let message = format!(
+                "the host answered the question with `{action}` and no decision; the user may not \
+                 have seen it, and nothing was done"
+            );
+            assert_eq!(
+                failure(&answer),
+                ("APPROVAL_REQUIRED", message.as_str()),
+                "{era:?} {reply}"
+            );
+            let text = answer["result"]["content"][0]["text"].as_str().expect("a text");
+            assert!(text.contains("--yes") && text.contains("--allow"), "{text}");
+        }
+        assert_eq!(client.project.read("README.md"), "hello\n");
+    }
+}
+
+#[tokio::test]
+async fn always_is_neither_offered_nor_taken_where_no_rule_can_say_it() {
+    for era in Era::BOTH {
+        let mut client = asked_client(era).await;
+        let path = json!({"path": "README.md"});
+        let question = Question::about(&mut client, "delete_file", path).await;
+        let form = question.form.to_string();
+        assert!(!form.to_lowercase().contains("always"), "{form}");
+        let answer = question.answer(&mut client, accept("always")).await;
+        assert_eq!(failure(&answer).0, "APPROVAL_REQUIRED");
         assert_eq!(client.project.read("README.md"), "hello\n");
     }
 }
@@ -79,16 +116,17 @@ async fn a_yes_that_is_to_be_remembered_is_not_asked_for_again() {
     for era in Era::BOTH {
         let mut client = asked_client(era).await;
         let question = Question::about(&mut client, "append_file", append("1\n")).await;
-        assert_done(&question.answer(&mut client, accept("files")).await);
+        assert_done(&question.answer(&mut client, accept("always")).await);
         assert_done(&client.call("append_file", append("2\n")).await);
         assert_eq!(client.project.read("README.md"), "hello\n1\n2\n");
 
         let other = json!({"path": "src/lib.rs", "content": "// end\n"});
         let question = Question::about(&mut client, "append_file", other).await;
-        assert_done(&question.answer(&mut client, accept("directories")).await);
+        assert_done(&question.answer(&mut client, accept("always")).await);
+        // The neighbour is another file.
         let neighbour = json!({"path": "src/main.rs", "content": "// end\n"});
-        assert_done(&client.call("append_file", neighbour).await);
-        assert_eq!(client.project.read("src/main.rs"), "fn main() {}\n// end\n");
+        Question::about(&mut client, "append_file", neighbour).await;
+        assert_eq!(client.project.read("src/main.rs"), "fn main() {}\n");
     }
 }
 
@@ -155,17 +193,7 @@ async fn a_write_while_the_question_is_open_is_never_lost() {
         client.project.write("README.md", "somebody else\n");
         let answer = question.answer(&mut client, accept("once")).await;
         assert_eq!(client.project.read("README.md"), "somebody else\n");
-        match era {
-            Era::Handshake => assert_eq!(failure(&answer).0, "CONFLICT"),
-            Era::Stateless => {
-                // The change is another one now, and so is the question.
-                let again = Question::in_answer(question.call, &answer);
-                let message = again.form["message"].as_str().expect("a message");
-                assert!(message.contains("\n somebody else\n+more\n"), "{message}");
-                assert_done(&again.answer(&mut client, accept("once")).await);
-                assert_eq!(client.project.read("README.md"), "somebody else\nmore\n");
-            }
-        }
+        assert_eq!(failure(&answer).0, "CONFLICT");
     }
 }
 
@@ -189,12 +217,13 @@ async fn cancelling_a_call_withdraws_its_question() {
 
 /// The clock is stopped and moves when it is told to.
 #[tokio::test(start_paused = true)]
-async fn a_question_that_nobody_answers_ends_as_a_no() {
+async fn a_question_that_nobody_answers_ends_and_says_so() {
     let mut client = asked_client(Era::Handshake).await;
     let question = Question::about(&mut client, "append_file", append("more\n")).await;
     tokio::time::advance(Duration::from_secs(601)).await;
     let answer = client.answer(question.open_call()).await;
-    assert_eq!(failure(&answer), ("REJECTED", "nobody answered in time"));
+    let message = "the question was not answered within 10 minutes";
+    assert_eq!(failure(&answer), ("APPROVAL_REQUIRED", message));
     let withdrawn = client.next().await.expect("a notification");
     assert_eq!(withdrawn["method"], "notifications/cancelled");
     question.reply(&mut client, &accept("once")).await;

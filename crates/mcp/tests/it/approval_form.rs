@@ -23,7 +23,7 @@ async fn the_form_shows_the_diff_and_the_choices() {
             insta::assert_json_snapshot!(question.form, @r#"
             {
               "mode": "form",
-              "message": "update_file changes the existing `README.md`: needs approval: no rule allows it, and the mode is strict. The model says it is for: Be polite\n\ndiff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-hello\n+hello you\n",
+              "message": "update_file(path=\"README.md\", content=\"hello you\\n\", description=\"Be polite\")\nupdate_file changes the existing `README.md`: needs approval: no rule allows it, and the mode is strict. The model says it is for: Be polite\nAlways: from now on update_file may create and change `README.md`, with any content, without a question\n\ndiff --git a/README.md b/README.md\n--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-hello\n+hello you\n",
               "requestedSchema": {
                 "type": "object",
                 "properties": {
@@ -36,12 +36,8 @@ async fn the_form_shows_the_diff_and_the_choices() {
                         "title": "Do it"
                       },
                       {
-                        "const": "files",
-                        "title": "Do it, and do not ask again for this tool on these files"
-                      },
-                      {
-                        "const": "directories",
-                        "title": "Do it, and do not ask again for this tool in these directories"
+                        "const": "always",
+                        "title": "Do it; from now on update_file may create and change `README.md`, with any content, without a question"
                       },
                       {
                         "const": "deny",
@@ -72,7 +68,7 @@ async fn older_clients_get_choices_as_they_know_them() {
     let arguments = json!({"path": "README.md", "content": "more\n"});
     let question = Question::about(&mut client, "append_file", arguments).await;
     let decision = &question.form["requestedSchema"]["properties"]["decision"];
-    assert_eq!(decision["enum"], json!(["once", "files", "directories", "deny"]));
+    assert_eq!(decision["enum"], json!(["once", "always", "deny"]));
     assert_eq!(decision["enumNames"][0], "Do it");
     assert_done(&question.answer(&mut client, accept("once")).await);
 }
@@ -93,8 +89,8 @@ async fn nothing_that_a_screen_obeys_or_hides_gets_into_the_form() {
     for hidden in ['\u{202e}', '\u{2066}', '\u{200b}'] {
         assert!(!message.contains(hidden), "{message:?}");
     }
-    let first = message.lines().next().expect("a line");
-    assert!(first.contains("fine") && first.contains("--- a/README.md"), "{first}");
+    let reason = message.lines().nth(1).expect("a line");
+    assert!(reason.contains("fine") && reason.contains("--- a/README.md"), "{reason}");
 }
 
 #[tokio::test]
@@ -138,5 +134,5 @@ async fn a_long_reason_leaves_room_for_the_diff() {
     let arguments = json!({"path": "README.md", "content": "bye\n", "description": reason});
     let message = message("update_file", arguments).await;
     assert!(message.len() < 2_000, "{}", message.len());
-    assert!(message.contains("…\n\n") && message.contains("\n-hello\n+bye\n"), "{message}");
+    assert!(message.contains("…\n") && message.contains("\n-hello\n+bye\n"), "{message}");
 }

@@ -232,7 +232,7 @@ fn executor(project: &Fixture, tools: Vec<Arc<dyn Tool>>) -> ToolExecutor {
         session: "s1".into(),
         approver: Arc::new(ApproveAll),
         performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
-        journal: Some(journal),
+        history: Some(tool_system::History::of(journal)),
         ..ExecutorOptions::default()
     };
     ToolExecutor::new(Arc::new(registry), workspace, options)

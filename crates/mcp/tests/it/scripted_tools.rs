@@ -1,7 +1,9 @@
 //! Tools that do what a test needs.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use protocol::{Base, Change, ChangeSet, FileBytes};
 use serde_json::Map;
 use tokio::sync::{Notify, mpsc};
 use tool_system::prelude::*;
@@ -63,6 +65,40 @@ impl Tool for Talk {
         self.go_on.notified().await;
         ["2", "3", "4"].into_iter().for_each(|chunk| cx.output(chunk));
         Outcome::answer(json!({"said": 4}))
+    }
+}
+
+/// `counter`: proposes to write how often it has run, which no tool may.
+pub(crate) struct Counter {
+    path: &'static str,
+    runs: AtomicU32,
+}
+
+impl Counter {
+    pub(crate) fn new(path: &'static str) -> Arc<Self> {
+        Arc::new(Self { path, runs: AtomicU32::new(0) })
+    }
+
+    pub(crate) fn runs(&self) -> u32 {
+        self.runs.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl Tool for Counter {
+    fn definition(&self) -> ToolDefinition {
+        definition("counter")
+    }
+
+    async fn execute(&self, _: ToolArguments, _: ToolContext) -> Result<Outcome, ToolError> {
+        let run = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
+        let write = Change::Write {
+            path: self.path.into(),
+            base: Base::Absent,
+            content: FileBytes(format!("run {run}\n").into_bytes()),
+            mode: None,
+        };
+        Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes: vec![write] }, json!({}))?))
     }
 }
 

@@ -77,13 +77,16 @@ pub(super) fn read_answer(events: &[ModelEvent]) -> (String, Option<ToolCall>) {
     (text, call)
 }
 
-/// Somebody who answers every question alike.
-struct Person(ApprovalResponse);
+/// A user who answers every question alike: with yes, or with no for this reason.
+struct Person(Option<String>);
 
 #[async_trait]
 impl Approver for Person {
-    async fn decide(&self, _: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        Ok(self.0.clone())
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        Ok(match &self.0 {
+            None => request.approve(),
+            reason => ApprovalResponse::no(reason.clone()),
+        })
     }
 }
 
@@ -99,7 +102,7 @@ pub(super) struct Talk {
 const MAX_CALLS: usize = 8;
 
 impl Talk {
-    pub(super) fn new(vocabulary: Vocabulary, fixture: &str, answer: ApprovalResponse) -> Self {
+    pub(super) fn new(vocabulary: Vocabulary, fixture: &str, refusal: Option<String>) -> Self {
         let project = Fixture::new(fixture);
         let workspace = Arc::new(Workspace::open(project.root()).unwrap());
         let state = project.root().with_file_name("state");
@@ -109,9 +112,9 @@ impl Talk {
             vocabulary,
             require_read: true,
             detect_repeats: true,
-            approver: Arc::new(Person(answer)),
+            approver: Arc::new(Person(refusal)),
             performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
-            journal: Some(journal),
+            history: Some(tool_system::History::of(journal)),
             ..ExecutorOptions::default()
         };
         let executor = ToolExecutor::new(Arc::new(ToolRegistry::builtin()), workspace, options);

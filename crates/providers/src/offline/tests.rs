@@ -3,7 +3,7 @@ mod talks;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use protocol::{ApprovalResponse, ToolError};
+use protocol::ToolError;
 use serde_json::json;
 use tool_system::Vocabulary;
 
@@ -46,7 +46,7 @@ const ALL: [Vocabulary; 4] =
     [Vocabulary::Standard, Vocabulary::Explorer, Vocabulary::Workspace, Vocabulary::Ally];
 
 fn talk(vocabulary: Vocabulary) -> Talk {
-    Talk::new(vocabulary, PROJECT, ApprovalResponse::yes())
+    Talk::new(vocabulary, PROJECT, None)
 }
 
 #[test]

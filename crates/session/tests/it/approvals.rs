@@ -4,9 +4,14 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use context_manager::{LogError, SessionLog};
 use insta::assert_snapshot;
-use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, SessionEvent, ToolError};
+use protocol::{
+    ApprovalRequest, ApprovalResponse, Change, ChangeSet, ErrorCode, LogEntry, Proposal,
+    SessionEvent, ToolError,
+};
 use serde_json::json;
+use session::ApprovalManager;
 use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool_system::Approver;
@@ -25,11 +30,11 @@ struct Curious {
 
 #[async_trait]
 impl Approver for Curious {
-    async fn decide(&self, _: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         let session = self.store.list(&Default::default()).await.unwrap().remove(0).id;
         let log = self.store.load(&session).await.unwrap().entries;
         *self.seen.lock().unwrap() = story(&log);
-        Ok(ApprovalResponse::yes())
+        Ok(request.approve())
     }
 }
 
@@ -70,8 +75,7 @@ async fn a_question_is_written_down_before_it_is_asked_and_its_answer_before_it_
 async fn a_refusal_reaches_the_model_with_its_reason() {
     let model = Scripted::new("scripted", [adding(), says("I leave it.")]);
     let mut stage = Stage::new(&model).await;
-    let no = ApprovalResponse::no(Some("the notes are finished".to_owned()));
-    stage.parts.approver = Some(Arc::new(Person(no)));
+    stage.parts.approver = Some(Arc::new(Person(Some("the notes are finished"))));
     let mut session = stage.begin().await;
     send(&mut session, "Add a line").await;
     let told = result_of(&model.requests()[1], "c1").unwrap_err();
@@ -96,12 +100,19 @@ async fn answering(model: &Arc<Scripted>, stage: &mut Stage) -> String {
             break request;
         }
     };
-    approvals.answer(&asked.step_id, ApprovalResponse::yes()).unwrap();
+    // A yes to something else, or to nothing in particular, is none and leaves the question open.
+    let mut other = asked.clone();
+    other.proposal_hash = protocol::ContentHash::of(b"something else");
+    let unbound = serde_json::from_value(json!({"approved": true})).unwrap();
+    for wrong in [other.approve(), unbound] {
+        approvals.answer(&asked.step_id, wrong).unwrap_err();
+    }
+    approvals.answer(&asked.step_id, asked.approve()).unwrap();
     turn.await.unwrap();
     assert_eq!(approvals.pending(), []);
     assert_eq!(stage.project.read("notes.txt"), "first\nsecond\n");
     assert!(model.requests().len() > 1);
-    approvals.answer(&asked.step_id, ApprovalResponse::yes()).unwrap_err().to_string()
+    approvals.answer(&asked.step_id, asked.approve()).unwrap_err().to_string()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,4 +151,44 @@ async fn a_question_that_is_cancelled_is_no_longer_open_and_nothing_is_done() {
     assert_eq!(stage.project.read("notes.txt"), "first\n");
     send(&mut session, "Are you there?").await;
     assert_eq!(result_of(&model.requests()[1], "c1").unwrap_err().code, ErrorCode::Cancelled);
+}
+
+/// A log that is only there.
+struct NoLog;
+
+#[async_trait]
+impl SessionLog for NoLog {
+    async fn append(&self, _: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test]
+async fn two_agents_whose_calls_have_the_same_id_get_each_their_own_answer() {
+    let request = |path: &str| {
+        let change = Change::MakeDir { path: path.into(), mode: None };
+        let proposal = Proposal::Changes(ChangeSet { changes: vec![change] });
+        ApprovalRequest {
+            step_id: "c1".into(),
+            tool: "bash".into(),
+            args: Default::default(),
+            reason: String::new(),
+            proposal_hash: proposal.hash(),
+            proposal,
+            diffs: Vec::new(),
+            remembers: None,
+            expires_in_ms: 1,
+        }
+    };
+    let manager = ApprovalManager::new(Arc::new(NoLog), None);
+    let (one, two) = (request("one"), request("two"));
+    let (first, second, ()) = tokio::join!(biased; manager.decide(&one), manager.decide(&two), async {
+        assert_eq!(manager.pending().len(), 2);
+        manager.answer("c1", two.approve()).unwrap();
+        manager.answer("c1", two.approve()).unwrap_err();
+        manager.answer("c1", one.approve().saying("the first")).unwrap();
+    });
+    assert_eq!(first.unwrap(), one.approve().saying("the first"));
+    assert_eq!(second.unwrap(), two.approve());
+    assert_eq!(manager.pending(), []);
 }

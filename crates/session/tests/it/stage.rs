@@ -125,13 +125,16 @@ pub(crate) fn result_of(request: &ModelRequest, id: &str) -> ToolResult {
     found.unwrap_or_else(|| panic!("no result of {id}"))
 }
 
-/// A person who always gives the same answer.
-pub(crate) struct Person(pub(crate) ApprovalResponse);
+/// A user who always gives the same answer: yes, or no for this reason.
+pub(crate) struct Person(pub(crate) Option<&'static str>);
 
 #[async_trait]
 impl Approver for Person {
-    async fn decide(&self, _: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        Ok(self.0.clone())
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        Ok(match self.0 {
+            None => request.approve(),
+            Some(reason) => ApprovalResponse::no(Some(reason.to_owned())),
+        })
     }
 }
 
@@ -157,7 +160,7 @@ impl Toolbox for Tools {
             agent_host: Some(agent_host),
             session,
             performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&self.journal)))),
-            journal: Some(Arc::clone(&self.journal)),
+            history: Some(tool_system::History::of(Arc::clone(&self.journal))),
             ..ExecutorOptions::default()
         };
         Ok(ToolExecutor::sharing(Arc::clone(&self.registry), Arc::clone(&self.code), options))
@@ -193,7 +196,7 @@ impl Stage {
         let parts = Parts {
             store: Arc::clone(&store),
             toolbox: Arc::new(tools),
-            approver: Some(Arc::new(Person(ApprovalResponse::yes()))),
+            approver: Some(Arc::new(Person(None))),
             root: "/project".to_owned(),
             model: model.model(),
             role: AgentRole::Actor,

@@ -71,8 +71,17 @@ pub(crate) fn asks_to_write(id: &str, path: &str) -> SessionEvent {
         proposal_hash: proposal.hash(),
         proposal,
         diffs: Vec::new(),
+        remembers: None,
         expires_in_ms: 1,
     }))
+}
+
+/// A yes to what [`asks_to_write`] asks.
+pub(crate) fn yes() -> ApprovalResponse {
+    match asks_to_write("", "a") {
+        SessionEvent::ApprovalAsked(request) => request.approve(),
+        other => panic!("{other:?}"),
+    }
 }
 
 pub(crate) fn approval(id: &str, response: ApprovalResponse) -> SessionEvent {

@@ -6,6 +6,7 @@ use store::{SessionId, SqliteStore, StatsFilter, Store as _};
 
 use crate::events::{
     answers, approval, asked, asks_to_write, done, ended, new_store, opened, says, session_with,
+    yes,
 };
 
 /// An edit that a person is asked about.
@@ -40,9 +41,9 @@ async fn busy_session(store: &SqliteStore) -> SessionId {
         done(),
     ];
     store.append(&id, events).await.unwrap();
-    store.append(&id, edit("e", "src/a.rs", ApprovalResponse::yes())).await.unwrap();
-    let edited =
-        ApprovalResponse { modified_args: Some(Default::default()), ..ApprovalResponse::yes() };
+    store.append(&id, edit("e", "src/a.rs", yes())).await.unwrap();
+    let mut edited = yes();
+    edited.modified_args = Some(Default::default());
     store.append(&id, edit("f", "src/b.rs", edited)).await.unwrap();
     store.append(&id, edit("g", "src/c.rs", ApprovalResponse::no(None))).await.unwrap();
     id
@@ -86,13 +87,13 @@ async fn favourites_grow_with_sessions_and_can_be_cleared() {
     let (_dir, store) = new_store().await;
     let id = store.create(&opened()).await.unwrap();
     for path in ["src/a.rs", "src/b.rs"] {
-        store.append(&id, edit("e", path, ApprovalResponse::yes())).await.unwrap();
+        store.append(&id, edit("e", path, yes())).await.unwrap();
     }
     let first = store.favourites().await.unwrap();
     assert_eq!((first.tools[0].calls, first.tools[0].helped, first.rules.len()), (2, 2, 0));
 
     let other = session_with(&store, 3).await;
-    store.append(&other, edit("e", "src/c.rs", ApprovalResponse::yes())).await.unwrap();
+    store.append(&other, edit("e", "src/c.rs", yes())).await.unwrap();
     let all = store.favourites().await.unwrap();
     insta::assert_json_snapshot!(all, @r#"
     {

@@ -41,7 +41,7 @@ fn event() -> impl Strategy<Value = SessionEvent> {
         (id, any::<String>())
             .prop_map(|(id, text)| ended(&id, Err(ToolError::new(ErrorCode::Timeout, text)))),
         (id, any::<String>()).prop_map(|(id, path)| asks_to_write(&id, &path)),
-        id.prop_map(|id| approval(&id, protocol::ApprovalResponse::yes())),
+        id.prop_map(|id| approval(&id, crate::events::yes())),
         any::<String>().prop_map(|text| SessionEvent::PlanChanged {
             steps: vec![PlanStep { text, status: StepStatus::Done }]
         }),

@@ -179,7 +179,7 @@ impl Bench {
             session: "replay".into(),
             approver: Arc::new(ApproveAll),
             performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
-            journal: Some(journal),
+            history: Some(tool_system::History::of(journal)),
             ..ExecutorOptions::default()
         };
         let registry = Arc::new(ToolRegistry::builtin());

@@ -75,13 +75,7 @@ impl Gate<'_> {
              copies on write here ({why})."
         );
         let request = self.request(&Proposed::command(direct.clone()), reason).await?;
-        match self.ask(&request).await? {
-            response if response.approved => Ok(()),
-            response => {
-                let reason = response.reason.unwrap_or_else(|| "User rejected the command".into());
-                Err(ToolError::new(ErrorCode::Rejected, reason))
-            }
-        }
+        self.agreement(&request).await.map(drop)
     }
 
     /// Why nothing that a command changed may stay, if so.
@@ -131,7 +125,7 @@ impl Gate<'_> {
         };
         let diff = self.short_diff(&proposed).await?;
         let applied = match asked == Asked::Yes && covers(command, &proposed.proposal) {
-            true => self.executor.perform(proposed, self.cx).await,
+            true => self.perform_unasked(&proposed).await,
             false => Box::pin(self.pass(proposed, None)).await,
         };
         match applied {
@@ -147,7 +141,7 @@ impl Gate<'_> {
             }
             Err(error) if error.code == ErrorCode::Cancelled => return Err(error),
             Err(error) => {
-                told["dropped"] = error.message.into();
+                told["dropped"] = error.full_message().into();
                 told["code"] = error.code.as_str().into();
             }
         }

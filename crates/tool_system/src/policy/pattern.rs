@@ -92,11 +92,6 @@ impl PathPattern {
         Self::new(format!("/{}", globset::escape(path)))
     }
 
-    /// A directory and everything beneath it.
-    pub fn beneath(directory: &str) -> Result<Self, InvalidPattern> {
-        Self::new(format!("{}/**", globset::escape(directory)))
-    }
-
     /// The pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.0

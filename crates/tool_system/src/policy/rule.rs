@@ -70,7 +70,7 @@ impl RuleSource {
     pub fn as_str(self) -> &'static str {
         match self {
             RuleSource::User => "your configuration",
-            RuleSource::CommandLine => "the command line",
+            RuleSource::CommandLine => "the command line or /allow",
             RuleSource::Project => "the project's configuration",
             RuleSource::Remembered => "a remembered answer",
         }

@@ -1,54 +1,90 @@
-//! The rules that "always allow this" would remember.
+//! The rule that "always" would remember, and what it would allow in words.
 
 use std::collections::BTreeSet;
 
+use protocol::{CommandSpec, ProjectMode, Proposal, RunMode, visible};
+
 use super::{
-    CommandPattern, Decision, Effect, InvalidPattern, PathPattern, Rule, RuleSource, ToolPattern,
+    CommandPattern, Decision, Effect, PathPattern, Rule, RuleSource, ToolPattern, effects_of,
     protection,
 };
 
-/// More paths or commands than this make no rule that a person would read before agreeing.
+/// More paths than this make no rule that a user would read before agreeing.
 const MAX_PATHS: usize = 8;
 
-/// The rules that a person could choose from to let such an action pass from now on, the narrowest
-/// first: exactly these files, then everything in their directories. Both hold for this tool only.
+/// The narrowest rule that lets `proposal` of `tool` pass from now on. There is none if no rule can
+/// say exactly what was shown.
 ///
-/// There are none for protected names, deletions, links and the web, and no wide one for files
-/// directly in the project root. For a command line there is one rule, of exactly its commands, and
-/// none if it is dangerous, writes through the shell or is not fully understood.
-pub fn suggest_rules(tool: &str, effects: &[Effect]) -> Vec<Rule> {
-    if effects.iter().any(|effect| effect.run.is_some()) {
-        return command_rule(tool, effects).into_iter().collect();
+/// For files it names the tool and the paths. There is none for protected names, deletions, links
+/// and the web. For a command it names the words of its one program; there is none if it is
+/// dangerous or not fully understood, if anything but the words decides what it does (input,
+/// redirections, variables, another directory, the network), or if it is more than one command.
+/// Because a rule does not say all of that, the executor lets it count only for a proposal that
+/// would be remembered by the very same rule.
+pub fn suggest_rule(tool: &str, proposal: &Proposal) -> Option<Rule> {
+    match proposal {
+        Proposal::Command(spec) => {
+            let rule = rule_for(tool, &effects_of(proposal)).filter(|_| is_all_words(spec))?;
+            is_all_of(rule.command.first()?, &spec.argv).then_some(rule)
+        }
+        Proposal::Changes(_) => rule_for(tool, &effects_of(proposal)),
+        Proposal::Web(_) => None,
     }
-    let paths: Option<BTreeSet<&str>> = effects.iter().map(rememberable_path).collect();
-    let Some(paths) = paths.filter(|paths| !paths.is_empty()) else { return Vec::new() };
-    let directories: Option<BTreeSet<&str>> =
-        paths.iter().map(|path| path.rsplit_once('/').map(|(directory, _)| directory)).collect();
-    let exact = rule(tool, &paths, PathPattern::exactly);
-    let wide = directories.and_then(|names| rule(tool, &outermost(&names), PathPattern::beneath));
-    exact.into_iter().chain(wide).collect()
 }
 
-/// The rule that allows exactly these commands. What passes anyway needs none.
-fn command_rule(tool: &str, effects: &[Effect]) -> Option<Rule> {
-    let mut command: Vec<CommandPattern> = Vec::new();
-    for effect in effects {
-        let pattern = match &effect.run {
-            Some(run) => run.memory()?,
-            None => return None,
-        };
-        if !command.contains(&pattern) {
-            command.push(pattern);
-        }
+/// Whether the pattern is all that is run, or all that a shell is given, so that nothing in it can
+/// have been overlooked.
+fn is_all_of(pattern: &CommandPattern, argv: &[String]) -> bool {
+    let words = argv.join(" ");
+    let text = match argv {
+        [shell, flag, script] if matches!(shell.as_str(), "bash" | "sh") && flag == "-c" => script,
+        _ => &words,
+    };
+    let words: Vec<&str> = text.split([' ', '\t']).filter(|word| !word.is_empty()).collect();
+    words.join(" ") == pattern.as_str()
+}
+
+/// Whether nothing but the words of the command decides what it does.
+fn is_all_words(spec: &CommandSpec) -> bool {
+    let CommandSpec {
+        argv: _,
+        working_dir,
+        env,
+        stdin,
+        timeout_ms: _,
+        network,
+        project,
+        run,
+        writable,
+        keep,
+    } = spec;
+    matches!(working_dir.as_str(), "" | ".")
+        && env.is_empty()
+        && stdin.is_none()
+        && !network
+        && *project != ProjectMode::Direct
+        && *run == RunMode::Wait
+        && writable.is_empty()
+        && keep.is_empty()
+}
+
+/// The rule for these effects.
+pub(super) fn rule_for(tool: &str, effects: &[Effect]) -> Option<Rule> {
+    let tool = ToolPattern::new(globset::escape(tool)).ok()?;
+    let rule = Rule { tool, ..Rule::new(Decision::Allow, RuleSource::Remembered) };
+    if effects.iter().any(|effect| effect.run.is_some()) {
+        let [effect] = effects else { return None };
+        return Some(Rule { command: vec![exactly(effect)?], ..rule });
     }
-    if command.is_empty() || command.len() > MAX_PATHS {
-        return None;
-    }
-    Some(Rule {
-        tool: ToolPattern::new(globset::escape(tool)).ok()?,
-        command,
-        ..Rule::new(Decision::Allow, RuleSource::Remembered)
-    })
+    let paths: Option<BTreeSet<&str>> = effects.iter().map(rememberable_path).collect();
+    let paths = paths.filter(|paths| !paths.is_empty() && paths.len() <= MAX_PATHS)?;
+    let paths = paths.into_iter().map(PathPattern::exactly).collect::<Result<_, _>>();
+    Some(Rule { paths: paths.ok()?, ..rule })
+}
+
+/// The pattern of exactly this command.
+fn exactly(effect: &Effect) -> Option<CommandPattern> {
+    effect.run.as_ref()?.memory()
 }
 
 fn rememberable_path(effect: &Effect) -> Option<&str> {
@@ -57,59 +93,45 @@ fn rememberable_path(effect: &Effect) -> Option<&str> {
     (!refused).then_some(path)
 }
 
-/// The directories that lie in none of the others.
-fn outermost<'a>(directories: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
-    let inside = |inner: &str, outer: &str| {
-        inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with('/'))
-    };
-    let covered = |name: &str| directories.iter().any(|outer| inside(name, outer));
-    directories.iter().copied().filter(|name| !covered(name)).collect()
-}
-
-fn rule(
-    tool: &str,
-    paths: &BTreeSet<&str>,
-    pattern: fn(&str) -> Result<PathPattern, InvalidPattern>,
-) -> Option<Rule> {
-    if paths.len() > MAX_PATHS {
-        return None;
+/// What `rule`, which [`suggest_rule`] made for `proposal`, lets pass from now on.
+pub fn in_words(rule: &Rule, proposal: &Proposal) -> String {
+    let tool = visible(rule.tool.as_str());
+    if let [command] = rule.command.as_slice() {
+        let command = visible(command.as_str());
+        return format!(
+            "from now on {tool} may run exactly `{command}` in the project's directory without a question"
+        );
     }
-    let paths: Result<Vec<_>, _> = paths.iter().map(|path| pattern(path)).collect();
-    Some(Rule {
-        tool: ToolPattern::new(globset::escape(tool)).ok()?,
-        paths: paths.ok()?,
-        ..Rule::new(Decision::Allow, RuleSource::Remembered)
-    })
+    let effects = effects_of(proposal);
+    let paths: BTreeSet<&str> =
+        effects.iter().filter_map(|effect| effect.path.as_deref()).collect();
+    let paths: Vec<String> = paths.into_iter().map(|path| format!("`{}`", visible(path))).collect();
+    let paths = paths.join(", ");
+    format!(
+        "from now on {tool} may create and change {paths}, with any content, without a question"
+    )
 }
 
 #[cfg(test)]
 mod tests {
+    use protocol::{Base, Change, ChangeSet, FileBytes};
+
     use super::*;
     use crate::policy::EffectKind;
 
-    fn suggested(effects: &[Effect]) -> Vec<String> {
-        suggest_rules("edit_lines", effects).iter().map(Rule::to_string).collect()
+    fn suggested(effects: &[Effect]) -> String {
+        rule_for("edit_lines", effects).map(|rule| rule.to_string()).unwrap_or_default()
     }
 
     #[test]
-    fn the_file_comes_first_and_its_directory_second() {
+    fn the_rule_names_the_files_and_nothing_around_them() {
         let edit = |path: &str| Effect::on(EffectKind::Overwrite, path);
-        assert_eq!(
-            suggested(&[edit("src/a.rs")]),
-            ["allow edit_lines on /src/a.rs", "allow edit_lines on src/**"]
-        );
+        assert_eq!(suggested(&[edit("src/a.rs")]), "allow edit_lines on /src/a.rs");
         assert_eq!(
             suggested(&[edit("src/a.rs"), edit("src/x/b.rs"), edit("docs/c.md")]),
-            [
-                "allow edit_lines on /docs/c.md, /src/a.rs, /src/x/b.rs",
-                "allow edit_lines on docs/**, src/**"
-            ]
+            "allow edit_lines on /docs/c.md, /src/a.rs, /src/x/b.rs"
         );
-        assert_eq!(suggested(&[edit("README.md")]), ["allow edit_lines on /README.md"]);
-        assert_eq!(
-            suggested(&[edit("app/[id]/p.ts")])[0],
-            "allow edit_lines on /app/[[]id[]]/p.ts"
-        );
+        assert_eq!(suggested(&[edit("app/[id]/p.ts")]), "allow edit_lines on /app/[[]id[]]/p.ts");
     }
 
     #[test]
@@ -123,8 +145,65 @@ mod tests {
             Effect::outside(EffectKind::Run, "make"),
             Effect::outside(EffectKind::Fetch, "GET https://example.org"),
         ] {
-            assert!(suggested(&[edit.clone(), other.clone()]).is_empty(), "{other}");
+            assert_eq!(suggested(&[edit.clone(), other.clone()]), "", "{other}");
         }
-        assert!(suggested(&[]).is_empty());
+        assert_eq!(suggested(&[]), "");
+    }
+
+    fn shell(text: &str) -> CommandSpec {
+        let argv = ["bash", "-c", text].map(str::to_owned).to_vec();
+        CommandSpec { argv, working_dir: ".".into(), ..CommandSpec::default() }
+    }
+
+    fn of_command(spec: CommandSpec) -> Option<String> {
+        let proposal = Proposal::Command(spec);
+        Some(in_words(&suggest_rule("bash", &proposal)?, &proposal))
+    }
+
+    #[test]
+    fn a_command_is_remembered_only_if_its_words_are_all_of_it() {
+        let words = "from now on bash may run exactly `make all` in the project's directory without a question";
+        assert_eq!(of_command(shell("make  all")).as_deref(), Some(words));
+        for more in [
+            "cd sub && make all",
+            "make all; make install",
+            "make all | sh",
+            "echo x | make all",
+            "make all < input",
+            "make all > output",
+            "make all 2>&1",
+            "python3 - <<'E'\nprint(1)\nE",
+            "python3 <<< 'print(1)'",
+            "make $X",
+        ] {
+            assert_eq!(of_command(shell(more)), None, "{more}");
+        }
+        let variable = [("CC".to_owned(), "evil".to_owned())];
+        let wrapped = ["bash", "-e", "-c", "make all"].map(str::to_owned).to_vec();
+        for other in [
+            CommandSpec { argv: wrapped, ..shell("") },
+            CommandSpec { working_dir: "sub".into(), ..shell("make all") },
+            CommandSpec { stdin: Some("x".into()), ..shell("make all") },
+            CommandSpec { env: variable.into(), ..shell("make all") },
+            CommandSpec { network: true, ..shell("make all") },
+            CommandSpec { run: RunMode::Job, ..shell("make all") },
+            CommandSpec { project: ProjectMode::Direct, ..shell("make all") },
+            CommandSpec { writable: vec![".git".into()], ..shell("make all") },
+        ] {
+            assert_eq!(of_command(other.clone()), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_rule_about_files_is_said_in_words_that_hide_nothing() {
+        let write = Change::Write {
+            path: "src/a\u{202e}.rs".into(),
+            base: Base::Absent,
+            content: FileBytes(b"x".to_vec()),
+            mode: None,
+        };
+        let proposal = Proposal::Changes(ChangeSet { changes: vec![write] });
+        let rule = suggest_rule("edit_lines", &proposal).unwrap();
+        insta::assert_snapshot!(in_words(&rule, &proposal), @r"from now on edit_lines may create and change `src/a\u{202E}.rs`, with any content, without a question");
     }
 }

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use protocol::{ApprovalResponse, ErrorCode, FileBytes, Remember};
+use protocol::{ApprovalResponse, ErrorCode, FileBytes};
 use serde_json::{Value, json};
 use tool_system::policy::{ApprovalMode, Decision, Policy};
 use tool_system::prelude::async_trait;
 use tool_system::{Approver, ExecutorOptions, RefuseAll};
 
-use crate::harness::{Bench, Person};
+use crate::harness::{Bench, Person, Reply, always, with_hunks};
 
 fn numbered(lines: std::ops::RangeInclusive<u32>) -> String {
     lines.map(|line| format!("line {line}\n")).collect()
 }
 
-fn bench(answers: Vec<ApprovalResponse>) -> Bench {
+fn bench(answers: Vec<Reply>) -> Bench {
     let fixture = format!("//- /a.txt\n{}", numbered(1..=40));
     Bench::asking(&fixture, Person::answering(answers), ExecutorOptions::default())
 }
@@ -27,35 +27,52 @@ fn far_edits() -> Value {
 
 #[tokio::test]
 async fn only_the_hunks_that_were_picked_are_written_and_they_are_shown_again() {
-    let pick = ApprovalResponse {
-        accepted_hunks: BTreeMap::from([("a.txt".into(), vec![1])]),
-        ..ApprovalResponse::yes()
-    };
-    let bench = bench(vec![pick]);
-    let done = bench.ok("update_file", far_edits()).await;
+    let bench = bench(vec![with_hunks("a.txt", &[1])]);
+    let mut done = bench.ok("update_file", far_edits()).await;
     let text = bench.project.read("a.txt");
     assert!(text.contains("line 2\n") && text.contains("dreissig\n"), "{text}");
-    assert!(done["edited_by_user"].is_string());
+    done["change_id"].take();
+    assert_eq!(done["size"], text.len());
+    assert_eq!(
+        done["edited_by_user"],
+        "The user left out 1 of 2 hunks. `diff` is exactly what was applied."
+    );
+    insta::assert_snapshot!(done["diff"].as_str().unwrap(), @r"
+    diff --git a/a.txt b/a.txt
+    --- a/a.txt
+    +++ b/a.txt
+    @@ -27,7 +27,7 @@
+     line 27
+     line 28
+     line 29
+    -line 30
+    +dreissig
+     line 31
+     line 32
+     line 33
+    ");
     let asked = bench.person.asked();
     assert_eq!(asked.iter().map(|asked| asked.diffs[0].hunks.len()).collect::<Vec<_>>(), [2, 1]);
 }
 
 #[tokio::test]
 async fn bytes_that_the_person_edited_are_what_is_written() {
-    let edit = ApprovalResponse {
-        modified_files: BTreeMap::from([("a.txt".into(), FileBytes(b"mine\n".to_vec()))]),
-        ..ApprovalResponse::yes()
-    };
-    let bench = bench(vec![edit]);
-    bench.ok("update_file", far_edits()).await;
+    let files = || BTreeMap::from([("a.txt".to_owned(), FileBytes(b"mine\n".to_vec()))]);
+    let bench = bench(vec![Box::new(move |request| request.with_files(files()))]);
+    let done = bench.ok("update_file", far_edits()).await;
+    assert_eq!(done["size"], 5);
+    assert_eq!(
+        done["edited_by_user"],
+        "The user edited a.txt. `diff` is exactly what was applied."
+    );
+    assert!(done["diff"].as_str().unwrap().ends_with("+mine\n"), "{done}");
     assert_eq!(bench.project.read("a.txt"), "mine\n");
     assert_eq!(bench.person.asked().len(), 2);
 }
 
 #[tokio::test]
 async fn a_yes_that_is_remembered_is_not_asked_for_again() {
-    let always = ApprovalResponse { remember: Some(Remember::Files), ..ApprovalResponse::yes() };
-    let bench = bench(vec![always]);
+    let bench = bench(vec![always()]);
     bench.ok("append_file", json!({"path": "a.txt", "content": "x\n"})).await;
     bench.ok("append_file", json!({"path": "a.txt", "content": "y\n"})).await;
     assert_eq!(bench.person.asked().len(), 1);
@@ -75,13 +92,9 @@ async fn a_yes_that_is_remembered_is_not_asked_for_again() {
 
 #[tokio::test]
 async fn what_is_too_grave_to_be_remembered_is_done_once_and_says_so() {
-    let always = ApprovalResponse {
-        remember: Some(Remember::Files),
-        reason: Some("it was old".into()),
-        ..ApprovalResponse::yes()
-    };
-    let bench = bench(vec![always]);
+    let bench = bench(vec![Box::new(|request| request.approve_always().saying("it was old"))]);
     let done = bench.ok("delete_file", json!({"path": "a.txt"})).await;
+    assert_eq!(bench.person.asked()[0].remembers, None);
     assert_eq!(done["remark"], "This is always asked; the answer was not remembered.");
     assert_eq!(done["user_note"], "it was old");
 }
@@ -105,10 +118,10 @@ struct Meddler(std::path::PathBuf);
 impl Approver for Meddler {
     async fn decide(
         &self,
-        _: &protocol::ApprovalRequest,
+        request: &protocol::ApprovalRequest,
     ) -> Result<ApprovalResponse, protocol::ToolError> {
         std::fs::write(&self.0, "somebody else\n").unwrap();
-        Ok(ApprovalResponse::yes())
+        Ok(request.approve())
     }
 }
 
@@ -160,5 +173,71 @@ async fn where_nobody_can_be_asked_nothing_is_written() {
     let error = bench.executor.execute_tool_asking(&call, &cancel, &*refusing).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::ApprovalRequired);
     assert_eq!(error.suggestion.as_deref(), Some("Use --yes."));
+    assert_eq!(bench.project.read("a.txt"), numbered(1..=40));
+}
+
+/// Answers with what it was given, whatever it is asked.
+struct Replayer(std::sync::Mutex<Option<ApprovalResponse>>);
+
+#[async_trait]
+impl Approver for Replayer {
+    async fn decide(
+        &self,
+        request: &protocol::ApprovalRequest,
+    ) -> Result<ApprovalResponse, protocol::ToolError> {
+        let mut kept = self.0.lock().unwrap();
+        Ok(kept.get_or_insert_with(|| request.approve_always()).clone())
+    }
+}
+
+#[tokio::test]
+async fn a_yes_to_something_else_or_to_nothing_in_particular_is_a_conflict() {
+    let bench = bench(Vec::new());
+    let unbound = serde_json::from_value(json!({"approved": true})).unwrap();
+    let stale = Replayer(Default::default());
+    let edit = |text: &str| {
+        let arguments = json!({"path": "a.txt", "content": text});
+        protocol::ToolCall::new("c1", "append_file", arguments.as_object().unwrap().clone())
+    };
+    let cancel = Default::default();
+    bench.executor.execute_tool_asking(&edit("1\n"), &cancel, &stale).await.unwrap();
+    for approver in [stale, Replayer(std::sync::Mutex::new(Some(unbound)))] {
+        let call = protocol::ToolCall::new(
+            "c2",
+            "update_file",
+            json!({"path": "a.txt", "content": "2\n"}).as_object().unwrap().clone(),
+        );
+        let error =
+            bench.executor.execute_tool_asking(&call, &cancel, &approver).await.unwrap_err();
+        assert_eq!(error.code, ErrorCode::Conflict, "{error}");
+    }
+    assert!(bench.project.read("a.txt").ends_with("line 40\n1\n"));
+}
+
+#[tokio::test]
+async fn a_file_with_one_hunk_can_be_left_out_with_the_directory_made_for_it() {
+    let bench = bench(vec![with_hunks("new/b.txt", &[])]);
+    let changes = json!({"changes": [
+        {"path": "a.txt", "search": "line 2\n", "replace": "zwei\n"},
+        {"path": "new/b.txt", "content": "b\n"},
+    ]});
+    let done = bench.ok("apply_changes", changes).await;
+    assert!(bench.project.read("a.txt").contains("zwei\n"));
+    assert!(!bench.project.path("new").exists());
+    assert_eq!(done["files"], json!(["a.txt"]));
+    assert_eq!(
+        done["edited_by_user"],
+        "The user left out 1 of 2 hunks. `diff` is exactly what was applied."
+    );
+    assert!(!done["diff"].as_str().unwrap().contains("b.txt"), "{done}");
+}
+
+#[tokio::test]
+async fn leaving_out_everything_is_a_refusal() {
+    let bench = bench(vec![with_hunks("a.txt", &[]), with_hunks("a.txt", &[7])]);
+    let error = bench.err("update_file", far_edits()).await;
+    assert_eq!(error.code, ErrorCode::Rejected);
+    assert!(error.message.contains("left out every part"), "{error}");
+    assert_eq!(bench.err("update_file", far_edits()).await.code, ErrorCode::InvalidArguments);
     assert_eq!(bench.project.read("a.txt"), numbered(1..=40));
 }

@@ -1,14 +1,14 @@
 //! What is asked about commands before they run.
 
-use protocol::{ApprovalResponse, ErrorCode, Proposal, Remember};
+use protocol::{ErrorCode, Proposal};
 use serde_json::json;
 use tool_system::ExecutorOptions;
 use tool_system::policy::{CommandMode, Policy};
 
-use crate::harness::{Bench, Person, allowing};
+use crate::harness::{self, Bench, Person, Reply, allowing, always};
 
-fn no() -> ApprovalResponse {
-    ApprovalResponse::no(Some("not now".into()))
+fn no() -> Reply {
+    harness::no(Some("not now"))
 }
 
 fn asking_for_commands() -> ExecutorOptions {
@@ -41,14 +41,20 @@ async fn what_nobody_wants_is_refused_whatever_is_allowed() {
 
 #[tokio::test]
 async fn always_means_this_command_only() {
-    let always = || ApprovalResponse { remember: Some(Remember::Files), ..ApprovalResponse::yes() };
-    let person = Person::answering(vec![always(), no()]);
-    let Some(bench) = Bench::running("//- /a.txt\none\n", person, asking_for_commands()) else {
-        return;
-    };
+    let person = Person::answering(vec![always(), no(), no(), no()]);
+    let files = "//- /a.txt\none\n//- /dir/b.txt\nb\n";
+    let Some(bench) = Bench::running(files, person, asking_for_commands()) else { return };
     for _ in 0..2 {
-        bench.ok("bash", json!({"command": "expr 1 + 1 | cat"})).await;
+        bench.ok("bash", json!({"command": "expr 1 + 1"})).await;
     }
-    bench.err("bash", json!({"command": "expr 1 + 2"})).await;
-    assert_eq!(bench.person.asked().len(), 2);
+    let words = "from now on bash may run exactly `expr 1 + 1` in the project's directory without a question";
+    assert_eq!(bench.person.asked()[0].remembers.as_deref(), Some(words));
+    // The same words with another input, directory or neighbour are another command.
+    for other in ["expr 1 + 2", "cd dir && expr 1 + 1", "expr 1 + 1 < a.txt"] {
+        bench.err("bash", json!({"command": other})).await;
+        let asked = bench.person.asked();
+        assert_eq!(asked.len(), 1, "{other}");
+        let offered = asked[0].remembers.as_deref();
+        assert_eq!(offered.is_some(), other == "expr 1 + 2", "{offered:?}");
+    }
 }

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use protocol::{
-    ActivityType, AgentRole, ApprovalResponse, ErrorCode, Proposal, ToolCall, ToolPermission,
+    ActivityType, AgentRole, ApprovalRequest, ApprovalResponse, ErrorCode, Proposal, ToolCall,
+    ToolPermission,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::policy::{CommandMode, Policy};
 use tool_system::{ExecutorOptions, Limits, Vocabulary};
 
-use crate::harness::{Bench, Person, allowing};
+use crate::harness::{Bench, Person, Reply, allowing, no, with_arguments, yes};
 
 const FILES: &str = "\
 //- /.gitignore
@@ -29,7 +30,7 @@ const CHANGES: &str = "umask 022; echo two > a.txt; rm gone.txt; mkdir -p new/de
                        echo n > new/deep/n.txt; ln -s a.txt link; chmod +x dir/b.txt; \
                        mkdir -p target/debug; echo o > target/debug/app; echo l > x.log";
 
-fn bench(options: ExecutorOptions, answers: Vec<ApprovalResponse>) -> Option<Bench> {
+fn bench(options: ExecutorOptions, answers: Vec<Reply>) -> Option<Bench> {
     Bench::running(FILES, Person::answering(answers), options)
 }
 
@@ -154,13 +155,33 @@ async fn whoever_may_not_write_changes_nothing_through_a_command() {
 
 #[tokio::test]
 async fn refused_changes_are_dropped_and_the_output_stays() {
-    let answers = vec![ApprovalResponse::no(Some("not now".into()))];
+    let answers = vec![no(Some("not now"))];
     let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
     let ran = bash(&bench, "echo two > a.txt; cat a.txt").await;
     assert_eq!(ran["output"], "two\n");
     let dropped = json!({"paths": ["a.txt"], "dropped": "not now", "code": "REJECTED"});
     assert_eq!(ran["changes"], dropped);
     assert_eq!(bench.project.read("a.txt"), "one\n");
+}
+
+#[tokio::test]
+async fn what_was_picked_of_the_changes_is_what_the_model_is_told() {
+    fn pick(request: &ApprovalRequest) -> ApprovalResponse {
+        let has_both = request.diffs.iter().any(|diff| diff.path == "dir/b.txt");
+        let none = || [("dir/b.txt".to_owned(), Vec::new())].into();
+        if has_both { request.with_hunks(none()) } else { request.approve() }
+    }
+    let answers: Vec<Reply> = vec![Box::new(pick), Box::new(pick)];
+    let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
+    let ran = bash(&bench, "echo two > a.txt; echo c > dir/b.txt").await;
+    let changes = &ran["changes"];
+    assert_eq!((&changes["applied"], &changes["paths"]), (&json!(true), &json!(["a.txt"])));
+    let told = "The user left out 1 of 2 hunks. `diff` is exactly what was applied.";
+    assert_eq!(changes["edited_by_user"], told);
+    let diff = changes["diff"].as_str().unwrap();
+    assert!(diff.contains("+two") && !diff.contains("b.txt"), "{diff}");
+    assert_eq!(bench.project.read("a.txt"), "two\n");
+    assert_eq!(bench.project.read("dir/b.txt"), "b\n");
 }
 
 #[tokio::test]
@@ -283,7 +304,7 @@ async fn code_runs_with_arguments_and_variables_and_without_network() {
 #[tokio::test]
 async fn connections_that_were_refused_are_told_with_the_reason() {
     let options = ExecutorOptions { network: true, ..allowing(&["run_code"]) };
-    let Some(bench) = bench(options, vec![ApprovalResponse::yes()]) else { return };
+    let Some(bench) = bench(options, vec![yes()]) else { return };
     let code = "proxy=${HTTPS_PROXY#http://}; exec 3<>/dev/tcp/${proxy%:*}/${proxy#*:}; \
                 printf 'CONNECT 10.0.0.1:443 HTTP/1.1\\r\\n\\r\\n' >&3; head -n 1 <&3";
     bench.project.write("ask.sh", code);
@@ -311,11 +332,7 @@ async fn what_cannot_be_run_is_explained() {
 
 #[tokio::test]
 async fn arguments_that_a_person_changed_are_the_ones_that_run() {
-    let changed = ApprovalResponse {
-        modified_args: json!({"command": "sh better.sh"}).as_object().cloned(),
-        ..ApprovalResponse::yes()
-    };
-    let answers = vec![changed, ApprovalResponse::yes()];
+    let answers = vec![with_arguments(json!({"command": "sh better.sh"})), yes()];
     let policy = Policy::default().with_commands(CommandMode::Ask);
     let options = ExecutorOptions { policy: policy.into(), ..ExecutorOptions::default() };
     let Some(bench) = bench(options, answers) else { return };

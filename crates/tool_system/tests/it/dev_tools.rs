@@ -80,7 +80,7 @@ async fn a_formatter_leaves_changes_that_can_be_undone() {
 #[tokio::test]
 async fn installing_asks_even_where_the_tool_is_allowed() {
     let fixture = "//- /package.json\n{\"name\": \"x\"}\n";
-    let answers = [protocol::ApprovalResponse::no(None)];
+    let answers = [crate::harness::no(None)];
     let options = allowing(&["install_package"]);
     let Some(bench) = Bench::running(fixture, Person::answering(answers), options) else { return };
     let error = bench.err("install_package", json!({"packages": ["left-pad"]})).await;

@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
-use protocol::{ApprovalResponse, ErrorCode, Proposal};
+use protocol::{ErrorCode, Proposal};
 use serde_json::json;
 use tool_system::ExecutorOptions;
 
-use crate::harness::{Bench, Person};
+use crate::harness::{Bench, Person, Reply, no};
 
 const FILES: &str = "\
 //- /.gitignore
@@ -29,7 +29,7 @@ pub(crate) fn git(bench: &Bench, arguments: &[&str]) -> String {
 }
 
 /// A repository with one commit; none where commands cannot be confined.
-pub(crate) fn repository(answers: Vec<ApprovalResponse>) -> Option<Bench> {
+pub(crate) fn repository(answers: Vec<Reply>) -> Option<Bench> {
     let bench = Bench::running(FILES, Person::answering(answers), ExecutorOptions::default())?;
     git(&bench, &["init", "--quiet", "--initial-branch=main"]);
     git(&bench, &["config", "user.name", "Ada"]);
@@ -132,7 +132,7 @@ async fn a_commit_is_asked_for_and_records_exactly_the_named_files() {
 
 #[tokio::test]
 async fn a_person_can_refuse_a_commit() {
-    let Some(bench) = repository(vec![ApprovalResponse::no(Some("not yet".into()))]) else {
+    let Some(bench) = repository(vec![no(Some("not yet"))]) else {
         return;
     };
     bench.project.write("a.txt", "two\n");

@@ -9,20 +9,48 @@ use tokio_util::sync::CancellationToken;
 use tool_system::policy::{ApprovalMode, Policy, Rule};
 use tool_system::prelude::async_trait;
 use tool_system::{
-    Approver, CommandRunner, ExecutorOptions, JournalPerformer, Limits, RunnerOptions, Tool,
-    ToolExecutor, ToolRegistry, Vocabulary,
+    Approver, CommandRunner, ExecutorOptions, History, JournalPerformer, Limits, RunnerOptions,
+    Tool, ToolExecutor, ToolRegistry, Vocabulary,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
-/// A person who answers from a list, yes once it is used up, and remembers what was asked.
+/// How a question is answered.
+pub(crate) type Reply = Box<dyn FnOnce(&ApprovalRequest) -> ApprovalResponse + Send>;
+
+/// A plain yes.
+pub(crate) fn yes() -> Reply {
+    Box::new(ApprovalRequest::approve)
+}
+
+/// A no, with a reason if there is one.
+pub(crate) fn no(reason: Option<&'static str>) -> Reply {
+    Box::new(move |_| ApprovalResponse::no(reason.map(str::to_owned)))
+}
+
+/// A yes that is to be remembered.
+pub(crate) fn always() -> Reply {
+    Box::new(ApprovalRequest::approve_always)
+}
+
+/// A yes to other arguments.
+pub(crate) fn with_arguments(arguments: Value) -> Reply {
+    Box::new(move |request| request.with_arguments(arguments.as_object().unwrap().clone()))
+}
+
+/// A yes to these hunks of one file.
+pub(crate) fn with_hunks(path: &'static str, hunks: &'static [usize]) -> Reply {
+    Box::new(move |request| request.with_hunks([(path.to_owned(), hunks.to_vec())].into()))
+}
+
+/// A user who answers from a list, yes once it is used up, and remembers what was asked.
 #[derive(Default)]
 pub(crate) struct Person {
-    answers: Mutex<Vec<ApprovalResponse>>,
+    answers: Mutex<Vec<Reply>>,
     asked: Mutex<Vec<ApprovalRequest>>,
 }
 
 impl Person {
-    pub(crate) fn answering(answers: impl IntoIterator<Item = ApprovalResponse>) -> Arc<Self> {
+    pub(crate) fn answering(answers: impl IntoIterator<Item = Reply>) -> Arc<Self> {
         let mut answers: Vec<_> = answers.into_iter().collect();
         answers.reverse();
         Arc::new(Self { answers: Mutex::new(answers), asked: Mutex::default() })
@@ -38,7 +66,8 @@ impl Person {
 impl Approver for Person {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         self.asked.lock().unwrap().push(request.clone());
-        Ok(self.answers.lock().unwrap().pop().unwrap_or_else(ApprovalResponse::yes))
+        let reply = self.answers.lock().unwrap().pop().unwrap_or_else(yes);
+        Ok(reply(request))
     }
 }
 
@@ -97,7 +126,7 @@ impl Bench {
         let runner = CommandRunner::new(Arc::clone(&workspace), confinement(&project));
         let runner = Arc::new(tool_system::OnDemand::from(Arc::new(runner)));
         options.performer = Some(Arc::new(performer.with_commands(runner)));
-        options.journal = Some(journal);
+        options.history = Some(History::of(journal));
         let mut registry = ToolRegistry::builtin();
         more.into_iter().for_each(|tool| registry.register(tool));
         let executor = ToolExecutor::new(Arc::new(registry), workspace, options);

@@ -346,9 +346,9 @@ struct Swapping {
 
 #[async_trait]
 impl Approver for Swapping {
-    async fn decide(&self, _: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         (self.swap)(&self.root);
-        Ok(ApprovalResponse::yes())
+        Ok(request.approve())
     }
 }
 

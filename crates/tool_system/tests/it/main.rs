@@ -21,6 +21,7 @@ mod jobs;
 mod links;
 mod listing;
 mod outline;
+mod parallel_calls;
 mod proposals;
 mod redundancy;
 mod references;

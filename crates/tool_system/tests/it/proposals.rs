@@ -8,9 +8,9 @@ use protocol::{
 };
 use serde_json::json;
 use tool_system::prelude::*;
-use tool_system::{ApproveAll, Approver, ExecutorOptions, Performer};
+use tool_system::{ApproveAll, Approved, Approver, ExecutorOptions, Performer};
 
-use crate::harness::Bench;
+use crate::harness::{Bench, Reply, no, with_arguments, yes};
 
 /// Proposes to write a file.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl Tool for Scribble {
 /// Answers from a list and remembers what was asked; performs nothing but remembers what.
 #[derive(Default)]
 struct Desk {
-    answers: Mutex<Vec<ApprovalResponse>>,
+    answers: Mutex<Vec<Reply>>,
     asked: Mutex<Vec<ApprovalRequest>>,
     performed: Mutex<Vec<Proposal>>,
 }
@@ -67,19 +67,20 @@ struct Desk {
 impl Approver for Desk {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         self.asked.lock().unwrap().push(request.clone());
-        Ok(self.answers.lock().unwrap().remove(0))
+        let reply = self.answers.lock().unwrap().remove(0);
+        Ok(reply(request))
     }
 }
 
 #[async_trait]
 impl Performer for Desk {
-    async fn perform(&self, proposed: &Proposed, _: &ToolContext) -> ToolResult {
-        self.performed.lock().unwrap().push(proposed.proposal.clone());
+    async fn perform(&self, approved: &Approved<'_>, _: &ToolContext) -> ToolResult {
+        self.performed.lock().unwrap().push(approved.proposal.clone());
         Ok(json!({}))
     }
 }
 
-fn bench(answers: Vec<ApprovalResponse>) -> (Bench, Arc<Desk>) {
+fn bench(answers: Vec<Reply>) -> (Bench, Arc<Desk>) {
     let desk = Arc::new(Desk { answers: Mutex::new(answers), ..Desk::default() });
     let options = ExecutorOptions {
         approver: desk.clone(),
@@ -102,7 +103,7 @@ fn text_of(proposal: &Proposal) -> String {
 
 #[tokio::test]
 async fn what_is_approved_is_what_is_performed() {
-    let (bench, desk) = bench(vec![ApprovalResponse::yes()]);
+    let (bench, desk) = bench(vec![yes()]);
     assert_eq!(bench.ok("scribble", json!({"text": "abc"})).await, json!({"written": 3}));
     let asked = desk.asked.lock().unwrap();
     let performed = desk.performed.lock().unwrap();
@@ -113,8 +114,7 @@ async fn what_is_approved_is_what_is_performed() {
 
 #[tokio::test]
 async fn a_refusal_reaches_the_model_and_nothing_is_performed() {
-    let no = ApprovalResponse::no;
-    let (bench, desk) = bench(vec![no(None), no(Some("use tabs".into()))]);
+    let (bench, desk) = bench(vec![no(None), no(Some("use tabs"))]);
     let error = bench.err("scribble", json!({"text": "abc"})).await;
     assert_eq!(
         (error.code, error.message.as_str()),
@@ -126,11 +126,7 @@ async fn a_refusal_reaches_the_model_and_nothing_is_performed() {
 
 #[tokio::test]
 async fn edited_arguments_make_a_new_proposal_that_is_shown_again() {
-    let edited = ApprovalResponse {
-        modified_args: json!({"text": "better"}).as_object().cloned(),
-        ..ApprovalResponse::yes()
-    };
-    let (bench, desk) = bench(vec![edited, ApprovalResponse::yes()]);
+    let (bench, desk) = bench(vec![with_arguments(json!({"text": "better"})), yes()]);
     assert_eq!(bench.ok("scribble", json!({"text": "worse"})).await, json!({"written": 6}));
     let shown: Vec<_> =
         desk.asked.lock().unwrap().iter().map(|asked| text_of(&asked.proposal)).collect();
@@ -141,18 +137,14 @@ async fn edited_arguments_make_a_new_proposal_that_is_shown_again() {
 
 #[tokio::test]
 async fn edited_arguments_are_validated_like_any_others() {
-    let edited = ApprovalResponse {
-        modified_args: json!({"txet": "better"}).as_object().cloned(),
-        ..ApprovalResponse::yes()
-    };
-    let (bench, desk) = bench(vec![edited]);
+    let (bench, desk) = bench(vec![with_arguments(json!({"txet": "better"}))]);
     assert_eq!(bench.err("scribble", json!({"text": "x"})).await.code, ErrorCode::InvalidArguments);
     assert!(desk.performed.lock().unwrap().is_empty());
 }
 
 #[tokio::test]
 async fn a_write_between_two_identical_calls_makes_the_second_run() {
-    let (bench, _) = bench(vec![ApprovalResponse::yes()]);
+    let (bench, _) = bench(vec![yes()]);
     bench.ok("grep", json!({"pattern": "one"})).await;
     bench.ok("scribble", json!({"text": "x"})).await;
     let again = bench.ok("grep", json!({"pattern": "one"})).await;

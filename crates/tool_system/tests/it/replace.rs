@@ -1,10 +1,10 @@
 //! `replace_in_file`: every scenario of the specification.
 
-use protocol::{ApprovalResponse, ErrorCode};
+use protocol::ErrorCode;
 use serde_json::json;
 use tool_system::ExecutorOptions;
 
-use crate::harness::{Bench, Person};
+use crate::harness::{Bench, Person, no};
 
 const FILE: &str = "//- /a.txt\noldText one\ntwo oldText oldText\nthree\n";
 
@@ -87,7 +87,7 @@ async fn an_invalid_regex_is_explained() {
 
 #[tokio::test]
 async fn a_refused_replacement_leaves_the_file_alone() {
-    let person = Person::answering([ApprovalResponse::no(None)]);
+    let person = Person::answering([no(None)]);
     let bench = Bench::asking(FILE, person, ExecutorOptions::default());
     let error = bench
         .err("replace_in_file", json!({"path": "a.txt", "find": "three", "replace": "x"}))

@@ -322,3 +322,17 @@ fn a_path_is_followed_to_what_it_changes_and_a_link_is_named_by_itself() {
         }
     }
 }
+
+#[test]
+fn a_directory_is_told_from_another_that_came_to_its_path() {
+    let tree = Tree::new();
+    let path = tree.root().join("project");
+    fs::create_dir(&path).unwrap();
+    let identity = || Workspace::open(&path).unwrap().identity().unwrap();
+    let first = identity();
+    fs::write(path.join("a"), "x").unwrap();
+    assert_eq!(identity(), first);
+    fs::rename(&path, tree.root().join("former")).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_ne!(identity(), first);
+}

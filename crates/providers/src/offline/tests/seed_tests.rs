@@ -1,7 +1,6 @@
 //! The five tests of the specification of agentic tools, in every vocabulary.
 
 use insta::assert_snapshot;
-use protocol::ApprovalResponse;
 use tool_system::Vocabulary;
 
 use super::{ALL, PROJECT, talk};
@@ -136,8 +135,7 @@ async fn test_3_file_edit_with_approval() {
 
 #[tokio::test]
 async fn test_3_the_person_may_decline() {
-    let no = ApprovalResponse::no(Some("too vague".into()));
-    let mut talk = Talk::new(Vocabulary::Standard, PROJECT, no);
+    let mut talk = Talk::new(Vocabulary::Standard, PROJECT, Some("too vague".into()));
     let told = talk.say("Add a comment to the top of src/main.js explaining what it does").await;
     assert_snapshot!(told.lines().last().unwrap_or_default(), @"You declined this: too vague. Nothing was changed. Tell me what should be different, or do it with a command; `help` shows them.");
     assert!(!talk.project.read("src/main.js").contains("defines"));

@@ -6,7 +6,7 @@ use protocol::{ProjectMode, Proposal};
 use super::*;
 use crate::policy::{
     Action, ApprovalMode, CommandMode, Decision, Policy, PolicyTable, RuleSource, Verdict,
-    effects_of, suggest_rules,
+    effects_of,
 };
 
 fn shell(text: &str) -> CommandSpec {
@@ -140,21 +140,6 @@ fn what_nobody_wants_is_refused() {
     for line in ["rm -rf /tmp/x target", "dd if=a of=b", "echo x > /dev/null", "rm -rf ."] {
         assert_eq!(judge(&policy, line).decision, Decision::Allow, "{line}");
     }
-}
-
-#[test]
-fn always_remembers_all_of_a_command_or_is_not_offered() {
-    let suggested = |spec: CommandSpec| {
-        let rules = suggest_rules("bash", &effects_of(&Proposal::Command(spec)));
-        rules.iter().map(ToString::to_string).collect::<Vec<_>>()
-    };
-    assert_eq!(suggested(shell("cargo test --lib")), ["allow bash of `cargo test --lib`"]);
-    for line in ["ls > out", "cat < in", "cat <<E\nx\nE", "echo $x", "$p", "A=$(x) ls", "if ["] {
-        assert!(suggested(shell(line)).is_empty(), "{line}");
-    }
-    let told = CommandSpec { stdin: Some("rm -r x".into()), ..shell("sh") };
-    assert!(suggested(told).is_empty());
-    assert!(suggested(CommandSpec { network: true, ..shell("ls") }).is_empty());
 }
 
 /// Lines that cost a reader of shell text more than they are long.

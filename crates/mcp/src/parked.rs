@@ -1,0 +1,210 @@
+//! Calls that wait for the user between two requests: for clients of revision 2026-07-28 and later.
+//!
+//! Such a client gets a question as the result of its call and repeats the call with the answer. The
+//! call itself is not repeated: it runs on a task of its own and waits here, with everything that it
+//! has done so far, under a random id that the client brings back. An id counts once, for a while,
+//! and only with the tool and the arguments of the call that it was given out for.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use protocol::{
+    ApprovalRequest, ApprovalResponse, ContentHash, ErrorCode, ToolCall, ToolError, ToolResult,
+};
+use rmcp::model::{
+    ElicitRequest, InputRequest, InputRequiredResult, InputResponses, ProtocolVersion,
+};
+use rustix::rand::{GetRandomFlags, getrandom};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tool_system::{Approver, ToolExecutor};
+
+use crate::question::{form, response_to};
+
+/// Calls that wait at once; the oldest is given up for a new one.
+const MAX_PARKED: usize = 64;
+/// Random bytes of an id.
+const ID_BYTES: usize = 16;
+/// The name of the question among the inputs of a call.
+const QUESTION: &str = "approval";
+
+type Reply = oneshot::Sender<Result<ApprovalResponse, ToolError>>;
+
+/// How far a call has come.
+pub(crate) enum Step {
+    /// It waits for the user.
+    Asks(Box<ApprovalRequest>, Reply),
+    Done(ToolResult),
+}
+
+/// A call on a task of its own. It is cancelled when this is dropped.
+pub(crate) struct RunningCall {
+    identity: ContentHash,
+    /// The id that its events carry.
+    pub(crate) id: String,
+    steps: mpsc::Receiver<Step>,
+    cancel: CancellationToken,
+    _given_up: DropGuard,
+}
+
+impl RunningCall {
+    pub(crate) fn start(executor: Arc<ToolExecutor>, call: ToolCall) -> Self {
+        let (sender, steps) = mpsc::channel(1);
+        let cancel = CancellationToken::new();
+        let running = Self {
+            identity: identity(&call),
+            id: call.id.clone(),
+            steps,
+            cancel: cancel.clone(),
+            _given_up: cancel.clone().drop_guard(),
+        };
+        tokio::spawn(async move {
+            let approver = Asker { steps: sender };
+            let result = executor.execute_tool_asking(&call, &cancel, &approver).await;
+            // Whoever has left does not want to know.
+            let _ = approver.steps.send(Step::Done(result)).await;
+        });
+        running
+    }
+
+    /// Waits for the next question or the end. A request that is cancelled cancels the call.
+    pub(crate) async fn next(&mut self, request: &CancellationToken) -> Step {
+        let step = tokio::select! {
+            step = self.steps.recv() => step,
+            () = request.cancelled() => {
+                self.cancel.cancel();
+                self.steps.recv().await
+            }
+        };
+        step.unwrap_or_else(|| {
+            let message = "the call ended without a result";
+            Step::Done(Err(ToolError::new(ErrorCode::Internal, message)))
+        })
+    }
+}
+
+/// Asks for a call on its own task.
+struct Asker {
+    steps: mpsc::Sender<Step>,
+}
+
+#[async_trait]
+impl Approver for Asker {
+    async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
+        let (reply, answer) = oneshot::channel();
+        let asked = self.steps.send(Step::Asks(Box::new(request.clone()), reply)).await;
+        let withdrawn = || ToolError::new(ErrorCode::Cancelled, "the question was withdrawn");
+        asked.map_err(|_| withdrawn())?;
+        answer.await.map_err(|_| withdrawn())?
+    }
+}
+
+/// The calls that wait.
+#[derive(Default)]
+pub(crate) struct ParkedCalls {
+    calls: Mutex<VecDeque<Parked>>,
+}
+
+struct Parked {
+    id: String,
+    call: RunningCall,
+    request: Box<ApprovalRequest>,
+    reply: Reply,
+    question: InputRequiredResult,
+    expires: Instant,
+}
+
+/// What a request that brings an id back comes to.
+pub(crate) enum Resumed {
+    /// The call goes on.
+    Answered(RunningCall),
+    /// The answer is missing; the question still stands.
+    Unanswered(InputRequiredResult),
+}
+
+impl ParkedCalls {
+    /// Keeps a call until its question is answered; gives what its request ends with.
+    pub(crate) fn park(
+        &self,
+        call: RunningCall,
+        request: Box<ApprovalRequest>,
+        reply: Reply,
+        version: &ProtocolVersion,
+    ) -> Result<InputRequiredResult, ToolError> {
+        let form = ElicitRequest::new(form(&request, version)?);
+        let questions = [(QUESTION.to_owned(), InputRequest::Elicitation(form))].into();
+        let id = random_id()?;
+        let question = InputRequiredResult::new(Some(questions), Some(id.clone()));
+        let expires = Instant::now() + Duration::from_millis(request.expires_in_ms);
+        let mut calls = self.calls();
+        calls.retain(|parked| Instant::now() < parked.expires);
+        if calls.len() == MAX_PARKED {
+            calls.pop_front();
+        }
+        let parked = Parked { id, call, request, reply, question: question.clone(), expires };
+        calls.push_back(parked);
+        Ok(question)
+    }
+
+    /// Lets the call behind `id` go on with the answer among `inputs`. Whatever the id is tried on,
+    /// it is used up unless the answer is missing.
+    pub(crate) fn resume(
+        &self,
+        id: &str,
+        call: &ToolCall,
+        inputs: Option<InputResponses>,
+    ) -> Result<Resumed, ToolError> {
+        let mut calls = self.calls();
+        let index = calls.iter().position(|parked| parked.id == id).ok_or_else(no_such_question)?;
+        let parked = calls.remove(index).ok_or_else(no_such_question)?;
+        if parked.expires <= Instant::now() || parked.call.identity != identity(call) {
+            return Err(no_such_question());
+        }
+        let Some(answer) = inputs.and_then(|mut inputs| inputs.remove(QUESTION)) else {
+            let question = parked.question.clone();
+            calls.push_back(parked);
+            return Ok(Resumed::Unanswered(question));
+        };
+        let response = response_to(&parked.request, &answer);
+        parked.reply.send(response).map_err(|_| no_such_question())?;
+        Ok(Resumed::Answered(parked.call))
+    }
+
+    fn calls(&self) -> MutexGuard<'_, VecDeque<Parked>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Nothing is run for an answer that belongs to no question.
+pub(crate) fn no_such_question() -> ToolError {
+    let message = "this answer belongs to no open question: the question may have expired, may \
+                   have been answered already, or was about another call; nothing was done";
+    ToolError::new(ErrorCode::ApprovalRequired, message)
+        .suggest("Call the tool again without `requestState`; the user is then asked again.")
+}
+
+fn random_id() -> Result<String, ToolError> {
+    let mut bytes = [0; ID_BYTES];
+    let filled = getrandom(&mut bytes, GetRandomFlags::empty());
+    if filled != Ok(ID_BYTES) {
+        return Err(ToolError::new(ErrorCode::Internal, "the system gives no random numbers"));
+    }
+    let mut id = String::with_capacity(2 * ID_BYTES);
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(id, "{byte:02x}");
+    }
+    Ok(id)
+}
+
+/// What makes a repeated call the same call. The order of the arguments does not.
+fn identity(call: &ToolCall) -> ContentHash {
+    let mut call = json!([call.name, call.arguments]);
+    call.sort_all_objects();
+    ContentHash::of(call.to_string().as_bytes())
+}

@@ -1,0 +1,44 @@
+//! What was changed before, for tools to read.
+
+use std::sync::Arc;
+
+use protocol::ToolError;
+use workspace::{EntrySummary, Inverse, Journal, UndoTarget};
+
+use crate::OnDemand;
+
+/// The journal as tools see it: entries and their inverses. Nothing can be applied through it, so a
+/// tool that undoes can only propose to.
+///
+/// ```
+/// use tool_system::History;
+/// fn may(history: &History) {
+///     let _ = history.entries(1);
+/// }
+/// ```
+///
+/// ```compile_fail,E0599
+/// use tool_system::History;
+/// fn may_not(history: &History) {
+///     let _ = history.apply_undo();
+/// }
+/// ```
+#[derive(Clone)]
+pub struct History(Arc<OnDemand<Arc<Journal>>>);
+
+impl History {
+    /// Reads `journal`, which is opened when it is first needed.
+    pub fn of(journal: Arc<OnDemand<Arc<Journal>>>) -> Self {
+        Self(journal)
+    }
+
+    /// The newest entries, at most `limit`.
+    pub fn entries(&self, limit: usize) -> Result<Vec<EntrySummary>, ToolError> {
+        Ok(self.0.get()?.entries(limit)?)
+    }
+
+    /// The changes that would take back what `target` names.
+    pub fn inverse(&self, target: &UndoTarget) -> Result<Inverse, ToolError> {
+        Ok(self.0.get()?.inverse(target)?)
+    }
+}
