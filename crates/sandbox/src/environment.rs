@@ -1,14 +1,19 @@
 //! The environment of a command, built from nothing.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use protocol::CommandSpec;
 
 use crate::error::SandboxError;
 use crate::profile::Profile;
+use crate::view::is_of_the_system;
 
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where systems without programs in the usual places have links to them.
+const OTHER_SYSTEM_DIRECTORIES: [&str; 2] =
+    ["/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin"];
 
 /// Variables that make a program run other code than its command line says. They may be set inside
 /// the command, where they are seen, but not beside it.
@@ -63,6 +68,20 @@ pub(crate) fn build(
         env.insert(name, value.clone());
     }
     Ok(env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// The whole path of a program of the system: one that every command sees and that lies in no project.
+/// Where it is does not depend on the search path of anybody.
+pub fn system_program(name: &str) -> Option<PathBuf> {
+    let directories = SYSTEM_PATH.split(':').chain(OTHER_SYSTEM_DIRECTORIES);
+    directories
+        .filter_map(|directory| {
+            let program = Path::new(directory).join(name);
+            // What is not visible by this name may be by its real one.
+            let real = program.canonicalize().ok()?;
+            Some(if is_of_the_system(&program) { program } else { real })
+        })
+        .find(|program| is_of_the_system(program) && program.is_file())
 }
 
 /// Whether programs are looked for in this directory anyway.
@@ -123,6 +142,13 @@ mod tests {
         npm_config_offline=true
         npm_config_update_notifier=false
         ");
+    }
+
+    #[test]
+    fn programs_of_the_system_have_whole_paths() {
+        let shell = system_program("sh").unwrap();
+        assert!(shell.is_absolute() && is_of_the_system(&shell), "{shell:?}");
+        assert_eq!(system_program("no-such-program"), None);
     }
 
     #[test]

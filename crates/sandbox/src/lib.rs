@@ -45,6 +45,7 @@ mod view;
 pub use cancel::Canceller;
 pub use changes::{Changed, Changes, ChangesError, Entry};
 pub use entry::hidden_entry;
+pub use environment::system_program;
 pub use error::SandboxError;
 pub use launcher::Launcher;
 pub use output::{Kept, OutputChunk, Stream};

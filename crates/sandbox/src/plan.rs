@@ -14,6 +14,9 @@ pub(crate) struct Plan {
     /// Absolute, inside.
     pub(crate) working_dir: PathBuf,
     pub(crate) argv: Vec<String>,
+    /// Programs to run before, each to its end.
+    #[serde(default)]
+    pub(crate) first: Vec<Vec<String>>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) cpu_seconds: u64,
 }

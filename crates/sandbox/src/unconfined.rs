@@ -111,7 +111,7 @@ impl Unconfined {
         stdin: Option<OwnedFd>,
         (stdout, stderr): (OwnedFd, OwnedFd),
     ) -> Result<Child, SandboxError> {
-        let [program, arguments @ ..] = spec.argv.as_slice() else {
+        let ([program, arguments @ ..], []) = (spec.argv.as_slice(), spec.first.as_slice()) else {
             return Err(SandboxError::Command);
         };
         let stdin = match (stdin, &spec.stdin) {
