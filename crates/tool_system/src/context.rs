@@ -9,7 +9,7 @@ use workspace::{Journal, RelPath, Workspace};
 
 use crate::commands::Jobs;
 use crate::result_store::ResultStore;
-use crate::{ActivityStream, AgentHost, FileTracker, Limits, OnDemand};
+use crate::{ActivityStream, AgentHost, CommandRunner, FileTracker, Limits, OnDemand, Performer};
 
 /// A tool's view of the world for one call: the project, the limits, a way to show progress, and
 /// the wish of the caller to stop. Cheap to clone into other threads.
@@ -33,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) session: String,
     pub(crate) agent_host: Option<Arc<dyn AgentHost>>,
     pub(crate) jobs: Jobs,
+    pub(crate) performer: Option<Arc<dyn Performer>>,
     pub(crate) network: bool,
 }
 
@@ -67,6 +68,13 @@ impl ToolContext {
         let message = "there is no conversation behind this door";
         let host = self.shared.agent_host.as_deref();
         host.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
+    }
+
+    /// Who runs commands that only look.
+    pub(crate) fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
+        let message = "no commands can be run in this session";
+        let performer = self.shared.performer.as_ref();
+        performer.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))?.runner()
     }
 
     /// The commands that go on in the background.

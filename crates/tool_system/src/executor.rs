@@ -139,6 +139,7 @@ impl ToolExecutor {
             session: options.session.clone(),
             agent_host: options.agent_host.take(),
             jobs: Jobs::default(),
+            performer: options.performer.clone(),
             network: options.network,
         });
         let policy = Mutex::default();

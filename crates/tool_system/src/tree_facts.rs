@@ -3,7 +3,7 @@
 use protocol::{CommandSpec, Proposal};
 use serde_json::Value;
 
-use crate::git_command::{looking, without_stand_ins};
+use crate::git_command::{Git, has_repository, without_stand_ins};
 use crate::policy::{Effect, TreeFacts, effects_of, effects_with, needs_tree_facts};
 use crate::{ToolContext, ToolExecutor};
 
@@ -30,7 +30,11 @@ impl ToolExecutor {
     async fn look_at_tree(&self, cx: &ToolContext) -> Option<TreeFacts> {
         let runner = self.performer().ok()?.runner().ok()?;
         let words = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--"];
-        let status = looking(words.into_iter().map(str::to_owned).chain(without_stand_ins(cx)));
+        if !has_repository(cx.workspace()) {
+            return Some(TreeFacts::no_git());
+        }
+        let git = Git::at(cx).ok()?;
+        let status = git.looking(words.into_iter().map(str::to_owned).chain(without_stand_ins(cx)));
         facts(&runner.peek(CommandSpec { timeout_ms: LOOK_MS, ..status }, cx).await?)
     }
 }

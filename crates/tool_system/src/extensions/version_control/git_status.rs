@@ -1,6 +1,6 @@
 //! `git_status`: branch, and which files differ from the last commit.
 
-use tool_system::git_command::{Status, looking, printed, status, without_stand_ins};
+use tool_system::git_command::{Git, Status, look, printed, status, without_stand_ins};
 use tool_system::prelude::*;
 
 /// Show the branch and changed files.
@@ -31,11 +31,8 @@ impl Tool for GitStatusTool {
         let words =
             ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", ":(top)"];
         let arguments = words.into_iter().map(str::to_owned).chain(without_stand_ins(&cx));
-        Ok(Outcome::Proposal(Proposed::command(looking(arguments))))
-    }
-
-    fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
-        tool_system::json_of(status(printed(&ran)?))
+        let ran = look(&cx, Git::open(&cx).await?.looking(arguments)).await?;
+        Outcome::answer(status(printed(&ran)?))
     }
 }
 

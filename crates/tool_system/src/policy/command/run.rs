@@ -62,6 +62,13 @@ pub(in crate::policy) fn effects_of_command(spec: &CommandSpec, facts: &TreeFact
         let run = Run { command: nothing(), only_looks: true, danger: None, doubt: None };
         return vec![Effect::run(format!("the end of job {job}"), run)];
     }
+    if let Some(shown) = &spec.shown {
+        // Toolkiln wrote it, so there is nothing to find out; it is asked about by what it does.
+        let title = shown.lines().next().unwrap_or_default();
+        let danger = network_danger(spec);
+        let run = Run { command: nothing(), only_looks: false, danger, doubt: None };
+        return vec![Effect::run(title, run)];
+    }
     let line = CommandLine::of(spec);
     let scene = Scene::new(&line, &spec.working_dir, facts);
     let mut effects: Vec<_> = line.commands.iter().map(|command| effect(command, &scene)).collect();
@@ -78,6 +85,9 @@ pub(in crate::policy) fn effects_of_command(spec: &CommandSpec, facts: &TreeFact
 
 /// Whether what is known about the tree would change the effects of this command.
 pub(in crate::policy) fn needs_facts(spec: &CommandSpec) -> bool {
+    if spec.shown.is_some() {
+        return false;
+    }
     let line = CommandLine::of(spec);
     let clean = TreeFacts::from_porcelain("");
     let unknown = TreeFacts::default();
@@ -103,6 +113,10 @@ fn whole_danger(line: &CommandLine, spec: &CommandSpec) -> Option<Danger> {
     if line.multiplies {
         return Danger::refused(FORK_BOMB);
     }
+    network_danger(spec)
+}
+
+fn network_danger(spec: &CommandSpec) -> Option<Danger> {
     spec.network
         .then(|| Danger { weight: Weight::AlwaysAsked, reason: "may reach the network".to_owned() })
 }
