@@ -35,6 +35,7 @@ mod git_command;
 mod import_notes;
 mod limits;
 mod on_demand;
+mod package_name;
 mod perform;
 pub mod policy;
 mod preview;

@@ -42,6 +42,11 @@ pub(crate) async fn prepare(
 ) -> Result<CommandSpec, ToolError> {
     let message = tidied(message)?;
     let git = Git::open(cx).await?;
+    if !git.is_confined() {
+        let message = "git_commit works only where commands are confined";
+        return Err(ToolError::new(ErrorCode::SandboxUnavailable, message)
+            .suggest("Commit with bash; the user is asked."));
+    }
     check_state(cx)?;
     let head = Head::read(cx, &git).await?;
     let mut making = Making { git: &git, head: &head, files: None };
@@ -163,13 +168,6 @@ impl Making<'_> {
         first.push(vec![system("printf"), "\\0".to_owned()]);
         let argv = diff(&["--numstat", "--patch"]);
         let report = look(cx, CommandSpec { first, argv, ..self.git.looking([""; 0]) }).await?;
-        let refused =
-            report["sandbox"].as_str().is_some_and(|level| level.contains("NOT CONFINED"));
-        if refused {
-            let message = "git_commit works only where commands are confined";
-            return Err(ToolError::new(ErrorCode::SandboxUnavailable, message)
-                .suggest("Commit with bash; the user is asked."));
-        }
         let tree = tree_of(printed(&report)?)?;
         if tree.files.is_empty() {
             let advice = "Name the files to commit as paths, or stage them first.";

@@ -30,6 +30,7 @@ pub(crate) struct Git {
     program: String,
     variables: Vec<(String, String)>,
     settings: Vec<(String, String)>,
+    is_confined: bool,
 }
 
 impl Git {
@@ -37,6 +38,8 @@ impl Git {
     pub(crate) async fn open(cx: &ToolContext) -> Result<Git, ToolError> {
         let mut git = Git::at(cx)?;
         let listed = look(cx, git.looking(["config", "--list", "--name-only", "-z"])).await?;
+        let level = listed["sandbox"].as_str().unwrap_or_default();
+        git.is_confined = !level.contains("NOT CONFINED");
         let names = whole_text(&listed, "the settings of the repository")?;
         let names = names.split('\0').filter(|name| !name.is_empty());
         git.settings.extend(overrides(names).into_iter().map(|(name, to)| (name, to.to_owned())));
@@ -64,7 +67,13 @@ impl Git {
         ];
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         variables.extend(VARIABLES.map(owned));
-        Ok(Git { program, variables, settings: SETTINGS.map(owned).to_vec() })
+        let settings = SETTINGS.map(owned).to_vec();
+        Ok(Git { program, variables, settings, is_confined: true })
+    }
+
+    /// Whether it has private directories to work in.
+    pub(crate) fn is_confined(&self) -> bool {
+        self.is_confined
     }
 
     /// The words of a command.
