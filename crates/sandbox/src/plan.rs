@@ -101,8 +101,6 @@ pub(crate) enum Step {
     Scratch { path: PathBuf, mode: u32 },
     /// A directory of the host under a private writable layer.
     Layer { path: PathBuf, source: PathBuf },
-    /// An empty file over an existing one.
-    Mask { path: PathBuf },
     /// The processes.
     Proc { path: PathBuf },
 }

@@ -65,7 +65,7 @@ impl Profile {
     /// Makes the repository visible, to read only, if the project is one of its linked worktrees.
     #[must_use]
     pub fn with_repository(mut self) -> Profile {
-        let shown = |path| Visible { path, access: Access::Read, masked: Vec::new() };
+        let shown = |path| Visible { path, access: Access::Read };
         self.visible.extend(repository::of_worktree(&self.root).map(shown));
         self
     }
@@ -74,13 +74,10 @@ impl Profile {
 /// A directory outside the project that commands may see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visible {
-    /// The directory; it has the same path inside.
+    /// The directory or file; it has the same path inside.
     pub path: PathBuf,
     /// What may be done there.
     pub access: Access,
-    /// Files below `path`, relative to it, that look empty inside.
-    #[serde(default)]
-    pub masked: Vec<PathBuf>,
 }
 
 /// What a command may do in a visible directory.
@@ -91,6 +88,8 @@ pub enum Access {
     Read,
     /// Write into a private layer that is thrown away with the command.
     Layer,
+    /// Write into it as into a private layer, but nothing of it is there except what is shown within.
+    Empty,
 }
 
 /// A path in the project that commands cannot change, create or remove.

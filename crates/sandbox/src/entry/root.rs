@@ -177,11 +177,9 @@ fn open_source(step: &Step, owners: Option<&OwnedFd>) -> Result<Option<OwnedFd>,
             let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
             (path, attributes, false)
         }
-        Step::Link { .. }
-        | Step::File { .. }
-        | Step::Scratch { .. }
-        | Step::Mask { .. }
-        | Step::Proc { .. } => return Ok(None),
+        Step::Link { .. } | Step::File { .. } | Step::Scratch { .. } | Step::Proc { .. } => {
+            return Ok(None);
+        }
     };
     let tree = clone_tree(source)?;
     kernel::set_mount_attributes(&tree, attributes, true)
@@ -257,7 +255,6 @@ impl Builder<'_> {
             }
             (Step::Layer { path, .. }, Some(lower)) => self.layer(path, &lower),
             (Step::Scratch { path, mode }, _) => self.scratch(path, *mode),
-            (Step::Mask { path }, _) => stand_in(EMPTY_FILE, inside(path)),
             (Step::Proc { path }, _) => mount_proc(path),
             (Step::Bind { .. } | Step::Device { .. } | Step::Layer { .. }, None) => {
                 Err(Trouble::new(part, "a source is missing", None))
