@@ -3,7 +3,7 @@
 mod rule_text;
 mod tools;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use jiff::SignedDuration;
@@ -258,15 +258,22 @@ pub(crate) struct PolicyRevokeArgs {
 /// Which tools, for whom, on which project.
 #[derive(Debug, Args)]
 pub(crate) struct Scope {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
+    /// The project; the present directory if left out
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
     /// Names and spellings of the tools: standard, explorer, workspace or ally
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) vocabulary: Vocabulary,
     /// Who acts: planner, actor, or a role from the configuration
     #[arg(long, value_name = "NAME", default_value = "actor")]
     pub(crate) role: String,
+}
+
+impl Scope {
+    /// The project, wherever it is.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.as_deref().unwrap_or(Path::new("."))
+    }
 }
 
 #[derive(Debug, Args)]

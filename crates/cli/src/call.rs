@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{CallArgs, Gate, Scope};
 use crate::output;
+use crate::project_root;
 use crate::setup::{Lifetime, Project};
 
 /// The exit code of a call that ended in a tool error.
@@ -30,7 +31,7 @@ pub(crate) fn execute(
     view: Option<View>,
 ) -> anyhow::Result<ExitCode> {
     let call = ToolCall::new("call_1", tool, arguments);
-    let project = Project::open(&scope.root)?;
+    let project = Project::open(&project_root::checked(scope)?)?;
     // This process ends with the call, so nobody could ask for the rest of a cut result.
     let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
         options.limits.result_bytes = u64::MAX

@@ -22,6 +22,7 @@ use crate::chat::look::{Ink, Look};
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{Desk, resumed};
 use crate::model_choice::Chosen;
+use crate::output::UntilClosed;
 use crate::setup::{Kit, Lifetime};
 use crate::{output, terminal};
 
@@ -45,7 +46,7 @@ struct Chat {
     desk: Desk,
     chosen: Chosen,
     session: Session,
-    screen: Screen<io::Stdout, io::Stderr>,
+    screen: Screen<UntilClosed<io::Stdout>, UntilClosed<io::Stderr>>,
     notes: Look,
     /// Rules that were offered already.
     offered_rules: Vec<String>,
@@ -69,7 +70,7 @@ impl Chat {
             messages: false,
             context_window: chosen.window(),
         };
-        let screen = Screen::new(io::stdout(), io::stderr(), options);
+        let screen = Screen::new(output::stdout(), output::stderr(), options);
         let mut chat = Self {
             desk,
             chosen,

@@ -16,6 +16,7 @@ use crate::args::{Gate, ModelArgs, Scope};
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
 use crate::output;
+use crate::project_root;
 use crate::setup::{Kit, Lifetime, Project};
 
 /// The sessions of a project, in its state directory.
@@ -45,7 +46,8 @@ impl Desk {
         lifetime: Lifetime,
     ) -> anyhow::Result<Self> {
         let environment = Environment::gather();
-        let project = Project::open_with(&scope.root, &environment, &model.layer())?;
+        let project =
+            Project::open_with(&project_root::checked(scope)?, &environment, &model.layer())?;
         let role = project.config.role(&scope.role)?;
         let kit = project.kit(gate, lifetime)?;
         let roles = project.config.all_roles();
@@ -83,7 +85,7 @@ impl Desk {
                 },
                 favourites: favourites.map(|tool| tool.name).collect(),
             },
-            turn_limit: agent.turn_limit.get(),
+            turn_limit: self.project.config.turn_limit(self.tools.vocabulary),
             budget: Budget {
                 tokens: agent.token_budget.map(u64::from),
                 cost_usd: agent.cost_budget_usd.map(f64::from),

@@ -157,6 +157,11 @@ pub(crate) fn confinement(root: &Path) -> Profile {
     Profile::new(root, home).with_toolchains(toolchains).with_repository()
 }
 
+/// The user's home directory.
+pub(crate) fn home_dir() -> Option<PathBuf> {
+    absolute("HOME")
+}
+
 /// The user's editor.
 pub(crate) fn editor() -> Option<String> {
     let named = |name| env::var(name).ok().filter(|command| !command.trim().is_empty());

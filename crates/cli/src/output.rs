@@ -10,10 +10,38 @@ pub(crate) fn json(value: &Value) -> io::Result<()> {
     result(&if indented { format!("{value:#}") } else { value.to_string() })
 }
 
-/// Prints a line of results. A reader that has had enough is no error.
+/// Prints a line of results.
 pub(crate) fn result(line: &str) -> io::Result<()> {
-    match writeln!(io::stdout().lock(), "{line}") {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+    writeln!(stdout(), "{line}")
+}
+
+/// The standard output, for results.
+pub(crate) fn stdout() -> UntilClosed<io::Stdout> {
+    UntilClosed(io::stdout())
+}
+
+/// The standard error, for people.
+pub(crate) fn stderr() -> UntilClosed<io::Stderr> {
+    UntilClosed(io::stderr())
+}
+
+/// A stream whose reader may have had enough, as in `toolkiln … | head`. Then the process ends, and
+/// says nothing.
+pub(crate) struct UntilClosed<W>(W);
+
+impl<W: Write> Write for UntilClosed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        unless_closed(self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        unless_closed(self.0.flush())
+    }
+}
+
+fn unless_closed<T>(written: io::Result<T>) -> io::Result<T> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => other,
     }
 }

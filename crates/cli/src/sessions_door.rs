@@ -115,7 +115,7 @@ async fn show(store: &dyn Store, session: &str) -> anyhow::Result<()> {
         messages: true,
         context_window: None,
     };
-    let mut screen = Screen::new(io::stdout(), io::stdout(), options);
+    let mut screen = Screen::new(output::stdout(), output::stdout(), options);
     loaded.entries.iter().try_for_each(|entry| screen.show(entry))?;
     tell(&loaded.damage);
     Ok(())

@@ -129,6 +129,7 @@ impl ToolExecutor {
         code: Arc<CodeBase>,
         mut options: ExecutorOptions,
     ) -> Self {
+        options.limits = options.limits.in_vocabulary(options.vocabulary);
         let shared = Arc::new(Shared {
             code,
             limits: options.limits.clone(),

@@ -14,7 +14,7 @@ use super::provider::ProviderName;
 
 /// Rounds of tools in one turn after which the person is asked. That it is above 0 is checked when
 /// this is compiled.
-const TURN_LIMIT: NonZeroU32 = NonZeroU32::new(10).unwrap();
+const TURN_LIMIT: NonZeroU32 = NonZeroU32::new(50).unwrap();
 
 /// Everything that a configuration file can say.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

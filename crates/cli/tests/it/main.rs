@@ -11,6 +11,7 @@ mod doctor;
 mod execution;
 mod history;
 mod index;
+mod manners;
 mod mcp;
 mod policy;
 mod pty;

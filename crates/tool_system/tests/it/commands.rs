@@ -231,6 +231,31 @@ async fn a_command_ends_with_its_time_and_its_changes_are_thrown_away() {
     assert_eq!(bench.project.read("a.txt"), "one\n");
 }
 
+/// Builds take their time; the vocabulary `ally` promises its own times.
+#[tokio::test]
+async fn a_command_has_as_much_time_as_its_vocabulary_says() {
+    let least = |name: &str| Limits {
+        bash_s: if name == "bash_s" { 1 } else { 120 },
+        ally_bash_s: if name == "ally_bash_s" { 1 } else { 5 },
+        ally_max_bash_s: if name == "ally_max_bash_s" { 1 } else { 60 },
+        ..Limits::default()
+    };
+    let cases = [
+        (Vocabulary::Standard, "bash_s", json!({}), "default 120, at most 600"),
+        (Vocabulary::Ally, "ally_bash_s", json!({}), "default 5, at most 60"),
+        (Vocabulary::Ally, "ally_max_bash_s", json!({"timeout": 50}), "default 5, at most 60"),
+    ];
+    for (vocabulary, limit, mut arguments, told) in cases {
+        let options = ExecutorOptions { vocabulary, limits: least(limit), ..Default::default() };
+        let Some(bench) = bench(options, vec![]) else { return };
+        arguments["command"] = json!("sleep 1000");
+        assert_eq!(bench.ok("bash", arguments).await["return_code"], 124, "{limit}");
+        let tool = bench.executor.registry().get(vocabulary, "bash").unwrap();
+        let description = tool.input_schema()["properties"]["timeout"]["description"].to_string();
+        assert!(description.contains(told), "{description}");
+    }
+}
+
 #[tokio::test]
 async fn a_withdrawn_call_ends_its_command() {
     let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
