@@ -34,7 +34,8 @@ pub(crate) fn execute(
     let project = Project::open(&project_root::checked(scope)?)?;
     // This process ends with the call, so nobody could ask for the rest of a cut result.
     let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
-        options.limits.result_bytes = u64::MAX
+        options.limits.result_bytes = u64::MAX;
+        options.limits.run_output_bytes = u64::MAX;
     })?;
     let result = runtime()?.block_on(executor.execute_tool(&call, &CancellationToken::new()));
     let view = view.unwrap_or_else(|| scope.vocabulary.view());

@@ -133,7 +133,7 @@ impl Project {
             output::to_people("toolkiln: commands are NOT CONFINED (--unsafe-no-sandbox)");
         }
         let workspace = Arc::clone(&self.workspace);
-        let output_bytes = self.config.limits.run_output_bytes;
+        let output_bytes = self.config.limits.kept_output_bytes;
         Arc::new(OnDemand::new(move || {
             let mut profile = environment::confinement(workspace.canonical_path());
             profile.env.extend(git_identity::variables(&workspace, &profile.home));

@@ -175,7 +175,7 @@ impl Default for Limits {
             file_bytes: 1024 * MIB,
             descriptors: 1024,
             scratch_bytes: 1024 * MIB,
-            output_bytes: 256 * 1024,
+            output_bytes: 8 << 20,
             grace: Duration::from_millis(200),
         }
     }

@@ -100,8 +100,10 @@ limits! {
     run_code_s = 60,
     /// The most seconds that any command may run, but for jobs.
     max_command_s = 600,
-    /// Bytes that are kept of each output of a command.
+    /// Bytes that are shown of each output of a command.
     run_output_bytes = 64 * 1024,
+    /// Bytes that are kept of each output of a command, to be read through a handle.
+    kept_output_bytes = 8 * 1024 * 1024,
     /// Jobs that run at the same time.
     jobs = 8,
     /// Entries on one page of a directory listing.
