@@ -14,7 +14,9 @@ use tool_system::{
     ApproveAll, Approver, CodeBase, CommandRunner, EditCheck, ExecutorOptions, JournalPerformer,
     Limits, OnDemand, RefuseAll, RuleKeeper, RunnerOptions, ToolExecutor, ToolRegistry, Vocabulary,
 };
-use workspace::{Journal, JournalOptions, RecoveryReport, StateDir, Workspace, bytes_to_text};
+use workspace::{
+    Journal, JournalOptions, RecoveryReport, StateDir, Workspace, bytes_to_text, keep_private,
+};
 
 use crate::args::{Gate, Scope};
 use crate::config::{Config, FlagLayer};
@@ -77,6 +79,7 @@ impl Project {
     /// The project's own state, outside of it.
     pub(crate) fn state(&self) -> anyhow::Result<State> {
         let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
+        keep_private(&states);
         Ok(State { workspace: Arc::clone(&self.workspace), path: states.join(self.own_name()) })
     }
 

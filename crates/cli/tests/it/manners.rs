@@ -135,3 +135,95 @@ fn a_run_that_stops_at_a_limit_says_how_to_raise_it_and_how_to_go_on() {
     let ran = finish(command.stdin(Stdio::null()));
     assert_eq!((ran.code, ran.stdout.as_str()), (0, "Done.\n"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_key_that_would_travel_unencrypted_is_warned_about_once() {
+    let project = Fixture::new("//- /a.txt\nx\n");
+    let told = |url: &str, key: Option<&str>| {
+        let mut command = command(None);
+        command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+        command.envs(key.map(|key| ("OPENAI_API_KEY", key)));
+        command.args([
+            "run",
+            "hello",
+            "--provider",
+            "openai-chat",
+            "--model",
+            "m",
+            "--base-url",
+            url,
+        ]);
+        // It is told before anything is sent.
+        command.args(["--time-limit", "1s", "--root"]).arg(project.root());
+        let ran = finish(command.stdin(Stdio::null()));
+        assert!(!ran.stderr.contains("sk-hidden"), "{}", ran.stderr);
+        ran.stderr
+            .lines()
+            .filter(|line| line.contains("unencrypted"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let lines = told("http://model.invalid:9/v1", Some("sk-hidden"));
+    assert_eq!(
+        lines,
+        [
+            "toolkiln: the key from OPENAI_API_KEY goes to model.invalid unencrypted, for everybody on the way \
+          to read; use https:// in model.base_url (--base-url)"
+        ]
+    );
+    assert!(told("http://127.0.0.1:9/v1", Some("sk-hidden")).is_empty());
+}
+
+/// Everything under the state directory, made with a mask that hides nothing, and what an older
+/// version left.
+#[test]
+fn state_is_for_nobody_else_to_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = Fixture::new(
+        "//- /a.txt\nx\n//- /.toolkiln/tools/g.toml\nname = 'g'\ndescription = 'd'\ncommand = ['true']\n",
+    );
+    let state = project.root().with_file_name("state");
+    let run = |arguments: &[&str]| {
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "umask 000; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_toolkiln")]);
+        shell
+            .env_clear()
+            .env("XDG_STATE_HOME", &state)
+            .args(arguments)
+            .arg("--root")
+            .arg(project.root());
+        finish(shell.stdin(Stdio::null()))
+    };
+    let all = || {
+        run(&["call", "write_file", "{\"path\": \"b.txt\", \"content\": \"b\"}", "--yes"]);
+        run(&["run", "read a.txt", "--provider", "offline"]);
+        run(&["tools", "trust", ".toolkiln/tools/g.toml"]);
+    };
+    fn each(path: &std::path::Path, work: &mut dyn FnMut(&std::path::Path, u32)) {
+        for entry in std::fs::read_dir(path).unwrap() {
+            let path = entry.unwrap().path();
+            let meta = path.symlink_metadata().unwrap();
+            work(&path, meta.permissions().mode() & 0o777);
+            if meta.is_dir() {
+                each(&path, work);
+            }
+        }
+    }
+    let check = || {
+        let mut seen = 0;
+        each(&state, &mut |path, mode| {
+            seen += 1;
+            let expected = if path.is_dir() { 0o700 } else { 0o600 };
+            assert_eq!(mode, expected, "{}", path.display());
+        });
+        assert!(seen > 5, "{seen}");
+    };
+    all();
+    check();
+    each(&state, &mut |path, mode| {
+        let wide = if path.is_dir() { 0o755 } else { mode | 0o044 };
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(wide)).unwrap();
+    });
+    all();
+    check();
+}
