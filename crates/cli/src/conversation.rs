@@ -16,8 +16,7 @@ use crate::args::{Gate, ModelArgs, Scope};
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
 use crate::output;
-use crate::project_root;
-use crate::setup::{Kit, Lifetime, Project};
+use crate::setup::{Kit, Lifetime, Project, project_root};
 
 /// The sessions of a project, in its state directory.
 const SESSIONS: &str = "sessions.db";

@@ -17,7 +17,6 @@ mod mcp_door;
 mod model_choice;
 mod output;
 mod policy;
-mod project_root;
 mod run_door;
 mod sessions_door;
 mod setup;

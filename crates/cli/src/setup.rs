@@ -1,5 +1,6 @@
 //! Puts the pieces together: the one place where concrete types meet.
 
+pub(crate) mod project_root;
 mod remembered;
 
 use std::path::{Path, PathBuf};

@@ -297,17 +297,8 @@ impl ToolExecutor {
                 gate.pass(proposed, kept).await?
             }
         };
-        let Limits { run_output_bytes, read_line_bytes, .. } = self.options.limits;
-        let value = match definition_runs(&listed) {
-            true => truncation::fit_output(
-                value,
-                run_output_bytes,
-                read_line_bytes,
-                &self.shared.results,
-            ),
-            false => value,
-        };
-        let value = truncation::fit(value, self.options.limits.result_bytes, &self.shared.results);
+        let (limits, results) = (&self.options.limits, &self.shared.results);
+        let value = truncation::fit_result(value, definition_runs(&listed), limits, results);
         if let Some(key) = key {
             self.memorise(key, &value, &cx);
         }

@@ -7,6 +7,7 @@
 use protocol::ToolError;
 use serde_json::{Value, json};
 
+use crate::Limits;
 use crate::result_store::ResultStore;
 
 /// Bytes of an error's message, and of its suggestion.
@@ -18,8 +19,17 @@ const NOTE_BYTES: usize = 400;
 /// How often the heaviest part is looked for; each cut removes at least the present excess.
 const MAX_CUTS: usize = 8;
 
+/// Cuts a result to its limits: what a command has printed, if one ran, and then all of it.
+pub(crate) fn fit_result(value: Value, ran: bool, limits: &Limits, store: &ResultStore) -> Value {
+    let value = match ran {
+        true => fit_output(value, limits.run_output_bytes, limits.read_line_bytes, store),
+        false => value,
+    };
+    fit(value, limits.result_bytes, store)
+}
+
 /// Cuts `value` to about `limit` bytes of JSON.
-pub(crate) fn fit(value: Value, limit: u64, store: &ResultStore) -> Value {
+fn fit(value: Value, limit: u64, store: &ResultStore) -> Value {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut value = value;
     let mut notes = Vec::new();
@@ -40,7 +50,10 @@ pub(crate) fn fit(value: Value, limit: u64, store: &ResultStore) -> Value {
     if !value.is_object() {
         value = json!({"result": value});
     }
-    value["truncation"] = Value::Array(notes);
+    match value.get_mut("truncation") {
+        Some(Value::Array(earlier)) => earlier.extend(notes),
+        _ => value["truncation"] = Value::Array(notes),
+    }
     value
 }
 
@@ -50,7 +63,7 @@ const OUTPUTS: [&str; 4] = ["output", "error", "stdout", "stderr"];
 /// Cuts what a command has printed to about `limit` bytes of each stream: its beginning and its end
 /// are shown, in whole lines, and a handle leads to all of it. `longest` is how long a line can be
 /// that the handle's readers are shown whole.
-pub(crate) fn fit_output(mut value: Value, limit: u64, longest: u64, store: &ResultStore) -> Value {
+fn fit_output(mut value: Value, limit: u64, longest: u64, store: &ResultStore) -> Value {
     let as_size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
     let mut notes = Vec::new();
     for field in OUTPUTS {

@@ -61,11 +61,8 @@ impl Tool for GitPushTool {
         }
         words.extend(["--", remote, branch]);
         let shown = format!("Push {branch} to {remote}, which is {address}");
-        let command = CommandSpec {
-            network: true,
-            timeout_ms: TALK_MS,
-            ..changing(git.argv(words), shown)
-        };
+        let command =
+            CommandSpec { network: true, timeout_ms: TALK_MS, ..changing(git.argv(words), shown) };
         Ok(Outcome::Proposal(Proposed::command(command)))
     }
 
