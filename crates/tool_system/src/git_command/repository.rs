@@ -21,6 +21,22 @@ const VARIABLES: [(&str, &str); 8] = [
 ];
 /// Where git looks for programs, besides the directory that it lies in itself.
 const PROGRAMS: &str = "/usr/local/bin:/usr/bin:/bin";
+/// What git writes to, or believes; a link in its place would lead that elsewhere.
+const NO_LINKS: [&str; 13] = [
+    ".git/HEAD",
+    ".git/config",
+    ".git/config.worktree",
+    ".git/index",
+    ".git/info",
+    ".git/logs",
+    ".git/logs/HEAD",
+    ".git/logs/refs",
+    ".git/logs/refs/heads",
+    ".git/objects",
+    ".git/packed-refs",
+    ".git/refs",
+    ".git/refs/heads",
+];
 /// The most that is read of a file that says where the repository is.
 const MAX_LINK_BYTES: u64 = 8 * 1024;
 
@@ -182,7 +198,13 @@ fn check_place(project: &Workspace) -> Result<(), ToolError> {
         Some(EntryKind::Directory) if kind_of(project, ".git/commondir").is_some() => {
             refused("`.git/commondir` leads to another one")
         }
-        Some(EntryKind::Directory) => Ok(()),
+        Some(EntryKind::Directory) => {
+            let is_link = |path: &&&str| kind_of(project, path) == Some(EntryKind::Symlink);
+            match NO_LINKS.iter().find(is_link) {
+                Some(link) => refused(&format!("`{link}` is a link")),
+                None => Ok(()),
+            }
+        }
         Some(EntryKind::File) if leads_inside(project) => {
             refused("`.git` is a file that leads to a directory of the project")
         }

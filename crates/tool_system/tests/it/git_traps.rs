@@ -117,6 +117,14 @@ async fn repositories_that_only_look_like_the_projects_own_are_refused() {
     bench.project.write(".git/commondir", "../other.git\n");
     refused("commondir").await;
     std::fs::remove_file(bench.project.path(".git/commondir")).unwrap();
+    for name in ["logs/HEAD", "index", "HEAD", "objects"] {
+        let (path, aside) = (format!(".git/{name}"), bench.project.path("aside"));
+        std::fs::rename(bench.project.path(&path), &aside).unwrap();
+        std::os::unix::fs::symlink(&aside, bench.project.path(&path)).unwrap();
+        refused(&format!("`{path}` is a link")).await;
+        std::fs::remove_file(bench.project.path(&path)).unwrap();
+        std::fs::rename(&aside, bench.project.path(&path)).unwrap();
+    }
     std::fs::rename(bench.project.path(".git"), bench.project.path("own.git")).unwrap();
     bench.project.write(".git", "gitdir: other.git\n");
     refused("leads to a directory of the project").await;
