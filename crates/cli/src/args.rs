@@ -3,7 +3,7 @@
 mod rule_text;
 mod tools;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use jiff::SignedDuration;
@@ -72,6 +72,8 @@ pub(crate) enum Command {
     /// Show what is configured, and by whom
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Show or clear what commands wrote to ignored paths, which later commands see
+    Layer(LayerArgs),
     /// Check what works on this machine and in this project
     Doctor(DoctorArgs),
 }
@@ -273,15 +275,22 @@ pub(crate) struct PolicyRevokeArgs {
 /// Which tools, for whom, on which project.
 #[derive(Debug, Args)]
 pub(crate) struct Scope {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
+    /// The project; the present directory if left out
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
     /// Names and spellings of the tools: standard, explorer, workspace or ally
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) vocabulary: Vocabulary,
     /// Who acts: planner, actor, or a role from the configuration
     #[arg(long, value_name = "NAME", default_value = "actor")]
     pub(crate) role: String,
+}
+
+impl Scope {
+    /// The project, wherever it is.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.as_deref().unwrap_or(Path::new("."))
+    }
 }
 
 #[derive(Debug, Args)]
@@ -319,6 +328,19 @@ pub(crate) struct IndexArgs {
     /// Also make the table of all symbols, which a server makes when it is first asked for one
     #[arg(long, conflicts_with = "status")]
     pub(crate) symbols: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LayerArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Forget all of it
+    #[arg(long)]
+    pub(crate) clear: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

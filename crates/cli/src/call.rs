@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{CallArgs, Gate, Scope};
 use crate::output;
-use crate::setup::{Lifetime, Project};
+use crate::setup::{Lifetime, Project, project_root};
 
 /// The exit code of a call that ended in a tool error.
 const TOOL_ERROR: u8 = 1;
@@ -30,10 +30,11 @@ pub(crate) fn execute(
     view: Option<View>,
 ) -> anyhow::Result<ExitCode> {
     let call = ToolCall::new("call_1", tool, arguments);
-    let project = Project::open(&scope.root)?;
+    let project = Project::open(&project_root::checked(scope)?)?;
     // This process ends with the call, so nobody could ask for the rest of a cut result.
     let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
-        options.limits.result_bytes = u64::MAX
+        options.limits.result_bytes = u64::MAX;
+        options.limits.run_output_bytes = u64::MAX;
     })?;
     let result = runtime()?.block_on(executor.execute_tool(&call, &CancellationToken::new()));
     let view = view.unwrap_or_else(|| scope.vocabulary.view());

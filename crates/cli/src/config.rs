@@ -11,26 +11,31 @@ mod settings;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use protocol::{AgentRole, visible};
-use sandbox::Allowance;
+use sandbox::{Allowance, LayerLimits};
 use toml::Value;
-use tool_system::policy::{ApprovalMode, PolicyTable, Rule, RuleSource};
-use tool_system::{EditCheck, Limits};
+use tool_system::policy::{ApprovalMode, CommandMode, PolicyTable, Rule, RuleSource};
+use tool_system::{EditCheck, IgnoredFiles, Limits, Vocabulary};
 use workspace::Workspace;
 
 pub(crate) use keys::{Keys, key_file};
-pub(crate) use layers::{Given, Layers, PROJECT_FILE, Setting, Source};
+pub(crate) use layers::{Given, Layers, PROJECT_FILE, Said, Setting, Source};
 pub(crate) use settings::{AgentConfig, ModelConfig};
 
 use crate::environment::Environment;
 use file::{Author, Leaf, Mistake, in_words};
 use schema::{Schema, nested};
-use settings::{CheckConfig, ChecksConfig, RoleConfig, Settings};
+use settings::{CheckConfig, ChecksConfig, IgnoredConfig, RoleConfig, Settings};
 
 /// The user's file in the configuration directory.
 const USER_FILE: &str = "config.toml";
+/// Rounds of tools before a pause in the vocabulary `explorer`.
+const EXPLORER_TURNS: u32 = 10;
+const GB: u64 = 1_000_000_000;
+const DAY_S: u64 = 24 * 60 * 60;
 /// A configuration file larger than this is a mistake.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
@@ -42,10 +47,16 @@ pub(crate) struct Config {
     pub(crate) network: bool,
     /// What commands with the network may reach besides the public Internet.
     pub(crate) network_allow: Vec<Allowance>,
+    /// What becomes of ignored files that commands write.
+    pub(crate) ignored: IgnoredFiles,
+    /// How much of them is kept, and how long.
+    pub(crate) layer_limits: LayerLimits,
     /// What is run after files have been changed.
     pub(crate) checks: Vec<EditCheck>,
     pub(crate) limits: Limits,
     pub(crate) mode: ApprovalMode,
+    /// Whether commands that can reach nothing are asked about before they run.
+    pub(crate) commands: CommandMode,
     pub(crate) rules: Vec<Rule>,
     pub(crate) model: ModelConfig,
     pub(crate) agent: AgentConfig,
@@ -101,9 +112,20 @@ impl Config {
             disabled_tools: settings.tools.disabled,
             network: settings.tools.network,
             network_allow: settings.sandbox.network_allow,
+            ignored: match settings.sandbox.ignored {
+                IgnoredConfig::Private => IgnoredFiles::Private,
+                IgnoredConfig::Through => IgnoredFiles::Through,
+            },
+            layer_limits: LayerLimits {
+                max_bytes: settings.sandbox.layer_gb.get().saturating_mul(GB),
+                max_age: Duration::from_secs(
+                    settings.sandbox.layer_days.get().saturating_mul(DAY_S),
+                ),
+            },
             checks: checks(settings.checks)?,
             limits: Limits::default().set_by(&settings.limits),
             mode: settings.policy.mode,
+            commands: settings.policy.commands,
             rules: rules(&layers)?,
             model: settings.model,
             agent: settings.agent,
@@ -118,6 +140,21 @@ impl Config {
     pub(crate) fn base_url(&self, environment: &Environment, provider: &str) -> Option<String> {
         let configured = self.model.base_url.as_ref().map(|url| url.as_str().to_owned());
         configured.or_else(|| Some(environment.usual_base_url(provider)?.value.clone()))
+    }
+
+    /// Rounds of tools before a pause. The vocabulary `explorer` has a default of its own, which only
+    /// the user can raise.
+    pub(crate) fn turn_limit(&self, vocabulary: Vocabulary) -> u32 {
+        let limit = self.agent.turn_limit.get();
+        let by_user =
+            |said: &Said| !matches!(said.source, Source::Default | Source::ProjectFile { .. });
+        let setting = self.layers.setting("agent.turn_limit");
+        let is_set = setting.is_some_and(|setting| setting.said.iter().any(by_user));
+        if vocabulary == Vocabulary::Explorer && !is_set {
+            limit.min(EXPLORER_TURNS)
+        } else {
+            limit
+        }
     }
 
     /// Every role there is.
@@ -278,6 +315,18 @@ mod tests {
         assert_eq!(config.agent.token_budget.map(u64::from), Some(500));
         assert!(config.agent.project_instructions && config.model.name.is_none());
         assert_eq!(config.model.effort, Some(context_manager::Effort::Low));
+    }
+
+    #[test]
+    fn rounds_depend_on_the_vocabulary_until_the_user_says_how_many() {
+        let limits = |user: &str, project: &str| {
+            let config = load(user, project, &FlagLayer::default());
+            [Vocabulary::Standard, Vocabulary::Explorer].map(|one| config.turn_limit(one))
+        };
+        assert_eq!(limits("", ""), [50, 10]);
+        assert_eq!(limits("[agent]\nturn_limit = 20\n", ""), [20, 20]);
+        assert_eq!(limits("", "[agent]\nturn_limit = 30\n"), [30, 10]);
+        assert_eq!(limits("", "[agent]\nturn_limit = 5\n"), [5, 5]);
     }
 
     #[test]

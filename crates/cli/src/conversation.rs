@@ -16,7 +16,7 @@ use crate::args::{Gate, ModelArgs, Scope};
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
 use crate::output;
-use crate::setup::{Kit, Lifetime, Project};
+use crate::setup::{Kit, Lifetime, Project, project_root};
 
 /// The sessions of a project, in its state directory.
 const SESSIONS: &str = "sessions.db";
@@ -45,7 +45,8 @@ impl Desk {
         lifetime: Lifetime,
     ) -> anyhow::Result<Self> {
         let environment = Environment::gather();
-        let project = Project::open_with(&scope.root, &environment, &model.layer())?;
+        let project =
+            Project::open_with(&project_root::checked(scope)?, &environment, &model.layer())?;
         let role = project.config.role(&scope.role)?;
         let kit = project.kit(gate, lifetime)?;
         let roles = project.config.all_roles();
@@ -83,7 +84,7 @@ impl Desk {
                 },
                 favourites: favourites.map(|tool| tool.name).collect(),
             },
-            turn_limit: agent.turn_limit.get(),
+            turn_limit: self.project.config.turn_limit(self.tools.vocabulary),
             budget: Budget {
                 tokens: agent.token_budget.map(u64::from),
                 cost_usd: agent.cost_budget_usd.map(f64::from),

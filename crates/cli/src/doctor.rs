@@ -15,7 +15,7 @@ use crate::config::{Config, FlagLayer, Keys};
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
 use crate::setup::{Lifetime, Project};
-use crate::{environment, output};
+use crate::{environment, layer, output};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,6 +40,7 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
             checks.extend(of_configuration(&workspace));
             checks.push(journal(args));
             checks.push(index(args));
+            checks.push(private_layer(args));
         }
         Err(error) => {
             checks.push(Check { name: "project", state: State::Failed, detail: error.to_string() })
@@ -213,6 +214,15 @@ fn journal(args: &DoctorArgs) -> Check {
 }
 
 /// The index, if the project is large enough to have one.
+fn private_layer(args: &DoctorArgs) -> Check {
+    let usage = Project::open(&args.root).and_then(|project| layer::usage(&project));
+    let (state, detail) = match usage {
+        Ok(usage) => (State::Ok, layer::described(usage)),
+        Err(error) => (State::Failed, format!("{error:#}")),
+    };
+    Check { name: "private layer", state, detail }
+}
+
 fn index(args: &DoctorArgs) -> Check {
     let status = Project::open(&args.root)
         .map(|project| project.code_base(Lifetime::OneCall).check_index().unwrap_or_default());

@@ -169,6 +169,11 @@ fn upstream(network: &Network) -> Option<Upstream> {
     Some(upstream.except(no_proxy))
 }
 
+/// The user's home directory.
+pub(crate) fn home_dir() -> Option<PathBuf> {
+    absolute("HOME")
+}
+
 /// The user's editor.
 pub(crate) fn editor() -> Option<String> {
     let named = |name| env::var(name).ok().filter(|command| !command.trim().is_empty());

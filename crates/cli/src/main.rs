@@ -13,6 +13,7 @@ mod environment;
 mod history;
 mod index;
 mod interrupt;
+mod layer;
 mod mcp_door;
 mod model_choice;
 mod output;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Redo(args) => history::redo(args),
         Command::Policy(command) => policy::run(command),
         Command::Config(command) => config_door::run(&command),
+        Command::Layer(args) => layer::run(&args),
         Command::Doctor(args) => doctor::run(&args),
     };
     result.unwrap_or_else(|error| {

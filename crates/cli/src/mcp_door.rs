@@ -6,10 +6,10 @@ use std::sync::Arc;
 use mcp::Asking;
 
 use crate::args::McpArgs;
-use crate::setup::{Lifetime, Project};
+use crate::setup::{Lifetime, Project, project_root};
 
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
-    let project = Project::open(&args.scope.root)?;
+    let project = Project::open(&project_root::checked(&args.scope)?)?;
     let executor = project.executor(&args.scope, &args.gate, Lifetime::Stays, |_| {})?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let asking = if args.gate.yes { Asking::AsConfigured } else { Asking::TheHost };

@@ -1,16 +1,20 @@
 //! Which model answers: what is asked for, or what is there.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use context_manager::Prices;
-use providers::catalogue::{Choice, Endpoint, Facts, Wanted, choose, endpoint, model_info};
+use providers::catalogue::{
+    Choice, Endpoint, Facts, Wanted, choose, endpoint, model_info, unencrypted_host,
+};
 use providers::{HttpProvider, Network, OfflineProvider, Roots, Secret, offline, probe_ollama};
 use session::Model;
 
 use crate::config::{Config, Keys};
 use crate::environment::Environment;
+use crate::output;
 
 /// How long Ollama may take to say that it is there.
 const PROBE: Duration = Duration::from_millis(150);
@@ -104,6 +108,13 @@ fn http_model(
     base_url: &str,
 ) -> anyhow::Result<Model> {
     let key = keys.of(endpoint);
+    if let (Some(key), Some(host)) = (key, unencrypted_host(base_url)) {
+        warn_once(&format!(
+            "toolkiln: the key from {} goes to {host} unencrypted, for everybody on the way to read; use https:// in {}",
+            key.source,
+            address_setting(config, environment, endpoint.name)
+        ));
+    }
     let mut http = endpoint.config(Some(base_url), key.map(|key| key.secret.clone()));
     http.key_source = key.map(|key| key.source.clone()).or(http.key_source);
     http.network = network(environment)?;
@@ -119,6 +130,25 @@ fn http_model(
         calls_tools: settings.tools,
         name,
     })
+}
+
+/// Where the address of a provider was set.
+fn address_setting(config: &Config, environment: &Environment, provider: &str) -> String {
+    let setting = config.layers.setting("model.base_url");
+    let said = setting.and_then(|setting| setting.said.iter().rfind(|said| said.counts));
+    match (said, environment.usual_base_url(provider)) {
+        (Some(said), _) => format!("model.base_url ({})", said.source),
+        (None, Some(found)) => found.variable.to_owned(),
+        (None, None) => "model.base_url".to_owned(),
+    }
+}
+
+/// Says something once, however often models are chosen.
+fn warn_once(text: &str) {
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
+        output::to_people(text);
+    }
 }
 
 /// The known prices, each overridden by what is configured.

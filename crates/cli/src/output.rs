@@ -31,17 +31,17 @@ pub(crate) enum Stream {
 
 impl Stream {
     fn write(self, text: &str) -> io::Result<()> {
-        match self {
+        unless_closed(match self {
             Stream::Out => io::stdout().lock().write_all(text.as_bytes()),
             Stream::Err => io::stderr().lock().write_all(text.as_bytes()),
-        }
+        })
     }
 
     fn flush(self) -> io::Result<()> {
-        match self {
+        unless_closed(match self {
             Stream::Out => io::stdout().lock().flush(),
             Stream::Err => io::stderr().lock().flush(),
-        }
+        })
     }
 
     pub(crate) fn is_terminal(self) -> bool {
@@ -121,17 +121,18 @@ pub(crate) fn json(value: &Value) -> io::Result<()> {
 
 /// Prints a result that is JSON already.
 pub(crate) fn json_text(text: &str) -> io::Result<()> {
-    unless_closed(Stream::Out.write(&format!("{}\n", harmless_json(text))))
+    Stream::Out.write(&format!("{}\n", harmless_json(text)))
 }
 
-/// Prints a line of results. A reader that has had enough is no error.
+/// Prints a line of results.
 pub(crate) fn result(line: &str) -> io::Result<()> {
-    unless_closed(Stream::Out.write(&format!("{}\n", harmless(line))))
+    Stream::Out.write(&format!("{}\n", harmless(line)))
 }
 
-fn unless_closed(written: io::Result<()>) -> io::Result<()> {
+/// The reader may have had enough, as in `toolkiln … | head`. Then the process ends, and says nothing.
+fn unless_closed<T>(written: io::Result<T>) -> io::Result<T> {
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
         other => other,
     }
 }

@@ -39,7 +39,7 @@ fn list(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
-    let project = Project::open(&args.scope.root)?;
+    let project = Project::open(args.scope.root())?;
     let executor = project.executor(&args.scope, &args.gate, Lifetime::OneCall, |_| {})?;
     let call = ToolCall::new("explain", args.tool, call::arguments(args.json)?);
     let runtime = call::runtime()?;

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use protocol::{Content, LogEntry};
+use protocol::{Content, LogEntry, PauseReason, TurnEnd};
 use providers::catalogue::Wanted;
 use session::{Session, TurnOutcome};
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{Desk, resumed};
 use crate::interrupt::on_interrupt;
 use crate::model_choice::Chosen;
-use crate::output::{Printer, Stream};
+use crate::output::{self, Printer, Stream};
 use crate::setup::Lifetime;
 
 /// A longer message is a mistake.
@@ -124,13 +124,49 @@ impl Shows {
         }
     }
 
-    fn end(self, desk: &Desk, session: &Session, _: &TurnOutcome) -> anyhow::Result<ExitCode> {
+    fn end(self, desk: &Desk, session: &Session, how: &TurnOutcome) -> anyhow::Result<ExitCode> {
+        let id = session.id().to_string();
+        if let Some(limit) = limit_of(how) {
+            output::to_people(&format!(
+                "toolkiln: {limit}. Go on with: toolkiln run --resume {id} \"go on\""
+            ));
+        }
         let outcome = match self {
             Shows::People(screen) => screen.tally().outcome(),
             Shows::Program(lines) => lines.end(&files_changed(desk, session))?,
         };
         Ok(ExitCode::from(outcome.exit_code()))
     }
+}
+
+/// How the limit that a run stopped at is raised, if it stopped at one.
+fn limit_of(outcome: &TurnOutcome) -> Option<&'static str> {
+    Some(match outcome {
+        TurnOutcome::Paused(reason) => match reason {
+            PauseReason::TurnLimit { .. } => {
+                "it stopped at the limit of rounds; --max-turns NUMBER allows more"
+            }
+            PauseReason::TokenBudget { .. } => {
+                "it stopped at the budget of tokens; --budget-tokens NUMBER allows more"
+            }
+            PauseReason::CostBudget { .. } => {
+                "it stopped at the budget of dollars; --budget-usd DOLLARS allows more"
+            }
+            PauseReason::TimeBudget { .. } => {
+                "it stopped at the limit of time; --time-limit TIME allows more"
+            }
+            PauseReason::GoingInCircles { .. } => {
+                "it stopped because the same call was made again and again; no option changes that"
+            }
+        },
+        TurnOutcome::Ended(TurnEnd::MaxTokens) => {
+            "it stopped at the greatest length of an answer; model.max_tokens in the configuration allows more"
+        }
+        TurnOutcome::Ended(TurnEnd::ContextFull) => {
+            "it stopped because the conversation is too long for the model; --model NAME chooses another"
+        }
+        TurnOutcome::Ended(_) => return None,
+    })
 }
 
 /// The files that the session has changed, by their paths from the root.

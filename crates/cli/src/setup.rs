@@ -1,6 +1,7 @@
 //! Puts the pieces together: the one place where concrete types meet.
 
 pub(crate) mod project_file;
+pub(crate) mod project_root;
 mod remembered;
 
 use std::path::{Path, PathBuf};
@@ -9,14 +10,16 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use jiff::Timestamp;
 use protocol::{AgentRole, ContentHash, ErrorCode, ToolError};
-use sandbox::Launcher;
-use tool_system::policy::{ApprovalMode, Policy, Rule};
+use sandbox::{Launcher, LayerLimits};
+use tool_system::policy::{ApprovalMode, CommandMode, Policy, Rule};
 use tool_system::{
     ApproveAll, Approver, CodeBase, CommandRunner, EditCheck, ExecutorOptions, History,
     JournalPerformer, Limits, OnDemand, RefuseAll, RuleKeeper, RunnerOptions, ToolExecutor,
     ToolRegistry, Vocabulary,
 };
-use workspace::{Journal, JournalOptions, RecoveryReport, StateDir, Workspace, bytes_to_text};
+use workspace::{
+    Journal, JournalOptions, RecoveryReport, StateDir, Workspace, bytes_to_text, keep_private,
+};
 
 use crate::args::{Gate, Scope};
 use crate::config::{Config, FlagLayer};
@@ -27,6 +30,8 @@ use crate::{environment, output};
 use remembered::Remembered;
 
 /// Hexadecimal digits that tell apart projects whose directories have the same name.
+/// Where commands keep ignored files, in the state directory of the project.
+const LAYER: &str = "layer";
 const PROJECT_DIGITS: usize = 12;
 
 /// How long a process serves.
@@ -78,7 +83,13 @@ impl Project {
     /// The project's own state, outside of it.
     pub(crate) fn state(&self) -> anyhow::Result<State> {
         let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
+        keep_private(&states);
         Ok(State { workspace: Arc::clone(&self.workspace), path: states.join(self.own_name()) })
+    }
+
+    /// The directory of the project's private layer, if there is a place for it.
+    pub(crate) fn layer(&self) -> Option<PathBuf> {
+        Some(environment::state_dir()?.join(self.own_name()).join(LAYER))
     }
 
     /// The name of the project's own directories among those of other projects.
@@ -104,7 +115,8 @@ impl Project {
     /// The policy: what is configured, remembered, and said on the command line.
     pub(crate) fn policy(&self, gate: &Gate) -> anyhow::Result<Policy> {
         let remembered = self.state()?.rules()?;
-        Ok(Policy::new(self.mode(gate), self.rules(gate)?.into_iter().chain(remembered)))
+        let rules = self.rules(gate)?.into_iter().chain(remembered);
+        Ok(Policy::new(self.mode(gate), rules).with_commands(self.config.commands))
     }
 
     fn mode(&self, gate: &Gate) -> ApprovalMode {
@@ -134,21 +146,19 @@ impl Project {
             output::to_people("toolkiln: commands are NOT CONFINED (--unsafe-no-sandbox)");
         }
         let workspace = Arc::clone(&self.workspace);
-        let output_bytes = self.config.limits.run_output_bytes;
+        let output_bytes = self.config.limits.kept_output_bytes;
         let network_allow = self.config.network_allow.clone();
+        let (layer, ignored) = (self.layer(), self.config.ignored);
+        let limits = self.config.layer_limits;
         Arc::new(OnDemand::new(move || {
+            tidy_layers(limits);
             let mut profile = environment::confinement(workspace.canonical_path());
             profile.env.extend(git_identity::variables(&workspace, &profile.home));
             profile.limits.output_bytes = usize::try_from(output_bytes).unwrap_or(usize::MAX);
             profile.network.allow.clone_from(&network_allow);
             let launcher = Launcher::this_program();
-            let options = RunnerOptions {
-                profile,
-                launcher,
-                unconfined,
-                layer: None,
-                ignored: Default::default(),
-            };
+            let layer = layer.clone();
+            let options = RunnerOptions { profile, launcher, unconfined, layer, ignored };
             Ok(Arc::new(CommandRunner::new(Arc::clone(&workspace), options)))
         }))
     }
@@ -161,6 +171,7 @@ impl Project {
             code: Arc::new(self.code_base(lifetime)),
             limits: self.config.limits.clone(),
             mode: self.mode(gate),
+            command_mode: self.config.commands,
             rules: self.rules(gate)?,
             network: self.config.network,
             checks: self.config.checks.clone(),
@@ -180,12 +191,24 @@ impl Project {
     }
 }
 
+/// Clears private layers that are too large or too old, where nobody waits for it.
+fn tidy_layers(limits: LayerLimits) {
+    let Some(states) = environment::state_dir() else { return };
+    let tidy = move || {
+        workspace::stand_back();
+        // What cannot be cleared now is looked at again tomorrow.
+        let _ = sandbox::tidy_layers(&states, LAYER, limits);
+    };
+    let _ = std::thread::Builder::new().name("private layers".into()).spawn(tidy);
+}
+
 /// What all executors of a process have in common.
 pub(crate) struct Kit {
     registry: Arc<ToolRegistry>,
     code: Arc<CodeBase>,
     limits: Limits,
     mode: ApprovalMode,
+    command_mode: CommandMode,
     rules: Vec<Rule>,
     network: bool,
     checks: Vec<EditCheck>,
@@ -227,11 +250,13 @@ impl Kit {
             ..ExecutorOptions::default()
         };
         if let Some(Changing { state, journal, approver }) = &self.changing {
-            let (mode, rules, for_policy) = (self.mode, self.rules.clone(), Arc::clone(state));
+            let (mode, command_mode) = (self.mode, self.command_mode);
+            let (rules, for_policy) = (self.rules.clone(), Arc::clone(state));
             options.session = session_name();
             options.policy = OnDemand::new(move || {
                 let remembered = for_policy.rules().map_err(unusable)?;
-                Ok(Policy::new(mode, rules.iter().cloned().chain(remembered)))
+                let rules = rules.iter().cloned().chain(remembered);
+                Ok(Policy::new(mode, rules).with_commands(command_mode))
             });
             options.rule_keeper = Some(state.clone());
             options.approver = Arc::clone(approver);

@@ -18,7 +18,7 @@ pub(crate) fn run(args: &ToolsArgs) -> anyhow::Result<ExitCode> {
     if let Some(ToolsCommand::Trust(args)) = &args.command {
         return custom_tools::trust(args);
     }
-    let project = Project::open(&args.scope.root)?;
+    let project = Project::open(args.scope.root())?;
     let role = project.config.role(&args.scope.role)?;
     let tools = project.registry().list_for(args.scope.vocabulary, &role);
     match args.format.rendering() {

@@ -7,13 +7,18 @@ use crate::{CommandSpec, ProjectMode, RunMode, visible};
 /// The whole command, one fact a line. Nothing is cut, and characters that could deceive are escaped.
 pub fn describe_command(command: &CommandSpec) -> String {
     let mut text = String::new();
+    if let Some(shown) = &command.shown {
+        text = shown.lines().map(|line| visible(line) + "\n").collect();
+    }
     let mut lines = command_line(command).into_iter();
     let mut fact = |name: &str, value: &str| {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name} {value}");
     };
-    fact("$", &lines.next().unwrap_or_default());
-    lines.for_each(|line| fact(">", &line));
+    if command.shown.is_none() {
+        fact("$", &lines.next().unwrap_or_default());
+        lines.for_each(|line| fact(">", &line));
+    }
     if !matches!(command.working_dir.as_str(), "" | ".") {
         fact("in", &visible(&command.working_dir));
     }
@@ -105,6 +110,19 @@ mod tests {
         on the files themselves
         may change .git
         keeping dist
+        ");
+    }
+
+    #[test]
+    fn words_take_the_place_of_the_programs() {
+        let shown = Some("Commit to main\n\n    Add a\u{202e}\n".to_owned());
+        let writable = vec![".git".into()];
+        let commit = CommandSpec { shown, writable, ..command(&["git", "commit-tree"]) };
+        insta::assert_snapshot!(describe_command(&commit), @r"
+        Commit to main
+
+            Add a\u{202E}
+        may change .git
         ");
     }
 }

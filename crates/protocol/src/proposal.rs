@@ -182,6 +182,14 @@ impl fmt::Debug for FileBytes {
 pub struct CommandSpec {
     /// Program and arguments; no shell is involved unless it is the program.
     pub argv: Vec<String>,
+    /// Programs with arguments that run before it, one after the other, in the same sandbox. The
+    /// first that fails is how the command ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<Vec<String>>,
+    /// What it does, in words, for a command that Toolkiln wrote itself. The first line is a title.
+    /// The approver sees this in place of the programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<String>,
     /// Where to run, relative to the project root.
     pub working_dir: String,
     /// Variables added to the environment, which is otherwise built from nothing.

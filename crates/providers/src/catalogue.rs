@@ -7,5 +7,5 @@ mod endpoint;
 mod model;
 
 pub use choice::{Choice, ChoiceError, Facts, Wanted, choose};
-pub use endpoint::{COMPATIBLE, ENDPOINTS, Endpoint, OFFLINE, endpoint};
+pub use endpoint::{COMPATIBLE, ENDPOINTS, Endpoint, OFFLINE, endpoint, unencrypted_host};
 pub use model::{CATALOGUE_DATE, ModelInfo, model_info};

@@ -1,7 +1,7 @@
 //! The environment of a command, built from nothing.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use protocol::CommandSpec;
 
@@ -9,8 +9,13 @@ use crate::error::SandboxError;
 use crate::network::PROXY_ADDRESS;
 use crate::profile::Profile;
 use crate::ran::NetworkLevel;
+use crate::view::is_of_the_system;
 
 const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where systems without programs in the usual places have links to them.
+const OTHER_SYSTEM_DIRECTORIES: [&str; 2] =
+    ["/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin"];
 
 /// Variables that make a program run other code than its command line says. They may be set inside
 /// the command, where they are seen, but not beside it.
@@ -118,6 +123,20 @@ fn proxy_variables<'n>() -> impl Iterator<Item = (&'n str, String)> {
     PROXY.into_iter().map(move |name| (name, proxy.clone())).chain(itself).chain(told)
 }
 
+/// The whole path of a program of the system: one that every command sees and that lies in no project.
+/// Where it is does not depend on the search path of anybody.
+pub fn system_program(name: &str) -> Option<PathBuf> {
+    let directories = SYSTEM_PATH.split(':').chain(OTHER_SYSTEM_DIRECTORIES);
+    directories
+        .filter_map(|directory| {
+            let program = Path::new(directory).join(name);
+            // What is not visible by this name may be by its real one.
+            let real = program.canonicalize().ok()?;
+            Some(if is_of_the_system(&program) { program } else { real })
+        })
+        .find(|program| is_of_the_system(program) && program.is_file())
+}
+
 /// Whether programs are looked for in this directory anyway.
 pub(crate) fn is_on_the_system_path(directory: &Path) -> bool {
     SYSTEM_PATH.split(':').any(|known| directory == Path::new(known))
@@ -221,6 +240,13 @@ mod tests {
         npm_config_proxy=http://127.0.0.1:61080
         npm_config_update_notifier=false
         ");
+    }
+
+    #[test]
+    fn programs_of_the_system_have_whole_paths() {
+        let shell = system_program("sh").unwrap();
+        assert!(shell.is_absolute() && is_of_the_system(&shell), "{shell:?}");
+        assert_eq!(system_program("no-such-program"), None);
     }
 
     #[test]

@@ -15,6 +15,7 @@
 
 mod entries;
 mod merge;
+mod upkeep;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -30,6 +31,7 @@ use crate::plan::Identity;
 use entries::{names_in, open_directory_at, remove_contents, remove_tree};
 
 pub(crate) use entries::{is_opaque, is_whiteout};
+pub use upkeep::{LayerLimits, tidy_layers};
 
 /// What lies over the project.
 pub(crate) const KEPT: &str = "kept";

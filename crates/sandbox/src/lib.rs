@@ -48,9 +48,10 @@ mod view;
 pub use cancel::Canceller;
 pub use changes::{Changed, Changes, ChangesError, Entry, Fate, Listed};
 pub use entry::hidden_entry;
+pub use environment::system_program;
 pub use error::SandboxError;
 pub use launcher::Launcher;
-pub use layer::{LayerUse, PrivateLayer, Room};
+pub use layer::{LayerLimits, LayerUse, PrivateLayer, Room, tidy_layers};
 pub use network::{
     Allowance, InvalidAllowance, NetworkRules, RefusedConnection, Resolver, SystemResolver,
     Upstream,

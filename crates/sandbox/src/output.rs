@@ -32,6 +32,9 @@ pub struct Kept {
     pub tail: Vec<u8>,
     /// How many bytes the stream had.
     pub total_bytes: u64,
+    /// How many line ends the stream had.
+    #[serde(default)]
+    pub total_lines: u64,
 }
 
 impl Kept {
@@ -45,16 +48,26 @@ impl Kept {
         [self.head.as_slice(), &self.tail].concat()
     }
 
-    /// What is kept, as text, with a line in place of what is not.
+    /// What is kept, as text, with a line in place of what is not. It is cut where lines end, unless
+    /// they are longer than what is kept.
     pub fn text(&self) -> String {
-        let left_out = self.left_out();
-        if left_out == 0 {
+        if self.left_out() == 0 {
             return String::from_utf8_lossy(&self.bytes()).into_owned();
         }
-        let (head, tail) =
-            (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&self.tail));
-        format!("{head}\n[… {left_out} bytes left out …]\n{tail}")
+        let head_end = self.head.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        let tail_start = self.tail.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        let head = &self.head[..head_end.unwrap_or(self.head.len())];
+        let tail = &self.tail[tail_start.filter(|at| *at < self.tail.len()).unwrap_or(0)..];
+        let bytes = self.total_bytes - (head.len() + tail.len()) as u64;
+        let lines = self.total_lines.saturating_sub(line_ends(head) + line_ends(tail));
+        let end = if head.ends_with(b"\n") { "" } else { "\n" };
+        let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+        format!("{head}{end}[… {lines} lines ({bytes} bytes) left out …]\n{tail}")
     }
+}
+
+fn line_ends(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Takes a stream and keeps its ends in bounded space.
@@ -65,6 +78,7 @@ pub(crate) struct Keeper {
     head_room: usize,
     tail_room: usize,
     total_bytes: u64,
+    total_lines: u64,
 }
 
 impl Keeper {
@@ -77,11 +91,13 @@ impl Keeper {
             head_room: room - tail_room,
             tail_room,
             total_bytes: 0,
+            total_lines: 0,
         }
     }
 
     pub(crate) fn take(&mut self, bytes: &[u8]) {
         self.total_bytes += bytes.len() as u64;
+        self.total_lines += line_ends(bytes);
         let for_head = bytes.len().min(self.head_room - self.head.len());
         let (head, rest) = bytes.split_at(for_head);
         self.head.extend_from_slice(head);
@@ -92,7 +108,8 @@ impl Keeper {
     }
 
     pub(crate) fn finish(self) -> Kept {
-        Kept { head: self.head, tail: self.tail.into(), total_bytes: self.total_bytes }
+        let Keeper { head, tail, total_bytes, total_lines, .. } = self;
+        Kept { head, tail: tail.into(), total_bytes, total_lines }
     }
 }
 
@@ -112,8 +129,14 @@ mod tests {
     fn what_does_not_fit_is_counted_and_named() {
         let kept = keep(8, &[b"abcd", b"efgh", b"ijkl"]);
         assert_eq!((kept.head.as_slice(), kept.tail.as_slice()), (&b"abcdef"[..], &b"kl"[..]));
-        assert_eq!(kept.text(), "abcdef\n[… 4 bytes left out …]\nkl");
+        assert_eq!(kept.text(), "abcdef\n[… 0 lines (4 bytes) left out …]\nkl");
         assert_eq!(keep(8, &[b"abc", b"defgh"]).text(), "abcdefgh");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_where_lines_end() {
+        let kept = keep(16, &[b"one\ntwo\nthree\n", b"four\nfive\nsix\n"]);
+        assert_eq!(kept.text(), "one\ntwo\n[… 3 lines (16 bytes) left out …]\nsix\n");
     }
 
     proptest! {

@@ -14,6 +14,9 @@ pub(crate) struct Plan {
     /// Absolute, inside.
     pub(crate) working_dir: PathBuf,
     pub(crate) argv: Vec<String>,
+    /// Programs to run before, each to its end.
+    #[serde(default)]
+    pub(crate) first: Vec<Vec<String>>,
     pub(crate) env: Vec<(String, String)>,
     pub(crate) cpu_seconds: u64,
 }
@@ -82,8 +85,6 @@ pub(crate) enum Step {
     Scratch { path: PathBuf, mode: u32 },
     /// A directory of the host under a private writable layer.
     Layer { path: PathBuf, source: PathBuf },
-    /// An empty file over an existing one.
-    Mask { path: PathBuf },
     /// The processes.
     Proc { path: PathBuf },
 }

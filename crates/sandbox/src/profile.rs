@@ -70,7 +70,7 @@ impl Profile {
     /// Makes the repository visible, to read only, if the project is one of its linked worktrees.
     #[must_use]
     pub fn with_repository(mut self) -> Profile {
-        let shown = |path| Visible { path, access: Access::Read, masked: Vec::new() };
+        let shown = |path| Visible { path, access: Access::Read };
         self.visible.extend(repository::of_worktree(&self.root).map(shown));
         self
     }
@@ -79,13 +79,10 @@ impl Profile {
 /// A directory outside the project that commands may see.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Visible {
-    /// The directory; it has the same path inside.
+    /// The directory or file; it has the same path inside.
     pub path: PathBuf,
     /// What may be done there.
     pub access: Access,
-    /// Files below `path`, relative to it, that look empty inside.
-    #[serde(default)]
-    pub masked: Vec<PathBuf>,
 }
 
 /// What a command may do in a visible directory.
@@ -96,6 +93,8 @@ pub enum Access {
     Read,
     /// Write into a private layer that is thrown away with the command.
     Layer,
+    /// Write into it as into a private layer, but nothing of it is there except what is shown within.
+    Empty,
 }
 
 /// What no command changes, not even in a copy: the repository, which would make git run programs, and
@@ -162,7 +161,7 @@ impl Default for Limits {
             file_bytes: 1024 * MIB,
             descriptors: 1024,
             scratch_bytes: 1024 * MIB,
-            output_bytes: 256 * 1024,
+            output_bytes: 8 << 20,
             grace: Duration::from_millis(200),
         }
     }

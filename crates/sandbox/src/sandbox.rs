@@ -126,14 +126,17 @@ impl Sandbox {
     }
 
     fn plan(&self, spec: &CommandSpec) -> Result<Plan, SandboxError> {
-        let is_usable = spec.argv.first().is_some_and(|program| !program.is_empty())
-            && !spec.argv.iter().any(|argument| argument.contains('\0'));
-        if !is_usable {
+        let is_usable = |argv: &Vec<String>| {
+            argv.first().is_some_and(|program| !program.is_empty())
+                && !argv.iter().any(|argument| argument.contains('\0'))
+        };
+        if ![&spec.argv].into_iter().chain(&spec.first).all(is_usable) {
             return Err(SandboxError::Command);
         }
         Ok(Plan {
             working_dir: checked_working_dir(&self.profile, &spec.working_dir)?,
             argv: spec.argv.clone(),
+            first: spec.first.clone(),
             env: environment::build(&self.profile, spec, network_level(spec))?,
             cpu_seconds: cpu_seconds(spec.timeout_ms, self.processors),
         })

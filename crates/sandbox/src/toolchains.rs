@@ -1,6 +1,8 @@
 //! The toolchains of a user: where they usually live, what of them has to be visible, and which of
 //! their directories programs expect to write to.
 
+mod homes;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::environment;
 use crate::profile::{Access, Visible};
 use crate::view::is_of_the_system;
+use homes::HOMES;
 
 /// What of the user's toolchains commands may see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,68 +22,6 @@ pub struct Toolchains {
     /// Variables that tell the toolchains where their things are.
     pub env: BTreeMap<String, String>,
 }
-
-/// A directory that a toolchain keeps in the user's home unless a variable says otherwise.
-struct Home {
-    variable: Option<&'static str>,
-    place: &'static str,
-    access: Access,
-    masked: &'static [&'static str],
-}
-
-const fn read(variable: Option<&'static str>, place: &'static str) -> Home {
-    Home { variable, place, access: Access::Read, masked: &[] }
-}
-
-const fn layer(variable: Option<&'static str>, place: &'static str) -> Home {
-    Home { variable, place, access: Access::Layer, masked: &[] }
-}
-
-const HOMES: [Home; 38] = [
-    Home {
-        variable: Some("CARGO_HOME"),
-        place: ".cargo",
-        access: Access::Layer,
-        masked: &["credentials", "credentials.toml"],
-    },
-    read(Some("RUSTUP_HOME"), ".rustup"),
-    read(Some("PYENV_ROOT"), ".pyenv"),
-    read(Some("NVM_DIR"), ".nvm"),
-    read(Some("VOLTA_HOME"), ".volta"),
-    read(Some("FNM_DIR"), ".local/share/fnm"),
-    read(Some("ASDF_DATA_DIR"), ".asdf"),
-    read(Some("MISE_DATA_DIR"), ".local/share/mise"),
-    read(Some("RBENV_ROOT"), ".rbenv"),
-    read(Some("SDKMAN_DIR"), ".sdkman"),
-    read(Some("JAVA_HOME"), ".jdk"),
-    read(Some("GOROOT"), ".go"),
-    read(None, ".jdks"),
-    read(None, ".gradle/jdks"),
-    read(None, ".bun"),
-    read(None, ".deno"),
-    read(None, ".local/bin"),
-    read(None, ".local/lib"),
-    read(None, ".local/pipx"),
-    read(None, ".local/share/pipx"),
-    read(None, ".local/share/uv"),
-    read(None, ".ghcup"),
-    read(None, "sdk"),
-    read(None, ".cache/ms-playwright"),
-    layer(Some("GOPATH"), "go"),
-    layer(Some("GOCACHE"), ".cache/go-build"),
-    layer(None, ".npm"),
-    layer(None, ".yarn"),
-    layer(None, ".cache/yarn"),
-    layer(Some("PNPM_HOME"), ".local/share/pnpm"),
-    layer(None, ".cache/node"),
-    layer(None, ".cache/pip"),
-    layer(None, ".cache/uv"),
-    layer(None, ".cache/pypoetry"),
-    layer(None, ".m2/repository"),
-    layer(None, ".m2/wrapper"),
-    layer(None, ".gradle/caches"),
-    layer(None, ".gradle/wrapper"),
-];
 
 /// Where toolchains put programs in the home. Whoever starts us from a desktop may not have them in
 /// the search path.
@@ -116,8 +57,10 @@ impl Toolchains {
             if let Some((name, value)) = told {
                 found.env.insert(name.to_owned(), value);
             }
-            let masked = entry.masked.iter().map(PathBuf::from).collect();
-            found.show(&place, entry.access, masked);
+            match entry.whole() {
+                Some(access) => found.show(&place, access),
+                None => found.show_parts(&place, &entry.seen_at(&place)),
+            }
         }
         let search_path: Vec<PathBuf> = std::env::split_paths(search_path).collect();
         for directory in &search_path {
@@ -136,11 +79,11 @@ impl Toolchains {
         if !is_usable(home, directory) || self.path.iter().any(|known| known == directory) {
             return;
         }
-        self.show(directory, Access::Read, Vec::new());
+        self.show(directory, Access::Read);
         let modules = directory.parent().map(|prefix| prefix.join("lib/node_modules"));
         // What npm installs for the user is links to there.
         if let Some(modules) = modules.filter(|modules| modules.is_dir()) {
-            self.show(&modules, Access::Read, Vec::new());
+            self.show(&modules, Access::Read);
         }
         if !environment::is_on_the_system_path(directory) {
             self.path.push(directory.to_owned());
@@ -157,26 +100,45 @@ impl Toolchains {
                 continue;
             };
             let whole = prefix(home, directory).filter(|prefix| !self.holds_private(prefix));
-            self.show(whole.unwrap_or(directory), Access::Read, Vec::new());
+            self.show(whole.unwrap_or(directory), Access::Read);
         }
     }
 
-    /// Shows a directory, and what it is if a link leads to it.
-    fn show(&mut self, place: &Path, access: Access, masked: Vec<PathBuf>) {
+    /// Shows something, and what it is if a link leads to it.
+    fn show(&mut self, place: &Path, access: Access) {
         let real = place.canonicalize().ok().filter(|real| real != place);
         for path in [Some(place.to_owned()), real].into_iter().flatten() {
-            let covered = self.visible.iter().any(|shown| path.starts_with(&shown.path));
-            let is_there = is_of_the_system(&path) && access == Access::Read;
-            if !covered && !is_there && !self.holds_private(&path) {
-                self.visible.push(Visible { path, access, masked: masked.clone() });
+            let innermost = self.visible.iter().filter(|shown| path.starts_with(&shown.path));
+            let innermost = innermost.max_by_key(|shown| shown.path.components().count());
+            let covered = match innermost.map(|shown| (shown.access, shown.path == path)) {
+                Some((Access::Empty, is_same)) => is_same,
+                Some(_) => true,
+                None => is_of_the_system(&path) && access == Access::Read,
+            };
+            if !covered && !self.holds_private(&path) {
+                self.visible.push(Visible { path, access });
             }
+        }
+    }
+
+    /// Shows parts of a directory, and nothing else of it.
+    fn show_parts(&mut self, place: &Path, parts: &[(PathBuf, Access)]) {
+        let only_read = parts.iter().all(|(_, access)| *access == Access::Read);
+        if only_read && is_of_the_system(place) {
+            // It is there, for everybody to see.
+            return;
+        }
+        self.show(place, Access::Empty);
+        for (path, access) in parts {
+            // A file has no layer.
+            self.show(path, if path.is_dir() { *access } else { Access::Read });
         }
     }
 
     /// Whether something below `path` is shown otherwise than as it is, which would be lost.
     fn holds_private(&self, path: &Path) -> bool {
-        let is_plain = |one: &Visible| one.access == Access::Read && one.masked.is_empty();
-        self.visible.iter().any(|one| one.path.starts_with(path) && !is_plain(one))
+        let is_private = |one: &Visible| one.access != Access::Read && one.path.starts_with(path);
+        self.visible.iter().any(is_private)
     }
 }
 

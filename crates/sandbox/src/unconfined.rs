@@ -35,9 +35,28 @@ impl Unconfined {
         Ok(Unconfined { profile })
     }
 
-    /// Runs a command like [`crate::Sandbox::run`]. At its end, what is left of its process group is
+    /// Runs a command like [`crate::Sandbox::run`], of whose first programs nothing is kept unless one
+    /// fails. At its end, what is left of its process group is
     /// killed; a process that left the group is not.
     pub fn run(
+        &self,
+        spec: &CommandSpec,
+        options: RunOptions<'_>,
+        mut on_output: impl FnMut(OutputChunk<'_>),
+    ) -> Result<Ran, SandboxError> {
+        for argv in &spec.first {
+            let (argv, first, stdin) = (argv.clone(), Vec::new(), None);
+            let step = CommandSpec { argv, first, stdin, ..spec.clone() };
+            let quiet = RunOptions { cancel: options.cancel, ..RunOptions::default() };
+            let ran = self.run_one(&step, quiet, &mut on_output)?;
+            if ran.exit != Exit::Code(0) {
+                return Ok(ran);
+            }
+        }
+        self.run_one(spec, options, &mut on_output)
+    }
+
+    fn run_one(
         &self,
         spec: &CommandSpec,
         options: RunOptions<'_>,

@@ -1,6 +1,6 @@
 //! What of the host is visible inside, and where: pure but for looking at what exists.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::plan::{Identity, Step};
@@ -149,32 +149,31 @@ fn dev() -> Vec<Step> {
 }
 
 fn visible(all: &[Visible], host: &impl Host) -> Vec<Step> {
-    let mut sorted: Vec<&Visible> = all.iter().filter(|one| is_extra(one, host)).collect();
+    let mut sorted: Vec<&Visible> = all.iter().filter(|one| host.exists(&one.path)).collect();
     sorted.sort_by(|a, b| a.path.cmp(&b.path));
-    let mut shown: BTreeSet<&Path> = BTreeSet::new();
+    let mut shown: BTreeMap<&Path, Access> = BTreeMap::new();
     let mut steps = Vec::new();
     for one in sorted {
-        // Below something that is shown already it is there, or must not be written.
-        if one.path.ancestors().any(|above| shown.contains(above)) {
+        let above = one.path.ancestors().find_map(|above| shown.get_key_value(above));
+        let is_there = match above {
+            // Within something that is empty it is not there yet.
+            Some((path, Access::Empty)) => *path == one.path,
+            // Below something that is shown already it is there, or must not be written.
+            Some(_) => true,
+            None => is_of_the_system(&one.path) && one.access == Access::Read,
+        };
+        if is_there {
             continue;
         }
-        shown.insert(&one.path);
+        shown.insert(&one.path, one.access);
         let (path, source) = (one.path.clone(), one.path.clone());
         steps.push(match one.access {
             Access::Read => Step::Bind { path, source, mapped: true },
             Access::Layer => Step::Layer { path, source },
+            Access::Empty => Step::Scratch { path, mode: HOME_MODE },
         });
-        let masked = one.masked.iter().map(|name| one.path.join(name));
-        let masked = masked.filter(|path| host.exists(path));
-        steps.extend(masked.map(|path| Step::Mask { path }));
     }
     steps
-}
-
-/// Whether a directory exists and is not visible as it should be anyway.
-fn is_extra(one: &Visible, host: &impl Host) -> bool {
-    let is_there = is_of_the_system(&one.path) && one.access == Access::Read;
-    !is_there && host.exists(&one.path)
 }
 
 /// Whether a path lies in what every command sees.
@@ -194,8 +193,6 @@ pub(crate) fn is_reserved(path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::*;
     use crate::profile::Visible;
 
@@ -236,22 +233,20 @@ mod tests {
             ("/etc/shadow", None),
             ("/home/u/.cargo", None),
             ("/home/u/.cargo/bin", None),
+            ("/home/u/.cargo/registry", None),
             ("/home/u/.cargo/credentials.toml", None),
             ("/home/u/.ssh", None),
             ("/usr/local/cargo", None),
         ]);
         let mut profile = Profile::new("/home/u/project", "/home/u");
-        let layer = |path: &str| Visible {
-            path: path.into(),
-            access: Access::Layer,
-            masked: vec!["credentials.toml".into(), "credentials".into()],
-        };
+        let visible = |path: &str, access| Visible { path: path.into(), access };
         profile.visible = vec![
-            Visible { path: "/home/u/.cargo/bin".into(), access: Access::Read, masked: Vec::new() },
-            layer("/home/u/.cargo"),
-            layer("/home/u/.missing"),
-            layer("/usr/local/cargo"),
-            Visible { path: "/usr/local".into(), access: Access::Read, masked: Vec::new() },
+            visible("/home/u/.cargo/bin", Access::Read),
+            visible("/home/u/.cargo", Access::Empty),
+            visible("/home/u/.cargo/registry", Access::Layer),
+            visible("/home/u/.missing", Access::Layer),
+            visible("/usr/local/cargo", Access::Layer),
+            visible("/usr/local", Access::Read),
         ];
         profile.network.certificates = Some("/data/own.pem".into());
         insta::assert_snapshot!(text(&steps(&profile, IDENTITY, &host)), @r#"
@@ -280,8 +275,9 @@ mod tests {
         Link { path: "/var/tmp", target: "/tmp" }
         Link { path: "/run", target: "/tmp" }
         Scratch { path: "/home/u", mode: 448 }
-        Layer { path: "/home/u/.cargo", source: "/home/u/.cargo" }
-        Mask { path: "/home/u/.cargo/credentials.toml" }
+        Scratch { path: "/home/u/.cargo", mode: 448 }
+        Bind { path: "/home/u/.cargo/bin", source: "/home/u/.cargo/bin", mapped: true }
+        Layer { path: "/home/u/.cargo/registry", source: "/home/u/.cargo/registry" }
         Layer { path: "/usr/local/cargo", source: "/usr/local/cargo" }
         Bind { path: "/data/own.pem", source: "/data/own.pem", mapped: false }
         "#);

@@ -10,7 +10,7 @@ use workspace::{RelPath, Workspace};
 use crate::commands::Jobs;
 use crate::own_changes::OwnChanges;
 use crate::result_store::ResultStore;
-use crate::{ActivityStream, AgentHost, FileTracker, History, Limits};
+use crate::{ActivityStream, AgentHost, CommandRunner, FileTracker, History, Limits, Performer};
 
 /// A tool's view of the world for one call: the project, the limits, a way to show progress, and
 /// the wish of the caller to stop. Cheap to clone into other threads.
@@ -35,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) session: String,
     pub(crate) agent_host: Option<Arc<dyn AgentHost>>,
     pub(crate) jobs: Jobs,
+    pub(crate) performer: Option<Arc<dyn Performer>>,
     pub(crate) network: bool,
 }
 
@@ -69,6 +70,13 @@ impl ToolContext {
         let message = "there is no conversation behind this door";
         let host = self.shared.agent_host.as_deref();
         host.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
+    }
+
+    /// Who runs commands that only look.
+    pub(crate) fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
+        let message = "no commands can be run in this session";
+        let performer = self.shared.performer.as_ref();
+        performer.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))?.runner()
     }
 
     /// The commands that go on in the background.

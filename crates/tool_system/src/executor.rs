@@ -119,6 +119,7 @@ impl ToolExecutor {
         code: Arc<CodeBase>,
         mut options: ExecutorOptions,
     ) -> Self {
+        options.limits = options.limits.in_vocabulary(options.vocabulary);
         let shared = Arc::new(Shared {
             code,
             limits: options.limits.clone(),
@@ -130,6 +131,7 @@ impl ToolExecutor {
             session: options.session.clone(),
             agent_host: options.agent_host.take(),
             jobs: Jobs::default(),
+            performer: options.performer.clone(),
             network: options.network,
         });
         let policy = Mutex::default();
@@ -290,7 +292,8 @@ impl ToolExecutor {
                 gate.pass(proposed, kept).await?
             }
         };
-        let value = truncation::fit(value, self.options.limits.result_bytes, &self.shared.results);
+        let (limits, results) = (&self.options.limits, &self.shared.results);
+        let value = truncation::fit_result(value, definition_runs(&listed), limits, results);
         if let Some(key) = key {
             self.memorise(key, &value, &cx);
         }

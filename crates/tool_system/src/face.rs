@@ -84,6 +84,7 @@ pub struct Face {
     hidden: Vec<&'static str>,
     presets: Vec<(&'static str, Value)>,
     required: Vec<&'static str>,
+    described: Vec<(&'static str, &'static str)>,
     camel_case_result: bool,
 }
 
@@ -98,6 +99,7 @@ impl Face {
             hidden: Vec::new(),
             presets: Vec::new(),
             required: Vec::new(),
+            described: Vec::new(),
             camel_case_result: false,
         }
     }
@@ -106,6 +108,13 @@ impl Face {
     #[must_use]
     pub fn describe(mut self, description: &'static str) -> Self {
         self.description = Some(description);
+        self
+    }
+
+    /// Describes the argument `own` in other words.
+    #[must_use]
+    pub fn describe_argument(mut self, own: &'static str, description: &'static str) -> Self {
+        self.described.push((own, description));
         self
     }
 
@@ -153,7 +162,13 @@ impl Face {
             let spelled = std::mem::take(properties);
             let offered =
                 spelled.into_iter().filter(|(name, _)| !self.hidden.contains(&name.as_str()));
-            *properties = offered.map(|(name, schema)| (self.spell(&name), schema)).collect();
+            let described = offered.map(|(name, mut schema)| {
+                if let Some((_, text)) = self.described.iter().find(|(own, _)| *own == name) {
+                    schema["description"] = (*text).into();
+                }
+                (self.spell(&name), schema)
+            });
+            *properties = described.collect();
         }
         let mut required: Vec<String> = match object.get("required") {
             Some(Value::Array(names)) => {

@@ -1,89 +1,28 @@
-//! Git commands that run nothing of the repository's choosing, and what they print, read. Pure.
+//! Git commands that run nothing of the repository's choosing, and what they print, read.
 
+mod commit;
 mod diff;
 mod log;
+mod repository;
+mod settings;
 mod status;
 
-use protocol::{CommandSpec, ErrorCode, ProjectMode, ToolError};
+use protocol::{ErrorCode, ToolError};
 use serde_json::Value;
-use workspace::{RelPath, Workspace};
+use workspace::RelPath;
 
 use crate::project_kind::no_option;
 
+pub(crate) use commit::prepare as prepare_commit;
 pub(crate) use diff::{FileStat, stats_and_patch};
 pub(crate) use log::{Commit, FORMAT, commits};
+pub(crate) use repository::{Git, changing, has_repository, look};
 pub(crate) use status::{Status, status};
-
-/// Whether the project is a repository.
-pub(crate) fn has_repository(project: &Workspace) -> bool {
-    project.resolve(".git").is_ok_and(|path| project.metadata(&path).is_ok())
-}
-
-/// Settings that take the place of the repository's own, so that none of its programs runs.
-const SETTINGS: [&str; 9] = [
-    "core.hooksPath=/dev/null",
-    "core.pager=cat",
-    "core.fsmonitor=false",
-    "core.quotePath=false",
-    "diff.external=",
-    "log.showSignature=false",
-    "protocol.ext.allow=never",
-    "safe.bareRepository=explicit",
-    "submodule.recurse=false",
-];
-/// More of them, for commands that write or connect.
-const CHANGING_SETTINGS: [&str; 6] = [
-    "core.askPass=true",
-    "core.editor=true",
-    "core.sshCommand=ssh",
-    "commit.gpgSign=false",
-    "credential.helper=",
-    "gc.auto=0",
-];
 
 /// Milliseconds that looking at a repository may take.
 const LOOK_MS: u64 = 30_000;
 /// Milliseconds that talking to a server may take.
 pub(crate) const TALK_MS: u64 = 120_000;
-
-/// A command that looks at the repository as it is and cannot change it.
-pub(crate) fn looking(arguments: impl IntoIterator<Item = impl Into<String>>) -> CommandSpec {
-    let mut argv = git(&SETTINGS);
-    argv.push("--no-optional-locks".into());
-    argv.extend(arguments.into_iter().map(Into::into));
-    CommandSpec {
-        argv,
-        working_dir: ".".into(),
-        timeout_ms: LOOK_MS,
-        project: ProjectMode::Live,
-        ..CommandSpec::default()
-    }
-}
-
-/// A command that changes the repository's own directory and nothing else.
-pub(crate) fn changing(argv: Vec<String>) -> CommandSpec {
-    CommandSpec {
-        argv,
-        working_dir: ".".into(),
-        timeout_ms: LOOK_MS,
-        project: ProjectMode::Live,
-        writable: vec![".git".into()],
-        ..CommandSpec::default()
-    }
-}
-
-/// The beginning of a command that writes or connects.
-pub(crate) fn changing_git() -> Vec<String> {
-    let settings: Vec<&str> = SETTINGS.iter().chain(&CHANGING_SETTINGS).copied().collect();
-    git(&settings)
-}
-
-/// Git, with settings that stand above those of the repository.
-fn git(settings: &[&str]) -> Vec<String> {
-    let set = settings.iter().flat_map(|setting| ["-c", *setting]);
-    let words = ["git", "--no-pager"].into_iter().chain(set);
-    words.map(str::to_owned).collect()
-}
 
 /// A path of the project as git is to take it: letter by letter.
 pub(crate) fn pathspec(path: &RelPath) -> String {
@@ -120,6 +59,17 @@ pub(crate) fn printed(ran: &Value) -> Result<&str, ToolError> {
         Some(advice) => error.suggest(advice),
         None => error,
     })
+}
+
+/// What a command printed, if it is all there and says the same as the bytes did.
+fn whole_text<'r>(ran: &'r Value, what: &str) -> Result<&'r str, ToolError> {
+    let text = printed(ran)?;
+    let is_whole = ran["stdout_bytes"].as_u64() == u64::try_from(text.len()).ok();
+    if is_whole && !text.contains(char::REPLACEMENT_CHARACTER) {
+        return Ok(text);
+    }
+    let message = format!("{what} are too many, or not UTF-8");
+    Err(ToolError::new(ErrorCode::ExecutionError, message).suggest("Ask the user to do it."))
 }
 
 fn advice(said: &str) -> Option<&'static str> {
@@ -163,20 +113,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    #[test]
-    fn commands_carry_settings_that_let_nothing_of_the_repository_run() {
-        let spec = looking(["status"]);
-        assert_eq!(spec.project, ProjectMode::Live);
-        assert!(spec.writable.is_empty() && !spec.network && spec.env.is_empty());
-        for argv in [spec.argv, changing_git()] {
-            let line = argv.join(" ");
-            for setting in ["core.hooksPath=/dev/null", "core.fsmonitor=false", "diff.external="] {
-                assert!(line.contains(&format!("-c {setting}")), "{line}");
-            }
-        }
-        assert!(changing_git().contains(&"credential.helper=".to_owned()));
-    }
 
     #[test]
     fn what_is_no_revision_is_refused() {

@@ -38,6 +38,7 @@ mod judging;
 mod limits;
 mod on_demand;
 mod own_changes;
+mod package_name;
 mod perform;
 pub mod policy;
 mod preview;

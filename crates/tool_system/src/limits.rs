@@ -6,6 +6,8 @@ use std::time::Duration;
 use code_index::IndexOptions;
 use serde::{Deserialize, Serialize};
 
+use crate::Vocabulary;
+
 /// Width of a line number in numbered text.
 pub(crate) const LINE_NUMBER_WIDTH: usize = 6;
 
@@ -87,15 +89,21 @@ limits! {
     /// Files and directories that one call can delete.
     delete_entries = 20_000,
     /// Seconds that `bash` lets a command run unless asked for another number.
-    bash_s = 5,
+    bash_s = 120,
     /// The most seconds that `bash` lets a command run.
-    max_bash_s = 60,
+    max_bash_s = 600,
+    /// The same two for the vocabulary `ally`.
+    ally_bash_s = 5,
+    /// The most seconds for the vocabulary `ally`.
+    ally_max_bash_s = 60,
     /// Seconds that `run_code` lets code run unless asked for another number.
     run_code_s = 60,
     /// The most seconds that any command may run, but for jobs.
     max_command_s = 600,
-    /// Bytes that are kept of each output of a command.
+    /// Bytes that are shown of each output of a command.
     run_output_bytes = 64 * 1024,
+    /// Bytes that are kept of each output of a command, to be read through a handle.
+    kept_output_bytes = 8 * 1024 * 1024,
     /// Jobs that run at the same time.
     jobs = 8,
     /// Entries on one page of a directory listing.
@@ -107,6 +115,16 @@ limits! {
 }
 
 impl Limits {
+    /// These limits as they hold in a vocabulary.
+    #[must_use]
+    pub fn in_vocabulary(&self, vocabulary: Vocabulary) -> Limits {
+        let mut limits = self.clone();
+        if vocabulary == Vocabulary::Ally {
+            (limits.bash_s, limits.max_bash_s) = (self.ally_bash_s, self.ally_max_bash_s);
+        }
+        limits
+    }
+
     /// How many results to show: what was asked, or `default`, never above the maximum.
     pub fn results(&self, asked: Option<u64>, default: u64) -> usize {
         usize::try_from(asked.unwrap_or(default).min(self.max_results)).unwrap_or(usize::MAX)
@@ -145,6 +163,14 @@ mod tests {
         assert_eq!(limits.results(None, limits.grep_results), 50);
         assert_eq!(limits.results(Some(7), limits.grep_results), 7);
         assert_eq!(limits.results(Some(10_000), limits.grep_results), 500);
+    }
+
+    #[test]
+    fn the_vocabulary_ally_has_times_of_its_own() {
+        let limits = Limits { ally_max_bash_s: 90, ..Limits::default() };
+        let times = |limits: Limits| (limits.bash_s, limits.max_bash_s);
+        assert_eq!(times(limits.in_vocabulary(Vocabulary::Standard)), (120, 600));
+        assert_eq!(times(limits.in_vocabulary(Vocabulary::Ally)), (5, 90));
     }
 
     #[test]

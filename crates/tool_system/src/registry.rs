@@ -1,6 +1,6 @@
 //! Which tools there are, under which names, for whom.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use protocol::{AgentRole, ErrorCode, ToolError};
@@ -15,6 +15,7 @@ pub struct ToolRegistry {
     tools: Vec<Arc<ListedTool>>,
     by_name: HashMap<&'static str, Vec<usize>>,
     disabled: BTreeSet<String>,
+    untrusted: BTreeMap<String, String>,
 }
 
 /// A tool under one of its names.
@@ -38,7 +39,12 @@ impl ToolRegistry {
 
     /// No tools.
     pub fn empty() -> Self {
-        Self { tools: Vec::new(), by_name: HashMap::new(), disabled: BTreeSet::new() }
+        Self {
+            tools: Vec::new(),
+            by_name: HashMap::new(),
+            disabled: BTreeSet::new(),
+            untrusted: BTreeMap::new(),
+        }
     }
 
     /// Adds a tool under all its names.
@@ -54,6 +60,11 @@ impl ToolRegistry {
                 validator: OnceLock::new(),
             }));
         }
+    }
+
+    /// A tool that there would be if the user trusted it, and what they would have to do.
+    pub fn mention_untrusted(&mut self, name: impl Into<String>, how_to_trust: impl Into<String>) {
+        self.untrusted.insert(name.into(), how_to_trust.into());
     }
 
     /// Switches a tool off, by any of its names. Answers whether there is such a tool.
@@ -109,6 +120,10 @@ impl ToolRegistry {
     }
 
     fn unknown(&self, vocabulary: Vocabulary, name: &str) -> ToolError {
+        if let Some(how_to_trust) = self.untrusted.get(name) {
+            let message = format!("the project defines the tool `{name}`, but it is not trusted");
+            return ToolError::new(ErrorCode::ToolDisabled, message).suggest(how_to_trust.clone());
+        }
         let listed = self.list(vocabulary);
         let names: Vec<&str> = listed.iter().map(|tool| tool.face.name).collect();
         let error =

@@ -111,8 +111,12 @@ pub(crate) fn both_ends(text: &str, max: usize) -> String {
     }
     let head = &text[..text.floor_char_boundary(max / 2)];
     let tail = &text[text.ceil_char_boundary(text.len() - max / 2)..];
-    let left_out = text.len() - head.len() - tail.len();
-    format!("{head}\n[{left_out} bytes left out]\n{tail}")
+    // Where lines end, unless there are none.
+    let head = head.rfind('\n').map_or(head, |end| &head[..end]);
+    let tail = tail.split_once('\n').map_or(tail, |(_, tail)| tail);
+    let middle = &text[head.len()..text.len() - tail.len()];
+    let (lines, bytes) = (middle.trim_matches('\n').lines().count(), middle.len());
+    format!("{head}\n[{lines} lines ({bytes} bytes) left out]\n{tail}")
 }
 
 /// The number that stands before `word`, such as the 3 in `3 passed`; 0 if there is none.

@@ -7,6 +7,7 @@
 use protocol::ToolError;
 use serde_json::{Value, json};
 
+use crate::Limits;
 use crate::result_store::ResultStore;
 
 /// Bytes of an error's message, and of its suggestion.
@@ -18,8 +19,17 @@ const NOTE_BYTES: usize = 400;
 /// How often the heaviest part is looked for; each cut removes at least the present excess.
 const MAX_CUTS: usize = 8;
 
+/// Cuts a result to its limits: what a command has printed, if one ran, and then all of it.
+pub(crate) fn fit_result(value: Value, ran: bool, limits: &Limits, store: &ResultStore) -> Value {
+    let value = match ran {
+        true => fit_output(value, limits.run_output_bytes, limits.read_line_bytes, store),
+        false => value,
+    };
+    fit(value, limits.result_bytes, store)
+}
+
 /// Cuts `value` to about `limit` bytes of JSON.
-pub(crate) fn fit(value: Value, limit: u64, store: &ResultStore) -> Value {
+fn fit(value: Value, limit: u64, store: &ResultStore) -> Value {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut value = value;
     let mut notes = Vec::new();
@@ -40,8 +50,76 @@ pub(crate) fn fit(value: Value, limit: u64, store: &ResultStore) -> Value {
     if !value.is_object() {
         value = json!({"result": value});
     }
-    value["truncation"] = Value::Array(notes);
+    match value.get_mut("truncation") {
+        Some(Value::Array(earlier)) => earlier.extend(notes),
+        _ => value["truncation"] = Value::Array(notes),
+    }
     value
+}
+
+/// The fields in which tools hand on what a command has printed.
+const OUTPUTS: [&str; 4] = ["output", "error", "stdout", "stderr"];
+
+/// Cuts what a command has printed to about `limit` bytes of each stream: its beginning and its end
+/// are shown, in whole lines, and a handle leads to all of it. `longest` is how long a line can be
+/// that the handle's readers are shown whole.
+fn fit_output(mut value: Value, limit: u64, longest: u64, store: &ResultStore) -> Value {
+    let as_size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+    let mut notes = Vec::new();
+    for field in OUTPUTS {
+        let Some(Value::String(text)) = value.get_mut(field) else { continue };
+        if text.len() <= as_size(limit) {
+            continue;
+        }
+        let whole = broken(std::mem::take(text), as_size(longest));
+        let (head, tail) = ends(&whole, as_size(limit));
+        let (first, total) = (head.lines().count(), whole.lines().count());
+        let left_out = total - first - tail.lines().count();
+        let (head, tail) = (head.to_owned(), tail.to_owned());
+        let handle = store.keep(whole);
+        let rest = format!("read_file(path=\"{handle}\", offset={})", first + 1);
+        *text = format!("{head}[… {left_out} lines left out: {rest} …]\n{tail}");
+        notes.push(json!({
+            "field": field,
+            "unit": "lines",
+            "total": total,
+            "shown": total - left_out,
+            "handle": handle,
+            "hint": format!("{rest} reads on."),
+        }));
+    }
+    if !notes.is_empty() {
+        value["truncation"] = Value::Array(notes);
+    }
+    value
+}
+
+/// The beginning and the end of a text in whole lines, three quarters and one.
+fn ends(text: &str, limit: usize) -> (&str, &str) {
+    let head = &text[..floor_char_boundary(text, limit / 4 * 3)];
+    let head = &head[..head.rfind('\n').map_or(0, |at| at + 1)];
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(limit / 4))..];
+    let tail = tail.split_once('\n').map_or("", |(_, tail)| tail);
+    (head, tail)
+}
+
+/// A text in which no line is longer than can be read; a longer one is broken.
+fn broken(text: String, longest: usize) -> String {
+    let room = longest.max(4);
+    if text.lines().all(|line| line.len() <= room) {
+        return text;
+    }
+    let mut whole = String::with_capacity(text.len() + text.len() / room + 1);
+    for mut line in text.split_inclusive('\n') {
+        while line.trim_end_matches('\n').len() > room {
+            let (piece, rest) = line.split_at(floor_char_boundary(line, room));
+            whole.push_str(piece);
+            whole.push('\n');
+            line = rest;
+        }
+        whole.push_str(line);
+    }
+    whole
 }
 
 /// Cuts an error that echoes too much of what it was given. There is nothing behind it worth a
@@ -101,6 +179,9 @@ fn cut(part: &mut Value, path: &str, excess: usize, store: &ResultStore) -> Opti
     match part {
         Value::String(text) => {
             let keep = floor_char_boundary(text, text.len().saturating_sub(excess));
+            // Where a line ends, unless too much would be lost.
+            let line_end = text[..keep].rfind('\n').map(|at| at + 1);
+            let keep = line_end.filter(|end| *end > keep / 2).unwrap_or(keep);
             let total = text.chars().count();
             let shown = text[..keep].chars().count();
             let handle = store.keep(std::mem::take(text));
@@ -178,6 +259,41 @@ mod tests {
         assert!(shown > 100 && shown < 1000, "{shown}");
         let kept = store.get(note["handle"].as_str().unwrap()).unwrap();
         assert_eq!(kept.lines().count(), 1000);
+    }
+
+    #[test]
+    fn output_is_cut_between_lines_and_the_handle_gives_all_of_it() {
+        let store = store();
+        let lines: Vec<String> = (1..=5000).map(|number| format!("line {number}\n")).collect();
+        let cut = fit_output(json!({"output": lines.concat(), "error": "e\n"}), 4000, 1000, &store);
+        let shown = cut["output"].as_str().unwrap();
+        assert!(shown.len() < 4200 && cut["error"] == "e\n");
+        let note = &cut["truncation"][0];
+        let handle = note["handle"].as_str().unwrap();
+        assert_eq!(*store.get(handle).unwrap(), *lines.concat());
+        let (head, rest) = shown.split_once("[… ").unwrap();
+        let (marker, tail) = rest.split_once(" …]\n").unwrap();
+        let first = head.lines().count();
+        assert_eq!(head, lines[..first].concat());
+        assert_eq!(tail, lines[5000 - tail.lines().count()..].concat());
+        let left_out = 5000 - first - tail.lines().count();
+        let next = first + 1;
+        assert_eq!(
+            marker,
+            format!("{left_out} lines left out: read_file(path=\"{handle}\", offset={next})")
+        );
+        assert_eq!((&note["total"], &note["shown"]), (&json!(5000), &json!(5000 - left_out)));
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_whole_is_broken() {
+        let store = store();
+        let cut = fit_output(json!({"stdout": "é".repeat(5000)}), 1000, 100, &store);
+        let kept = store.get(cut["truncation"][0]["handle"].as_str().unwrap()).unwrap();
+        assert!(kept.lines().all(|line| line.len() <= 100));
+        assert_eq!(kept.replace('\n', ""), "é".repeat(5000));
+        assert!(cut["stdout"].as_str().unwrap().starts_with(&"é".repeat(50)));
+        assert_eq!(broken("a\nbb\n\n".into(), 4), "a\nbb\n\n");
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub use protocol::ContentHash;
 pub use read::OpenFile;
 pub use rel_path::{MAX_PATH_BYTES, PathError, RelPath};
 pub use root::{OpenDir, Workspace};
-pub use state_dir::StateDir;
+pub use state_dir::{StateDir, keep_private};
 pub use text::{Encoding, LineEnding, LineEndings, Lines, Text, Unencodable};
 pub use tracked::{IndexStamp, Tracked, TrackedFiles};
 pub use walk::{

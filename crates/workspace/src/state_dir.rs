@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags, fstat, openat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, chmodat, fchmod, fstat, openat, statat,
+};
 use rustix::io::Errno;
 
 use crate::ops::{Name, Ops};
@@ -21,6 +23,8 @@ use crate::{Error, OpenFile, RelPath, Workspace};
 const DIR_MODE: u32 = 0o700;
 pub(crate) const FILE_MODE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
+/// How deep directories are looked through whose rights were too wide.
+const MAX_DEPTH: usize = 8;
 
 /// A private directory for state that must outlive the process, held open. Files in it have plain
 /// names and are replaced as a whole.
@@ -76,6 +80,7 @@ impl StateDir {
         if mode & OTHERS != 0 {
             ops.set_mode(&dir, DIR_MODE).map_err(|errno| failed(errno.into()))?;
         }
+        tighten_entries(dir.as_fd(), MAX_DEPTH);
         Ok(StateDir { dir, shown, ops })
     }
 
@@ -142,6 +147,42 @@ impl StateDir {
 impl AsFd for StateDir {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
+    }
+}
+
+/// Takes the rights of others back in a directory of Toolkiln's own, as an older version or somebody
+/// else may have given them. What belongs to another user stays as it is.
+pub fn keep_private(path: &Path) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    if let Ok(dir) = openat(CWD, path, flags, Mode::empty())
+        && fstat(&dir).is_ok_and(|stat| stat.st_mode & OTHERS != 0)
+    {
+        let _ = fchmod(&dir, Mode::from_raw_mode(DIR_MODE));
+    }
+}
+
+/// The same for what lies in a directory, and in those of its directories that others could enter.
+fn tighten_entries(dir: BorrowedFd<'_>, depth: usize) {
+    let Ok(entries) = Dir::read_from(dir) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Ok(stat) = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        if stat.st_mode & OTHERS == 0 || matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {
+                let _ = chmodat(dir, name, Mode::from_raw_mode(FILE_MODE), AtFlags::empty());
+            }
+            FileType::Directory if depth > 0 => {
+                let _ = chmodat(dir, name, Mode::from_raw_mode(DIR_MODE), AtFlags::empty());
+                let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                if let Ok(inner) = openat(dir, name, flags, Mode::empty()) {
+                    tighten_entries(inner.as_fd(), depth - 1);
+                }
+            }
+            _ => {}
+        }
     }
 }
 

@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn the_last_word_counts_and_the_others_are_remembered() {
         let mut layers = Layers::new(Schema::new());
-        assert_eq!(told(&layers, "agent.turn_limit"), "10 from [default], not []");
+        assert_eq!(told(&layers, "agent.turn_limit"), "50 from [default], not []");
         layers.lay(by("first", &[("agent.turn_limit", 20.into())]));
         layers.lay(by("second", &[("agent.turn_limit", 30.into())]));
         assert_eq!(told(&layers, "agent.turn_limit"), "30 from [second], not [first]");

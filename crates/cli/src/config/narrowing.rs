@@ -2,7 +2,7 @@
 //! costs or other addresses from it, so everything that is not listed here is refused.
 
 use toml::Value;
-use tool_system::policy::ApprovalMode;
+use tool_system::policy::{ApprovalMode, CommandMode};
 
 /// How a project's value narrows the user's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub(super) enum Narrow {
     Lower,
     /// The stricter of two modes counts.
     Mode,
+    /// Commands can be asked about.
+    Commands,
     /// It can be switched off.
     SwitchOff,
     /// The lists are joined.
@@ -20,11 +22,12 @@ pub(super) enum Narrow {
 }
 
 /// The keys that a project may set; a name that ends with a dot stands for all in that section.
-const IN_PROJECTS: [(&str, Narrow); 10] = [
+const IN_PROJECTS: [(&str, Narrow); 11] = [
     ("tools.disabled", Narrow::Add),
     ("tools.network", Narrow::SwitchOff),
     ("limits.", Narrow::Lower),
     ("policy.mode", Narrow::Mode),
+    ("policy.commands", Narrow::Commands),
     ("policy.rules", Narrow::AddRules),
     ("agent.turn_limit", Narrow::Lower),
     ("agent.token_budget", Narrow::Lower),
@@ -45,7 +48,7 @@ fn why_not(key: &str) -> &'static str {
         Some("model") => {
             "a project cannot choose where your requests and keys go or what they cost"
         }
-        Some("sandbox") => "a project cannot lead commands into your network",
+        Some("sandbox") => "a project cannot lead commands into your network or files",
         Some("checks") => "a project cannot run commands by itself",
         Some("agent") => "a project cannot speak to the model in your name",
         _ => "whoever opens a project must not get wider rights from it",
@@ -58,6 +61,10 @@ pub(super) fn narrowed(narrow: Narrow, current: Option<&Value>, asked: &Value) -
         Narrow::Add | Narrow::AddRules => joined(current, asked),
         Narrow::SwitchOff => {
             (*asked == Value::Boolean(false) && current != Some(asked)).then(|| asked.clone())
+        }
+        Narrow::Commands => {
+            let ask = CommandMode::Ask.as_str();
+            (asked.as_str() == Some(ask) && current != Some(asked)).then(|| asked.clone())
         }
         Narrow::Mode => stricter(current, asked).then(|| asked.clone()),
         Narrow::Lower => lower(current, asked).then(|| asked.clone()),

@@ -8,14 +8,14 @@ use context_manager::Effort;
 use protocol::PermissionSet;
 use sandbox::Allowance;
 use serde::{Deserialize, Serialize, Serializer};
-use tool_system::policy::{ApprovalMode, Rule};
+use tool_system::policy::{ApprovalMode, CommandMode, Rule};
 use tool_system::{LimitOverrides, Limits};
 
 use super::provider::ProviderName;
 
 /// Rounds of tools in one turn after which the person is asked. That it is above 0 is checked when
 /// this is compiled.
-const TURN_LIMIT: NonZeroU32 = NonZeroU32::new(10).unwrap();
+const TURN_LIMIT: NonZeroU32 = NonZeroU32::new(50).unwrap();
 
 /// Everything that a configuration file can say.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -108,12 +108,44 @@ pub(crate) struct ToolsConfig {
     pub(crate) network: bool,
 }
 
-/// What confined commands may reach.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+/// A large project's build directory, a few times over.
+const LAYER_GB: NonZeroU64 = NonZeroU64::new(20).unwrap();
+const LAYER_DAYS: NonZeroU64 = NonZeroU64::new(30).unwrap();
+
+/// What confined commands may reach and keep.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SandboxConfig {
     /// Hosts, addresses and ports besides the public Internet, for commands that may use the network.
     pub(crate) network_allow: Vec<Allowance>,
+    /// What becomes of ignored files that commands write.
+    pub(crate) ignored: IgnoredConfig,
+    /// Gigabytes that the private layer of a project may hold.
+    pub(crate) layer_gb: NonZeroU64,
+    /// Days after which a private layer that is not used is cleared.
+    pub(crate) layer_days: NonZeroU64,
+}
+
+/// What becomes of ignored files that commands write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum IgnoredConfig {
+    /// They are kept apart, for later commands only.
+    #[default]
+    Private,
+    /// They are copied into the project.
+    Through,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        Self {
+            network_allow: Vec::new(),
+            ignored: IgnoredConfig::default(),
+            layer_gb: LAYER_GB,
+            layer_days: LAYER_DAYS,
+        }
+    }
 }
 
 /// What is run by itself.
@@ -146,6 +178,8 @@ fn check_timeout() -> u64 {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PolicyConfig {
     pub(crate) mode: ApprovalMode,
+    /// Whether commands that can reach nothing are asked about before they run.
+    pub(crate) commands: CommandMode,
     pub(crate) rules: Vec<Rule>,
 }
 

@@ -42,6 +42,12 @@ pub(crate) fn register(project: &Project, registry: &mut ToolRegistry) {
     for Found { file, trusted, tool } in found(project) {
         let Ok(tool) = tool else { continue };
         if !trusted {
+            let how = format!(
+                "The user has to look at {} and run: {}",
+                visible(&file),
+                trust_command(project, &file)
+            );
+            registry.mention_untrusted(tool.name(), how);
             continue;
         }
         if registry.get(Vocabulary::Standard, tool.name()).is_ok() {
@@ -53,6 +59,19 @@ pub(crate) fn register(project: &Project, registry: &mut ToolRegistry) {
         }
         registry.register(Arc::new(tool));
     }
+}
+
+/// What the user types to trust a file, wherever they are.
+fn trust_command(project: &Project, file: &str) -> String {
+    let root = project.workspace.canonical_path().display().to_string();
+    format!("toolkiln tools trust {} --root {}", quoted(file), quoted(&root))
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    let word = visible(word);
+    if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// Rules for trusted tools: whether their files want a person to be asked each time.

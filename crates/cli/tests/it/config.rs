@@ -85,9 +85,13 @@ fn every_value_is_shown_with_where_it_came_from() {
     tools.disabled              ["glob","grep"]                 CONFIG/toolkiln/config.toml:14, .toolkiln/config.toml:6
     tools.network               false                           default
     sandbox.network_allow       []                              default
+    sandbox.ignored             "private"                       default
+    sandbox.layer_gb            20                              default
+    sandbox.layer_days          30                              default
     checks.after_edit           []                              default
     limits.grep_results         50                              default
     policy.mode                 "strict"                        default
+    policy.commands             "run"                           default
     policy.rules                1 in all                        CONFIG/toolkiln/config.toml:16
     roles                       {}                              default
     base_url of ollama          "http://box:11434/v1"           OLLAMA_HOST

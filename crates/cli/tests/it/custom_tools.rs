@@ -29,7 +29,12 @@ fn a_tool_of_the_project_is_listed_and_run_only_as_it_was_trusted() {
     assert!(before.contains("`greet` and is not trusted"), "{before}");
     assert!(before.contains("toolkiln tools trust .toolkiln/tools/greet.toml"), "{before}");
     let refused = run_with_state(&project, &["call", "greet", &arguments]);
-    assert!(refused.stdout.contains("UNKNOWN_TOOL"), "{}", refused.stdout);
+    let error = refused.stderr.replace(&project.root().display().to_string(), "ROOT");
+    assert_eq!(
+        error,
+        "toolkiln: TOOL_DISABLED: the project defines the tool `greet`, but it is not trusted\nThe user has to \
+         look at .toolkiln/tools/greet.toml and run: toolkiln tools trust .toolkiln/tools/greet.toml --root ROOT\n"
+    );
 
     let trusted = run_with_state(&project, &["tools", "trust", FILE]);
     assert_eq!(trusted.code, 0, "{}", trusted.stderr);
@@ -50,7 +55,7 @@ fn a_tool_of_the_project_is_listed_and_run_only_as_it_was_trusted() {
     let other = project.read(FILE).replace("hello", "goodbye");
     project.write(FILE, other);
     let changed = run_with_state(&project, &["call", "greet", &arguments]);
-    assert!(changed.stdout.contains("UNKNOWN_TOOL"), "{}", changed.stdout);
+    assert!(changed.stdout.contains("it is not trusted"), "{}", changed.stdout);
 }
 
 /// The project goes, and another one comes to the same path.

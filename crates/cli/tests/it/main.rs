@@ -12,6 +12,7 @@ mod execution;
 mod history;
 mod hostile_names;
 mod index;
+mod manners;
 mod mcp;
 mod policy;
 mod pty;

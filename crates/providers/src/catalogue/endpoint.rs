@@ -1,5 +1,7 @@
 //! Who offers models, and what is to be known about each.
 
+use std::net::IpAddr;
+
 use crate::transport::Network;
 use crate::{Api, HttpConfig, Quirks, RetryPolicy, Secret, Timeouts};
 
@@ -146,9 +148,55 @@ impl Endpoint {
     }
 }
 
+/// The host of an address to which everything goes unencrypted, keys included; none if that is this
+/// machine.
+pub fn unencrypted_host(base_url: &str) -> Option<String> {
+    let (scheme, rest) = base_url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let authority = authority.rsplit('@').next()?;
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next()?,
+        None => authority.split(':').next()?,
+    };
+    let is_local = match host.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => address.to_canonical().is_loopback(),
+        Ok(address) => address.is_loopback(),
+        Err(_) => {
+            let name = host.trim_end_matches('.').to_ascii_lowercase();
+            name == "localhost" || name.ends_with(".localhost")
+        }
+    };
+    (scheme.eq_ignore_ascii_case("http") && !is_local).then(|| host.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_plain_addresses_of_other_machines_are_unencrypted() {
+        let cases = [
+            ("http://example.org/v1", Some("example.org")),
+            ("HTTP://Example.org:8080", Some("Example.org")),
+            ("http://user:word@example.org/v1", Some("example.org")),
+            ("http://localhost@example.org/", Some("example.org")),
+            ("http://192.168.1.2:11434/v1", Some("192.168.1.2")),
+            ("http://[2001:db8::1]:80/", Some("2001:db8::1")),
+            ("http://localhost.example.org/", Some("localhost.example.org")),
+            ("http://127.0.0.1.example.org/", Some("127.0.0.1.example.org")),
+            ("https://example.org/v1", None),
+            ("http://localhost:11434/v1", None),
+            ("http://api.localhost/v1", None),
+            ("http://127.0.0.1:1/", None),
+            ("http://127.9.9.9/", None),
+            ("http://[::1]:1/", None),
+            ("http://[::ffff:127.0.0.1]/", None),
+            ("example.org", None),
+        ];
+        for (address, host) in cases {
+            assert_eq!(unencrypted_host(address).as_deref(), host, "{address}");
+        }
+    }
     use crate::HttpProvider;
 
     #[test]

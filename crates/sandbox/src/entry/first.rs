@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{Access, Mode, OFlags};
-use rustix::process::{Pid, WaitOptions};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 
 use super::filter::{self, Refused};
 use super::helper::{Site, read_file};
@@ -123,7 +123,7 @@ fn confine(
 }
 
 fn carry_out(order: Order, answers: &Channel) {
-    match start(order) {
+    match run_first(&order).and_then(|failed| failed.map_or_else(|| start(order), Ok)) {
         Ok(child) => {
             // A process number of the kernel is positive and fits.
             let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -138,16 +138,43 @@ fn carry_out(order: Order, answers: &Channel) {
     std::process::exit(0)
 }
 
+/// Runs the programs that come first. Returns the one that failed, which is left to be collected.
+fn run_first(order: &Order) -> std::io::Result<Option<Child>> {
+    for argv in &order.plan.first {
+        let output = (order.output.0.try_clone()?, order.output.1.try_clone()?);
+        let child = spawn(argv, &order.plan, output, Stdio::null())?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        // Its end is looked at and not taken, so that a failure can be collected as the command's.
+        let id = || pid.map_or(WaitId::All, WaitId::Pid);
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        let ended = rustix::io::retry_on_intr(|| rustix::process::waitid(id(), options))?;
+        if ended.and_then(|status| status.exit_status()) != Some(0) {
+            return Ok(Some(child));
+        }
+        let _ = rustix::process::waitpid(pid, WaitOptions::empty());
+    }
+    Ok(None)
+}
+
 /// Starts the command. From then on the ends of its pipes are its own.
 fn start(order: Order) -> std::io::Result<Child> {
     let Order { plan, output, stdin, .. } = order;
+    spawn(&plan.argv, &plan, output, stdin.map_or_else(Stdio::null, Stdio::from))
+}
+
+fn spawn(
+    argv: &[String],
+    plan: &Plan,
+    output: (OwnedFd, OwnedFd),
+    stdin: Stdio,
+) -> std::io::Result<Child> {
     let (program, arguments) =
-        plan.argv.split_first().ok_or_else(|| std::io::Error::from(ErrorKind::InvalidInput))?;
+        argv.split_first().ok_or_else(|| std::io::Error::from(ErrorKind::InvalidInput))?;
     std::env::set_current_dir(&plan.working_dir)?;
-    let mut command = Command::new(find(program, &plan)?);
+    let mut command = Command::new(find(program, plan)?);
     command.arg0(program).args(arguments);
     command.env_clear().envs(plan.env.iter().map(|(name, value)| (name, value)));
-    command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(output.0).stderr(output.1);
+    command.stdin(stdin).stdout(output.0).stderr(output.1);
     command.spawn()
 }
 

@@ -182,11 +182,9 @@ fn open_source(step: &Step, owners: Option<&OwnedFd>) -> Result<Option<OwnedFd>,
             let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
             (path, attributes, false)
         }
-        Step::Link { .. }
-        | Step::File { .. }
-        | Step::Scratch { .. }
-        | Step::Mask { .. }
-        | Step::Proc { .. } => return Ok(None),
+        Step::Link { .. } | Step::File { .. } | Step::Scratch { .. } | Step::Proc { .. } => {
+            return Ok(None);
+        }
     };
     let tree = clone_tree(source)?;
     kernel::set_mount_attributes(&tree, attributes, true)
@@ -264,7 +262,6 @@ impl Builder<'_> {
             }
             (Step::Layer { path, .. }, Some(lower)) => self.layer(path, &lower),
             (Step::Scratch { path, mode }, _) => self.scratch(path, *mode),
-            (Step::Mask { path }, _) => stand_in(EMPTY_FILE, inside(path)),
             (Step::Proc { path }, _) => mount_proc(path),
             (Step::Bind { .. } | Step::Device { .. } | Step::Layer { .. }, None) => {
                 Err(Trouble::new(part, "a source is missing", None))
@@ -286,8 +283,12 @@ impl Builder<'_> {
         Ok(place)
     }
 
-    /// A directory of the host, to be read only.
+    /// A directory or a file of the host, to be read only.
     fn show(&mut self, path: &Path, tree: &OwnedFd) -> Result<(), Trouble> {
+        let kind = file_type(tree)?;
+        if kind != FileType::Directory {
+            return attach_new(tree, inside(path), kind);
+        }
         self.count += 1;
         let lower = Lower::attach(tree, self.count)?;
         let mount = match lower.read_only(EMPTY_DIRECTORY) {

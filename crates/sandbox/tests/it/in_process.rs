@@ -148,7 +148,7 @@ fn a_project_in_a_visible_directory_stays_where_it_is() {
         let above = project.root().parent().expect("it lies somewhere");
         std::fs::write(above.join("beside"), "").expect("a file");
         let mut profile = Profile::new(project.root(), "/home/somebody");
-        profile.visible = vec![Visible { path: above.to_owned(), access, masked: vec![] }];
+        profile.visible = vec![Visible { path: above.to_owned(), access }];
         let launcher = Launcher::at(env!("CARGO_BIN_EXE_sandbox-testbed"));
         let sandbox = Sandbox::new(profile, launcher).expect("a sandbox");
         for _ in 0..3 {

@@ -83,8 +83,7 @@ fn without_overlays_a_copy_is_refused_and_caches_can_be_read() {
         std::fs::create_dir(&cache).expect("a directory");
         std::fs::write(cache.join("fetched"), "package\n").expect("a file");
         bench.own(&cache);
-        let masked = Vec::new();
-        bench.profile.visible = vec![Visible { path: cache, access: Access::Layer, masked }];
+        bench.profile.visible = vec![Visible { path: cache, access: Access::Layer }];
         let spec =
             bench.spec(&["sh", "-c", "cat ../cache/fetched; echo x > b; echo x > ../cache/b"]);
         let ran = bench.run(&spec);

@@ -117,6 +117,24 @@ fn the_repository_and_our_settings_cannot_be_changed() {
 }
 
 #[test]
+fn programs_that_come_first_share_the_sandbox_and_the_first_failure_ends_it() {
+    for user in users() {
+        let bench = Bench::new(user, "");
+        let argv = |script: &str| ["sh", "-c", script].map(str::to_owned).to_vec();
+        let mut spec = bench.spec(&["cat", "/tmp/note"]);
+        spec.first = vec![argv("echo one; echo kept > /tmp/note"), argv("echo two")];
+        let ran = bench.run(&spec);
+        assert_eq!(ran["stdout"], "one\ntwo\nkept\n", "{ran}");
+        assert_eq!(ran["exit"], json!({"code": 0}), "{ran}");
+        spec.first = vec![argv("echo one"), argv("exit 3"), argv("echo never")];
+        let ran = bench.run(&spec);
+        assert_eq!((&ran["stdout"], &ran["exit"]), (&json!("one\n"), &json!({"code": 3})), "{ran}");
+        spec.first = vec![argv("kill -9 $$")];
+        assert_eq!(bench.run(&spec)["exit"], json!({"signal": 9}));
+    }
+}
+
+#[test]
 fn programs_may_talk_to_themselves_over_loopback() {
     for user in users() {
         let bench = Bench::new(user, "");

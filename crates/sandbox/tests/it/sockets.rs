@@ -23,8 +23,7 @@ impl Place {
         let (tools, cache) = (bench.outside("tools"), bench.outside("cache"));
         for (path, access) in [(&tools, Access::Read), (&cache, Access::Layer)] {
             std::fs::create_dir(path).expect("a directory");
-            let masked = Vec::new();
-            bench.profile.visible.push(Visible { path: path.clone(), access, masked });
+            bench.profile.visible.push(Visible { path: path.clone(), access });
         }
         let (plain, passed) = (bench.project.path("plain"), bench.project.path("passed"));
         let directories = vec![plain, passed, tools, cache];

@@ -84,41 +84,152 @@ fn python_tests_a_project_offline() {
     assert!(ran["stderr"].as_str().is_some_and(|text| text.contains("OK")), "{ran}");
 }
 
+fn write(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+    std::fs::write(path, text).expect("a file");
+}
+
 #[test]
-fn caches_are_written_in_private_and_credentials_are_masked() {
+fn caches_are_written_in_private_and_the_rest_of_a_home_is_not_there() {
     for user in users() {
         let mut bench = Bench::new(user, "");
         let home = bench.outside("home");
-        let write = |path: &Path, text: &str| {
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
-            std::fs::write(path, text).expect("a file");
-        };
         write(&home.join(".cargo/config.toml"), "# config");
-        write(&home.join(".cargo/credentials.toml"), "token");
+        write(&home.join(".cargo/credentials.toml"), "secret");
+        write(&home.join(".cargo/registry/cache/x.crate"), "crate");
         write(&home.join(".rustup/settings.toml"), "# settings");
+        write(&home.join(".rustup/toolchains/stable/bin/rustc"), "");
+        write(&home.join(".rustup/toolchains/stable/lib/words"), "words");
         write(&home.join(".ssh/id"), "key");
         bench.own(&home);
         let toolchains = Toolchains::find(&home, "".as_ref(), |_| None);
         bench.profile = Profile::new(bench.project.root(), &home).with_toolchains(toolchains);
         let ran = bench.sh(
-            "cd; ls -A; cat .cargo/config.toml; cat .cargo/credentials.toml; echo x > .cargo/new; \
-             echo y > .cargo/config.toml; cat .cargo/new; echo z > .rustup/new; echo w > own; cat own",
+            "cd; ls -A . .cargo .rustup; cat .cargo/config.toml .rustup/toolchains/stable/lib/words; \
+             echo; echo x > .cargo/.package-cache; echo y > .cargo/registry/cache/x.crate; \
+             cat .cargo/registry/cache/x.crate; echo w > own; cat own; \
+             echo y > .cargo/config.toml; echo z > .rustup/toolchains/new",
         );
         insta::allow_duplicates! {
             insta::assert_snapshot!(ran["stdout"].as_str().unwrap_or_default(), @r"
+            .:
             .cargo
             .rustup
-            # configx
+
+            .cargo:
+            config.toml
+            registry
+
+            .rustup:
+            settings.toml
+            toolchains
+            # configwords
+            y
             w
             ");
         }
-        assert_eq!(
-            std::fs::read_to_string(home.join(".cargo/config.toml")).expect("it is there"),
-            "# config"
-        );
-        assert!(!home.join(".cargo/new").exists() && !home.join("own").exists());
+        let kept = |path: &str| std::fs::read_to_string(home.join(path)).expect("it is there");
+        assert_eq!(kept(".cargo/registry/cache/x.crate"), "crate");
+        assert!(!home.join(".cargo/.package-cache").exists() && !home.join("own").exists());
         let stderr = ran["stderr"].as_str().unwrap_or_default();
-        assert!(stderr.contains("Read-only file system"), "{ran}");
+        assert_eq!(stderr.matches("Read-only file system").count(), 2, "{ran}");
+    }
+}
+
+/// Where toolchains live, each with something that has to be seen there.
+const HOMES: [(&str, &str); 24] = [
+    (".cargo", "bin/cargo"),
+    (".rustup", "toolchains/stable/bin/rustc"),
+    (".pyenv", "versions/3.12/bin/python3"),
+    (".nvm", "versions/node/v22/bin/node"),
+    (".volta", "bin/volta"),
+    (".local/share/fnm", "node-versions/v22/installation/bin/node"),
+    (".asdf", "installs/ruby/3/bin/ruby"),
+    (".local/share/mise", "installs/node/22/bin/node"),
+    (".rbenv", "versions/3.3/bin/ruby"),
+    (".sdkman", "candidates/java/21/bin/java"),
+    (".jdk", "bin/java"),
+    (".go", "bin/go"),
+    (".jdks", "temurin-21/bin/java"),
+    (".bun", "bin/bun"),
+    (".deno", "bin/deno"),
+    (".local/lib", "python3.12/site-packages/x.py"),
+    (".local/share/pipx", "venvs/black/bin/black"),
+    (".local/share/uv", "tools/ruff/bin/ruff"),
+    (".ghcup", "bin/ghc"),
+    ("sdk", "go1.23/bin/go"),
+    ("go", "pkg/mod/x/x.go"),
+    (".npm", "_cacache/index-v5/x"),
+    (".local/share/pnpm", "store/v3/x"),
+    (".gradle", "caches/modules-2/x"),
+];
+/// Names under which toolchains, and nobody knows who else, keep something secret.
+const SECRETS: [&str; 16] = [
+    "credentials",
+    "credentials.toml",
+    ".npmrc",
+    "auth.json",
+    "auth.toml",
+    "settings.xml",
+    "token",
+    ".netrc",
+    "gradle.properties",
+    ".yarnrc.yml",
+    "config.json",
+    "keyring/login",
+    "keys/x.json",
+    ".env",
+    "unknown",
+    "state.db",
+];
+
+#[test]
+fn nothing_secret_is_seen_in_any_home() {
+    for user in users() {
+        let mut bench = Bench::new(user, "");
+        let home = bench.outside("home");
+        for (place, seen) in HOMES {
+            write(&home.join(place).join(seen), "seen");
+            for secret in SECRETS {
+                write(&home.join(place).join(secret), "SECRET");
+            }
+        }
+        for place in [".m2", ".cache", ".local", ".config/gh", ""] {
+            SECRETS.iter().for_each(|secret| write(&home.join(place).join(secret), "SECRET"));
+        }
+        write(&home.join(".m2/repository/x.jar"), "seen");
+        write(&home.join(".cargo/config.toml"), "[registry]\ntoken = \"SECRET\"\n");
+        bench.own(&home);
+        let toolchains = Toolchains::find(&home, "".as_ref(), |_| None);
+        bench.profile = Profile::new(bench.project.root(), &home).with_toolchains(toolchains);
+        let ran = bench.sh("cd; grep -rl SECRET . ; grep -rc seen . | grep -c ':1$'");
+        assert_eq!(ran["stdout"], format!("{}\n", HOMES.len() + 1), "{ran}");
+    }
+}
+
+/// The same where variables say that they lie elsewhere, through links, and on the search path.
+#[test]
+fn nothing_secret_is_seen_in_homes_that_lie_elsewhere() {
+    for user in users() {
+        let mut bench = Bench::new(user, "");
+        let home = bench.outside("home");
+        let real = home.join("real/cargo");
+        write(&real.join("bin/cargo"), "seen");
+        write(&real.join("credentials.toml"), "SECRET");
+        symlink(&real, home.join(".cargo")).expect("a link");
+        write(&home.join("pnpm/.npmrc"), "SECRET");
+        write(&home.join("pnpm/tsc"), "seen");
+        let mode = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(home.join("pnpm/tsc"), mode).expect("our own file");
+        bench.own(&home);
+        let pnpm = home.join("pnpm").display().to_string();
+        let path =
+            std::env::join_paths([home.join("pnpm"), home.join(".cargo/bin")]).expect("a path");
+        let variable = |name: &str| (name == "PNPM_HOME").then(|| pnpm.clone());
+        let toolchains = Toolchains::find(&home, &path, variable);
+        bench.profile = Profile::new(bench.project.root(), &home).with_toolchains(toolchains);
+        let ran = bench.sh("cd; grep -rl SECRET . .cargo/ real/; cat .cargo/bin/cargo real/cargo/bin/cargo pnpm/tsc");
+        assert_eq!(ran["stdout"], "seenseenseen", "{ran}");
     }
 }
 
@@ -147,8 +258,8 @@ fn runtimes_are_shown_as_a_whole_and_nothing_beside_them() {
         write("global/lib/node_modules/words", "tool works\n");
         write("other/bin/something", "");
         write("other/lib/key", "secret");
-        write(".local/bin/node", &script(".local/lib/words"));
-        write(".local/lib/words", "node works\n");
+        write(".local/bin/node", &script(".local/lib/node_modules/words"));
+        write(".local/lib/node_modules/words", "node works\n");
         write(".local/share/keyrings/login", "secret");
         write("rust/bin/php", "");
         write("rust/lib/x", "");
@@ -173,6 +284,6 @@ fn runtimes_are_shown_as_a_whole_and_nothing_beside_them() {
             ");
         }
         let missing = ran["stderr"].as_str().unwrap_or_default().matches("No such file").count();
-        assert_eq!(missing, 2, "{ran}");
+        assert_eq!(missing, 3, "{ran}");
     }
 }

@@ -56,8 +56,7 @@ async fn an_actor_is_told_how_to_change_things() {
     Examples:
     - apply_changes: Blocks in two files: {"changes": [{"path": "a.rs", "search": "old()", "replace": "new()"}, {"path": "b.rs", "search": "use old;", "replace": "use new;"}]}. Lines 3 to 5: {"changes": [{"path": "a.rs", "line": 3, "end_line": 5, "content": "x"}]}. A patch: {"patch": "*** Begin Patch\n*** Update File: a.rs\n@@\n-old()\n+new()\n*** End Patch"}. Give enough context that a search text occurs once.
     - edit_lines: After line 42: {"path": "src/main.rs", "operation": "insert", "start_line": 42, "content": "let kiln = Kiln::new();"}. Lines 5 to 8 away: {"path": "src/main.rs", "operation": "delete", "start_line": 5, "end_line": 8}. Give expected to be sure that the lines are the ones you mean.
-    - run_code: {"language": "python", "code": "import sys; print(sys.argv[1:])", "args": ["a"]}.
-    - delegate: {"task": "Find every place that parses dates and list file, line and format."}
+    - bash: {"command": "cargo test", "timeout": 300}. For what runs longer, such as a server, use job. To read, search and edit files use the tools for that: they are quicker and exact.
 
     Your role is actor.
     "#);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{stat, statfs};
+use rustix::fs::{Mode, OFlags, stat, statfs};
 use sqlx::ConnectOptions as _;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 
@@ -16,6 +16,8 @@ use super::salvage::{is_complete, salvage};
 use super::schema::{self, STEPS, VERSION};
 use crate::StoreError;
 
+/// Conversations are nobody else's business.
+const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// How long another process may hold the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The write-ahead log is cut back to this size. Reading it back costs time at the next start.
@@ -128,6 +130,7 @@ async fn try_open(
     file: &Path,
     notes: &mut Vec<String>,
 ) -> Result<Result<(SqliteConnection, i64), String>, sqlx::Error> {
+    keep_private(file);
     let mut conn = options(file)
         .create_if_missing(true)
         .pragma("journal_size_limit", JOURNAL_BYTES)
@@ -165,6 +168,21 @@ async fn try_open(
     sqlx::raw_sql(level).execute(&mut conn).await?;
     notes.extend(slower);
     Ok(Ok((conn, VERSION)))
+}
+
+/// Makes the file before SQLite does, for nobody else to read, and takes that right back where an
+/// older version gave it. The files beside it get the same mode from SQLite. What does not work here
+/// does not work for SQLite either, which says so.
+fn keep_private(file: &Path) {
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
+    if let Ok(opened) = rustix::fs::open(file, flags, FILE_MODE) {
+        let _ = rustix::fs::fchmod(opened, FILE_MODE);
+    }
+    for beside in ["-wal", "-shm", "-journal"] {
+        let mut name = file.as_os_str().to_owned();
+        name.push(beside);
+        let _ = rustix::fs::chmod(name, FILE_MODE);
+    }
 }
 
 /// What every connection needs. Files may be damaged, so nothing in them is trusted.

@@ -207,3 +207,28 @@ async fn a_store_can_stand_behind_the_trait() {
     let store: Box<dyn Store> = Box::new(store);
     assert!(store.list(&ListFilter::default()).await.unwrap().is_empty());
 }
+
+/// Whatever the mask of the process is, and whoever made the files.
+#[tokio::test]
+async fn files_are_for_nobody_else_to_read() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let (dir, store) = new_store().await;
+    let id = store.create(&opened()).await.unwrap();
+    store.append(&id, turn("hello")).await.unwrap();
+    let modes = || {
+        let entries = std::fs::read_dir(dir.path()).unwrap().map(Result::unwrap);
+        let mode =
+            |entry: std::fs::DirEntry| entry.metadata().unwrap().permissions().mode() & 0o777;
+        let mut modes: Vec<u32> = entries.map(mode).collect();
+        modes.sort();
+        modes
+    };
+    assert_eq!(modes(), [0o600; 3]);
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        let mode = std::fs::Permissions::from_mode(0o666);
+        std::fs::set_permissions(entry.unwrap().path(), mode).unwrap();
+    }
+    let again = open(&dir).await;
+    assert_eq!(modes(), [0o600; 3]);
+    drop((store, again));
+}

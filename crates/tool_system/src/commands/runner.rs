@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use protocol::{CommandSpec, ErrorCode, ProjectMode, RunMode, ToolError};
+use protocol::{CommandSpec, ErrorCode, ProjectMode, RunMode, ToolError, ToolResult};
 use sandbox::{
     Canceller, Changed, Changes, Copy, Exit, Launcher, Part, PrivateLayer, Profile, ProjectAccess,
     Room, RunOptions, Sandbox, SandboxError, Unconfined,
@@ -93,6 +93,16 @@ pub(crate) enum NotRun {
     /// There are no copies on write here; it could run on the files themselves.
     NoCopies(String),
     Failed(ToolError),
+}
+
+impl NotRun {
+    /// The error, for a command that has no other way to run.
+    fn into_error(self) -> ToolError {
+        match self {
+            NotRun::Failed(error) => error,
+            NotRun::NoCopies(why) => ToolError::new(ErrorCode::SandboxUnavailable, why),
+        }
+    }
 }
 
 impl From<SandboxError> for NotRun {
@@ -292,11 +302,19 @@ impl CommandRunner {
         }
     }
 
+    /// Runs a program of our own that only looks, and whose output nobody is shown.
+    pub(crate) async fn peek(self: &Arc<Self>, spec: CommandSpec, cx: &ToolContext) -> ToolResult {
+        let runner = Arc::clone(self);
+        cx.blocking(move |_| {
+            let place = runner.place(kind_of(&spec)).map_err(NotRun::into_error)?;
+            let ran = place.run(&spec, RunOptions::default(), |_| {})?;
+            Ok(report(&ran))
+        })
+        .await
+    }
+
     fn start_job(&self, spec: &CommandSpec, cx: &ToolContext) -> Result<CommandRun, ToolError> {
-        let place = self.place(kind_of(spec)).map_err(|not_run| match not_run {
-            NotRun::Failed(error) => error,
-            NotRun::NoCopies(why) => ToolError::new(ErrorCode::SandboxUnavailable, why),
-        })?;
+        let place = self.place(kind_of(spec)).map_err(NotRun::into_error)?;
         let job = cx.jobs().start(place, spec.clone(), cx.limits().jobs)?;
         Ok(CommandRun { report: json!({"job": job, "running": true}), taken: None })
     }

@@ -69,12 +69,6 @@ impl CommandMode {
             CommandMode::Run => "run",
         }
     }
-
-    /// This mode, or the one that a project asks for if that is narrower.
-    #[must_use]
-    pub fn narrowed_by(self, project: Option<CommandMode>) -> CommandMode {
-        project.map_or(self, |project| project.min(self))
-    }
 }
 
 impl ApprovalMode {

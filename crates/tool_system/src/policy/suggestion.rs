@@ -57,6 +57,8 @@ fn is_all_words(spec: &CommandSpec) -> bool {
         run,
         writable,
         keep,
+        first,
+        shown,
     } = spec;
     matches!(working_dir.as_str(), "" | ".")
         && env.is_empty()
@@ -66,6 +68,8 @@ fn is_all_words(spec: &CommandSpec) -> bool {
         && *run == RunMode::Wait
         && writable.is_empty()
         && keep.is_empty()
+        && first.is_empty()
+        && shown.is_none()
 }
 
 /// The rule for these effects.

@@ -272,6 +272,31 @@ async fn a_command_ends_with_its_time_and_its_changes_are_dropped() {
     assert_eq!(bench.project.read("a.txt"), "one\n");
 }
 
+/// Builds take their time; the vocabulary `ally` promises its own times.
+#[tokio::test]
+async fn a_command_has_as_much_time_as_its_vocabulary_says() {
+    let least = |name: &str| Limits {
+        bash_s: if name == "bash_s" { 1 } else { 120 },
+        ally_bash_s: if name == "ally_bash_s" { 1 } else { 5 },
+        ally_max_bash_s: if name == "ally_max_bash_s" { 1 } else { 60 },
+        ..Limits::default()
+    };
+    let cases = [
+        (Vocabulary::Standard, "bash_s", json!({}), "default 120, at most 600"),
+        (Vocabulary::Ally, "ally_bash_s", json!({}), "default 5, at most 60"),
+        (Vocabulary::Ally, "ally_max_bash_s", json!({"timeout": 50}), "default 5, at most 60"),
+    ];
+    for (vocabulary, limit, mut arguments, told) in cases {
+        let options = ExecutorOptions { vocabulary, limits: least(limit), ..Default::default() };
+        let Some(bench) = bench(options, vec![]) else { return };
+        arguments["command"] = json!("sleep 1000");
+        assert_eq!(bench.ok("bash", arguments).await["return_code"], 124, "{limit}");
+        let tool = bench.executor.registry().get(vocabulary, "bash").unwrap();
+        let description = tool.input_schema()["properties"]["timeout"]["description"].to_string();
+        assert!(description.contains(told), "{description}");
+    }
+}
+
 #[tokio::test]
 async fn a_withdrawn_call_ends_its_command() {
     let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
@@ -340,4 +365,30 @@ async fn arguments_that_a_person_changed_are_the_ones_that_run() {
     assert_eq!(bash(&bench, "sh worse.sh").await["output"], "better\n");
     assert_eq!(bench.person.asked().len(), 2);
     assert_eq!(Arc::strong_count(&bench.person), 2);
+}
+
+#[tokio::test]
+async fn long_output_is_cut_between_lines_and_can_be_read_to_its_end() {
+    let Some(bench) = bench(allowing(&["bash"]), vec![]) else { return };
+    let ran = bash(&bench, "seq -f 'number %.0f of many' 100000").await;
+    let output = ran["output"].as_str().unwrap();
+    assert!(output.len() < 80_000, "{}", output.len());
+    let marker = output.lines().find(|line| line.starts_with("[… ")).unwrap();
+    let number = |line: &str| -> u64 { line.split(' ').nth(1).unwrap().parse().unwrap() };
+    assert!(output.lines().all(|line| line == marker || line.ends_with(" of many")), "cut lines");
+    let note = &ran["truncation"][0];
+    let shown: Vec<u64> = output.lines().filter(|line| *line != marker).map(number).collect();
+    let left_out = 100_000 - shown.len();
+    assert!(marker.starts_with(&format!("[… {left_out} lines left out: read_file(")), "{marker}");
+    // The handle gives every line that was left out.
+    let mut next = shown.windows(2).find(|pair| pair[1] != pair[0] + 1).unwrap()[0] + 1;
+    let last = 100_000
+        - shown.iter().rev().zip((1..=100_000).rev()).take_while(|(a, b)| **a == *b).count() as u64;
+    while next <= last {
+        let arguments = json!({"path": note["handle"], "offset": next, "line_numbers": false});
+        let read = bench.ok("read_file", arguments).await;
+        let lines: Vec<u64> = read["content"].as_str().unwrap().lines().map(number).collect();
+        assert_eq!(lines[0], next);
+        next = lines.last().unwrap() + 1;
+    }
 }

@@ -88,6 +88,38 @@ async fn installing_asks_even_where_the_tool_is_allowed() {
     let asked = bench.person.asked();
     let Proposal::Command(command) = &asked[0].proposal else { panic!("{asked:?}") };
     assert!(command.network && command.argv.ends_with(&["--".into(), "left-pad".into()]));
+    let shown = protocol::describe_command(command);
+    assert_eq!(
+        shown,
+        "Install left-pad with npm\nwith the network\nmay change package.json\nmay change package-lock.json\n\
+         may change pnpm-lock.yaml\nmay change yarn.lock\nmay change node_modules\n"
+    );
+}
+
+/// A directory of the project is not a package, however it is spelled, and nobody is even asked.
+#[tokio::test]
+async fn what_is_not_in_a_registry_is_not_installed() {
+    let fixture =
+        "//- /package.json\n{\"name\": \"x\"}\n//- /evil/package.json\n{\"name\": \"evil\"}\n";
+    let options = ExecutorOptions::default();
+    let Some(bench) = Bench::running(fixture, Person::answering([]), options) else { return };
+    for (manager, package) in [
+        ("npm", "./evil"),
+        ("npm", "evil/"),
+        ("npm", "x@file:evil"),
+        ("npm", "someone/evil"),
+        ("npm", "evil.tgz"),
+        ("cargo", "x/evil"),
+        ("cargo", "--path=evil"),
+        ("pip", "."),
+        ("pip", "evil.whl"),
+        ("pip", "x @ file:evil"),
+    ] {
+        let arguments = json!({"packages": [package], "manager": manager});
+        let error = bench.err("install_package", arguments).await;
+        assert_eq!(error.code, ErrorCode::InvalidArguments, "{manager} {package}: {error:?}");
+    }
+    assert!(bench.person.asked().is_empty());
 }
 
 const COUNT: &str = "name = 'count'\ndescription = 'Count the lines of files.'\n\

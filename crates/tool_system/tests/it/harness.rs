@@ -1,5 +1,6 @@
 //! A project and an executor on it.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use protocol::{ApprovalRequest, ApprovalResponse, ToolCall, ToolError, ToolResult};
@@ -47,13 +48,19 @@ pub(crate) fn with_hunks(path: &'static str, hunks: &'static [usize]) -> Reply {
 pub(crate) struct Person {
     answers: Mutex<Vec<Reply>>,
     asked: Mutex<Vec<ApprovalRequest>>,
+    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl Person {
     pub(crate) fn answering(answers: impl IntoIterator<Item = Reply>) -> Arc<Self> {
         let mut answers: Vec<_> = answers.into_iter().collect();
         answers.reverse();
-        Arc::new(Self { answers: Mutex::new(answers), asked: Mutex::default() })
+        Arc::new(Self { answers: Mutex::new(answers), ..Self::default() })
+    }
+
+    /// Does something between the next question and its answer.
+    pub(crate) fn before_answering(&self, work: impl FnOnce() + Send + 'static) {
+        *self.meanwhile.lock().unwrap() = Some(Box::new(work));
     }
 
     /// What was asked since the last look.
@@ -66,6 +73,9 @@ impl Person {
 impl Approver for Person {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         self.asked.lock().unwrap().push(request.clone());
+        if let Some(work) = self.meanwhile.lock().unwrap().take() {
+            work();
+        }
         let reply = self.answers.lock().unwrap().pop().unwrap_or_else(yes);
         Ok(reply(request))
     }
@@ -106,7 +116,7 @@ impl Bench {
 
     /// A project that can be changed, with a person to ask.
     pub(crate) fn asking(fixture: &str, person: Arc<Person>, options: ExecutorOptions) -> Self {
-        Self::on(Fixture::new(fixture), person, options, Vec::new())
+        Self::on(Fixture::new(fixture), person, options, Vec::new(), Vec::new())
     }
 
     fn on(
@@ -114,6 +124,7 @@ impl Bench {
         person: Arc<Person>,
         mut options: ExecutorOptions,
         more: Vec<Arc<dyn Tool>>,
+        path: Vec<PathBuf>,
     ) -> Self {
         let workspace = Arc::new(Workspace::open(project.root()).unwrap());
         let state = project.root().with_file_name("state");
@@ -123,7 +134,9 @@ impl Bench {
         options.session = "s1".into();
         options.approver = person.clone();
         let performer = JournalPerformer::new(Arc::clone(&journal));
-        let runner = CommandRunner::new(Arc::clone(&workspace), confinement(&project));
+        let mut confinement = confinement(&project);
+        confinement.profile.path = path;
+        let runner = CommandRunner::new(Arc::clone(&workspace), confinement);
         let runner = Arc::new(tool_system::OnDemand::from(Arc::new(runner)));
         options.performer = Some(Arc::new(performer.with_commands(runner)));
         options.history = Some(History::of(journal));
@@ -143,6 +156,18 @@ impl Bench {
         Self::running_with(fixture, person, options, Vec::new())
     }
 
+    /// Like [`Self::running`], with directories of programs that come first.
+    pub(crate) fn running_on_path(
+        fixture: &str,
+        person: Arc<Person>,
+        options: ExecutorOptions,
+        path: &[&str],
+    ) -> Option<Self> {
+        let project = Fixture::new(fixture);
+        let path = path.iter().map(|name| project.path(name)).collect();
+        can_confine(&project).then(|| Self::on(project, person, options, Vec::new(), path))
+    }
+
     /// Like [`Self::running`], with more tools.
     pub(crate) fn running_with(
         fixture: &str,
@@ -151,17 +176,7 @@ impl Bench {
         more: Vec<Arc<dyn Tool>>,
     ) -> Option<Self> {
         let project = Fixture::new(fixture);
-        let RunnerOptions { profile, launcher, .. } = confinement(&project);
-        let probe = sandbox::probe(project.root(), &profile.home, &launcher);
-        let missing = probe.findings.iter().find(|finding| match finding.part {
-            sandbox::Part::Overlay => finding.problem.is_some(),
-            _ => finding.required && finding.problem.is_some(),
-        });
-        if let Some(missing) = missing {
-            testkit::left_out(&format!("commands cannot be confined here: {missing:?}"));
-            return None;
-        }
-        Some(Self::on(project, person, options, more))
+        can_confine(&project).then(|| Self::on(project, person, options, more, Vec::new()))
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolResult {
@@ -182,6 +197,20 @@ impl Bench {
             Err(error) => error,
         }
     }
+}
+
+/// Whether this machine can confine commands; if not, that is said.
+fn can_confine(project: &Fixture) -> bool {
+    let RunnerOptions { profile, launcher, .. } = confinement(project);
+    let probe = sandbox::probe(project.root(), &profile.home, &launcher);
+    let missing = probe.findings.iter().find(|finding| match finding.part {
+        sandbox::Part::Overlay => finding.problem.is_some(),
+        _ => finding.required && finding.problem.is_some(),
+    });
+    if let Some(missing) = missing {
+        testkit::left_out(&format!("commands cannot be confined here: {missing:?}"));
+    }
+    missing.is_none()
 }
 
 /// How commands are confined in tests.

@@ -13,6 +13,7 @@ mod edit_lines;
 mod executor;
 mod file_reading;
 mod git_tools;
+mod git_traps;
 mod glob;
 mod grep;
 mod harness;

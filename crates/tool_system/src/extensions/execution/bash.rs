@@ -10,7 +10,7 @@ struct BashArgs {
     command: String,
     /// In 5-10 words
     description: Option<String>,
-    /// Seconds; default 5, at most 60
+    /// Seconds; default 120, at most 600
     timeout: Option<Whole<1>>,
     working_dir: Option<String>,
     /// Ignored paths to propose too, e.g. ["dist"]
@@ -46,12 +46,15 @@ impl Tool for BashTool {
                  command is the last step of a task.",
             )
             .prompt(
-                "{\"command\": \"cargo test\", \"timeout\": 60}. For what runs longer, such as a \
+                "{\"command\": \"cargo test\", \"timeout\": 300}. For what runs longer, such as a \
                  server, use job. To read, search and edit files use the tools for that: they are \
                  quicker and exact.",
             )
             .example(json!({"command": "ls -la", "description": "List the project"}))
-            .face(Face::new(Vocabulary::Ally, "bash"))
+            .face(
+                Face::new(Vocabulary::Ally, "bash")
+                    .describe_argument("timeout", "Seconds; default 5, at most 60"),
+            )
     }
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {

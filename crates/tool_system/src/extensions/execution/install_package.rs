@@ -1,17 +1,14 @@
 //! `install_package`: adds packages with the project's package manager.
 
+use tool_system::package_name::{Registry, check};
 use tool_system::prelude::*;
 use tool_system::project_kind::{Place, nearest};
 use tool_system::test_reports::both_ends;
 
 /// Bytes of output that are shown.
 const SHOWN_OUTPUT: usize = 4 * 1024;
-/// Characters that package names and versions are made of, besides letters and digits.
-const IN_NAMES: &str = "@/._-^~=<>!*+[],";
-/// Makes the environment first if there is none. What is installed comes as arguments, never as text
-/// of the script.
-const PIP_SCRIPT: &str = "test -e .venv/bin/python || python3 -m venv --copies .venv; \
-                          exec .venv/bin/python -m pip install --disable-pip-version-check -- \"$@\"";
+/// The interpreter of the environment that Python packages go into.
+const VENV_PYTHON: &str = ".venv/bin/python";
 
 /// Add packages from the network. Always asks.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -73,7 +70,6 @@ impl Tool for InstallPackageTool {
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: InstallPackageArgs = args.parse()?;
-        args.packages.iter().try_for_each(|package| check(package))?;
         cx.blocking(move |cx| Ok(Outcome::Proposal(Proposed::command(spec(cx, &args)?)))).await
     }
 
@@ -90,26 +86,13 @@ impl Tool for InstallPackageTool {
     }
 }
 
-/// A name from the manager's own registry: no option, no address, no path.
-fn check(package: &str) -> Result<(), ToolError> {
-    let begins = package.starts_with(|first: char| first.is_ascii_alphanumeric() || first == '@');
-    let is_name = |c: char| c.is_ascii_alphanumeric() || IN_NAMES.contains(c);
-    let stays = !package.contains("://") && !package.contains("..") && !package.contains("git+");
-    if begins && stays && package.chars().all(is_name) {
-        return Ok(());
-    }
-    let message = format!("`{package}` is not the name of a package");
-    Err(ToolError::new(ErrorCode::InvalidArguments, message).suggest(
-        "Give names as the registry knows them, such as serde, lodash@4 or requests==2.32.",
-    ))
-}
-
 fn spec(cx: &ToolContext, args: &InstallPackageArgs) -> Result<CommandSpec, ToolError> {
     let Some((place, manager)) = nearest(cx, None, |place| manager_of(place, args.manager))? else {
         let message = "the project has no Cargo.toml, package.json or pyproject.toml";
         return Err(ToolError::new(ErrorCode::FileNotFound, message)
             .suggest("Say which package manager to use: cargo, npm or pip."));
     };
+    args.packages.iter().try_for_each(|package| check(manager.registry(), package))?;
     let files: &[&str] = match manager {
         Manager::Cargo => &["Cargo.toml", "Cargo.lock"],
         Manager::Npm => {
@@ -119,14 +102,43 @@ fn spec(cx: &ToolContext, args: &InstallPackageArgs) -> Result<CommandSpec, Tool
     };
     let inside = |name: &&str| Some(place.directory.join(name.as_bytes()).ok()?.to_text());
     let writable = files.iter().filter_map(inside);
+    let shown = format!("Install {} with {}", args.packages.join(", "), manager.program(&place));
     Ok(CommandSpec {
         argv: argv(&place, manager, args),
+        first: first(cx, &place, manager)?,
+        shown: Some(shown),
         working_dir: place.directory.to_text(),
         timeout_ms: cx.limits().max_command_s.saturating_mul(1000),
         network: true,
         writable: writable.collect(),
         ..CommandSpec::default()
     })
+}
+
+impl Manager {
+    fn registry(self) -> Registry {
+        match self {
+            Manager::Cargo => Registry::Cargo,
+            Manager::Npm => Registry::Npm,
+            Manager::Pip => Registry::Python,
+        }
+    }
+
+    fn program(self, place: &Place) -> &'static str {
+        match self {
+            Manager::Cargo => "cargo",
+            Manager::Npm => place.manifests.node_manager(),
+            Manager::Pip => "pip",
+        }
+    }
+}
+
+/// Makes the environment of Python if there is none.
+fn first(cx: &ToolContext, place: &Place, manager: Manager) -> Result<Vec<Vec<String>>, ToolError> {
+    let interpreter = cx.workspace().resolve(&format!("{}/{VENV_PYTHON}", place.directory))?;
+    let is_there = cx.workspace().metadata(&interpreter).is_ok();
+    let words = ["python3", "-m", "venv", ".venv"].map(str::to_owned).to_vec();
+    Ok(if manager == Manager::Pip && !is_there { vec![words] } else { Vec::new() })
 }
 
 fn manager_of(place: &Place, asked: Option<Manager>) -> Option<Manager> {
@@ -146,7 +158,7 @@ fn argv(place: &Place, manager: Manager, args: &InstallPackageArgs) -> Vec<Strin
             "npm" => vec!["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund"],
             other => vec![other, "add", "--ignore-scripts"],
         },
-        Manager::Pip => vec!["sh", "-c", PIP_SCRIPT, "pip"],
+        Manager::Pip => vec![VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check"],
     };
     match manager {
         Manager::Cargo | Manager::Npm if args.dev == Some(true) => {
@@ -158,9 +170,7 @@ fn argv(place: &Place, manager: Manager, args: &InstallPackageArgs) -> Vec<Strin
         }
         _ => {}
     }
-    if manager != Manager::Pip {
-        argv.push("--");
-    }
+    argv.push("--");
     argv.into_iter().map(str::to_owned).chain(args.packages.iter().cloned()).collect()
 }
 
@@ -175,7 +185,7 @@ mod tests {
 
     #[test]
     fn each_manager_gets_the_names_as_arguments_and_nothing_else() {
-        let cases: [(&[&str], bool, &str); 5] = [
+        let cases: [(&[&str], bool, &str); 6] = [
             (&["Cargo.toml"], false, "cargo add -- serde"),
             (&["Cargo.toml"], true, "cargo add --dev -- serde"),
             (
@@ -185,6 +195,11 @@ mod tests {
             ),
             (&["package.json", "yarn.lock"], true, "yarn add --ignore-scripts --dev -- serde"),
             (&["package.json", "pnpm-lock.yaml"], false, "pnpm add --ignore-scripts -- serde"),
+            (
+                &["pyproject.toml"],
+                true,
+                ".venv/bin/python -m pip install --disable-pip-version-check -- serde",
+            ),
         ];
         for (names, dev, expected) in cases {
             let manifests = Manifests::sketch(names, "", "", "");
@@ -196,28 +211,6 @@ mod tests {
             };
             let manager = manager_of(&place, None).unwrap();
             assert_eq!(argv(&place, manager, &args).join(" "), expected);
-        }
-    }
-
-    #[test]
-    fn only_names_are_packages() {
-        for good in
-            ["serde", "serde@1.0", "@types/node", "requests==2.32", "a[b]>=1,<2", "left-pad"]
-        {
-            assert!(check(good).is_ok(), "{good}");
-        }
-        for bad in [
-            "--index-url=x",
-            "git+ssh://x",
-            "https://x/y.tgz",
-            "../a",
-            "a b",
-            "$(id)",
-            "",
-            "./a",
-            "a;b",
-        ] {
-            assert!(check(bad).is_err(), "{bad}");
         }
     }
 }

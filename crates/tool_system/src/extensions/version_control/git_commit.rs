@@ -1,7 +1,8 @@
 //! `git_commit`: records changes in the repository.
 
-use tool_system::git_command::{changing, changing_git, pathspec, printed};
+use tool_system::git_command::{prepare_commit, printed};
 use tool_system::prelude::*;
+use workspace::RelPath;
 
 /// Commit files, or what is staged. Hooks are not run.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -18,6 +19,8 @@ struct GitCommitOutput {
     branch: String,
     /// How much it changes.
     summary: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
 }
 
 #[derive(Debug)]
@@ -51,51 +54,40 @@ impl Tool for GitCommitTool {
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: GitCommitArgs = args.parse()?;
         let paths = args.paths.unwrap_or_default();
-        let resolved = paths.iter().map(|path| Ok(pathspec(&cx.workspace().resolve(path)?)));
-        let paths: Vec<String> = resolved.collect::<Result<_, ToolError>>()?;
-        Ok(Outcome::Proposal(Proposed::command(changing(argv(args.message, paths)))))
+        let paths = paths.iter().map(|path| cx.workspace().resolve(path));
+        let paths: Vec<RelPath> = paths.collect::<Result<_, _>>()?;
+        let commit = prepare_commit(&cx, &args.message, &paths).await?;
+        Ok(Outcome::Proposal(Proposed::command(commit)))
     }
 
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
-        let text = printed(&ran)?;
-        let (branch, commit) = heading(text).unwrap_or_default();
-        let summary =
-            text.lines().find(|line| line.contains(" changed")).unwrap_or_default().trim();
-        tool_system::json_of(GitCommitOutput {
-            commit: commit.to_owned(),
-            branch: branch.to_owned(),
-            summary: summary.to_owned(),
-        })
+        let told = ran["stdout"].as_str().unwrap_or_default();
+        let Some(mut output) = made(told) else {
+            return Err(printed(&ran).err().unwrap_or_else(|| {
+                ToolError::new(ErrorCode::Internal, "git said something unexpected")
+            }));
+        };
+        if let Err(error) = printed(&ran) {
+            let why = error.message;
+            output.message = Some(format!(
+                "The commit is made, but the index does not know it yet: {why}. Ask the user to run `git reset`."
+            ));
+        }
+        tool_system::json_of(output)
     }
 }
 
-fn argv(message: String, paths: Vec<String>) -> Vec<String> {
-    if paths.is_empty() {
-        let mut argv = changing_git();
-        argv.extend(["commit", "--no-verify", "--untracked-files=no"].map(str::to_owned));
-        argv.push(format!("--message={message}"));
-        return argv;
-    }
-    let words = ["sh", "-c", &add_and_commit(), "git_commit", &message].map(str::to_owned);
-    words.into_iter().chain(paths).collect()
-}
-
-/// Adds the files and records them, which are two commands. Message and paths come as arguments,
-/// never as text of the script.
-fn add_and_commit() -> String {
-    let git = changing_git().join(" ");
-    format!(
-        "message=$1; shift; {git} add --all -- \"$@\" && \
-         {git} commit --no-verify --untracked-files=no --only --message=\"$message\" -- \"$@\""
-    )
-}
-
-/// Branch and commit in `[main 1a2b3c] subject` or `[main (root-commit) 1a2b3c] subject`.
-fn heading(text: &str) -> Option<(&str, &str)> {
-    let line = text.lines().find(|line| line.starts_with('['))?;
-    let (inner, _) = line.strip_prefix('[')?.split_once(']')?;
-    let (names, commit) = inner.rsplit_once(' ')?;
-    Some((names.trim_end_matches(" (root-commit)"), commit))
+/// The hashes of tree and commit, then, once the commit is made, the branch, the commit and how much
+/// it changes.
+fn made(told: &str) -> Option<GitCommitOutput> {
+    let mut lines = told.lines().filter(|line| !line.is_empty()).skip(2);
+    let branch = lines.next()?;
+    Some(GitCommitOutput {
+        commit: lines.next()?.to_owned(),
+        branch: if branch == "HEAD" { "detached HEAD" } else { branch }.to_owned(),
+        summary: lines.next().unwrap_or_default().trim().to_owned(),
+        message: None,
+    })
 }
 
 auto_register_tool!(GitCommitTool);
@@ -105,19 +97,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_says_of_a_commit_is_read() {
-        assert_eq!(heading("[main 1a2b] x\n"), Some(("main", "1a2b")));
-        assert_eq!(heading("[main (root-commit) 1a2b] [x]\n"), Some(("main", "1a2b")));
-        assert_eq!(heading("[detached HEAD 1a2b] x\n"), Some(("detached HEAD", "1a2b")));
-        assert_eq!(heading("nothing\n"), None);
+    fn a_commit_is_made_once_its_branch_is_told() {
+        let whole = "12ab\n34cd\nmain\n34cd\n\n 1 file changed, 2 insertions(+)\n";
+        let output = made(whole).unwrap();
+        assert_eq!((output.commit.as_str(), output.branch.as_str()), ("34cd", "main"));
+        assert_eq!(output.summary, "1 file changed, 2 insertions(+)");
+        assert_eq!(made("12ab\n34cd\nHEAD\n34cd\n").unwrap().branch, "detached HEAD");
+        assert!(made("12ab\n34cd\n").is_none() && made("").is_none());
     }
 
     #[test]
-    fn messages_and_paths_stay_arguments() {
-        let staged = argv("-x; rm".into(), Vec::new());
-        assert_eq!(staged.last().map(String::as_str), Some("--message=-x; rm"));
-        let named = argv("$(id)".into(), vec!["a b".into()]);
-        assert!(!named[2].contains("id") && !named[2].contains("a b"));
-        assert_eq!(&named[3..], ["git_commit", "$(id)", "a b"]);
+    fn a_commit_whose_index_could_not_be_written_is_told_as_made() {
+        let tool = GitCommitTool;
+        let arguments = ToolArguments::new(serde_json::Map::new());
+        let told = "12ab\n34cd\nmain\n34cd\n\n 1 file changed\n";
+        let ran = json!({"exit_code": 128, "stdout": told, "stderr": "fatal: index.lock\n"});
+        let answer = tool.report(&arguments, ran).unwrap();
+        assert!(answer["message"].as_str().unwrap().contains("fatal: index.lock"), "{answer}");
+        let ran = json!({"exit_code": 128, "stdout": "12ab\n", "stderr": "fatal: no\n"});
+        assert_eq!(tool.report(&arguments, ran).unwrap_err().message, "fatal: no");
     }
 }

@@ -1,7 +1,7 @@
 //! `git_diff`: what differs, as numbers and as a patch.
 
 use tool_system::git_command::{
-    FileStat, check_revision, looking, pathspec, printed, stats_and_patch,
+    FileStat, Git, check_revision, look, pathspec, printed, stats_and_patch,
 };
 use tool_system::prelude::*;
 
@@ -66,16 +66,13 @@ impl Tool for GitDiffTool {
         let path = args.path.map(|path| cx.workspace().resolve(&path)).transpose()?;
         let path = path.map(|path| pathspec(&path));
         arguments.extend(path.as_deref());
-        Ok(Outcome::Proposal(Proposed::command(looking(arguments))))
-    }
-
-    fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
+        let ran = look(&cx, Git::open(&cx).await?.looking(arguments)).await?;
         let text = printed(&ran)?;
         let is_cut = ran["stdout_bytes"].as_u64() > Some(text.len() as u64);
         let (files, diff) = stats_and_patch(text);
         let message =
             is_cut.then(|| "The diff is long; its middle is left out. Name a path.".to_owned());
-        tool_system::json_of(GitDiffOutput { files, diff: diff.to_owned(), message })
+        Outcome::answer(GitDiffOutput { files, diff: diff.to_owned(), message })
     }
 }
 

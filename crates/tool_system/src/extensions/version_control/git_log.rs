@@ -1,7 +1,7 @@
 //! `git_log`: the commits, newest first.
 
 use tool_system::git_command::{
-    Commit, FORMAT, check_revision, commits, looking, pathspec, printed,
+    Commit, FORMAT, Git, check_revision, commits, look, pathspec, printed,
 };
 use tool_system::prelude::*;
 
@@ -61,11 +61,8 @@ impl Tool for GitLogTool {
         let path = args.path.map(|path| cx.workspace().resolve(&path)).transpose()?;
         let path = path.map(|path| pathspec(&path));
         arguments.extend(path.as_deref());
-        Ok(Outcome::Proposal(Proposed::command(looking(arguments))))
-    }
-
-    fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
-        tool_system::json_of(GitLogOutput { commits: commits(printed(&ran)?) })
+        let ran = look(&cx, Git::open(&cx).await?.looking(arguments)).await?;
+        Outcome::answer(GitLogOutput { commits: commits(printed(&ran)?) })
     }
 }
 

@@ -1,7 +1,11 @@
 //! `git_push`: sends commits to a remote repository.
 
-use tool_system::git_command::{TALK_MS, changing, changing_git, check_revision, printed};
+use tool_system::git_command::{Git, TALK_MS, changing, check_revision, look, printed};
 use tool_system::prelude::*;
+
+/// What receives at a path of this machine: without the programs of the repository there.
+const QUIET_RECEIVER: &str = "git -c core.hooksPath=/dev/null -c core.alternateRefsCommand=true \
+                              -c core.fsmonitor=false -c receive.autogc=false receive-pack";
 
 /// Push a branch to a remote. Never forces.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -41,18 +45,24 @@ impl Tool for GitPushTool {
         tool_system::git_command::has_repository(project)
     }
 
-    async fn execute(&self, args: ToolArguments, _: ToolContext) -> Result<Outcome, ToolError> {
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: GitPushArgs = args.parse()?;
         let remote = args.remote.as_deref().unwrap_or("origin");
         let branch = args.branch.as_deref().unwrap_or("HEAD");
         check_name("remote", remote)?;
         check_name("branch", branch)?;
-        let mut argv = changing_git();
-        let words = ["push", "--porcelain", "--no-verify", "--no-signed", "--", remote, branch];
-        argv.extend(words.map(str::to_owned));
-        let mut command = changing(argv);
-        command.network = true;
-        command.timeout_ms = TALK_MS;
+        let git = Git::open(&cx).await?;
+        let asked = look(&cx, git.looking(["remote", "get-url", "--push", "--", remote])).await?;
+        let address = printed(&asked)?.trim();
+        let mut words = vec!["push", "--porcelain", "--no-verify", "--no-signed"];
+        let receiving = format!("--receive-pack={QUIET_RECEIVER}");
+        if is_path(address) {
+            words.push(&receiving);
+        }
+        words.extend(["--", remote, branch]);
+        let shown = format!("Push {branch} to {remote}, which is {address}");
+        let command =
+            CommandSpec { network: true, timeout_ms: TALK_MS, ..changing(git.argv(words), shown) };
         Ok(Outcome::Proposal(Proposed::command(command)))
     }
 
@@ -63,6 +73,13 @@ impl Tool for GitPushTool {
         let result = result.map(|line| line.trim().to_owned()).collect();
         tool_system::json_of(GitPushOutput { remote: remote.to_owned(), result })
     }
+}
+
+/// Whether an address is a path, as git decides it: no scheme, and no colon before the first slash.
+fn is_path(address: &str) -> bool {
+    let scheme = address.split_once("://").map(|(scheme, _)| scheme);
+    let host = address.split(':').next().filter(|host| host.len() < address.len());
+    scheme == Some("file") || (scheme.is_none() && host.is_none_or(|host| host.contains('/')))
 }
 
 /// A plain name: neither an address, nor a way to force or to delete.
@@ -81,6 +98,16 @@ auto_register_tool!(GitPushTool);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_told_from_hosts() {
+        for path in ["./remote.git", "/srv/x.git", "file:///srv/x", "../x", "x", "./a:b"] {
+            assert!(is_path(path), "{path}");
+        }
+        for host in ["https://h/x", "ssh://h/x", "git@h:x.git", "h:x", "git://h/x"] {
+            assert!(!is_path(host), "{host}");
+        }
+    }
 
     #[test]
     fn only_plain_names_are_pushed() {

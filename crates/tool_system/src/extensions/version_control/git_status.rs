@@ -1,6 +1,6 @@
 //! `git_status`: branch, and which files differ from the last commit.
 
-use tool_system::git_command::{Status, looking, printed, status};
+use tool_system::git_command::{Git, Status, look, printed, status};
 use tool_system::prelude::*;
 
 /// Show the branch and changed files.
@@ -26,15 +26,12 @@ impl Tool for GitStatusTool {
         tool_system::git_command::has_repository(project)
     }
 
-    async fn execute(&self, args: ToolArguments, _: ToolContext) -> Result<Outcome, ToolError> {
+    async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let GitStatusArgs {} = args.parse()?;
         let words =
             ["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--", ":(top)"];
-        Ok(Outcome::Proposal(Proposed::command(looking(words))))
-    }
-
-    fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
-        tool_system::json_of(status(printed(&ran)?))
+        let ran = look(&cx, Git::open(&cx).await?.looking(words)).await?;
+        Outcome::answer(status(printed(&ran)?))
     }
 }
 

@@ -79,13 +79,19 @@ pub(in crate::policy) fn effects_of_command(spec: &CommandSpec) -> Vec<Effect> {
         // Ending what was allowed to begin does nothing new.
         return Vec::new();
     }
-    let (line, reach) = (CommandLine::of(spec), Reach::of(spec));
+    let reach = Reach::of(spec);
     let run = |command: &SimpleCommand| Run {
         command: command.clone(),
         reach,
         refusal: None,
         doubt: None,
     };
+    if let Some(shown) = &spec.shown {
+        // Toolkiln wrote it, so there is nothing to find out; it is asked about by what it does.
+        let title = shown.lines().next().unwrap_or_default();
+        return vec![Effect::run(title, run(&nothing()))];
+    }
+    let line = CommandLine::of(spec);
     let each = line.commands.iter().map(|command| Effect::run(command.to_string(), run(command)));
     let mut effects: Vec<_> = each.collect();
     let refusal = danger::refusal(&line);

@@ -1,0 +1,53 @@
+//! `toolkiln layer`: what commands have left in the project's private layer.
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use jiff::{Timestamp, Unit};
+use sandbox::{LayerUse, PrivateLayer};
+use serde_json::json;
+
+use crate::args::LayerArgs;
+use crate::output;
+use crate::setup::Project;
+
+const MB: f64 = 1e6;
+
+pub(crate) fn run(args: &LayerArgs) -> anyhow::Result<ExitCode> {
+    let project = Project::open(&args.root)?;
+    let path = project.layer().context("neither XDG_STATE_HOME nor HOME is set")?;
+    if args.clear && path.exists() {
+        let cleared = PrivateLayer::open(&path).and_then(|layer| layer.clear());
+        cleared.map_err(|error| match error.kind() {
+            std::io::ErrorKind::WouldBlock => {
+                anyhow::anyhow!("a command of this project is running; try again when it has ended")
+            }
+            _ => error.into(),
+        })?;
+    }
+    let usage = usage(&project)?;
+    if args.json {
+        output::json(&json!({"path": path, "bytes": usage.bytes}))?;
+    } else {
+        output::result(&described(usage))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the layer of a project holds; nothing if no command ever ran.
+pub(crate) fn usage(project: &Project) -> anyhow::Result<LayerUse> {
+    match project.layer().filter(|path| path.exists()) {
+        Some(path) => Ok(PrivateLayer::open(&path)?.usage()?),
+        None => Ok(LayerUse::default()),
+    }
+}
+
+/// How much it is, and since when.
+pub(crate) fn described(usage: LayerUse) -> String {
+    let Some(changed) = usage.changed.and_then(|time| Timestamp::try_from(time).ok()) else {
+        return "empty; commands have kept no ignored files".to_owned();
+    };
+    let size = usage.bytes as f64 / MB;
+    let changed = changed.round(Unit::Second).unwrap_or(changed);
+    format!("{size:.1} MB of ignored files that commands wrote, last {changed}")
+}

@@ -1,0 +1,85 @@
+//! Keeps private layers from growing for ever.
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::{LOCK, PrivateLayer};
+
+/// How often layers are looked at.
+const PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
+/// Its time stamp says when they were looked at for the last time.
+const STAMP: &str = ".layers-looked-at";
+
+/// How much may be kept, and how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerLimits {
+    /// A layer that holds more is cleared.
+    pub max_bytes: u64,
+    /// A layer in which nothing was kept for so long is cleared.
+    pub max_age: Duration,
+}
+
+/// Clears what is too large or too old among the layers called `name` in the directories of `states`.
+/// Looks at most once a day, and leaves alone what is in use. Returns how many were cleared.
+pub fn tidy_layers(states: &Path, name: &str, limits: LayerLimits) -> io::Result<usize> {
+    let stamp = states.join(STAMP);
+    if age_of(&stamp).is_some_and(|age| age < PERIOD) {
+        return Ok(0);
+    }
+    std::fs::write(&stamp, "")?;
+    let mut cleared = 0;
+    for state in std::fs::read_dir(states)?.flatten() {
+        let path = state.path().join(name);
+        let Some(age) = age_of(&path.join(LOCK)) else { continue };
+        let Ok(layer) = PrivateLayer::open(&path) else { continue };
+        let is_large = || layer.usage().is_ok_and(|usage| usage.bytes > limits.max_bytes);
+        if (age > limits.max_age || is_large()) && layer.clear().is_ok() {
+            cleared += 1;
+        }
+    }
+    Ok(cleared)
+}
+
+fn age_of(file: &Path) -> Option<Duration> {
+    let changed = std::fs::metadata(file).ok()?.modified().ok()?;
+    Some(SystemTime::now().duration_since(changed).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: LayerLimits =
+        LayerLimits { max_bytes: 100_000, max_age: Duration::from_secs(60 * 60) };
+
+    fn layer(states: &Path, project: &str, bytes: usize, age: Duration) -> PrivateLayer {
+        let layer = PrivateLayer::open(&states.join(project).join("layer")).unwrap();
+        std::fs::write(layer.path().join("kept/file"), vec![1; bytes]).unwrap();
+        let lock = std::fs::File::create(layer.path().join(LOCK)).unwrap();
+        lock.set_modified(SystemTime::now() - age).unwrap();
+        layer
+    }
+
+    #[test]
+    fn what_is_too_large_or_too_old_goes_and_what_is_in_use_stays() {
+        let states = tempfile::tempdir().unwrap();
+        let (young, old) = (Duration::ZERO, Duration::from_secs(2 * 60 * 60));
+        let layers = [
+            layer(states.path(), "small", 1_000, young),
+            layer(states.path(), "large", 1_000_000, young),
+            layer(states.path(), "old", 1_000, old),
+            layer(states.path(), "used", 1_000, old),
+        ];
+        std::fs::create_dir(states.path().join("without")).unwrap();
+        let used = layers[3].lock_file().unwrap();
+        rustix::fs::flock(&used, rustix::fs::FlockOperation::LockShared).unwrap();
+        assert_eq!(tidy_layers(states.path(), "layer", LIMITS).unwrap(), 2);
+        let left: Vec<bool> =
+            layers.iter().map(|layer| layer.path().join("kept/file").exists()).collect();
+        assert_eq!(left, [true, false, false, true]);
+        // Not again on the same day.
+        layer(states.path(), "old", 1_000, old);
+        assert_eq!(tidy_layers(states.path(), "layer", LIMITS).unwrap(), 0);
+    }
+}
