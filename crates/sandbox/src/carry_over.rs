@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use crate::changes::{Changed, Changes, Entry, open_directory};
+use crate::holes;
 
 /// Begins the name of a file that is not complete yet.
 const UNFINISHED: &str = ".toolkiln-carry-";
@@ -71,8 +72,8 @@ impl Changes {
         let _ = rustix::fs::unlinkat(parent, &unfinished, AtFlags::empty());
         let made = rustix::fs::openat(parent, &unfinished, flags, Mode::RUSR | Mode::WUSR)?;
         let mut file = File::from(made);
-        let written = io::copy(&mut source, &mut file)
-            .and_then(|_| finish(&file, parent, mode))
+        let written = holes::copy(&mut source, &mut file)
+            .and_then(|()| finish(&file, parent, mode))
             .and_then(|()| Ok(rustix::fs::renameat(parent, &unfinished, parent, name)?));
         if written.is_err() {
             let _ = rustix::fs::unlinkat(parent, &unfinished, AtFlags::empty());
