@@ -150,6 +150,15 @@ impl Changes {
         }
     }
 
+    /// Forgets what the private layer holds at these paths, so that the project shows there again. While
+    /// another command runs, which sees it, it stays.
+    pub fn forget_private(&self, paths: &[PathBuf]) -> io::Result<()> {
+        match &self.space {
+            Some(space) if !paths.is_empty() => space.forget(paths),
+            _ => Ok(()),
+        }
+    }
+
     /// What the private layer holds, as changes to the project. None without a layer.
     pub fn kept(&self) -> io::Result<Option<Changes>> {
         let Some(space) = &self.space else { return Ok(None) };

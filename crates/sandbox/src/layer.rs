@@ -37,7 +37,7 @@ use removal::Removal;
 
 pub(crate) use entries::{is_opaque, is_whiteout};
 pub(crate) use headroom::Headroom;
-pub use upkeep::{LayerLimits, tidy_layers};
+pub use upkeep::{LayerLimits, remove_other_layers, tidy_layers};
 
 /// What lies over the project.
 pub(crate) const KEPT: &str = "kept";
@@ -219,6 +219,10 @@ impl PrivateLayer {
     pub fn forget(&self, path: &Path) -> io::Result<()> {
         let lock = self.lock_file()?;
         rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+        self.forget_now(path)
+    }
+
+    fn forget_now(&self, path: &Path) -> io::Result<()> {
         let kept = open_directory_at(&self.top, KEPT)?;
         match (entries::parent_of(&kept, path)?, path.file_name()) {
             (Some(parent), Some(name)) => self.removal.remove(&parent, name),
@@ -279,6 +283,16 @@ impl RunSpace {
         let _ = rustix::fs::futimens(&self.lock, &entries::NOW);
         let _ = rustix::fs::flock(&self.lock, FlockOperation::LockShared);
         merged
+    }
+
+    /// Forgets what is kept at these paths, unless another command shows it.
+    pub(crate) fn forget(&self, paths: &[PathBuf]) -> io::Result<()> {
+        if rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(rustix::fs::flock(&self.lock, FlockOperation::LockShared)?);
+        }
+        let forgotten = paths.iter().try_for_each(|path| self.layer.forget_now(path));
+        rustix::fs::flock(&self.lock, FlockOperation::LockShared)?;
+        forgotten
     }
 
     /// What is kept.
