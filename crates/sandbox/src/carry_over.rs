@@ -33,7 +33,11 @@ impl Changes {
 
     fn remove(&self, one: &Changed) -> io::Result<()> {
         let (parent, name) = self.place(&one.path)?;
-        remove_entry(&parent, name, one.before.as_ref())
+        match remove_entry(&parent, name, one.before.as_ref()) {
+            // Something in it is not among the changes, and stays.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            other => other,
+        }
     }
 
     fn put(&self, one: &Changed, now: &Entry) -> io::Result<()> {
