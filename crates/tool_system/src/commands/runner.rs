@@ -268,11 +268,13 @@ impl CommandRunner {
             true => None,
             false => changes.kept().map_err(|error| text(&error))?,
         };
+        let mut notes = Vec::new();
         if let Some(kept) = &kept {
-            let listed = self.kept_changes(spec, kept)?;
+            let listed = self.kept_changes(spec, kept, &mut notes)?;
             found.push((kept, listed));
         }
         let mut taken = copied::take(&self.workspace, &found, cx.limits(), begun);
+        taken.notes.append(&mut notes);
         taken.private = names(&new);
         taken.filled = if fills { names(&filled) } else { Vec::new() };
         Ok(if has_ended { taken } else { taken.refused("the command was stopped before its end") })
@@ -293,13 +295,24 @@ impl CommandRunner {
     }
 
     /// The changes that the private layer holds at the paths that a call wants to keep.
-    fn kept_changes(&self, spec: &CommandSpec, kept: &Changes) -> Result<Vec<Changed>, String> {
+    fn kept_changes(
+        &self,
+        spec: &CommandSpec,
+        kept: &Changes,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Changed>, String> {
         let mut all = Vec::new();
         for path in &spec.keep {
             let path = RelPath::parse(path).map_err(|error| error.to_string())?;
             let listed = kept.list_at(path.as_path(), MOST_CHANGES);
-            all.extend(listed.map_err(|error| error.to_string())?);
+            let listed = listed.map_err(|error| error.to_string())?;
+            if listed.is_empty() {
+                notes.push(format!("{path} was not kept: commands wrote no ignored files there"));
+            }
+            all.extend(listed);
         }
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all.dedup_by(|a, b| a.path == b.path);
         Ok(all)
     }
 

@@ -155,7 +155,11 @@ impl Gate<'_> {
         };
         let diff = self.short_diff(&proposed).await?;
         let applied = match asked == Asked::Yes && covers(command, &proposed.proposal) {
-            true => self.perform_unasked(&proposed).await,
+            // The user has agreed to changes of these files; a rule may still forbid them.
+            true => match self.reason_to_ask(&proposed).await {
+                Ok(_) => self.perform_unasked(&proposed).await,
+                Err(error) => Err(error),
+            },
             false => Box::pin(self.pass(proposed, None)).await,
         };
         match applied {
