@@ -11,6 +11,7 @@ use crate::args::LayerArgs;
 use crate::output;
 use crate::setup::Project;
 
+const KB: f64 = 1e3;
 const MB: f64 = 1e6;
 
 pub(crate) fn run(args: &LayerArgs) -> anyhow::Result<ExitCode> {
@@ -47,7 +48,10 @@ pub(crate) fn described(usage: LayerUse) -> String {
     let Some(changed) = usage.changed.and_then(|time| Timestamp::try_from(time).ok()) else {
         return "empty; commands have kept no ignored files".to_owned();
     };
-    let size = usage.bytes as f64 / MB;
+    let size = match usage.bytes as f64 {
+        bytes if bytes < MB => format!("{:.0} KB", bytes / KB),
+        bytes => format!("{:.0} MB", bytes / MB),
+    };
     let changed = changed.round(Unit::Second).unwrap_or(changed);
-    format!("{size:.1} MB of ignored files that commands wrote, last {changed}")
+    format!("{size} of ignored files that commands wrote, last {changed}")
 }

@@ -21,7 +21,7 @@ use crate::network::Proxy;
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::plan::{OrderHead, Part, Plan, Report};
 use crate::profile::ProjectAccess;
-use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
+use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, ProjectLevel, Ran};
 use crate::sandbox::{RunOptions, Sandbox, network_level};
 
 /// Large pipes save changes between processes; the kernel may refuse, and then they are smaller.
@@ -48,7 +48,6 @@ pub(crate) fn run(
     // Named before what runs, so that it goes after it even if the listener panics.
     let space = space_for(sandbox, run.options.room)?;
     let mut watch = Watch::start(&mut run, space.as_ref(), begun)?;
-    let is_copy = watch.is_copy;
     let kills_before = watch.helper.memory_kills();
     let followed = watch.follow(on_output);
     let Watch { helper, outcome, proxy, .. } = watch;
@@ -80,7 +79,11 @@ pub(crate) fn run(
             unix_sockets: outcome.unix_sockets,
             memory,
             uid: sandbox.identity.uid,
-            overlay: is_copy,
+            project: match sandbox.profile.project {
+                ProjectAccess::Copy(_) => ProjectLevel::Copy,
+                ProjectAccess::Live { .. } => ProjectLevel::Live,
+                ProjectAccess::Direct => ProjectLevel::Direct,
+            },
             unconfined: false,
         },
     })
@@ -126,7 +129,6 @@ struct Watch<'a> {
     begun: Instant,
     deadline: Instant,
     grace: Duration,
-    is_copy: bool,
     /// It was given a place on the disk to write to.
     on_disk: bool,
     sandbox: &'a Sandbox,
@@ -165,7 +167,6 @@ impl<'a> Watch<'a> {
             begun,
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
             grace: limits.grace,
-            is_copy: matches!(run.sandbox.profile.project, ProjectAccess::Copy(_)),
             on_disk: space.is_some_and(|space| space.name().is_some()),
             sandbox: run.sandbox,
             proxy: None,

@@ -3,7 +3,7 @@
 use tool_system::command_report::{Ended, working_dir};
 use tool_system::prelude::*;
 
-/// Run a shell command, confined to the project, without network.
+/// Run a shell command on a copy of the project, without network; the user approves what it changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BashArgs {
