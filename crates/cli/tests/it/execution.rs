@@ -104,3 +104,39 @@ fn keys_and_the_home_directory_are_not_there() {
     assert_eq!(answer["stdout"], "0\n", "{answer}");
     assert!(answer["stderr"].as_str().is_some_and(|text| text.contains("No such file")));
 }
+
+/// For their own projects users may let ignored files through; not everything passes even then.
+#[test]
+fn ignored_files_pass_through_if_the_user_wants_that() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = Fixture::new("//- /.gitignore\ntarget/\n//- /target/held\nheld\n");
+    if !can_confine(&project) {
+        return;
+    }
+    for arguments in [&["init", "--quiet"][..], &["add", "--force", "."]] {
+        let mut git = std::process::Command::new("git");
+        assert!(git.args(arguments).current_dir(project.root()).status().unwrap().success());
+    }
+    let config = Fixture::new("//- /toolkiln/config.toml\n[sandbox]\nignored = \"through\"\n");
+    let script = "cd target; echo built > app; chmod 6755 app; echo x > held; ln -s /etc/passwd out; \
+                  ln -s app link; mkfifo pipe; mkdir -p sub/.git .vscode; echo x > sub/.git/config; \
+                  echo x > .vscode/tasks.json";
+    let arguments = json!({"command": script}).to_string();
+    let mut command = command(Some(&config));
+    command.args(["call", "bash", &arguments, "--root"]).arg(project.root());
+    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+    let answer = finish(&mut command).json();
+    assert_eq!(answer["changes"]["paths"], json!(["target/held"]), "{answer}");
+    assert_eq!(
+        (project.read("target/app"), project.read("target/held")),
+        ("built\n".into(), "held\n".into())
+    );
+    let mode = std::fs::metadata(project.path("target/app")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o755);
+    let link = std::fs::read_link(project.path("target/link")).unwrap();
+    assert_eq!(link.to_str(), Some("app"));
+    for name in ["out", "pipe", "sub/.git", ".vscode"] {
+        let path = project.path("target").join(name);
+        assert!(path.symlink_metadata().is_err(), "{name} was let through");
+    }
+}

@@ -1,14 +1,15 @@
 //! Runs a command that has passed the gate, and settles what it would leave behind.
 
 use protocol::{
-    CommandSpec, ErrorCode, FileDiff, ProjectMode, Proposal, ToolError, ToolPermission, ToolResult,
-    unified,
+    Change, CommandSpec, ErrorCode, FileDiff, ProjectMode, Proposal, ToolError, ToolPermission,
+    ToolResult, unified,
 };
 use serde_json::{Value, json};
 
 use super::Taken;
 use super::runner::{CommandRun, NotRun};
 use crate::approval_gate::{Asked, Gate};
+use crate::policy::protection;
 use crate::{Proposed, ToolArguments};
 
 /// Paths that a report names.
@@ -36,11 +37,11 @@ impl Gate<'_> {
             Asked::No if keeps => ProjectMode::Look,
             _ => command.project,
         };
-        let (ran, way) = match runner.run(&in_way(command, way), self.cx).await {
+        let (ran, way) = match runner.run(command, self.cx).await {
             Ok(ran) => (ran, way),
             Err(NotRun::Failed(error)) => return Err(error),
             Err(NotRun::NoCopies(why)) => {
-                let direct = in_way(command, ProjectMode::Direct);
+                let direct = CommandSpec { project: ProjectMode::Direct, ..command.clone() };
                 self.ask_for_direct(&direct, &why).await?;
                 match runner.run(&direct, self.cx).await {
                     Ok(ran) => (ran, ProjectMode::Direct),
@@ -156,11 +157,8 @@ impl Gate<'_> {
     }
 }
 
-fn in_way(command: &CommandSpec, project: ProjectMode) -> CommandSpec {
-    CommandSpec { project, ..command.clone() }
-}
-
-/// Whether the approval of a command named every path that it changed.
+/// Whether the approval of a command named every path that it changed, and nothing of that is asked
+/// about whatever was approved.
 fn covers(command: &CommandSpec, proposal: &Proposal) -> bool {
     let Proposal::Changes(set) = proposal else { return false };
     let is_covered = |path: &str| {
@@ -168,7 +166,8 @@ fn covers(command: &CommandSpec, proposal: &Proposal) -> bool {
             path.strip_prefix(name.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        command.writable.iter().any(covers)
+        command.writable.iter().any(covers) && protection(path, false).is_none()
     };
-    set.changes.iter().flat_map(|change| change.paths()).all(is_covered)
+    let is_link = |change: &Change| matches!(change, Change::Link { .. });
+    set.changes.iter().all(|change| !is_link(change) && change.paths().into_iter().all(is_covered))
 }
