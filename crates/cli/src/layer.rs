@@ -17,9 +17,10 @@ const MB: f64 = 1e6;
 pub(crate) fn run(args: &LayerArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;
     let path = project.layer().context("neither XDG_STATE_HOME nor HOME is set")?;
-    if args.clear && path.exists() {
-        let cleared = PrivateLayer::open(&path).and_then(|layer| layer.clear());
-        cleared.map_err(|error| match error.kind() {
+    if args.clear
+        && let Some(layer) = PrivateLayer::find(&path)?
+    {
+        layer.clear().map_err(|error| match error.kind() {
             std::io::ErrorKind::WouldBlock => {
                 anyhow::anyhow!("a command of this project is running; try again when it has ended")
             }
@@ -37,10 +38,8 @@ pub(crate) fn run(args: &LayerArgs) -> anyhow::Result<ExitCode> {
 
 /// What the layer of a project holds; nothing if no command ever ran.
 pub(crate) fn usage(project: &Project) -> anyhow::Result<LayerUse> {
-    match project.layer().filter(|path| path.exists()) {
-        Some(path) => Ok(PrivateLayer::open(&path)?.usage()?),
-        None => Ok(LayerUse::default()),
-    }
+    let layer = project.layer().map(|path| PrivateLayer::find(&path)).transpose()?.flatten();
+    Ok(layer.map(|layer| layer.usage()).transpose()?.unwrap_or_default())
 }
 
 /// How much it is, and since when.

@@ -99,6 +99,11 @@ impl PrivateLayer {
         PrivateLayer::open_for(path, None)
     }
 
+    /// Opens the layer in this directory, if there is one.
+    pub fn find(path: &Path) -> io::Result<Option<PrivateLayer>> {
+        if path.exists() { PrivateLayer::open(path).map(Some) } else { Ok(None) }
+    }
+
     pub(crate) fn of(path: &Path, identity: Identity) -> io::Result<PrivateLayer> {
         let owner = (Uid::from_raw(identity.uid), Gid::from_raw(identity.gid));
         PrivateLayer::open_for(path, identity.switch.then_some(owner))
