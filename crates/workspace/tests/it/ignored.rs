@@ -1,6 +1,6 @@
 //! Which paths ignore rules leave out.
 
-use workspace::{Ignored, RelPath};
+use workspace::Ignored;
 
 use crate::tree::{Tree, rel};
 
