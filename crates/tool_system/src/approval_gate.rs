@@ -174,7 +174,7 @@ impl Gate<'_> {
 
     /// Why the user has to be asked; `None` if nobody has to.
     async fn reason_to_ask(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
-        let effects = self.executor.effects(&proposed.proposal, self.cx).await;
+        let effects = self.executor.effects(&proposed.proposal, self.cx).await?;
         let verdict = self.executor.judge(self.listed, Some(&proposed.proposal), &effects)?;
         match verdict.decision {
             Decision::Allow => Ok(None),

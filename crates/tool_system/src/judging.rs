@@ -32,7 +32,7 @@ impl ToolExecutor {
         let (effects, proposal) = match unless_cancelled(running, cancel).await? {
             Outcome::Answer(_) => (Vec::new(), None),
             Outcome::Proposal(proposed) => {
-                (self.effects(&proposed.proposal, &cx).await, Some(proposed.proposal))
+                (self.effects(&proposed.proposal, &cx).await?, Some(proposed.proposal))
             }
         };
         let verdict = self.judge(&listed, proposal.as_ref(), &effects)?;

@@ -1,6 +1,6 @@
 //! What a proposal does, worked out where it holds up nobody.
 
-use protocol::Proposal;
+use protocol::{Proposal, ToolError};
 
 use crate::policy::{Effect, effects_of};
 use crate::{ToolContext, ToolExecutor};
@@ -8,11 +8,15 @@ use crate::{ToolContext, ToolExecutor};
 impl ToolExecutor {
     /// Everything that `proposal` does. Taking a command line apart is work, and is done on a thread for
     /// that.
-    pub(crate) async fn effects(&self, proposal: &Proposal, cx: &ToolContext) -> Vec<Effect> {
+    pub(crate) async fn effects(
+        &self,
+        proposal: &Proposal,
+        cx: &ToolContext,
+    ) -> Result<Vec<Effect>, ToolError> {
         if !matches!(proposal, Proposal::Command(_)) {
-            return effects_of(proposal);
+            return Ok(effects_of(proposal));
         }
         let proposal = proposal.clone();
-        cx.blocking(move |_| Ok(effects_of(&proposal))).await.unwrap_or_default()
+        cx.blocking(move |_| Ok(effects_of(&proposal))).await
     }
 }
