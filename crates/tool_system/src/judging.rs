@@ -5,8 +5,10 @@ use protocol::{Proposal, ToolCall, ToolError};
 use tokio_util::sync::CancellationToken;
 
 use crate::executor::{unless_cancelled, validated};
-use crate::policy::{Action, Effect, EffectKind, Rule, RuleSource, Verdict, suggest_rule};
-use crate::{ListedTool, Outcome, ToolExecutor};
+use crate::policy::{
+    Action, Effect, EffectKind, Rule, RuleSource, Verdict, effects_of, suggest_rule,
+};
+use crate::{ListedTool, Outcome, ToolContext, ToolExecutor};
 
 /// What would be decided about a call.
 #[derive(Debug)]
@@ -37,6 +39,20 @@ impl ToolExecutor {
         };
         let verdict = self.judge(&listed, proposal.as_ref(), &effects)?;
         Ok(Explained { effects, verdict })
+    }
+
+    /// Everything that `proposal` does. Taking a command line apart is work, and is done on a thread for
+    /// that.
+    pub(crate) async fn effects(
+        &self,
+        proposal: &Proposal,
+        cx: &ToolContext,
+    ) -> Result<Vec<Effect>, ToolError> {
+        if !matches!(proposal, Proposal::Command(_)) {
+            return Ok(effects_of(proposal));
+        }
+        let proposal = proposal.clone();
+        cx.blocking(move |_| Ok(effects_of(&proposal))).await
     }
 
     /// What the policy says about these effects of a tool. A remembered answer to a command counts
