@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{lgetxattr, llistxattr};
 
 /// No attribute of a test is larger.
-const MOST_ATTRIBUTE_BYTES: usize = 64 * 1024;
+const MOST_ATTRIBUTE_BYTES: usize = 4 * 1024;
 
 /// Everything that can be seen of a tree without following links: names, kinds, content, permissions,
 /// owners, times, links, extended attributes.

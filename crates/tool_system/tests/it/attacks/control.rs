@@ -16,6 +16,7 @@ const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sb
 /// Runs lines in namespaces of their own, where nothing but a copy of the project can be written.
 pub(crate) struct Control {
     stage: Stage,
+    fresh: Snapshot,
     child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -27,7 +28,8 @@ impl Control {
         let user = User::all()[0];
         let stage = Stage::unprobed(user);
         let template = stage.base().join("template");
-        run(Command::new("cp").arg("-a").arg(stage.project.root()).arg(template));
+        run(Command::new("cp").arg("-a").arg(stage.project.root()).arg(&template));
+        let fresh = Snapshot::of(&template);
         let mut unshare = Command::new("unshare");
         unshare.arg("--mount");
         if user == User::Nobody {
@@ -39,18 +41,19 @@ impl Control {
         let mut child = unshare.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("bash");
         let input = child.stdin.take().expect("a pipe");
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
-        Control { stage, child, input, output }
+        Control { stage, fresh, child, input, output }
     }
 
     /// What a line changes in a fresh project.
     pub(crate) fn changes(&mut self, line: &Line) -> Vec<String> {
         self.send("");
         let project = self.project();
-        if line.text.contains("sock'") {
+        let talks = line.text.contains("sock'").then(|| {
             SOCKETS.iter().for_each(|name| listen(&project, name));
-        }
-        let before = Snapshot::of(&project);
+            Snapshot::of(&project)
+        });
         self.send(&line.control);
+        let before = talks.as_ref().unwrap_or(&self.fresh);
         before.differences_to_copy(&Snapshot::of(&project))
     }
 

@@ -99,6 +99,12 @@ impl Stage {
 
     /// A process of the user with an executor; none if it does not start.
     pub(crate) fn start(&self) -> Option<Worker> {
+        let mut worker = self.spawn();
+        (worker.answer()["ok"] == "ready").then_some(worker)
+    }
+
+    /// Such a process before it has said anything.
+    pub(crate) fn spawn(&self) -> Worker {
         let mut command = match self.user.is_other() {
             true => {
                 let mut command = Command::new("setpriv");
@@ -113,8 +119,7 @@ impl Stage {
         let mut child = command.spawn().expect("the test program starts");
         let input = child.stdin.take().expect("a pipe");
         let output = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut worker = Worker { child, input, output };
-        (worker.answer()["ok"] == "ready").then_some(worker)
+        Worker { child, input, output }
     }
 }
 
