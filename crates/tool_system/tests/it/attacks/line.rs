@@ -6,10 +6,9 @@ const TABLE: &str = include_str!("lines.txt");
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     /// What it is an example of.
-    #[allow(dead_code, reason = "a failure names it")]
     pub(crate) family: String,
     pub(crate) way: Way,
-    /// The command; for tests the directory they are in.
+    /// The command; for tests the directory they are in, and perhaps the framework.
     pub(crate) text: String,
     /// The command that does the same without our tools.
     pub(crate) control: String,

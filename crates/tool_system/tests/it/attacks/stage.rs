@@ -11,6 +11,8 @@ use testkit::{Fixture, Snapshot};
 
 const PROJECT: &str = include_str!("project.sh");
 const NOBODY: &str = "65534";
+/// Looks at the output of a job; each waits a moment for something new.
+const MOST_LOOKS: usize = 1000;
 /// Where processes outside listen, from the root.
 pub(crate) const SOCKETS: [&str; 2] = ["target/sock", "src/sock"];
 
@@ -164,13 +166,22 @@ impl Worker {
         self.answer()
     }
 
-    /// Runs a job until it has ended, or has printed nothing for a while.
+    /// Runs a job until it has ended, or has done nothing for long.
     pub(crate) fn job(&mut self, command: &str) -> Value {
         let started = self.call("job", json!({"action": "start", "command": command}));
         let Some(id) = started["ok"]["id"].as_str() else { return started };
-        let look = self.call("job", json!({"action": "output", "id": id, "cursor": 0}));
+        let mut output = String::new();
+        let mut cursor = 0;
+        for _ in 0..MOST_LOOKS {
+            let look = self.call("job", json!({"action": "output", "id": id, "cursor": cursor}));
+            output += look["ok"]["output"].as_str().unwrap_or_default();
+            cursor = look["ok"]["cursor"].as_u64().unwrap_or_default();
+            if look["ok"]["running"] == false {
+                break;
+            }
+        }
         self.call("job", json!({"action": "stop", "id": id}));
-        look
+        json!({"ok": {"output": output}})
     }
 
     fn answer(&mut self) -> Value {
