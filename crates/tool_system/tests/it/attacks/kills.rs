@@ -13,8 +13,18 @@ use super::stage::{Stage, User, differences};
 
 /// How many are killed, all users together.
 const KILLS: u64 = 100;
-/// The latest moment, as a power of two in microseconds; each power is as likely as another.
-const LATEST: u64 = 17;
+/// How long an answer is waited for; some commands never end.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// The latest moment after an answer, as a power of two in microseconds; each power is as likely as another.
+const LATEST: u64 = 15;
+/// Files that some commands write, all with the same number in it, and bytes of one more.
+const FILES: &str = "200";
+const BYTES: &str = "4000000";
+/// Shows what of them was kept.
+const LOOK: &str = "shopt -s nullglob; cat /dev/null target/n[0-9]* | sort | uniq -c; \
+                    [ ! -e target/big ] || stat -c %s target/big; echo ok";
+/// Calls that an executor is given.
+const CALLS: u64 = 4;
 /// Looks at what the kernel ends on its own.
 const MOST_LOOKS: usize = 20_000;
 
@@ -44,9 +54,9 @@ fn kill_many(user: User) {
         wait_until_gone(&stage, &what);
         assert_eq!(differences(&before, &stage.snapshot()), [""; 0], "{}", what());
         let mut worker = stage.start().unwrap_or_else(|| panic!("no next start: {}", what()));
-        let next = worker.call("bash", json!({"command": "echo ok; ls target"}));
+        let next = worker.call("bash", json!({"command": LOOK}));
         let output = next["ok"]["output"].as_str().unwrap_or_default();
-        assert!(output.starts_with("ok\n"), "{}: {next}", what());
+        assert!(is_whole(output), "{}: {next}", what());
         let runs: Vec<PathBuf> = entries(&stage.state().join("layer/runs"));
         assert_eq!(runs, [PathBuf::new(); 0], "{}", what());
         assert_eq!(groups_of(pid), [PathBuf::new(); 0], "{}", what());
@@ -59,14 +69,15 @@ fn kill_many(user: User) {
 fn kill_one(stage: &Stage, random: &mut Random) -> (u32, Vec<String>) {
     let mut worker = stage.spawn();
     let pid = worker.child.id();
-    for _ in 0..4 {
+    for _ in 0..CALLS {
         let (tool, arguments) = work(random);
         let call = json!({"tool": tool, "arguments": arguments});
         writeln!(worker.input, "{call}").expect("a pipe");
     }
+    // It says first that it is ready.
+    let answers = random.below(CALLS + 2);
     let power = random.below(LATEST);
     let moment = Duration::from_micros((1 << power) + random.below(1 << power));
-    let end = Instant::now() + moment;
     let mut said = Vec::new();
     std::thread::scope(|scope| {
         let (sender, lines) = mpsc::channel();
@@ -74,7 +85,10 @@ fn kill_one(stage: &Stage, random: &mut Random) -> (u32, Vec<String>) {
         scope.spawn(move || {
             output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line))
         });
-        // It ends with the time, whatever is said; what is said last is always "killed".
+        for _ in 0..answers {
+            said.extend(lines.recv_timeout(PATIENCE));
+        }
+        let end = Instant::now() + moment;
         while let Ok(line) = lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
             said.push(line);
         }
@@ -84,16 +98,36 @@ fn kill_one(stage: &Stage, random: &mut Random) -> (u32, Vec<String>) {
     (pid, said)
 }
 
+/// What is kept of a command is all or nothing, and whole files.
+fn is_whole(output: &str) -> bool {
+    let lines: Vec<Vec<&str>> =
+        output.lines().map(|line| line.split_whitespace().collect()).collect();
+    match &lines[..] {
+        [ok] => ok[..] == ["ok"],
+        [numbers, big, ok] => numbers[..1] == [FILES] && big[..] == [BYTES] && ok[..] == ["ok"],
+        _ => false,
+    }
+}
+
 /// Commands and jobs that write, wait, and leave processes behind.
 fn work(random: &mut Random) -> (&'static str, Value) {
     let command = |text: &str| json!({"command": text, "timeout": 60});
     let start = |text: &str| json!({"action": "start", "command": text});
-    match random.below(8) {
+    let many = format!(
+        "g=$RANDOM; for i in {{1..{FILES}}}; do echo $g > target/n$i; done; \
+         head -c {BYTES} /dev/zero > target/big"
+    );
+    match random.below(10) {
+        8 => ("bash", command(&many)),
+        // A word that says that it needs room on the disk.
+        9 => ("bash", command(&format!(": make; {many}"))),
         0 => {
             ("bash", command("echo x > a.txt; rm -rf src; mkdir -p target/d; echo x > target/d/n"))
         }
-        // A word that says that it needs room on the disk.
-        1 => ("bash", command(": make; for i in {1..200}; do echo $i > target/n$i; done")),
+        1 => (
+            "bash",
+            command(": make; mkdir -p ignored/d; for i in {1..99}; do touch ignored/d/$i; done"),
+        ),
         2 => (
             "bash",
             command(": make; rm -rf target node_modules; mkdir target; cp -a .git target/g"),
