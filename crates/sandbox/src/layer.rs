@@ -167,6 +167,7 @@ impl PrivateLayer {
         let name = format!("{}-{number}", std::process::id());
         // A process of this number may have been killed before.
         let _ = remove_tree(&runs, name.as_ref());
+        rustix::fs::flock(&runs, FlockOperation::LockShared)?;
         rustix::fs::mkdirat(&runs, &name, Mode::RWXU)?;
         let directory = open_directory_at(&runs, &name)?;
         rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
@@ -181,11 +182,18 @@ impl PrivateLayer {
     /// Removes the directories of processes that were killed.
     fn remove_dead_runs(&self) -> io::Result<()> {
         let runs = open_directory_at(&self.top, RUNS)?;
+        // So that nobody is between making a directory and locking it.
+        rustix::fs::flock(&runs, FlockOperation::LockExclusive)?;
+        let mut dead = Vec::new();
         for name in names_in(&runs)? {
             let Ok(run) = open_directory_at(&runs, &name) else { continue };
             if rustix::fs::flock(&run, FlockOperation::NonBlockingLockExclusive).is_ok() {
-                remove_tree(&runs, &name)?;
+                dead.push((name, run));
             }
+        }
+        rustix::fs::flock(&runs, FlockOperation::Unlock)?;
+        for (name, _locked) in &dead {
+            remove_tree(&runs, name)?;
         }
         Ok(())
     }
@@ -294,5 +302,33 @@ impl Drop for RunSpace {
         {
             let _ = remove_tree(&runs, space.name.as_ref());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::Fixture;
+
+    use super::*;
+
+    #[test]
+    fn whoever_removes_dead_runs_leaves_those_that_begin_alone() {
+        let project = Fixture::new("");
+        let path = project.root().with_file_name("layer");
+        let layer = Arc::new(PrivateLayer::open(&path).expect("a layer"));
+        let root = open_directory_at(rustix::fs::CWD, project.root()).expect("the project");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    PrivateLayer::open(&path).expect("a layer");
+                }
+            });
+            let begun: Vec<_> =
+                (0..1_000).map(|_| layer.begin(&root, Room::Disk).map(drop)).collect();
+            is_over.store(true, Ordering::Relaxed);
+            let failed: Vec<_> = begun.into_iter().filter_map(Result::err).collect();
+            assert!(failed.is_empty(), "{} times: {:?}", failed.len(), failed[0]);
+        });
     }
 }
