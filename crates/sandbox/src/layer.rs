@@ -7,6 +7,7 @@
 //! kept/             lies over the project in every copy, marks for removed names included
 //! runs/N/upper      what one command writes
 //! runs/N/work       the kernel's own room for that
+//! runs/N            or what is just being moved to where it waits
 //! waiting/N         what is to be kept as soon as no copy shows `kept`
 //! lock              shared by who shows `kept`, held alone by who changes it
 //! ```
@@ -79,7 +80,8 @@ pub struct LayerUse {
 #[derive(Debug)]
 struct Space {
     name: String,
-    _locked: OwnedFd,
+    /// Holds the lock.
+    directory: OwnedFd,
 }
 
 /// The part of a run that is under way in the layer. Dropping it throws away what the command wrote.
@@ -156,18 +158,25 @@ impl PrivateLayer {
     }
 
     fn new_space(&self) -> io::Result<Space> {
+        let space = self.new_directory()?;
+        for part in [UPPER, WORK] {
+            self.make_directory(&space.directory, part)?;
+        }
+        Ok(space)
+    }
+
+    /// A directory that whoever opens the layer after us removes if we are killed.
+    fn new_directory(&self) -> io::Result<Space> {
         let runs = open_directory_at(&self.top, RUNS)?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", std::process::id());
         // A process of this number may have been killed before.
         let _ = remove_tree(&runs, name.as_ref());
+        rustix::fs::flock(&runs, FlockOperation::LockShared)?;
         rustix::fs::mkdirat(&runs, &name, Mode::RWXU)?;
         let directory = open_directory_at(&runs, &name)?;
         rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
-        for part in [UPPER, WORK] {
-            self.make_directory(&directory, part)?;
-        }
-        Ok(Space { name, _locked: directory })
+        Ok(Space { name, directory })
     }
 
     fn lock_file(&self) -> io::Result<OwnedFd> {
@@ -178,11 +187,18 @@ impl PrivateLayer {
     /// Removes the directories of processes that were killed.
     fn remove_dead_runs(&self) -> io::Result<()> {
         let runs = open_directory_at(&self.top, RUNS)?;
+        // So that nobody is between making a directory and locking it.
+        rustix::fs::flock(&runs, FlockOperation::LockExclusive)?;
+        let mut dead = Vec::new();
         for name in names_in(&runs)? {
             let Ok(run) = open_directory_at(&runs, &name) else { continue };
             if rustix::fs::flock(&run, FlockOperation::NonBlockingLockExclusive).is_ok() {
-                remove_tree(&runs, &name)?;
+                dead.push((name, run));
             }
+        }
+        rustix::fs::flock(&runs, FlockOperation::Unlock)?;
+        for (name, _locked) in &dead {
+            remove_tree(&runs, name)?;
         }
         Ok(())
     }
@@ -239,7 +255,8 @@ impl RunSpace {
     }
 
     /// Keeps these paths of what the command wrote, which are found in `upper`. Each is a whole
-    /// directory, a file, or the mark of something that was removed.
+    /// directory, a file, or the mark of something that was removed. All of them are kept or, if it
+    /// fails or this process is killed, none.
     pub(crate) fn keep(
         &self,
         upper: &OwnedFd,
@@ -247,19 +264,34 @@ impl RunSpace {
         project: &OwnedFd,
     ) -> io::Result<()> {
         let layer = &self.layer;
-        let waiting = open_directory_at(&layer.top, WAITING)?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let name = format!("{:020}-{}-{number}", now.as_nanos(), std::process::id());
-        rustix::fs::mkdirat(&waiting, &name, Mode::RWXU)?;
-        let mine = open_directory_at(&waiting, &name)?;
-        for path in paths {
-            merge::take(upper, &mine, path, layer.owner)?;
+        let runs = open_directory_at(&layer.top, RUNS)?;
+        let taken = layer.new_directory()?;
+        let moved = self.take(upper, paths, &taken, &runs);
+        if moved.is_err() {
+            let _ = remove_tree(&runs, taken.name.as_ref());
         }
+        moved?;
         let merged = layer.keep_waiting(&self.lock, project);
         let _ = rustix::fs::futimens(&self.lock, &entries::NOW);
         let _ = rustix::fs::flock(&self.lock, FlockOperation::LockShared);
         merged
+    }
+
+    /// Moves what is to be kept aside and then, in one step, to what waits.
+    fn take(
+        &self,
+        upper: &OwnedFd,
+        paths: &[PathBuf],
+        taken: &Space,
+        runs: &OwnedFd,
+    ) -> io::Result<()> {
+        for path in paths {
+            merge::take(upper, &taken.directory, path, self.layer.owner)?;
+        }
+        let waiting = open_directory_at(&self.layer.top, WAITING)?;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{:020}-{}", now.as_nanos(), taken.name);
+        Ok(rustix::fs::renameat(runs, &taken.name, &waiting, &name)?)
     }
 
     /// What is kept.
@@ -275,5 +307,33 @@ impl Drop for RunSpace {
         {
             let _ = remove_tree(&runs, space.name.as_ref());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::Fixture;
+
+    use super::*;
+
+    #[test]
+    fn whoever_removes_dead_runs_leaves_those_that_begin_alone() {
+        let project = Fixture::new("");
+        let path = project.root().with_file_name("layer");
+        let layer = Arc::new(PrivateLayer::open(&path).expect("a layer"));
+        let root = open_directory_at(rustix::fs::CWD, project.root()).expect("the project");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    PrivateLayer::open(&path).expect("a layer");
+                }
+            });
+            let begun: Vec<_> =
+                (0..1_000).map(|_| layer.begin(&root, Room::Disk).map(drop)).collect();
+            is_over.store(true, Ordering::Relaxed);
+            let failed: Vec<_> = begun.into_iter().filter_map(Result::err).collect();
+            assert!(failed.is_empty(), "{} times: {:?}", failed.len(), failed[0]);
+        });
     }
 }

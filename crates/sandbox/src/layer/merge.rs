@@ -45,12 +45,12 @@ fn merge(from: &OwnedFd, to: &OwnedFd, project: Option<&OwnedFd>, name: &OsStr) 
             return Ok(rustix::fs::fchmod(&target, mode_of(&new))?);
         }
     }
+    if is_directory(&new) && old.as_ref().is_some_and(is_whiteout) {
+        // It goes on hiding what the mark did, also if we are killed after the mark is gone.
+        make_opaque(&open_own_directory(from, name)?)?;
+    }
     if old.is_some() {
         remove_tree(to, name)?;
-    }
-    if is_directory(&new) && old.as_ref().is_some_and(is_whiteout) {
-        // It goes on hiding what the mark did.
-        make_opaque(&open_own_directory(from, name)?)?;
     }
     move_entry(from, to, name, &new)
 }
