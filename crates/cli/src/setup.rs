@@ -29,9 +29,9 @@ use crate::tools::custom_tools;
 use crate::{environment, output};
 use remembered::Remembered;
 
-/// Hexadecimal digits that tell apart projects whose directories have the same name.
 /// Where commands keep ignored files, in the state directory of the project.
 const LAYER: &str = "layer";
+/// Hexadecimal digits that tell apart projects whose directories have the same name.
 const PROJECT_DIGITS: usize = 12;
 
 /// How long a process serves.
@@ -87,9 +87,12 @@ impl Project {
         Ok(State { workspace: Arc::clone(&self.workspace), path: states.join(self.own_name()) })
     }
 
-    /// The directory of the project's private layer, if there is a place for it.
+    /// The directory of the project's private layer, if there is a place for it. It belongs to the
+    /// project's directory itself: another one at the same path finds none of it.
     pub(crate) fn layer(&self) -> Option<PathBuf> {
-        Some(environment::state_dir()?.join(self.own_name()).join(LAYER))
+        let identity = ContentHash::of(self.workspace.identity().ok()?.as_bytes()).to_string();
+        let layers = environment::state_dir()?.join(self.own_name()).join(LAYER);
+        Some(layers.join(&identity[..PROJECT_DIGITS]))
     }
 
     /// The name of the project's own directories among those of other projects.
@@ -151,7 +154,7 @@ impl Project {
         let (layer, ignored) = (self.layer(), self.config.ignored);
         let limits = self.config.layer_limits;
         Arc::new(OnDemand::new(move || {
-            tidy_layers(limits);
+            tidy_layers(layer.clone(), limits);
             let mut profile = environment::confinement(workspace.canonical_path());
             profile.env.extend(git_identity::variables(&workspace, &profile.home));
             profile.limits.output_bytes = usize::try_from(output_bytes).unwrap_or(usize::MAX);
@@ -191,12 +194,14 @@ impl Project {
     }
 }
 
-/// Clears private layers that are too large or too old, where nobody waits for it.
-fn tidy_layers(limits: LayerLimits) {
+/// Clears private layers that are too large or too old, and those of other directories that lay where
+/// the project lies, where nobody waits for it.
+fn tidy_layers(own: Option<PathBuf>, limits: LayerLimits) {
     let Some(states) = environment::state_dir() else { return };
     let tidy = move || {
         workspace::stand_back();
-        // What cannot be cleared now is looked at again tomorrow.
+        // What cannot be cleared now is looked at again, tomorrow or when the next command runs.
+        let _ = own.map(|own| sandbox::remove_other_layers(&own));
         let _ = sandbox::tidy_layers(&states, LAYER, limits);
     };
     let _ = std::thread::Builder::new().name("private layers".into()).spawn(tidy);

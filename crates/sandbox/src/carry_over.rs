@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use crate::changes::{Changed, Changes, Entry, open_directory};
+use crate::holes;
 
 /// Begins the name of a file that is not complete yet.
 const UNFINISHED: &str = ".toolkiln-carry-";
@@ -32,7 +33,11 @@ impl Changes {
 
     fn remove(&self, one: &Changed) -> io::Result<()> {
         let (parent, name) = self.place(&one.path)?;
-        remove_entry(&parent, name, one.before.as_ref())
+        match remove_entry(&parent, name, one.before.as_ref()) {
+            // Something in it is not among the changes, and stays.
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+            other => other,
+        }
     }
 
     fn put(&self, one: &Changed, now: &Entry) -> io::Result<()> {
@@ -71,8 +76,8 @@ impl Changes {
         let _ = rustix::fs::unlinkat(parent, &unfinished, AtFlags::empty());
         let made = rustix::fs::openat(parent, &unfinished, flags, Mode::RUSR | Mode::WUSR)?;
         let mut file = File::from(made);
-        let written = io::copy(&mut source, &mut file)
-            .and_then(|_| finish(&file, parent, mode))
+        let written = holes::copy(&mut source, &mut file)
+            .and_then(|()| finish(&file, parent, mode))
             .and_then(|()| Ok(rustix::fs::renameat(parent, &unfinished, parent, name)?));
         if written.is_err() {
             let _ = rustix::fs::unlinkat(parent, &unfinished, AtFlags::empty());

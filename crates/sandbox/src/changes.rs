@@ -17,6 +17,9 @@ use crate::layer::{RunSpace, is_opaque, is_whiteout};
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 const CACHE_SIGNATURE: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
+/// Directories may lie so deep in each other.
+pub(crate) const DEEPEST: usize = 128;
+
 /// The changes of a command. They are thrown away when this is dropped.
 #[derive(Debug)]
 pub struct Changes {
@@ -91,6 +94,9 @@ pub enum ChangesError {
     /// There are more than the caller wants to hear of.
     #[error("the command changed more than {0} files and directories")]
     TooMany(usize),
+    /// Directories lie deeper in each other than anybody would have them.
+    #[error("the command nested directories more than {DEEPEST} deep")]
+    TooDeep,
     /// A directory cannot be read.
     #[error("cannot read what the command changed in `{}`: {source}", path.display())]
     Read {
@@ -140,6 +146,15 @@ impl Changes {
     pub fn keep_private(&self, paths: &[PathBuf]) -> io::Result<()> {
         match &self.space {
             Some(space) if !paths.is_empty() => space.keep(&self.upper, paths, &self.project),
+            _ => Ok(()),
+        }
+    }
+
+    /// Forgets what the private layer holds at these paths, so that the project shows there again. While
+    /// another command runs, which sees it, it stays.
+    pub fn forget_private(&self, paths: &[PathBuf]) -> io::Result<()> {
+        match &self.space {
+            Some(space) if !paths.is_empty() => space.forget(paths),
             _ => Ok(()),
         }
     }
@@ -306,6 +321,9 @@ impl Walk<'_, '_> {
     }
 
     fn read(&self, side: &OwnedFd, path: &Path) -> Result<Vec<Vec<u8>>, ChangesError> {
+        if path.iter().count() > DEEPEST {
+            return Err(ChangesError::TooDeep);
+        }
         let names = || -> Result<Vec<Vec<u8>>, Errno> {
             let mut names = Vec::new();
             for entry in Dir::read_from(open_directory(side, path)?)? {

@@ -9,13 +9,17 @@
 //! runs/N/work       the kernel's own room for that
 //! runs/N            or what is just being moved to where it waits
 //! waiting/N         what is to be kept as soon as no copy shows `kept`
+//! removed/N         what is being removed
 //! lock              shared by who shows `kept`, held alone by who changes it
 //! ```
 //!
 //! Only confined commands without network ever see it.
 
 mod entries;
+mod fitness;
+mod headroom;
 mod merge;
+mod removal;
 mod upkeep;
 
 use std::io;
@@ -29,10 +33,12 @@ use rustix::fs::{AtFlags, FlockOperation, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use crate::plan::Identity;
-use entries::{names_in, open_directory_at, remove_contents, remove_tree};
+use entries::{names_in, open_directory_at};
+use removal::Removal;
 
 pub(crate) use entries::{is_opaque, is_whiteout};
-pub use upkeep::{LayerLimits, tidy_layers};
+pub(crate) use headroom::Headroom;
+pub use upkeep::{LayerLimits, remove_other_layers, tidy_layers};
 
 /// What lies over the project.
 pub(crate) const KEPT: &str = "kept";
@@ -41,7 +47,10 @@ pub(crate) const RUNS: &str = "runs";
 pub(crate) const UPPER: &str = "upper";
 pub(crate) const WORK: &str = "work";
 const WAITING: &str = "waiting";
+const REMOVED: &str = "removed";
 const LOCK: &str = "lock";
+
+const NO_ROOM: &str = "the disk with the private layer has no room for what the command wrote";
 
 /// Tells the directories of one process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -50,6 +59,7 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub struct PrivateLayer {
     top: OwnedFd,
+    removal: Removal,
     path: PathBuf,
     owner: Option<(Uid, Gid)>,
     /// Something may wait to be kept.
@@ -76,12 +86,20 @@ pub struct LayerUse {
     pub changed: Option<SystemTime>,
 }
 
-/// The directory of one run. Nobody removes it as long as the lock on it is held.
+/// A directory that goes with this process, and is removed by the next if this one is killed.
 #[derive(Debug)]
-struct Space {
+struct OwnDirectory {
     name: String,
     /// Holds the lock.
     directory: OwnedFd,
+}
+
+/// The directory of one run.
+#[derive(Debug)]
+struct Space {
+    own: OwnDirectory,
+    upper: OwnedFd,
+    began: Headroom,
 }
 
 /// The part of a run that is under way in the layer. Dropping it throws away what the command wrote.
@@ -115,12 +133,14 @@ impl PrivateLayer {
         use std::os::unix::fs::DirBuilderExt as _;
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let top = open_directory_at(rustix::fs::CWD, path)?;
-        let layer =
-            PrivateLayer { top, path: path.to_owned(), owner, has_waiting: AtomicBool::new(true) };
-        for name in [KEPT, RUNS, WAITING] {
-            layer.make_directory(&layer.top, name)?;
+        for name in [KEPT, RUNS, WAITING, REMOVED] {
+            make_directory(&top, name, owner)?;
         }
-        layer.remove_dead_runs()?;
+        let removal = Removal::new(open_directory_at(&top, REMOVED)?);
+        let (path, has_waiting) = (path.to_owned(), AtomicBool::new(true));
+        let layer = PrivateLayer { top, removal, path, owner, has_waiting };
+        // What cannot be removed now hinders nobody.
+        let _ = layer.remove_dead_runs().and_then(|()| layer.removal.finish());
         Ok(layer)
     }
 
@@ -129,54 +149,42 @@ impl PrivateLayer {
         &self.path
     }
 
-    /// Makes a directory that belongs to the commands' user, or finds it.
-    fn make_directory(&self, parent: &OwnedFd, name: &str) -> io::Result<()> {
-        match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o755)) {
-            Ok(()) => {}
-            Err(Errno::EXIST) => return Ok(()),
-            Err(errno) => return Err(errno.into()),
-        }
-        if let Some((uid, gid)) = self.owner {
-            rustix::fs::chownat(parent, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
-        }
-        Ok(())
-    }
-
     /// Begins a run, with a directory of its own if it is to write to the disk. What waits to be kept is
     /// kept first, if that can be now.
     pub(crate) fn begin(self: &Arc<Self>, project: &OwnedFd, room: Room) -> io::Result<RunSpace> {
         let lock = self.lock_file()?;
         if self.has_waiting.swap(false, Ordering::Relaxed) {
-            self.keep_waiting(&lock, project)?;
+            // What another run wrote and nobody can keep is not this one's trouble.
+            let _ = self.keep_waiting(&lock, project);
         }
         rustix::fs::flock(&lock, FlockOperation::LockShared)?;
         let space = match room {
-            Room::Memory => None,
-            Room::Disk => Some(self.new_space()?),
+            Room::Disk if headroom::has_room_for(&self.top, 0) => Some(self.new_space()?),
+            Room::Disk | Room::Memory => None,
         };
         Ok(RunSpace { layer: Arc::clone(self), space, lock })
     }
 
     fn new_space(&self) -> io::Result<Space> {
-        let space = self.new_directory()?;
+        let own = self.new_directory()?;
         for part in [UPPER, WORK] {
-            self.make_directory(&space.directory, part)?;
+            make_directory(&own.directory, part, self.owner)?;
         }
-        Ok(space)
+        let upper = open_directory_at(&own.directory, UPPER)?;
+        Ok(Space { own, began: Headroom::of(&upper), upper })
     }
 
-    /// A directory that whoever opens the layer after us removes if we are killed.
-    fn new_directory(&self) -> io::Result<Space> {
+    /// A directory among the runs. The caller shares the lock of the layer.
+    fn new_directory(&self) -> io::Result<OwnDirectory> {
         let runs = open_directory_at(&self.top, RUNS)?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", std::process::id());
         // A process of this number may have been killed before.
-        let _ = remove_tree(&runs, name.as_ref());
-        rustix::fs::flock(&runs, FlockOperation::LockShared)?;
+        let _ = self.removal.remove(&runs, name.as_ref());
         rustix::fs::mkdirat(&runs, &name, Mode::RWXU)?;
         let directory = open_directory_at(&runs, &name)?;
         rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Space { name, directory })
+        Ok(OwnDirectory { name, directory })
     }
 
     fn lock_file(&self) -> io::Result<OwnedFd> {
@@ -184,21 +192,17 @@ impl PrivateLayer {
         Ok(rustix::fs::openat(&self.top, LOCK, flags, Mode::RUSR | Mode::WUSR)?)
     }
 
-    /// Removes the directories of processes that were killed.
+    /// Removes the directories of processes that were killed, if no command runs: one that begins may
+    /// have made a directory and not locked it yet.
     fn remove_dead_runs(&self) -> io::Result<()> {
+        let lock = self.lock_file()?;
+        rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         let runs = open_directory_at(&self.top, RUNS)?;
-        // So that nobody is between making a directory and locking it.
-        rustix::fs::flock(&runs, FlockOperation::LockExclusive)?;
-        let mut dead = Vec::new();
         for name in names_in(&runs)? {
             let Ok(run) = open_directory_at(&runs, &name) else { continue };
             if rustix::fs::flock(&run, FlockOperation::NonBlockingLockExclusive).is_ok() {
-                dead.push((name, run));
+                self.removal.remove(&runs, &name)?;
             }
-        }
-        rustix::fs::flock(&runs, FlockOperation::Unlock)?;
-        for (name, _locked) in &dead {
-            remove_tree(&runs, name)?;
         }
         Ok(())
     }
@@ -213,12 +217,15 @@ impl PrivateLayer {
         let kept = open_directory_at(&self.top, KEPT)?;
         let mut names = names_in(&waiting)?;
         names.sort();
+        let mut first_error = Ok(());
         for name in names {
-            let upper = open_directory_at(&waiting, &name)?;
-            merge::into(&upper, &kept, project)?;
-            remove_tree(&waiting, &name)?;
+            let merged = open_directory_at(&waiting, &name)
+                .map_err(io::Error::from)
+                .and_then(|upper| merge::into(&upper, &kept, project, &self.removal));
+            let removed = self.removal.remove(&waiting, &name);
+            first_error = first_error.and(merged).and(removed);
         }
-        Ok(())
+        first_error
     }
 
     /// Forgets everything that was kept. Fails with `WouldBlock` while a command runs.
@@ -226,7 +233,7 @@ impl PrivateLayer {
         let lock = self.lock_file()?;
         rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         for name in [KEPT, WAITING] {
-            remove_contents(&open_directory_at(&self.top, name)?)?;
+            self.removal.remove_contents(&open_directory_at(&self.top, name)?)?;
         }
         Ok(())
     }
@@ -236,7 +243,15 @@ impl PrivateLayer {
     pub fn forget(&self, path: &Path) -> io::Result<()> {
         let lock = self.lock_file()?;
         rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
-        entries::remove_path(&open_directory_at(&self.top, KEPT)?, path)
+        self.forget_now(path)
+    }
+
+    fn forget_now(&self, path: &Path) -> io::Result<()> {
+        let kept = open_directory_at(&self.top, KEPT)?;
+        match (entries::parent_of(&kept, path)?, path.file_name()) {
+            (Some(parent), Some(name)) => self.removal.remove(&parent, name),
+            _ => Ok(()),
+        }
     }
 
     /// How much it holds. Looks at every file.
@@ -251,7 +266,12 @@ impl PrivateLayer {
 impl RunSpace {
     /// The directory where the command writes, if that is on the disk.
     pub(crate) fn name(&self) -> Option<&str> {
-        self.space.as_ref().map(|space| space.name.as_str())
+        self.space.as_ref().map(|space| space.own.name.as_str())
+    }
+
+    /// Whether the command has used up the room that it has on the disk.
+    pub(crate) fn is_used_up(&self) -> bool {
+        self.space.as_ref().is_some_and(|space| space.began.is_used_up(&space.upper))
     }
 
     /// Keeps these paths of what the command wrote, which are found in `upper`. Each is a whole
@@ -264,11 +284,22 @@ impl RunSpace {
         project: &OwnedFd,
     ) -> io::Result<()> {
         let layer = &self.layer;
+        // Where the command saw it, it lies on another mount, and could only be copied.
+        let on_disk =
+            self.space.as_ref().map(|space| &space.upper).filter(|own| is_same(own, upper));
+        let upper = on_disk.unwrap_or(upper);
+        let mut bytes = 0_u64;
+        for path in paths {
+            bytes = bytes.saturating_add(fitness::make_fit(upper, path)?);
+        }
+        if on_disk.is_none() && !headroom::has_room_for(&layer.top, bytes) {
+            return Err(io::Error::new(io::ErrorKind::StorageFull, NO_ROOM));
+        }
         let runs = open_directory_at(&layer.top, RUNS)?;
         let taken = layer.new_directory()?;
         let moved = self.take(upper, paths, &taken, &runs);
         if moved.is_err() {
-            let _ = remove_tree(&runs, taken.name.as_ref());
+            let _ = layer.removal.remove(&runs, taken.name.as_ref());
         }
         moved?;
         let merged = layer.keep_waiting(&self.lock, project);
@@ -282,7 +313,7 @@ impl RunSpace {
         &self,
         upper: &OwnedFd,
         paths: &[PathBuf],
-        taken: &Space,
+        taken: &OwnDirectory,
         runs: &OwnedFd,
     ) -> io::Result<()> {
         for path in paths {
@@ -292,6 +323,16 @@ impl RunSpace {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let name = format!("{:020}-{}", now.as_nanos(), taken.name);
         Ok(rustix::fs::renameat(runs, &taken.name, &waiting, &name)?)
+    }
+
+    /// Forgets what is kept at these paths, unless another command shows it.
+    pub(crate) fn forget(&self, paths: &[PathBuf]) -> io::Result<()> {
+        if rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Ok(rustix::fs::flock(&self.lock, FlockOperation::LockShared)?);
+        }
+        let forgotten = paths.iter().try_for_each(|path| self.layer.forget_now(path));
+        rustix::fs::flock(&self.lock, FlockOperation::LockShared)?;
+        forgotten
     }
 
     /// What is kept.
@@ -305,9 +346,27 @@ impl Drop for RunSpace {
         if let Some(space) = self.space.take()
             && let Ok(runs) = open_directory_at(&self.layer.top, RUNS)
         {
-            let _ = remove_tree(&runs, space.name.as_ref());
+            let _ = self.layer.removal.remove(&runs, space.own.name.as_ref());
         }
     }
+}
+
+fn is_same(one: &OwnedFd, other: &OwnedFd) -> bool {
+    let of = |fd| rustix::fs::fstat(fd).map(|stat| (stat.st_dev, stat.st_ino));
+    of(one).is_ok_and(|one| of(other).is_ok_and(|other| one == other))
+}
+
+/// Makes a directory that belongs to the commands' user, or finds it.
+fn make_directory(parent: &OwnedFd, name: &str, owner: Option<(Uid, Gid)>) -> io::Result<()> {
+    match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o755)) {
+        Ok(()) => {}
+        Err(Errno::EXIST) => return Ok(()),
+        Err(errno) => return Err(errno.into()),
+    }
+    if let Some((uid, gid)) = owner {
+        rustix::fs::chownat(parent, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

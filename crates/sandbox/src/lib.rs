@@ -27,6 +27,7 @@ mod entry;
 mod environment;
 mod error;
 mod helper_pool;
+mod holes;
 mod kernel;
 mod launcher;
 mod layer;
@@ -51,7 +52,7 @@ pub use entry::hidden_entry;
 pub use environment::system_program;
 pub use error::SandboxError;
 pub use launcher::Launcher;
-pub use layer::{LayerLimits, LayerUse, PrivateLayer, Room, tidy_layers};
+pub use layer::{LayerLimits, LayerUse, PrivateLayer, Room, remove_other_layers, tidy_layers};
 pub use network::{
     Allowance, InvalidAllowance, NetworkRules, RefusedConnection, Resolver, SystemResolver,
     Upstream,

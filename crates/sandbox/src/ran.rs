@@ -57,6 +57,8 @@ pub enum LimitKind {
     FileSize,
     /// Memory.
     Memory,
+    /// Room on the disk.
+    Disk,
 }
 
 /// What confined a command.

@@ -28,6 +28,9 @@ use crate::sandbox::{RunOptions, Sandbox, network_level};
 const PIPE_BYTES: usize = 1 << 20;
 const BUFFER_BYTES: usize = 1 << 18;
 
+/// How often the disk is looked at while a command writes to it.
+const DISK_PERIOD: Duration = Duration::from_secs(1);
+
 /// A longer plan does not fit into a message with the rest of the order.
 const LONGEST_PLAN: usize = LONGEST_MESSAGE / 2;
 
@@ -119,7 +122,7 @@ struct Outcome {
 }
 
 /// A running command.
-struct Watch<'a> {
+struct Watch<'a, 's> {
     answers: Channel,
     helper: Helper,
     cancel: Option<BorrowedFd<'a>>,
@@ -129,8 +132,8 @@ struct Watch<'a> {
     begun: Instant,
     deadline: Instant,
     grace: Duration,
-    /// It was given a place on the disk to write to.
-    on_disk: bool,
+    /// The place on the disk that it was given to write to, and when it is looked at again.
+    on_disk: Option<(&'s RunSpace, Instant)>,
     sandbox: &'a Sandbox,
     /// Serves a command that may use the network.
     proxy: Option<Proxy>,
@@ -145,12 +148,12 @@ struct Watch<'a> {
     outcome: Outcome,
 }
 
-impl<'a> Watch<'a> {
+impl<'a, 's> Watch<'a, 's> {
     fn start(
         run: &mut Run<'a>,
-        space: Option<&RunSpace>,
+        space: Option<&'s RunSpace>,
         begun: Instant,
-    ) -> Result<Watch<'a>, SandboxError> {
+    ) -> Result<Watch<'a, 's>, SandboxError> {
         let system = |errno: Errno| io("starting a command")(errno.into());
         let (answers, theirs) = Channel::pair().map_err(system)?;
         let (stdout, stdout_end) = output_pipe().map_err(system)?;
@@ -167,7 +170,9 @@ impl<'a> Watch<'a> {
             begun,
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
             grace: limits.grace,
-            on_disk: space.is_some_and(|space| space.name().is_some()),
+            on_disk: space
+                .filter(|space| space.name().is_some())
+                .map(|space| (space, begun + DISK_PERIOD)),
             sandbox: run.sandbox,
             proxy: None,
             first: None,
@@ -203,6 +208,10 @@ impl<'a> Watch<'a> {
                 self.stop(ready.cancelled);
                 break;
             }
+            if self.has_filled_the_disk() {
+                self.outcome.exit = Exit::Limit(LimitKind::Disk);
+                break;
+            }
         }
         if !self.ended {
             self.outcome.duration = self.begun.elapsed();
@@ -224,8 +233,20 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Looks at the disk if it is time to.
+    fn has_filled_the_disk(&mut self) -> bool {
+        let Some((space, next)) = &mut self.on_disk else { return false };
+        let now = Instant::now();
+        if self.ended || now < *next {
+            return false;
+        }
+        *next = now + DISK_PERIOD;
+        space.is_used_up()
+    }
+
     fn wait(&self) -> Ready {
-        let left = self.deadline.saturating_duration_since(Instant::now());
+        let disk = self.on_disk.filter(|_| !self.ended).map_or(self.deadline, |(_, next)| next);
+        let left = self.deadline.min(disk).saturating_duration_since(Instant::now());
         let timeout = Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),
@@ -262,7 +283,7 @@ impl<'a> Watch<'a> {
             },
             Ok((Report::Ready { landlock, in_memory, unix_sockets }, mut descriptors)) => {
                 self.outcome.upper = descriptors.pop();
-                if in_memory && self.on_disk {
+                if in_memory && self.on_disk.take().is_some() {
                     self.sandbox.writes_to_memory.store(true, Ordering::Relaxed);
                 }
                 self.outcome.landlock = landlock;

@@ -105,42 +105,6 @@ fn keys_and_the_home_directory_are_not_there() {
     assert!(answer["stderr"].as_str().is_some_and(|text| text.contains("No such file")));
 }
 
-/// For their own projects users may let ignored files through; not everything passes even then.
-#[test]
-fn ignored_files_pass_through_if_the_user_wants_that() {
-    use std::os::unix::fs::PermissionsExt as _;
-    let project = Fixture::new("//- /.gitignore\ntarget/\n//- /target/held\nheld\n");
-    if !can_confine(&project) {
-        return;
-    }
-    for arguments in [&["init", "--quiet"][..], &["add", "--force", "."]] {
-        let mut git = std::process::Command::new("git");
-        assert!(git.args(arguments).current_dir(project.root()).status().unwrap().success());
-    }
-    let config = Fixture::new("//- /toolkiln/config.toml\n[sandbox]\nignored = \"through\"\n");
-    let script = "cd target; echo built > app; chmod 6755 app; echo x > held; ln -s /etc/passwd out; \
-                  ln -s app link; mkfifo pipe; mkdir -p sub/.git .vscode; echo x > sub/.git/config; \
-                  echo x > .vscode/tasks.json";
-    let arguments = json!({"command": script}).to_string();
-    let mut command = command(Some(&config));
-    command.args(["call", "bash", &arguments, "--root"]).arg(project.root());
-    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
-    let answer = finish(&mut command).json();
-    assert_eq!(answer["changes"]["paths"], json!(["target/held"]), "{answer}");
-    assert_eq!(
-        (project.read("target/app"), project.read("target/held")),
-        ("built\n".into(), "held\n".into())
-    );
-    let mode = std::fs::metadata(project.path("target/app")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o7777, 0o755);
-    let link = std::fs::read_link(project.path("target/link")).unwrap();
-    assert_eq!(link.to_str(), Some("app"));
-    for name in ["out", "pipe", "sub/.git", ".vscode"] {
-        let path = project.path("target").join(name);
-        assert!(path.symlink_metadata().is_err(), "{name} was let through");
-    }
-}
-
 #[test]
 fn the_private_layer_is_shown_and_cleared() {
     let project = Fixture::new(FILES);
@@ -157,4 +121,87 @@ fn the_private_layer_is_shown_and_cleared() {
     assert_eq!(layer(&["--clear"]).stdout, "empty; commands have kept no ignored files\n");
     let gone = call(&project, "bash", &json!({"command": "ls"}), &[]).json();
     assert_eq!(gone["output"], "a.txt\nmake.sh\n");
+}
+
+#[test]
+fn another_project_at_the_same_path_sees_nothing_that_commands_left_in_the_first() {
+    let project = Fixture::new(FILES);
+    if !can_confine(&project) {
+        return;
+    }
+    let write = json!({"command": "mkdir target; echo old > target/made; rm -rf a.txt"});
+    call(&project, "bash", &write, &[]);
+    let list = json!({"command": "ls; cat target/made"});
+    assert_eq!(
+        call(&project, "bash", &list, &[]).json()["output"],
+        "a.txt\nmake.sh\ntarget\nold\n"
+    );
+    let first = project.root().with_file_name("first");
+    std::fs::rename(project.root(), &first).unwrap();
+    std::fs::create_dir(project.root()).unwrap();
+    std::fs::copy(first.join(".gitignore"), project.path(".gitignore")).unwrap();
+    assert_eq!(call(&project, "bash", &list, &[]).json()["output"], "");
+}
+
+/// The binary with a configuration of the user, and a place for its state.
+fn call_with(config: &Fixture, project: &Fixture, script: &str, more: &[&str]) -> Value {
+    let mut command = command(Some(config));
+    let arguments = json!({"command": script}).to_string();
+    command.args(["call", "bash", &arguments, "--root"]).arg(project.root()).args(more);
+    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+    command.env("PATH", "/usr/bin:/bin");
+    finish(&mut command).json()
+}
+
+fn git(project: &Fixture, arguments: &[&str]) {
+    let mut git = std::process::Command::new("git");
+    assert!(git.args(arguments).current_dir(project.root()).status().unwrap().success());
+}
+
+#[test]
+fn a_user_may_let_ignored_files_pass_and_nothing_else() {
+    let config = Fixture::new("//- /toolkiln/config.toml\n[sandbox]\nignored = \"through\"\n");
+    let project = Fixture::new(FILES);
+    if !can_confine(&project) {
+        return;
+    }
+    // Without a repository nobody knows what git holds.
+    let made = call_with(&config, &project, "mkdir target; echo 1 > target/made", &[]);
+    assert_eq!((&made["ran"], &made["changes"]["private"]), (&json!("look"), &json!(["target"])));
+    project.write("target/held", "h\n");
+    git(&project, &["init", "--quiet"]);
+    git(&project, &["add", "--force", "target/held"]);
+    let script = "echo 2 > target/made; echo x > target/held; echo two > a.txt; \
+                  mkdir -p target/x/.vscode target/y; echo t > target/x/.vscode/tasks.json; \
+                  ln -s /etc/passwd target/y/out; ln -s ../x target/y/in; mkfifo target/y/pipe; \
+                  cp /bin/true target/y/lends; chmod 4755 target/y/lends";
+    for more in [&["--mode", "read-only"][..], &["--role", "planner"]] {
+        let ran = call_with(&config, &project, "echo 2 > target/made", more);
+        assert!(!project.path("target/made").exists(), "{more:?} {ran}");
+    }
+    let ran = call_with(&config, &project, script, &[]);
+    let changes = &ran["changes"];
+    assert_eq!((&ran["ran"], &changes["code"]), (&json!("copy"), &json!("APPROVAL_REQUIRED")));
+    assert_eq!(changes["paths"], json!(["a.txt", "target/held"]), "{ran}");
+    assert_eq!(changes["written"], json!(["target/made", "target/x", "target/y"]), "{ran}");
+    assert_eq!(project.read("target/made"), "2\n");
+    assert_eq!(
+        (project.read("target/held"), project.read("a.txt")),
+        ("h\n".into(), "one\n".into())
+    );
+    assert!(!project.path("target/x/.vscode/tasks.json").exists());
+    assert_eq!(std::fs::read_link(project.path("target/y/in")).unwrap().to_str(), Some("../x"));
+    for name in ["out", "pipe"] {
+        assert!(project.path("target/y").join(name).symlink_metadata().is_err(), "{name}");
+    }
+    let lends = std::fs::metadata(project.path("target/y/lends")).unwrap().permissions();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&lends) & 0o7777, 0o755);
+    // What lay in the private layer before does not hide it.
+    assert_eq!(call_with(&config, &project, "cat target/made", &[])["output"], "2\n");
+    // What is removed goes, but for what is protected.
+    project.write("target/x/.github/workflows/a.yml", "ci\n");
+    let ran = call_with(&config, &project, "rm -r target/x target/y; ls target", &[]);
+    assert_eq!((&ran["output"], &ran["error"]), (&json!("held\nmade\n"), &json!("")));
+    assert!(project.path("target/x/.github/workflows/a.yml").exists(), "{ran}");
+    assert!(!project.path("target/y").exists(), "{ran}");
 }

@@ -87,42 +87,30 @@ pub(super) fn names_in(directory: &impl AsFd) -> Result<Vec<OsString>, Errno> {
     Ok(names)
 }
 
-/// Removes whatever has this name, with all that is in it.
-pub(super) fn remove_tree(parent: &OwnedFd, name: &OsStr) -> io::Result<()> {
-    match stat_at(parent, name)? {
-        None => Ok(()),
-        Some(stat) if is_directory(&stat) => {
-            remove_contents(&open_own_directory(parent, name)?)?;
-            Ok(rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
-        }
-        Some(_) => Ok(rustix::fs::unlinkat(parent, name, AtFlags::empty())?),
-    }
-}
-
-pub(super) fn remove_contents(directory: &OwnedFd) -> io::Result<()> {
-    names_in(directory)?.iter().try_for_each(|name| remove_tree(directory, name))
-}
-
-/// Removes what lies at a path, if every directory on the way is there.
-pub(super) fn remove_path(top: &OwnedFd, path: &Path) -> io::Result<()> {
-    let (Some(name), parent) = (path.file_name(), path.parent()) else { return Ok(()) };
+/// Opens the directory that a path lies in; none if it is not there.
+pub(super) fn parent_of(top: &OwnedFd, path: &Path) -> io::Result<Option<OwnedFd>> {
     let mut directory = top.try_clone()?;
-    for part in parent.into_iter().flat_map(Path::iter) {
+    for part in path.parent().into_iter().flat_map(Path::iter) {
         match open_own_directory(&directory, part) {
             Ok(next) => directory = next,
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
             Err(errno) => return Err(errno.into()),
         }
     }
-    remove_tree(&directory, name)
+    Ok(Some(directory))
 }
 
-/// How much room everything in a directory takes.
+/// How much room something takes, but for what is in it.
+pub(super) fn block_bytes(stat: &Stat) -> u64 {
+    stat.st_blocks.unsigned_abs() * BLOCK
+}
+
+/// How much room everything in a directory takes. What is kept is never nested deep.
 pub(super) fn disk_bytes(directory: &OwnedFd) -> io::Result<u64> {
     let mut bytes = 0;
     for name in names_in(directory)? {
         let Some(stat) = stat_at(directory, &name)? else { continue };
-        bytes += stat.st_blocks.unsigned_abs() * BLOCK;
+        bytes += block_bytes(&stat);
         if is_directory(&stat) {
             bytes += disk_bytes(&open_own_directory(directory, &name)?)?;
         }

@@ -10,19 +10,30 @@ use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Stat, Timespec, Timestamp
 use rustix::io::Errno;
 
 use super::entries::{
-    is_directory, is_opaque, is_whiteout, make_opaque, names_in, open_own_directory, remove_tree,
-    stat_at,
+    is_directory, is_opaque, is_whiteout, make_opaque, names_in, open_own_directory, stat_at,
 };
+use super::removal::Removal;
+use crate::holes;
 
 /// Moves everything in `upper` into `kept`, over what is there. `project` is what both lie over.
-pub(super) fn into(upper: &OwnedFd, kept: &OwnedFd, project: &OwnedFd) -> io::Result<()> {
+pub(super) fn into(
+    upper: &OwnedFd,
+    kept: &OwnedFd,
+    project: &OwnedFd,
+    removal: &Removal,
+) -> io::Result<()> {
     for name in names_in(upper)? {
-        merge(upper, kept, Some(project), &name)?;
+        merge((upper, kept), Some(project), &name, removal)?;
     }
     Ok(())
 }
 
-fn merge(from: &OwnedFd, to: &OwnedFd, project: Option<&OwnedFd>, name: &OsStr) -> io::Result<()> {
+fn merge(
+    (from, to): (&OwnedFd, &OwnedFd),
+    project: Option<&OwnedFd>,
+    name: &OsStr,
+    removal: &Removal,
+) -> io::Result<()> {
     let Some(new) = stat_at(from, name)? else { return Ok(()) };
     let old = stat_at(to, name)?;
     let below = match project {
@@ -31,7 +42,7 @@ fn merge(from: &OwnedFd, to: &OwnedFd, project: Option<&OwnedFd>, name: &OsStr) 
     };
     if is_whiteout(&new) && below.is_none() {
         // There is nothing to hide but what was kept.
-        return remove_tree(to, name);
+        return removal.remove(to, name);
     }
     if is_directory(&new) && old.as_ref().is_some_and(is_directory) {
         let (source, target) = (open_own_directory(from, name)?, open_own_directory(to, name)?);
@@ -40,7 +51,7 @@ fn merge(from: &OwnedFd, to: &OwnedFd, project: Option<&OwnedFd>, name: &OsStr) 
                 project.and_then(|project| super::open_directory_at(project, name).ok())
             });
             for inner in names_in(&source)? {
-                merge(&source, &target, below.as_ref(), &inner)?;
+                merge((&source, &target), below.as_ref(), &inner, removal)?;
             }
             return Ok(rustix::fs::fchmod(&target, mode_of(&new))?);
         }
@@ -50,7 +61,7 @@ fn merge(from: &OwnedFd, to: &OwnedFd, project: Option<&OwnedFd>, name: &OsStr) 
         make_opaque(&open_own_directory(from, name)?)?;
     }
     if old.is_some() {
-        remove_tree(to, name)?;
+        removal.remove(to, name)?;
     }
     move_entry(from, to, name, &new)
 }
@@ -125,7 +136,7 @@ fn copy_entry(from: &OwnedFd, to: &OwnedFd, name: &OsStr, stat: &Stat) -> io::Re
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
             let target = rustix::fs::openat(to, name, flags, Mode::RUSR | Mode::WUSR)?;
             let mut target = File::from(target);
-            io::copy(&mut File::from(source), &mut target)?;
+            holes::copy(&mut File::from(source), &mut target)?;
             finish(&target.into(), stat)
         }
         FileType::Symlink => {

@@ -20,7 +20,20 @@ pub struct LayerLimits {
     pub max_age: Duration,
 }
 
-/// Clears what is too large or too old among the layers called `name` in the directories of `states`.
+/// Removes the layers that lie beside `own`: they belong to directories that are no longer where the
+/// project lies. Leaves alone what is in use.
+pub fn remove_other_layers(own: &Path) -> io::Result<()> {
+    let Some(layers) = own.parent() else { return Ok(()) };
+    for other in std::fs::read_dir(layers)?.flatten().map(|entry| entry.path()) {
+        if other != own && PrivateLayer::open(&other)?.clear().is_ok() {
+            std::fs::remove_dir_all(&other)?;
+        }
+    }
+    Ok(())
+}
+
+/// Clears what is too large or too old among the layers in the directories called `name` that lie in
+/// those of `states`.
 /// Looks at most once a day, and leaves alone what is in use. Returns how many were cleared.
 pub fn tidy_layers(states: &Path, name: &str, limits: LayerLimits) -> io::Result<usize> {
     let stamp = states.join(STAMP);
@@ -29,8 +42,9 @@ pub fn tidy_layers(states: &Path, name: &str, limits: LayerLimits) -> io::Result
     }
     std::fs::write(&stamp, "")?;
     let mut cleared = 0;
-    for state in std::fs::read_dir(states)?.flatten() {
-        let path = state.path().join(name);
+    let states = std::fs::read_dir(states)?.flatten();
+    let layers = states.filter_map(|state| std::fs::read_dir(state.path().join(name)).ok());
+    for path in layers.flatten().flatten().map(|entry| entry.path()) {
         let Some(age) = age_of(&path.join(LOCK)) else { continue };
         let Ok(layer) = PrivateLayer::open(&path) else { continue };
         let is_large = || layer.usage().is_ok_and(|usage| usage.bytes > limits.max_bytes);
@@ -54,7 +68,7 @@ mod tests {
         LayerLimits { max_bytes: 100_000, max_age: Duration::from_secs(60 * 60) };
 
     fn layer(states: &Path, project: &str, bytes: usize, age: Duration) -> PrivateLayer {
-        let layer = PrivateLayer::open(&states.join(project).join("layer")).unwrap();
+        let layer = PrivateLayer::open(&states.join(project).join("layer/own")).unwrap();
         std::fs::write(layer.path().join("kept/file"), vec![1; bytes]).unwrap();
         let lock = std::fs::File::create(layer.path().join(LOCK)).unwrap();
         lock.set_modified(SystemTime::now() - age).unwrap();
@@ -78,6 +92,11 @@ mod tests {
         let left: Vec<bool> =
             layers.iter().map(|layer| layer.path().join("kept/file").exists()).collect();
         assert_eq!(left, [true, false, false, true]);
+        // Of those that lie beside it, a layer knows that nobody needs them any more.
+        let own = layers[0].path();
+        PrivateLayer::open(&own.with_file_name("other")).unwrap();
+        remove_other_layers(own).unwrap();
+        assert!(own.join("kept/file").exists() && !own.with_file_name("other").exists());
         // Not again on the same day.
         layer(states.path(), "old", 1_000, old);
         assert_eq!(tidy_layers(states.path(), "layer", LIMITS).unwrap(), 0);

@@ -139,3 +139,50 @@ fn a_command_that_fills_the_memory_says_so_and_has_room_on_the_disk() {
         assert_eq!(out(&bench.sh("wc -c < target/big")), "3000000\n");
     }
 }
+
+/// Makes directories twice as deep as `$n` says, by which no path leads to the innermost.
+const DEEP: &str =
+    "d=$(printf 'd/%.0s' $(seq $n)); mkdir -p $d e/$d; top=$PWD; cd $d && mv $top/e .";
+
+#[test]
+fn directories_nested_without_end_are_refused_and_removed() {
+    for (user, disk) in ways() {
+        for place in ["target/deep", "src"] {
+            let bench = Bench::new(user, FILES).with_layer(&["target"], disk);
+            let depth = if disk { 300 } else { 1100 };
+            let ran = bench.sh(&format!("cd {place}; n={depth}; {DEEP}; echo made"));
+            assert_eq!(ran["stdout"], "made\n", "{ran}");
+            assert!(ran["changes"].to_string().contains("nested"), "{place}: {ran}");
+            // Nothing of it is left, and the next command is as any other.
+            assert_eq!(out(&bench.sh("ls target/deep src")), "src:\na\n\ntarget/deep:\nkept\n");
+            for part in ["runs", "waiting", "removed"] {
+                let left = std::fs::read_dir(bench.outside("state/layer").join(part));
+                assert_eq!(left.expect("a directory").count(), 0, "{part}");
+            }
+        }
+    }
+}
+
+#[test]
+fn holes_and_names_of_one_file_do_not_fill_the_disk() {
+    for (user, disk) in ways() {
+        let bench = Bench::new(user, FILES).with_layer(&["target"], disk);
+        out(&bench.sh("for i in 1 2 3 4; do truncate -s 900M target/$i; done; echo x >> target/1"));
+        let layer = PrivateLayer::open(&bench.outside("state/layer")).expect("a layer");
+        let usage = layer.usage().expect("its size");
+        assert!(usage.bytes < 1_000_000, "{usage:?}");
+        assert_eq!(out(&bench.sh("stat -c %s target/1; tail -c 2 target/1")), "943718402\nx\n");
+    }
+}
+
+#[test]
+fn what_is_kept_are_files_directories_and_links_without_anybodys_rights() {
+    for (user, disk) in ways() {
+        let bench = Bench::new(user, FILES).with_layer(&["target"], disk);
+        out(&bench
+            .sh("cd target; cp /bin/true s; chmod 6755 s; mkdir g; chmod 2777 g; mkfifo g/p; \
+             mkdir no; echo n > no/n; chmod 0 no"));
+        let seen = out(&bench.sh("cd target; stat -c '%a %F' s g no; ls g")).to_owned();
+        assert_eq!(seen, "755 regular file\n777 directory\n0 directory\n", "{user:?} {disk}");
+    }
+}

@@ -31,12 +31,16 @@ pub(crate) struct Taken {
     pub(crate) paths: Vec<String>,
     /// Ignored paths that are new to the project and are kept in its private layer.
     pub(crate) private: Vec<String>,
+    /// Ignored paths that were copied into the project, because the user wants it so.
+    pub(crate) filled: Vec<String>,
 }
 
 impl Taken {
     /// The same, of which nothing is applied, for this reason if there is no other.
     pub(super) fn refused(mut self, why: &str) -> Taken {
-        self.refusal.get_or_insert_with(|| why.to_owned());
+        if !self.paths.is_empty() {
+            self.refusal.get_or_insert_with(|| why.to_owned());
+        }
         self
     }
 }

@@ -62,6 +62,7 @@ fn limit_name(kind: LimitKind) -> &'static str {
         LimitKind::Cpu => "processor time",
         LimitKind::FileSize => "size of a file",
         LimitKind::Memory => "memory",
+        LimitKind::Disk => "room on the disk",
     }
 }
 

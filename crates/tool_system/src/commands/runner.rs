@@ -1,6 +1,7 @@
 //! Runs commands in sandboxes of one project.
 
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -8,11 +9,11 @@ use std::time::SystemTime;
 
 use protocol::{CommandSpec, ErrorCode, ProjectMode, RunMode, ToolError, ToolResult};
 use sandbox::{
-    Canceller, Changed, Changes, Copy, Exit, Launcher, Part, PrivateLayer, Profile, ProjectAccess,
-    Room, RunOptions, Sandbox, SandboxError, Unconfined,
+    Canceller, Changed, Changes, Copy, Exit, Launcher, LimitKind, Part, PrivateLayer, Profile,
+    ProjectAccess, Room, RunOptions, Sandbox, SandboxError, Unconfined,
 };
 use serde_json::{Value, json};
-use workspace::{RelPath, Tracked, Workspace};
+use workspace::{RelPath, Tracked, Workspace, bytes_to_text};
 
 use super::copied::{self, MOST_CHANGES, Taken};
 use super::fate::{Fates, TrackedNow};
@@ -31,6 +32,8 @@ const BUILDERS: [&str; 30] = [
     "gradlew", "jest", "make", "meson", "mix", "mvn", "mvnw", "ninja", "npm", "npx", "nx", "pip",
     "pnpm", "sbt", "swift", "tsc", "vite", "yarn", "zig",
 ];
+const DISK_FULL: &str = "the command was stopped, because the disk had too little room left; nothing \
+                         of what it wrote was kept";
 const NO_ROOM: &str = "It had no room left in memory for what it wrote. Run it again: commands of \
                        this session write to the disk from now on.";
 
@@ -206,12 +209,11 @@ impl CommandRunner {
         let is_full = ran.changed.as_ref().is_some_and(Changes::is_full);
         self.needs_disk.fetch_or(is_full, Ordering::Relaxed);
         let taken = ran.changed.as_ref().map(|changes| {
-            self.taken(spec, changes, cx, begun)
-                .unwrap_or_else(|why| Taken { refusal: Some(why), ..Taken::default() })
-        });
-        let taken = taken.map(|taken| match ran.exit {
-            Exit::Code(_) => taken,
-            _ => taken.refused("the command was stopped before its end"),
+            let taken = match ran.exit {
+                Exit::Limit(LimitKind::Disk) => Err(DISK_FULL.to_owned()),
+                exit => self.taken(spec, (changes, exit), cx, begun),
+            };
+            taken.unwrap_or_else(|why| Taken { refusal: Some(why), ..Taken::default() })
         });
         let mut report = report(&ran);
         if is_full {
@@ -235,7 +237,7 @@ impl CommandRunner {
     fn taken(
         &self,
         spec: &CommandSpec,
-        changes: &Changes,
+        (changes, exit): (&Changes, Exit),
         cx: &ToolContext,
         begun: SystemTime,
     ) -> Result<Taken, String> {
@@ -245,11 +247,20 @@ impl CommandRunner {
         let listed = listed.map_err(|error| text(&error))?;
         let (filled, private): (Vec<PathBuf>, Vec<PathBuf>) =
             listed.private.into_iter().partition(|path| self.is_filled(spec, path));
-        let new = private.iter().filter(|path| self.is_new(path));
-        let new: Vec<String> = new.map(|path| path.to_string_lossy().into_owned()).collect();
-        copied::fill(changes, &filled)?;
-        for path in &filled {
-            self.forget(path);
+        let names = |paths: &[PathBuf]| -> Vec<String> {
+            paths
+                .iter()
+                .map(|path| bytes_to_text(path.as_os_str().as_bytes()).into_owned())
+                .collect()
+        };
+        let new: Vec<PathBuf> = private.iter().filter(|path| self.is_new(path)).cloned().collect();
+        // What was stopped in the middle, or could not install anything, leaves nothing half done in
+        // the project.
+        let has_ended = matches!(exit, Exit::Code(_));
+        let fills = has_ended && (exit == Exit::Code(0) || !spec.network);
+        if fills {
+            copied::fill(changes, &filled)?;
+            changes.forget_private(&filled).map_err(|error| text(&error))?;
         }
         changes.keep_private(&private).map_err(|error| text(&error))?;
         let mut found = vec![(changes, listed.changed)];
@@ -262,16 +273,22 @@ impl CommandRunner {
             found.push((kept, listed));
         }
         let mut taken = copied::take(&self.workspace, &found, cx.limits(), begun);
-        taken.private = new;
-        Ok(taken)
+        taken.private = names(&new);
+        taken.filled = if fills { names(&filled) } else { Vec::new() };
+        Ok(if has_ended { taken } else { taken.refused("the command was stopped before its end") })
+    }
+
+    /// Whether ignored files that commands write go into the project. What git holds can be told for
+    /// certain only where the project is a repository of its own.
+    pub(crate) fn passes_ignored(&self) -> bool {
+        self.options.ignored == IgnoredFiles::Through
+            && matches!(*self.tracked.get(&self.workspace), Tracked::Files(_))
     }
 
     /// Whether what lies at an ignored path goes into the project: the user let this program fill it,
-    /// or lets all commands do so. What git holds cannot be told for certain in every project.
+    /// or lets all commands do so.
     fn is_filled(&self, spec: &CommandSpec, path: &std::path::Path) -> bool {
-        let is_through = self.options.ignored == IgnoredFiles::Through
-            && spec.project == ProjectMode::Copy
-            && !matches!(*self.tracked.get(&self.workspace), Tracked::Unknown);
+        let is_through = spec.project == ProjectMode::Copy && self.passes_ignored();
         is_through || spec.network && spec.writable.iter().any(|name| path.starts_with(name))
     }
 
@@ -287,7 +304,6 @@ impl CommandRunner {
     }
 
     fn is_new(&self, path: &std::path::Path) -> bool {
-        use std::os::unix::ffi::OsStrExt as _;
         let path = RelPath::from_bytes(path.as_os_str().as_bytes());
         path.is_ok_and(|path| self.workspace.metadata(&path).is_err())
     }

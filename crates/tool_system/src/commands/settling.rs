@@ -1,15 +1,15 @@
 //! Runs a command that has passed the gate, and settles what it would leave behind.
 
 use protocol::{
-    Change, CommandSpec, ErrorCode, FileDiff, ProjectMode, Proposal, ToolError, ToolPermission,
-    ToolResult, unified,
+    Base, Change, CommandSpec, ErrorCode, FileDiff, ProjectMode, Proposal, ToolError,
+    ToolPermission, ToolResult, unified,
 };
 use serde_json::{Value, json};
 
 use super::Taken;
-use super::runner::{CommandRun, NotRun};
+use super::runner::{CommandRun, CommandRunner, NotRun};
 use crate::approval_gate::{Asked, Gate};
-use crate::policy::protection;
+use crate::policy::{ApprovalMode, protection};
 use crate::{Proposed, ToolArguments};
 
 /// Paths that a report names.
@@ -31,13 +31,14 @@ impl Gate<'_> {
         let runner = self.executor.performer()?.runner()?;
         self.executor.forget_answers();
         let keeps = command.project == ProjectMode::Copy;
-        // What nobody has approved runs on a copy that is thrown away. If it turns out to have changed
-        // files, and may change any, exactly these changes are asked about.
+        // What nobody has approved runs on a copy that is thrown away, but for ignored files if the user
+        // lets them pass. If it turns out to have changed files, and may change any, exactly these
+        // changes are asked about.
         let way = match asked {
-            Asked::No if keeps => ProjectMode::Look,
+            Asked::No if keeps && !self.passes_ignored(&runner)? => ProjectMode::Look,
             _ => command.project,
         };
-        let (ran, way) = match runner.run(command, self.cx).await {
+        let (ran, way) = match runner.run(&in_way(command, way), self.cx).await {
             Ok(ran) => (ran, way),
             Err(NotRun::Failed(error)) => return Err(error),
             Err(NotRun::NoCopies(why)) => {
@@ -53,6 +54,11 @@ impl Gate<'_> {
             }
         };
         let CommandRun { mut report, taken } = ran;
+        let has_filled = taken.as_ref().is_some_and(|taken| !taken.filled.is_empty());
+        let way = match asked {
+            Asked::No if keeps && way == ProjectMode::Copy && !has_filled => ProjectMode::Look,
+            _ => way,
+        };
         report["ran"] = way.as_str().into();
         if let Some(taken) = taken
             && let Some(changes) = self.settle(taken, command, asked).await?
@@ -68,7 +74,7 @@ impl Gate<'_> {
 
     /// There is no copy to look at afterwards, so the user decides before.
     async fn ask_for_direct(&self, direct: &CommandSpec, why: &str) -> Result<(), ToolError> {
-        if let Some(why) = self.may_not_write() {
+        if let Some(why) = CHANGING.into_iter().find_map(|needed| self.may_not(needed)) {
             return Err(ToolError::new(ErrorCode::PermissionDenied, why));
         }
         let reason = format!(
@@ -79,11 +85,23 @@ impl Gate<'_> {
         self.agreement(&request).await.map(drop)
     }
 
-    /// Why nothing that a command changed may stay, if so.
-    fn may_not_write(&self) -> Option<String> {
+    /// Whether ignored files that a command writes go into the project without a question.
+    fn passes_ignored(&self, runner: &CommandRunner) -> Result<bool, ToolError> {
+        let may_change = !CHANGING.into_iter().any(|needed| self.may_not(needed).is_some());
+        let is_read_only = self.executor.policy()?.mode() == ApprovalMode::ReadOnly;
+        Ok(may_change && !is_read_only && runner.passes_ignored())
+    }
+
+    /// Why the role may not do this to files, if so.
+    fn may_not(&self, needed: ToolPermission) -> Option<String> {
         let role = self.executor.role();
-        let may_write = role.permissions().contains(ToolPermission::WriteFiles);
-        (!may_write).then(|| format!("the role {role} may not change files"))
+        let what = match needed {
+            ToolPermission::CreateFiles => "create",
+            ToolPermission::DeleteFiles => "delete",
+            _ => "change",
+        };
+        let may = role.permissions().contains(needed);
+        (!may).then(|| format!("the role {role} may not {what} files"))
     }
 
     /// What became of the changes, for the report; none if there is nothing to tell.
@@ -93,15 +111,23 @@ impl Gate<'_> {
         command: &CommandSpec,
         asked: Asked,
     ) -> Result<Option<Value>, ToolError> {
-        let Taken { set, notes, refusal, paths, private } = taken;
+        let Taken { set, mut notes, refusal, paths, private, filled } = taken;
         let mut told = json!({});
+        if !filled.is_empty() {
+            told["written"] = json!(&filled[..filled.len().min(MOST_PRIVATE)]);
+        }
         if !private.is_empty() {
             told["private"] = json!(&private[..private.len().min(MOST_PRIVATE)]);
+        }
+        if notes.len() > MOST_PATHS {
+            let more = notes.len() - MOST_PATHS;
+            notes.truncate(MOST_PATHS);
+            notes.push(format!("and {more} more of this kind"));
         }
         if !notes.is_empty() {
             told["notes"] = json!(notes);
         }
-        let says_something = !private.is_empty() || !notes.is_empty();
+        let says_something = !private.is_empty() || !notes.is_empty() || !filled.is_empty();
         if set.changes.is_empty() && refusal.is_none() {
             return Ok(says_something.then_some(told));
         }
@@ -110,7 +136,10 @@ impl Gate<'_> {
         }
         told["paths"] = json!(&paths[..paths.len().min(MOST_PATHS)]);
         let dropped = match command.project {
-            ProjectMode::Copy => refusal.or_else(|| self.may_not_write()),
+            ProjectMode::Copy => {
+                let needed = set.changes.iter().map(needed_for);
+                refusal.or_else(|| needed.into_iter().find_map(|needed| self.may_not(needed)))
+            }
             _ => Some("this tool keeps no changes".to_owned()),
         };
         if let Some(why) = dropped {
@@ -155,6 +184,27 @@ impl Gate<'_> {
         let text = unified(&request.diffs as &[FileDiff]);
         Ok((text.len() <= MOST_DIFF_BYTES).then_some(text))
     }
+}
+
+/// What a role needs to change files in every way.
+const CHANGING: [ToolPermission; 3] =
+    [ToolPermission::WriteFiles, ToolPermission::CreateFiles, ToolPermission::DeleteFiles];
+
+/// What a role needs to make this change.
+fn needed_for(change: &Change) -> ToolPermission {
+    match change {
+        Change::Write { base: Base::Absent, .. }
+        | Change::Link { base: Base::Absent, .. }
+        | Change::MakeDir { .. } => ToolPermission::CreateFiles,
+        Change::Write { .. } | Change::Link { .. } => ToolPermission::WriteFiles,
+        Change::Delete { .. } | Change::Move { .. } | Change::RemoveDir { .. } => {
+            ToolPermission::DeleteFiles
+        }
+    }
+}
+
+fn in_way(command: &CommandSpec, project: ProjectMode) -> CommandSpec {
+    CommandSpec { project, ..command.clone() }
 }
 
 /// Whether the approval of a command named every path that it changed, and nothing of that is asked

@@ -154,6 +154,32 @@ async fn whoever_may_not_write_changes_nothing_through_a_command() {
 }
 
 #[tokio::test]
+async fn a_role_does_to_files_by_a_command_what_it_may_do_to_them_and_no_more() {
+    use ToolPermission::{CreateFiles, DeleteFiles, ExecuteCommands, ReadFiles, WriteFiles};
+    let cases = [
+        ("echo two > a.txt", WriteFiles, "change"),
+        ("echo n > new.txt", CreateFiles, "create"),
+        ("mkdir new", CreateFiles, "create"),
+        ("ln -s a.txt new", CreateFiles, "create"),
+        ("rm gone.txt", DeleteFiles, "delete"),
+        ("rm -r dir", DeleteFiles, "delete"),
+        ("mv gone.txt other.txt", DeleteFiles, "delete"),
+    ];
+    for (command, needed, what) in cases {
+        let all = [ReadFiles, WriteFiles, CreateFiles, DeleteFiles, ExecuteCommands];
+        let permissions = all.into_iter().filter(|one| *one != needed).collect();
+        let role = AgentRole::Custom { name: "tester".into(), permissions };
+        let options = ExecutorOptions { role, ..allowing(&["bash"]) };
+        let Some(bench) = bench(options, vec![]) else { return };
+        let ran = bash(&bench, command).await;
+        let said = format!("the role tester may not {what} files");
+        assert_eq!(ran["changes"]["dropped"], said, "{command}: {ran}");
+        assert_eq!(bench.project.read("a.txt") + &bench.project.read("gone.txt"), "one\nx\n");
+        assert!(!bench.project.path("new").exists() && bench.project.path("dir/b.txt").exists());
+    }
+}
+
+#[tokio::test]
 async fn refused_changes_are_dropped_and_the_output_stays() {
     let answers = vec![no(Some("not now"))];
     let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };

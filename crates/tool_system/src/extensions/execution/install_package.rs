@@ -133,11 +133,12 @@ impl Manager {
     }
 }
 
-/// Makes the environment of Python if there is none.
+/// Makes the environment of Python if there is none. It holds a copy of the interpreter: a link to it
+/// would lead out of the project, and such links are not copied back.
 fn first(cx: &ToolContext, place: &Place, manager: Manager) -> Result<Vec<Vec<String>>, ToolError> {
     let interpreter = cx.workspace().resolve(&format!("{}/{VENV_PYTHON}", place.directory))?;
     let is_there = cx.workspace().metadata(&interpreter).is_ok();
-    let words = ["python3", "-m", "venv", ".venv"].map(str::to_owned).to_vec();
+    let words = ["python3", "-m", "venv", "--copies", ".venv"].map(str::to_owned).to_vec();
     Ok(if manager == Manager::Pip && !is_there { vec![words] } else { Vec::new() })
 }
 
