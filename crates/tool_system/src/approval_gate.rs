@@ -174,7 +174,10 @@ impl Gate<'_> {
     }
 
     /// Why the user has to be asked; `None` if nobody has to.
-    async fn reason_to_ask(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
+    pub(crate) async fn reason_to_ask(
+        &self,
+        proposed: &Proposed,
+    ) -> Result<Option<String>, ToolError> {
         let done = Deeds::of(&proposed.proposal, self.cx).await?;
         let verdict = self.executor.judge(self.listed, &done)?;
         match verdict.decision {

@@ -88,6 +88,26 @@ fn only_the_operator_can_do_without_confinement_and_every_answer_says_so() {
 }
 
 #[test]
+fn without_confinement_whatever_could_write_is_asked_about_beforehand() {
+    let project = Fixture::new(FILES);
+    let calls = [
+        ("bash", json!({"command": "echo two > a.txt"})),
+        ("run_code", json!({"language": "bash", "code": "echo two > a.txt"})),
+        ("job", json!({"action": "start", "command": "echo two > a.txt"})),
+    ];
+    for (tool, arguments) in calls {
+        let ran = call(&project, tool, &arguments, &["--unsafe-no-sandbox"]);
+        assert_eq!(ran.json()["code"], "APPROVAL_REQUIRED", "{tool}: {}", ran.stdout);
+        for more in [["--role", "planner"], ["--mode", "read-only"]] {
+            let more = [&["--unsafe-no-sandbox", "--yes"], &more[..]].concat();
+            let ran = call(&project, tool, &arguments, &more);
+            assert_eq!(ran.json()["code"], "PERMISSION_DENIED", "{more:?} {tool}: {}", ran.stdout);
+        }
+    }
+    assert_eq!(project.read("a.txt"), "one\n");
+}
+
+#[test]
 fn keys_and_the_home_directory_are_not_there() {
     let project = Fixture::new(FILES);
     if !can_confine(&project) {

@@ -138,7 +138,7 @@ impl Taking<'_> {
                 self.removed_dirs.push(Change::RemoveDir { path: text, mode: *mode });
             }
             (Some(Entry::Other), _) | (_, Some(Entry::Other)) => {
-                self.note(&text, "sockets, pipes and devices are not");
+                self.note(&text, "sockets, pipes and devices are not applied");
             }
             (Some(_), None) => {
                 let (base, _) = self.base(path)?;
@@ -149,7 +149,7 @@ impl Taking<'_> {
                 self.set.push(Change::MakeDir { path: text, mode });
             }
             (Some(Entry::Directory { .. }), Some(Entry::Directory { .. })) => {
-                self.note(&text, "permissions of directories are not");
+                self.note(&text, "permissions of directories are not applied");
             }
             (Some(Entry::Directory { .. }), Some(_)) | (Some(_), Some(Entry::Directory { .. })) => {
                 return Err(refused(format!(
@@ -171,7 +171,7 @@ impl Taking<'_> {
 
     fn link(&mut self, path: &RelPath, text: String, target: &Path) -> Result<(), ToolError> {
         if !stays_inside(path, target) {
-            self.note(&text, "links that lead out of the project are not");
+            self.note(&text, "links that lead out of the project are not applied");
             return Ok(());
         }
         let (base, _) = self.base(path)?;
@@ -230,18 +230,18 @@ fn refused(message: String) -> ToolError {
     ToolError::new(protocol::ErrorCode::Conflict, message)
 }
 
-/// Whether a link at `path` leads to a place in the project, as far as its own text says.
+/// Whether a link at `path` leads to a place in the project, as far as its own text says. It may climb
+/// only at its beginning: behind a name, which may be another link, nobody knows from where it climbs.
 fn stays_inside(path: &RelPath, target: &Path) -> bool {
-    let mut depth = path.depth() as isize - 1;
+    let mut left = path.depth().saturating_sub(1);
+    let mut has_name = false;
     for part in target.components() {
         match part {
-            Component::Normal(_) => depth += 1,
-            Component::ParentDir => depth -= 1,
+            Component::Normal(_) => has_name = true,
+            Component::ParentDir if has_name || left == 0 => return false,
+            Component::ParentDir => left -= 1,
             Component::CurDir => {}
             Component::RootDir | Component::Prefix(_) => return false,
-        }
-        if depth < 0 {
-            return false;
         }
     }
     true
@@ -260,7 +260,11 @@ mod tests {
             ("d/a", "../../b", false),
             ("d/a", "../../p/b", false),
             ("a", "/etc/passwd", false),
-            ("a", "./x/../y", true),
+            ("a", "./x/y", true),
+            ("a", "x/../y", false),
+            // If `z` is a link to a directory at the top, this climbs out of the project.
+            ("a", "x/y/z/../../..", false),
+            ("d/e/a", "../../b/c", true),
         ];
         for (path, target, inside) in cases {
             let path = RelPath::parse(path).unwrap();

@@ -32,6 +32,7 @@ const BUILDERS: [&str; 30] = [
     "gradlew", "jest", "make", "meson", "mix", "mvn", "mvnw", "ninja", "npm", "npx", "nx", "pip",
     "pnpm", "sbt", "swift", "tsc", "vite", "yarn", "zig",
 ];
+const NOT_CONFINED: &str = "commands are not confined";
 const DISK_FULL: &str = "the command was stopped, because the disk had too little room left; nothing \
                          of what it wrote was kept";
 const NO_ROOM: &str = "It had no room left in memory for what it wrote. Run it again: commands of \
@@ -124,7 +125,7 @@ impl CommandRunner {
     pub fn new(workspace: Arc<Workspace>, options: RunnerOptions) -> Self {
         let (sandboxes, no_copies) = (Mutex::default(), OnceLock::new());
         if options.unconfined {
-            let _ = no_copies.set("commands are not confined".to_owned());
+            let _ = no_copies.set(NOT_CONFINED.to_owned());
         }
         Self {
             workspace,
@@ -134,6 +135,14 @@ impl CommandRunner {
             tracked: TrackedNow::default(),
             needs_disk: AtomicBool::new(false),
         }
+    }
+
+    /// Why a command that nobody was asked about could change files by itself, if so: one that works on
+    /// a copy fails where there are none, but a job is kept from writing by its sandbox alone.
+    pub(crate) fn lets_write(&self, spec: &CommandSpec) -> Option<&'static str> {
+        let starts_something = !matches!(spec.run, RunMode::Stop(_));
+        (self.options.unconfined && spec.project == ProjectMode::Live && starts_something)
+            .then_some(NOT_CONFINED)
     }
 
     /// Why commands cannot work on a copy, if that has been found out.
@@ -268,11 +277,13 @@ impl CommandRunner {
             true => None,
             false => changes.kept().map_err(|error| text(&error))?,
         };
+        let mut notes = Vec::new();
         if let Some(kept) = &kept {
-            let listed = self.kept_changes(spec, kept)?;
+            let listed = self.kept_changes(spec, kept, &mut notes)?;
             found.push((kept, listed));
         }
         let mut taken = copied::take(&self.workspace, &found, cx.limits(), begun);
+        taken.notes.append(&mut notes);
         taken.private = names(&new);
         taken.filled = if fills { names(&filled) } else { Vec::new() };
         Ok(if has_ended { taken } else { taken.refused("the command was stopped before its end") })
@@ -293,13 +304,24 @@ impl CommandRunner {
     }
 
     /// The changes that the private layer holds at the paths that a call wants to keep.
-    fn kept_changes(&self, spec: &CommandSpec, kept: &Changes) -> Result<Vec<Changed>, String> {
+    fn kept_changes(
+        &self,
+        spec: &CommandSpec,
+        kept: &Changes,
+        notes: &mut Vec<String>,
+    ) -> Result<Vec<Changed>, String> {
         let mut all = Vec::new();
         for path in &spec.keep {
             let path = RelPath::parse(path).map_err(|error| error.to_string())?;
             let listed = kept.list_at(path.as_path(), MOST_CHANGES);
-            all.extend(listed.map_err(|error| error.to_string())?);
+            let listed = listed.map_err(|error| error.to_string())?;
+            if listed.is_empty() {
+                notes.push(format!("{path} was not kept: commands wrote no ignored files there"));
+            }
+            all.extend(listed);
         }
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all.dedup_by(|a, b| a.path == b.path);
         Ok(all)
     }
 

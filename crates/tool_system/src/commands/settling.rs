@@ -38,6 +38,11 @@ impl Gate<'_> {
             Asked::No if keeps && !self.passes_ignored(&runner)? => ProjectMode::Look,
             _ => command.project,
         };
+        if asked == Asked::No
+            && let Some(why) = runner.lets_write(command)
+        {
+            self.ask_for_direct(&in_way(command, ProjectMode::Direct), why).await?;
+        }
         let (ran, way) = match runner.run(&in_way(command, way), self.cx).await {
             Ok(ran) => (ran, way),
             Err(NotRun::Failed(error)) => return Err(error),
@@ -81,7 +86,10 @@ impl Gate<'_> {
             "It would change the files themselves, and that could not be undone: there are no \
              copies on write here ({why})."
         );
-        let request = self.request(&Proposed::command(direct.clone()), reason).await?;
+        let proposed = Proposed::command(direct.clone());
+        // It is asked about anyway, unless nobody may even ask.
+        self.reason_to_ask(&proposed).await?;
+        let request = self.request(&proposed, reason).await?;
         self.agreement(&request).await.map(drop)
     }
 
@@ -155,7 +163,11 @@ impl Gate<'_> {
         };
         let diff = self.short_diff(&proposed).await?;
         let applied = match asked == Asked::Yes && covers(command, &proposed.proposal) {
-            true => self.perform_unasked(&proposed).await,
+            // The user has agreed to changes of these files; a rule may still forbid them.
+            true => match self.reason_to_ask(&proposed).await {
+                Ok(_) => self.perform_unasked(&proposed).await,
+                Err(error) => Err(error),
+            },
             false => Box::pin(self.pass(proposed, None)).await,
         };
         match applied {

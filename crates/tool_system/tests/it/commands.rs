@@ -98,9 +98,11 @@ async fn ignored_files_are_seen_by_the_next_command_and_by_nobody_else() {
 async fn ignored_files_are_kept_on_request_with_a_listing() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     bash(&bench, "mkdir target; echo 1 > target/app; echo 2 > target/map").await;
-    let keep = json!({"command": "echo 3 > target/map", "keep": ["target"]});
+    let keep = json!({"command": "echo 3 > target/map", "keep": ["target", "dir", "target/app"]});
     let ran = bench.ok("bash", keep).await;
     assert_eq!(ran["changes"]["paths"], json!(["target", "target/app", "target/map"]), "{ran}");
+    let note = "dir was not kept: commands wrote no ignored files there";
+    assert_eq!(ran["changes"]["notes"], json!([note]));
     let asked = bench.person.asked();
     assert_eq!(asked.len(), 1);
     assert_eq!(bench.project.read("target/app"), "1\n");
@@ -230,8 +232,8 @@ async fn protected_names_and_links_are_asked_about_whatever_is_allowed() {
     assert_eq!(
         ran["changes"]["notes"],
         json!([
-            "out was left out: links that lead out of the project are not",
-            "pipe was left out: sockets, pipes and devices are not",
+            "out was left out: links that lead out of the project are not applied",
+            "pipe was left out: sockets, pipes and devices are not applied",
         ])
     );
     assert!(bench.person.asked().is_empty());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use protocol::{ErrorCode, Proposal};
 use serde_json::json;
+use tool_system::policy::{ApprovalMode, Policy};
 use tool_system::{CustomTool, EditCheck, ExecutorOptions};
 
 use crate::harness::{Bench, Person, allowing, each};
@@ -94,6 +95,64 @@ async fn installing_asks_even_where_the_tool_is_allowed() {
         "Install left-pad with npm\nwith the network\nmay change package.json\nmay change package-lock.json\n\
          may change pnpm-lock.yaml\nmay change yarn.lock\nmay change node_modules\n"
     );
+}
+
+/// Plays npm: writes the lists of packages and fills a directory, with what it had better not.
+const FAKE_NPM: &str = "#!/bin/sh
+echo '{\"changed\": 1}' > package.json; [ -e quiet ] || echo x > elsewhere
+mkdir -p node_modules/x/.vscode node_modules/a/b; echo i > node_modules/x/index.js
+echo t > node_modules/x/.vscode/tasks.json
+ln -s ../x/index.js node_modules/a/in; ln -s /etc node_modules/a/out
+ln -s ../../x node_modules/a/b/up; ln -s a/b/up/../../.. node_modules/far
+[ ! -e fails ]
+";
+
+/// Installs something in a project that has this file too, with a rule that denies a path.
+async fn install(
+    flag: &str,
+    deny: Option<&str>,
+) -> Option<(Bench, Result<serde_json::Value, protocol::ToolError>)> {
+    let rule = |path| serde_json::from_value(json!({"decision": "deny", "paths": [path]})).unwrap();
+    let policy = Policy::new(ApprovalMode::Strict, deny.map(rule));
+    let options = ExecutorOptions { policy: policy.into(), ..ExecutorOptions::default() };
+    let fixture = format!(
+        "//- /.gitignore\nnode_modules\n//- /package.json\n{{}}\n//- /{flag}\n\n//- /bin/npm\n{FAKE_NPM}"
+    );
+    let answers = [crate::harness::yes(), crate::harness::no(None)];
+    let person = Person::answering(answers);
+    let bench = Bench::running_on_path(&fixture, person, options, &["bin"])?;
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(bench.project.path("bin/npm"), mode).unwrap();
+    let result = bench.call("install_package", json!({"packages": ["left-pad"]})).await;
+    Some((bench, result))
+}
+
+#[tokio::test]
+async fn an_installation_leaves_what_was_agreed_to_and_no_way_out() {
+    let Some((bench, result)) = install("plain", None).await else { return };
+    assert_eq!(bench.project.read("node_modules/x/index.js"), "i\n", "{result:?}");
+    assert_eq!(bench.project.read("node_modules/a/in"), "i\n");
+    for name in ["x/.vscode/tasks.json", "a/out", "far"] {
+        let path = bench.project.path("node_modules").join(name);
+        assert!(path.symlink_metadata().is_err(), "{name}");
+    }
+    // Whatever else it wrote is asked about.
+    assert_eq!(bench.person.asked().len(), 2);
+    assert!(!bench.project.path("elsewhere").exists());
+}
+
+#[tokio::test]
+async fn an_installation_that_fails_fills_nothing() {
+    let Some((bench, result)) = install("fails", None).await else { return };
+    assert!(!bench.project.path("node_modules").exists(), "{result:?}");
+}
+
+#[tokio::test]
+async fn a_rule_that_denies_beats_an_installation_that_was_agreed_to() {
+    let Some((bench, _)) = install("quiet", None).await else { return };
+    assert_eq!(bench.project.read("package.json"), "{\"changed\": 1}\n");
+    let Some((bench, result)) = install("quiet", Some("package.json")).await else { return };
+    assert_eq!(bench.project.read("package.json"), "{}\n", "{result:?}");
 }
 
 /// A directory of the project is not a package, however it is spelled, and nobody is even asked.
