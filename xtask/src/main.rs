@@ -12,6 +12,7 @@ mod history;
 mod house;
 mod imports;
 mod python;
+mod soak;
 mod step;
 mod symbols;
 mod test;
@@ -30,6 +31,7 @@ Commands:
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
                           fd and ctags, against targets.
+  soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
 ";
 
 fn main() -> ExitCode {
@@ -51,6 +53,10 @@ fn main() -> ExitCode {
         }
         ["bench", "search", directory, "--quick"] => {
             bench::search(Some(directory), bench::Effort::Quick)
+        }
+        ["soak"] => soak::run(soak::DEFAULT_MINUTES),
+        ["soak", "--minutes", minutes] if minutes.parse::<u64>().is_ok() => {
+            soak::run(minutes.parse().unwrap_or(soak::DEFAULT_MINUTES))
         }
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");

@@ -11,14 +11,16 @@ use crate::args::LayerArgs;
 use crate::output;
 use crate::setup::Project;
 
+const KB: f64 = 1e3;
 const MB: f64 = 1e6;
 
 pub(crate) fn run(args: &LayerArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;
     let path = project.layer().context("neither XDG_STATE_HOME nor HOME is set")?;
-    if args.clear && path.exists() {
-        let cleared = PrivateLayer::open(&path).and_then(|layer| layer.clear());
-        cleared.map_err(|error| match error.kind() {
+    if args.clear
+        && let Some(layer) = PrivateLayer::find(&path)?
+    {
+        layer.clear().map_err(|error| match error.kind() {
             std::io::ErrorKind::WouldBlock => {
                 anyhow::anyhow!("a command of this project is running; try again when it has ended")
             }
@@ -36,10 +38,8 @@ pub(crate) fn run(args: &LayerArgs) -> anyhow::Result<ExitCode> {
 
 /// What the layer of a project holds; nothing if no command ever ran.
 pub(crate) fn usage(project: &Project) -> anyhow::Result<LayerUse> {
-    match project.layer().filter(|path| path.exists()) {
-        Some(path) => Ok(PrivateLayer::open(&path)?.usage()?),
-        None => Ok(LayerUse::default()),
-    }
+    let layer = project.layer().map(|path| PrivateLayer::find(&path)).transpose()?.flatten();
+    Ok(layer.map(|layer| layer.usage()).transpose()?.unwrap_or_default())
 }
 
 /// How much it is, and since when.
@@ -47,7 +47,10 @@ pub(crate) fn described(usage: LayerUse) -> String {
     let Some(changed) = usage.changed.and_then(|time| Timestamp::try_from(time).ok()) else {
         return "empty; commands have kept no ignored files".to_owned();
     };
-    let size = usage.bytes as f64 / MB;
+    let size = match usage.bytes as f64 {
+        bytes if bytes < MB => format!("{:.0} KB", bytes / KB),
+        bytes => format!("{:.0} MB", bytes / MB),
+    };
     let changed = changed.round(Unit::Second).unwrap_or(changed);
-    format!("{size:.1} MB of ignored files that commands wrote, last {changed}")
+    format!("{size} of ignored files that commands wrote, last {changed}")
 }

@@ -29,9 +29,6 @@ use std::process::ExitCode;
 
 use args::{Arguments, Command};
 
-/// The exit code for a call that cannot be understood; the argument parser uses the same.
-const USAGE: u8 = 2;
-
 fn main() -> ExitCode {
     // This program also confines its own commands; then it is started anew and does not return.
     sandbox::hidden_entry();
@@ -54,8 +51,5 @@ fn main() -> ExitCode {
         Command::Layer(args) => layer::run(&args),
         Command::Doctor(args) => doctor::run(&args),
     };
-    result.unwrap_or_else(|error| {
-        output::to_people(&format!("toolkiln: {error:#}"));
-        ExitCode::from(USAGE)
-    })
+    result.unwrap_or_else(|error| output::failure(&error))
 }

@@ -8,6 +8,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
+use std::process::ExitCode;
 
 use serde_json::Value;
 
@@ -111,6 +112,15 @@ impl Write for Printer {
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
     }
+}
+
+/// The exit code for a call that cannot be understood; the argument parser uses the same.
+const USAGE: u8 = 2;
+
+/// Says why a command cannot be carried out.
+pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
+    to_people(&format!("toolkiln: {error:#}"));
+    ExitCode::from(USAGE)
 }
 
 /// Prints a result: indented for a person at a terminal, on one line for a program.

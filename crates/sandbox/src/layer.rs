@@ -7,6 +7,7 @@
 //! kept/             lies over the project in every copy, marks for removed names included
 //! runs/N/upper      what one command writes
 //! runs/N/work       the kernel's own room for that
+//! runs/N            or what is just being moved to where it waits
 //! waiting/N         what is to be kept as soon as no copy shows `kept`
 //! removed/N         what is being removed
 //! lock              shared by who shows `kept`, held alone by who changes it
@@ -85,10 +86,18 @@ pub struct LayerUse {
     pub changed: Option<SystemTime>,
 }
 
+/// A directory that goes with this process, and is removed by the next if this one is killed.
+#[derive(Debug)]
+struct OwnDirectory {
+    name: String,
+    /// Holds the lock.
+    directory: OwnedFd,
+}
+
 /// The directory of one run.
 #[derive(Debug)]
 struct Space {
-    name: String,
+    own: OwnDirectory,
     upper: OwnedFd,
     began: Headroom,
 }
@@ -108,6 +117,11 @@ impl PrivateLayer {
     /// and nobody else's.
     pub fn open(path: &Path) -> io::Result<PrivateLayer> {
         PrivateLayer::open_for(path, None)
+    }
+
+    /// Opens the layer in this directory, if there is one.
+    pub fn find(path: &Path) -> io::Result<Option<PrivateLayer>> {
+        if path.exists() { PrivateLayer::open(path).map(Some) } else { Ok(None) }
     }
 
     pub(crate) fn of(path: &Path, identity: Identity) -> io::Result<PrivateLayer> {
@@ -152,6 +166,16 @@ impl PrivateLayer {
     }
 
     fn new_space(&self) -> io::Result<Space> {
+        let own = self.new_directory()?;
+        for part in [UPPER, WORK] {
+            make_directory(&own.directory, part, self.owner)?;
+        }
+        let upper = open_directory_at(&own.directory, UPPER)?;
+        Ok(Space { own, began: Headroom::of(&upper), upper })
+    }
+
+    /// A directory among the runs. The caller shares the lock of the layer.
+    fn new_directory(&self) -> io::Result<OwnDirectory> {
         let runs = open_directory_at(&self.top, RUNS)?;
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", std::process::id());
@@ -159,11 +183,8 @@ impl PrivateLayer {
         let _ = self.removal.remove(&runs, name.as_ref());
         rustix::fs::mkdirat(&runs, &name, Mode::RWXU)?;
         let directory = open_directory_at(&runs, &name)?;
-        for part in [UPPER, WORK] {
-            make_directory(&directory, part, self.owner)?;
-        }
-        let upper = open_directory_at(&directory, UPPER)?;
-        Ok(Space { name, began: Headroom::of(&upper), upper })
+        rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(OwnDirectory { name, directory })
     }
 
     fn lock_file(&self) -> io::Result<OwnedFd> {
@@ -171,14 +192,17 @@ impl PrivateLayer {
         Ok(rustix::fs::openat(&self.top, LOCK, flags, Mode::RUSR | Mode::WUSR)?)
     }
 
-    /// Removes the directories of processes that were killed, if no command runs: what has just been
-    /// made is not locked yet.
+    /// Removes the directories of processes that were killed, if no command runs: one that begins may
+    /// have made a directory and not locked it yet.
     fn remove_dead_runs(&self) -> io::Result<()> {
         let lock = self.lock_file()?;
         rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         let runs = open_directory_at(&self.top, RUNS)?;
         for name in names_in(&runs)? {
-            self.removal.remove(&runs, &name)?;
+            let Ok(run) = open_directory_at(&runs, &name) else { continue };
+            if rustix::fs::flock(&run, FlockOperation::NonBlockingLockExclusive).is_ok() {
+                self.removal.remove(&runs, &name)?;
+            }
         }
         Ok(())
     }
@@ -242,7 +266,7 @@ impl PrivateLayer {
 impl RunSpace {
     /// The directory where the command writes, if that is on the disk.
     pub(crate) fn name(&self) -> Option<&str> {
-        self.space.as_ref().map(|space| space.name.as_str())
+        self.space.as_ref().map(|space| space.own.name.as_str())
     }
 
     /// Whether the command has used up the room that it has on the disk.
@@ -251,7 +275,8 @@ impl RunSpace {
     }
 
     /// Keeps these paths of what the command wrote, which are found in `upper`. Each is a whole
-    /// directory, a file, or the mark of something that was removed.
+    /// directory, a file, or the mark of something that was removed. All of them are kept or, if it
+    /// fails or this process is killed, none.
     pub(crate) fn keep(
         &self,
         upper: &OwnedFd,
@@ -270,19 +295,34 @@ impl RunSpace {
         if on_disk.is_none() && !headroom::has_room_for(&layer.top, bytes) {
             return Err(io::Error::new(io::ErrorKind::StorageFull, NO_ROOM));
         }
-        let waiting = open_directory_at(&layer.top, WAITING)?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let name = format!("{:020}-{}-{number}", now.as_nanos(), std::process::id());
-        rustix::fs::mkdirat(&waiting, &name, Mode::RWXU)?;
-        let mine = open_directory_at(&waiting, &name)?;
-        for path in paths {
-            merge::take(upper, &mine, path, layer.owner)?;
+        let runs = open_directory_at(&layer.top, RUNS)?;
+        let taken = layer.new_directory()?;
+        let moved = self.take(upper, paths, &taken, &runs);
+        if moved.is_err() {
+            let _ = layer.removal.remove(&runs, taken.name.as_ref());
         }
+        moved?;
         let merged = layer.keep_waiting(&self.lock, project);
         let _ = rustix::fs::futimens(&self.lock, &entries::NOW);
         let _ = rustix::fs::flock(&self.lock, FlockOperation::LockShared);
         merged
+    }
+
+    /// Moves what is to be kept aside and then, in one step, to what waits.
+    fn take(
+        &self,
+        upper: &OwnedFd,
+        paths: &[PathBuf],
+        taken: &OwnDirectory,
+        runs: &OwnedFd,
+    ) -> io::Result<()> {
+        for path in paths {
+            merge::take(upper, &taken.directory, path, self.layer.owner)?;
+        }
+        let waiting = open_directory_at(&self.layer.top, WAITING)?;
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let name = format!("{:020}-{}", now.as_nanos(), taken.name);
+        Ok(rustix::fs::renameat(runs, &taken.name, &waiting, &name)?)
     }
 
     /// Forgets what is kept at these paths, unless another command shows it.
@@ -306,7 +346,7 @@ impl Drop for RunSpace {
         if let Some(space) = self.space.take()
             && let Ok(runs) = open_directory_at(&self.layer.top, RUNS)
         {
-            let _ = self.layer.removal.remove(&runs, space.name.as_ref());
+            let _ = self.layer.removal.remove(&runs, space.own.name.as_ref());
         }
     }
 }
@@ -327,4 +367,32 @@ fn make_directory(parent: &OwnedFd, name: &str, owner: Option<(Uid, Gid)>) -> io
         rustix::fs::chownat(parent, name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::Fixture;
+
+    use super::*;
+
+    #[test]
+    fn whoever_removes_dead_runs_leaves_those_that_begin_alone() {
+        let project = Fixture::new("");
+        let path = project.root().with_file_name("layer");
+        let layer = Arc::new(PrivateLayer::open(&path).expect("a layer"));
+        let root = open_directory_at(rustix::fs::CWD, project.root()).expect("the project");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    PrivateLayer::open(&path).expect("a layer");
+                }
+            });
+            let begun: Vec<_> =
+                (0..1_000).map(|_| layer.begin(&root, Room::Disk).map(drop)).collect();
+            is_over.store(true, Ordering::Relaxed);
+            let failed: Vec<_> = begun.into_iter().filter_map(Result::err).collect();
+            assert!(failed.is_empty(), "{} times: {:?}", failed.len(), failed[0]);
+        });
+    }
 }

@@ -118,9 +118,15 @@ fn judge(live: Attempt, copy: Option<Attempt>, no_groups: Option<String>) -> Pro
         }
     };
     problems.extend(no_groups.map(|why| (Part::ControlGroup, why)));
-    if let Some(Err((_, why))) = copy {
-        problems.insert(Part::Overlay, why);
-    }
+    let level = match copy {
+        // The usual way to run.
+        Some(Ok(usual)) => Some(usual),
+        Some(Err((_, why))) => {
+            problems.insert(Part::Overlay, why);
+            level
+        }
+        None => level,
+    };
     let available = level.is_some();
     let reached = PARTS.iter().position(|part| !available && problems.contains_key(part));
     let reached = reached.map_or(PARTS.len(), |last| last + 1);
@@ -135,7 +141,7 @@ fn judge(live: Attempt, copy: Option<Attempt>, no_groups: Option<String>) -> Pro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ran::{MemoryScope, NetworkLevel};
+    use crate::ran::{MemoryScope, NetworkLevel, ProjectLevel};
 
     fn level(landlock: Option<u32>) -> LevelReport {
         LevelReport {
@@ -144,7 +150,7 @@ mod tests {
             unix_sockets: true,
             memory: MemoryScope::Process,
             uid: 1000,
-            overlay: false,
+            project: ProjectLevel::Live,
             unconfined: false,
         }
     }

@@ -76,11 +76,23 @@ pub struct LevelReport {
     pub memory: MemoryScope,
     /// The user that the command ran as, as the host sees it.
     pub uid: u32,
-    /// The command worked on a copy of the project.
-    pub overlay: bool,
+    /// How the command met the project.
+    pub project: ProjectLevel,
     /// Nothing confined it; the operator wanted it so.
     #[serde(default)]
     pub unconfined: bool,
+}
+
+/// How a command met the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectLevel {
+    /// A copy on write.
+    Copy,
+    /// The project itself, read-only.
+    Live,
+    /// The files themselves.
+    Direct,
 }
 
 /// What of the network a command could reach.
@@ -124,7 +136,11 @@ impl LevelReport {
             MemoryScope::Tree => "memory limit for all processes together",
             MemoryScope::Process => "memory limit per process",
         };
-        let project = if self.overlay { "project copied on write" } else { "project direct" };
+        let project = match self.project {
+            ProjectLevel::Copy => "project copied on write",
+            ProjectLevel::Live => "project read-only",
+            ProjectLevel::Direct => "project direct",
+        };
         let sockets = if self.unix_sockets { "" } else { "no unix sockets, " };
         format!(
             "namespaces, seccomp, {landlock}, {network}, {sockets}{memory}, {project}, uid {}",
@@ -145,15 +161,14 @@ mod tests {
             unix_sockets: true,
             memory: MemoryScope::Tree,
             uid: 1000,
-            overlay: true,
+            project: ProjectLevel::Copy,
             unconfined: false,
         };
         insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, Landlock 7, no network, memory limit for all processes together, project copied on write, uid 1000");
-        let network = NetworkLevel::Proxied;
-        level =
-            LevelReport { landlock: None, network, unix_sockets: false, overlay: false, ..level };
+        let (network, project) = (NetworkLevel::Proxied, ProjectLevel::Live);
+        level = LevelReport { landlock: None, network, unix_sockets: false, project, ..level };
         level.memory = MemoryScope::Process;
-        insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, no Landlock, network proxied, no unix sockets, memory limit per process, project direct, uid 1000");
+        insta::assert_snapshot!(level.summary(), @"namespaces, seccomp, no Landlock, network proxied, no unix sockets, memory limit per process, project read-only, uid 1000");
         level.unconfined = true;
         insta::assert_snapshot!(level.summary(), @"NOT CONFINED, network open, project direct, uid 1000");
     }

@@ -21,7 +21,7 @@ use crate::network::Proxy;
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::plan::{OrderHead, Part, Plan, Report};
 use crate::profile::ProjectAccess;
-use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, Ran};
+use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, ProjectLevel, Ran};
 use crate::sandbox::{RunOptions, Sandbox, network_level};
 
 /// Large pipes save changes between processes; the kernel may refuse, and then they are smaller.
@@ -51,7 +51,6 @@ pub(crate) fn run(
     // Named before what runs, so that it goes after it even if the listener panics.
     let space = space_for(sandbox, run.options.room)?;
     let mut watch = Watch::start(&mut run, space.as_ref(), begun)?;
-    let is_copy = watch.is_copy;
     let kills_before = watch.helper.memory_kills();
     let followed = watch.follow(on_output);
     let Watch { helper, outcome, proxy, .. } = watch;
@@ -83,7 +82,11 @@ pub(crate) fn run(
             unix_sockets: outcome.unix_sockets,
             memory,
             uid: sandbox.identity.uid,
-            overlay: is_copy,
+            project: match sandbox.profile.project {
+                ProjectAccess::Copy(_) => ProjectLevel::Copy,
+                ProjectAccess::Live { .. } => ProjectLevel::Live,
+                ProjectAccess::Direct => ProjectLevel::Direct,
+            },
             unconfined: false,
         },
     })
@@ -129,7 +132,6 @@ struct Watch<'a, 's> {
     begun: Instant,
     deadline: Instant,
     grace: Duration,
-    is_copy: bool,
     /// The place on the disk that it was given to write to, and when it is looked at again.
     on_disk: Option<(&'s RunSpace, Instant)>,
     sandbox: &'a Sandbox,
@@ -168,7 +170,6 @@ impl<'a, 's> Watch<'a, 's> {
             begun,
             deadline: begun + Duration::from_millis(run.spec.timeout_ms),
             grace: limits.grace,
-            is_copy: matches!(run.sandbox.profile.project, ProjectAccess::Copy(_)),
             on_disk: space
                 .filter(|space| space.name().is_some())
                 .map(|space| (space, begun + DISK_PERIOD)),

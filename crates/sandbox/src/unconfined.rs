@@ -15,7 +15,7 @@ use crate::error::{SandboxError, io};
 use crate::helper_pool::memory_file;
 use crate::output::{Keeper, OutputChunk, Stream};
 use crate::profile::Profile;
-use crate::ran::{Exit, LevelReport, MemoryScope, NetworkLevel, Ran};
+use crate::ran::{Exit, LevelReport, MemoryScope, NetworkLevel, ProjectLevel, Ran};
 use crate::run::{not_started, output_pipe};
 use crate::sandbox::{RunOptions, checked_root, checked_working_dir};
 
@@ -120,7 +120,7 @@ impl Unconfined {
                 unix_sockets: true,
                 memory: MemoryScope::Process,
                 uid: rustix::process::geteuid().as_raw(),
-                overlay: false,
+                project: ProjectLevel::Direct,
                 unconfined: true,
             },
         })

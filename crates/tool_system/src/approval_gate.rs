@@ -12,6 +12,7 @@ use protocol::{
 use serde_json::Value;
 
 use crate::executor::{ToolExecutor, unless_cancelled, validated};
+use crate::judging::Deeds;
 use crate::policy::{Decision, in_words, suggest_rule};
 use crate::{Approver, ListedTool, Outcome, Proposed, ToolArguments, ToolContext};
 
@@ -177,8 +178,8 @@ impl Gate<'_> {
         &self,
         proposed: &Proposed,
     ) -> Result<Option<String>, ToolError> {
-        let effects = self.executor.effects(&proposed.proposal, self.cx).await?;
-        let verdict = self.executor.judge(self.listed, Some(&proposed.proposal), &effects)?;
+        let done = Deeds::of(&proposed.proposal, self.cx).await?;
+        let verdict = self.executor.judge(self.listed, &done)?;
         match verdict.decision {
             Decision::Allow => Ok(None),
             Decision::Ask => Ok(Some(match &proposed.purpose {
@@ -208,7 +209,7 @@ impl Gate<'_> {
         let proposal = proposed.proposal.clone();
         let (diffs, lines) = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
         let proposal = &proposed.proposal;
-        let rule = suggest_rule(self.listed.definition().name, proposal);
+        let rule = Deeds::of(proposal, self.cx).await?.rule;
         let request = ApprovalRequest {
             step_id: self.call.id.clone(),
             tool: self.call.name.clone(),

@@ -60,7 +60,7 @@ impl Ended {
             (None, false, Some(signal)) => Some(format!("It was ended by signal {signal}.")),
             (None, false, None) => None,
         };
-        let direct = self.sandbox.contains("project direct").then(|| {
+        let direct = (self.ran == "direct").then(|| {
             "It changed the files themselves: there are no copies on write here.".to_owned()
         });
         let open = self.sandbox.contains("NOT CONFINED").then(|| "It was NOT CONFINED.".to_owned());
@@ -109,7 +109,7 @@ mod tests {
             ),
             (json!({"limit": "memory"}), 137, Some("It was ended: it used too much memory.")),
             (
-                json!({"exit_code": 0, "note": "Left.", "sandbox": "project direct"}),
+                json!({"exit_code": 0, "note": "Left.", "ran": "direct"}),
                 0,
                 Some("Left. It changed the files themselves: there are no copies on write here."),
             ),

@@ -10,7 +10,6 @@ mod copied;
 mod fate;
 mod job;
 mod jobs;
-mod judging;
 mod place;
 mod report;
 mod runner;

@@ -5,8 +5,10 @@ use protocol::{Proposal, ToolCall, ToolError};
 use tokio_util::sync::CancellationToken;
 
 use crate::executor::{unless_cancelled, validated};
-use crate::policy::{Action, Effect, EffectKind, Rule, RuleSource, Verdict, suggest_rule};
-use crate::{ListedTool, Outcome, ToolExecutor};
+use crate::policy::{
+    Action, Effect, EffectKind, Rule, RuleSource, Verdict, effects_of, suggest_rule,
+};
+use crate::{ListedTool, Outcome, ToolContext, ToolExecutor};
 
 /// What would be decided about a call.
 #[derive(Debug)]
@@ -15,6 +17,32 @@ pub struct Explained {
     pub effects: Vec<Effect>,
     /// What the policy says to that.
     pub verdict: Verdict,
+}
+
+/// What a proposal does, and the rule that "always" would remember it by.
+#[derive(Debug, Default)]
+pub(crate) struct Deeds {
+    pub(crate) effects: Vec<Effect>,
+    pub(crate) rule: Option<Rule>,
+    is_command: bool,
+}
+
+impl Deeds {
+    /// Taking a command line apart is work, and is done on a thread for that.
+    pub(crate) async fn of(proposal: &Proposal, cx: &ToolContext) -> Result<Deeds, ToolError> {
+        let tool = cx.tool;
+        let is_command = matches!(proposal, Proposal::Command(_));
+        let find = move |proposal: &Proposal| Deeds {
+            effects: effects_of(proposal),
+            rule: suggest_rule(tool, proposal),
+            is_command,
+        };
+        if !is_command {
+            return Ok(find(proposal));
+        }
+        let proposal = proposal.clone();
+        cx.blocking(move |_| Ok(find(&proposal))).await
+    }
 }
 
 impl ToolExecutor {
@@ -29,36 +57,26 @@ impl ToolExecutor {
         self.check_role(&listed)?;
         let cx = self.context(&call.id.as_str().into(), listed.definition().name, cancel);
         let running = listed.tool().execute(arguments, cx.clone());
-        let (effects, proposal) = match unless_cancelled(running, cancel).await? {
-            Outcome::Answer(_) => (Vec::new(), None),
-            Outcome::Proposal(proposed) => {
-                (self.effects(&proposed.proposal, &cx).await?, Some(proposed.proposal))
-            }
+        let done = match unless_cancelled(running, cancel).await? {
+            Outcome::Answer(_) => Deeds::default(),
+            Outcome::Proposal(proposed) => Deeds::of(&proposed.proposal, &cx).await?,
         };
-        let verdict = self.judge(&listed, proposal.as_ref(), &effects)?;
-        Ok(Explained { effects, verdict })
+        let verdict = self.judge(&listed, &done)?;
+        Ok(Explained { effects: done.effects, verdict })
     }
 
     /// What the policy says about these effects of a tool. A remembered answer to a command counts
     /// for exactly the proposal that would be remembered by the same rule, and for no other.
-    pub(crate) fn judge(
-        &self,
-        listed: &ListedTool,
-        proposal: Option<&Proposal>,
-        effects: &[Effect],
-    ) -> Result<Verdict, ToolError> {
-        let effects = self.behind_links(effects)?;
+    pub(crate) fn judge(&self, listed: &ListedTool, done: &Deeds) -> Result<Verdict, ToolError> {
+        let effects = self.behind_links(&done.effects)?;
         let tool = listed.definition().name;
         let action = Action { tool, role: self.options.role.name(), effects: &effects };
         let mut policy = self.policy()?;
         let about_commands =
             |rule: &Rule| rule.source == RuleSource::Remembered && !rule.command.is_empty();
-        if let Some(proposal @ Proposal::Command(_)) = proposal
-            && policy.rules().any(about_commands)
-        {
-            let same = suggest_rule(tool, proposal);
-            let counts = |rule: &&Rule| !about_commands(rule) || Some(*rule) == same.as_ref();
-            policy = policy.with_rules_that(|rule| counts(&rule)).into();
+        if done.is_command && policy.rules().any(about_commands) {
+            let counts = |rule: &Rule| !about_commands(rule) || Some(rule) == done.rule.as_ref();
+            policy = policy.with_rules_that(counts).into();
         }
         Ok(policy.judge(&action, Timestamp::now()))
     }

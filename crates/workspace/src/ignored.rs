@@ -1,12 +1,11 @@
-//! What the project's ignore rules say about single paths, and which directories they leave out.
+//! What the project's ignore rules say about single paths.
 
 use std::collections::HashMap;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use crate::entry_names::EntryNames;
 use crate::ignore_rules::{RuleFiles, Rules, Verdict};
-use crate::{EntryKind, RelPath, Workspace};
+use crate::{RelPath, Workspace};
 
 /// Never a matter of ignore rules.
 const GIT: &[u8] = b".git";
@@ -74,42 +73,4 @@ impl<'w> Ignored<'w> {
 fn is_ignored(rules: Option<&Rules>, path: &RelPath, name: &[u8], is_dir: bool) -> bool {
     let verdict = rules.map(|rules| rules.judge(path.as_bytes(), name, is_dir));
     name != GIT && verdict == Some(Verdict::Ignored)
-}
-
-impl Workspace {
-    /// The outermost directories that ignore rules leave out, no deeper than `max_depth` names and as far
-    /// as a look into `max_directories` directories finds them, in path order. Links are not followed.
-    pub fn ignored_directories(&self, max_depth: usize, max_directories: usize) -> Vec<RelPath> {
-        let mut found = Vec::new();
-        let mut level = vec![(RelPath::root(), None)];
-        let mut names = EntryNames::default();
-        let mut looked = 0;
-        while !level.is_empty() {
-            let mut next = Vec::new();
-            for (dir, outer) in std::mem::take(&mut level) {
-                looked += 1;
-                if looked > max_directories {
-                    break;
-                }
-                let Ok(fd) = self.open_real_dir(&dir) else { continue };
-                if names.read(fd.as_fd(), usize::MAX).is_err() {
-                    continue;
-                }
-                let mut files = RuleFiles::default();
-                names.iter().for_each(|entry| files.note(entry.name()));
-                let rules = Rules::load(outer, fd.as_fd(), &dir, files);
-                for entry in names.iter().filter(|entry| entry.kind == EntryKind::Directory) {
-                    let path = dir.join_entry(entry.name());
-                    if is_ignored(rules.as_deref(), &path, entry.name(), true) {
-                        found.push(path);
-                    } else if entry.name() != GIT && path.depth() < max_depth {
-                        next.push((path, rules.clone()));
-                    }
-                }
-            }
-            level = next;
-        }
-        found.sort();
-        found
-    }
 }

@@ -113,8 +113,14 @@ impl Watcher {
         let number = self.add(dir)?;
         let mut watches = self.watches();
         let known = watches.by_number.insert(number, Watched::Directory(path.clone()));
-        if matches!(known, Some(Watched::Directory(other)) if other != *path) {
+        if let Some(Watched::Directory(other)) = known
+            && other != *path
+        {
             watches.ambiguous = true;
+            // Who forgets the old name must not end the watch, which is for the new one now.
+            if watches.by_path.get(&other) == Some(&number) {
+                watches.by_path.remove(&other);
+            }
         }
         watches.by_path.insert(path.clone(), number);
         drop(watches);

@@ -126,6 +126,24 @@ fn keys_and_the_home_directory_are_not_there() {
 }
 
 #[test]
+fn the_private_layer_is_shown_and_cleared() {
+    let project = Fixture::new(FILES);
+    if !can_confine(&project) {
+        return;
+    }
+    let layer = |more: &[&str]| run_with_state(&project, &[&["layer"], more].concat());
+    assert_eq!(layer(&[]).stdout, "empty; commands have kept no ignored files\n");
+    call(&project, "bash", &json!({"command": "mkdir target; echo x > target/app"}), &[]);
+    let shown = layer(&[]).stdout;
+    assert!(shown.contains("KB of ignored files that commands wrote, last 20"), "{shown}");
+    let doctor = run_with_state(&project, &["doctor"]).stdout;
+    assert!(doctor.contains("private layer") && doctor.contains(shown.trim()), "{doctor}");
+    assert_eq!(layer(&["--clear"]).stdout, "empty; commands have kept no ignored files\n");
+    let gone = call(&project, "bash", &json!({"command": "ls"}), &[]).json();
+    assert_eq!(gone["output"], "a.txt\nmake.sh\n");
+}
+
+#[test]
 fn another_project_at_the_same_path_sees_nothing_that_commands_left_in_the_first() {
     let project = Fixture::new(FILES);
     if !can_confine(&project) {

@@ -83,7 +83,7 @@ mod tests {
             (disk(100 * GIB, 50 * GIB, 1_000, 900), 0, true),
         ];
         for (room, bytes, has) in cases {
-            assert_eq!(has_room(&room, bytes), has, "{room:?} {bytes}");
+            assert_eq!(has_room(&room, bytes), has, "{} {bytes}", room.f_bavail);
         }
     }
 }

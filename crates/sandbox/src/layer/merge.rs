@@ -56,12 +56,12 @@ fn merge(
             return Ok(rustix::fs::fchmod(&target, mode_of(&new))?);
         }
     }
+    if is_directory(&new) && old.as_ref().is_some_and(is_whiteout) {
+        // It goes on hiding what the mark did, also if we are killed after the mark is gone.
+        make_opaque(&open_own_directory(from, name)?)?;
+    }
     if old.is_some() {
         removal.remove(to, name)?;
-    }
-    if is_directory(&new) && old.as_ref().is_some_and(is_whiteout) {
-        // It goes on hiding what the mark did.
-        make_opaque(&open_own_directory(from, name)?)?;
     }
     move_entry(from, to, name, &new)
 }

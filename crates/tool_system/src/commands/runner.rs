@@ -382,7 +382,7 @@ impl CommandRunner {
             Kind::Live { writable } => {
                 let is_open =
                     |path: &PathBuf| writable.iter().any(|name| path.as_os_str() == &**name);
-                if profile.protected.iter().any(|path| is_open(path)) {
+                if profile.protected.iter().any(is_open) {
                     profile.protected.retain(|path| !is_open(path));
                     profile.protected.extend(OBEYED_BY_GIT.map(PathBuf::from));
                 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Taken;
 use super::runner::{CommandRun, CommandRunner, NotRun};
 use crate::approval_gate::{Asked, Gate};
-use crate::policy::ApprovalMode;
+use crate::policy::{ApprovalMode, protection};
 use crate::{Proposed, ToolArguments};
 
 /// Paths that a report names.
@@ -47,7 +47,7 @@ impl Gate<'_> {
             Ok(ran) => (ran, way),
             Err(NotRun::Failed(error)) => return Err(error),
             Err(NotRun::NoCopies(why)) => {
-                let direct = in_way(command, ProjectMode::Direct);
+                let direct = CommandSpec { project: ProjectMode::Direct, ..command.clone() };
                 self.ask_for_direct(&direct, &why).await?;
                 match runner.run(&direct, self.cx).await {
                     Ok(ran) => (ran, ProjectMode::Direct),
@@ -219,7 +219,8 @@ fn in_way(command: &CommandSpec, project: ProjectMode) -> CommandSpec {
     CommandSpec { project, ..command.clone() }
 }
 
-/// Whether the approval of a command named every path that it changed.
+/// Whether the approval of a command named every path that it changed, and nothing of that is asked
+/// about whatever was approved.
 fn covers(command: &CommandSpec, proposal: &Proposal) -> bool {
     let Proposal::Changes(set) = proposal else { return false };
     let is_covered = |path: &str| {
@@ -227,7 +228,8 @@ fn covers(command: &CommandSpec, proposal: &Proposal) -> bool {
             path.strip_prefix(name.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        command.writable.iter().any(covers)
+        command.writable.iter().any(covers) && protection(path, false).is_none()
     };
-    set.changes.iter().flat_map(|change| change.paths()).all(is_covered)
+    let is_link = |change: &Change| matches!(change, Change::Link { .. });
+    set.changes.iter().all(|change| !is_link(change) && change.paths().into_iter().all(is_covered))
 }

@@ -4,6 +4,7 @@
 mod agent;
 mod apply_changes;
 mod approval;
+mod attacks;
 mod command_policy;
 mod commands;
 mod definitions;

@@ -1,6 +1,6 @@
 //! Which paths ignore rules leave out.
 
-use workspace::{Ignored, RelPath};
+use workspace::Ignored;
 
 use crate::tree::{Tree, rel};
 
@@ -40,19 +40,4 @@ fn paths_are_judged_by_the_rules_around_them_whether_or_not_they_exist() {
     for (text, is_dir, expected) in cases {
         assert_eq!(ignored.covers(&rel(text), is_dir), expected, "{text}");
     }
-}
-
-#[test]
-fn the_outermost_ignored_directories_are_found() {
-    let tree = Tree::with(&FILES);
-    let workspace = tree.open();
-    let found = |depth, directories| {
-        let found = workspace.ignored_directories(depth, directories);
-        found.iter().map(RelPath::to_text).collect::<Vec<_>>().join(" ")
-    };
-    let all = "packages/a/dist packages/a/node_modules private target";
-    assert_eq!(found(4, 1000), all);
-    assert_eq!(found(2, 1000), "private target");
-    assert_eq!(found(4, 1), "private target");
-    assert_eq!(found(4, 0), "");
 }

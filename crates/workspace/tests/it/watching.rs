@@ -85,6 +85,20 @@ fn a_directory_that_moved_is_watched_only_under_its_new_name() {
     assert_eq!(watcher.len(), 1);
 }
 
+/// A look at every file may meet a moved directory before anybody is told that it moved.
+#[test]
+fn forgetting_the_old_name_of_a_directory_leaves_the_watch_of_its_new_one() {
+    let tree = Tree::with(&[("old/a.rs", "")]);
+    let workspace = tree.open();
+    let watcher = watch_all(&workspace);
+    fs::rename(tree.path("old"), tree.path("new")).unwrap();
+    watcher.watch(&workspace, &rel("new")).unwrap();
+    assert!(watcher.drain().lost, "it came up under a second name");
+    watcher.forget(&rel("old"));
+    fs::write(tree.path("new/a.rs"), "changed").unwrap();
+    assert_eq!(told(&watcher), ["new/a.rs"]);
+}
+
 #[test]
 fn nothing_is_watched_through_a_link() {
     let tree = Tree::with(&[("real/a.rs", "")]);

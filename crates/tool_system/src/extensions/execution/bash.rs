@@ -3,7 +3,7 @@
 use tool_system::command_report::{Ended, working_dir};
 use tool_system::prelude::*;
 
-/// Run a shell command, confined to the project, without network.
+/// Run a shell command on a copy, offline; its changes are asked about.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BashArgs {
@@ -13,7 +13,7 @@ struct BashArgs {
     /// Seconds; default 120, at most 600
     timeout: Option<Whole<1>>,
     working_dir: Option<String>,
-    /// Ignored paths to propose too, e.g. ["dist"]
+    /// Ignored paths to keep, e.g. dist
     keep: Option<Vec<String>>,
 }
 
