@@ -168,7 +168,7 @@ fn a_child_that_holds_the_output_does_not_hold_up_the_answer() {
 #[test]
 fn the_probe_finds_what_the_commands_use() {
     for user in users() {
-        let bench = Bench::new(user, "");
+        let bench = Bench::new(user, "").with_overlay();
         let mut command = bench.as_user();
         let command = command.arg("probe").arg(bench.project.root()).arg(&bench.profile.home);
         let output = command.output().expect("it runs");
