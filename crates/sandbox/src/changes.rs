@@ -144,6 +144,14 @@ impl Changes {
         }
     }
 
+    /// Lets the private layer be changed, which is locked for as long as a command shows it. What is
+    /// kept must have been looked at before.
+    pub fn release(&self) {
+        if let Some(space) = &self.space {
+            space.release();
+        }
+    }
+
     /// What the private layer holds, as changes to the project. None without a layer.
     pub fn kept(&self) -> io::Result<Option<Changes>> {
         let Some(space) = &self.space else { return Ok(None) };
@@ -175,7 +183,7 @@ impl Changes {
     }
 }
 
-fn open_regular(side: &OwnedFd, path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(side: &OwnedFd, path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::openat2(side, path, flags, Mode::empty(), beneath())?;
     let stat = rustix::fs::fstat(&file)?;

@@ -257,6 +257,11 @@ impl RunSpace {
         merged
     }
 
+    /// Lets others change what is kept: the command has ended and shows it no longer.
+    pub(crate) fn release(&self) {
+        let _ = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
+    }
+
     /// What is kept.
     pub(crate) fn kept(&self) -> io::Result<OwnedFd> {
         Ok(open_directory_at(&self.layer.top, KEPT)?)

@@ -27,6 +27,7 @@ mod entry;
 mod environment;
 mod error;
 mod helper_pool;
+mod in_project;
 mod kernel;
 mod launcher;
 mod layer;

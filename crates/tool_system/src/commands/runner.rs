@@ -14,6 +14,7 @@ use sandbox::{
 use serde_json::{Value, json};
 use workspace::{RelPath, Tracked, Workspace};
 
+use super::apart::{Apart, Output};
 use super::copied::{self, MOST_CHANGES, Taken};
 use super::fate::{Fates, TrackedNow};
 use super::place::Place;
@@ -205,7 +206,11 @@ impl CommandRunner {
         }
         let is_full = ran.changed.as_ref().is_some_and(Changes::is_full);
         self.needs_disk.fetch_or(is_full, Ordering::Relaxed);
-        let taken = ran.changed.as_ref().map(|changes| {
+        let mut report = report(&ran);
+        if is_full {
+            report["note"] = NO_ROOM.into();
+        }
+        let taken = ran.changed.map(|changes| {
             self.taken(spec, changes, cx, begun)
                 .unwrap_or_else(|why| Taken { refusal: Some(why), ..Taken::default() })
         });
@@ -213,10 +218,6 @@ impl CommandRunner {
             Exit::Code(_) => taken,
             _ => taken.refused("the command was stopped before its end"),
         });
-        let mut report = report(&ran);
-        if is_full {
-            report["note"] = NO_ROOM.into();
-        }
         Ok(CommandRun { report, taken })
     }
 
@@ -231,39 +232,57 @@ impl CommandRunner {
         }
     }
 
-    /// What a command would leave in the project. What is private is kept when this returns.
+    /// What a command would leave in the project. What is private is kept when this returns, unless it
+    /// waits for a decision about the rest.
     fn taken(
         &self,
         spec: &CommandSpec,
-        changes: &Changes,
+        changes: Changes,
         cx: &ToolContext,
         begun: SystemTime,
     ) -> Result<Taken, String> {
         let text = |error: &dyn std::error::Error| error.to_string();
-        let mut fates = Fates::new(&self.workspace, changes, &self.tracked);
+        let mut fates = Fates::new(&self.workspace, &changes, &self.tracked);
         let listed = changes.list(MOST_CHANGES, &mut |path, is_dir| fates.of(path, is_dir));
         let listed = listed.map_err(|error| text(&error))?;
         let (filled, private): (Vec<PathBuf>, Vec<PathBuf>) =
             listed.private.into_iter().partition(|path| self.is_filled(spec, path));
         let new = private.iter().filter(|path| self.is_new(path));
         let new: Vec<String> = new.map(|path| path.to_string_lossy().into_owned()).collect();
-        copied::fill(changes, &filled)?;
-        for path in &filled {
-            self.forget(path);
-        }
-        changes.keep_private(&private).map_err(|error| text(&error))?;
-        let mut found = vec![(changes, listed.changed)];
-        let kept = match spec.keep.is_empty() {
-            true => None,
-            false => changes.kept().map_err(|error| text(&error))?,
+        let mut taken = match spec.keep.is_empty() {
+            true => {
+                copied::take(&self.workspace, &[(&changes, &listed.changed)], cx.limits(), begun)
+            }
+            false => {
+                // What the call wants to keep is listed as it lies in the private layer.
+                changes.keep_private(&private).map_err(|error| text(&error))?;
+                let kept = changes.kept().map_err(|error| text(&error))?;
+                let wanted = kept.as_ref().map(|kept| self.kept_changes(spec, kept)).transpose()?;
+                let mut found = vec![(&changes, listed.changed.as_slice())];
+                found.extend(kept.as_ref().zip(wanted.as_deref()));
+                copied::take(&self.workspace, &found, cx.limits(), begun)
+            }
         };
-        if let Some(kept) = &kept {
-            let listed = self.kept_changes(spec, kept)?;
-            found.push((kept, listed));
-        }
-        let mut taken = copied::take(&self.workspace, &found, cx.limits(), begun);
         taken.private = new;
+        let is_kept = !spec.keep.is_empty();
+        let apart = Apart::new(changes, Output { filled, private, is_kept }, listed.changed);
+        match apart.waits() {
+            true => taken.apart = Some(apart),
+            false => drop(apart.settle(self)?),
+        }
         Ok(taken)
+    }
+
+    /// Keeps what a command wrote to ignored paths if its other changes were applied. Returns whether
+    /// that is so.
+    pub(crate) async fn settle_apart(
+        self: &Arc<Self>,
+        apart: Apart,
+        cx: &ToolContext,
+    ) -> Result<bool, ToolError> {
+        let runner = Arc::clone(self);
+        let failed = |why| ToolError::new(ErrorCode::Internal, why);
+        cx.blocking(move |_| apart.settle(&runner).map_err(failed)).await
     }
 
     /// Whether what lies at an ignored path goes into the project: the user let this program fill it,

@@ -7,6 +7,7 @@ use protocol::{
 use serde_json::{Value, json};
 
 use super::Taken;
+use super::apart::DROPPED_TOO;
 use super::runner::{CommandRun, NotRun};
 use crate::approval_gate::{Asked, Gate};
 use crate::{Proposed, ToolArguments};
@@ -53,14 +54,21 @@ impl Gate<'_> {
         };
         let CommandRun { mut report, taken } = ran;
         report["ran"] = way.as_str().into();
-        if let Some(taken) = taken
-            && let Some(changes) = self.settle(taken, command, asked).await?
-        {
-            if changes["applied"] == true {
-                report["ran"] = ProjectMode::Copy.as_str().into();
-                command.keep.iter().for_each(|path| runner.forget(path.as_ref()));
+        if let Some(mut taken) = taken {
+            let apart = taken.apart.take();
+            let mut settled = self.settle(taken, command, asked).await?;
+            if let Some(apart) = apart
+                && !runner.settle_apart(apart, self.cx).await?
+            {
+                settled = Some(without_output(settled.unwrap_or_else(|| json!({}))));
             }
-            report["changes"] = changes;
+            if let Some(changes) = settled {
+                if changes["applied"] == true {
+                    report["ran"] = ProjectMode::Copy.as_str().into();
+                    command.keep.iter().for_each(|path| runner.forget(path.as_ref()));
+                }
+                report["changes"] = changes;
+            }
         }
         self.listed.tool().report(arguments, report)
     }
@@ -92,7 +100,7 @@ impl Gate<'_> {
         command: &CommandSpec,
         asked: Asked,
     ) -> Result<Option<Value>, ToolError> {
-        let Taken { set, notes, refusal, paths, private } = taken;
+        let Taken { set, notes, refusal, paths, private, .. } = taken;
         let mut told = json!({});
         if !private.is_empty() {
             told["private"] = json!(&private[..private.len().min(MOST_PRIVATE)]);
@@ -154,6 +162,18 @@ impl Gate<'_> {
         let text = unified(&request.diffs as &[FileDiff]);
         Ok((text.len() <= MOST_DIFF_BYTES).then_some(text))
     }
+}
+
+/// The report on changes whose build output was dropped with them.
+fn without_output(mut changes: Value) -> Value {
+    if let Value::Object(told) = &mut changes {
+        told.remove("private");
+        let notes = told.entry("notes").or_insert_with(|| json!([]));
+        if let Value::Array(notes) = notes {
+            notes.push(DROPPED_TOO.into());
+        }
+    }
+    changes
 }
 
 fn in_way(command: &CommandSpec, project: ProjectMode) -> CommandSpec {

@@ -154,6 +154,29 @@ async fn whoever_may_not_write_changes_nothing_through_a_command() {
 }
 
 #[tokio::test]
+async fn build_output_goes_with_the_edits_that_it_was_made_from() {
+    let answers = vec![no(None), yes(), no(None), no(None)];
+    let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
+    bash(&bench, "mkdir target; cp a.txt target/built").await;
+    let build = "echo edited > a.txt; cp a.txt target/built; rm -f target/old";
+    let ran = bash(&bench, build).await;
+    let notes = ran["changes"]["notes"].to_string();
+    assert!(notes.contains("ignored paths was dropped too"), "{ran}");
+    assert_eq!(bash(&bench, "cat target/built").await["output"], "one\n");
+    bash(&bench, build).await;
+    assert_eq!(bash(&bench, "cat a.txt target/built").await["output"], "edited\nedited\n");
+    // A file that a build finds gone makes it build again.
+    let ran = bash(&bench, "echo new > n.txt; cp n.txt target/built").await;
+    assert_eq!(ran["changes"].get("notes"), None, "{ran}");
+    assert_eq!(bash(&bench, "cat target/built").await["output"], "new\n");
+    // The same holds for what a call wants to keep.
+    let keep = json!({"command": "echo x > a.txt; cp a.txt target/built", "keep": ["target"]});
+    bench.ok("bash", keep).await;
+    assert_eq!(bash(&bench, "cat a.txt; ls").await["output"], "edited\na.txt\ndir\ngone.txt\n");
+    assert_eq!(bench.person.asked().len(), 4);
+}
+
+#[tokio::test]
 async fn refused_changes_are_dropped_and_the_output_stays() {
     let answers = vec![no(Some("not now"))];
     let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
