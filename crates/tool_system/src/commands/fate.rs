@@ -80,6 +80,7 @@ impl<'a> Fates<'a> {
     }
 }
 
-fn is_cache_name(path: &RelPath) -> bool {
+/// Whether programs give this name to what they make for themselves, which nobody needs to hear of.
+pub(super) fn is_cache_name(path: &RelPath) -> bool {
     path.file_name().is_some_and(|name| CACHES.contains(&name) || name.ends_with(BYTECODE))
 }

@@ -16,7 +16,7 @@ use workspace::{RelPath, Tracked, Workspace};
 
 use super::apart::{Apart, Output};
 use super::copied::{self, MOST_CHANGES, Taken};
-use super::fate::{Fates, TrackedNow};
+use super::fate::{Fates, TrackedNow, is_cache_name};
 use super::place::Place;
 use super::report::{LiveOutput, report};
 use crate::ToolContext;
@@ -247,7 +247,7 @@ impl CommandRunner {
         let listed = listed.map_err(|error| text(&error))?;
         let (filled, private): (Vec<PathBuf>, Vec<PathBuf>) =
             listed.private.into_iter().partition(|path| self.is_filled(spec, path));
-        let new = private.iter().filter(|path| self.is_new(path));
+        let new = private.iter().filter(|path| self.is_news(path));
         let new: Vec<String> = new.map(|path| path.to_string_lossy().into_owned()).collect();
         let mut taken = match spec.keep.is_empty() {
             true => {
@@ -305,10 +305,12 @@ impl CommandRunner {
         Ok(all)
     }
 
-    fn is_new(&self, path: &std::path::Path) -> bool {
+    /// Whether a private path is worth telling of: somebody may look for it in the project, and it is
+    /// not there.
+    fn is_news(&self, path: &std::path::Path) -> bool {
         use std::os::unix::ffi::OsStrExt as _;
         let path = RelPath::from_bytes(path.as_os_str().as_bytes());
-        path.is_ok_and(|path| self.workspace.metadata(&path).is_err())
+        path.is_ok_and(|path| !is_cache_name(&path) && self.workspace.metadata(&path).is_err())
     }
 
     /// Lets the project show again where the private layer covered it. If a command is running, which
