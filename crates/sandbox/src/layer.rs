@@ -8,6 +8,7 @@
 //! runs/N/upper      what one command writes
 //! runs/N/work       the kernel's own room for that
 //! waiting/N         what is to be kept as soon as no copy shows `kept`
+//! replaced          directories of the project that `kept` replaces as a whole
 //! lock              shared by who shows `kept`, held alone by who changes it
 //! ```
 //!
@@ -15,6 +16,7 @@
 
 mod entries;
 mod merge;
+mod replaced;
 mod upkeep;
 
 use std::io;
@@ -139,7 +141,8 @@ impl PrivateLayer {
     /// kept first, if that can be now.
     pub(crate) fn begin(self: &Arc<Self>, project: &OwnedFd, room: Room) -> io::Result<RunSpace> {
         let lock = self.lock_file()?;
-        if self.has_waiting.swap(false, Ordering::Relaxed) {
+        let is_outdated = replaced::is_outdated(&self.top, project);
+        if self.has_waiting.swap(false, Ordering::Relaxed) || is_outdated {
             self.keep_waiting(&lock, project)?;
         }
         rustix::fs::flock(&lock, FlockOperation::LockShared)?;
@@ -182,7 +185,8 @@ impl PrivateLayer {
         Ok(())
     }
 
-    /// Merges what waits into what is kept, unless a command shows that; then the next one does it.
+    /// Merges what waits into what is kept, and forgets what the user has made anew since. While a
+    /// command shows what is kept, nothing is done; the next one does it.
     fn keep_waiting(&self, lock: &OwnedFd, project: &OwnedFd) -> io::Result<()> {
         if rustix::fs::flock(lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             self.has_waiting.store(true, Ordering::Relaxed);
@@ -197,7 +201,7 @@ impl PrivateLayer {
             merge::into(&upper, &kept, project)?;
             remove_tree(&waiting, &name)?;
         }
-        Ok(())
+        Ok(replaced::forget_outdated(&self.top, &kept, project)?)
     }
 
     /// Forgets everything that was kept. Fails with `WouldBlock` while a command runs.
@@ -207,7 +211,7 @@ impl PrivateLayer {
         for name in [KEPT, WAITING] {
             remove_contents(&open_directory_at(&self.top, name)?)?;
         }
-        Ok(())
+        replaced::clear(&self.top)
     }
 
     /// Forgets what is kept at a path, so that the project shows there again. Fails with `WouldBlock`
@@ -248,6 +252,7 @@ impl RunSpace {
         let name = format!("{:020}-{}-{number}", now.as_nanos(), std::process::id());
         rustix::fs::mkdirat(&waiting, &name, Mode::RWXU)?;
         let mine = open_directory_at(&waiting, &name)?;
+        replaced::note(&layer.top, upper, paths, project)?;
         for path in paths {
             merge::take(upper, &mine, path, layer.owner)?;
         }

@@ -95,6 +95,26 @@ async fn ignored_files_are_seen_by_the_next_command_and_by_nobody_else() {
 }
 
 #[tokio::test]
+async fn packages_that_the_user_installs_anew_are_seen() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    let install = |text: &str| {
+        let _ = std::fs::remove_dir_all(bench.project.path("node_modules"));
+        bench.project.write("node_modules/a/index.js", text);
+    };
+    let look = "cat node_modules/a/index.js";
+    install("1\n");
+    bash(&bench, "rm -r node_modules").await;
+    assert_eq!(bash(&bench, look).await["return_code"], 1);
+    install("2\n");
+    assert_eq!(bash(&bench, look).await["output"], "2\n");
+    bash(&bench, "echo patched > node_modules/a/index.js").await;
+    assert_eq!(bash(&bench, look).await["output"], "patched\n");
+    install("3\n");
+    assert_eq!(bash(&bench, look).await["output"], "3\n");
+    assert!(bench.person.asked().is_empty());
+}
+
+#[tokio::test]
 async fn ignored_files_are_kept_on_request_with_a_listing() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     bash(&bench, "mkdir target; echo 1 > target/app; echo 2 > target/map").await;
@@ -134,7 +154,8 @@ async fn caches_of_programs_are_no_matter_for_a_question() {
         "mkdir -p dir/__pycache__ .pytest_cache build; echo x > dir/__pycache__/a.pyc; \
          echo y > .pytest_cache/y; echo '{tag}' > build/CACHEDIR.TAG; echo z > build/z"
     );
-    bash(&bench, &command).await;
+    let ran = bash(&bench, &command).await;
+    assert_eq!(ran["changes"], json!({"private": ["build"]}), "only what somebody may look for");
     assert_eq!(bash(&bench, "echo w > build/w; cat build/z").await["output"], "z\n");
     assert!(bench.person.asked().is_empty());
     assert!(!bench.project.path("build").exists());
