@@ -201,7 +201,7 @@ impl PrivateLayer {
             merge::into(&upper, &kept, project)?;
             remove_tree(&waiting, &name)?;
         }
-        Ok(replaced::forget_outdated(&self.top, &kept, project)?)
+        replaced::forget_outdated(&self.top, &kept, project)
     }
 
     /// Forgets everything that was kept. Fails with `WouldBlock` while a command runs.
