@@ -139,6 +139,11 @@ impl CommandRunner {
         self.no_copies.get().map(String::as_str)
     }
 
+    /// Makes a sandbox for commands that work on a copy, if there is none yet.
+    pub(crate) fn prepare_copy(&self) {
+        let _ = self.place(Kind::Copy);
+    }
+
     /// Runs a command to its end, or starts a job. A call that is withdrawn ends its command.
     pub(crate) async fn run(
         self: &Arc<Self>,

@@ -72,6 +72,16 @@ async fn a_command_is_asked_about_once_by_what_it_would_leave_behind() {
 }
 
 #[tokio::test]
+async fn what_the_first_command_needs_can_be_made_before() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    let layer = bench.project.root().with_file_name("state").join("layer");
+    assert!(!layer.exists());
+    bench.executor.preparation()();
+    assert!(layer.join("kept").is_dir());
+    assert_eq!(bash(&bench, "cat a.txt").await["output"], "one\n");
+}
+
+#[tokio::test]
 async fn a_command_that_leaves_nothing_is_not_asked_about() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     let ran = bash(&bench, "cat a.txt; echo x > /tmp/y; mkdir z; rmdir z; touch dir").await;
