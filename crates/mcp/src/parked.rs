@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use protocol::{
-    ApprovalRequest, ApprovalResponse, ContentHash, ErrorCode, ToolCall, ToolError, ToolResult,
+    ApprovalRequest, ApprovalResponse, Change, ContentHash, ErrorCode, Proposal, ToolCall,
+    ToolError, ToolResult,
 };
 use rmcp::model::{
     ElicitRequest, InputRequest, InputRequiredResult, InputResponses, ProtocolVersion,
@@ -28,6 +29,8 @@ use crate::question::{form, response_to};
 
 /// Calls that wait at once; the oldest is given up for a new one.
 const MAX_PARKED: usize = 64;
+/// Bytes of all files together that calls which wait would write. Each holds them several times.
+const MAX_PARKED_BYTES: usize = 256 * 1024 * 1024;
 /// Random bytes of an id.
 const ID_BYTES: usize = 16;
 /// The name of the question among the inputs of a call.
@@ -117,6 +120,7 @@ struct Parked {
     reply: Reply,
     question: InputRequiredResult,
     expires: Instant,
+    bytes: usize,
 }
 
 /// What a request that brings an id back comes to.
@@ -143,10 +147,11 @@ impl ParkedCalls {
         let expires = Instant::now() + Duration::from_millis(request.expires_in_ms);
         let mut calls = self.calls();
         calls.retain(|parked| Instant::now() < parked.expires);
-        if calls.len() == MAX_PARKED {
-            calls.pop_front();
-        }
-        let parked = Parked { id, call, request, reply, question: question.clone(), expires };
+        let bytes = bytes_of(&request.proposal);
+        let held: Vec<usize> = calls.iter().map(|parked| parked.bytes).collect();
+        calls.drain(..given_up_for(bytes, &held));
+        let parked =
+            Parked { id, call, request, reply, question: question.clone(), expires, bytes };
         calls.push_back(parked);
         Ok(question)
     }
@@ -180,6 +185,27 @@ impl ParkedCalls {
     }
 }
 
+/// How many of the calls that wait, oldest first, are given up for one more of so many bytes.
+fn given_up_for(bytes: usize, held: &[usize]) -> usize {
+    let mut left = bytes;
+    let fits = |bytes: &&usize| {
+        left = left.saturating_add(**bytes);
+        left <= MAX_PARKED_BYTES
+    };
+    let kept = held.iter().rev().take(MAX_PARKED - 1).take_while(fits).count();
+    held.len() - kept
+}
+
+/// Bytes that a proposal would write.
+fn bytes_of(proposal: &Proposal) -> usize {
+    let Proposal::Changes(set) = proposal else { return 0 };
+    let written = set.changes.iter().map(|change| match change {
+        Change::Write { content, .. } => content.0.len(),
+        _ => 0,
+    });
+    written.sum()
+}
+
 /// Nothing is run for an answer that belongs to no question.
 pub(crate) fn no_such_question() -> ToolError {
     let message = "this answer belongs to no open question: the question may have expired, may \
@@ -207,4 +233,25 @@ fn identity(call: &ToolCall) -> ContentHash {
     let mut call = json!([call.name, call.arguments]);
     call.sort_all_objects();
     ContentHash::of(call.to_string().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_calls_are_given_up_for_new_ones() {
+        let large = MAX_PARKED_BYTES / 4;
+        let cases: [(usize, Vec<usize>, usize); 6] = [
+            (0, vec![], 0),
+            (10, vec![0; MAX_PARKED - 1], 0),
+            (10, vec![0; MAX_PARKED], 1),
+            (large, vec![large; 3], 0),
+            (large, vec![0, large, large, large, large, 0], 2),
+            (MAX_PARKED_BYTES + 1, vec![0; 3], 3),
+        ];
+        for (bytes, held, given_up) in cases {
+            assert_eq!(given_up_for(bytes, &held), given_up, "{bytes} {held:?}");
+        }
+    }
 }

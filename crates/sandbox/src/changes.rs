@@ -166,7 +166,10 @@ impl Changes {
 
     /// Whether the command had no room left for what it wrote.
     pub fn is_full(&self) -> bool {
-        rustix::fs::fstatvfs(&self.upper).is_ok_and(|room| room.f_bavail == 0)
+        let is_full = |room: rustix::fs::StatVfs| {
+            room.f_bavail == 0 || room.f_files > 0 && room.f_favail == 0
+        };
+        rustix::fs::fstatvfs(&self.upper).is_ok_and(is_full)
     }
 
     /// Whether a directory calls itself a cache, in the copy, the private layer or the project.

@@ -105,6 +105,9 @@ fn without_confinement_whatever_could_write_is_asked_about_beforehand() {
         }
     }
     assert_eq!(project.read("a.txt"), "one\n");
+    let start = json!({"action": "start", "command": "true"});
+    let ran = call(&project, "job", &start, &["--unsafe-no-sandbox", "--yes"]).json();
+    assert_eq!(ran["message"], "It is NOT CONFINED.", "{ran}");
 }
 
 #[test]

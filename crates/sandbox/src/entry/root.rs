@@ -210,11 +210,18 @@ fn clone_tree(path: &Path) -> Result<OwnedFd, Trouble> {
         .during(Part::Root, format!("taking {}", path.display()))
 }
 
+/// Bytes of room for which a file system in memory holds one file, and how many it holds at least. Each
+/// takes memory that its size does not count.
+const BYTES_PER_FILE: u64 = 2048;
+const LEAST_FILES: u64 = 16 * 1024;
+
 /// An empty file system in memory.
 pub(super) fn memory_file_system(bytes: u64, mode: u32) -> Result<OwnedFd, Trouble> {
     let make = || -> Result<OwnedFd, Errno> {
         let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         rustix::mount::fsconfig_set_string(&context, "size", bytes.to_string())?;
+        let files = (bytes / BYTES_PER_FILE).max(LEAST_FILES);
+        rustix::mount::fsconfig_set_string(&context, "nr_inodes", files.to_string())?;
         rustix::mount::fsconfig_set_string(&context, "mode", format!("{mode:o}"))?;
         rustix::mount::fsconfig_create(&context)?;
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;

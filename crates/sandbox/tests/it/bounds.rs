@@ -1,5 +1,6 @@
 //! Commands that want too much.
 
+use sandbox::{Copy, ProjectAccess};
 use serde_json::{Value, json};
 
 use crate::bench::{Bench, is_running, users};
@@ -134,6 +135,22 @@ fn space_is_limited() {
 fn works_on_a_small_disk(bench: &Bench, place: &str, arguments: &[&str]) {
     let control = bench.control(&[&["on-small-disk", place], arguments].concat());
     assert!(control.status.success(), "{arguments:?} proves nothing: {control:?}");
+}
+
+/// Empty files take memory too, and no limit on bytes counts it.
+#[test]
+fn files_in_memory_are_counted() {
+    for user in users() {
+        let mut bench = Bench::new(user, "").with_overlay();
+        bench.profile.limits.scratch_bytes = 8 * MIB;
+        bench.profile.project = ProjectAccess::Copy(Copy { max_bytes: 8 * MIB, ..Copy::default() });
+        for place in [".", "/tmp"] {
+            let ran =
+                bench.sh(&format!("cd {place}; seq 40000 | xargs touch 2>/dev/null; ls | wc -l"));
+            let made = ran["stdout"].as_str().and_then(|text| text.trim().parse().ok());
+            assert!(made.is_some_and(|made: u32| (10_000..20_000).contains(&made)), "{ran}");
+        }
+    }
 }
 
 #[test]

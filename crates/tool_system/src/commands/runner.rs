@@ -386,7 +386,11 @@ impl CommandRunner {
     fn start_job(&self, spec: &CommandSpec, cx: &ToolContext) -> Result<CommandRun, ToolError> {
         let place = self.place(kind_of(spec)).map_err(NotRun::into_error)?;
         let job = cx.jobs().start(place, spec.clone(), cx.limits().jobs)?;
-        Ok(CommandRun { report: json!({"job": job, "running": true}), taken: None })
+        let mut report = json!({"job": job, "running": true});
+        if self.options.unconfined {
+            report["message"] = "It is NOT CONFINED.".into();
+        }
+        Ok(CommandRun { report, taken: None })
     }
 
     /// A sandbox of this kind.
