@@ -48,7 +48,8 @@ impl Apart {
     /// Whether it has to wait for what becomes of other changes.
     pub(super) fn waits(&self) -> bool {
         let Output { filled, private, .. } = &self.output;
-        !self.sources.is_empty() && !(filled.is_empty() && private.is_empty())
+        let has_output = !filled.is_empty() || !private.is_empty();
+        has_output && !self.sources.is_empty()
     }
 
     /// Keeps it if the changes were applied. Returns whether they were.
