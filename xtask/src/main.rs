@@ -24,6 +24,7 @@ Usage: cargo xtask <command>
 
 Commands:
   test                    Everything a change must pass: lints, tests, documentation, history, clients.
+  test projects           Only the real projects of that, which are built and tested confined.
   bench doors [--quick]   Start, read and memory costs beside other MCP servers, against targets.
   bench agent [--quick]   Costs of a conversation with a scripted model, against targets.
   bench changes           Costs of changing files beside plain atomic writes, against targets.
@@ -39,6 +40,10 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match arguments[..] {
         ["test"] => test::run(),
+        ["test", "projects"] => test::projects(),
+        [confined::STORY_COMMAND, kind, root, binary, state] => {
+            confined::story_in(kind, root, binary, state)
+        }
         ["bench", "doors"] => bench::doors(bench::Effort::Full),
         ["bench", "doors", "--quick"] => bench::doors(bench::Effort::Quick),
         ["bench", "agent"] => bench::agent(bench::Effort::Full),

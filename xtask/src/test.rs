@@ -32,7 +32,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         command.args(words.split(' '));
         command
     };
-    let mut steps = Steps::new(is_set(std::env::var("CI").ok().as_deref()));
+    let mut steps = Steps::new(is_ci());
 
     steps
         .command("lints", &mut cargo("clippy --workspace --all-targets --locked -- -D warnings"))?;
@@ -54,6 +54,21 @@ pub(crate) fn run() -> Result<ExitCode> {
 
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
+}
+
+/// Runs only the step with the real projects.
+pub(crate) fn projects() -> Result<ExitCode> {
+    let house = House::find()?;
+    let binary = house.binary("debug");
+    let mut steps = Steps::new(is_ci());
+    steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
+    steps.step("real projects, confined", || confined::projects(&house, &binary))?;
+    print!("{}", steps.summary());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn is_ci() -> bool {
+    is_set(std::env::var("CI").ok().as_deref())
 }
 
 fn is_set(variable: Option<&str>) -> bool {

@@ -6,6 +6,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::profile::Limits;
@@ -21,6 +22,8 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub(crate) struct Groups {
     place: Place,
+    /// The one that was made to find out.
+    first: Mutex<Option<Group>>,
 }
 
 /// A directory in which groups with a memory limit can be made.
@@ -53,14 +56,16 @@ impl Groups {
         let place = place(&own, Path::new(ROOT))
             .ok_or("no memory controller of the control groups is within reach")?;
         remove_left_over(&place.parent);
-        Group::make(&place, limits).map_err(|error| {
+        let first = Group::make(&place, limits).map_err(|error| {
             format!("no control group can be made in {}: {error}", place.parent.display())
         })?;
-        Ok(Groups { place })
+        Ok(Groups { place, first: Mutex::new(Some(first)) })
     }
 
+    /// A group with these limits, which are the same for all groups of one place.
     pub(crate) fn make(&self, limits: &Limits) -> std::io::Result<Group> {
-        Group::make(&self.place, limits)
+        let first = self.first.lock().ok().and_then(|mut first| first.take());
+        first.map_or_else(|| Group::make(&self.place, limits), Ok)
     }
 }
 

@@ -150,12 +150,11 @@ impl Changes {
         }
     }
 
-    /// Forgets what the private layer holds at these paths, so that the project shows there again. While
-    /// another command runs, which sees it, it stays.
-    pub fn forget_private(&self, paths: &[PathBuf]) -> io::Result<()> {
-        match &self.space {
-            Some(space) if !paths.is_empty() => space.forget(paths),
-            _ => Ok(()),
+    /// Lets the private layer be changed, which is locked for as long as a command shows it. What is
+    /// kept must have been looked at before.
+    pub fn release(&self) {
+        if let Some(space) = &self.space {
+            space.release();
         }
     }
 
@@ -193,7 +192,7 @@ impl Changes {
     }
 }
 
-fn open_regular(side: &OwnedFd, path: &Path) -> io::Result<File> {
+pub(crate) fn open_regular(side: &OwnedFd, path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = rustix::fs::openat2(side, path, flags, Mode::empty(), beneath())?;
     let stat = rustix::fs::fstat(&file)?;

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::process::Child;
 use std::sync::Mutex;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::fs::{MemfdFlags, SeekFrom};
@@ -49,6 +50,8 @@ pub(crate) struct Helper {
     /// Present until the helper is told to end.
     channel: Option<Channel>,
     group: Option<Group>,
+    /// Puts it into its group, which takes some milliseconds in which it can do other things.
+    joining: Mutex<Option<JoinHandle<std::io::Result<()>>>>,
 }
 
 impl Helpers {
@@ -63,9 +66,9 @@ impl Helpers {
         self.supply.groups.as_ref().err().map(String::as_str)
     }
 
-    /// Starts a helper to have one.
-    pub(crate) fn prepare(&self) -> Result<(), SandboxError> {
-        let helper = self.start()?;
+    /// Lets a helper settle that waits for it, to have one.
+    pub(crate) fn prepare(&self, helper: Helper) -> Result<(), SandboxError> {
+        self.settle(&helper)?;
         self.give_back(helper);
         Ok(())
     }
@@ -78,11 +81,12 @@ impl Helpers {
     ) -> Result<Helper, SandboxError> {
         // One that was killed while it waited is replaced; a new one that fails is an error.
         while let Some(helper) = self.free.lock().ok().and_then(|mut free| free.pop()) {
-            if helper.send(&head, descriptors).is_ok() {
+            if helper.joined().is_ok() && helper.send(&head, descriptors).is_ok() {
                 return Ok(helper);
             }
         }
         let helper = self.start()?;
+        helper.joined()?;
         helper.send(&head, descriptors).map_err(|error| failed(&error))?;
         Ok(helper)
     }
@@ -94,13 +98,14 @@ impl Helpers {
     }
 
     fn start(&self) -> Result<Helper, SandboxError> {
+        let Supply { launcher, groups, limits, .. } = &self.supply;
+        let helper = Helper::launch(launcher, groups.as_ref().ok(), limits)?;
+        self.settle(&helper)?;
+        Ok(helper)
+    }
+
+    fn settle(&self, helper: &Helper) -> Result<(), SandboxError> {
         let supply = &self.supply;
-        let group = match &supply.groups {
-            Ok(groups) => Some(groups.make(&supply.limits).map_err(io("making a control group"))?),
-            Err(_) => None,
-        };
-        let (process, channel) = supply.launcher.start(HELPER)?;
-        let helper = Helper { process, channel: Some(channel), group };
         let setting = memory_file("setting", &self.setting).map_err(io("writing the setting"))?;
         let mut descriptors = vec![setting.as_fd(), supply.project.as_fd()];
         descriptors.extend(supply.owners.as_ref().map(AsFd::as_fd));
@@ -108,8 +113,7 @@ impl Helpers {
             join: helper.group.iter().map(Group::join_file).collect(),
             has_owners: supply.owners.is_some(),
         };
-        helper.send(&settle, &descriptors).map_err(|error| failed(&error))?;
-        Ok(helper)
+        helper.send(&settle, &descriptors).map_err(|error| failed(&error))
     }
 }
 
@@ -118,6 +122,33 @@ fn failed(error: &ChannelError) -> SandboxError {
 }
 
 impl Helper {
+    /// Starts a helper, which has to be told yet what it is for.
+    pub(crate) fn launch(
+        launcher: &Launcher,
+        groups: Option<&Groups>,
+        limits: &Limits,
+    ) -> Result<Helper, SandboxError> {
+        let group = groups.map(|groups| groups.make(limits)).transpose();
+        let group = group.map_err(io("making a control group"))?;
+        let (process, channel) = launcher.start(HELPER)?;
+        let joining = group.as_ref().map(|group| {
+            let (file, id) = (group.join_file(), process.id().to_string());
+            std::thread::spawn(move || std::fs::write(file, id))
+        });
+        Ok(Helper { process, channel: Some(channel), group, joining: Mutex::new(joining) })
+    }
+
+    /// Waits until it is in its group. What it starts from then on is in it as well.
+    fn joined(&self) -> Result<(), SandboxError> {
+        let joining = self.joining.lock().ok().and_then(|mut joining| joining.take());
+        let joined = joining.map_or(Ok(Ok(())), JoinHandle::join);
+        let joined = joined.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
+        joined.map_err(|error| {
+            let doing = "joining a control group".to_owned();
+            unavailable(Part::ControlGroup, doing, error.raw_os_error())
+        })
+    }
+
     fn send(
         &self,
         message: &impl serde::Serialize,
@@ -144,6 +175,7 @@ impl Drop for Helper {
         // It ends what it started, and itself, when it sees the channel closed. After that its group
         // is empty and goes as well.
         self.channel = None;
+        let _ = self.joined();
         let pidfd =
             rustix::process::pidfd_open(Pid::from_child(&self.process), PidfdFlags::empty());
         if pidfd.is_ok_and(|pidfd| !is_ready_within(&pidfd, PATIENCE)) {

@@ -10,6 +10,7 @@
 //! runs/N            or what is just being moved to where it waits
 //! waiting/N         what is to be kept as soon as no copy shows `kept`
 //! removed/N         what is being removed
+//! replaced          directories of the project that `kept` replaces as a whole
 //! lock              shared by who shows `kept`, held alone by who changes it
 //! ```
 //!
@@ -20,6 +21,7 @@ mod fitness;
 mod headroom;
 mod merge;
 mod removal;
+mod replaced;
 mod upkeep;
 
 use std::io;
@@ -153,7 +155,8 @@ impl PrivateLayer {
     /// kept first, if that can be now.
     pub(crate) fn begin(self: &Arc<Self>, project: &OwnedFd, room: Room) -> io::Result<RunSpace> {
         let lock = self.lock_file()?;
-        if self.has_waiting.swap(false, Ordering::Relaxed) {
+        let is_outdated = replaced::is_outdated(&self.top, project);
+        if self.has_waiting.swap(false, Ordering::Relaxed) || is_outdated {
             // What another run wrote and nobody can keep is not this one's trouble.
             let _ = self.keep_waiting(&lock, project);
         }
@@ -207,7 +210,8 @@ impl PrivateLayer {
         Ok(())
     }
 
-    /// Merges what waits into what is kept, unless a command shows that; then the next one does it.
+    /// Merges what waits into what is kept, and forgets what the user has made anew since. While a
+    /// command shows what is kept, nothing is done; the next one does it.
     fn keep_waiting(&self, lock: &OwnedFd, project: &OwnedFd) -> io::Result<()> {
         if rustix::fs::flock(lock, FlockOperation::NonBlockingLockExclusive).is_err() {
             self.has_waiting.store(true, Ordering::Relaxed);
@@ -225,7 +229,7 @@ impl PrivateLayer {
             let removed = self.removal.remove(&waiting, &name);
             first_error = first_error.and(merged).and(removed);
         }
-        first_error
+        first_error.and(replaced::forget_outdated(&self.top, &kept, project, &self.removal))
     }
 
     /// Forgets everything that was kept. Fails with `WouldBlock` while a command runs.
@@ -235,7 +239,7 @@ impl PrivateLayer {
         for name in [KEPT, WAITING] {
             self.removal.remove_contents(&open_directory_at(&self.top, name)?)?;
         }
-        Ok(())
+        replaced::clear(&self.top)
     }
 
     /// Forgets what is kept at a path, so that the project shows there again. Fails with `WouldBlock`
@@ -284,10 +288,13 @@ impl RunSpace {
         project: &OwnedFd,
     ) -> io::Result<()> {
         let layer = &self.layer;
+        // It may have been released while the user was asked.
+        rustix::fs::flock(&self.lock, FlockOperation::LockShared)?;
         // Where the command saw it, it lies on another mount, and could only be copied.
         let on_disk =
             self.space.as_ref().map(|space| &space.upper).filter(|own| is_same(own, upper));
         let upper = on_disk.unwrap_or(upper);
+        replaced::note(&layer.top, upper, paths, project)?;
         let mut bytes = 0_u64;
         for path in paths {
             bytes = bytes.saturating_add(fitness::make_fit(upper, path)?);
@@ -325,14 +332,9 @@ impl RunSpace {
         Ok(rustix::fs::renameat(runs, &taken.name, &waiting, &name)?)
     }
 
-    /// Forgets what is kept at these paths, unless another command shows it.
-    pub(crate) fn forget(&self, paths: &[PathBuf]) -> io::Result<()> {
-        if rustix::fs::flock(&self.lock, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Ok(rustix::fs::flock(&self.lock, FlockOperation::LockShared)?);
-        }
-        let forgotten = paths.iter().try_for_each(|path| self.layer.forget_now(path));
-        rustix::fs::flock(&self.lock, FlockOperation::LockShared)?;
-        forgotten
+    /// Lets others change what is kept: the command has ended and shows it no longer.
+    pub(crate) fn release(&self) {
+        let _ = rustix::fs::flock(&self.lock, FlockOperation::Unlock);
     }
 
     /// What is kept.

@@ -28,6 +28,7 @@ mod environment;
 mod error;
 mod helper_pool;
 mod holes;
+mod in_project;
 mod kernel;
 mod launcher;
 mod layer;

@@ -25,7 +25,7 @@ pub(crate) struct Plan {
 /// project, and the table of owners if there is one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Settle {
-    /// Files of control groups to join.
+    /// Files of control groups that the first process has to join. The helper is put into them.
     pub(crate) join: Vec<PathBuf>,
     pub(crate) has_owners: bool,
 }

@@ -11,7 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::cgroup::Groups;
 use crate::environment;
 use crate::error::{SandboxError, io};
-use crate::helper_pool::{Helpers, Supply};
+use crate::helper_pool::{Helper, Helpers, Supply};
 use crate::launcher::Launcher;
 use crate::layer::{PrivateLayer, Room};
 use crate::leftovers;
@@ -71,17 +71,18 @@ impl Sandbox {
             }
             _ => None,
         };
+        let groups = Groups::find(&profile.limits);
+        // The first command shall not wait for it. It starts while the rest is made.
+        let helper = Helper::launch(&launcher, groups.as_ref().ok(), &profile.limits)?;
         let owners = match identity.switch {
             true => Some(Owners::make(&launcher, identity)?),
             false => None,
         };
-        let groups = Groups::find(&profile.limits);
         let setting = setting(&profile, identity, groups.is_ok());
         let project = root.try_clone().map_err(io("keeping the project"))?;
         let limits = profile.limits.clone();
         let helpers = Helpers::new(Supply { launcher, groups, owners, project, limits }, &setting)?;
-        // The first command shall not wait for it.
-        helpers.prepare()?;
+        helpers.prepare(helper)?;
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
         Ok(Sandbox {
             profile,

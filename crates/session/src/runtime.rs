@@ -52,13 +52,14 @@ impl ContextToolRuntime {
         Self { specs: specs.collect(), executor, unprepared }
     }
 
-    /// Makes ready, beside the first request, what every check of arguments needs: that takes longer
-    /// than a call, and the model takes longer than that.
+    /// Makes ready, beside the first request, what every check of arguments and the first command need:
+    /// that takes longer than a call, and the model takes longer than that.
     fn prepare(&self) {
         let tool = self.unprepared.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let (Some(tool), Ok(runtime)) = (tool, Handle::try_current()) {
             // Should it fail, the call that needs it will say so.
             runtime.spawn_blocking(move || tool.validator().is_ok());
+            runtime.spawn_blocking(self.executor.preparation());
         }
     }
 

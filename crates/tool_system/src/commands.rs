@@ -6,6 +6,7 @@
 //! project's private layer, which only other commands see. A job sees the project itself and cannot
 //! write.
 
+mod apart;
 mod copied;
 mod fate;
 mod job;

@@ -20,7 +20,7 @@ use crate::step::run as run_command;
 
 const START_MS: f64 = 20.0;
 const TURN_MS: f64 = 1.0;
-const SHELL_TURN_MS: f64 = 6.0;
+const SHELL_TURN_MS: f64 = 4.0;
 /// A turn at the end of the long conversation, whose request has a megabyte.
 const LATE_TURN_MS: f64 = 2.0;
 const MEMORY_MB: f64 = 40.0;

@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -48,9 +49,15 @@ struct Spare {
 
 /// Takes orders until the other side is gone.
 pub(super) fn serve(channel: &Channel) -> i32 {
-    let site = settle(channel);
     let mut firsts: Vec<First> = Vec::new();
     let mut spare: Option<Spare> = None;
+    let site = settle(channel).and_then(|(site, join)| {
+        // It prepares itself while it is put into the control group. Those after it are born there,
+        // because the helper is in the group before its first order comes.
+        spare = start(&site, channel).ok();
+        spare.iter().try_for_each(|spare| spare.first.join(&join))?;
+        Ok(site)
+    });
     loop {
         if let (Ok(site), true, None) = (&site, firsts.is_empty(), &spare) {
             // If it does not work now, the next order tells why.
@@ -84,13 +91,20 @@ pub(super) fn serve(channel: &Channel) -> i32 {
     0
 }
 
-fn settle(channel: &Channel) -> Result<Site, Trouble> {
+impl First {
+    fn join(&self, groups: &[PathBuf]) -> Result<(), Trouble> {
+        let id = self.pid.as_raw_nonzero().to_string();
+        groups.iter().try_for_each(|file| {
+            std::fs::write(file, &id).during(Part::ControlGroup, "joining a control group")
+        })
+    }
+}
+
+/// What is the same for all commands, and the files of control groups to join.
+fn settle(channel: &Channel) -> Result<(Site, Vec<PathBuf>), Trouble> {
     let (settle, descriptors) = channel
         .receive::<Settle>()
         .map_err(|error| Trouble::new(Part::Launch, "settling the helper", error.errno()))?;
-    for file in &settle.join {
-        std::fs::write(file, "0").during(Part::ControlGroup, "joining a control group")?;
-    }
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(missing);
     let setting = read_file(next()?)?;
@@ -98,7 +112,7 @@ fn settle(channel: &Channel) -> Result<Site, Trouble> {
     let owners = if settle.has_owners { Some(next()?) } else { None };
     let life = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .during(Part::Launch, "making a pipe")?;
-    Ok(Site { setting, project, owners, life })
+    Ok((Site { setting, project, owners, life }, settle.join))
 }
 
 fn missing() -> Trouble {

@@ -1,6 +1,7 @@
 //! Keeps private layers from growing for ever.
 
 use std::io;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -40,7 +41,7 @@ pub fn tidy_layers(states: &Path, name: &str, limits: LayerLimits) -> io::Result
     if age_of(&stamp).is_some_and(|age| age < PERIOD) {
         return Ok(0);
     }
-    std::fs::write(&stamp, "")?;
+    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&stamp)?;
     let mut cleared = 0;
     let states = std::fs::read_dir(states)?.flatten();
     let layers = states.filter_map(|state| std::fs::read_dir(state.path().join(name)).ok());

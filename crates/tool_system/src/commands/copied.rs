@@ -8,6 +8,7 @@ use protocol::{Base, Change, ChangeSet, FileBytes, ToolError};
 use sandbox::{Changed, Changes, Entry};
 use workspace::{RelPath, Workspace};
 
+use super::apart::Apart;
 use crate::Limits;
 use crate::policy::protection;
 
@@ -33,6 +34,8 @@ pub(crate) struct Taken {
     pub(crate) private: Vec<String>,
     /// Ignored paths that were copied into the project, because the user wants it so.
     pub(crate) filled: Vec<String>,
+    /// What it wrote to ignored paths, if that waits for what becomes of the changes.
+    pub(crate) apart: Option<Apart>,
 }
 
 impl Taken {
@@ -48,7 +51,7 @@ impl Taken {
 /// Makes changes to the project of what a command changed. `begun` is when the command was started.
 pub(super) fn take(
     workspace: &Workspace,
-    found: &[(&Changes, Vec<Changed>)],
+    found: &[(&Changes, &[Changed])],
     limits: &Limits,
     begun: SystemTime,
 ) -> Taken {
@@ -72,7 +75,7 @@ pub(super) fn take(
             removed_dirs: Vec::new(),
             notes: Vec::new(),
         };
-        for changed in changed {
+        for changed in *changed {
             let path = match RelPath::from_bytes(changed.path.as_os_str().as_bytes()) {
                 Ok(path) => path,
                 Err(error) => {

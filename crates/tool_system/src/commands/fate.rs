@@ -8,7 +8,7 @@ use sandbox::{Changes, Fate};
 use workspace::{Ignored, IndexStamp, RelPath, Tracked, Workspace};
 
 /// Directories and files that programs make for themselves, whether or not the project ignores them.
-const CACHES: [&[u8]; 15] = [
+const CACHES: [&[u8]; 13] = [
     b"__pycache__",
     b".pytest_cache",
     b".mypy_cache",
@@ -22,9 +22,9 @@ const CACHES: [&[u8]; 15] = [
     b".parcel-cache",
     b".turbo",
     b".gradle",
-    b".venv",
-    b"node_modules",
 ];
+/// Directories that package managers fill.
+const PACKAGES: [&[u8]; 2] = [b".venv", b"node_modules"];
 const BYTECODE: &[u8] = b".pyc";
 
 /// What git holds, read again when its index has changed.
@@ -69,6 +69,7 @@ impl<'a> Fates<'a> {
     pub(super) fn of(&mut self, path: &Path, is_dir: bool) -> Fate {
         let Ok(rel) = RelPath::from_bytes(path.as_os_str().as_bytes()) else { return Fate::Change };
         let is_apart = is_cache_name(&rel)
+            || rel.file_name().is_some_and(|name| PACKAGES.contains(&name))
             || self.ignored.covers(&rel, is_dir)
             || is_dir && self.changes.is_cache(path);
         if is_apart && !self.held().holds(&rel) { Fate::Private } else { Fate::Change }
@@ -80,6 +81,7 @@ impl<'a> Fates<'a> {
     }
 }
 
-fn is_cache_name(path: &RelPath) -> bool {
+/// Whether programs give this name to what they make for themselves, which nobody needs to hear of.
+pub(super) fn is_cache_name(path: &RelPath) -> bool {
     path.file_name().is_some_and(|name| CACHES.contains(&name) || name.ends_with(BYTECODE))
 }

@@ -8,6 +8,9 @@ use crate::ToolContext;
 /// Where the user allows more than the public Internet.
 const ALLOW_KEY: &str = "sandbox.network_allow in the user's configuration";
 
+const REPOSITORY: &str = "Commands can read the repository and not change it (.git is read-only \
+                          here): git_commit and git_push do that, anything else only the user.";
+
 /// The raw report, which a tool turns into its answer.
 pub(crate) fn report(ran: &Ran) -> Value {
     let mut report = Map::new();
@@ -49,8 +52,20 @@ fn note(ran: &Ran) -> Option<String> {
         let refused = refused.join("; ");
         format!("Refused connections ({ALLOW_KEY} can allow them): {refused}.")
     });
-    let notes: Vec<String> = left.into_iter().chain(refused).collect();
+    let has_failed = ran.exit != Exit::Code(0);
+    let repository =
+        (has_failed && is_kept_from_repository(&ran.stderr.text())).then(|| REPOSITORY.to_owned());
+    let notes: Vec<String> = left.into_iter().chain(refused).chain(repository).collect();
     (!notes.is_empty()).then(|| notes.join(" "))
+}
+
+/// Whether a program complains that it cannot change the repository. Git's own words for that do not
+/// always say why.
+fn is_kept_from_repository(stderr: &str) -> bool {
+    stderr.lines().any(|line| {
+        line.contains(".git") && line.contains("Read-only file system")
+            || line == "error: could not write index"
+    })
 }
 
 fn millis(ran: &Ran) -> u64 {
@@ -114,7 +129,21 @@ pub(crate) fn whole_characters(bytes: &[u8]) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::whole_characters;
+    use super::{is_kept_from_repository, whole_characters};
+
+    #[test]
+    fn git_that_cannot_write_is_recognised() {
+        let cases = [
+            ("fatal: Unable to create '/p/.git/index.lock': Read-only file system\n", true),
+            ("Saved\nerror: could not write index\n", true),
+            ("error: could not lock config file .git/config: Read-only file system\n", true),
+            ("touch: cannot touch '/usr/x': Read-only file system\n", false),
+            ("fatal: not a git repository (or any of the parent directories): .git\n", false),
+        ];
+        for (stderr, expected) in cases {
+            assert_eq!(is_kept_from_repository(stderr), expected, "{stderr}");
+        }
+    }
 
     #[test]
     fn a_cut_character_is_held_back_and_nonsense_is_not() {

@@ -15,8 +15,9 @@ use sandbox::{
 use serde_json::{Value, json};
 use workspace::{RelPath, Tracked, Workspace, bytes_to_text};
 
+use super::apart::{Apart, Output};
 use super::copied::{self, MOST_CHANGES, Taken};
-use super::fate::{Fates, TrackedNow};
+use super::fate::{Fates, TrackedNow, is_cache_name};
 use super::place::Place;
 use super::report::{LiveOutput, report};
 use crate::ToolContext;
@@ -150,6 +151,11 @@ impl CommandRunner {
         self.no_copies.get().map(String::as_str)
     }
 
+    /// Makes a sandbox for commands that work on a copy, if there is none yet.
+    pub(crate) fn prepare_copy(&self) {
+        let _ = self.place(Kind::Copy);
+    }
+
     /// Runs a command to its end, or starts a job. A call that is withdrawn ends its command.
     pub(crate) async fn run(
         self: &Arc<Self>,
@@ -217,17 +223,18 @@ impl CommandRunner {
         }
         let is_full = ran.changed.as_ref().is_some_and(Changes::is_full);
         self.needs_disk.fetch_or(is_full, Ordering::Relaxed);
-        let taken = ran.changed.as_ref().map(|changes| {
-            let taken = match ran.exit {
+        let exit = ran.exit;
+        let mut report = report(&ran);
+        if is_full {
+            report["note"] = NO_ROOM.into();
+        }
+        let taken = ran.changed.map(|changes| {
+            let taken = match exit {
                 Exit::Limit(LimitKind::Disk) => Err(DISK_FULL.to_owned()),
                 exit => self.taken(spec, (changes, exit), cx, begun),
             };
             taken.unwrap_or_else(|why| Taken { refusal: Some(why), ..Taken::default() })
         });
-        let mut report = report(&ran);
-        if is_full {
-            report["note"] = NO_ROOM.into();
-        }
         Ok(CommandRun { report, taken })
     }
 
@@ -242,16 +249,17 @@ impl CommandRunner {
         }
     }
 
-    /// What a command would leave in the project. What is private is kept when this returns.
+    /// What a command would leave in the project. What is private is kept when this returns, unless it
+    /// waits for a decision about the rest.
     fn taken(
         &self,
         spec: &CommandSpec,
-        (changes, exit): (&Changes, Exit),
+        (changes, exit): (Changes, Exit),
         cx: &ToolContext,
         begun: SystemTime,
     ) -> Result<Taken, String> {
         let text = |error: &dyn std::error::Error| error.to_string();
-        let mut fates = Fates::new(&self.workspace, changes, &self.tracked);
+        let mut fates = Fates::new(&self.workspace, &changes, &self.tracked);
         let listed = changes.list(MOST_CHANGES, &mut |path, is_dir| fates.of(path, is_dir));
         let listed = listed.map_err(|error| text(&error))?;
         let (filled, private): (Vec<PathBuf>, Vec<PathBuf>) =
@@ -262,31 +270,41 @@ impl CommandRunner {
                 .map(|path| bytes_to_text(path.as_os_str().as_bytes()).into_owned())
                 .collect()
         };
-        let new: Vec<PathBuf> = private.iter().filter(|path| self.is_new(path)).cloned().collect();
+        let new: Vec<PathBuf> = private.iter().filter(|path| self.is_news(path)).cloned().collect();
         // What was stopped in the middle, or could not install anything, leaves nothing half done in
         // the project.
         let has_ended = matches!(exit, Exit::Code(_));
         let fills = has_ended && (exit == Exit::Code(0) || !spec.network);
-        if fills {
-            copied::fill(changes, &filled)?;
-            changes.forget_private(&filled).map_err(|error| text(&error))?;
-        }
-        changes.keep_private(&private).map_err(|error| text(&error))?;
-        let mut found = vec![(changes, listed.changed)];
-        let kept = match spec.keep.is_empty() {
-            true => None,
-            false => changes.kept().map_err(|error| text(&error))?,
-        };
+        let filled = if fills { filled } else { Vec::new() };
         let mut notes = Vec::new();
-        if let Some(kept) = &kept {
-            let listed = self.kept_changes(spec, kept, &mut notes)?;
-            found.push((kept, listed));
-        }
-        let mut taken = copied::take(&self.workspace, &found, cx.limits(), begun);
+        let is_kept = !spec.keep.is_empty();
+        let mut taken = match is_kept {
+            false => {
+                copied::take(&self.workspace, &[(&changes, &listed.changed)], cx.limits(), begun)
+            }
+            true => {
+                // What the call wants to keep is listed as it lies in the private layer.
+                changes.keep_private(&private).map_err(|error| text(&error))?;
+                let kept = changes.kept().map_err(|error| text(&error))?;
+                let wanted = kept.as_ref().map(|kept| self.kept_changes(spec, kept, &mut notes));
+                let wanted = wanted.transpose()?;
+                let mut found = vec![(&changes, listed.changed.as_slice())];
+                found.extend(kept.as_ref().zip(wanted.as_deref()));
+                copied::take(&self.workspace, &found, cx.limits(), begun)
+            }
+        };
         taken.notes.append(&mut notes);
         taken.private = names(&new);
-        taken.filled = if fills { names(&filled) } else { Vec::new() };
-        Ok(if has_ended { taken } else { taken.refused("the command was stopped before its end") })
+        taken.filled = names(&filled);
+        if !has_ended {
+            taken = taken.refused("the command was stopped before its end");
+        }
+        let apart = Apart::new(changes, Output { filled, private, is_kept }, listed.changed);
+        match apart.waits() {
+            true => taken.apart = Some(apart),
+            false => drop(apart.settle(self)?),
+        }
+        Ok(taken)
     }
 
     /// Whether ignored files that commands write go into the project. What git holds can be told for
@@ -294,6 +312,18 @@ impl CommandRunner {
     pub(crate) fn passes_ignored(&self) -> bool {
         self.options.ignored == IgnoredFiles::Through
             && matches!(*self.tracked.get(&self.workspace), Tracked::Files(_))
+    }
+
+    /// Keeps what a command wrote to ignored paths if its other changes were applied. Returns whether
+    /// that is so.
+    pub(crate) async fn settle_apart(
+        self: &Arc<Self>,
+        apart: Apart,
+        cx: &ToolContext,
+    ) -> Result<bool, ToolError> {
+        let runner = Arc::clone(self);
+        let failed = |why| ToolError::new(ErrorCode::Internal, why);
+        cx.blocking(move |_| apart.settle(&runner).map_err(failed)).await
     }
 
     /// Whether what lies at an ignored path goes into the project: the user let this program fill it,
@@ -325,9 +355,11 @@ impl CommandRunner {
         Ok(all)
     }
 
-    fn is_new(&self, path: &std::path::Path) -> bool {
+    /// Whether a private path is worth telling of: somebody may look for it in the project, and it is
+    /// not there.
+    fn is_news(&self, path: &std::path::Path) -> bool {
         let path = RelPath::from_bytes(path.as_os_str().as_bytes());
-        path.is_ok_and(|path| self.workspace.metadata(&path).is_err())
+        path.is_ok_and(|path| !is_cache_name(&path) && self.workspace.metadata(&path).is_err())
     }
 
     /// Lets the project show again where the private layer covered it. If a command is running, which

@@ -7,6 +7,7 @@ use protocol::{
 use serde_json::{Value, json};
 
 use super::Taken;
+use super::apart::DROPPED_TOO;
 use super::runner::{CommandRun, CommandRunner, NotRun};
 use crate::approval_gate::{Asked, Gate};
 use crate::policy::{ApprovalMode, protection};
@@ -59,20 +60,28 @@ impl Gate<'_> {
             }
         };
         let CommandRun { mut report, taken } = ran;
-        let has_filled = taken.as_ref().is_some_and(|taken| !taken.filled.is_empty());
-        let way = match asked {
-            Asked::No if keeps && way == ProjectMode::Copy && !has_filled => ProjectMode::Look,
+        let stays = match asked {
+            Asked::No if keeps && way == ProjectMode::Copy => ProjectMode::Look,
             _ => way,
         };
-        report["ran"] = way.as_str().into();
-        if let Some(taken) = taken
-            && let Some(changes) = self.settle(taken, command, asked).await?
-        {
-            if changes["applied"] == true {
-                report["ran"] = ProjectMode::Copy.as_str().into();
-                command.keep.iter().for_each(|path| runner.forget(path.as_ref()));
+        report["ran"] = stays.as_str().into();
+        if let Some(mut taken) = taken {
+            let apart = taken.apart.take();
+            let mut settled = self.settle(taken, command, asked).await?;
+            if let Some(apart) = apart
+                && !runner.settle_apart(apart, self.cx).await?
+            {
+                settled = Some(without_output(settled.unwrap_or_else(|| json!({}))));
             }
-            report["changes"] = changes;
+            if let Some(changes) = settled {
+                if changes["applied"] == true || changes.get("written").is_some() {
+                    report["ran"] = ProjectMode::Copy.as_str().into();
+                }
+                if changes["applied"] == true {
+                    command.keep.iter().for_each(|path| runner.forget(path.as_ref()));
+                }
+                report["changes"] = changes;
+            }
         }
         self.listed.tool().report(arguments, report)
     }
@@ -119,7 +128,7 @@ impl Gate<'_> {
         command: &CommandSpec,
         asked: Asked,
     ) -> Result<Option<Value>, ToolError> {
-        let Taken { set, mut notes, refusal, paths, private, filled } = taken;
+        let Taken { set, mut notes, refusal, paths, private, filled, .. } = taken;
         let mut told = json!({});
         if !filled.is_empty() {
             told["written"] = json!(&filled[..filled.len().min(MOST_PRIVATE)]);
@@ -213,6 +222,19 @@ fn needed_for(change: &Change) -> ToolPermission {
             ToolPermission::DeleteFiles
         }
     }
+}
+
+/// The report on changes whose build output was dropped with them.
+fn without_output(mut changes: Value) -> Value {
+    if let Value::Object(told) = &mut changes {
+        told.remove("private");
+        told.remove("written");
+        let notes = told.entry("notes").or_insert_with(|| json!([]));
+        if let Value::Array(notes) = notes {
+            notes.push(DROPPED_TOO.into());
+        }
+    }
+    changes
 }
 
 fn in_way(command: &CommandSpec, project: ProjectMode) -> CommandSpec {

@@ -72,6 +72,16 @@ async fn a_command_is_asked_about_once_by_what_it_would_leave_behind() {
 }
 
 #[tokio::test]
+async fn what_the_first_command_needs_can_be_made_before() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    let layer = bench.project.root().with_file_name("state").join("layer");
+    assert!(!layer.exists());
+    bench.executor.preparation()();
+    assert!(layer.join("kept").is_dir());
+    assert_eq!(bash(&bench, "cat a.txt").await["output"], "one\n");
+}
+
+#[tokio::test]
 async fn a_command_that_leaves_nothing_is_not_asked_about() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     let ran = bash(&bench, "cat a.txt; echo x > /tmp/y; mkdir z; rmdir z; touch dir").await;
@@ -92,6 +102,26 @@ async fn ignored_files_are_seen_by_the_next_command_and_by_nobody_else() {
     assert!(bench.person.asked().is_empty());
     let left: Vec<_> = std::fs::read_dir(bench.project.path("target")).unwrap().collect();
     assert_eq!((left.len(), bench.project.read("target/users")), (1, "u\n".into()));
+}
+
+#[tokio::test]
+async fn packages_that_the_user_installs_anew_are_seen() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    let install = |text: &str| {
+        let _ = std::fs::remove_dir_all(bench.project.path("node_modules"));
+        bench.project.write("node_modules/a/index.js", text);
+    };
+    let look = "cat node_modules/a/index.js";
+    install("1\n");
+    bash(&bench, "rm -r node_modules").await;
+    assert_eq!(bash(&bench, look).await["return_code"], 1);
+    install("2\n");
+    assert_eq!(bash(&bench, look).await["output"], "2\n");
+    bash(&bench, "echo patched > node_modules/a/index.js").await;
+    assert_eq!(bash(&bench, look).await["output"], "patched\n");
+    install("3\n");
+    assert_eq!(bash(&bench, look).await["output"], "3\n");
+    assert!(bench.person.asked().is_empty());
 }
 
 #[tokio::test]
@@ -136,7 +166,8 @@ async fn caches_of_programs_are_no_matter_for_a_question() {
         "mkdir -p dir/__pycache__ .pytest_cache build; echo x > dir/__pycache__/a.pyc; \
          echo y > .pytest_cache/y; echo '{tag}' > build/CACHEDIR.TAG; echo z > build/z"
     );
-    bash(&bench, &command).await;
+    let ran = bash(&bench, &command).await;
+    assert_eq!(ran["changes"], json!({"private": ["build"]}), "only what somebody may look for");
     assert_eq!(bash(&bench, "echo w > build/w; cat build/z").await["output"], "z\n");
     assert!(bench.person.asked().is_empty());
     assert!(!bench.project.path("build").exists());
@@ -179,6 +210,29 @@ async fn a_role_does_to_files_by_a_command_what_it_may_do_to_them_and_no_more() 
         assert_eq!(bench.project.read("a.txt") + &bench.project.read("gone.txt"), "one\nx\n");
         assert!(!bench.project.path("new").exists() && bench.project.path("dir/b.txt").exists());
     }
+}
+
+#[tokio::test]
+async fn build_output_goes_with_the_edits_that_it_was_made_from() {
+    let answers = vec![no(None), yes(), no(None), no(None)];
+    let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
+    bash(&bench, "mkdir target; cp a.txt target/built").await;
+    let build = "echo edited > a.txt; cp a.txt target/built; rm -f target/old";
+    let ran = bash(&bench, build).await;
+    let notes = ran["changes"]["notes"].to_string();
+    assert!(notes.contains("ignored paths was dropped too"), "{ran}");
+    assert_eq!(bash(&bench, "cat target/built").await["output"], "one\n");
+    bash(&bench, build).await;
+    assert_eq!(bash(&bench, "cat a.txt target/built").await["output"], "edited\nedited\n");
+    // A file that a build finds gone makes it build again.
+    let ran = bash(&bench, "echo new > n.txt; cp n.txt target/built").await;
+    assert_eq!(ran["changes"].get("notes"), None, "{ran}");
+    assert_eq!(bash(&bench, "cat target/built").await["output"], "new\n");
+    // The same holds for what a call wants to keep.
+    let keep = json!({"command": "echo x > a.txt; cp a.txt target/built", "keep": ["target"]});
+    bench.ok("bash", keep).await;
+    assert_eq!(bash(&bench, "cat a.txt; ls").await["output"], "edited\na.txt\ndir\ngone.txt\n");
+    assert_eq!(bench.person.asked().len(), 4);
 }
 
 #[tokio::test]

@@ -50,7 +50,8 @@ impl Bench {
 
     /// The log of a session, or of the last one if the id is empty, as it is stored.
     pub(crate) fn log(&self, session: &str) -> Vec<LogEntry> {
-        let own = fs::read_dir(self.state().join("toolkiln")).unwrap().next().unwrap().unwrap();
+        let states = fs::read_dir(self.state().join("toolkiln")).unwrap().map(Result::unwrap);
+        let own = states.into_iter().find(|state| state.path().is_dir()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
             let store = SqliteStore::open(own.path().join("sessions.db")).await.unwrap();

@@ -138,6 +138,7 @@ impl Manager {
 fn first(cx: &ToolContext, place: &Place, manager: Manager) -> Result<Vec<Vec<String>>, ToolError> {
     let interpreter = cx.workspace().resolve(&format!("{}/{VENV_PYTHON}", place.directory))?;
     let is_there = cx.workspace().metadata(&interpreter).is_ok();
+    // Links to the interpreter would lead out of the project, and such links are not copied back.
     let words = ["python3", "-m", "venv", "--copies", ".venv"].map(str::to_owned).to_vec();
     Ok(if manager == Manager::Pip && !is_there { vec![words] } else { Vec::new() })
 }
@@ -159,7 +160,10 @@ fn argv(place: &Place, manager: Manager, args: &InstallPackageArgs) -> Vec<Strin
             "npm" => vec!["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund"],
             other => vec![other, "add", "--ignore-scripts"],
         },
-        Manager::Pip => vec![VENV_PYTHON, "-m", "pip", "install", "--disable-pip-version-check"],
+        Manager::Pip => {
+            let quiet = ["--disable-pip-version-check", "--progress-bar", "off"];
+            [&[VENV_PYTHON, "-m", "pip", "install"], &quiet[..]].concat()
+        }
     };
     match manager {
         Manager::Cargo | Manager::Npm if args.dev == Some(true) => {
@@ -199,7 +203,7 @@ mod tests {
             (
                 &["pyproject.toml"],
                 true,
-                ".venv/bin/python -m pip install --disable-pip-version-check -- serde",
+                ".venv/bin/python -m pip install --disable-pip-version-check --progress-bar off -- serde",
             ),
         ];
         for (names, dev, expected) in cases {
