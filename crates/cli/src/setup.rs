@@ -31,6 +31,8 @@ use remembered::Remembered;
 
 /// Where commands keep ignored files, in the state directory of the project.
 const LAYER: &str = "layer";
+/// Says, in the cache directory, when the layers of all projects were looked at.
+const LOOKED_AT: &str = "layers-looked-at";
 /// Hexadecimal digits that tell apart projects whose directories have the same name.
 const PROJECT_DIGITS: usize = 12;
 
@@ -197,12 +199,14 @@ impl Project {
 /// Clears private layers that are too large or too old, and those of other directories that lay where
 /// the project lies, where nobody waits for it.
 fn tidy_layers(own: Option<PathBuf>, limits: LayerLimits) {
-    let Some(states) = environment::state_dir() else { return };
+    let (Some(states), Some(caches)) = (environment::state_dir(), environment::cache_dir()) else {
+        return;
+    };
     let tidy = move || {
         workspace::stand_back();
         // What cannot be cleared now is looked at again, tomorrow or when the next command runs.
         let _ = own.map(|own| sandbox::remove_other_layers(&own));
-        let _ = sandbox::tidy_layers(&states, LAYER, limits);
+        let _ = sandbox::tidy_layers(&states, LAYER, limits, &caches.join(LOOKED_AT));
     };
     let _ = std::thread::Builder::new().name("private layers".into()).spawn(tidy);
 }

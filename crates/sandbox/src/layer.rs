@@ -52,6 +52,11 @@ const WAITING: &str = "waiting";
 const REMOVED: &str = "removed";
 const LOCK: &str = "lock";
 
+/// The permissions of our own directories.
+const PRIVATE: u32 = 0o700;
+/// Those of a directory that commands see as the project's.
+const SHOWN: u32 = 0o755;
+
 const NO_ROOM: &str = "the disk with the private layer has no room for what the command wrote";
 
 /// Tells the directories of one process apart.
@@ -136,7 +141,7 @@ impl PrivateLayer {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
         let top = open_directory_at(rustix::fs::CWD, path)?;
         for name in [KEPT, RUNS, WAITING, REMOVED] {
-            make_directory(&top, name, owner)?;
+            make_directory(&top, name, PRIVATE, owner)?;
         }
         let removal = Removal::new(open_directory_at(&top, REMOVED)?);
         let (path, has_waiting) = (path.to_owned(), AtomicBool::new(true));
@@ -171,7 +176,7 @@ impl PrivateLayer {
     fn new_space(&self) -> io::Result<Space> {
         let own = self.new_directory()?;
         for part in [UPPER, WORK] {
-            make_directory(&own.directory, part, self.owner)?;
+            make_directory(&own.directory, part, SHOWN, self.owner)?;
         }
         let upper = open_directory_at(&own.directory, UPPER)?;
         Ok(Space { own, began: Headroom::of(&upper), upper })
@@ -359,8 +364,13 @@ fn is_same(one: &OwnedFd, other: &OwnedFd) -> bool {
 }
 
 /// Makes a directory that belongs to the commands' user, or finds it.
-fn make_directory(parent: &OwnedFd, name: &str, owner: Option<(Uid, Gid)>) -> io::Result<()> {
-    match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(0o755)) {
+fn make_directory(
+    parent: &OwnedFd,
+    name: &str,
+    mode: u32,
+    owner: Option<(Uid, Gid)>,
+) -> io::Result<()> {
+    match rustix::fs::mkdirat(parent, name, Mode::from_raw_mode(mode)) {
         Ok(()) => {}
         Err(Errno::EXIST) => return Ok(()),
         Err(errno) => return Err(errno.into()),

@@ -1,7 +1,6 @@
 //! Keeps private layers from growing for ever.
 
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -9,8 +8,6 @@ use super::{LOCK, PrivateLayer};
 
 /// How often layers are looked at.
 const PERIOD: Duration = Duration::from_secs(24 * 60 * 60);
-/// Its time stamp says when they were looked at for the last time.
-const STAMP: &str = ".layers-looked-at";
 
 /// How much may be kept, and how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +31,19 @@ pub fn remove_other_layers(own: &Path) -> io::Result<()> {
 }
 
 /// Clears what is too large or too old among the layers in the directories called `name` that lie in
-/// those of `states`.
-/// Looks at most once a day, and leaves alone what is in use. Returns how many were cleared.
-pub fn tidy_layers(states: &Path, name: &str, limits: LayerLimits) -> io::Result<usize> {
-    let stamp = states.join(STAMP);
-    if age_of(&stamp).is_some_and(|age| age < PERIOD) {
+/// those of `states`. Looks at most once a day, by the time stamp of the file `looked_at`, and leaves
+/// alone what is in use. Returns how many were cleared.
+pub fn tidy_layers(
+    states: &Path,
+    name: &str,
+    limits: LayerLimits,
+    looked_at: &Path,
+) -> io::Result<usize> {
+    if age_of(looked_at).is_some_and(|age| age < PERIOD) {
         return Ok(0);
     }
-    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&stamp)?;
+    looked_at.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    std::fs::write(looked_at, "")?;
     let mut cleared = 0;
     let states = std::fs::read_dir(states)?.flatten();
     let layers = states.filter_map(|state| std::fs::read_dir(state.path().join(name)).ok());
@@ -79,6 +81,8 @@ mod tests {
     #[test]
     fn what_is_too_large_or_too_old_goes_and_what_is_in_use_stays() {
         let states = tempfile::tempdir().unwrap();
+        let cache = tempfile::tempdir().unwrap();
+        let looked_at = cache.path().join("toolkiln/looked-at");
         let (young, old) = (Duration::ZERO, Duration::from_secs(2 * 60 * 60));
         let layers = [
             layer(states.path(), "small", 1_000, young),
@@ -89,7 +93,7 @@ mod tests {
         std::fs::create_dir(states.path().join("without")).unwrap();
         let used = layers[3].lock_file().unwrap();
         rustix::fs::flock(&used, rustix::fs::FlockOperation::LockShared).unwrap();
-        assert_eq!(tidy_layers(states.path(), "layer", LIMITS).unwrap(), 2);
+        assert_eq!(tidy_layers(states.path(), "layer", LIMITS, &looked_at).unwrap(), 2);
         let left: Vec<bool> =
             layers.iter().map(|layer| layer.path().join("kept/file").exists()).collect();
         assert_eq!(left, [true, false, false, true]);
@@ -100,6 +104,6 @@ mod tests {
         assert!(own.join("kept/file").exists() && !own.with_file_name("other").exists());
         // Not again on the same day.
         layer(states.path(), "old", 1_000, old);
-        assert_eq!(tidy_layers(states.path(), "layer", LIMITS).unwrap(), 0);
+        assert_eq!(tidy_layers(states.path(), "layer", LIMITS, &looked_at).unwrap(), 0);
     }
 }
