@@ -63,6 +63,7 @@ pub use plan::Part;
 pub use probe::{Finding, Probe, Problem, probe};
 pub use profile::{Access, Copy, Limits, Profile, ProjectAccess, Visible};
 pub use ran::{Exit, LevelReport, LimitKind, MemoryScope, NetworkLevel, ProjectLevel, Ran};
+pub use repository::WorktreeIndex;
 pub use sandbox::{RunOptions, Sandbox};
 pub use toolchains::Toolchains;
 pub use unconfined::Unconfined;

@@ -69,7 +69,7 @@ pub use rel_path::{MAX_PATH_BYTES, PathError, RelPath};
 pub use root::{OpenDir, Workspace};
 pub use state_dir::{StateDir, keep_private};
 pub use text::{Encoding, LineEnding, LineEndings, Lines, Text, Unencodable};
-pub use tracked::{IndexStamp, Tracked, TrackedFiles};
+pub use tracked::{IndexStamp, MAX_INDEX_BYTES, Tracked, TrackedFiles};
 pub use walk::{
     DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Entry, Flow, UNREADABLE_LIMIT, Visitor, WalkOptions,
     WalkReport, available_threads,

@@ -6,7 +6,7 @@
 use crate::{EntryMeta, RelPath, Workspace};
 
 /// A larger index is not read.
-const MAX_INDEX_BYTES: u64 = 256 * 1024 * 1024;
+pub const MAX_INDEX_BYTES: u64 = 256 * 1024 * 1024;
 
 const SIGNATURE: &[u8] = b"DIRC";
 const HEADER_BYTES: usize = 12;
@@ -63,12 +63,16 @@ impl Workspace {
             return Tracked::Files(TrackedFiles::default());
         }
         let bytes = self.open_file(&index).and_then(|mut file| file.read_all(MAX_INDEX_BYTES));
-        let files = bytes.ok().and_then(|bytes| TrackedFiles::parse(&bytes));
-        files.map_or(Tracked::Unknown, Tracked::Files)
+        bytes.map_or(Tracked::Unknown, |bytes| Tracked::from_index(&bytes))
     }
 }
 
 impl Tracked {
+    /// What an index says that lies elsewhere, as that of a linked worktree does.
+    pub fn from_index(bytes: &[u8]) -> Tracked {
+        TrackedFiles::parse(bytes).map_or(Tracked::Unknown, Tracked::Files)
+    }
+
     /// Whether git holds `path`, or something beneath it.
     pub fn holds(&self, path: &RelPath) -> bool {
         match self {

@@ -3,9 +3,10 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
 
-use sandbox::{Changes, Fate};
-use workspace::{Ignored, IndexStamp, RelPath, Tracked, Workspace};
+use sandbox::{Changes, Fate, WorktreeIndex};
+use workspace::{Ignored, IndexStamp, MAX_INDEX_BYTES, RelPath, Tracked, Workspace};
 
 /// Directories and files that programs make for themselves, whether or not the project ignores them.
 const CACHES: [&[u8]; 13] = [
@@ -29,18 +30,26 @@ const BYTECODE: &[u8] = b".pyc";
 
 /// What git holds, read again when its index has changed.
 #[derive(Debug, Default)]
-pub(super) struct TrackedNow(Mutex<Option<(IndexStamp, Arc<Tracked>)>>);
+pub(super) struct TrackedNow(Mutex<Option<(Stamp, Arc<Tracked>)>>);
+
+/// The index of the project itself, and that of a linked worktree.
+type Stamp = (IndexStamp, Option<(SystemTime, u64)>);
 
 impl TrackedNow {
     pub(super) fn get(&self, workspace: &Workspace) -> Arc<Tracked> {
-        let stamp = workspace.index_stamp();
+        let elsewhere = WorktreeIndex::of(workspace.canonical_path());
+        let stamp = (workspace.index_stamp(), elsewhere.as_ref().and_then(WorktreeIndex::stamp));
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, tracked)) = &*known
             && *of == stamp
         {
             return Arc::clone(tracked);
         }
-        let tracked = Arc::new(workspace.tracked());
+        let elsewhere = elsewhere.and_then(|index| index.read(MAX_INDEX_BYTES));
+        let tracked = Arc::new(match elsewhere {
+            Some(bytes) => Tracked::from_index(&bytes),
+            None => workspace.tracked(),
+        });
         *known = Some((stamp, Arc::clone(&tracked)));
         tracked
     }

@@ -159,6 +159,30 @@ async fn what_git_holds_is_never_taken_for_ignored() {
 }
 
 #[tokio::test]
+async fn a_linked_worktree_has_ignored_files_too() {
+    let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
+    let (root, parent) = (bench.project.root(), bench.project.root().parent().unwrap());
+    let git = |directory: &std::path::Path, words: &str| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.org"]);
+        let status = git.args(words.split(' ')).current_dir(directory).status().unwrap();
+        assert!(status.success(), "git {words}");
+    };
+    git(parent, "init --quiet other");
+    let other = parent.join("other");
+    git(&other, "commit --quiet --allow-empty --message=first");
+    git(&other, "worktree add --quiet --detach ../linked");
+    std::fs::rename(parent.join("linked/.git"), root.join(".git")).unwrap();
+    git(&other, &format!("worktree repair {}", root.display()));
+    bench.project.write("target/held", "h\n");
+    git(root, "add --force target/held");
+    let ran = bash(&bench, "echo x > target/held; echo y > target/new").await;
+    assert_eq!(ran["changes"]["paths"], json!(["target/held"]), "{ran}");
+    assert_eq!(bash(&bench, "cat target/new").await["output"], "y\n");
+    assert_eq!(bench.person.asked().len(), 1);
+}
+
+#[tokio::test]
 async fn caches_of_programs_are_no_matter_for_a_question() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     let tag = "Signature: 8a477f597d28d172789f06886806bc55";
