@@ -178,13 +178,17 @@ impl Story<'_> {
 
     /// What the agent has built.
     fn layer(&self) -> Result<Snapshot> {
-        let projects = self.state.join("state/toolkiln");
-        let layer = fs::read_dir(&projects).into_iter().flatten().flatten();
-        let mut layers = layer.map(|project| project.path().join("layer/kept"));
-        let layer: PathBuf =
-            layers.find(|layer| layer.is_dir()).context("the agent has no layer")?;
-        Snapshot::of(&layer, |path| self.kind.is_built(path))
+        let layers = directories_in(&self.state.join("state/toolkiln"))
+            .flat_map(|project| directories_in(&project.join("layer")).collect::<Vec<_>>());
+        let mut kept = layers.map(|layer| layer.join("kept")).filter(|kept| kept.is_dir());
+        let kept = kept.next().context("the agent has no private layer")?;
+        Snapshot::of(&kept, |path| self.kind.is_built(path))
     }
+}
+
+fn directories_in(place: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir())
 }
 
 /// A host of the MCP server that shows questions to a user, who says yes.
