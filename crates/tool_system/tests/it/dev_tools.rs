@@ -7,7 +7,7 @@ use serde_json::json;
 use tool_system::policy::{ApprovalMode, Policy};
 use tool_system::{CustomTool, EditCheck, ExecutorOptions};
 
-use crate::harness::{Bench, Person, allowing, each};
+use crate::harness::{Bench, Person, Reply, allowing, each, no, yes};
 
 fn running(fixture: &str, options: ExecutorOptions) -> Option<Bench> {
     Bench::running(fixture, Person::answering([]), options)
@@ -81,7 +81,7 @@ async fn a_formatter_leaves_changes_that_can_be_undone() {
 #[tokio::test]
 async fn installing_asks_even_where_the_tool_is_allowed() {
     let fixture = "//- /package.json\n{\"name\": \"x\"}\n";
-    let answers = [crate::harness::no(None)];
+    let answers = [no(None)];
     let options = allowing(&["install_package"]);
     let Some(bench) = Bench::running(fixture, Person::answering(answers), options) else { return };
     let error = bench.err("install_package", json!({"packages": ["left-pad"]})).await;
@@ -107,10 +107,12 @@ ln -s ../../x node_modules/a/b/up; ln -s a/b/up/../../.. node_modules/far
 [ ! -e fails ]
 ";
 
-/// Installs something in a project that has this file too, with a rule that denies a path.
+/// Installs something in a project that has this file too, with a rule that denies a path. The user
+/// agrees, and answers so if asked again.
 async fn install(
     flag: &str,
     deny: Option<&str>,
+    second: Reply,
 ) -> Option<(Bench, Result<serde_json::Value, protocol::ToolError>)> {
     let rule = |path| serde_json::from_value(json!({"decision": "deny", "paths": [path]})).unwrap();
     let policy = Policy::new(ApprovalMode::Strict, deny.map(rule));
@@ -118,7 +120,7 @@ async fn install(
     let fixture = format!(
         "//- /.gitignore\nnode_modules\n//- /package.json\n{{}}\n//- /{flag}\n\n//- /bin/npm\n{FAKE_NPM}"
     );
-    let answers = [crate::harness::yes(), crate::harness::no(None)];
+    let answers = [yes(), second];
     let person = Person::answering(answers);
     let bench = Bench::running_on_path(&fixture, person, options, &["bin"])?;
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -129,30 +131,33 @@ async fn install(
 
 #[tokio::test]
 async fn an_installation_leaves_what_was_agreed_to_and_no_way_out() {
-    let Some((bench, result)) = install("plain", None).await else { return };
+    let Some((bench, result)) = install("plain", None, yes()).await else { return };
+    // Whatever it wrote besides is asked about.
+    assert_eq!(bench.person.asked().len(), 2);
+    assert_eq!(bench.project.read("elsewhere"), "x\n", "{result:?}");
     assert_eq!(bench.project.read("node_modules/x/index.js"), "i\n", "{result:?}");
     assert_eq!(bench.project.read("node_modules/a/in"), "i\n");
     for name in ["x/.vscode/tasks.json", "a/out", "far"] {
         let path = bench.project.path("node_modules").join(name);
         assert!(path.symlink_metadata().is_err(), "{name}");
     }
-    // Whatever else it wrote is asked about.
-    assert_eq!(bench.person.asked().len(), 2);
-    assert!(!bench.project.path("elsewhere").exists());
 }
 
 #[tokio::test]
-async fn an_installation_that_fails_fills_nothing() {
-    let Some((bench, result)) = install("fails", None).await else { return };
-    assert!(!bench.project.path("node_modules").exists(), "{result:?}");
+async fn an_installation_that_fails_or_is_refused_fills_nothing() {
+    for (flag, second) in [("fails", yes()), ("plain", no(None))] {
+        let Some((bench, result)) = install(flag, None, second).await else { return };
+        assert!(!bench.project.path("node_modules").exists(), "{flag}: {result:?}");
+    }
 }
 
 #[tokio::test]
 async fn a_rule_that_denies_beats_an_installation_that_was_agreed_to() {
-    let Some((bench, _)) = install("quiet", None).await else { return };
+    let Some((bench, _)) = install("quiet", None, no(None)).await else { return };
     assert_eq!(bench.project.read("package.json"), "{\"changed\": 1}\n");
-    let Some((bench, result)) = install("quiet", Some("package.json")).await else { return };
+    let Some((bench, result)) = install("quiet", Some("package.json"), yes()).await else { return };
     assert_eq!(bench.project.read("package.json"), "{}\n", "{result:?}");
+    assert!(!bench.project.path("node_modules").exists(), "{result:?}");
 }
 
 /// A directory of the project is not a package, however it is spelled, and nobody is even asked.
