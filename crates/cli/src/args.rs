@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: how it is parsed into commands and options.
 
 mod rule_text;
 mod tools;

@@ -1,4 +1,4 @@
-//! Every number that bounds a tool, in one place. Configuration may change them; a project's own
+//! The limits of all tools, defined in one place. Configuration may change them; a project's own
 //! configuration may only lower them.
 
 use std::time::Duration;

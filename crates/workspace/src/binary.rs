@@ -1,4 +1,4 @@
-//! Telling files that are not text, and naming what they are.
+//! Detects binary files, and names what they are.
 
 /// How much of a file is looked at for NUL bytes.
 const HEAD_BYTES: usize = 8 * 1024;

@@ -1,4 +1,4 @@
-//! Finding out how bytes are encoded, and encoding them again.
+//! Finding out which encoding a text file has, and encoding text again.
 
 use std::fmt;
 

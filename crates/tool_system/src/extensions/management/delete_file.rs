@@ -1,4 +1,4 @@
-//! `delete_file`: a file or a whole directory less.
+//! `delete_file`: removes a file, a link or a whole directory.
 
 use protocol::{Base, Change, ChangeSet};
 use tool_system::file_view::explained;
