@@ -21,7 +21,7 @@ MODES = ["legacy", "auto", "2026-07-28"]
 EXPECTED_VERSION = {"legacy": "2025-11-25", "auto": "2026-07-28", "2026-07-28": "2026-07-28"}
 
 PROJECT = {
-    ".gitignore": "*.log\n.venv\nremote.git\n",
+    ".gitignore": "*.log\n.venv\n",
     # Stands for what formats and installs Python, so that nothing has to be there or reached.
     ".venv/bin/python": "#!/bin/sh\necho \"python $*\"\n",
     "conftest.py": "",
@@ -315,7 +315,7 @@ async def be_asked(binary, root, mode, checks):
         ElicitResult(action="accept", content={"decision": "once"}),
         ElicitResult(action="decline"),
         ElicitResult(action="accept", content={"decision": "deny", "note": "say it in German"}),
-        ElicitResult(action="accept", content={"decision": "files"}),
+        ElicitResult(action="accept", content={"decision": "always"}),
     ]
 
     async def fill_in(_, form):
@@ -337,7 +337,8 @@ async def be_asked(binary, root, mode, checks):
         holds("an accepted change is in the file", "one\ntwo\n")
         checks.that(f"[{mode}] the form shows the diff", "\n one\n+two\n" in forms[0].message, forms)
         result = await append("three\n")
-        checks.that(f"[{mode}] a declined change is rejected", error_code(result) == "REJECTED", result)
+        unseen = error_code(result) == "APPROVAL_REQUIRED" and "may not have seen it" in result.content[0].text
+        checks.that(f"[{mode}] a decline without a decision is not taken for the user's", unseen, result)
         result = await append("three\n")
         told = error_code(result) == "REJECTED" and "say it in German" in result.content[0].text
         checks.that(f"[{mode}] the model is told the reason", told, result)
@@ -367,8 +368,8 @@ def make_project(root):
         ["init", "--quiet"],
         ["config", "user.name", "Ada"],
         ["config", "user.email", "ada@example.org"],
-        ["init", "--quiet", "--bare", "remote.git"],
-        ["remote", "add", "origin", "./remote.git"],
+        ["init", "--quiet", "--bare", ".git/remote.git"],
+        ["remote", "add", "origin", "./.git/remote.git"],
         ["add", "."],
         ["commit", "--quiet", "--message=First"],
     ]:
