@@ -18,8 +18,8 @@ const FIRST_COMMAND_MS: f64 = 12.0;
 const LAYER_TIMES: f64 = 1.1;
 const FASTER_THAN_BWRAP: f64 = 2.0;
 const OUTPUT_MB_PER_S: f64 = 500.0;
-/// How much more memory streaming 100 MB may take; 8 MB of that are kept to be read.
-const OUTPUT_MEMORY_KB: f64 = 16_384.0;
+/// How much more memory streaming 100 MB may take, of which 256 KB are kept.
+const OUTPUT_MEMORY_KB: f64 = 4096.0;
 
 /// What was measured, by case.
 #[derive(Debug, Default)]

@@ -75,7 +75,13 @@ fn parse_padded(lines: &PatchLines<'_>, padding: Padding) -> Result<Vec<FilePatc
             }
             Some(Marker::Rule) => {}
             _ if line.trim().is_empty() => {}
-            _ => return Err(malformed(named, &format!("`{line}` is no file header"), FILE_HEADER)),
+            _ => {
+                return Err(malformed(
+                    named,
+                    &format!("`{line}` is not a file header"),
+                    FILE_HEADER,
+                ));
+            }
         }
     }
     match (parser.at..lines.lines.len()).find(|at| !is_wrapping(lines.lines[*at])) {
