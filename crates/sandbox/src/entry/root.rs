@@ -12,7 +12,7 @@ use rustix::mount::{
 use rustix::thread::{Gid, Uid};
 
 use super::helper::Site;
-use super::layers::{CopyOf, Lower, Upper};
+use super::layers::{CopyParts, Lower, Upper};
 use super::trouble::{During as _, Trouble};
 use crate::kernel;
 use crate::plan::{Identity, Part, Setting, Step};
@@ -31,12 +31,16 @@ const ROOT_BYTES: u64 = 16 << 20;
 /// A root that lacks only the project. It is our root already.
 pub(super) struct Root {
     mount: OwnedFd,
-    /// The project, attached nowhere yet.
-    project: OwnedFd,
-    /// Its private layer, attached nowhere yet.
-    layer: Option<OwnedFd>,
+    project: Project,
     /// Directories of the host are shown as they are, with sockets behind which somebody listens.
     pub(super) shows_sockets: bool,
+}
+
+/// What the project is shown from.
+enum Project {
+    /// The project itself, attached nowhere yet.
+    Itself(OwnedFd),
+    Copy(CopyParts),
 }
 
 /// Builds a root and moves into it.
@@ -58,10 +62,17 @@ pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
     rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).during(part, "leaving the old root")?;
     rustix::process::chdir("/").during(part, "entering the new root")?;
+    let project = match &setting.project.access {
+        ProjectAccess::Copy(copy) => {
+            let layer = sources.layer.as_ref();
+            let owner = setting.identity;
+            Project::Copy(CopyParts::attach(&sources.project, layer, copy.max_bytes, owner)?)
+        }
+        ProjectAccess::Live { .. } | ProjectAccess::Direct => Project::Itself(sources.project),
+    };
     // Only an overlay hides them.
-    let is_copy = matches!(setting.project.access, ProjectAccess::Copy(_));
-    let shows_sockets = builder.shows_sockets || !is_copy;
-    Ok(Root { mount, project: sources.project, layer: sources.layer, shows_sockets })
+    let shows_sockets = builder.shows_sockets || matches!(project, Project::Itself(_));
+    Ok(Root { mount, project, shows_sockets })
 }
 
 /// What differs from command to command.
@@ -79,7 +90,7 @@ pub(super) fn finish(
     setting: &Setting,
     own: &OwnPart<'_>,
 ) -> Result<Option<Upper>, Trouble> {
-    let changes = put_project(&root, setting, own)?;
+    let changes = put_project(root.project, setting, own)?;
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
         .during(Part::Root, "making the root read-only")?;
@@ -88,48 +99,45 @@ pub(super) fn finish(
 }
 
 fn put_project(
-    root: &Root,
+    project: Project,
     setting: &Setting,
     own: &OwnPart<'_>,
 ) -> Result<Option<Upper>, Trouble> {
     let plan = &setting.project;
     let place = inside(&plan.path);
-    let mut changes = None;
-    match &plan.access {
-        ProjectAccess::Direct => attach_new(&root.project, place, FileType::Directory)?,
-        ProjectAccess::Live { writable } => {
-            attach_new(&root.project, place, FileType::Directory)?;
-            let top = open_place(place)?;
-            let take = |path: &PathBuf| {
-                let tree = beneath(&top, path).and_then(|source| clone_opened(&source));
-                tree.during(Part::Root, format!("taking {}", path.display()))
-            };
-            let trees = writable.iter().map(take).collect::<Result<Vec<_>, _>>()?;
-            kernel::set_mount_attributes(&root.project, MountAttrFlags::MOUNT_ATTR_RDONLY, true)
-                .during(Part::Root, "making the project read-only")?;
-            for (path, tree) in writable.iter().zip(&trees) {
-                let over = beneath(&top, path).and_then(|target| attach_over(tree, &target));
-                over.during(Part::Root, format!("opening {}", path.display()))?;
+    let changes = match project {
+        Project::Itself(tree) => {
+            attach_new(&tree, place, FileType::Directory)?;
+            if let ProjectAccess::Live { writable } = &plan.access {
+                close_but(&tree, &open_place(place)?, writable)?;
             }
+            None
         }
-        ProjectAccess::Copy(copy) => {
-            let lower = Lower::attach(&root.project, 0)?;
-            let copied = CopyOf {
-                lower: &lower,
-                layer: root.layer.as_ref(),
-                shows_layer: !own.network,
-                space: own.space,
-                max_bytes: copy.max_bytes,
-                owner: setting.identity,
-            };
-            let copied = copied.make()?;
+        Project::Copy(parts) => {
+            let copied = parts.make(own.space, !own.network)?;
             attach_new(&copied.mount, place, FileType::Directory)?;
-            changes = Some(copied.changes);
+            Some(copied.changes)
         }
-    }
+    };
     let top = open_place(place)?;
     plan.protected.iter().try_for_each(|path| protect(&top, path))?;
     Ok(changes)
+}
+
+/// Makes the project read-only but for these paths.
+fn close_but(project: &OwnedFd, top: &OwnedFd, writable: &[PathBuf]) -> Result<(), Trouble> {
+    let take = |path: &PathBuf| {
+        let tree = beneath(top, path).and_then(|source| clone_opened(&source));
+        tree.during(Part::Root, format!("taking {}", path.display()))
+    };
+    let trees = writable.iter().map(take).collect::<Result<Vec<_>, _>>()?;
+    kernel::set_mount_attributes(project, MountAttrFlags::MOUNT_ATTR_RDONLY, true)
+        .during(Part::Root, "making the project read-only")?;
+    for (path, tree) in writable.iter().zip(&trees) {
+        let over = beneath(top, path).and_then(|target| attach_over(tree, &target));
+        over.during(Part::Root, format!("opening {}", path.display()))?;
+    }
+    Ok(())
 }
 
 fn open_place(place: &Path) -> Result<OwnedFd, Trouble> {
