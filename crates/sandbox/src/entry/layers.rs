@@ -40,31 +40,28 @@ impl Lower {
         &self.directory
     }
 
-    /// Mounts it as an overlay without an upper layer, attached nowhere yet. It cannot be written, and
-    /// sockets in it have nobody behind them: the kernel finds who listens by the inode, and an overlay
-    /// has inodes of its own.
-    pub(super) fn read_only(&self, empty: &str) -> Result<OwnedFd, Trouble> {
-        let make = || -> Result<OwnedFd, Errno> {
-            let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-            // Without an upper layer two lower ones are asked for.
-            let layers = format!("{}:{empty}", self.place.display());
-            rustix::mount::fsconfig_set_string(&context, "lowerdir", layers)?;
-            rustix::mount::fsconfig_set_flag(&context, "userxattr")?;
-            rustix::mount::fsconfig_create(&context)?;
-            let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
-                | MountAttrFlags::MOUNT_ATTR_NOSUID
-                | MountAttrFlags::MOUNT_ATTR_NODEV;
-            rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
-        };
-        make().during(Part::Overlay, "mounting an overlay")
-    }
-
     /// Mounts an overlay over it, attached nowhere yet.
     pub(super) fn overlay(&self, upper: &Path, work: &Path) -> Result<OwnedFd, Trouble> {
         let lower = self.place.display().to_string();
         overlay(&lower, upper, work, Writeback::AtTheEnd)
             .during(Part::Overlay, "mounting an overlay")
     }
+}
+
+/// Mounts a directory as an overlay without an upper layer, attached nowhere yet. It cannot be
+/// written, and sockets in it have nobody behind them: the kernel finds who listens by the inode, and
+/// an overlay has inodes of its own.
+pub(super) fn read_only_overlay(lower: &Path, empty: &Path) -> Result<OwnedFd, Errno> {
+    let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    // Without an upper layer two lower ones are asked for.
+    let layers = format!("{}:{}", lower.display(), empty.display());
+    rustix::mount::fsconfig_set_string(&context, "lowerdir", layers)?;
+    rustix::mount::fsconfig_set_flag(&context, "userxattr")?;
+    rustix::mount::fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV;
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
 /// Whether an overlay writes its upper layer to the disk when it is taken off.

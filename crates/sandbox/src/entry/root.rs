@@ -13,6 +13,7 @@ use rustix::thread::{Gid, Uid};
 
 use super::helper::Site;
 use super::layers::{CopyParts, Lower, Upper};
+use super::shown::Shown;
 use super::trouble::{During as _, Trouble};
 use crate::kernel;
 use crate::plan::{Identity, Part, Setting, Step};
@@ -53,9 +54,14 @@ pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
     let sources = Sources::open(site)?;
     let mount = memory_file_system(ROOT_BYTES, 0o755)?;
     attach(&mount, STAGE)?;
-    rustix::process::fchdir(&mount).during(part, "entering the new root")?;
+    let enter = || rustix::process::fchdir(&mount).during(part, "entering the new root");
+    enter()?;
     make_site(setting)?;
-    let mut builder = Builder { setting, count: 0, shows_sockets: false };
+    let empty = Path::new(STAGE).join(EMPTY_DIRECTORY);
+    let shown = Shown::take(&setting.steps, site.owners.as_ref(), &empty)?;
+    enter()?;
+    let shows_sockets = shown.has_sockets;
+    let mut builder = Builder { setting, shown, count: 0, shows_sockets };
     for (step, source) in setting.steps.iter().zip(sources.steps) {
         builder.take(step, source)?;
     }
@@ -179,29 +185,41 @@ impl Sources {
     }
 }
 
+/// What a step takes from the host, unless that is [`Shown`].
 fn open_source(step: &Step, owners: Option<&OwnedFd>) -> Result<Option<OwnedFd>, Trouble> {
+    match step {
+        Step::Bind { source, mapped: false, .. } => restricted(source, None).map(Some),
+        Step::Layer { source, .. } => restricted(source, owners).map(Some),
+        Step::Device { path } => {
+            let tree = clone_tree(path)?;
+            let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+            restrict(&tree, path, attributes).map(|()| Some(tree))
+        }
+        Step::Bind { mapped: true, .. }
+        | Step::Link { .. }
+        | Step::File { .. }
+        | Step::Scratch { .. }
+        | Step::Proc { .. } => Ok(None),
+    }
+}
+
+/// Something of the host, to be read only, with the owners that a table says.
+pub(super) fn restricted(source: &Path, owners: Option<&OwnedFd>) -> Result<OwnedFd, Trouble> {
     let read_only = MountAttrFlags::MOUNT_ATTR_RDONLY
         | MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NODEV;
-    let (source, attributes, mapped) = match step {
-        Step::Bind { source, mapped, .. } => (source, read_only, *mapped),
-        Step::Layer { source, .. } => (source, read_only, true),
-        Step::Device { path } => {
-            let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-            (path, attributes, false)
-        }
-        Step::Link { .. } | Step::File { .. } | Step::Scratch { .. } | Step::Proc { .. } => {
-            return Ok(None);
-        }
-    };
     let tree = clone_tree(source)?;
-    kernel::set_mount_attributes(&tree, attributes, true)
-        .during(Part::Root, format!("restricting {}", source.display()))?;
-    if let (true, Some(owners)) = (mapped, owners) {
+    restrict(&tree, source, read_only)?;
+    if let Some(owners) = owners {
         // Where the file system cannot do it, what everybody may read can still be read.
         let _ = kernel::map_owners(&tree, owners.as_fd());
     }
-    Ok(Some(tree))
+    Ok(tree)
+}
+
+fn restrict(tree: &OwnedFd, source: &Path, attributes: MountAttrFlags) -> Result<(), Trouble> {
+    kernel::set_mount_attributes(tree, attributes, true)
+        .during(Part::Root, format!("restricting {}", source.display()))
 }
 
 fn is_same(one: &OwnedFd, other: &OwnedFd) -> Result<bool, Trouble> {
@@ -210,7 +228,7 @@ fn is_same(one: &OwnedFd, other: &OwnedFd) -> Result<bool, Trouble> {
     Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
 }
 
-fn clone_tree(path: &Path) -> Result<OwnedFd, Trouble> {
+pub(super) fn clone_tree(path: &Path) -> Result<OwnedFd, Trouble> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
@@ -252,6 +270,7 @@ fn make_site(setting: &Setting) -> Result<(), Trouble> {
 
 struct Builder<'a> {
     setting: &'a Setting,
+    shown: Shown,
     /// How many private directories and layers there are.
     count: usize,
     shows_sockets: bool,
@@ -271,7 +290,10 @@ impl Builder<'_> {
                 let written = std::fs::write(&path, text);
                 written.during(part, format!("writing {}", path.display()))
             }
-            (Step::Bind { path, mapped: true, .. }, Some(tree)) => self.show(path, &tree),
+            (Step::Bind { path, source, mapped: true }, _) => {
+                let tree = self.shown.tree(source)?;
+                attach_new(&tree, inside(path), file_type(&tree)?)
+            }
             (Step::Bind { path, .. } | Step::Device { path }, Some(tree)) => {
                 attach_new(&tree, inside(path), file_type(&tree)?)
             }
@@ -296,21 +318,6 @@ impl Builder<'_> {
         let place = PathBuf::from(format!("{SCRATCH}/{purpose}{}", self.count));
         make_own_directory(&place, mode, self.setting.identity)?;
         Ok(place)
-    }
-
-    /// A directory or a file of the host, to be read only.
-    fn show(&mut self, path: &Path, tree: &OwnedFd) -> Result<(), Trouble> {
-        let kind = file_type(tree)?;
-        if kind != FileType::Directory {
-            return attach_new(tree, inside(path), kind);
-        }
-        self.count += 1;
-        let lower = Lower::attach(tree, self.count)?;
-        let mount = match lower.read_only(EMPTY_DIRECTORY) {
-            Ok(mount) => mount,
-            Err(_) => self.as_it_is(&lower)?,
-        };
-        attach_new(&mount, inside(path), FileType::Directory)
     }
 
     fn as_it_is(&mut self, lower: &Lower) -> Result<OwnedFd, Trouble> {
@@ -451,7 +458,7 @@ fn inside(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-fn file_type(tree: &OwnedFd) -> Result<FileType, Trouble> {
+pub(super) fn file_type(tree: &OwnedFd) -> Result<FileType, Trouble> {
     let stat = rustix::fs::fstat(tree).during(Part::Root, "looking at a source")?;
     Ok(FileType::from_raw_mode(stat.st_mode))
 }
