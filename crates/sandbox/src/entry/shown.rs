@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags};
 
 use super::layers::read_only_overlay;
-use super::root::{attach, clone_tree, file_type, restricted};
+use super::root::{attach_over, clone_tree, file_type, restricted};
 use super::trouble::{During as _, Trouble};
 use crate::plan::{Part, Step};
 
@@ -90,18 +90,19 @@ fn lie_together(parent: &Path, part: &Path) -> bool {
 /// Covers a directory with an overlay of itself, or a file with itself, both to be read only. Tells
 /// whether there are no sockets to be found in it.
 fn cover_with_itself(path: &Path, owners: Option<&OwnedFd>, empty: &Path) -> Result<bool, Trouble> {
+    let doing = || format!("covering {}", path.display());
+    // Where a link leads to is covered, and seen by whoever goes through the link.
+    let open = || rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let cover = |tree: &OwnedFd| open().and_then(|target| attach_over(tree, &target));
     let tree = restricted(path, owners)?;
-    attach(&tree, path)?;
+    cover(&tree).during(Part::Root, doing())?;
     if file_type(&tree)? != FileType::Directory {
         return Ok(true);
     }
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = rustix::fs::open(path, flags, Mode::empty())
-        .during(Part::Root, format!("opening {}", path.display()))?;
     // A name of the host may hold what separates layers.
-    rustix::process::fchdir(directory).during(Part::Root, "entering a directory to show")?;
+    open().and_then(rustix::process::fchdir).during(Part::Root, doing())?;
     match read_only_overlay(Path::new("."), empty) {
-        Ok(overlay) => attach(&overlay, path).map(|()| true),
+        Ok(overlay) => cover(&overlay).during(Part::Root, doing()).map(|()| true),
         Err(_) => Ok(false),
     }
 }
