@@ -154,7 +154,7 @@ impl ModelProvider for HttpProvider {
             retry_after: None,
             is_final: true,
         })?;
-        let reader = config.api.reader(request, &config.quirks);
+        let reader = config.api.reader(&config.quirks);
         let answer = Answer::new(self.shared.clone(), body, reader);
         let items = stream::unfold(answer, |mut answer| async move {
             let item = answer.next().await?;
