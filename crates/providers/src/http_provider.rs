@@ -1,6 +1,7 @@
 //! A provider behind HTTP: one way to send, whichever way it talks.
 
 mod answer;
+mod decoding;
 
 use std::sync::Arc;
 use std::time::Duration;

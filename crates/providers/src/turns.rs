@@ -91,7 +91,8 @@ impl<'a> Turns<'a> {
         self.thoughts.clear();
         let is_user = |turn: &Turn<'_>| matches!(turn, Turn::User { .. });
         let index = self.index;
-        let turn = self.last(index, is_user, || Turn::User { results: Vec::new(), texts: Vec::new() });
+        let turn =
+            self.last(index, is_user, || Turn::User { results: Vec::new(), texts: Vec::new() });
         if let Turn::User { results, texts } = turn {
             add(results, texts);
         }

@@ -103,8 +103,16 @@ mod tests {
     fn what_is_accepted_stays_and_all_else_is_recognisable() {
         let long = "abcdefgh".repeat(40);
         let names = [
-            "read_file", "functions.read_file", "functions.read_file:0", "", "🦀", "1st", "a b\n",
-            "über.tool", "read_file-x0123456789abcdef", &long,
+            "read_file",
+            "functions.read_file",
+            "functions.read_file:0",
+            "",
+            "🦀",
+            "1st",
+            "a b\n",
+            "über.tool",
+            "read_file-x0123456789abcdef",
+            &long,
         ];
         let written: Vec<_> = names.iter().map(|name| tool_name(name)).collect();
         insta::assert_snapshot!(written.join("\n"), @"
@@ -119,7 +127,13 @@ mod tests {
         read_file-x0123456789abcdef-xdb014a58830e8bf7
         abcdefghabcdefghabcdefghabcdefghabcdefghabcdef-xb08d9d24ba0b3578
         ");
-        let ids = ["toolu_01", "functions.read_file:0", "", "a\u{7}", "chatcmpl-tool-0123456789abcdef0123456789abcdef"];
+        let ids = [
+            "toolu_01",
+            "functions.read_file:0",
+            "",
+            "a\u{7}",
+            "chatcmpl-tool-0123456789abcdef0123456789abcdef",
+        ];
         let rules = [IdRule::ANTHROPIC, IdRule::CHAT, IdRule::RESPONSES];
         let written = ids.map(|id| rules.map(|rule| rule.write(id).into_owned()).join(" "));
         insta::assert_snapshot!(written.join("\n"), @"
@@ -133,7 +147,8 @@ mod tests {
 
     /// Names of all kinds, and their rewritten forms, which a model may have seen and repeat.
     fn any_name() -> impl Strategy<Value = String> {
-        let name = prop_oneof!["[a-c.:]{0,3}", "[a-zA-Z0-9_-]{0,80}", any::<String>(), "\\PC{60,300}"];
+        let name =
+            prop_oneof!["[a-c.:]{0,3}", "[a-zA-Z0-9_-]{0,80}", any::<String>(), "\\PC{60,300}"];
         let repeated = name.clone().prop_map(|name| tool_name(&name).into_owned());
         let repeated_id = name.clone().prop_map(|id| IdRule::CHAT.write(&id).into_owned());
         prop_oneof![4 => name, 1 => repeated, 1 => repeated_id]

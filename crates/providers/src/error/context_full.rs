@@ -14,9 +14,10 @@ const NAMES: [(&str, &str); 6] = [
 ];
 
 /// Fragments of messages, in lower case and in this order. One alone would often say too little.
-const PHRASES: [(&[&str], &str); 26] = [
+const PHRASES: [(&[&str], &str); 27] = [
     (&["prompt is too long"], "Anthropic"),
     (&["exceed context limit"], "Anthropic, together with the answer"),
+    (&["requested tokens", "exceed context window"], "llama-cpp-python"),
     (&["exceeds the context window"], "OpenAI Responses"),
     (&["maximum context length"], "OpenAI, vLLM, DeepSeek, OpenRouter, Mistral"),
     (&["context length exceeded"], "LiteLLM and other gateways"),

@@ -12,7 +12,9 @@ fn stream(events: &[&str]) -> String {
 
 #[test]
 fn only_lone_halves_are_marked() {
-    for json in [r#""plain""#, r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\u00e4\n""#, r#""\ud""#, "\\"] {
+    for json in
+        [r#""plain""#, r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\u00e4\n""#, r#""\ud""#, "\\"]
+    {
         assert_eq!(marked(json), None, "{json}");
     }
     let cases = [
@@ -69,7 +71,9 @@ fn chat_halves_come_together_in_text_thoughts_and_arguments() {
         delta(r#"{"reasoning_content":"\ude00"}"#),
         delta(r#"{"content":"a\ud83d"}"#),
         delta(r#"{"content":"\ude00"}"#),
-        delta(r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"grep","arguments":"{\"p\":\"\ud83d"}}]}"#),
+        delta(
+            r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"grep","arguments":"{\"p\":\"\ud83d"}}]}"#,
+        ),
         delta(r#"{"tool_calls":[{"index":0,"function":{"arguments":"\ude00\"}"}}]}"#),
         r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#.to_owned(),
         "[DONE]".to_owned(),
@@ -109,17 +113,24 @@ fn responses_halves_come_together_in_text_thoughts_and_arguments() {
 
 /// Text as UTF-16 in JSON, cut into pieces wherever it may be.
 fn pieces() -> impl Strategy<Value = (String, Vec<String>)> {
-    let text = prop::collection::vec(prop_oneof!["[a\\\\\"é]", Just("😀".to_owned()), Just("\u{100000}".to_owned())], 1..12);
-    (text.prop_map(|parts| parts.concat()), any::<prop::sample::Index>(), any::<prop::sample::Index>()).prop_map(
-        |(text, one, two)| {
+    let text = prop::collection::vec(
+        prop_oneof!["[a\\\\\"é]", Just("😀".to_owned()), Just("\u{100000}".to_owned())],
+        1..12,
+    );
+    (
+        text.prop_map(|parts| parts.concat()),
+        any::<prop::sample::Index>(),
+        any::<prop::sample::Index>(),
+    )
+        .prop_map(|(text, one, two)| {
             let units: Vec<u16> = text.encode_utf16().collect();
             let mut borders = [one.index(units.len() + 1), two.index(units.len() + 1)];
             borders.sort_unstable();
-            let parts = [&units[..borders[0]], &units[borders[0]..borders[1]], &units[borders[1]..]];
+            let parts =
+                [&units[..borders[0]], &units[borders[0]..borders[1]], &units[borders[1]..]];
             let escaped = |part: &[u16]| part.iter().map(|unit| format!("\\u{unit:04x}")).collect();
             (text, parts.map(escaped).to_vec())
-        },
-    )
+        })
 }
 
 proptest! {
