@@ -176,7 +176,8 @@ impl ChatContext {
         self.ledger.request_tokens(frame, self.conversation.tokens())
     }
 
-    /// Gives calls other ids where theirs was used before. A provider sees only a part of the log.
+    /// Gives calls other ids where theirs was used before: results find their calls by id, and servers
+    /// number from 0 in every answer, or send no ids at all. Only the log knows all that were used.
     pub(crate) fn claim_ids(&self, calls: &mut [&mut ToolCall]) {
         let mut claimed: HashSet<String> = HashSet::new();
         for call in calls {

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::format::{self, Format};
 use crate::quirks::effort_name;
 use crate::turns::Turn;
+use crate::wire_names::{IdRule, tool_name};
 
 pub use stream::{AnthropicAnswer, AnthropicStream};
 
@@ -99,6 +100,7 @@ fn assistant_block(part: &Content) -> Option<Value> {
     match part {
         Content::Text { text } => Some(text_block(text)),
         Content::ToolUse(ToolCall { id, name, arguments }) => {
+            let (id, name) = (IdRule::ANTHROPIC.write(id), tool_name(name));
             Some(json!({"type": "tool_use", "id": id, "name": name, "input": arguments}))
         }
         Content::Opaque { block, .. } => Some(block.clone()),
@@ -112,7 +114,7 @@ fn text_block(text: &str) -> Value {
 
 /// The block needs nothing of the call but its id.
 fn result_block(id: &str, result: &ToolResult) -> Value {
-    View::Block.render(&ToolCall::new(id, "", Map::new()), result)
+    View::Block.render(&ToolCall::new(IdRule::ANTHROPIC.write(id), "", Map::new()), result)
 }
 
 /// Marks the end, where the next request will go on, and the message that was the end of the request

@@ -65,12 +65,12 @@ impl Api {
         }
     }
 
-    /// A reader for the answer to a request.
-    pub fn reader(self, request: &ModelRequest, quirks: &Quirks) -> ApiReader {
+    /// A reader for one answer.
+    pub fn reader(self, quirks: &Quirks) -> ApiReader {
         ApiReader(match self {
-            Self::Anthropic => Reader::Anthropic(AnthropicStream::new(request)),
-            Self::OpenAiResponses => Reader::Responses(ResponsesStream::new(request)),
-            Self::OpenAiChat => Reader::Chat(ChatStream::new(request, quirks.clone())),
+            Self::Anthropic => Reader::Anthropic(AnthropicStream::new()),
+            Self::OpenAiResponses => Reader::Responses(ResponsesStream::new()),
+            Self::OpenAiChat => Reader::Chat(ChatStream::new(quirks.clone())),
         })
     }
 

@@ -1,57 +1,21 @@
-//! Tool calls on their way: ids that are unique, arguments that are objects.
+//! Tool calls on their way: complete or broken, with arguments that are objects.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
-use context_manager::{ModelEvent, ModelRequest, StopReason};
-use protocol::{Content, ToolCall, parse_strict_json};
+use context_manager::{ModelEvent, StopReason};
+use protocol::{ToolCall, parse_strict_json};
 use serde_json::{Map, Value};
+
+use crate::surrogates;
 
 /// Why a call that may lack its end is not run.
 pub(crate) const CUT_SHORT: &str = "the answer was cut off in the middle of this call";
 
-/// The ids of a conversation. Results find their calls by id, so none may occur twice, whatever a
-/// server sends.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct CallIds {
-    /// Those of the request. Every attempt to send it reads with a copy of its own; these are shared.
-    earlier: Arc<HashSet<String>>,
-    claimed: HashSet<String>,
-    calls: usize,
-}
-
-impl CallIds {
-    pub(crate) fn of(request: &ModelRequest) -> Self {
-        let contents = request.messages.iter().flat_map(|message| &message.content);
-        let ids = contents.filter_map(|content| match content {
-            Content::ToolUse(call) => Some(call.id.clone()),
-            _ => None,
-        });
-        Self { earlier: Arc::new(ids.collect()), ..Self::default() }
-    }
-
-    /// The id for a call whose server calls it `wanted`, or nothing.
-    pub(crate) fn claim(&mut self, wanted: &str) -> String {
-        self.calls += 1;
-        let base = if wanted.is_empty() { "call" } else { wanted };
-        // Counting on from here instead of from 1 keeps a thousand equal ids cheap.
-        let mut count = self.calls;
-        let mut id = wanted.to_owned();
-        while id.is_empty() || self.earlier.contains(&id) || self.claimed.contains(&id) {
-            id = format!("{base}_{count}");
-            count += 1;
-        }
-        self.claimed.insert(id.clone());
-        id
-    }
-
-    /// The reason as the calls show it. Servers say "stop" beside a call, and "call" without one.
-    pub(crate) fn stop_reason(&self, told: StopReason) -> StopReason {
-        match (told, self.calls) {
-            (StopReason::EndOfTurn, 1..) => StopReason::ToolUse,
-            (StopReason::ToolUse, 0) => StopReason::EndOfTurn,
-            (told, _) => told,
-        }
+/// The reason as the calls of an answer show it. Servers say "stop" beside a call, and "call" without
+/// one.
+pub(crate) fn shown_reason(told: StopReason, has_calls: bool) -> StopReason {
+    match (told, has_calls) {
+        (StopReason::EndOfTurn, true) => StopReason::ToolUse,
+        (StopReason::ToolUse, false) => StopReason::EndOfTurn,
+        (told, _) => told,
     }
 }
 
@@ -60,7 +24,7 @@ pub(crate) fn stops_anywhere(reason: &StopReason) -> bool {
     !matches!(reason, StopReason::EndOfTurn | StopReason::ToolUse | StopReason::Pause)
 }
 
-/// A call that has begun.
+/// A call that has begun, with id and name as the server sent them.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenCall {
     pub(crate) id: String,
@@ -81,12 +45,12 @@ impl OpenCall {
         if self.arguments.trim().is_empty() {
             return ModelEvent::ToolCall(ToolCall::new(self.id, self.name, Map::new()));
         }
-        let reason = match parse_strict_json(&self.arguments) {
+        let reason = match parse_strict_json(&surrogates::whole(&self.arguments)) {
             Ok(Value::Object(arguments)) => {
                 return ModelEvent::ToolCall(ToolCall::new(self.id, self.name, arguments));
             }
-            Ok(_) => "the arguments are no JSON object".to_owned(),
-            Err(error) => format!("the arguments are no valid JSON: {error}"),
+            Ok(_) => "the arguments are not a JSON object".to_owned(),
+            Err(error) => format!("the arguments are not valid JSON: {error}"),
         };
         self.broken(&reason)
     }
@@ -102,12 +66,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_kept_where_they_can_be() {
-        let earlier = Arc::new(HashSet::from(["old".into(), "call_1".into()]));
-        let mut ids = CallIds { earlier, ..CallIds::default() };
-        let claimed: Vec<_> =
-            ["a", "a", "a", "old", "", ""].iter().map(|wanted| ids.claim(wanted)).collect();
-        assert_eq!(claimed, ["a", "a_2", "a_3", "old_4", "call_5", "call_6"]);
+    fn calls_tell_why_an_answer_ends_better_than_the_server_does() {
+        use StopReason::{EndOfTurn, MaxTokens, ToolUse};
+        assert_eq!(shown_reason(EndOfTurn, true), ToolUse);
+        assert_eq!(shown_reason(ToolUse, false), EndOfTurn);
+        assert_eq!(shown_reason(ToolUse, true), ToolUse);
+        assert_eq!(shown_reason(MaxTokens, true), MaxTokens);
     }
 
     #[test]
@@ -116,10 +80,10 @@ mod tests {
             ("", "ok {}"),
             (" ", "ok {}"),
             ("{\"a\":1}", "ok {\"a\":1}"),
-            ("[1]", "the arguments are no JSON object"),
-            ("{\"a\":1", "the arguments are no valid JSON: EOF"),
-            ("{\"a\":1,\"a\":2}", "the arguments are no valid JSON: "),
-            ("{} {}", "the arguments are no valid JSON: trailing"),
+            ("[1]", "the arguments are not a JSON object"),
+            ("{\"a\":1", "the arguments are not valid JSON: EOF"),
+            ("{\"a\":1,\"a\":2}", "the arguments are not valid JSON: "),
+            ("{} {}", "the arguments are not valid JSON: trailing"),
         ];
         for (arguments, expected) in cases {
             let call = OpenCall { id: "1".into(), name: "t".into(), arguments: arguments.into() };

@@ -1,10 +1,14 @@
 //! What a refusal means: from a status, headers and a body to a kind that tells what to do.
 
+mod context_full;
+
 use std::time::Duration;
 
 use context_manager::{ModelError, ModelErrorKind};
 use jiff::fmt::rfc2822;
 use serde_json::Value;
+
+use crate::surrogates;
 
 /// The longest part of a provider's own message that is shown.
 const MAX_SHOWN: usize = 400;
@@ -17,17 +21,13 @@ const SPENT: [&str; 3] =
 /// only where no status tells more.
 const INVALID: [&str; 2] = ["invalid_request_error", "invalid_prompt"];
 
-/// How servers say that a conversation is too long where they have no code for it.
-const TOO_LONG: [&str; 8] = [
-    "context_length_exceeded",
-    "prompt is too long",
-    "maximum context length",
-    "exceeds the context window",
-    "exceed context limit",
-    "exceeds the available context size",
-    "exceed_context_size",
-    "context length exceeded",
-];
+/// How servers speak of a rate. They ask to "reduce your message size" then, too, but waiting is what
+/// helps, or another plan.
+const RATE: [&str; 6] =
+    ["per minute", "per min (", "per hour", "per day", "rate limit", "too many requests"];
+
+/// A request that is larger than all that may be sent within a minute, however long one waits.
+const LARGER_THAN_THE_RATE: &str = "request too large";
 
 /// The error that an answer without success stands for, in either family of APIs.
 ///
@@ -35,22 +35,18 @@ const TOO_LONG: [&str; 8] = [
 /// either side does no harm.
 pub fn error_of(status: u16, headers: &[(String, String)], body: &[u8]) -> ModelError {
     let text = String::from_utf8_lossy(body);
-    let json: Option<Value> = serde_json::from_str(&text).ok();
-    let told = json.as_ref().map(Told::from).unwrap_or_default();
-    let kind = told.kind().unwrap_or_else(|| kind_of_status(status));
-    // A limit on what may be sent at once says the same as a limit on what can be read.
-    let kind = if status == 413 { ModelErrorKind::ContextFull } else { kind };
-    let message = match (told.message.is_empty(), json.is_some()) {
-        (false, _) => told.message,
-        (true, false) if !is_page(&text) => text.into_owned(),
-        (true, _) => String::new(),
+    let told = match surrogates::read_json(&text) {
+        Ok(json) => Told::from(&json),
+        Err(_) if is_page(&text) => Told::default(),
+        Err(_) => Told { message: text.into_owned(), ..Told::default() },
     };
-    let message = one_line(&message);
-    let message = match message.as_str() {
+    let kind = told.kind(status);
+    let hopeless = kind == ModelErrorKind::RateLimited && told.is_larger_than_the_rate();
+    let message = match one_line(&told.message).as_str() {
         "" => format!("the provider answered with status {status} and no explanation"),
-        _ => format!("the provider answered with status {status}: {message}"),
+        message => format!("the provider answered with status {status}: {message}"),
     };
-    let is_final = header(headers, "x-should-retry") == Some("false");
+    let is_final = hopeless || header(headers, "x-should-retry") == Some("false");
     ModelError { kind, message, retry_after: retry_after(headers), is_final }
 }
 
@@ -60,7 +56,7 @@ pub(crate) fn error_in_stream(event: &Value) -> ModelError {
     let refused = told.names.iter().any(|name| INVALID.contains(&name.as_str()));
     let otherwise =
         if refused { ModelErrorKind::InvalidRequest } else { ModelErrorKind::Overloaded };
-    let kind = told.kind().unwrap_or(otherwise);
+    let kind = told.kind_by_words().unwrap_or(otherwise);
     let message = match one_line(&told.message).as_str() {
         "" => "the provider broke off without an explanation".to_owned(),
         message => format!("the provider broke off: {message}"),
@@ -77,6 +73,8 @@ pub(crate) fn failure(kind: ModelErrorKind, message: impl Into<String>) -> Model
 #[derive(Default)]
 struct Told {
     message: String,
+    /// What another server said, where a gateway passes that on; OpenRouter does.
+    quoted: String,
     /// Names from `type`, `code` and `details.error_code`.
     names: Vec<String>,
     /// A status where a name is expected; OpenRouter does that.
@@ -85,17 +83,23 @@ struct Told {
 
 impl From<&Value> for Told {
     fn from(body: &Value) -> Self {
-        // FastAPI servers wrap what they have to say in `detail`.
+        // Gemini sends a list of one.
+        let body = body.get(0).unwrap_or(body);
+        // FastAPI servers wrap what they have to say in `detail`, a list for several problems.
         let error = ["error", "detail"].iter().find_map(|key| body.get(*key)).unwrap_or(body);
+        let error = error.get(0).unwrap_or(error);
         if let Value::String(message) = error {
             return Self { message: message.clone(), ..Self::default() };
         }
-        let message = error.get("message").or_else(|| body.get("message")).and_then(Value::as_str);
+        let messages = [error.get("message"), error.get("msg"), body.get("message")];
+        let message = messages.into_iter().flatten().find_map(Value::as_str);
         let code = error.get("code");
         let named = [error.get("type"), code, error.pointer("/details/error_code")];
         let names = named.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        let quoted = error.pointer("/metadata/raw").and_then(Value::as_str);
         Self {
             message: message.unwrap_or_default().to_owned(),
+            quoted: quoted.unwrap_or_default().to_owned(),
             names: names.collect(),
             status: code.and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
         }
@@ -103,18 +107,56 @@ impl From<&Value> for Told {
 }
 
 impl Told {
-    fn kind(&self) -> Option<ModelErrorKind> {
-        let message = self.message.to_ascii_lowercase();
-        let mut said = self.names.iter().map(String::as_str).chain([message.as_str()]);
-        if said.any(|said| TOO_LONG.iter().any(|phrase| said.contains(phrase))) {
-            return Some(ModelErrorKind::ContextFull);
+    /// What the words and the status mean together.
+    fn kind(&self, status: u16) -> ModelErrorKind {
+        use ModelErrorKind::{ContextFull, RateLimited, Unauthorized};
+        match (self.kind_by_words(), status) {
+            // A message is a weak sign beside a status that is about something else.
+            (Some(ContextFull), 401..=404 | 429) if !self.names_full_context() => {
+                kind_of_status(status)
+            }
+            (Some(told @ (RateLimited | Unauthorized)), _) => told,
+            (_, 413) if self.speaks_of_a_rate() => RateLimited,
+            // A limit on what may be sent at once says the same as a limit on what can be read.
+            (_, 413) => ContextFull,
+            (told, _) => told.unwrap_or_else(|| kind_of_status(status)),
+        }
+    }
+
+    fn kind_by_words(&self) -> Option<ModelErrorKind> {
+        use ModelErrorKind::{ContextFull, RateLimited, Unauthorized, UnknownModel};
+        if self.names_full_context() {
+            return Some(ContextFull);
         }
         if self.names.iter().any(|name| SPENT.contains(&name.as_str())) {
-            return Some(ModelErrorKind::Unauthorized);
+            return Some(Unauthorized);
         }
         // The code is more exact than the type, and comes after it.
-        let named = self.names.iter().rev().find_map(|name| kind_of_name(name));
-        named.or_else(|| self.status.filter(|status| *status >= 400).map(kind_of_status))
+        match self.names.iter().rev().find_map(|name| kind_of_name(name)) {
+            Some(named @ (RateLimited | Unauthorized | UnknownModel)) => Some(named),
+            _ if self.says_full_context() => Some(ContextFull),
+            Some(named) => Some(named),
+            None => self.status.filter(|status| *status >= 400).map(kind_of_status),
+        }
+    }
+
+    fn names_full_context(&self) -> bool {
+        self.names.iter().any(|name| context_full::is_named(name))
+    }
+
+    fn says_full_context(&self) -> bool {
+        let said = [&self.message, &self.quoted].map(|text| text.to_lowercase());
+        !self.speaks_of_a_rate() && said.iter().any(|said| context_full::is_said(said))
+    }
+
+    fn speaks_of_a_rate(&self) -> bool {
+        let message = self.message.to_lowercase();
+        RATE.iter().any(|words| message.contains(words))
+    }
+
+    /// Waiting does not help then: the request alone takes more than a minute's share.
+    fn is_larger_than_the_rate(&self) -> bool {
+        self.message.to_lowercase().contains(LARGER_THAN_THE_RATE)
     }
 }
 
@@ -124,9 +166,6 @@ fn kind_of_name(name: &str) -> Option<ModelErrorKind> {
             ModelErrorKind::Unauthorized
         }
         "not_found_error" | "model_not_found" => ModelErrorKind::UnknownModel,
-        "request_too_large" | "request_body_too_large_after_decoding" => {
-            ModelErrorKind::ContextFull
-        }
         "rate_limit_error" | "rate_limit_exceeded" | "ramp_limit_exceeded" => {
             ModelErrorKind::RateLimited
         }

@@ -1,6 +1,7 @@
 //! A provider behind HTTP: one way to send, whichever way it talks.
 
 mod answer;
+mod decoding;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -154,7 +155,7 @@ impl ModelProvider for HttpProvider {
             retry_after: None,
             is_final: true,
         })?;
-        let reader = config.api.reader(request, &config.quirks);
+        let reader = config.api.reader(&config.quirks);
         let answer = Answer::new(self.shared.clone(), body, reader);
         let items = stream::unfold(answer, |mut answer| async move {
             let item = answer.next().await?;

@@ -10,8 +10,12 @@
 //! ```
 //!
 //! Three promises hold for every format and every sequence of bytes. A tool call is passed on only
-//! when the provider has ended it, never half; its id occurs once in the conversation. An answer
-//! ends with one `Done` or one error, and nothing follows. Nothing panics.
+//! when the provider has ended it, never half. An answer ends with one `Done` or one error, and nothing
+//! follows. Nothing panics.
+//!
+//! Names of tools and ids of calls are passed on as they came, whatever they are. A request writes
+//! them in a form that its provider accepts, and always in the same one (`wire_names`); that ids are
+//! unique in a conversation is up to the conversation.
 //!
 //! [`HttpProvider`] is the one that does I/O: it sends a request in the form of its [`Api`], sends
 //! it again while nothing was answered and [`RetryPolicy`] allows it, and reads the answer as it
@@ -39,10 +43,12 @@ mod request_body;
 mod retry;
 mod secret;
 mod sse;
+mod surrogates;
 #[cfg(test)]
 mod testing;
 mod transport;
 mod turns;
+mod wire_names;
 
 pub use anthropic::AnthropicStream;
 pub use api::{Api, ApiReader};

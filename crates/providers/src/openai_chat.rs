@@ -12,6 +12,7 @@ use crate::cache_key::cache_key;
 use crate::format::{self, Format};
 use crate::quirks::{Quirks, effort_name};
 use crate::turns::{Turn, result_text};
+use crate::wire_names::tool_name;
 
 pub use stream::{ChatAnswer, ChatStream};
 
@@ -79,6 +80,7 @@ fn messages(turn: &Turn<'_>, quirks: &Quirks) -> Vec<Value> {
     match turn {
         Turn::User { results, texts } => {
             let results = results.iter().map(|(id, result)| {
+                let id = quirks.id_rule().write(id);
                 json!({"role": "tool", "tool_call_id": id, "content": result_text(result)})
             });
             let said =
@@ -97,8 +99,9 @@ fn assistant(parts: &[&Content], quirks: &Quirks) -> Option<Value> {
             Content::Text { text } => texts.push(text.as_str()),
             Content::ToolUse(call) => {
                 let arguments = Value::Object(call.arguments.clone()).to_string();
-                let function = json!({"name": call.name, "arguments": arguments});
-                calls.push(json!({"id": call.id, "type": "function", "function": function}));
+                let function = json!({"name": tool_name(&call.name), "arguments": arguments});
+                let id = quirks.id_rule().write(&call.id);
+                calls.push(json!({"id": id, "type": "function", "function": function}));
             }
             // Thoughts are fields of the message here, not parts of its content. Another server that
             // talks this way may have sent them, which need not be understood by this one.

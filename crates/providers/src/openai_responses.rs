@@ -10,6 +10,7 @@ use crate::cache_key::cache_key;
 use crate::format::{self, Format};
 use crate::quirks::effort_name;
 use crate::turns::{Turn, result_text};
+use crate::wire_names::{IdRule, tool_name};
 
 pub use stream::{ResponsesAnswer, ResponsesStream};
 
@@ -77,6 +78,7 @@ fn items(turn: &Turn<'_>) -> Vec<Value> {
     match turn {
         Turn::User { results, texts } => {
             let outputs = results.iter().map(|(id, result)| {
+                let id = IdRule::RESPONSES.write(id);
                 json!({"type": "function_call_output", "call_id": id, "output": result_text(result)})
             });
             let parts: Vec<_> =
@@ -97,8 +99,8 @@ fn item(part: &Content) -> Option<Value> {
         }
         Content::ToolUse(call) => Some(json!({
             "type": "function_call",
-            "call_id": call.id,
-            "name": call.name,
+            "call_id": IdRule::RESPONSES.write(&call.id),
+            "name": tool_name(&call.name),
             "arguments": Value::Object(call.arguments.clone()).to_string(),
         })),
         Content::Opaque { block, .. } => Some(block.clone()),

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::SseEvent;
 use crate::error::failure;
+use crate::surrogates::Mender;
 
 /// One provider's way to answer: a state machine that is fed with events.
 pub trait Dialect {
@@ -19,19 +20,21 @@ pub trait Dialect {
 }
 
 /// Reads an answer in a dialect: one [`ModelEvent::Done`] or one error, and nothing after it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AnswerReader<D> {
     dialect: D,
+    mender: Mender,
     ended: bool,
 }
 
 impl<D: Dialect> AnswerReader<D> {
     pub(crate) fn of(dialect: D) -> Self {
-        Self { dialect, ended: false }
+        Self { dialect, mender: Mender::default(), ended: false }
     }
 
     /// What this event of the stream means.
-    pub fn push(&mut self, event: SseEvent) -> Vec<Result<ModelEvent, ModelError>> {
+    pub fn push(&mut self, mut event: SseEvent) -> Vec<Result<ModelEvent, ModelError>> {
+        self.mender.mark(&mut event.data);
         self.step(|dialect, out| dialect.read(&event, out))
     }
 
@@ -55,7 +58,8 @@ impl<D: Dialect> AnswerReader<D> {
         let mut out = Vec::new();
         let outcome = step(&mut self.dialect, &mut out);
         self.ended = outcome.is_err() || matches!(out.last(), Some(ModelEvent::Done(_)));
-        out.into_iter().map(Ok).chain(outcome.err().map(Err)).collect()
+        let failure = outcome.err().map(|error| Err(self.mender.mend_error(error)));
+        self.mender.mend(out).into_iter().map(Ok).chain(failure).collect()
     }
 }
 
@@ -70,7 +74,7 @@ pub(crate) fn json_of(event: &SseEvent) -> Result<Option<Value>, ModelError> {
         return Ok(None);
     }
     serde_json::from_str(&event.data).map(Some).map_err(|error| {
-        let message = format!("a piece of the answer is no JSON: {error}");
+        let message = format!("a piece of the answer is not valid JSON: {error}");
         failure(ModelErrorKind::Malformed, message)
     })
 }

@@ -1,5 +1,5 @@
 //! A conversation as every provider wants it: speakers take turns, answers to calls come first,
-//! nothing is empty, and nobody gets to see another provider's blocks.
+//! nothing is empty, no turn ends with a thought, and nobody gets to see another provider's blocks.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ pub(crate) fn turns<'a>(request: &'a ModelRequest, provider: &str) -> Vec<Turn<'
 
 /// The turns that `messages` make for `provider`.
 pub(crate) fn placed_turns<'a>(messages: &'a [Arc<Message>], provider: &str) -> Vec<Placed<'a>> {
-    let mut turns = Turns { placed: Vec::new(), index: 0 };
+    let mut turns = Turns { placed: Vec::new(), thoughts: Vec::new(), index: 0 };
     for (index, message) in messages.iter().enumerate() {
         turns.index = index;
         for content in &message.content {
@@ -50,6 +50,10 @@ pub(crate) fn placed_turns<'a>(messages: &'a [Arc<Message>], provider: &str) -> 
 /// Turns as far as the message with this index.
 struct Turns<'a> {
     placed: Vec<Placed<'a>>,
+    /// Blocks of the provider after which the model has said nothing yet, with the indexes of their
+    /// messages. If it never does, they are left out: Anthropic refuses a message that ends in a
+    /// thought, and OpenAI a thought without "its required following item".
+    thoughts: Vec<(usize, &'a Content)>,
     index: usize,
 }
 
@@ -65,32 +69,43 @@ impl<'a> Turns<'a> {
                 self.user(|results, _| results.push((tool_use_id, result)));
             }
             Content::Opaque { provider: owner, .. } if owner != provider => {}
-            Content::Text { .. } | Content::ToolUse(_) | Content::Opaque { .. } => {
-                let is_assistant = |turn: &Turn<'_>| matches!(turn, Turn::Assistant(_));
-                let turn = self.last(is_assistant, || Turn::Assistant(Vec::new()));
-                if let Turn::Assistant(parts) = turn {
-                    parts.push(content);
-                }
+            Content::Opaque { .. } => self.thoughts.push((self.index, content)),
+            Content::Text { .. } | Content::ToolUse(_) => self.assistant(content),
+        }
+    }
+
+    /// Adds to the model's turn at the end, after the thoughts that led there.
+    fn assistant(&mut self, content: &'a Content) {
+        let is_assistant = |turn: &Turn<'_>| matches!(turn, Turn::Assistant(_));
+        let thoughts = std::mem::take(&mut self.thoughts);
+        for (index, content) in thoughts.into_iter().chain([(self.index, content)]) {
+            let turn = self.last(index, is_assistant, || Turn::Assistant(Vec::new()));
+            if let Turn::Assistant(parts) = turn {
+                parts.push(content);
             }
         }
     }
 
     /// Adds to the user's turn at the end.
     fn user(&mut self, add: impl FnOnce(&mut Vec<(&'a str, &'a ToolResult)>, &mut Vec<&'a str>)) {
+        self.thoughts.clear();
         let is_user = |turn: &Turn<'_>| matches!(turn, Turn::User { .. });
-        let turn = self.last(is_user, || Turn::User { results: Vec::new(), texts: Vec::new() });
+        let index = self.index;
+        let turn =
+            self.last(index, is_user, || Turn::User { results: Vec::new(), texts: Vec::new() });
         if let Turn::User { results, texts } = turn {
             add(results, texts);
         }
     }
 
-    /// The turn at the end if it is of the right kind, or a new one.
+    /// The turn at the end if it is of the right kind, or a new one; the message with this index
+    /// belongs to it.
     fn last(
         &mut self,
+        index: usize,
         fits: impl Fn(&Turn<'_>) -> bool,
         new: impl FnOnce() -> Turn<'a>,
     ) -> &mut Turn<'a> {
-        let index = self.index;
         if !self.placed.last().is_some_and(|placed| fits(&placed.turn)) {
             self.placed.push(Placed { turn: new(), first: index, last: index });
         }
@@ -106,5 +121,43 @@ pub(crate) fn result_text(result: &ToolResult) -> String {
         Ok(Value::String(text)) => text.clone(),
         Ok(value) => value.to_string(),
         Err(error) => format!("Error: {}", error.full_message()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(role: Speaker, content: Vec<Content>) -> Arc<Message> {
+        Arc::new(Message { role, content })
+    }
+
+    fn text(text: &str) -> Content {
+        Content::Text { text: text.into() }
+    }
+
+    fn thought(provider: &str) -> Content {
+        Content::Opaque { provider: provider.into(), block: json!({"of": provider}) }
+    }
+
+    #[test]
+    fn a_thought_is_sent_back_only_to_its_provider_and_before_something() {
+        let messages = [
+            message(Speaker::User, vec![text("a")]),
+            message(Speaker::Assistant, vec![thought("mine")]),
+            message(Speaker::User, vec![text("b")]),
+            message(Speaker::Assistant, vec![thought("mine"), thought("theirs")]),
+            message(Speaker::Assistant, vec![text("c"), thought("mine")]),
+            message(Speaker::User, vec![text("d")]),
+            message(Speaker::Assistant, vec![thought("mine")]),
+        ];
+        let mine = thought("mine");
+        let turns = placed_turns(&messages, "mine");
+        let shown: Vec<_> = turns.iter().map(|placed| (placed.first, placed.last)).collect();
+        assert_eq!(shown, [(0, 2), (3, 4), (5, 5)]);
+        assert_eq!(turns[0].turn, Turn::User { results: Vec::new(), texts: vec!["a", "b"] });
+        assert_eq!(turns[1].turn, Turn::Assistant(vec![&mine, &text("c")]));
     }
 }

@@ -4,6 +4,7 @@ Usage: python_sdks.py SDK_EXCHANGE
 
 - Every request body that SDK_EXCHANGE makes has to fit the SDKs' own types: pydantic validates it,
   and since pydantic lets unknown keys of a TypedDict pass, a walk over the types refuses those.
+  Names and ids, which models invent, have to fit the patterns of the services.
 - Every stream that an SDK reads to a message has to mean the same message to us, whole, byte by
   byte, and parted at every border.
 
@@ -14,6 +15,7 @@ import collections.abc
 import functools
 import json
 import random
+import re
 import subprocess
 import sys
 import types
@@ -117,12 +119,33 @@ def exhaust(value: Any) -> None:
         exhaust(member)
 
 
+NAMES = {"anthropic": r"[a-zA-Z0-9_-]{1,128}", "chat": r"[a-zA-Z0-9_-]{1,64}", "responses": r"[a-zA-Z0-9_-]{1,64}"}
+IDS = {"anthropic": r"[a-zA-Z0-9_-]+", "chat": r"[!-~]{1,40}", "responses": r"[!-~]{1,64}"}
+
+
+def misfits(value: Any, api: str) -> list[str]:
+    """Names and ids of calls that the service would refuse."""
+    if isinstance(value, list):
+        return [found for member in value for found in misfits(member, api)]
+    if not isinstance(value, dict):
+        return []
+    found = [found for member in value.values() for found in misfits(member, api)]
+    kind = value.get("type")
+    is_call = kind in ("tool_use", "function_call") or "arguments" in value
+    if is_call and not re.fullmatch(NAMES[api], value.get("name", "tool")):
+        found.append(f"the name {value['name']!r}")
+    ids = [value[key] for key in ("tool_use_id", "tool_call_id", "call_id") if key in value]
+    if kind in ("tool_use", "function") and "id" in value:
+        ids.append(value["id"])
+    return found + [f"the id {id!r}" for id in ids if not re.fullmatch(IDS[api], id)]
+
+
 def check_requests(program: str) -> list[str]:
     failures, counts = [], collections.Counter()
     for line in run(program, "requests"):
         api, body = line["api"], line["body"]
         counts[api] += 1
-        found = problems(body, PARAMS[api])
+        found = problems(body, PARAMS[api]) + misfits(body, api)
         try:
             exhaust(adapter(PARAMS[api]).validate_python(body))
         except pydantic.ValidationError as error:
@@ -132,6 +155,8 @@ def check_requests(program: str) -> list[str]:
     spoilt = {"model": "m", "max_tokens": 1, "stream": True, "messages": [], "colour": "red"}
     if not problems(spoilt, PARAMS["anthropic"]):
         failures.append("a key that the SDK does not know was not noticed")
+    if not misfits([{"type": "tool_use", "id": "a.b:0", "name": "t"}], "anthropic"):
+        failures.append("an id that the service refuses was not noticed")
     return failures
 
 

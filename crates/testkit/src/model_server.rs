@@ -10,6 +10,7 @@ mod exchange;
 mod reply;
 mod request;
 mod responses;
+pub mod validity;
 mod wire;
 
 use std::collections::VecDeque;

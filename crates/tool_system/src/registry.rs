@@ -102,9 +102,11 @@ impl ToolRegistry {
         tools
     }
 
-    /// The tool called `name`: as `vocabulary` spells it, or else as any other does.
+    /// The tool called `name`: as `vocabulary` spells it, or else as any other does, with or without
+    /// the namespace that some models write before it.
     pub fn get(&self, vocabulary: Vocabulary, name: &str) -> Result<Arc<ListedTool>, ToolError> {
-        let indexes = self.by_name.get(name).into_iter().flatten();
+        let known = if self.is_known(name) { name } else { without_namespace(name) };
+        let indexes = self.by_name.get(known).into_iter().flatten();
         let candidates = indexes.map(|index| &self.tools[*index]);
         let found = candidates
             .min_by_key(|tool| (tool.face.vocabulary != vocabulary, tool.face.vocabulary));
@@ -119,8 +121,12 @@ impl ToolRegistry {
         }
     }
 
+    fn is_known(&self, name: &str) -> bool {
+        self.by_name.contains_key(name) || self.untrusted.contains_key(name)
+    }
+
     fn unknown(&self, vocabulary: Vocabulary, name: &str) -> ToolError {
-        if let Some(how_to_trust) = self.untrusted.get(name) {
+        if let Some(how_to_trust) = self.untrusted.get(without_namespace(name)) {
             let message = format!("the project defines the tool `{name}`, but it is not trusted");
             return ToolError::new(ErrorCode::ToolDisabled, message).suggest(how_to_trust.clone());
         }
@@ -129,10 +135,24 @@ impl ToolRegistry {
         let error =
             ToolError::new(ErrorCode::UnknownTool, format!("there is no tool called `{name}`"))
                 .detail("tools", names.clone());
-        match closest(name, names.iter().copied()) {
+        match closest(without_namespace(name), names.iter().copied()) {
             Some(near) => error.suggest(format!("Did you mean `{near}`?")),
             None => error.suggest(format!("The tools are: {}.", names.join(", "))),
         }
+    }
+}
+
+/// What a model means that writes tools as members of a namespace: gpt-oss and Kimi K2 were trained on
+/// `functions.read_file`, Gemini on `default_api.read_file`, and Kimi's ids add the number of the call,
+/// as in `functions.read_file:0`. A tool of that name is what they were offered.
+fn without_namespace(name: &str) -> &str {
+    const NAMESPACES: [&str; 2] = ["functions.", "default_api."];
+    let Some(bare) = NAMESPACES.iter().find_map(|prefix| name.strip_prefix(prefix)) else {
+        return name;
+    };
+    match bare.rsplit_once(':') {
+        Some((tool, number)) if number.parse::<u32>().is_ok() => tool,
+        _ => bare,
     }
 }
 

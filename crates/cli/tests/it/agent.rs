@@ -7,4 +7,5 @@ mod killing;
 mod odd_answers;
 mod seeds;
 mod size;
-mod validity;
+
+use testkit::model_server::validity;

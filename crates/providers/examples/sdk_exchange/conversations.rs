@@ -44,6 +44,13 @@ impl Dice {
         self.one_of(&texts).to_owned()
     }
 
+    /// A name or an id that some model or server may invent.
+    fn invented(&mut self) -> String {
+        let long = "x.y:".repeat(80);
+        let names = ["tool_0", "functions.tool_0", "", "🦀", "a b\n", "-x:0|", &long];
+        self.one_of(&names).to_owned()
+    }
+
     fn arguments(&mut self) -> Value {
         self.one_of(&[
             json!({}),
@@ -133,9 +140,14 @@ fn add_exchange(messages: &mut Vec<Arc<Message>>, calls: &mut u64, dice: &mut Di
     let mut results = Vec::new();
     for _ in 0..dice.roll(4) {
         *calls += 1;
-        let id = format!("call_{calls}");
+        // Unique, as the conversation sees to it.
+        let id = format!(
+            "{}{}",
+            dice.invented(),
+            if *calls == 1 { String::new() } else { format!("_{calls}") }
+        );
         let arguments = dice.arguments().as_object().cloned().unwrap_or_default();
-        answer.push(Content::ToolUse(ToolCall::new(id.clone(), "tool_0", arguments)));
+        answer.push(Content::ToolUse(ToolCall::new(id.clone(), dice.invented(), arguments)));
         let result = match dice.roll(4) {
             0 => Err(ToolError::new(ErrorCode::Timeout, "too slow").suggest("narrow it")),
             1 => Ok(json!({"found": [1, "ä"]})),

@@ -1,6 +1,6 @@
 //! What a stream means, in the form in which both sides write it down.
 
-use context_manager::{CacheHint, ModelError, ModelEvent, ModelRequest};
+use context_manager::{ModelError, ModelEvent};
 use protocol::Content;
 use providers::{Api, Quirks, SseDecoder};
 use serde_json::{Value, json};
@@ -32,16 +32,7 @@ pub(crate) fn read(task: &Value) -> Value {
 }
 
 fn events(api: Api, chunks: &[&[u8]]) -> Events {
-    let request = ModelRequest {
-        model: "m".into(),
-        system: String::new(),
-        messages: Vec::new(),
-        tools: Default::default(),
-        max_tokens: 1,
-        effort: None,
-        cache: CacheHint::Nothing,
-    };
-    let mut reader = api.reader(&request, &Quirks::openai());
+    let mut reader = api.reader(&Quirks::openai());
     let mut decoder = SseDecoder::new();
     let mut events = Vec::new();
     for chunk in chunks {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use context_manager::{ModelError, ModelEvent, ModelRequest, StopReason, Usage};
+use context_manager::{ModelError, ModelEvent, StopReason, Usage};
 use protocol::{Content, parse_strict_json};
 use serde_json::Value;
 
 use super::NAME;
 use crate::SseEvent;
-use crate::calls::{CUT_SHORT, CallIds, OpenCall, stops_anywhere};
+use crate::calls::{CUT_SHORT, OpenCall, shown_reason, stops_anywhere};
 use crate::error::error_in_stream;
 use crate::reader::{AnswerReader, Dialect, cut, json_of, number, text};
 
@@ -16,22 +16,16 @@ use crate::reader::{AnswerReader, Dialect, cut, json_of, number, text};
 pub type AnthropicStream = AnswerReader<AnthropicAnswer>;
 
 impl AnthropicStream {
-    /// A reader for the answer to `request`.
-    pub fn new(request: &ModelRequest) -> Self {
-        Self::of(AnthropicAnswer {
-            ids: CallIds::of(request),
-            open: BTreeMap::new(),
-            doubtful: None,
-            usage: Usage::default(),
-            stop: None,
-        })
+    /// A reader at the beginning of an answer.
+    pub fn new() -> Self {
+        Self::of(AnthropicAnswer::default())
     }
 }
 
 /// How far an answer in the format of the Messages API has come.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct AnthropicAnswer {
-    ids: CallIds,
+    has_calls: bool,
     /// The blocks that have begun and not ended, by index.
     open: BTreeMap<u64, Block>,
     /// A call that ended without any arguments. If the answer turns out to have reached its token
@@ -87,9 +81,10 @@ impl AnthropicAnswer {
                 Block::Text
             }
             "tool_use" => {
+                self.has_calls = true;
                 let input = block["input"].as_object().filter(|input| !input.is_empty());
                 let call = OpenCall {
-                    id: self.ids.claim(text(block, "id")),
+                    id: text(block, "id").to_owned(),
                     name: text(block, "name").to_owned(),
                     arguments: input.map(|_| block["input"].to_string()).unwrap_or_default(),
                 };
@@ -184,7 +179,7 @@ impl AnthropicAnswer {
                 Block::Text | Block::Kept { .. } => {}
             }
         }
-        out.push(ModelEvent::Done(self.ids.stop_reason(stop)));
+        out.push(ModelEvent::Done(shown_reason(stop, self.has_calls)));
         Ok(())
     }
 }

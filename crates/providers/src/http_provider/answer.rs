@@ -8,11 +8,12 @@ use context_manager::{ModelError, ModelErrorKind, ModelEvent};
 use http_body_util::BodyExt as _;
 use hyper::Response;
 use hyper::body::Incoming;
-use hyper::header::CONTENT_TYPE;
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::Shared;
+use super::decoding::{Decoding, SLICE};
 use crate::error::failure;
 use crate::request_body::RequestBody;
 use crate::retry::{Failure, Verdict, luck, spoken};
@@ -54,6 +55,7 @@ enum Phase {
 
 struct Reading {
     body: Incoming,
+    decoding: Decoding,
     decoder: SseDecoder,
     reader: ApiReader,
     /// When the first piece has to be there; none once it is.
@@ -98,11 +100,14 @@ impl Answer {
         let sending = self.shared.transport.send(self.shared.request(self.body.clone()));
         let sent = timeout_at(deadline, sending).await.map_err(|_| silent_before(limit))?;
         let response = sent.map_err(|error| self.shared.unreachable(error))?;
+        let decoding = Decoding::of(header(&response, CONTENT_ENCODING.as_str()));
+        let decoding = decoding.map_err(|error| Failure { error, may_pass: false })?;
         if !response.status().is_success() || !may_be_stream(&response) {
-            return Err(refusal(response).await);
+            return Err(refusal(response, decoding).await);
         }
         Ok(Reading {
             body: response.into_body(),
+            decoding,
             decoder: SseDecoder::new(),
             reader: self.reader.clone(),
             first_byte: Some(deadline),
@@ -185,10 +190,19 @@ impl Answer {
 impl Reading {
     fn events(&mut self, bytes: &[u8]) -> Vec<Item> {
         let mut items = Vec::new();
-        for event in self.decoder.push(bytes) {
-            match event {
-                Ok(event) => items.extend(self.reader.push(event)),
-                Err(error) => items.push(Err(error)),
+        for slice in bytes.chunks(SLICE) {
+            let events = match self.decoding.decode(slice) {
+                Ok(text) => self.decoder.push(&text),
+                Err(error) => vec![Err(error)],
+            };
+            for event in events {
+                match event {
+                    Ok(event) => items.extend(self.reader.push(event)),
+                    Err(error) => items.push(Err(error)),
+                }
+            }
+            if items.last().is_some_and(Result::is_err) || self.reader.is_ended() {
+                break;
             }
         }
         items
@@ -219,7 +233,7 @@ fn header<'a>(response: &'a Response<Incoming>, name: &str) -> &'a str {
 }
 
 /// What a server says instead of an answer.
-async fn refusal(response: Response<Incoming>) -> Failure {
+async fn refusal(response: Response<Incoming>, decoding: Decoding) -> Failure {
     let status = response.status();
     let headers: Vec<(String, String)> = response
         .headers()
@@ -231,7 +245,7 @@ async fn refusal(response: Response<Incoming>) -> Failure {
     let kind = header(&response, CONTENT_TYPE.as_str()).to_owned();
     let told = header(&response, "x-should-retry").to_owned();
     let id = ["request-id", "x-request-id"].map(|name| header(&response, name).to_owned());
-    let body = beginning(response.into_body()).await;
+    let body = beginning(response.into_body(), decoding).await;
     let says_error = serde_json::from_slice::<serde_json::Value>(&body)
         .is_ok_and(|body| body.get("error").is_some());
     let mut error = match status.is_success() && !says_error {
@@ -246,21 +260,26 @@ async fn refusal(response: Response<Incoming>) -> Failure {
     }
     let passing = matches!(error.kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded);
     let may_pass = match told.as_str() {
+        // The same request does not become shorter by waiting.
+        _ if error.kind == ModelErrorKind::ContextFull => false,
         "true" => true,
         "false" => false,
-        _ => passing,
+        _ => passing && !error.is_final,
     };
     Failure { error, may_pass }
 }
 
 /// As much of a body as is worth reading.
-async fn beginning(mut body: Incoming) -> Vec<u8> {
+async fn beginning(mut body: Incoming, mut decoding: Decoding) -> Vec<u8> {
     let mut bytes = Vec::new();
     let reading = async {
         while let Some(Ok(frame)) = body.frame().await {
-            bytes.extend_from_slice(&frame.into_data().unwrap_or_default());
-            if bytes.len() >= MAX_REFUSAL {
-                break;
+            for slice in frame.into_data().unwrap_or_default().chunks(SLICE) {
+                let Ok(text) = decoding.decode(slice) else { return };
+                bytes.extend_from_slice(&text);
+                if bytes.len() >= MAX_REFUSAL {
+                    return;
+                }
             }
         }
     };

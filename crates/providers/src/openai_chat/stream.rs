@@ -1,6 +1,6 @@
 //! The stream of a Chat Completions answer: calls grow side by side and end all at once.
 
-use context_manager::{ModelError, ModelErrorKind, ModelEvent, ModelRequest, StopReason, Usage};
+use context_manager::{ModelError, ModelErrorKind, ModelEvent, StopReason, Usage};
 use protocol::Content;
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use super::NAME;
 use super::details::Details;
 use super::text_calls::{Piece, TextCalls};
 use crate::SseEvent;
-use crate::calls::{CUT_SHORT, CallIds, OpenCall, stops_anywhere};
+use crate::calls::{CUT_SHORT, OpenCall, shown_reason, stops_anywhere};
 use crate::error::{error_in_stream, failure};
 use crate::quirks::{Quirks, REASONING_DETAILS};
 use crate::reader::{AnswerReader, DONE, Dialect, cut, json_of, number, text};
@@ -22,11 +22,11 @@ const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
 pub type ChatStream = AnswerReader<ChatAnswer>;
 
 impl ChatStream {
-    /// A reader for the answer to `request` by a server with these quirks.
-    pub fn new(request: &ModelRequest, quirks: Quirks) -> Self {
+    /// A reader at the beginning of an answer by a server with these quirks.
+    pub fn new(quirks: Quirks) -> Self {
         Self::of(ChatAnswer {
             quirks,
-            ids: CallIds::of(request),
+            has_calls: false,
             calls: Vec::new(),
             text_calls: TextCalls::default(),
             thoughts: String::new(),
@@ -40,7 +40,7 @@ impl ChatStream {
 #[derive(Clone, Debug)]
 pub struct ChatAnswer {
     quirks: Quirks,
-    ids: CallIds,
+    has_calls: bool,
     calls: Vec<Growing>,
     text_calls: TextCalls,
     thoughts: String,
@@ -52,8 +52,6 @@ pub struct ChatAnswer {
 #[derive(Clone, Debug)]
 struct Growing {
     index: Option<u64>,
-    /// The id as the server calls it.
-    told_id: String,
     call: OpenCall,
     announced: bool,
 }
@@ -88,7 +86,7 @@ impl Dialect for ChatAnswer {
     /// A server may forget `[DONE]`, but only an answer that gave a reason is complete.
     fn close(&mut self, out: &mut Vec<ModelEvent>) -> Result<(), ModelError> {
         let stop = self.stop.take().ok_or_else(cut)?;
-        out.push(ModelEvent::Done(self.ids.stop_reason(stop)));
+        out.push(ModelEvent::Done(shown_reason(stop, self.has_calls)));
         Ok(())
     }
 }
@@ -122,7 +120,8 @@ impl ChatAnswer {
         match piece {
             Piece::Text(text) => out.push(ModelEvent::Text(text)),
             Piece::Call(name, arguments) => {
-                let call = OpenCall { id: self.ids.claim(""), name, arguments };
+                self.has_calls = true;
+                let call = OpenCall { id: String::new(), name, arguments };
                 out.push(call.started());
                 out.push(call.complete());
             }
@@ -145,13 +144,10 @@ impl ChatAnswer {
                 return Err(failure(ModelErrorKind::Malformed, message));
             }
             None => {
-                let call = OpenCall {
-                    id: self.ids.claim(id),
-                    name: String::new(),
-                    arguments: String::new(),
-                };
-                let told_id = id.to_owned();
-                self.calls.push(Growing { index, told_id, call, announced: false });
+                self.has_calls = true;
+                let (name, arguments) = (String::new(), String::new());
+                let call = OpenCall { id: id.to_owned(), name, arguments };
+                self.calls.push(Growing { index, call, announced: false });
                 self.calls.len() - 1
             }
         };
@@ -165,13 +161,13 @@ impl ChatAnswer {
         let same = |call: &Growing| match index {
             Some(_) => call.index == index,
             None if id.is_empty() => true,
-            None => call.told_id == id,
+            None => call.call.id == id,
         };
         let at = self.calls.iter().rposition(same)?;
         let call = &self.calls[at];
         // Servers that number every call 0 tell them apart by id, or by nothing but whole calls
         // that follow each other.
-        let other_id = !id.is_empty() && id != call.told_id;
+        let other_id = !id.is_empty() && id != call.call.id;
         let next_whole = id.is_empty() && !name.is_empty() && !arguments.is_empty();
         let begins_another = other_id || next_whole && call.is_whole();
         (!begins_another).then_some(at)
@@ -253,6 +249,8 @@ fn stop_reason(name: &str) -> StopReason {
         "tool_calls" | "function_call" => StopReason::ToolUse,
         "length" => StopReason::MaxTokens,
         "content_filter" => StopReason::Refusal,
+        // Z.ai's.
+        "model_context_window_exceeded" => StopReason::ContextFull,
         other => StopReason::Other(other.to_owned()),
     }
 }

@@ -2,7 +2,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{any_of, check, empty_request, full_request, lines, meaning, stream_of};
+use crate::testing::{any_of, check, full_request, lines, meaning, stream_of};
 
 #[test]
 fn a_request_with_every_kind_of_content() {
@@ -89,7 +89,7 @@ fn finish(reason: &str) -> Value {
 }
 
 fn read_with(quirks: &Quirks, data: &[Value], after: &str) -> String {
-    let new = || ChatStream::new(&empty_request(), quirks.clone());
+    let new = || ChatStream::new(quirks.clone());
     meaning(new, &format!("{}{after}", stream_of(data)))
 }
 
@@ -174,16 +174,16 @@ fn calls_of_servers_with_quirks_are_understood() {
     });
     assert_snapshot!(shown.collect::<String>(), @r#"
     # no ids
-    started call_1 x
-    started call_2 y
-    call call_1 x {"a":1}
-    call call_2 y {"a":1}
+    started  x
+    started  y
+    call  x {"a":1}
+    call  y {"a":1}
     done ToolUse
     # the same id
     started i x
-    started i_2 y
+    started i y
     call i x {"a":1}
-    call i_2 y {"a":1}
+    call i y {"a":1}
     done ToolUse
     # the same index
     started i x
@@ -192,30 +192,30 @@ fn calls_of_servers_with_quirks_are_understood() {
     call j y {"a":1}
     done ToolUse
     # no index, no id
-    started call_1 x
-    started call_2 x
-    call call_1 x {"a":1}
-    call call_2 x {"a":1}
+    started  x
+    started  x
+    call  x {"a":1}
+    call  x {"a":1}
     done ToolUse
     # an object
-    started call_1 ls
-    call call_1 ls {"a":1}
+    started  ls
+    call  ls {"a":1}
     done ToolUse
     # name in pieces
-    started call_1 grep
-    call call_1 grep {}
+    started  grep
+    call  grep {}
     done ToolUse
     # name repeated
-    started call_1 grep
-    call call_1 grep {}
+    started  grep
+    call  grep {}
     done ToolUse
     # no name
-    started call_1 
-    broken call_1  "{}": the call names no tool
+    started  
+    broken   "{}": the call names no tool
     done ToolUse
     # broken
-    started call_1 grep
-    broken call_1 grep "{\"a\"": the arguments are no valid JSON: EOF while parsing an object at line 1 column 4
+    started  grep
+    broken  grep "{\"a\"": the arguments are not valid JSON: EOF while parsing an object at line 1 column 4
     done ToolUse
     "#);
 }
@@ -232,6 +232,7 @@ fn a_call_counts_only_in_an_answer_that_ended_well() {
         ("no reason, as usual there", read_with(&lenient, std::slice::from_ref(&first), DONE)),
         ("no reason, no [DONE]", read_with(&lenient, std::slice::from_ref(&first), "")),
         ("limit", both("length")),
+        ("full", both("model_context_window_exceeded")),
         ("something else", both("error")),
         ("after the end", late),
         ("reason without a call", read(&[finish("tool_calls")])),
@@ -254,6 +255,12 @@ fn a_call_counts_only_in_an_answer_that_ended_well() {
     started b y
     broken b y "": the answer was cut off in the middle of this call
     done MaxTokens
+    # full
+    started a x
+    call a x {}
+    started b y
+    broken b y "": the answer was cut off in the middle of this call
+    done ContextFull
     # something else
     started a x
     call a x {}
@@ -279,8 +286,8 @@ fn calls_in_the_text_count_only_where_the_server_is_known_for_them() {
     let quirks = Quirks { calls_as_text: true, ..Quirks::compatible() };
     assert_snapshot!(read_with(&quirks, &data, DONE), @r#"
     text "Look: "
-    started call_1 ls
-    call call_1 ls {"a":1}
+    started  ls
+    call  ls {"a":1}
     text " and "
     text "<tool_call>{\"name\": \"half\""
     done ToolUse
@@ -294,14 +301,14 @@ fn errors_end_the_answer() {
     text "a"
     error Overloaded: the provider broke off: Provider disconnected
     "#);
-    let new = || ChatStream::new(&empty_request(), Quirks::openai());
-    assert_snapshot!(meaning(new, ": PROCESSING\n\ndata: {\"choices\":[{]}\n\n"), @"error Malformed: a piece of the answer is no JSON: key must be a string at line 1 column 14");
+    let new = || ChatStream::new(Quirks::openai());
+    assert_snapshot!(meaning(new, ": PROCESSING\n\ndata: {\"choices\":[{]}\n\n"), @"error Malformed: a piece of the answer is not valid JSON: key must be a string at line 1 column 14");
 }
 
 #[test]
 fn a_server_that_never_stops_calling_is_stopped() {
     let calls: Vec<_> = (0..5000).map(|index| json!({"index": index, "id": "same"})).collect();
-    let mut stream = ChatStream::new(&empty_request(), Quirks::compatible());
+    let mut stream = ChatStream::new(Quirks::compatible());
     let data = chunk(json!({"tool_calls": calls})).to_string();
     let found = stream.push(crate::SseEvent { event: String::new(), data });
     let error = found.last().unwrap().as_ref().unwrap_err();
@@ -325,8 +332,21 @@ proptest! {
         finish_reason_missing: bool,
     ) {
         let quirks = Quirks { calls_as_text, finish_reason_missing, ..Quirks::openai() };
-        check(ChatStream::new(&empty_request(), quirks), &events, |at| {
+        check(ChatStream::new(quirks), &events, |at| {
             events[at].contains("\"finish_reason\":\"") || events[at] == "[DONE]"
         })?;
     }
+}
+
+#[test]
+fn where_ids_are_nine_characters_a_call_and_its_result_share_one() {
+    let quirks = Quirks { nine_character_ids: true, ..Quirks::compatible() };
+    let body = request_body(&full_request(NAME, json!({})), &quirks);
+    let messages = body["messages"].as_array().unwrap();
+    let calls = messages.iter().flat_map(|message| message["tool_calls"].as_array()).flatten();
+    let made: Vec<_> = calls.map(|call| call["id"].as_str().unwrap()).collect();
+    let answered: Vec<_> =
+        messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    assert_eq!(made, answered);
+    assert!(made.len() == 2 && made[0] != made[1] && made.iter().all(|id| id.len() == 9));
 }

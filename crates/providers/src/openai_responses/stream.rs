@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use context_manager::{ModelError, ModelEvent, ModelRequest, StopReason, Usage};
+use context_manager::{ModelError, ModelEvent, StopReason, Usage};
 use protocol::Content;
 use serde_json::Value;
 
 use super::NAME;
 use crate::SseEvent;
-use crate::calls::{CUT_SHORT, CallIds, OpenCall, stops_anywhere};
+use crate::calls::{CUT_SHORT, OpenCall, shown_reason, stops_anywhere};
 use crate::error::error_in_stream;
 use crate::reader::{AnswerReader, Dialect, cut, json_of, number, text};
 
@@ -16,21 +16,16 @@ use crate::reader::{AnswerReader, Dialect, cut, json_of, number, text};
 pub type ResponsesStream = AnswerReader<ResponsesAnswer>;
 
 impl ResponsesStream {
-    /// A reader for the answer to `request`.
-    pub fn new(request: &ModelRequest) -> Self {
-        Self::of(ResponsesAnswer {
-            ids: CallIds::of(request),
-            open: BTreeMap::new(),
-            shown: BTreeSet::new(),
-            refused: false,
-        })
+    /// A reader at the beginning of an answer.
+    pub fn new() -> Self {
+        Self::of(ResponsesAnswer::default())
     }
 }
 
 /// How far an answer in the format of the Responses API has come.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ResponsesAnswer {
-    ids: CallIds,
+    has_calls: bool,
     /// The calls that have begun and are not done, by their place in the output.
     open: BTreeMap<u64, OpenCall>,
     /// The messages of which text has been shown.
@@ -84,8 +79,9 @@ impl ResponsesAnswer {
     }
 
     fn call(&mut self, item: &Value) -> OpenCall {
+        self.has_calls = true;
         OpenCall {
-            id: self.ids.claim(text(item, "call_id")),
+            id: text(item, "call_id").to_owned(),
             name: text(item, "name").to_owned(),
             arguments: String::new(),
         }
@@ -145,7 +141,7 @@ impl ResponsesAnswer {
             }
             out.push(call.broken(CUT_SHORT));
         }
-        out.push(ModelEvent::Done(self.ids.stop_reason(stop)));
+        out.push(ModelEvent::Done(shown_reason(stop, self.has_calls)));
         Ok(())
     }
 }

@@ -81,7 +81,7 @@ async fn something_else_at_the_address_is_recognised() {
     Malformed: scripted answered with status 200: no stream here; check that http://ADDRESS/v1 speaks API
     Malformed: scripted answered with `application/json` instead of a stream of events; check that http://ADDRESS/v1 speaks API
     Cut: scripted: the answer ended before it was complete
-    Malformed: scripted: a piece of the answer is no JSON: expected ident at line 1 column 2; check that http://ADDRESS/v1 speaks API
+    Malformed: scripted: a piece of the answer is not valid JSON: expected ident at line 1 column 2; check that http://ADDRESS/v1 speaks API
     ");
 }
 
@@ -136,7 +136,7 @@ async fn in_the_middle_of_a_call_nothing_runs() {
         }
         let malformed = shown.pop().expect("four faults");
         assert!(
-            malformed.starts_with("Malformed: scripted: a piece of the answer is no JSON"),
+            malformed.starts_with("Malformed: scripted: a piece of the answer is not valid JSON"),
             "{malformed}"
         );
         insta::allow_duplicates! {

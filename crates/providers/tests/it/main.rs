@@ -2,8 +2,12 @@
 
 mod answers;
 mod connections;
+mod encodings;
 mod encryption;
 mod faults;
+mod full_contexts;
 mod ollama;
 mod retries;
+mod stage;
 mod talk;
+mod wires;

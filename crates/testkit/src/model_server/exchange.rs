@@ -90,6 +90,11 @@ fn render(reply: &Reply, format: WireFormat, at: usize, chunk: Option<usize>) ->
         Some(Fault::Body { content_type, body }) => {
             (plain(200, content_type, &[], body), After::Next)
         }
+        Some(Fault::Encoded { status, encoding, body }) => {
+            let encoding = format!("content-encoding: {encoding}\r\n");
+            let head = chunked_head(*status, &encoding);
+            ([head, chunks(body, chunk), LAST_CHUNK.to_vec()].concat(), After::Next)
+        }
         Some(Fault::CloseBefore) => (Vec::new(), After::Close),
         Some(Fault::HangBefore) => (Vec::new(), After::Hang),
         Some(Fault::CutAfter(bytes)) => (part(*bytes), After::Close),
@@ -100,8 +105,15 @@ fn render(reply: &Reply, format: WireFormat, at: usize, chunk: Option<usize>) ->
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
 fn stream_head() -> Vec<u8> {
-    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-        .to_vec()
+    chunked_head(200, "")
+}
+
+fn chunked_head(status: u16, headers: &str) -> Vec<u8> {
+    let kind = if status == 200 { "text/event-stream" } else { "application/json" };
+    format!(
+        "HTTP/1.1 {status} Scripted\r\ncontent-type: {kind}\r\n{headers}transfer-encoding: chunked\r\n\r\n"
+    )
+    .into_bytes()
 }
 
 fn chunks(body: &[u8], size: Option<usize>) -> Vec<u8> {

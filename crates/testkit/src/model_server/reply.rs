@@ -77,6 +77,15 @@ pub enum Fault {
         /// The bytes.
         body: Vec<u8>,
     },
+    /// A body in an encoding that was not asked for, sent in chunks.
+    Encoded {
+        /// The status.
+        status: u16,
+        /// What `content-encoding` says.
+        encoding: String,
+        /// The bytes.
+        body: Vec<u8>,
+    },
     /// The connection is closed without an answer.
     CloseBefore,
     /// Nothing is ever answered.

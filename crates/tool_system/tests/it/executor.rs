@@ -163,6 +163,23 @@ async fn an_unknown_tool_is_answered_with_a_near_one() {
 }
 
 #[tokio::test]
+async fn a_tool_is_understood_as_a_member_of_a_namespace() {
+    let bench = bench(ExecutorOptions::default());
+    for name in ["functions.read_file", "functions.read_file:0", "default_api.read_file"] {
+        bench.ok(name, json!({"path": "a.txt"})).await;
+    }
+    for name in
+        ["other.read_file", "functions.functions.read_file", "functions.read_file:x", "functions."]
+    {
+        let error = bench.err(name, json!({"path": "a.txt"})).await;
+        assert_eq!(error.code, ErrorCode::UnknownTool, "{name}");
+        assert!(error.message.contains(&format!("`{name}`")), "{}", error.message);
+    }
+    let error = bench.err("functions.read_flie:1", json!({})).await;
+    assert_eq!(error.suggestion.unwrap(), "Did you mean `read_file`?");
+}
+
+#[tokio::test]
 async fn a_name_from_another_vocabulary_is_understood() {
     let bench = bench(ExecutorOptions::default());
     let found = bench.ok("search_files", json!({"pattern": "one", "filePattern": "*.txt"})).await;

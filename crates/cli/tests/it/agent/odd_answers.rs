@@ -42,6 +42,25 @@ fn calls_with_the_same_id_are_told_apart() {
 }
 
 #[test]
+fn names_and_ids_that_a_wire_refuses_do_no_harm() {
+    let read = json!({"path": "notes.txt"}).to_string();
+    let script = [
+        Reply::default()
+            .and_raw_call("functions.read_file:0", "functions.read_file", &read)
+            .and_raw_call("", "", "{}")
+            .and_raw_call("", "read_file", &read)
+            .and_raw_call(&"🦀".repeat(80), "Read\u{1b}[2J", &read),
+        Reply::default().and_raw_call("functions.read_file:0", "functions.read_file:0", &read),
+        Reply::text("Done."),
+    ];
+    in_every_form(&script, |_, requests| {
+        let answers = requests[2].tool_answers();
+        let read: Vec<bool> = answers.iter().map(|answer| answer.text.contains("first")).collect();
+        assert_eq!(read, [true, false, true, false, true], "{answers:?}");
+    });
+}
+
+#[test]
 fn a_tool_that_does_not_exist_is_named_to_the_model() {
     let script = [Reply::call("raed_file", json!({"path": "notes.txt"})), Reply::text("Done.")];
     in_every_form(&script, |_, requests| {

@@ -1,26 +1,43 @@
-//! Whether a provider would accept a request. Each of them refuses a conversation in which a call
-//! has no result, two of them or one in the wrong place, and from then on the session would be dead.
+//! Whether a provider would accept a request, as strictly as the real ones are.
+//!
+//! Each of them refuses a conversation in which a call has no result, two of them or one in the wrong
+//! place, a name or an id that does not fit its pattern, or a thought with nothing after it; and from
+//! then on the session would be dead.
 
 use std::collections::HashSet;
 
-use serde_json::{Value, json};
-use testkit::model_server::{ModelCall, WireFormat};
+use serde_json::Value;
+
+use super::{ModelCall, WireFormat};
+
+/// Anthropic: `tools.0.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`.
+const ANTHROPIC_NAME: usize = 128;
+/// OpenAI: `Invalid 'tools[11].function.name': string too long. Expected … maximum length 64`.
+const OPENAI_NAME: usize = 64;
+/// `Invalid 'messages[2].tool_calls[0].id': string too long. Expected … maximum length 40`.
+const CHAT_ID: usize = 40;
+/// `Invalid 'input[95].call_id': string too long. Expected … maximum length 64`.
+const RESPONSES_ID: usize = 64;
 
 /// Panics if the provider whose form it is would refuse the request.
 #[track_caller]
-pub(crate) fn check(request: &ModelCall) {
+pub fn check(request: &ModelCall) {
+    if let Err(why) = accepts(request) {
+        panic!("{:?} would refuse the request: {why}\n{:#}", request.format, request.body);
+    }
+}
+
+/// Whether the provider whose form it is would accept the request, and why not.
+pub fn accepts(request: &ModelCall) -> Result<(), String> {
     let (takes, accepts) = match request.format {
         WireFormat::Anthropic => (anthropic_tool as Takes, anthropic as Accepts),
         WireFormat::Chat => (chat_tool as Takes, chat as Accepts),
         WireFormat::Responses => (responses_tool as Takes, responses as Accepts),
     };
-    let body = &request.body;
-    for tool in list(&body["tools"]) {
-        assert!(takes(tool), "{:?} does not take this tool: {tool}", request.format);
+    for tool in list(&request.body["tools"]) {
+        require(takes(tool), format!("this is not a tool: {tool}"))?;
     }
-    if let Err(why) = accepts(body) {
-        panic!("{:?} would refuse the request: {why}\n{body:#}", request.format);
-    }
+    accepts(&request.body)
 }
 
 type Checked = Result<(), String>;
@@ -28,23 +45,51 @@ type Takes = fn(&Value) -> bool;
 type Accepts = fn(&Value) -> Checked;
 
 fn anthropic_tool(tool: &Value) -> bool {
-    is_described(tool) && tool["input_schema"]["type"] == "object"
+    is_described(tool, ANTHROPIC_NAME) && tool["input_schema"]["type"] == "object"
 }
 
 fn chat_tool(tool: &Value) -> bool {
     let function = &tool["function"];
     tool["type"] == "function"
-        && is_described(function)
+        && is_described(function, OPENAI_NAME)
         && function["parameters"]["type"] == "object"
 }
 
 fn responses_tool(tool: &Value) -> bool {
-    tool["type"] == "function" && is_described(tool) && tool["parameters"]["type"] == "object"
+    tool["type"] == "function"
+        && is_described(tool, OPENAI_NAME)
+        && tool["parameters"]["type"] == "object"
 }
 
-fn is_described(tool: &Value) -> bool {
-    let said = |key: &str| tool[key].as_str().is_some_and(|text| !text.is_empty());
-    said("name") && said("description")
+fn is_described(tool: &Value, longest: usize) -> bool {
+    let described = tool["description"].as_str().is_some_and(|text| !text.is_empty());
+    described && named(&tool["name"], longest).is_ok()
+}
+
+/// A name of a tool: `^[a-zA-Z0-9_-]+$` everywhere, of different lengths.
+fn named(name: &Value, longest: usize) -> Checked {
+    let fits = name.as_str().is_some_and(|name| name.len() <= longest && is_plain(name));
+    require(fits, format!("the name {name} does not match ^[a-zA-Z0-9_-]{{1,{longest}}}$"))
+}
+
+fn is_plain(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    !text.is_empty() && text.chars().all(plain)
+}
+
+/// An id of a call on OpenAI's wires: short, and something to see.
+fn short_id(id: &Value, longest: usize) -> Checked {
+    let fits =
+        |id: &str| (1..=longest).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_graphic());
+    let fits = id.as_str().is_some_and(fits);
+    require(fits, format!("the id {id} is not one of 1 to {longest} characters"))
+}
+
+/// Only fields that are known may be there.
+fn known_fields(object: &Value, known: &[&str]) -> Checked {
+    let mut fields = object.as_object().into_iter().flat_map(|object| object.keys());
+    let unknown = fields.find(|field| !known.contains(&field.as_str()));
+    require(unknown.is_none(), format!("the unknown field {unknown:?}"))
 }
 
 /// Calls without a result, and all that there were.
@@ -86,6 +131,9 @@ fn anthropic(body: &Value) -> Checked {
                 (Some("tool_result"), true) => calls.answered(&block["tool_use_id"])?,
                 (Some("tool_use"), false) => {
                     require(block["input"].is_object(), "a call without arguments")?;
+                    named(&block["name"], ANTHROPIC_NAME)?;
+                    let id = block["id"].as_str().unwrap_or_default();
+                    require(is_plain(id), format!("the id {id} does not match ^[a-zA-Z0-9_-]+$"))?;
                     calls.made(&block["id"])?;
                 }
                 // Results come first, and all of them in the message after the calls.
@@ -94,10 +142,18 @@ fn anthropic(body: &Value) -> Checked {
                     says_something(&block["text"])?;
                 }
                 (Some("text"), false) => says_something(&block["text"])?,
-                (Some("thinking" | "redacted_thinking"), false) => {}
+                (Some("thinking"), false) => {
+                    let sealed = block["thinking"].is_string() && block["signature"].is_string();
+                    require(sealed, "a thought without its signature")?;
+                }
+                (Some("redacted_thinking"), false) => {
+                    require(block["data"].is_string(), "a sealed thought without its data")?;
+                }
                 (other, _) => return Err(format!("a block of {other:?} from the {speaker}")),
             }
         }
+        let last = blocks.last().and_then(|block| block["type"].as_str()).unwrap_or_default();
+        require(!last.ends_with("thinking"), "the final block of a message is a thought")?;
         if is_user {
             calls.all_answered()?;
         }
@@ -119,6 +175,10 @@ fn chat(body: &Value) -> Checked {
             }
             "user" => says_something(&message["content"])?,
             "assistant" => {
+                known_fields(
+                    message,
+                    &["role", "content", "tool_calls", "reasoning_content", "reasoning_details"],
+                )?;
                 let made = list(&message["tool_calls"]);
                 if made.is_empty() {
                     says_something(&message["content"])?;
@@ -126,6 +186,8 @@ fn chat(body: &Value) -> Checked {
                 calls.all_answered()?;
                 for call in made {
                     has_arguments(&call["function"]["arguments"])?;
+                    named(&call["function"]["name"], OPENAI_NAME)?;
+                    short_id(&call["id"], CHAT_ID)?;
                     calls.made(&call["id"])?;
                 }
             }
@@ -146,9 +208,13 @@ fn responses(body: &Value) -> Checked {
     let mut before = "";
     for item in list(&body["input"]) {
         let kind = item["type"].as_str().unwrap_or_default();
+        let follows = item["role"] != "user" && kind != "function_call_output";
+        require(before != "reasoning" || follows, "a thought without its required following item")?;
         before = match kind {
             "function_call" => {
                 has_arguments(&item["arguments"])?;
+                named(&item["name"], OPENAI_NAME)?;
+                short_id(&item["call_id"], RESPONSES_ID)?;
                 calls.made(&item["call_id"])?;
                 kind
             }
@@ -170,7 +236,10 @@ fn responses(body: &Value) -> Checked {
                 }
                 role
             }
-            "reasoning" => kind,
+            "reasoning" => {
+                require(item["summary"].is_array(), "a thought without its summary")?;
+                kind
+            }
             other => return Err(format!("an item of the type {other:?}")),
         };
     }
@@ -195,70 +264,5 @@ fn require(holds: bool, otherwise: impl Into<String>) -> Checked {
     if holds { Ok(()) } else { Err(otherwise.into()) }
 }
 
-/// What the checks above are worth: each refuses a conversation that is broken in one place.
-#[test]
-fn broken_conversations_are_refused() {
-    let user = json!({"role": "user", "content": [{"type": "text", "text": "hi"}]});
-    let made = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "t", "input": {}}]});
-    let result = json!({"type": "tool_result", "tool_use_id": "1", "content": "ok"});
-    let answered = json!({"role": "user", "content": [result]});
-    let twice = json!({"role": "user", "content": [result, result]});
-    refuses(
-        anthropic,
-        "messages",
-        &[&user, &made, &answered],
-        &[
-            &[&user, &made, &user],
-            &[&user, &made, &twice],
-            &[&user, &made],
-            &[&user, &answered],
-            &[&user, &user],
-            &[&user, &made, &answered, &made, &answered],
-        ],
-    );
-
-    let user = json!({"role": "user", "content": "hi"});
-    let call = json!({"id": "1", "type": "function", "function": {"name": "t", "arguments": "{}"}});
-    let made = json!({"role": "assistant", "content": null, "tool_calls": [call]});
-    let answered = json!({"role": "tool", "tool_call_id": "1", "content": "ok"});
-    refuses(
-        chat,
-        "messages",
-        &[&user, &made, &answered],
-        &[
-            &[&user, &made, &user],
-            &[&user, &made, &answered, &answered],
-            &[&user, &made],
-            &[&user, &answered],
-            &[&user, &user],
-            &[&user, &made, &answered, &made, &answered],
-        ],
-    );
-
-    let said = json!([{"type": "input_text", "text": "hi"}]);
-    let user = json!({"type": "message", "role": "user", "content": said});
-    let made = json!({"type": "function_call", "call_id": "1", "name": "t", "arguments": "{}"});
-    let answered = json!({"type": "function_call_output", "call_id": "1", "output": "ok"});
-    refuses(
-        responses,
-        "input",
-        &[&user, &made, &answered],
-        &[
-            &[&user, &made, &user],
-            &[&user, &made, &answered, &answered],
-            &[&user, &made],
-            &[&user, &answered],
-            &[&user, &user],
-            &[&user, &made, &answered, &made, &answered],
-        ],
-    );
-}
-
-/// Checks that of these conversations the first is accepted and the others are not.
-fn refuses(accepts: Accepts, key: &str, good: &[&Value], bad: &[&[&Value]]) {
-    let checked = |conversation: &[&Value]| accepts(&json!({key: conversation}));
-    assert_eq!(checked(good), Ok(()));
-    for conversation in bad {
-        assert!(checked(conversation).is_err(), "{conversation:?}");
-    }
-}
+#[cfg(test)]
+mod tests;
