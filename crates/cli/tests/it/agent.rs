@@ -8,3 +8,4 @@ mod odd_answers;
 mod seeds;
 mod size;
 mod validity;
+mod words;
