@@ -86,3 +86,34 @@ async fn a_sub_agent_reads_its_own_messages() {
     let result = result_of(&requests[3], "r2").unwrap();
     assert!(result["content"].as_str().unwrap().contains("Look into the notes"), "{result}");
 }
+
+#[tokio::test]
+async fn a_task_larger_than_the_window_reaches_a_sub_agent_in_part_and_by_its_handle() {
+    let task: String = (1..=30_000).map(|line| format!("check item {line}\n")).collect();
+    let replies = [
+        calls("d1", "delegate", json!({"task": task})),
+        reads("r1", "message:1", 20_000),
+        says("Checked."),
+        // The parent makes room for the result beside its own long call; this is its summary.
+        says("A sub-agent has checked."),
+        says("Done."),
+    ];
+    let model = Scripted::new("scripted", replies);
+    let mut stage = Stage::new(&model).await;
+    stage.parts.model.context_tokens = 24_000;
+    let mut session = stage.begin().await;
+    send(&mut session, "Have them checked").await;
+    let requests = model.requests();
+    let shown = serde_json::to_string(&requests[1].messages).unwrap();
+    assert!(shown.contains("check item 1\\n") && shown.contains("check item 30000"), "{shown}");
+    assert!(shown.contains("read message:1 like a file, from line "), "{shown}");
+    let page = result_of(&requests[2], "r1").unwrap();
+    assert!(page["content"].as_str().unwrap().starts_with("check item 20000\n"), "{page}");
+    // The user's own message is in the parent's last request as it was.
+    let last = requests.last().unwrap();
+    assert!(
+        last.messages
+            .iter()
+            .any(|message| message.content == crate::stage::message("Have them checked"))
+    );
+}

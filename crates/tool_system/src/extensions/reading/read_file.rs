@@ -14,7 +14,7 @@ use workspace::{BinaryKind, EntryMeta, LineWindow};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadFileArgs {
-    /// Or the handle of a cut result
+    /// Or a handle to what was cut
     path: String,
     /// First line, from 1
     offset: Option<Whole<1>>,
