@@ -146,6 +146,7 @@ impl ToolContext {
         let host = self.shared.agent_host.as_deref()?;
         let recalled = host.recall(MessageHandle::parse(path)?).await;
         Some(recalled.map(|recalled| KeptText {
+            size: recalled.text.len() as u64,
             text: recalled.text.into(),
             page_bytes: recalled.page_bytes,
         }))
@@ -154,6 +155,7 @@ impl ToolContext {
     fn kept_result(&self, handle: &str) -> Result<KeptText, ToolError> {
         let limits = self.limits();
         let kept = self.shared.results.get(handle).map(|text| KeptText {
+            size: text.len() as u64,
             text: in_lines(text, limits.read_line_bytes),
             page_bytes: limits.read_bytes,
         });

@@ -107,7 +107,7 @@ impl TextView {
         let page = usize::try_from(kept.page_bytes).unwrap_or(usize::MAX);
         let window = LineWindow { max_bytes: window.max_bytes.min(page), ..window };
         let read = lines_of(kept.text.as_bytes(), &window, cx)?;
-        Ok(Self { read, meta: None, stored_as: None, byte_size: kept.text.len() as u64 })
+        Ok(Self { read, meta: None, stored_as: None, byte_size: kept.size })
     }
 
     /// The text as it is, endings included.
