@@ -135,7 +135,9 @@ fn section(
         max_line_bytes: as_size(limits.read_line_bytes),
     };
     let view = match kept.get(path) {
-        Some(kept) => FileView::Text(TextView::of_kept(kept.as_ref().map_err(Clone::clone)?, window, cx)?),
+        Some(kept) => {
+            FileView::Text(TextView::of_kept(kept.as_ref().map_err(Clone::clone)?, window, cx)?)
+        }
         None => FileView::read(cx, path, &window, Endings::AsLines)?,
     };
     match view {
