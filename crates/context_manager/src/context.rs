@@ -30,6 +30,8 @@ pub struct ChatContext {
     /// The ids of all calls there ever were.
     call_ids: HashSet<String>,
     last_end: Option<TurnEnd>,
+    /// The entry that ended the last turn; what follows belongs to the present one.
+    turn_from: u64,
     last_sequence: u64,
 }
 
@@ -167,6 +169,15 @@ impl ChatContext {
         &self.facts
     }
 
+    /// The user's messages of the turn that is under way, by their entries.
+    pub(crate) fn running(&self) -> Vec<u64> {
+        if matches!(self.state, ContextState::Idle) {
+            return Vec::new();
+        }
+        let said = self.facts.said.iter().map(|said| said.sequence);
+        said.filter(|&sequence| sequence > self.turn_from).collect()
+    }
+
     pub(crate) fn last_sequence(&self) -> u64 {
         self.last_sequence
     }
@@ -236,14 +247,17 @@ impl ChatContext {
             SessionEvent::ModelAnswered(answer) => self.take_answer(sequence, answer),
             SessionEvent::CallEnded { result, .. } => {
                 if let Some(open) = open {
-                    self.call_ended(&open.call, result);
+                    self.call_ended(sequence, &open.call, result);
                 }
             }
             SessionEvent::Nudged { text } => {
                 self.conversation.nudge(sequence, text);
                 self.circles.told();
             }
-            SessionEvent::TurnEnded(end) => self.last_end = Some(*end),
+            SessionEvent::TurnEnded(end) => {
+                self.last_end = Some(*end);
+                self.turn_from = sequence;
+            }
             SessionEvent::Compacted(compaction) => self.conversation.compact(compaction),
             SessionEvent::Nested { entry, .. } => self.nested(entry),
             _ => {}
@@ -273,7 +287,7 @@ impl ChatContext {
         self.settings = Some(settings.clone());
     }
 
-    fn call_ended(&mut self, call: &ToolCall, result: &ToolResult) {
+    fn call_ended(&mut self, sequence: u64, call: &ToolCall, result: &ToolResult) {
         let json = match result {
             Ok(value) => value.to_string(),
             Err(error) => {
@@ -284,7 +298,9 @@ impl ChatContext {
             }
         };
         self.circles.note(call, &json);
-        self.conversation.result(&call.id, result.clone(), estimate_tokens(&json) as u64);
+        self.facts.result(sequence, call, json.chars().count());
+        let tokens = estimate_tokens(&json) as u64;
+        self.conversation.result(sequence, &call.id, result.clone(), tokens);
     }
 
     /// What a sub-agent uses is used by the session.

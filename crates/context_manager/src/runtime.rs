@@ -31,6 +31,10 @@ pub trait ToolRuntime: Send + Sync {
     /// Whether the model wants its turn to end with this call.
     fn terminates(&self, call: &ToolCall) -> bool;
 
+    /// Whether one of these tools reads a [`protocol::MessageHandle`], so that the model can be told
+    /// of what is left out.
+    fn reads_messages(&self) -> bool;
+
     /// Runs a call to its result, soon after `cancel` fires at the latest.
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult;
 

@@ -199,7 +199,7 @@ impl ChatContext {
         turn.overfull = false;
         let room = self.make_room(want, turn.frame, turn.doors, turn.options, turn.cancel).await?;
         Ok(match room {
-            Room::Made => None,
+            Room::Made(_) => None,
             Room::None => Some(TurnEnd::ContextFull),
             Room::Cancelled => Some(TurnEnd::Cancelled),
         })

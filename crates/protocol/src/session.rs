@@ -359,15 +359,40 @@ pub struct Compaction {
     pub tokens_before: u64,
     /// And after.
     pub tokens_after: u64,
+    /// How many messages, until now shown as they were, the summary stands for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub summarised: u64,
     /// Calls whose results are shown in a few words from here on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elided: Vec<String>,
+    /// Messages of the user up to `through` that stay all the same, after the summary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<u64>,
+    /// Messages of the user of which only a part is shown from here on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortened: Vec<ShortenedMessage>,
+    /// Whether the model can read what is left out, by a [`MessageHandle`](crate::MessageHandle).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub readable: bool,
     /// What the model took to write the summary.
     #[serde(default)]
     pub usage: Usage,
     /// What that cost in US dollars, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+}
+
+/// A message of the user of which only a part is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShortenedMessage {
+    /// Its entry in the log, which holds all of it.
+    pub sequence: u64,
+    /// What is shown.
+    pub content: Vec<Content>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[cfg(test)]

@@ -6,16 +6,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use context_manager::{AgentOptions, Budget, ChatContext, Doors, SessionLog, TurnOutcome};
 use protocol::{
-    AgentRole, Content, ErrorCode, LogEntry, Message, PlanStep, SessionEvent, Speaker, ToolError,
-    ToolResult, TurnEnd,
+    AgentRole, Content, ErrorCode, LogEntry, Message, MessageHandle, PlanStep, SessionEvent,
+    Speaker, ToolError, ToolResult, TurnEnd,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, Delegation};
+use tool_system::{AgentHost, Delegation, Recalled};
 
 use crate::approval::ApprovalManager;
 use crate::log::NestedLog;
 use crate::prompt::SystemPromptService;
+use crate::recall::{ReadableLog, recall};
 use crate::runtime::{ContextToolRuntime, Toolbox, Wiring, text_at, unwritable};
 use crate::session::Model;
 
@@ -25,7 +26,7 @@ const MAX_DEPTH: u32 = 2;
 /// The conversation, or a sub-agent, as its tools see it.
 pub(crate) struct Host {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) log: Arc<dyn SessionLog>,
+    pub(crate) log: Arc<dyn ReadableLog>,
     pub(crate) role: AgentRole,
     pub(crate) depth: u32,
 }
@@ -69,13 +70,17 @@ impl AgentHost for Host {
         let outcome = outcome.map_err(unwritable)?;
         report(&context, &outcome, &changed)
     }
+
+    async fn recall(&self, handle: MessageHandle) -> Result<Recalled, ToolError> {
+        recall(&*self.log, handle, &self.shared.model).await
+    }
 }
 
 impl Host {
     fn tools_for(
         &self,
         role: AgentRole,
-        log: Arc<dyn SessionLog>,
+        log: Arc<dyn ReadableLog>,
     ) -> Result<(Arc<ContextToolRuntime>, Changed), ToolError> {
         let host = Host {
             shared: Arc::clone(&self.shared),

@@ -9,6 +9,7 @@ mod agent;
 mod approval;
 mod log;
 mod prompt;
+mod recall;
 mod runtime;
 mod session;
 

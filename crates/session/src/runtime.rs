@@ -89,6 +89,10 @@ impl ToolRuntime for ContextToolRuntime {
         self.executor.terminates(call)
     }
 
+    fn reads_messages(&self) -> bool {
+        self.executor.reads_messages()
+    }
+
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
         self.executor.execute_tool(call, cancel).await
     }

@@ -274,7 +274,7 @@ fn settings(parts: &Parts) -> Settings {
 
 fn wire(parts: &Parts, id: &SessionId, log: &Arc<StoredLog>) -> Result<Wired, SessionError> {
     let aside = log.aside();
-    let approvals = Arc::new(ApprovalManager::new(Arc::clone(&aside), parts.approver.clone()));
+    let approvals = Arc::new(ApprovalManager::new(aside.clone(), parts.approver.clone()));
     let shared = Arc::new(Shared {
         session: id.to_string(),
         model: parts.model.clone(),

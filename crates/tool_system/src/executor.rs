@@ -159,6 +159,12 @@ impl ToolExecutor {
         tools
     }
 
+    /// Whether the model has a tool that reads what was left out of its conversation.
+    pub fn reads_messages(&self) -> bool {
+        let can = |tool: &Arc<ListedTool>| tool.definition().reads_handles;
+        self.shared.agent_host.is_some() && self.useful().iter().any(can)
+    }
+
     /// The tool that a call names, in whatever vocabulary.
     pub fn tool_of(&self, call: &ToolCall) -> Result<Arc<ListedTool>, ToolError> {
         self.registry.get(self.options.vocabulary, &call.name)

@@ -60,7 +60,7 @@ mod undoing;
 mod validator;
 
 pub use activity::{ActivityStream, Subscription};
-pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation};
+pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation, Recalled};
 pub use approval_gate::Approved;
 pub use arguments::{ToolArguments, Whole};
 pub use category::Category;

@@ -7,5 +7,6 @@ mod killing;
 mod odd_answers;
 mod seeds;
 mod size;
+mod words;
 
 use testkit::model_server::validity;

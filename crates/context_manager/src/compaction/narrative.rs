@@ -10,7 +10,7 @@ use protocol::{Content, Message, Speaker, Usage, describe_call, estimate_tokens}
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::summary::shortened;
+use super::words::{cost, shortened};
 use super::{Draft, compacted};
 use crate::budget::Scale;
 use crate::conversation::{Conversation, Unit};
@@ -59,8 +59,7 @@ impl Draft {
         told.by_model = true;
         // What an earlier summary said was in the transcript.
         told.summary.truncate(self.facts);
-        // In JSON, as the conversation is counted, line breaks and quotes take twice as much.
-        told.summary += &section(text, (self.spare() / 2).min(MOST));
+        told.summary += &section(text, self.spare().min(MOST));
         if compacted(conversation, &told).tokens() <= self.limit {
             self.compaction = told;
         }
@@ -76,7 +75,7 @@ impl Draft {
 
 /// What a model wrote, as the last section of a summary, in about `tokens` tokens.
 pub(super) fn section(text: &str, tokens: u64) -> String {
-    let room = tokens.saturating_sub(estimate_tokens(TITLE) as u64);
+    let room = tokens.saturating_sub(cost(TITLE));
     format!("{TITLE}{}", shortened(text.trim(), room))
 }
 

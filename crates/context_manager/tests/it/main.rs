@@ -9,3 +9,4 @@ mod stage;
 mod story;
 mod tool_calls;
 mod turns;
+mod users_words;

@@ -153,6 +153,10 @@ impl ToolRuntime for ScriptedTools {
         call.arguments.get("terminate") == Some(&json!(true))
     }
 
+    fn reads_messages(&self) -> bool {
+        true
+    }
+
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_at_once.fetch_max(running, Ordering::SeqCst);
@@ -280,6 +284,11 @@ impl Stage {
         }
     }
 
+    /// What the model answers from here on, whatever it was going to.
+    pub(crate) fn script(&self, replies: impl IntoIterator<Item = Reply>) {
+        *self.model.replies.lock().unwrap() = replies.into_iter().collect();
+    }
+
     pub(crate) fn with(mut self, change: impl FnOnce(&mut AgentOptions)) -> Self {
         change(&mut self.options);
         self
@@ -299,19 +308,23 @@ impl Stage {
         Doors { model: self.model.clone(), tools: self.tools.clone(), log: self.log.clone() }
     }
 
-    /// The person says something; whatever comes of it is checked.
     /// Writes an event that comes from elsewhere.
     pub(crate) async fn write(&mut self, event: SessionEvent) {
         let written = self.doors().log.append(vec![event]).await.expect("the log takes it");
         written.iter().for_each(|entry| self.context.apply(entry));
     }
 
+    /// The user says something; whatever comes of it is checked.
     pub(crate) async fn send(&mut self, words: &str) -> TurnOutcome {
         self.try_send(words).await.unwrap()
     }
 
     pub(crate) async fn try_send(&mut self, words: &str) -> Result<TurnOutcome, LogError> {
-        let content = vec![Content::Text { text: words.into() }];
+        self.try_say(vec![Content::Text { text: words.into() }]).await
+    }
+
+    /// The user says something with files attached.
+    pub(crate) async fn try_say(&mut self, content: Vec<Content>) -> Result<TurnOutcome, LogError> {
         let doors = self.doors();
         let outcome =
             self.context.send_message(content, &doors, &self.options, &self.cancel()).await;
@@ -352,7 +365,7 @@ impl Stage {
     }
 
     /// What holds whenever the conversation is left alone.
-    fn check(&self) {
+    pub(crate) fn check(&self) {
         let entries = self.entries();
         let again = ChatContext::replay(&entries);
         assert_eq!(again.state(), self.context.state(), "replay leads to the same state");

@@ -3,6 +3,7 @@
 mod approvals;
 mod instructions;
 mod plans;
+mod recall;
 mod settings;
 mod stage;
 mod sub_agents;

@@ -239,6 +239,8 @@ fn everything_else_is_one_line_each() {
         by_model: true,
         tokens_before: 180_000,
         tokens_after: 21_500,
+        summarised: 34,
+        elided: vec!["c1".into(), "c2".into()],
         ..Compaction::default()
     }));
     story.log(SessionEvent::SettingsChanged(Settings {
@@ -263,7 +265,7 @@ fn everything_else_is_one_line_each() {
 
     · the provider is overloaded: 529; trying again in 2.0 s
     · the model was told: You go in circles. Stop.
-    · earlier conversation summarised: 180.0k → 21.5k tokens
+    · made room: 180k → 22k tokens (34 messages summarised, 2 results shortened)
     · echo of offline answers, as planner
     · this session is called the \x1B[2Jname
     · the log was mended: a call had no result
