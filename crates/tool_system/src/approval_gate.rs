@@ -354,7 +354,7 @@ fn bases(change: &Change) -> Vec<(&str, Base)> {
 
 /// The changes as the user is shown them, made from the proposal and the files as they are now, and
 /// how many lines each file has.
-fn diffs_of(
+pub(crate) fn diffs_of(
     cx: &ToolContext,
     proposal: &Proposal,
 ) -> Result<(Vec<FileDiff>, Vec<usize>), ToolError> {
