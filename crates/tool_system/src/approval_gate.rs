@@ -192,7 +192,8 @@ impl Gate<'_> {
                 let message =
                     format!("{} is not allowed: {}", self.listed.name(), verdict.explanation);
                 Err(ToolError::new(ErrorCode::PermissionDenied, message)
-                    .suggest("Do it another way, or ask the user to change the policy."))
+                    .suggest("Do it another way, or ask the user to change the policy.")
+                    .by_policy())
             }
         }
     }

@@ -5,6 +5,7 @@ mod faults;
 mod interrupting;
 mod killing;
 mod odd_answers;
+mod results;
 mod seeds;
 mod size;
 mod validity;
