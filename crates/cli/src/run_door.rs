@@ -14,7 +14,9 @@ use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
 use crate::args::RunArgs;
-use crate::chat::events_json::{End, JsonLines};
+use crate::chat::events_json::{End, JsonLines, NamedInstructions};
+use crate::chat::look::Ink;
+use crate::chat::notices;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::chat::tally::{Outcome, Tally};
 use crate::conversation::{Desk, resumed};
@@ -229,12 +231,19 @@ impl Shows {
     }
 
     fn begin(&mut self, session: &Session, chosen: &Chosen) -> anyhow::Result<()> {
+        let files = named_instructions(session);
         match self {
-            Shows::People(screen) => screen.options_mut().context_window = chosen.window(),
+            Shows::People(screen) => {
+                screen.options_mut().context_window = chosen.window();
+                let named = files.iter().map(|file| (file.path.as_str(), file.remark.as_deref()));
+                if let Some(line) = notices::instructions(named) {
+                    output::painted(Stream::Err.look(), [(Ink::DIM, &*format!("· {line}"))]);
+                }
+            }
             Shows::Program(lines) => {
                 let settings = session.context().settings();
                 let settings = settings.context("the session has no settings")?;
-                lines.begin(&session.id().to_string(), settings)?;
+                lines.begin(&session.id().to_string(), settings, &files)?;
             }
         }
         Ok(())
@@ -260,6 +269,13 @@ impl Shows {
             Shows::Program(_) => Ok(()),
         }
     }
+}
+
+fn named_instructions(session: &Session) -> Vec<NamedInstructions> {
+    let files = session.parts().prompts.instruction_files();
+    let named =
+        files.map(|file| NamedInstructions { path: file.path.clone(), remark: file.remark() });
+    named.collect()
 }
 
 /// How the limit that a run stopped at is raised, if it stopped at one.

@@ -38,8 +38,8 @@ pub use proposal::{
 pub use question::QuestionText;
 pub use role::AgentRole;
 pub use session::{
-    BrokenCall, Compaction, ForkPoint, LogEntry, ModelAnswer, ModelErrorKind, Opened, PauseReason,
-    PlanStep, SessionEvent, Settings, StepStatus, StopReason, TurnEnd, Usage,
+    BrokenCall, Compaction, ForkPoint, Instructions, LogEntry, ModelAnswer, ModelErrorKind, Opened,
+    PauseReason, PlanStep, SessionEvent, Settings, StepStatus, StopReason, TurnEnd, Usage,
 };
 pub use tokens::estimate_tokens;
 pub use view::{UnknownView, View, describe_call};

@@ -101,7 +101,7 @@ fn in_directory(workspace: &Workspace, dir: &RelPath, limits: &Limits) -> Vec<In
 /// None if there is no such file, or nothing in it.
 fn read(workspace: &Workspace, path: &RelPath, limits: &Limits) -> Option<InstructionFile> {
     let content = match workspace.open_file(path) {
-        Ok(file) => shown(&file, limits.instruction_file_bytes),
+        Ok(file) => shown(&file, limits.agents_md_bytes),
         Err(Error::NotFound { .. } | Error::NotADirectory { .. }) => return None,
         Err(error) => Err(error.to_string()),
     };
@@ -161,7 +161,8 @@ impl TouchedInstructions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).looked.clear();
     }
 
-    /// Everything that was found above the files that `tracker` knows, the root's first.
+    /// Everything that was found in the root and above the files that `tracker` knows, in the order in
+    /// which it was found.
     pub(crate) fn gather(
         &self,
         tracker: &FileTracker,
@@ -187,7 +188,7 @@ impl TouchedInstructions {
 impl Touched {
     fn is_full(&self, limits: &Limits) -> bool {
         let bytes: u64 = self.found.iter().map(|(_, file)| file.shown_bytes()).sum();
-        self.found.len() as u64 > limits.instruction_files || bytes > limits.instruction_bytes
+        self.found.len() as u64 > limits.agents_md_files || bytes > limits.agents_md_all_bytes
     }
 
     fn knows(&self, dir: &RelPath) -> bool {
@@ -217,7 +218,7 @@ fn within<'a>(
     let (mut shown, mut bytes) = (Vec::new(), 0);
     for file in files {
         bytes += file.shown_bytes();
-        let (most_files, most_bytes) = (limits.instruction_files, limits.instruction_bytes);
+        let (most_files, most_bytes) = (limits.agents_md_files, limits.agents_md_all_bytes);
         if shown.len() as u64 >= most_files || bytes > most_bytes {
             let why = format!(
                 "there are more than {most_files} files or {most_bytes} bytes of instructions; \

@@ -107,11 +107,11 @@ limits! {
     /// Jobs that run at the same time.
     jobs = 8,
     /// Bytes that are shown of one file with instructions for agents, such as `AGENTS.md`.
-    instruction_file_bytes = 32 * 1024,
+    agents_md_bytes = 32 * 1024,
     /// Bytes of such files that are shown to one agent in all.
-    instruction_bytes = 128 * 1024,
+    agents_md_all_bytes = 128 * 1024,
     /// Files with instructions that are shown to one agent.
-    instruction_files = 32,
+    agents_md_files = 32,
     /// Entries on one page of a directory listing.
     list_page = 100,
     /// Bytes of JSON above which a result is cut and the rest kept behind a handle.

@@ -15,8 +15,23 @@ const SCHEMA_VERSION: u32 = 1;
 #[derive(Serialize)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 enum Frame<'a> {
-    Session { id: &'a str, schema_version: u32, provider: &'a str, model: &'a str, role: &'a str },
+    Session {
+        id: &'a str,
+        schema_version: u32,
+        provider: &'a str,
+        model: &'a str,
+        role: &'a str,
+        instructions: &'a [NamedInstructions],
+    },
     Result(RunResult<'a>),
+}
+
+/// A file with instructions that the session begins with.
+#[derive(Debug, Serialize)]
+pub(crate) struct NamedInstructions {
+    pub(crate) path: String,
+    /// Why it is not shown, or not all of it.
+    pub(crate) remark: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -63,7 +78,12 @@ impl<W: Write> JsonLines<W> {
     }
 
     /// The session `id` begins or goes on.
-    pub(crate) fn begin(&mut self, id: &str, settings: &Settings) -> io::Result<()> {
+    pub(crate) fn begin(
+        &mut self,
+        id: &str,
+        settings: &Settings,
+        instructions: &[NamedInstructions],
+    ) -> io::Result<()> {
         let Settings { provider, model, role } = settings;
         let frame = Frame::Session {
             id,
@@ -71,6 +91,7 @@ impl<W: Write> JsonLines<W> {
             provider,
             model,
             role: role.name(),
+            instructions,
         };
         line(&mut self.out, &frame)
     }
@@ -134,7 +155,8 @@ mod tests {
         ];
         let mut out = Vec::new();
         let mut lines = JsonLines::new(&mut out);
-        lines.begin("s1", &settings).unwrap();
+        let named = NamedInstructions { path: "AGENTS.md".into(), remark: None };
+        lines.begin("s1", &settings, &[named]).unwrap();
         for (sequence, event) in (2..).zip(events) {
             lines.entry(&LogEntry { sequence, at: sequence as i64, event }).unwrap();
         }
@@ -142,7 +164,7 @@ mod tests {
         let files_changed = &["src/a.rs".into()];
         lines.end(&End { outcome, exit_code: 0, message: None, files_changed }).unwrap();
         assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
-        {"type":"session","data":{"id":"s1","schema_version":1,"provider":"offline","model":"echo","role":"actor"}}
+        {"type":"session","data":{"id":"s1","schema_version":1,"provider":"offline","model":"echo","role":"actor","instructions":[{"path":"AGENTS.md","remark":null}]}}
         {"sequence":2,"at":2,"type":"user_message","data":{"content":[{"type":"text","text":"hi"}]}}
         {"sequence":3,"at":3,"type":"text_delta","data":{"text":"hello\n\u001b[2J"}}
         {"sequence":4,"at":4,"type":"model_answered","data":{"content":[{"type":"text","text":"hello\n\u001b[2J"}],"stop":"end_of_turn","usage":{"input":3,"output":1,"cache_read":0,"cache_write":0},"duration_ms":12}}

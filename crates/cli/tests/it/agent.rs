@@ -2,6 +2,7 @@
 
 mod bench;
 mod faults;
+mod instructions;
 mod interrupting;
 mod killing;
 mod odd_answers;

@@ -169,7 +169,7 @@ fn files_and_bytes_are_bounded_in_all() {
     let seen = format!("{}/f", deep[18]);
     let all = touched(&fixture, &[&seen], &Limits::default());
     assert_eq!(all.len(), 19);
-    let few = Limits { instruction_files: 3, ..Limits::default() };
+    let few = Limits { agents_md_files: 3, ..Limits::default() };
     let shown = touched(&fixture, &[&seen], &few);
     assert_eq!((shown.len(), &shown[..3]), (4, &all[..3]));
     assert_eq!(
@@ -177,7 +177,7 @@ fn files_and_bytes_are_bounded_in_all() {
         "d/d/d/d/AGENTS.md: not read: there are more than 3 files or 131072 bytes of instructions; \
          nothing further is shown"
     );
-    let small = Limits { instruction_bytes: 25, ..Limits::default() };
+    let small = Limits { agents_md_all_bytes: 25, ..Limits::default() };
     let shown = touched(&fixture, &[&seen], &small);
     assert_eq!((shown.len(), &shown[..2]), (3, &all[..2]));
 }
@@ -192,7 +192,7 @@ proptest! {
         let fixture = Fixture::new("//- /a\na\n");
         for bytes in [bytes.as_slice(), text.as_bytes()] {
             fs::write(fixture.path("AGENTS.md"), bytes).unwrap();
-            let limits = Limits { instruction_file_bytes: most, ..Limits::default() };
+            let limits = Limits { agents_md_bytes: most, ..Limits::default() };
             let files = InstructionFile::of_project(&project(&fixture), &limits);
             match files.first().map(|file| &file.content) {
                 Some(Ok(content)) => {
