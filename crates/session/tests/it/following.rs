@@ -1,6 +1,6 @@
 //! Instructions below the root of a project, which are told when the agent comes there.
 
-use std::fs;
+use std::sync::Arc;
 
 use protocol::{Content, LogEntry, SessionEvent, Speaker};
 use serde_json::json;
@@ -15,12 +15,11 @@ fn reads(id: &str, path: &str) -> Reply {
 }
 
 /// A project with instructions in a directory.
-async fn stage(model: &std::sync::Arc<Scripted>) -> Stage {
+async fn stage(model: &Arc<Scripted>) -> Stage {
     let mut stage = Stage::new(model).await;
     stage.parts.prompts = SystemPromptService { follows_project: true, ..Default::default() };
-    fs::create_dir_all(stage.project.path("inner/deep")).unwrap();
-    fs::write(stage.project.path("inner/AGENTS.md"), INNER).unwrap();
-    fs::write(stage.project.path("inner/deep/a.rs"), "fn a() {}\n").unwrap();
+    stage.project.write("inner/AGENTS.md", INNER);
+    stage.project.write("inner/deep/a.rs", "fn a() {}\n");
     stage
 }
 
@@ -80,8 +79,8 @@ async fn a_new_file_counts_too_and_a_change_is_told_in_the_next_turn() {
     let model = Scripted::new("scripted", replies);
     let stage = stage(&model).await;
     let (mut session, _) = worked(&stage).await;
-    fs::write(stage.project.path("inner/AGENTS.md"), "Now with `make all`.").unwrap();
-    fs::write(stage.project.path("AGENTS.md"), "And the root says this.").unwrap();
+    stage.project.write("inner/AGENTS.md", "Now with `make all`.");
+    stage.project.write("AGENTS.md", "And the root says this.");
     send(&mut session, "Again").await;
     let notes = notes(&model);
     assert_eq!(notes.iter().map(Vec::len).collect::<Vec<_>>(), [0, 1, 3]);
@@ -123,7 +122,7 @@ async fn a_file_that_cannot_be_read_is_named_and_a_user_who_wants_none_hears_not
     let replies = || [reads("r", "inner/deep/a.rs"), says("Done.")];
     let model = Scripted::new("scripted", replies());
     let garbled = stage(&model).await;
-    fs::write(garbled.project.path("inner/AGENTS.md"), b"\xff\xfe").unwrap();
+    garbled.project.write("inner/AGENTS.md", b"\xff\xfe");
     let (_, log) = worked(&garbled).await;
     let remark = "not read: inner/AGENTS.md is not UTF-8 text".to_owned();
     assert_eq!(told_files(&log), [("inner/AGENTS.md".to_owned(), Some(remark))]);

@@ -1,6 +1,5 @@
-use std::fs;
-
 use proptest::prelude::*;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use testkit::Fixture;
 
 use super::*;
@@ -73,8 +72,8 @@ fn what_is_no_file_of_the_project_is_refused_by_name_and_the_next_one_counts() {
     );
     // Opening a pipe that nobody writes to would wait for ever.
     let fixture = Fixture::new("//- /CLAUDE.md\nc\n");
-    let made = std::process::Command::new("mkfifo").arg(fixture.path("AGENTS.md")).status();
-    assert!(made.unwrap().success());
+    let pipe = fixture.path("AGENTS.md");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();
     assert_eq!(
         found(&fixture, &Limits::default()),
         ["AGENTS.md: not read: AGENTS.md is a named pipe, not a regular file", "CLAUDE.md: c"]
@@ -85,18 +84,18 @@ fn what_is_no_file_of_the_project_is_refused_by_name_and_the_next_one_counts() {
 fn what_is_not_text_is_refused() {
     let fixture = Fixture::new("//- /a\na\n");
     for bytes in [&b"\xff\xfea\0b\0"[..], b"fine so far \xc3", b"\xc3\x28"] {
-        fs::write(fixture.path("AGENTS.md"), bytes).unwrap();
+        fixture.write("AGENTS.md", bytes);
         let limits = Limits::default();
         assert_eq!(found(&fixture, &limits), ["AGENTS.md: not read: AGENTS.md is not UTF-8 text"]);
     }
-    fs::write(fixture.path("AGENTS.md"), "\u{feff}Marked.").unwrap();
+    fixture.write("AGENTS.md", "\u{feff}Marked.");
     assert_eq!(found(&fixture, &Limits::default()), ["AGENTS.md: Marked."]);
 }
 
 #[test]
 fn a_large_file_is_cut_at_a_line_and_says_where_it_goes_on() {
     let fixture = Fixture::new("//- /a\na\n");
-    fs::write(fixture.path("AGENTS.md"), "One more line.\n".repeat(700_000)).unwrap();
+    fixture.write("AGENTS.md", "One more line.\n".repeat(700_000));
     let files = InstructionFile::of_project(&project(&fixture), &Limits::default());
     let [InstructionFile { content: Ok(content), .. }] = &files[..] else { panic!("{files:?}") };
     assert_eq!((content.text.len(), content.bytes), (32_760, 10_500_000));
@@ -150,7 +149,7 @@ fn a_file_that_changed_is_noticed_in_a_new_turn() {
     tracker.note(&RelPath::parse("a/x").unwrap(), ContentHash::of(b""));
     let gather = || instructions.gather(&tracker, &project(&fixture), &Limits::default());
     let before = gather();
-    fs::write(fixture.path("a/AGENTS.md"), "new").unwrap();
+    fixture.write("a/AGENTS.md", "new");
     assert_eq!(gather(), before);
     instructions.look_again();
     let after = gather();
@@ -191,7 +190,7 @@ proptest! {
     ) {
         let fixture = Fixture::new("//- /a\na\n");
         for bytes in [bytes.as_slice(), text.as_bytes()] {
-            fs::write(fixture.path("AGENTS.md"), bytes).unwrap();
+            fixture.write("AGENTS.md", bytes);
             let limits = Limits { agents_md_bytes: most, ..Limits::default() };
             let files = InstructionFile::of_project(&project(&fixture), &limits);
             match files.first().map(|file| &file.content) {

@@ -84,7 +84,7 @@ fn what_cannot_be_shown_is_said_aloud_and_nothing_waits_for_it() {
         let made = Command::new("mkfifo").arg(bench.project.path(pipe)).status();
         assert!(made.unwrap().success());
     }
-    std::fs::write(bench.project.path("CLAUDE.md"), "Many words.\n".repeat(900_000)).unwrap();
+    bench.project.write("CLAUDE.md", "Many words.\n".repeat(900_000));
     let server = ModelServer::start(script());
     let ran = finish(&mut asking(&bench, &server, WireFormat::Anthropic, &home));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
