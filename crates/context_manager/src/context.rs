@@ -13,6 +13,7 @@ use crate::budget::Ledger;
 use crate::circles::Circles;
 use crate::conversation::Conversation;
 use crate::facts::Facts;
+use crate::instructed::Instructed;
 use crate::state::{self, OpenCall};
 use crate::{ContextState, Doors, LogError};
 
@@ -27,6 +28,7 @@ pub struct ChatContext {
     ledger: Ledger,
     circles: Circles,
     facts: Facts,
+    instructed: Instructed,
     /// The ids of all calls there ever were.
     call_ids: HashSet<String>,
     last_end: Option<TurnEnd>,
@@ -178,6 +180,10 @@ impl ChatContext {
         said.filter(|&sequence| sequence > self.turn_from).collect()
     }
 
+    pub(crate) fn instructed(&self) -> &Instructed {
+        &self.instructed
+    }
+
     pub(crate) fn last_sequence(&self) -> u64 {
         self.last_sequence
     }
@@ -257,6 +263,10 @@ impl ChatContext {
             SessionEvent::TurnEnded(end) => {
                 self.last_end = Some(*end);
                 self.turn_from = sequence;
+            }
+            SessionEvent::Instructed(told) => {
+                self.conversation.nudge(sequence, &told.text);
+                self.instructed.told(sequence, told);
             }
             SessionEvent::Compacted(compaction) => self.conversation.compact(compaction),
             SessionEvent::Nested { entry, .. } => self.nested(entry),

@@ -18,6 +18,7 @@ mod compaction;
 mod context;
 mod conversation;
 mod facts;
+mod instructed;
 mod model;
 mod options;
 mod runtime;

@@ -1,9 +1,10 @@
 //! The doors out of a conversation: to tools, to the log, and to the model.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use protocol::{LogEntry, SessionEvent, ToolCall, ToolResult};
+use protocol::{ContentHash, Instructions, LogEntry, SessionEvent, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
 use crate::{ModelProvider, ToolSpec};
@@ -37,6 +38,12 @@ pub trait ToolRuntime: Send + Sync {
 
     /// Runs a call to its result, soon after `cancel` fires at the latest.
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult;
+
+    /// The instructions for where the calls so far have worked, but for those that the model can see:
+    /// `known` has the version of each by its path.
+    async fn instructions(&self, _known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {
+        Vec::new()
+    }
 
     /// The person has said something new: what was answered before no longer stands for it.
     fn turn_began(&self);

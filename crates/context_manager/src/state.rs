@@ -132,9 +132,10 @@ pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Step {
         }
 
         // These are told to the model, so they may not stand between a call and its result.
-        (state @ (Idle | Ready | Paused(_)), Event::Nudged { .. } | Event::Compacted(_)) => {
-            taken(state)
-        }
+        (
+            state @ (Idle | Ready | Paused(_)),
+            Event::Nudged { .. } | Event::Instructed(_) | Event::Compacted(_),
+        ) => taken(state),
         (
             state,
             Event::Opened(_)

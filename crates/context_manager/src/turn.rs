@@ -127,6 +127,7 @@ impl ChatContext {
         if turn.cancel.is_cancelled() {
             return self.end(turn, TurnEnd::Cancelled).await;
         }
+        self.tell_instructions(turn.doors).await?;
         let tokens = self.request_tokens(turn.frame);
         let elapsed = turn.begun.elapsed();
         if let Some(reason) = self.ledger().pause_reason(turn.options, tokens, elapsed) {

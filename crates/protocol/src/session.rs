@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentRole, ApprovalRequest, ApprovalResponse, Content, ToolResult};
+use crate::{AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, ToolResult};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -91,6 +91,8 @@ pub enum SessionEvent {
         /// What it is told.
         text: String,
     },
+    /// The model is told what the project says about the part of it that is being worked in.
+    Instructed(Instructions),
     /// The plan has changed.
     PlanChanged {
         /// The whole plan as it is now.
@@ -116,6 +118,20 @@ pub enum SessionEvent {
         /// What was wrong and what became of it.
         notes: Vec<String>,
     },
+}
+
+/// What a file of the project tells agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    /// The file, from the project root.
+    pub path: String,
+    /// The hash of what it says: another one is told again.
+    pub version: ContentHash,
+    /// What the user should know, such as that it was cut or refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+    /// What the model is told.
+    pub text: String,
 }
 
 /// How a session begins.
@@ -430,6 +446,12 @@ mod tests {
         let pause = survives(SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 }));
         assert_eq!(pause["data"], json!({"reason": "turn_limit", "turns": 10}));
         survives(SessionEvent::TurnEnded(TurnEnd::Done));
+        survives(SessionEvent::Instructed(Instructions {
+            path: "a/AGENTS.md".into(),
+            version: ContentHash::of(b"x"),
+            remark: None,
+            text: "x".into(),
+        }));
         let answer = ModelAnswer {
             content: vec![Content::ToolUse(ToolCall::new("c", "grep", Map::new()))],
             broken: Vec::new(),

@@ -94,7 +94,8 @@ impl Host {
             agent_host: Arc::new(host),
             session: self.shared.session.clone(),
         })?;
-        Ok((Arc::new(ContextToolRuntime::new(executor)), Changed::default()))
+        let runtime = ContextToolRuntime::new(executor).following(&self.shared.prompts);
+        Ok((Arc::new(runtime), Changed::default()))
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod agent;
 mod approval;
+mod instructions;
 mod log;
 mod prompt;
 mod recall;

@@ -297,7 +297,7 @@ fn wire(parts: &Parts, id: &SessionId, log: &Arc<StoredLog>) -> Result<Wired, Se
         budget: parts.budget,
         ..parts.model.options()
     };
-    let runtime = Arc::new(ContextToolRuntime::new(executor));
+    let runtime = Arc::new(ContextToolRuntime::new(executor).following(&parts.prompts));
     let doors = Doors {
         model: Arc::clone(&parts.model.provider),
         tools: runtime.clone(),

@@ -58,6 +58,7 @@ impl Summary {
             | SessionEvent::ModelFailed { .. }
             | SessionEvent::CallEnded { .. }
             | SessionEvent::Nudged { .. }
+            | SessionEvent::Instructed(_)
             | SessionEvent::PlanChanged { .. }
             | SessionEvent::Repaired { .. } => {}
         }

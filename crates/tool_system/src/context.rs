@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{RelPath, Workspace};
 
 use crate::commands::Jobs;
+use crate::instructions::TouchedInstructions;
 use crate::own_changes::OwnChanges;
 use crate::result_store::{HANDLE_PREFIX, KeptText, ResultStore};
 use crate::truncation::in_lines;
@@ -30,6 +31,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) activity: ActivityStream,
     pub(crate) files: FileTracker,
+    pub(crate) instructions: TouchedInstructions,
     pub(crate) results: ResultStore,
     pub(crate) history: Option<History>,
     pub(crate) own: OwnChanges,

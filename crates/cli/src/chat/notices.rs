@@ -54,6 +54,18 @@ pub(crate) fn model_failed(
     }
 }
 
+/// Which files with instructions the model is told, and what is to be said about any of them.
+pub(crate) fn instructions<'a>(
+    files: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
+) -> Option<String> {
+    let named = files.into_iter().map(|(path, remark)| match remark {
+        None => one_line(path),
+        Some(remark) => format!("{} ({})", one_line(path), one_line(remark)),
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| format!("instructions: {}", named.join(", ")))
+}
+
 /// The conversation was made shorter: from how much to how much, and what was left out.
 pub(crate) fn compacted(compaction: &Compaction) -> String {
     let Compaction { summarised, elided, shortened, .. } = compaction;

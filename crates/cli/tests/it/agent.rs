@@ -2,9 +2,11 @@
 
 mod bench;
 mod faults;
+mod instructions;
 mod interrupting;
 mod killing;
 mod odd_answers;
+mod results;
 mod seeds;
 mod size;
 mod words;

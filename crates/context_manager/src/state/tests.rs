@@ -1,7 +1,7 @@
 use insta::assert_snapshot;
 use protocol::{
-    AgentRole, ApprovalRequest, ApprovalResponse, BrokenCall, ChangeSet, Compaction, LogEntry,
-    ModelErrorKind, Opened, Proposal, Settings, StopReason, TurnEnd, Usage,
+    AgentRole, ApprovalRequest, ApprovalResponse, BrokenCall, ChangeSet, Compaction, ContentHash,
+    Instructions, LogEntry, ModelErrorKind, Opened, Proposal, Settings, StopReason, TurnEnd, Usage,
 };
 use serde_json::Map;
 
@@ -42,6 +42,11 @@ fn states() -> Vec<(&'static str, ContextState)> {
         ),
         ("paused", ContextState::Paused(PauseReason::TurnLimit { turns: 10 })),
     ]
+}
+
+fn instructions() -> Instructions {
+    let version = ContentHash::of(b"");
+    Instructions { path: "AGENTS.md".into(), version, remark: None, text: "Be kind.".into() }
 }
 
 fn approval(id: &str) -> SessionEvent {
@@ -91,6 +96,7 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
         ("end a", ended("a")),
         ("end ?", ended("?")),
         ("nudged", E::Nudged { text: text() }),
+        ("instructed", E::Instructed(instructions())),
         ("plan", E::PlanChanged { steps: Vec::new() }),
         ("paused", E::Paused(PauseReason::TurnLimit { turns: 3 })),
         ("continued", E::Continued),
@@ -165,6 +171,7 @@ fn every_state_has_an_answer_to_every_event() {
     end a       | -           | -           | -           | ready       | b?          | -
     end ?       | -           | -           | -           | -           | -           | -
     nudged      | =           | =           | -           | -           | -           | =
+    instructed  | =           | =           | -           | -           | -           | =
     plan        | =           | =           | =           | =           | =           | =
     paused      | -           | paused 3    | -           | -           | -           | -
     continued   | -           | -           | -           | -           | -           | ready

@@ -1,6 +1,6 @@
 //! A conversation on a stage: everybody around it follows a script.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,10 @@ use context_manager::{
     TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
-use protocol::{Content, ErrorCode, LogEntry, SessionEvent, ToolCall, ToolError, ToolResult};
+use protocol::{
+    Content, ContentHash, ErrorCode, Instructions, LogEntry, SessionEvent, ToolCall, ToolError,
+    ToolResult,
+};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -137,6 +140,8 @@ pub(crate) struct ScriptedTools {
     /// A tool that waited has been stopped.
     pub(crate) stopped: tokio::sync::Notify,
     pub(crate) turns: AtomicUsize,
+    /// What the project says wherever it is worked in.
+    pub(crate) instructions: Mutex<Vec<Instructions>>,
 }
 
 #[async_trait]
@@ -164,6 +169,12 @@ impl ToolRuntime for ScriptedTools {
         let result = self.execute(call, cancel).await;
         self.running.fetch_sub(1, Ordering::SeqCst);
         result
+    }
+
+    async fn instructions(&self, known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {
+        let all = self.instructions.lock().unwrap();
+        let is_known = |told: &Instructions| known.get(&told.path) == Some(&told.version);
+        all.iter().filter(|told| !is_known(told)).cloned().collect()
     }
 
     fn turn_began(&self) {
@@ -273,6 +284,7 @@ impl Stage {
             counter: AtomicUsize::default(),
             stopped: tokio::sync::Notify::new(),
             turns: AtomicUsize::default(),
+            instructions: Mutex::default(),
         };
         Self {
             model: Arc::new(model),

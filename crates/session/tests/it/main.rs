@@ -1,6 +1,7 @@
 //! Conversations put together from real tools, a real store and a scripted model.
 
 mod approvals;
+mod following;
 mod instructions;
 mod plans;
 mod recall;
