@@ -21,6 +21,7 @@ use summary::{Source, summary};
 
 use crate::conversation::{Conversation, Unit};
 use crate::options::frame_tokens;
+use crate::turn::cut_short;
 use crate::{AgentOptions, ChatContext, Doors, LogError};
 
 /// The newest calls, whose results stay as long as possible.
@@ -80,6 +81,8 @@ impl ChatContext {
         cancel: &CancellationToken,
     ) -> Result<CompactOutcome, LogError> {
         self.record(doors, self.unfinished()).await?;
+        let standing = self.ledger().standing(options);
+        doors.purse.open(standing.without_clock());
         let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };
         let frame = frame_tokens(&options.system, &tools);
         let before = self.request_tokens(frame);
@@ -102,10 +105,16 @@ impl ChatContext {
     ) -> Result<Room, LogError> {
         let Some(mut draft) = self.draft(want, frame, options) else { return Ok(Room::None) };
         match narrative::write(&draft, doors, options, self.ledger().scale(frame), cancel).await {
-            Narrative::Cancelled => return Ok(Room::Cancelled),
+            Narrative::Cancelled(receipt) => {
+                if !receipt.usage.is_zero() {
+                    let is_time = doors.purse.time_is_up().is_some();
+                    self.record(doors, vec![cut_short(is_time, receipt)]).await?;
+                }
+                return Ok(Room::Cancelled);
+            }
             Narrative::None => {}
-            Narrative::Written { text, usage } => {
-                draft.add(&text, usage, options, self.conversation());
+            Narrative::Written { text, receipt } => {
+                draft.add(&text, receipt, self.conversation());
             }
         }
         let mut compaction = draft.compaction;

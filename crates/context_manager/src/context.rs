@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use protocol::{
-    Content, ErrorCode, LogEntry, Message, ModelAnswer, PlanStep, SessionEvent, Settings,
-    StopReason, ToolCall, ToolResult, TurnEnd, Usage, estimate_tokens,
+    Content, ErrorCode, LogEntry, Message, ModelAnswer, ModelErrorKind, PlanStep, SessionEvent,
+    Settings, StopReason, ToolCall, ToolResult, TurnEnd, Usage, estimate_tokens,
 };
 
 use crate::budget::Ledger;
@@ -56,6 +56,10 @@ impl ChatContext {
             // What breaks off is closed by what is known of it before the step.
             SessionEvent::UserMessage { .. } | SessionEvent::TurnEnded(_) => {
                 self.close(&before, entry.sequence);
+            }
+            // The user has seen the words of an answer that was stopped on purpose.
+            SessionEvent::ModelFailed { kind: ModelErrorKind::Cancelled, .. } => {
+                self.broke_off(&before, entry.sequence);
             }
             SessionEvent::Continued => {
                 if let ContextState::Paused(reason) = &before {
@@ -216,6 +220,10 @@ impl ChatContext {
     /// Closes what is open, with the words the person has seen and stand-ins for results.
     fn close(&mut self, before: &ContextState, sequence: u64) {
         self.conversation.settle(|id| stand_in(before, id));
+        self.broke_off(before, sequence);
+    }
+
+    fn broke_off(&mut self, before: &ContextState, sequence: u64) {
         if let ContextState::AwaitingModel(partial) = before {
             self.conversation.broke_off(sequence, &partial.text);
         }
@@ -244,7 +252,6 @@ impl ChatContext {
             }
             SessionEvent::TurnEnded(end) => self.last_end = Some(*end),
             SessionEvent::Compacted(compaction) => self.conversation.compact(compaction),
-            SessionEvent::Nested { entry, .. } => self.nested(entry),
             _ => {}
         }
     }
@@ -284,23 +291,6 @@ impl ChatContext {
         };
         self.circles.note(call, &json);
         self.conversation.result(&call.id, result.clone(), estimate_tokens(&json) as u64);
-    }
-
-    /// What a sub-agent uses is used by the session.
-    fn nested(&mut self, entry: &LogEntry) {
-        let mut event = &entry.event;
-        while let SessionEvent::Nested { entry, .. } = event {
-            event = &entry.event;
-        }
-        match event {
-            SessionEvent::ModelAnswered(answer) => {
-                self.ledger.spend(&answer.usage, answer.cost_usd);
-            }
-            SessionEvent::Compacted(compaction) => {
-                self.ledger.spend(&compaction.usage, compaction.cost_usd);
-            }
-            _ => {}
-        }
     }
 }
 
