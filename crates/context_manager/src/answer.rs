@@ -114,7 +114,7 @@ impl ChatContext {
                 return Ok(Heard::Failure { error, midway: false, receipt: Receipt::default() });
             }
         };
-        let mut draft = Draft::new(estimated_tokens);
+        let mut draft = Draft::new(Meter::new(&*doors.model, estimated_tokens));
         loop {
             reservation.note(Receipt::new(draft.meter.so_far(), options.prices));
             let piece = tokio::select! {
@@ -218,8 +218,8 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(estimated_tokens: u64) -> Self {
-        Self { meter: Meter::new(estimated_tokens), ..Self::default() }
+    fn new(meter: Meter) -> Self {
+        Self { meter, ..Self::default() }
     }
 
     /// Takes what is there. What the log is to know of it is added to `events`.

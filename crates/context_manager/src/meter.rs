@@ -2,7 +2,7 @@
 
 use protocol::{ModelErrorKind, Usage};
 
-use crate::ModelEvent;
+use crate::{ModelEvent, ModelProvider};
 
 /// Bytes that make a token, as a rule of thumb.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -11,6 +11,7 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// our own estimate stands in, so that a budget ends on any server.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Meter {
+    takes_tokens: bool,
     /// The tokens that the request is thought to take.
     estimated_input: u64,
     reported: Option<Usage>,
@@ -21,8 +22,9 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    pub(crate) fn new(estimated_input: u64) -> Self {
-        Self { estimated_input, ..Self::default() }
+    /// A meter for the answer to a request of about this many tokens.
+    pub(crate) fn new(model: &dyn ModelProvider, estimated_input: u64) -> Self {
+        Self { takes_tokens: model.takes_tokens(), estimated_input, ..Self::default() }
     }
 
     /// Takes a piece of the answer into account.
@@ -50,13 +52,17 @@ impl Meter {
 
     /// What a complete answer has used.
     pub(crate) fn complete(&self) -> Usage {
-        self.reported.unwrap_or_else(|| self.so_far())
+        let reported = self.reported.filter(|usage| usage.total() > 0);
+        reported.unwrap_or_else(|| self.so_far())
     }
 
     /// What an answer has used that was sent for and broke off here: what it announced, and at least
     /// what can be seen of it.
     pub(crate) fn so_far(&self) -> Usage {
         let mut usage = self.reported.unwrap_or_default();
+        if !self.takes_tokens {
+            return usage;
+        }
         if usage.seen() == 0 {
             usage.input = self.estimated_input;
         }
@@ -100,7 +106,7 @@ mod tests {
     const ANNOUNCED: Usage = Usage { input: 30, output: 1, cache_read: 0, cache_write: 0 };
 
     fn meter(pieces: &[ModelEvent]) -> Meter {
-        let mut meter = Meter::new(100);
+        let mut meter = Meter { takes_tokens: true, estimated_input: 100, ..Meter::default() };
         pieces.iter().for_each(|piece| meter.note(piece));
         meter
     }
@@ -117,13 +123,16 @@ mod tests {
             (vec![], (100, 0), (100, 0)),
             (vec![text()], (100, 3), (100, 3)),
             (vec![ModelEvent::Usage(ANNOUNCED), text()], (30, 1), (30, 3)),
-            (vec![ModelEvent::Usage(nothing)], (0, 0), (100, 0)),
+            (vec![ModelEvent::Usage(nothing)], (100, 0), (100, 0)),
         ];
         for (pieces, complete, broken) in table {
             let meter = meter(&pieces);
             assert_eq!(tokens(meter.complete()), complete, "{pieces:?}");
             assert_eq!(tokens(meter.so_far()), broken, "{pieces:?}");
         }
+        let mut free = Meter { takes_tokens: false, ..meter(&[]) };
+        free.note(&text());
+        assert_eq!((free.complete(), free.so_far()), (nothing, nothing));
     }
 
     #[test]

@@ -108,7 +108,11 @@ pub(super) async fn write(
         Err(Refused::Cancelled) => return Narrative::Cancelled(Receipt::default()),
     };
     request.max_tokens = reservation.answer_limit();
-    let mut spoken = Spoken { text: String::new(), meter: Meter::new(need.input), is_sent: false };
+    let mut spoken = Spoken {
+        text: String::new(),
+        meter: Meter::new(&*doors.model, need.input),
+        is_sent: false,
+    };
     let is_good = tokio::select! {
         biased;
         () = cancel.cancelled() => None,
