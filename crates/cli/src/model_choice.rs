@@ -194,8 +194,9 @@ fn check_price(config: &Config, model: &Model) -> anyhow::Result<()> {
     }
     let name = &model.name;
     bail!(
-        "the price of {name} is not known, so the budget in {} cannot be kept. Give it in dollars for a \
-         million tokens (0 if it is free) in the configuration, or use --budget-tokens instead:\n\n\
+        "the price of {name} is not known, so the budget in {} cannot be kept. Use --budget-tokens \
+         instead, or give the price in dollars for a million tokens (0 if it is free) in the file \
+         that `toolkiln config path` names:\n\n\
          [model]\nname = \"{name}\"\n\n[model.prices]\ninput = …\noutput = …",
         setting_source(config, "agent.cost_budget_usd")
     )

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use protocol::{
-    BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, SessionEvent, StopReason,
-    ToolCall, ToolError, TurnEnd, Usage,
+    BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, PauseReason, SessionEvent,
+    StopReason, ToolCall, ToolError, TurnEnd, Usage,
 };
 use serde_json::Map;
 use tokio::time::Instant;
@@ -30,6 +30,8 @@ pub(crate) enum Heard {
         /// The calls that are being run, as is written down too.
         begun: HashSet<String>,
     },
+    /// An answer that was cut where the purse ends. It is written down, and that the turn pauses.
+    RanOut(PauseReason),
     /// No answer, or half of one. Nothing about that is written down yet.
     Failure {
         error: ModelError,
@@ -129,7 +131,13 @@ impl ChatContext {
                 let answer = self.complete(draft, stop, options, asked);
                 let next = after(&answer);
                 let receipt = Receipt { usage: answer.usage, cost_usd: answer.cost_usd };
+                let brink = reservation.brink().filter(|_| next == Next::End(TurnEnd::MaxTokens));
                 reservation.answered(receipt, goes_on(&answer));
+                if let Some(reason) = brink.and_then(|brink| doors.purse.exhaust(brink)) {
+                    events.extend(cut_by_budget(answer, reason.clone()));
+                    self.record(doors, events).await?;
+                    return Ok(Heard::RanOut(reason));
+                }
                 let begun = match next {
                     Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, doors),
                     _ => Vec::new(),
@@ -203,6 +211,16 @@ fn closing(answer: ModelAnswer, next: Next) -> Vec<SessionEvent> {
     events.extend(withdrawn);
     events.push(SessionEvent::TurnEnded(end));
     events
+}
+
+/// An answer that would have been longer if it could have been paid for.
+fn cut_by_budget(answer: ModelAnswer, reason: PauseReason) -> [SessionEvent; 3] {
+    let text = "Your last answer was cut because the budget was used up. Go on where you stopped.";
+    [
+        SessionEvent::ModelAnswered(answer),
+        SessionEvent::Nudged { text: text.to_owned() },
+        SessionEvent::Paused(reason),
+    ]
 }
 
 /// An answer on its way.

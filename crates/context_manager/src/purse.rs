@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use account::{Account, Refusal, Scarce};
+use account::{Account, Offer, Refusal, Scarce};
 pub(crate) use account::{Limits, Need, Purpose, Spent, Standing};
 pub(crate) use reservation::{Receipt, Reservation};
 
@@ -80,6 +80,14 @@ impl Purse {
         self.ran_out().filter(|reason| matches!(reason, PauseReason::TimeBudget { .. }))
     }
 
+    /// An answer was cut where this limit is, so there is nothing left of it.
+    pub(crate) fn exhaust(&self, brink: Brink) -> Option<PauseReason> {
+        let purse = self.chain().nth(brink.at)?;
+        let mut account = purse.lock();
+        account.mark(brink.scarce);
+        account.ran_out()
+    }
+
     /// What is missing for a request, if it is known now that it will not be sent.
     pub(crate) fn lacks(&self, need: &Need) -> Option<PauseReason> {
         let mut accounts = self.accounts();
@@ -117,14 +125,14 @@ impl Purse {
         match offer(&accounts, need) {
             Err((_, Refusal::Busy)) => None,
             Err((at, Refusal::Out(scarce))) => Some(Err(refuse(&mut accounts[at], scarce, need))),
-            Ok(output) => {
+            Ok((output, brink)) => {
                 let hold = need.hold(output);
                 accounts.iter_mut().for_each(|account| account.hold(hold));
                 if need.purpose == Purpose::Turn {
                     accounts[0].use_grant();
                 }
                 drop(accounts);
-                Some(Ok(Reservation::new(Arc::clone(self), hold, output)))
+                Some(Ok(Reservation::new(Arc::clone(self), hold, output, brink)))
             }
         }
     }
@@ -144,20 +152,33 @@ impl Purse {
     }
 }
 
-/// The most tokens of an answer that all accounts can pay, or which of them cannot and why. One that
-/// never can counts before one that cannot now.
-fn offer(accounts: &[MutexGuard<'_, Account>], need: &Need) -> Result<u32, (usize, Refusal)> {
+/// A limit that a request is close to: which account of the chain, and what of it is scarce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Brink {
+    at: usize,
+    scarce: Scarce,
+}
+
+/// The most tokens of an answer that all accounts can pay, and which of them keeps it from being
+/// longer; or which of them cannot pay and why. One that never can counts before one that cannot now.
+fn offer(
+    accounts: &[MutexGuard<'_, Account>],
+    need: &Need,
+) -> Result<(u32, Option<Brink>), (usize, Refusal)> {
     let now = Instant::now();
-    let mut output = need.output;
+    let mut best = (need.output, None);
     let mut busy = None;
     for (at, account) in accounts.iter().enumerate() {
         match account.offer(need, at == 0, now) {
-            Ok(most) => output = output.min(most),
+            Ok(Offer { output, shrunk_by: Some(scarce) }) if output < best.0 => {
+                best = (output, Some(Brink { at, scarce }));
+            }
+            Ok(_) => {}
             Err(Refusal::Busy) => busy = busy.or(Some((at, Refusal::Busy))),
             Err(out) => return Err((at, out)),
         }
     }
-    busy.map_or(Ok(output), Err)
+    busy.map_or(Ok(best), Err)
 }
 
 /// Notes what a turn could not have, so that nobody who shares it goes on. A summary can be done without.

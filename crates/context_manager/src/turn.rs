@@ -152,6 +152,7 @@ impl ChatContext {
         let asking = Asking { request: &turn.request, estimated_tokens, reservation };
         match self.ask(turn.doors, turn.options, asking, &turn.stop).await? {
             Heard::Cancelled(receipt) => self.stopped(turn, receipt).await,
+            Heard::RanOut(reason) => Ok(Some(TurnOutcome::Paused(reason))),
             Heard::Failure { error, midway, receipt } => {
                 self.failed(turn, error, midway, receipt).await
             }

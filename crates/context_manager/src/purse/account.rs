@@ -87,6 +87,15 @@ pub(crate) enum Scarce {
     Time,
 }
 
+/// What an account can pay for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// The most tokens of the answer.
+    pub(crate) output: u32,
+    /// What is too scarce for the answer that was wanted.
+    pub(crate) shrunk_by: Option<Scarce>,
+}
+
 /// Why a request cannot draw on an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
@@ -185,29 +194,32 @@ impl Account {
 
     /// The most tokens of an answer that this account can pay, beside all that is under way. The
     /// account of whoever asks (`is_own`) may have a grant.
-    pub(crate) fn offer(&self, need: &Need, is_own: bool, now: Instant) -> Result<u32, Refusal> {
+    pub(crate) fn offer(&self, need: &Need, is_own: bool, now: Instant) -> Result<Offer, Refusal> {
         if let Some(scarce) = self.ran_out {
             return Err(Refusal::Out(scarce));
         }
         if self.deadline().is_some_and(|deadline| now >= deadline) {
             return Err(Refusal::Out(Scarce::Time));
         }
-        let offered = self.payable(need);
-        match offered {
-            Err(Refusal::Out(_)) if is_own && self.granted && need.purpose == Purpose::Turn => {
-                Ok(need.least_output())
+        match self.payable(need) {
+            Err(Refusal::Out(scarce))
+                if is_own && self.granted && need.purpose == Purpose::Turn =>
+            {
+                Ok(Offer { output: need.least_output(), shrunk_by: Some(scarce) })
             }
             offered => offered,
         }
     }
 
-    fn payable(&self, need: &Need) -> Result<u32, Refusal> {
+    fn payable(&self, need: &Need) -> Result<Offer, Refusal> {
         let rounds =
             self.limits.rounds.map_or(u32::MAX, |limit| limit.saturating_sub(self.spent.rounds));
         if rounds == 0 {
             return Err(Refusal::Out(Scarce::Rounds));
         }
-        let output = self.payable_tokens(need)?.min(self.payable_cost(need)?);
+        let (by_tokens, by_cost) = (self.payable_tokens(need)?, self.payable_cost(need)?);
+        let output = by_tokens.min(by_cost);
+        let scarce = if by_tokens <= by_cost { Scarce::Tokens } else { Scarce::Cost };
         let full = need.hold(need.output);
         let fits_beside = rounds > self.under_way
             && self.limits.tokens.is_none_or(|limit| {
@@ -218,8 +230,8 @@ impl Account {
                 self.spent.cost_usd + self.held.cost_usd + full.cost_usd <= limit
             });
         match self.under_way {
-            0 => Ok(output),
-            _ if fits_beside => Ok(need.output),
+            0 => Ok(Offer { output, shrunk_by: (output < need.output).then_some(scarce) }),
+            _ if fits_beside => Ok(Offer { output: need.output, shrunk_by: None }),
             _ => Err(Refusal::Busy),
         }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use protocol::Usage;
 
-use super::Purse;
 use super::account::{Hold, Spent};
+use super::{Brink, Purse};
 use crate::Prices;
 
 /// What was used and what it cost, as the log tells it.
@@ -32,19 +32,30 @@ pub(crate) struct Reservation {
     purse: Arc<Purse>,
     hold: Hold,
     answer_limit: u32,
+    brink: Option<Brink>,
     so_far: Receipt,
     /// A whole answer came, and whether its turn goes on after it.
     answered: Option<bool>,
 }
 
 impl Reservation {
-    pub(super) fn new(purse: Arc<Purse>, hold: Hold, answer_limit: u32) -> Self {
-        Self { purse, hold, answer_limit, so_far: Receipt::default(), answered: None }
+    pub(super) fn new(
+        purse: Arc<Purse>,
+        hold: Hold,
+        answer_limit: u32,
+        brink: Option<Brink>,
+    ) -> Self {
+        Self { purse, hold, answer_limit, brink, so_far: Receipt::default(), answered: None }
     }
 
     /// The most tokens that the answer may have.
     pub(crate) fn answer_limit(&self) -> u32 {
         self.answer_limit
+    }
+
+    /// The limit that keeps the answer from being longer, if it is one of the purse.
+    pub(crate) fn brink(&self) -> Option<Brink> {
+        self.brink
     }
 
     /// The request is under way and has used this much by now.

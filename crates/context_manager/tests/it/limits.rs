@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use context_manager::{Budget, ContextState, ModelErrorKind, Prices, TurnOutcome, Usage};
+use context_manager::{
+    Budget, ContextState, ModelErrorKind, Prices, StopReason, TurnOutcome, Usage,
+};
 use insta::assert_snapshot;
 use protocol::{PauseReason, TurnEnd};
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::stage::{Line, Reply, Stage, call, says, text, using, wants, wants_one};
+use crate::stage::{Line, Reply, Stage, call, done, says, text, using, wants, wants_one};
 
 const DONE: TurnOutcome = TurnOutcome::Ended(TurnEnd::Done);
 
@@ -212,6 +214,27 @@ async fn an_answer_may_not_be_longer_than_the_budget_has_left() {
     });
     assert_eq!(stage.send("go").await, DONE);
     assert_eq!([0, 1].map(|at| stage.requests()[at].max_tokens), [1000, 900]);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_by_the_budget_pauses_the_turn_and_may_go_on() {
+    let usage = Usage { input: 200, output: 790, ..Usage::default() };
+    let cut = || using(vec![text("It is long, and"), done(StopReason::MaxTokens)], usage);
+    let tokens = Budget { tokens: Some(1_000), ..Budget::default() };
+    let mut stage =
+        Stage::new([cut(), says("this is the rest.")]).with(|options| options.budget = tokens);
+    let out = PauseReason::TokenBudget { used: 990, limit: 1_000 };
+    assert_eq!(stage.send("go").await, TurnOutcome::Paused(out));
+    assert_eq!(stage.go_on().await, DONE);
+    assert_snapshot!(stage.last_request(), @r"
+    user: go
+    model: It is long, and
+    user: [Automatic note] Your last answer was cut because the budget was used up. Go on where you stopped.
+    ");
+
+    // The limit of the model is no budget.
+    let mut stage = Stage::new([cut()]).with(|options| options.max_tokens = 500);
+    assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::MaxTokens));
 }
 
 #[tokio::test]
