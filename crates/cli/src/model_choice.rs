@@ -61,8 +61,8 @@ pub(crate) async fn chosen(
             let asked =
                 wanted.base_url.clone().or_else(|| config.base_url(environment, endpoint.name));
             let base_url = asked.unwrap_or(base_url);
-            let is_configured = wanted.model.is_none() && wanted.provider.is_none()
-                || configured.model == wanted.model;
+            let is_configured = is_same(&wanted.provider, &configured.provider)
+                && is_same(&wanted.model, &configured.model);
             let known = model_info(&model).prices;
             let prices = if is_configured { prices(config, known) } else { known };
             let model = http_model(config, environment, &keys, endpoint, model, &base_url)?;
@@ -89,6 +89,11 @@ pub(crate) fn wanted_by_name(text: &str) -> Wanted {
 
 fn nothing_is_said(wanted: &Wanted) -> bool {
     *wanted == Wanted::default()
+}
+
+/// Whether what is asked for, if anything is, is what the configuration is about.
+fn is_same(wanted: &Option<String>, configured: &Option<String>) -> bool {
+    wanted.is_none() || wanted == configured
 }
 
 async fn ollama_models(environment: &Environment) -> Option<Vec<String>> {

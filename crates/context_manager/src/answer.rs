@@ -249,10 +249,12 @@ impl Draft {
     ) -> Result<Option<StopReason>, ModelError> {
         for piece in pieces.ok_or_else(cut)? {
             let piece = piece?;
+            self.meter.note(&piece);
             match piece {
                 ModelEvent::Done(stop) => return Ok(Some(stop)),
                 // What may have been charged is not sent again unless the purse has enough for both.
                 ModelEvent::Retrying { kind, after, why } if may_be_charged(kind, true) => {
+                    self.retried = false;
                     return Err(ModelError {
                         kind,
                         message: why,
@@ -267,7 +269,6 @@ impl Draft {
                 }
                 piece => {
                     self.begun = true;
-                    self.meter.note(&piece);
                     self.take(piece, events);
                 }
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use context_manager::{
-    Budget, ContextState, ModelErrorKind, Prices, StopReason, TurnOutcome, Usage,
+    Budget, ContextState, ModelErrorKind, ModelEvent, Prices, StopReason, TurnOutcome, Usage,
 };
 use insta::assert_snapshot;
 use protocol::{PauseReason, TurnEnd};
@@ -258,4 +258,33 @@ async fn answers_that_break_off_count_what_they_announced() {
     // A third request could still be sent, if it had not been seen what the others took.
     assert_eq!(outcome, TurnOutcome::Paused(out), "{}", stage.story());
     assert_eq!(stage.context.usage().total(), 2_002);
+}
+
+fn again(kind: ModelErrorKind) -> Line {
+    let why = format!("{kind:?}");
+    Line::Piece(ModelEvent::Retrying { kind, after: Duration::from_millis(7), why })
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_provider_would_repeat_is_asked_for_anew_if_it_may_have_been_charged() {
+    let usage = Usage { input: 40, output: 2, ..Usage::default() };
+    let answer = || using(says("Done."), usage).into_iter();
+    let cut = std::iter::once(again(ModelErrorKind::Cut)).chain(answer()).collect();
+    let mut stage = Stage::new([cut, using(says("Done."), usage)]);
+    assert_eq!(stage.send("go").await, DONE);
+    assert_eq!(stage.requests().len(), 2, "the purse was asked about each");
+    assert!(stage.context.usage().total() > usage.total());
+
+    let busy = std::iter::once(again(ModelErrorKind::Overloaded)).chain(answer()).collect();
+    let mut stage = Stage::new([busy]);
+    assert_eq!(stage.send("go").await, DONE);
+    assert_eq!(stage.context.usage(), usage, "a refusal is free");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_costs_nothing() {
+    let kind = ModelErrorKind::Connection;
+    let mut stage = Stage::new([vec![again(kind), Line::Fails(kind)]]);
+    assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Failed));
+    assert!(stage.context.usage().is_zero());
 }

@@ -187,6 +187,36 @@ async fn an_answer_that_was_cut_because_all_is_full_goes_on_after_room_was_made(
 }
 
 #[tokio::test]
+async fn a_summary_that_the_budget_has_no_room_for_is_not_asked_for() {
+    let told = Usage { input: 100, output: 3_000, ..Usage::default() };
+    for (budget, requests) in [(4_000, 1), (40_000, 2)] {
+        let replies = [using(says(&"a long story ".repeat(1000)), told), says("It was long.")];
+        let mut stage = small(replies).with(|options| options.budget.tokens = Some(budget));
+        stage.send("Tell me a story.").await;
+        let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
+        assert!(matches!(outcome.unwrap(), CompactOutcome::Compacted { .. }));
+        assert_eq!(stage.requests().len(), requests);
+        assert_eq!(compactions(&stage)[0].by_model, requests == 2);
+    }
+}
+
+#[tokio::test]
+async fn a_summary_that_is_cancelled_is_paid_for() {
+    let told = Usage { input: 100, output: 3_000, ..Usage::default() };
+    let announced = Usage { input: 2_000, output: 1, ..Usage::default() };
+    let replies = [
+        using(says(&"a long story ".repeat(1000)), told),
+        using(vec![text("It"), Line::Cancelled], announced),
+    ];
+    let mut stage = small(replies);
+    stage.send("Tell me a story.").await;
+    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
+    assert_eq!(outcome.unwrap(), CompactOutcome::Cancelled);
+    assert!(compactions(&stage).is_empty());
+    assert_eq!(stage.context.usage().total(), told.total() + announced.total());
+}
+
+#[tokio::test]
 async fn a_server_that_reports_a_hundred_tokens_each_time_is_not_sent_more_than_fits() {
     let usage = Usage { input: 90, output: 10, ..Usage::default() };
     let replies = (0..30).map(|index| using(big(index, 12_000), usage));
