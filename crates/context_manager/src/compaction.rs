@@ -25,6 +25,7 @@ use summary::{Shares, Source, summary};
 
 use crate::conversation::{Conversation, Unit};
 use crate::options::frame_tokens;
+use crate::turn::cut_short;
 use crate::{AgentOptions, ChatContext, Doors, LogError};
 
 /// The newest calls, whose results stay as long as possible.
@@ -100,6 +101,8 @@ impl ChatContext {
         cancel: &CancellationToken,
     ) -> Result<CompactOutcome, LogError> {
         self.record(doors, self.unfinished()).await?;
+        let standing = self.ledger().standing(options);
+        doors.purse.open(standing.without_clock());
         let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };
         let frame = frame_tokens(&options.system, &tools);
         let room = self.make_room(Want::Summary, frame, doors, options, cancel).await?;
@@ -124,10 +127,16 @@ impl ChatContext {
             return Ok(Room::None);
         };
         match narrative::write(&draft, doors, options, self.ledger().scale(frame), cancel).await {
-            Narrative::Cancelled => return Ok(Room::Cancelled),
+            Narrative::Cancelled(receipt) => {
+                if !receipt.usage.is_zero() {
+                    let is_time = doors.purse.time_is_up().is_some();
+                    self.record(doors, vec![cut_short(is_time, receipt)]).await?;
+                }
+                return Ok(Room::Cancelled);
+            }
             Narrative::None => {}
-            Narrative::Written { text, usage } => {
-                draft.add(&text, usage, options, self.conversation());
+            Narrative::Written { text, receipt } => {
+                draft.add(&text, receipt, self.conversation());
             }
         }
         let mut compaction = draft.compaction;

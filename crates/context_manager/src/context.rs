@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use protocol::{
-    Content, ErrorCode, LogEntry, Message, ModelAnswer, PlanStep, SessionEvent, Settings,
-    StopReason, ToolCall, ToolResult, TurnEnd, Usage, estimate_tokens,
+    Content, ErrorCode, LogEntry, Message, ModelAnswer, ModelErrorKind, PlanStep, SessionEvent,
+    Settings, StopReason, ToolCall, ToolResult, TurnEnd, Usage, estimate_tokens,
 };
 
 use crate::budget::Ledger;
@@ -60,6 +60,10 @@ impl ChatContext {
             // What breaks off is closed by what is known of it before the step.
             SessionEvent::UserMessage { .. } | SessionEvent::TurnEnded(_) => {
                 self.close(&before, entry.sequence);
+            }
+            // The user has seen the words of an answer that was stopped on purpose.
+            SessionEvent::ModelFailed { kind: ModelErrorKind::Cancelled, .. } => {
+                self.broke_off(&before, entry.sequence);
             }
             SessionEvent::Continued => {
                 if let ContextState::Paused(reason) = &before {
@@ -234,6 +238,10 @@ impl ChatContext {
     /// Closes what is open, with the words the person has seen and stand-ins for results.
     fn close(&mut self, before: &ContextState, sequence: u64) {
         self.conversation.settle(|id| stand_in(before, id));
+        self.broke_off(before, sequence);
+    }
+
+    fn broke_off(&mut self, before: &ContextState, sequence: u64) {
         if let ContextState::AwaitingModel(partial) = before {
             self.conversation.broke_off(sequence, &partial.text);
         }
@@ -269,7 +277,6 @@ impl ChatContext {
                 self.instructed.told(sequence, told);
             }
             SessionEvent::Compacted(compaction) => self.conversation.compact(compaction),
-            SessionEvent::Nested { entry, .. } => self.nested(entry),
             _ => {}
         }
     }
@@ -311,23 +318,6 @@ impl ChatContext {
         self.facts.result(sequence, call, json.chars().count());
         let tokens = estimate_tokens(&json) as u64;
         self.conversation.result(sequence, &call.id, result.clone(), tokens);
-    }
-
-    /// What a sub-agent uses is used by the session.
-    fn nested(&mut self, entry: &LogEntry) {
-        let mut event = &entry.event;
-        while let SessionEvent::Nested { entry, .. } = event {
-            event = &entry.event;
-        }
-        match event {
-            SessionEvent::ModelAnswered(answer) => {
-                self.ledger.spend(&answer.usage, answer.cost_usd);
-            }
-            SessionEvent::Compacted(compaction) => {
-                self.ledger.spend(&compaction.usage, compaction.cost_usd);
-            }
-            _ => {}
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use protocol::{ContentHash, Instructions, LogEntry, SessionEvent, ToolCall, ToolResult};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ModelProvider, ToolSpec};
+use crate::{ModelProvider, Purse, ToolSpec};
 
 /// Everything a turn needs from outside.
 #[derive(Clone)]
@@ -18,6 +18,8 @@ pub struct Doors {
     pub tools: Arc<dyn ToolRuntime>,
     /// Where everything is written down.
     pub log: Arc<dyn SessionLog>,
+    /// What may be used. A session and its sub-agents draw on the same.
+    pub purse: Arc<Purse>,
 }
 
 /// Somebody who runs tool calls.

@@ -113,6 +113,8 @@ pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Step {
         }
         (AwaitingModel(_), Event::ModelAnswered(answer)) => taken(answered(answer)),
         (AwaitingModel(_), Event::ModelFailed { .. }) => taken(Ready),
+        // Between answers it is the request for a summary that failed.
+        (state @ (Idle | Ready | Paused(_)), Event::ModelFailed { .. }) => taken(state),
 
         (RunningTools(open), Event::CallStarted { call_id }) => {
             advance(open, call_id, CallProgress::Announced, CallProgress::Started)

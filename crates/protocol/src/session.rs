@@ -58,9 +58,15 @@ pub enum SessionEvent {
         kind: ModelErrorKind,
         /// One line for a person.
         message: String,
-        /// After how many milliseconds it is tried again; the turn ends if absent.
+        /// After how many milliseconds it is tried again; the turn ends or pauses if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
+        /// What was used all the same: what the answer had announced, or our estimate of it.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        usage: Usage,
+        /// What that cost in US dollars, where the price is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
     },
     /// A call is about to be run.
     CallStarted {
@@ -118,6 +124,19 @@ pub enum SessionEvent {
         /// What was wrong and what became of it.
         notes: Vec<String>,
     },
+}
+
+impl SessionEvent {
+    /// The tokens that this event says were used and what they cost, in a sub-agent too.
+    pub fn spent(&self) -> Option<(Usage, Option<f64>)> {
+        match self {
+            SessionEvent::ModelAnswered(answer) => Some((answer.usage, answer.cost_usd)),
+            SessionEvent::ModelFailed { usage, cost_usd, .. } => Some((*usage, *cost_usd)),
+            SessionEvent::Compacted(compaction) => Some((compaction.usage, compaction.cost_usd)),
+            SessionEvent::Nested { entry, .. } => entry.event.spent(),
+            _ => None,
+        }
+    }
 }
 
 /// What a file of the project tells agents.
@@ -231,6 +250,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Whether nothing was used.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// All tokens that the model has seen.
     pub fn seen(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
@@ -434,6 +458,28 @@ mod tests {
             r#"{"sequence":3,"at":1700000000000,"type":"user_message","data":{"content":[{"type":"text","text":"hi"}]}}"#
         );
         assert_eq!(survives(SessionEvent::Continued)["type"], "continued");
+    }
+
+    #[test]
+    fn a_failure_tells_what_it_used_and_older_logs_say_nothing_of_it() {
+        let old = r#"{"type":"model_failed","data":{"kind":"cut","message":"x"}}"#;
+        let event: SessionEvent = serde_json::from_str(old).unwrap();
+        assert_eq!(event.spent(), Some((Usage::default(), None)));
+        assert_eq!(serde_json::to_string(&event).unwrap(), old);
+
+        let usage = Usage { input: 7, output: 2, ..Usage::default() };
+        let failed = SessionEvent::ModelFailed {
+            kind: ModelErrorKind::Cut,
+            message: "x".into(),
+            retry_in_ms: None,
+            usage,
+            cost_usd: Some(0.5),
+        };
+        survives(failed.clone());
+        let entry = Box::new(LogEntry { sequence: 1, at: 0, event: failed });
+        let nested = SessionEvent::Nested { call_id: "d".into(), entry };
+        assert_eq!(nested.spent(), Some((usage, Some(0.5))));
+        assert_eq!(SessionEvent::Continued.spent(), None);
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl<W: Write, N: Write> Screen<W, N> {
             }
             // The end of the turn tells it.
             SessionEvent::ModelFailed { kind: ModelErrorKind::Cancelled, .. } => Ok(()),
-            SessionEvent::ModelFailed { kind, message, retry_in_ms } => {
+            SessionEvent::ModelFailed { kind, message, retry_in_ms, .. } => {
                 let ink = if retry_in_ms.is_some() { Ink::DIM } else { Ink::RED };
                 self.notice(&notices::model_failed(*kind, message, *retry_in_ms), ink)
             }

@@ -81,6 +81,9 @@ impl Tally {
             *self = Self { began_at: Some(entry.at), ..Self::default() };
         }
         self.last_at = self.last_at.max(entry.at);
+        if let Some((usage, cost_usd)) = entry.event.spent() {
+            self.spent(usage, cost_usd);
+        }
         match &entry.event {
             SessionEvent::ModelAnswered(answer) => self.answered(answer),
             SessionEvent::ModelFailed { kind: ModelErrorKind::Cancelled, .. } => {
@@ -98,27 +101,11 @@ impl Tally {
             SessionEvent::Paused(_) => self.is_paused = true,
             SessionEvent::Continued => self.is_paused = false,
             SessionEvent::TurnEnded(end) => self.end = Some(*end),
-            SessionEvent::Compacted(compaction) => {
-                self.spent(compaction.usage, compaction.cost_usd);
-            }
-            _ => self.count_nested(&entry.event),
-        }
-    }
-
-    /// What also counts if it happens in a sub-agent.
-    fn count_nested(&mut self, event: &SessionEvent) {
-        match event {
-            SessionEvent::ModelAnswered(answer) => self.spent(answer.usage, answer.cost_usd),
-            SessionEvent::Compacted(compaction) => {
-                self.spent(compaction.usage, compaction.cost_usd);
-            }
-            SessionEvent::Nested { entry, .. } => self.count_nested(&entry.event),
             _ => {}
         }
     }
 
     fn answered(&mut self, answer: &ModelAnswer) {
-        self.spent(answer.usage, answer.cost_usd);
         self.context_tokens = Some(answer.usage.total());
         let text = text_of(&answer.content);
         if !text.is_empty() {

@@ -1,6 +1,7 @@
 //! The agent from end to end: the real binary, real HTTP, a scripted model.
 
 mod bench;
+mod budgets;
 mod faults;
 mod instructions;
 mod interrupting;

@@ -84,7 +84,13 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
         ("calls", answer(&["a", "b"])),
         (
             "failed",
-            E::ModelFailed { kind: ModelErrorKind::Cut, message: text(), retry_in_ms: None },
+            E::ModelFailed {
+                kind: ModelErrorKind::Cut,
+                message: text(),
+                retry_in_ms: None,
+                usage: Usage::default(),
+                cost_usd: None,
+            },
         ),
         ("start a", E::CallStarted { call_id: "a".into() }),
         ("start ?", E::CallStarted { call_id: "?".into() }),
@@ -163,7 +169,7 @@ fn every_state_has_an_answer_to_every_event() {
     thinking    | -           | -           | 'so' (hmx)  | -           | -           | -
     answer      | -           | -           | ready       | -           | -           | -
     calls       | -           | -           | a bcut      | -           | -           | -
-    failed      | -           | -           | ready       | -           | -           | -
+    failed      | =           | =           | ready       | -           | -           | =
     start a     | -           | -           | -           | a+          | -           | -
     start ?     | -           | -           | -           | -           | -           | -
     approve a   | -           | -           | -           | -           | a? b?       | -

@@ -81,7 +81,12 @@ fn any_event() -> impl Strategy<Value = SessionEvent> {
         1 => any_text().prop_map(|text| E::ThinkingDelta { text }),
         6 => any_answer().prop_map(E::ModelAnswered),
         1 => Just(E::ModelFailed {
-            kind: ModelErrorKind::Cut, message: String::new(), retry_in_ms: None
+            kind: ModelErrorKind::Cut, message: String::new(), retry_in_ms: None,
+            usage: Usage { input: 3, ..Usage::default() }, cost_usd: None,
+        }),
+        1 => Just(E::ModelFailed {
+            kind: ModelErrorKind::Cancelled, message: String::new(), retry_in_ms: None,
+            usage: Usage { input: 3, ..Usage::default() }, cost_usd: None,
         }),
         3 => any_id().prop_map(|call_id| E::CallStarted { call_id }),
         6 => (any_id(), any_result()).prop_map(|(call_id, result)| {

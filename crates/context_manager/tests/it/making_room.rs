@@ -77,8 +77,9 @@ async fn then_the_earlier_part_is_replaced_by_what_matters_of_it() {
 #[tokio::test]
 async fn a_model_adds_what_happened() {
     let usage = Usage { input: 5_000, output: 50, ..Usage::default() };
+    let told = Usage { input: 100, output: 3_000, ..Usage::default() };
     let replies = [
-        says(&"a long story ".repeat(1000)),
+        using(says(&"a long story ".repeat(1000)), told),
         using(says("The parser was slow; a table made it fast."), usage),
         says("What else?"),
     ];
@@ -89,7 +90,9 @@ async fn a_model_adds_what_happened() {
     assert!(made.tokens_after < made.tokens_before / 2, "{made:?}");
     let compaction = compactions(&stage).pop().unwrap();
     assert!(compaction.by_model);
-    assert_eq!((compaction.usage, stage.context.usage()), (usage, usage));
+    let mut both = told;
+    both += usage;
+    assert_eq!((compaction.usage, stage.context.usage()), (usage, both));
     let asked = stage.requests().pop().unwrap();
     assert!(asked.tools.is_empty());
     assert_eq!(stage.send("And now?").await, DONE);
@@ -181,6 +184,54 @@ async fn an_answer_that_was_cut_because_all_is_full_goes_on_after_room_was_made(
     assert_eq!(stage.send("two").await, DONE);
     let request = stage.last_request();
     assert_snapshot!(request.lines().last().unwrap(), @"user: [Automatic note] Your last answer was cut because the conversation had become too long. Go on where you stopped.");
+}
+
+#[tokio::test]
+async fn a_summary_that_the_budget_has_no_room_for_is_not_asked_for() {
+    let told = Usage { input: 100, output: 3_000, ..Usage::default() };
+    for (budget, requests) in [(4_000, 1), (40_000, 2)] {
+        let replies = [using(says(&"a long story ".repeat(1000)), told), says("It was long.")];
+        let mut stage = small(replies).with(|options| options.budget.tokens = Some(budget));
+        stage.send("Tell me a story.").await;
+        let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
+        assert!(matches!(outcome.unwrap(), CompactOutcome::Compacted { .. }));
+        assert_eq!(stage.requests().len(), requests);
+        assert_eq!(compactions(&stage)[0].by_model, requests == 2);
+    }
+}
+
+#[tokio::test]
+async fn a_summary_that_is_cancelled_is_paid_for() {
+    let told = Usage { input: 100, output: 3_000, ..Usage::default() };
+    let announced = Usage { input: 2_000, output: 1, ..Usage::default() };
+    let replies = [
+        using(says(&"a long story ".repeat(1000)), told),
+        using(vec![text("It"), Line::Cancelled], announced),
+    ];
+    let mut stage = small(replies);
+    stage.send("Tell me a story.").await;
+    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
+    assert_eq!(outcome.unwrap(), CompactOutcome::Cancelled);
+    assert!(compactions(&stage).is_empty());
+    assert_eq!(stage.context.usage().total(), told.total() + announced.total());
+}
+
+#[tokio::test]
+async fn a_server_that_reports_a_hundred_tokens_each_time_is_not_sent_more_than_fits() {
+    let usage = Usage { input: 90, output: 10, ..Usage::default() };
+    let replies = (0..30).map(|index| using(big(index, 12_000), usage));
+    let mut stage = Stage::new(replies.chain([using(says("Done."), usage)])).with(|options| {
+        options.context_tokens = 20_000;
+        options.max_tokens = 1_000;
+        options.turn_limit = 100;
+    });
+    assert_eq!(stage.send("Look at everything.").await, DONE);
+    assert!(!compactions(&stage).is_empty());
+    for request in stage.requests() {
+        let bytes: usize =
+            request.messages.iter().map(|m| serde_json::to_vec(m).unwrap().len()).sum();
+        assert!(bytes < 20_000 * 4, "{bytes} bytes were sent into a window of 20k tokens");
+    }
 }
 
 fn any_step() -> impl Strategy<Value = (u8, usize, u64)> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use context_manager::{
     AgentOptions, CacheHint, ChatContext, Doors, LogError, ModelError, ModelErrorKind, ModelEvent,
-    ModelProvider, ModelRequest, ModelStream, SessionLog, StopReason, ToolRuntime, ToolSpec,
+    ModelProvider, ModelRequest, ModelStream, Purse, SessionLog, StopReason, ToolRuntime, ToolSpec,
     TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
@@ -32,6 +32,10 @@ pub(crate) enum Line {
     Refuses(ModelErrorKind),
     /// The person cancels, and nothing more comes.
     Cancelled,
+    /// Nothing more comes.
+    Hangs,
+    /// The answer ends after so many milliseconds.
+    Slow(u64),
 }
 
 pub(crate) type Reply = Vec<Line>;
@@ -119,6 +123,11 @@ impl ModelProvider for ScriptedModel {
                     Line::Cancelled => {
                         cancel.press();
                         std::future::pending().await
+                    }
+                    Line::Hangs => std::future::pending().await,
+                    Line::Slow(ms) => {
+                        tokio::time::sleep(Duration::from_millis(ms)).await;
+                        Ok(ModelEvent::Done(StopReason::EndOfTurn))
                     }
                 }
             }
@@ -214,6 +223,7 @@ impl ScriptedTools {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 Ok("the change is made".into())
             }
+            "hangs" => std::future::pending().await,
             "cancels_and_hangs" => {
                 self.cancel.press();
                 std::future::pending().await
@@ -266,6 +276,7 @@ pub(crate) struct Stage {
     pub(crate) log: Arc<MemoryLog>,
     pub(crate) options: AgentOptions,
     pub(crate) context: ChatContext,
+    pub(crate) purse: Arc<Purse>,
     button: Arc<Button>,
 }
 
@@ -292,6 +303,7 @@ impl Stage {
             log: Arc::default(),
             options: AgentOptions::default(),
             context: ChatContext::default(),
+            purse: Purse::new(),
             button,
         }
     }
@@ -317,7 +329,12 @@ impl Stage {
     }
 
     pub(crate) fn doors(&self) -> Doors {
-        Doors { model: self.model.clone(), tools: self.tools.clone(), log: self.log.clone() }
+        Doors {
+            model: self.model.clone(),
+            tools: self.tools.clone(),
+            log: self.log.clone(),
+            purse: self.purse.clone(),
+        }
     }
 
     /// Writes an event that comes from elsewhere.

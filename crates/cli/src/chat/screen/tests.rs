@@ -233,6 +233,8 @@ fn everything_else_is_one_line_each() {
         kind: ModelErrorKind::Overloaded,
         message: "529".into(),
         retry_in_ms: Some(2_000),
+        usage: Usage::default(),
+        cost_usd: None,
     });
     story.log(SessionEvent::Nudged { text: "You go in circles.\nStop.".into() });
     story.log(SessionEvent::Compacted(Compaction {
@@ -256,6 +258,8 @@ fn everything_else_is_one_line_each() {
         kind: ModelErrorKind::Unauthorized,
         message: "invalid x-api-key".into(),
         retry_in_ms: None,
+        usage: Usage::default(),
+        cost_usd: None,
     });
     story.log(SessionEvent::TurnEnded(TurnEnd::Failed));
     assert_snapshot!(story.bare(), @r"
