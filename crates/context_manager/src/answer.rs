@@ -116,6 +116,10 @@ impl ChatContext {
                 return Ok(Heard::Failure { error, midway: false, receipt: Receipt::default() });
             }
         };
+        if cancel.is_cancelled() {
+            // Nothing has been sent yet.
+            return Ok(Heard::Cancelled(Receipt::default()));
+        }
         let mut draft = Draft::new(Meter::new(&*doors.model, estimated_tokens));
         loop {
             reservation.note(Receipt::new(draft.meter.so_far(), options.prices));
@@ -125,38 +129,50 @@ impl ChatContext {
                 piece = pieces.next() => piece,
             };
             let mut events = Vec::new();
-            let taken = draft.take_all(piece, estimated_tokens, &mut events);
-            if let Ok(Some(stop)) = taken {
-                let stopped = stop.clone();
-                let answer = self.complete(draft, stop, options, asked);
-                let next = after(&answer);
-                let receipt = Receipt { usage: answer.usage, cost_usd: answer.cost_usd };
-                let brink = reservation.brink().filter(|_| next == Next::End(TurnEnd::MaxTokens));
-                reservation.answered(receipt, goes_on(&answer));
-                if let Some(reason) = brink.and_then(|brink| doors.purse.exhaust(brink)) {
-                    events.extend(cut_by_budget(answer, reason.clone()));
-                    self.record(doors, events).await?;
-                    return Ok(Heard::RanOut(reason));
+            match draft.take_all(piece, estimated_tokens, &mut events) {
+                Ok(None) => self.record(doors, events).await?,
+                Ok(Some(stop)) => {
+                    let answer = self.complete(draft, stop, options, asked);
+                    return self.answered(doors, answer, reservation, events, cancel).await;
                 }
-                let begun = match next {
-                    Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, doors),
-                    _ => Vec::new(),
-                };
-                let starts: Vec<SessionEvent> = begun.iter().copied().map(started).collect();
-                let begun = begun.iter().map(|call| call.id.clone()).collect();
-                events.extend(closing(answer, next));
-                events.extend(starts);
-                self.record(doors, events).await?;
-                return Ok(Heard::Answer { next, stop: stopped, begun });
-            }
-            self.record(doors, events).await?;
-            if let Err(error) = taken {
-                let receipt = Receipt::new(draft.meter.failed(error.kind), options.prices);
-                reservation.note(receipt);
-                let midway = draft.begun || !draft.retried;
-                return Ok(Heard::Failure { error, midway, receipt: reservation.settle() });
+                Err(error) => {
+                    self.record(doors, events).await?;
+                    reservation.note(Receipt::new(draft.meter.failed(error.kind), options.prices));
+                    let midway = draft.begun || !draft.retried;
+                    return Ok(Heard::Failure { error, midway, receipt: reservation.settle() });
+                }
             }
         }
+    }
+
+    /// Pays for a whole answer and writes it down, after the `events` of its last pieces.
+    async fn answered(
+        &mut self,
+        doors: &Doors,
+        answer: ModelAnswer,
+        reservation: Reservation,
+        mut events: Vec<SessionEvent>,
+        cancel: &CancellationToken,
+    ) -> Result<Heard, LogError> {
+        let (next, stop) = (after(&answer), answer.stop.clone());
+        let receipt = Receipt { usage: answer.usage, cost_usd: answer.cost_usd };
+        let brink = reservation.brink().filter(|_| next == Next::End(TurnEnd::MaxTokens));
+        reservation.answered(receipt, goes_on(&answer));
+        if let Some(reason) = brink.and_then(|brink| doors.purse.exhaust(brink)) {
+            events.extend(cut_by_budget(answer, reason.clone()));
+            self.record(doors, events).await?;
+            return Ok(Heard::RanOut(reason));
+        }
+        let begun = match next {
+            Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, doors),
+            _ => Vec::new(),
+        };
+        let starts: Vec<SessionEvent> = begun.iter().copied().map(started).collect();
+        let begun = begun.iter().map(|call| call.id.clone()).collect();
+        events.extend(closing(answer, next));
+        events.extend(starts);
+        self.record(doors, events).await?;
+        Ok(Heard::Answer { next, stop, begun })
     }
 
     fn complete(

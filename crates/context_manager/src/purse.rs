@@ -77,7 +77,7 @@ impl Purse {
 
     /// The reason to pause if the deadline has passed, here or in a purse that this one draws on.
     pub(crate) fn time_is_up(&self) -> Option<PauseReason> {
-        self.ran_out().filter(|reason| matches!(reason, PauseReason::TimeBudget { .. }))
+        self.chain().find_map(|purse| purse.lock().time_is_up())
     }
 
     /// An answer was cut where this limit is, so there is nothing left of it.

@@ -151,8 +151,16 @@ impl Account {
         self.began?.checked_add(self.limits.wall_time?)
     }
 
+    /// Notes what has run out. That the time is up counts before all else: it stops what is under way.
     pub(crate) fn mark(&mut self, scarce: Scarce) {
-        self.ran_out.get_or_insert(scarce);
+        match scarce {
+            Scarce::Time => self.ran_out = Some(Scarce::Time),
+            scarce => _ = self.ran_out.get_or_insert(scarce),
+        }
+    }
+
+    pub(crate) fn time_is_up(&self) -> Option<PauseReason> {
+        (self.ran_out == Some(Scarce::Time)).then(|| self.reason(Scarce::Time))
     }
 
     pub(crate) fn ran_out(&self) -> Option<PauseReason> {

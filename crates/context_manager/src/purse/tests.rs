@@ -183,3 +183,19 @@ async fn the_clock_stops_all_who_share_the_purse_at_the_deadline() {
     session.open(Standing::default());
     assert_eq!((child.time_is_up(), session.watch(&stop).is_some()), (None, false));
 }
+
+#[tokio::test(start_paused = true)]
+async fn that_the_time_is_up_is_seen_although_something_else_had_run_out() {
+    let limits =
+        Limits { tokens: Some(100), wall_time: Some(Duration::from_secs(5)), ..Limits::default() };
+    let session = purse(limits, Spent::default());
+    let child = session.for_sub_agent();
+    child.open(Standing { limits: Limits { wall_time: None, ..limits }, ..Standing::default() });
+    for purse in [&child, &session] {
+        assert!(matches!(purse.lacks(&need(1_000, 500)), Some(PauseReason::TokenBudget { .. })));
+    }
+    let stop = CancellationToken::new();
+    let _clock = session.watch(&stop);
+    stop.cancelled().await;
+    assert!(child.time_is_up().is_some() && session.time_is_up().is_some());
+}

@@ -1,14 +1,20 @@
 //! Budgets of a session: what its sub-agents may use, and what is told when something runs out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use context_manager::{Budget, ModelErrorKind, ModelEvent, Prices, StopReason, Usage};
+use async_trait::async_trait;
+use context_manager::{
+    Budget, ModelError, ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream,
+    Prices, StopReason, Usage,
+};
+use futures_util::{StreamExt as _, stream};
 use protocol::{PauseReason, SessionEvent, ToolCall, TurnEnd};
 use serde_json::{Value, json};
 use session::{Session, SessionError, TurnOutcome};
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{Reply, Scripted, Stage, calls, result_of, says, send};
+use crate::stage::{Reply, Scripted, Stage, calls, message, result_of, says, send};
 
 const DONE: TurnOutcome = TurnOutcome::Ended(TurnEnd::Done);
 
@@ -159,22 +165,42 @@ async fn a_report_names_the_error_of_the_provider() {
     assert_eq!(report["reason"], "the provider failed: the key has expired");
 }
 
+/// A model that delegates everything and whose sub-agents never answer.
+struct Silent;
+
+#[async_trait]
+impl ModelProvider for Silent {
+    fn name(&self) -> &str {
+        "silent"
+    }
+
+    async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
+        if request.system.contains("You are a sub-agent") {
+            return Ok(stream::pending().boxed());
+        }
+        let is_asked = request.messages.last().unwrap().content.contains(&message("Well?")[0]);
+        let reply = if is_asked { says("I am here.") } else { delegates("d1", json!({})) };
+        let Reply::Complete(events) = reply else { unreachable!("both are complete") };
+        Ok(stream::iter(events.into_iter().map(Ok)).boxed())
+    }
+}
+
 #[tokio::test]
 async fn the_time_limit_cuts_a_sub_agent_in_the_middle_of_its_answer() {
-    let replies = [delegates("d1", json!({})), Reply::Silence, says("I am here.")];
-    let model = Scripted::new("scripted", replies);
-    let mut stage = Stage::new(&model).await;
-    stage.parts.budget = Budget { wall_time: Some(Duration::from_millis(20)), ..Budget::default() };
+    let mut stage = Stage::new(&Scripted::new("unused", [])).await;
+    stage.parts.model.provider = Arc::new(Silent);
+    stage.parts.budget =
+        Budget { wall_time: Some(Duration::from_millis(100)), ..Budget::default() };
     let mut session = stage.begin().await;
     let outcome = send(&mut session, "Look").await;
-    let TurnOutcome::Paused(PauseReason::TimeBudget { limit_ms: 20, .. }) = outcome else {
+    let TurnOutcome::Paused(PauseReason::TimeBudget { limit_ms: 100, .. }) = outcome else {
         panic!("{outcome:?}")
     };
     let id = session.id().clone();
     session.close().await;
     stage.parts.budget = Budget::default();
     let (mut session, _) = Session::resume(stage.parts.clone(), id).await.unwrap();
-    assert_eq!(send(&mut session, "Are you there?").await, DONE);
+    assert_eq!(send(&mut session, "Well?").await, DONE);
 }
 
 #[tokio::test]

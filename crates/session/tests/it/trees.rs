@@ -116,14 +116,18 @@ async fn plays_out(format: WireFormat, tape: Vec<u8>, limited: Limited) {
     let log = stage.log(&session).await;
     assert_kept(limited, &log);
     let used: u64 = requests(&log).iter().map(|(tokens, _)| tokens).sum();
-    assert!(used >= model.announced(), "{used} of {} are written down", model.announced());
-    assert_eq!(session.context().usage().total(), used);
+    if !matches!(limited, Limited::Time) {
+        // The clock may cut a stream before it has said what it announces.
+        assert!(used >= model.announced(), "{used} of {} are written down", model.announced());
+        assert_eq!(session.context().usage().total(), used);
+    }
 
-    // Somebody who goes on has one more helping, and somebody who begins anew has none.
+    // Whoever takes the session up again finds what is left of its budget.
     let id = session.id().clone();
     session.close().await;
     let (mut session, damage) = Session::resume(stage.parts.clone(), id).await.unwrap();
-    assert_eq!((damage, session.context().usage().total()), (Vec::new(), used));
+    assert_eq!(damage, Vec::<String>::new());
+    assert!(session.context().usage().total() >= used);
     let before = model.requests();
     let outcome = send(&mut session, "And more").await;
     assert!(limited.is_reached(&outcome), "{outcome:?}");
