@@ -265,7 +265,8 @@ async fn refused_changes_are_dropped_and_the_output_stays() {
     let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
     let ran = bash(&bench, "echo two > a.txt; cat a.txt").await;
     assert_eq!(ran["output"], "two\n");
-    let dropped = json!({"paths": ["a.txt"], "dropped": "not now", "code": "REJECTED"});
+    let dropped =
+        json!({"paths": ["a.txt"], "dropped": "not now", "code": "REJECTED", "denied": true});
     assert_eq!(ran["changes"], dropped);
     assert_eq!(bench.project.read("a.txt"), "one\n");
 }
