@@ -3,7 +3,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountPropagationFlags, MoveMountFlags,
@@ -281,14 +281,12 @@ impl Builder<'_> {
         let part = Part::Root;
         match (step, source) {
             (Step::Link { path, target }, _) => {
-                let path = make_parent(path)?;
-                let made = std::os::unix::fs::symlink(target, &path);
-                made.during(part, format!("linking {}", path.display()))
+                make(inside(path), |path| rustix::fs::symlink(target, path))
+                    .during(part, format!("linking {}", path.display()))
             }
             (Step::File { path, text }, _) => {
-                let path = make_parent(path)?;
-                let written = std::fs::write(&path, text);
-                written.during(part, format!("writing {}", path.display()))
+                make(inside(path), |path| write_file(path, text.as_bytes()))
+                    .during(part, format!("writing {}", path.display()))
             }
             (Step::Bind { path, source, mapped: true }, _) => {
                 let tree = self.shown.tree(source)?;
@@ -408,20 +406,38 @@ pub(super) fn attach(tree: &OwnedFd, place: impl AsRef<Path>) -> Result<(), Trou
 
 /// Makes the place and attaches a mount to it.
 pub(super) fn attach_new(tree: &OwnedFd, place: &Path, kind: FileType) -> Result<(), Trouble> {
-    let doing = || format!("making {}", place.display());
-    if !is_there(place) {
-        let made = if kind == FileType::Directory {
-            make_directories(place)
-        } else {
-            place.parent().map_or(Ok(()), make_directories).and_then(|()| std::fs::write(place, ""))
-        };
-        made.during(Part::Root, doing())?;
+    let made = match kind {
+        FileType::Directory => make(place, make_directory),
+        _ => make(place, |place| write_file(place, b"")),
+    };
+    match made {
+        Ok(()) | Err(Errno::EXIST) => attach(tree, place),
+        Err(errno) => Err(errno).during(Part::Root, format!("making {}", place.display())),
     }
-    attach(tree, place)
 }
 
-fn is_there(place: &Path) -> bool {
-    rustix::fs::statat(CWD, place, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+/// Makes something, and the directories above it if they are missing, which they seldom are.
+fn make(path: &Path, made: impl Fn(&Path) -> Result<(), Errno>) -> Result<(), Errno> {
+    match (made(path), path.parent()) {
+        (Err(Errno::NOENT), Some(parent)) => match make(parent, make_directory) {
+            Ok(()) | Err(Errno::EXIST) => made(path),
+            Err(errno) => Err(errno),
+        },
+        (result, _) => result,
+    }
+}
+
+/// Everybody may pass through what leads to a mount; the file mode mask is off while we build.
+fn make_directory(path: &Path) -> Result<(), Errno> {
+    rustix::fs::mkdir(path, Mode::from_raw_mode(0o755))
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Errno> {
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+    let file = rustix::fs::open(path, flags, Mode::from_raw_mode(0o644))?;
+    let written = rustix::io::retry_on_intr(|| rustix::io::write(&file, bytes))?;
+    // Such files are short and lie in memory: they are written at once or not at all.
+    if written == bytes.len() { Ok(()) } else { Err(Errno::NOSPC) }
 }
 
 /// A directory that belongs to the command's user.
@@ -437,20 +453,6 @@ pub(super) fn make_own_directory(
         rustix::fs::chown(path, Some(uid), Some(gid)).during(Part::Root, doing())?;
     }
     Ok(())
-}
-
-fn make_parent(path: &Path) -> Result<PathBuf, Trouble> {
-    let path = inside(path);
-    if let Some(parent) = path.parent() {
-        make_directories(parent).during(Part::Root, format!("making {}", parent.display()))?;
-    }
-    Ok(path.to_owned())
-}
-
-/// Everybody may pass through what leads to a mount; the file mode mask is off while we build.
-fn make_directories(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o755).create(path)
 }
 
 /// The path in our working directory, which is or becomes the root.
