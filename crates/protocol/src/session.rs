@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentRole, ApprovalRequest, ApprovalResponse, Content, ToolResult};
+use crate::{AgentRole, ApprovalRequest, ApprovalResponse, Content, Image, ToolResult};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,8 +83,16 @@ pub enum SessionEvent {
         /// The result.
         #[serde(with = "crate::message::result_as_json")]
         result: ToolResult,
+        /// Images that belong to the result.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
+    },
+    /// The provider has refused images. Until another model answers, they are described in words.
+    ImagesRefused {
+        /// One line for the user: how it refused them.
+        message: String,
     },
     /// The model is told something that no person has said, such as that it goes round in circles.
     Nudged {
@@ -116,6 +124,28 @@ pub enum SessionEvent {
         /// What was wrong and what became of it.
         notes: Vec<String>,
     },
+}
+
+impl SessionEvent {
+    /// All images of an event, those of a sub-agent included.
+    pub fn images_mut(&mut self) -> Vec<&mut Image> {
+        match self {
+            Self::UserMessage { content } | Self::ModelAnswered(ModelAnswer { content, .. }) => {
+                content.iter_mut().flat_map(images_of).collect()
+            }
+            Self::CallEnded { images, .. } => images.iter_mut().collect(),
+            Self::Nested { entry, .. } => entry.event.images_mut(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn images_of(content: &mut Content) -> &mut [Image] {
+    match content {
+        Content::Image(image) => std::slice::from_mut(image),
+        Content::ToolResult { images, .. } => images,
+        _ => &mut [],
+    }
 }
 
 /// How a session begins.
@@ -375,7 +405,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::*;
-    use crate::{ErrorCode, ToolCall, ToolError};
+    use crate::{ErrorCode, ImageFormat, ToolCall, ToolError};
 
     fn survives(event: SessionEvent) -> Value {
         let entry = LogEntry { sequence: 3, at: 1_700_000_000_000, event };
@@ -398,8 +428,13 @@ mod tests {
     #[test]
     fn results_errors_pauses_and_nested_entries_survive_json() {
         let error = Err(ToolError::new(ErrorCode::Timeout, "slow"));
-        let ended = SessionEvent::CallEnded { call_id: "c".into(), result: error, duration_ms: 5 };
-        survives(ended.clone());
+        let ended = SessionEvent::CallEnded {
+            call_id: "c".into(),
+            result: error,
+            images: Vec::new(),
+            duration_ms: 5,
+        };
+        assert!(survives(ended.clone())["data"].get("images").is_none());
         let nested = LogEntry { sequence: 1, at: 0, event: ended };
         survives(SessionEvent::Nested { call_id: "d".into(), entry: Box::new(nested) });
         let pause = survives(SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 }));
@@ -414,5 +449,32 @@ mod tests {
             duration_ms: 9,
         };
         survives(SessionEvent::ModelAnswered(answer));
+        survives(SessionEvent::ImagesRefused { message: "no images".into() });
+    }
+
+    #[test]
+    fn the_images_of_an_event_are_found_wherever_they_are() {
+        let image = Image::new("a.png", ImageFormat::Png, (2, 1), b"png");
+        let said = SessionEvent::UserMessage {
+            content: vec![Content::Text { text: "see".into() }, Content::Image(image.clone())],
+        };
+        let ended = SessionEvent::CallEnded {
+            call_id: "c".into(),
+            result: Ok(Value::Null),
+            images: vec![image.clone(), image],
+            duration_ms: 1,
+        };
+        let entry = Box::new(LogEntry { sequence: 1, at: 0, event: ended.clone() });
+        let nested = SessionEvent::Nested { call_id: "d".into(), entry };
+        for (event, count) in [(said, 1), (ended, 2), (nested, 2), (SessionEvent::Continued, 0)] {
+            let json = survives(event.clone());
+            let mut bare = event;
+            let images = bare.images_mut();
+            assert_eq!(images.len(), count);
+            images.into_iter().for_each(|image| *image = image.without_data());
+            let json_of_bare = survives(bare);
+            assert_eq!(json.to_string().matches("\"data\":\"cG5n\"").count(), count);
+            assert_eq!(json_of_bare.to_string().matches("cG5n").count(), 0);
+        }
     }
 }
