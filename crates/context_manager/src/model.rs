@@ -88,7 +88,7 @@ pub enum ModelEvent {
     },
     /// A tool call is complete. Only complete calls are ever run.
     ToolCall(ToolCall),
-    /// A tool call whose arguments are no JSON object. It is answered with an error, not run.
+    /// A tool call whose arguments are not a JSON object. It is answered with an error, not run.
     BrokenToolCall {
         /// The id of the call.
         id: String,

@@ -12,7 +12,7 @@ use crate::cache_key::cache_key;
 use crate::format::{self, Format};
 use crate::quirks::{Quirks, effort_name};
 use crate::turns::{Turn, result_text};
-use crate::wire_names::{IdRule, tool_name};
+use crate::wire_names::tool_name;
 
 pub use stream::{ChatAnswer, ChatStream};
 
@@ -80,7 +80,7 @@ fn messages(turn: &Turn<'_>, quirks: &Quirks) -> Vec<Value> {
     match turn {
         Turn::User { results, texts } => {
             let results = results.iter().map(|(id, result)| {
-                let id = IdRule::CHAT.write(id);
+                let id = quirks.id_rule().write(id);
                 json!({"role": "tool", "tool_call_id": id, "content": result_text(result)})
             });
             let said =
@@ -100,7 +100,7 @@ fn assistant(parts: &[&Content], quirks: &Quirks) -> Option<Value> {
             Content::ToolUse(call) => {
                 let arguments = Value::Object(call.arguments.clone()).to_string();
                 let function = json!({"name": tool_name(&call.name), "arguments": arguments});
-                let id = IdRule::CHAT.write(&call.id);
+                let id = quirks.id_rule().write(&call.id);
                 calls.push(json!({"id": id, "type": "function", "function": function}));
             }
             // Thoughts are fields of the message here, not parts of its content. Another server that

@@ -2,6 +2,8 @@
 
 use context_manager::Effort;
 
+use crate::wire_names::IdRule;
+
 /// What one server wants and does differently.
 ///
 /// Only what cannot be told from the answer needs a switch. Always understood are: calls without
@@ -25,6 +27,8 @@ pub struct Quirks {
     pub reasoning_details: bool,
     /// Whether the server knows `prompt_cache_key`, which brings a conversation back to its cache.
     pub prompt_cache_key: bool,
+    /// Whether ids of calls have to be nine letters and digits, as at Mistral.
+    pub nine_character_ids: bool,
     /// Whether an answer without a finish reason is complete if `[DONE]` came.
     pub finish_reason_missing: bool,
     /// Whether `<tool_call>{"name": …, "arguments": …}</tool_call>` in the text is a call.
@@ -54,9 +58,15 @@ impl Quirks {
             returned_reasoning: None,
             reasoning_details: false,
             prompt_cache_key: false,
+            nine_character_ids: false,
             finish_reason_missing: false,
             calls_as_text: false,
         }
+    }
+
+    /// Which ids of calls the server accepts.
+    pub(crate) fn id_rule(&self) -> IdRule {
+        if self.nine_character_ids { IdRule::Nine } else { IdRule::CHAT }
     }
 
     /// Whether a message of the model is sent back with this field.

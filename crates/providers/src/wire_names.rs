@@ -23,28 +23,71 @@ const MAX_NAME: usize = 64;
 
 /// Which ids of calls a provider accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct IdRule {
-    max: usize,
-    /// Whether punctuation is accepted beside letters, digits, `_` and `-`. Where it is, it has to
-    /// stay: Kimi K2 wants its `functions.read_file:0` back as it was.
-    punctuation: bool,
+pub(crate) enum IdRule {
+    /// Letters, digits, `_` and `-`.
+    Plain {
+        /// The most characters.
+        max: usize,
+    },
+    /// Punctuation as well. It has to stay where it can: Kimi K2 wants its `functions.read_file:0`
+    /// back as it was.
+    Punctuated {
+        /// The most characters.
+        max: usize,
+    },
+    /// `Tool call id was call_0fypS1hVX but must be a-z, A-Z, 0-9, with a length of 9.`
+    Nine,
 }
 
 impl IdRule {
     /// `messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`.
-    pub(crate) const ANTHROPIC: Self = Self { max: 64, punctuation: false };
+    pub(crate) const ANTHROPIC: Self = Self::Plain { max: 64 };
     /// `Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum
     /// length 40`.
-    pub(crate) const CHAT: Self = Self { max: 40, punctuation: true };
+    pub(crate) const CHAT: Self = Self::Punctuated { max: 40 };
     /// `Invalid 'input[95].call_id': string too long. Expected a string with maximum length 64`.
-    pub(crate) const RESPONSES: Self = Self { max: 64, punctuation: true };
+    pub(crate) const RESPONSES: Self = Self::Punctuated { max: 64 };
 
     /// The id of a call, or of the call that a result belongs to.
     pub(crate) fn write(self, id: &str) -> Cow<'_, str> {
-        let accepted = |c: char| is_plain(c) || self.punctuation && c.is_ascii_punctuation();
-        let fits = !id.is_empty() && id.len() <= self.max && id.chars().all(accepted);
-        accepted_form(id, fits, self.max)
+        let max = match self {
+            Self::Plain { max } | Self::Punctuated { max } => max,
+            Self::Nine if id.len() == NINE && self.accepts(id) => return Cow::Borrowed(id),
+            Self::Nine => return Cow::Owned(nine_characters(id)),
+        };
+        let fits = !id.is_empty() && id.len() <= max && self.accepts(id);
+        accepted_form(id, fits, max)
     }
+
+    /// Whether all characters of an id are accepted.
+    fn accepts(self, id: &str) -> bool {
+        id.chars().all(|c| match self {
+            Self::Plain { .. } => is_plain(c),
+            Self::Punctuated { .. } => c.is_ascii_graphic(),
+            Self::Nine => c.is_ascii_alphanumeric(),
+        })
+    }
+}
+
+/// The length of Mistral's ids.
+const NINE: usize = 9;
+
+/// Nothing but a hash has room in nine letters and digits.
+fn nine_characters(id: &str) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let mut number = u64::from_str_radix(&hash(id), 16).unwrap_or_default();
+    let digit = |_| {
+        let digit = number % 62;
+        number /= 62;
+        char::from(DIGITS[usize::try_from(digit).unwrap_or_default()])
+    };
+    (0..NINE).map(digit).collect()
+}
+
+fn hash(original: &str) -> String {
+    let mut hash = ContentHash::of(original.as_bytes()).to_string();
+    hash.truncate(HASH_DIGITS);
+    hash
 }
 
 /// The name of a tool: letters, digits, `_` and `-`, as all providers want it, and no digit or `-`
@@ -63,10 +106,8 @@ fn accepted_form(original: &str, fits: bool, max: usize) -> Cow<'_, str> {
     if fits && !looks_rewritten(original) {
         return Cow::Borrowed(original);
     }
-    let mut hash = ContentHash::of(original.as_bytes()).to_string();
-    hash.truncate(HASH_DIGITS);
     let room = max - SEAM.len() - HASH_DIGITS;
-    Cow::Owned(format!("{}{SEAM}{hash}", readable(original, room)))
+    Cow::Owned(format!("{}{SEAM}{}", readable(original, room), hash(original)))
 }
 
 fn looks_rewritten(name: &str) -> bool {
@@ -134,14 +175,14 @@ mod tests {
             "a\u{7}",
             "chatcmpl-tool-0123456789abcdef0123456789abcdef",
         ];
-        let rules = [IdRule::ANTHROPIC, IdRule::CHAT, IdRule::RESPONSES];
+        let rules = [IdRule::ANTHROPIC, IdRule::CHAT, IdRule::RESPONSES, IdRule::Nine];
         let written = ids.map(|id| rules.map(|rule| rule.write(id).into_owned()).join(" "));
         insta::assert_snapshot!(written.join("\n"), @"
-        toolu_01 toolu_01 toolu_01
-        functions_read_file_0-x36da328e3d6947b5 functions.read_file:0 functions.read_file:0
-        unnamed-xaf1349b9f5f9a1a6 unnamed-xaf1349b9f5f9a1a6 unnamed-xaf1349b9f5f9a1a6
-        a-xe9ec7d059cc228e6 a-xe9ec7d059cc228e6 a-xe9ec7d059cc228e6
-        chatcmpl-tool-0123456789abcdef0123456789abcdef chatcmpl-tool-01234567-xe33189fd44203840 chatcmpl-tool-0123456789abcdef0123456789abcdef
+        toolu_01 toolu_01 toolu_01 5lCA2N3OM
+        functions_read_file_0-x36da328e3d6947b5 functions.read_file:0 functions.read_file:0 3fd5l1Ecy
+        unnamed-xaf1349b9f5f9a1a6 unnamed-xaf1349b9f5f9a1a6 unnamed-xaf1349b9f5f9a1a6 Q6wCNfx9v
+        a-xe9ec7d059cc228e6 a-xe9ec7d059cc228e6 a-xe9ec7d059cc228e6 CBEzmtZaA
+        chatcmpl-tool-0123456789abcdef0123456789abcdef chatcmpl-tool-01234567-xe33189fd44203840 chatcmpl-tool-0123456789abcdef0123456789abcdef WUR2MfzQL
         ");
     }
 
@@ -163,15 +204,17 @@ mod tests {
             prop_assert_eq!(written == tool_name(&other), one == other);
             for rule in [IdRule::ANTHROPIC, IdRule::CHAT, IdRule::RESPONSES] {
                 let written = rule.write(&one);
-                prop_assert!((1..=rule.max).contains(&written.len()));
-                let plain = |c: char| is_plain(c) || rule.punctuation && c.is_ascii_punctuation();
-                prop_assert!(written.chars().all(plain), "{}", written);
+                let longest = if rule == IdRule::CHAT { 40 } else { 64 };
+                prop_assert!((1..=longest).contains(&written.len()) && rule.accepts(&written));
                 prop_assert_eq!(written == rule.write(&other), one == other);
                 // What was rewritten names another call when somebody sends it.
                 if written != one {
                     prop_assert_ne!(rule.write(&written), written.clone());
                 }
             }
+            let written = IdRule::Nine.write(&one);
+            prop_assert!(written.len() == NINE && IdRule::Nine.accepts(&written));
+            prop_assert_eq!(written == IdRule::Nine.write(&other), one == other);
         }
     }
 }

@@ -133,14 +133,16 @@ impl Endpoint {
     /// A configuration to reach it, at its own address or another.
     pub fn config(&self, base_url: Option<&str>, key: Option<Secret>) -> HttpConfig {
         let timeouts = if self.is_local() { Timeouts::local() } else { Timeouts::default() };
+        let base_url = base_url.unwrap_or(self.base_url);
+        let quirks = Quirks { nine_character_ids: is_mistral(base_url), ..self.quirks() };
         HttpConfig {
             name: self.name.to_owned(),
             api: self.api,
-            base_url: base_url.unwrap_or(self.base_url).to_owned(),
+            base_url: base_url.to_owned(),
             key,
             key_source: self.key_variable.map(str::to_owned),
             headers: Vec::new(),
-            quirks: self.quirks(),
+            quirks,
             timeouts,
             retry: RetryPolicy::default(),
             network: Network::default(),
@@ -148,9 +150,8 @@ impl Endpoint {
     }
 }
 
-/// The host of an address to which everything goes unencrypted, keys included; none if that is this
-/// machine.
-pub fn unencrypted_host(base_url: &str) -> Option<String> {
+/// The scheme and the host of an address.
+fn scheme_and_host(base_url: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = base_url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
     let authority = authority.rsplit('@').next()?;
@@ -158,6 +159,19 @@ pub fn unencrypted_host(base_url: &str) -> Option<String> {
         Some(rest) => rest.split(']').next()?,
         None => authority.split(':').next()?,
     };
+    Some((scheme, host))
+}
+
+/// Whether this is Mistral's own service, which is reached by its address alone.
+fn is_mistral(base_url: &str) -> bool {
+    let host = scheme_and_host(base_url).map(|(_, host)| host.to_ascii_lowercase());
+    host.is_some_and(|host| host.ends_with(".mistral.ai"))
+}
+
+/// The host of an address to which everything goes unencrypted, keys included; none if that is this
+/// machine.
+pub fn unencrypted_host(base_url: &str) -> Option<String> {
+    let (scheme, host) = scheme_and_host(base_url)?;
     let is_local = match host.parse::<IpAddr>() {
         Ok(IpAddr::V6(address)) => address.to_canonical().is_loopback(),
         Ok(address) => address.is_loopback(),
@@ -198,6 +212,16 @@ mod tests {
         }
     }
     use crate::HttpProvider;
+
+    #[test]
+    fn mistral_is_known_by_its_address() {
+        let nine = |url: &str| COMPATIBLE.config(Some(url), None).quirks.nine_character_ids;
+        assert!(nine("https://api.mistral.ai/v1") && nine("https://Codestral.Mistral.ai:443"));
+        assert!(
+            !nine("https://mistral.ai.example.org/v1") && !nine("http://localhost/.mistral.ai")
+        );
+        assert!(!ENDPOINTS[0].config(None, None).quirks.nine_character_ids);
+    }
 
     #[test]
     fn each_can_be_found_and_reached() {

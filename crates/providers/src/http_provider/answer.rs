@@ -260,6 +260,8 @@ async fn refusal(response: Response<Incoming>, decoding: Decoding) -> Failure {
     }
     let passing = matches!(error.kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded);
     let may_pass = match told.as_str() {
+        // The same request does not become shorter by waiting.
+        _ if error.kind == ModelErrorKind::ContextFull => false,
         "true" => true,
         "false" => false,
         _ => passing && !error.is_final,

@@ -249,6 +249,8 @@ fn stop_reason(name: &str) -> StopReason {
         "tool_calls" | "function_call" => StopReason::ToolUse,
         "length" => StopReason::MaxTokens,
         "content_filter" => StopReason::Refusal,
+        // Z.ai's.
+        "model_context_window_exceeded" => StopReason::ContextFull,
         other => StopReason::Other(other.to_owned()),
     }
 }

@@ -232,6 +232,7 @@ fn a_call_counts_only_in_an_answer_that_ended_well() {
         ("no reason, as usual there", read_with(&lenient, std::slice::from_ref(&first), DONE)),
         ("no reason, no [DONE]", read_with(&lenient, std::slice::from_ref(&first), "")),
         ("limit", both("length")),
+        ("full", both("model_context_window_exceeded")),
         ("something else", both("error")),
         ("after the end", late),
         ("reason without a call", read(&[finish("tool_calls")])),
@@ -254,6 +255,12 @@ fn a_call_counts_only_in_an_answer_that_ended_well() {
     started b y
     broken b y "": the answer was cut off in the middle of this call
     done MaxTokens
+    # full
+    started a x
+    call a x {}
+    started b y
+    broken b y "": the answer was cut off in the middle of this call
+    done ContextFull
     # something else
     started a x
     call a x {}
@@ -329,4 +336,17 @@ proptest! {
             events[at].contains("\"finish_reason\":\"") || events[at] == "[DONE]"
         })?;
     }
+}
+
+#[test]
+fn where_ids_are_nine_characters_a_call_and_its_result_share_one() {
+    let quirks = Quirks { nine_character_ids: true, ..Quirks::compatible() };
+    let body = request_body(&full_request(NAME, json!({})), &quirks);
+    let messages = body["messages"].as_array().unwrap();
+    let calls = messages.iter().flat_map(|message| message["tool_calls"].as_array()).flatten();
+    let made: Vec<_> = calls.map(|call| call["id"].as_str().unwrap()).collect();
+    let answered: Vec<_> =
+        messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
+    assert_eq!(made, answered);
+    assert!(made.len() == 2 && made[0] != made[1] && made.iter().all(|id| id.len() == 9));
 }

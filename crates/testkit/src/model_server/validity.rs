@@ -87,8 +87,8 @@ fn short_id(id: &Value, longest: usize) -> Checked {
 
 /// Only fields that are known may be there.
 fn known_fields(object: &Value, known: &[&str]) -> Checked {
-    let fields = object.as_object().into_iter().flat_map(|object| object.keys());
-    let unknown = fields.filter(|field| !known.contains(&field.as_str())).next();
+    let mut fields = object.as_object().into_iter().flat_map(|object| object.keys());
+    let unknown = fields.find(|field| !known.contains(&field.as_str()));
     require(unknown.is_none(), format!("the unknown field {unknown:?}"))
 }
 

@@ -105,9 +105,9 @@ fn notices(ran: &Ran, server: &ModelServer) -> String {
             Some((before, _)) => format!("{before}; trying again"),
             None => line.to_owned(),
         };
-        // Where in the piece it is no JSON, and why, differs with the form.
-        let line = match (line.split_once(" is no JSON: "), line.split_once("; check ")) {
-            (Some((before, _)), Some((_, after))) => format!("{before} is no JSON; check {after}"),
+        // Where in the piece it is not valid JSON, and why, differs with the form.
+        let line = match (line.split_once(" is not valid JSON: "), line.split_once("; check ")) {
+            (Some((before, _)), Some((_, after))) => format!("{before} is not valid JSON; check {after}"),
             _ => line,
         };
         let line = names.iter().fold(line, |line, (name, stand_in)| line.replace(name, stand_in));
@@ -204,7 +204,7 @@ fn an_answer_that_always_breaks_off_is_given_up() {
 #[test]
 fn what_is_no_json_is_not_taken_for_an_answer() {
     assert_snapshot!(seen(Times::Always, |_| Fault::InvalidJson), @"
-    · the answer cannot be understood: NAME: a piece of the answer is no JSON; check that URL speaks FORM
+    · the answer cannot be understood: NAME: a piece of the answer is not valid JSON; check that URL speaks FORM
     exit 5, 2 requests
     ");
 }
