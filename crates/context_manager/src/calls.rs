@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use protocol::{Content, ErrorCode, ModelAnswer, SessionEvent, ToolCall, ToolError, ToolResult};
+use protocol::{CallReport, Content, ErrorCode, ModelAnswer, SessionEvent, ToolCall, ToolError};
 use tokio::task::JoinError;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -35,14 +35,14 @@ pub enum ToolStep {
 /// A call that has ended.
 struct Ended {
     call_id: String,
-    result: ToolResult,
+    report: CallReport,
     duration_ms: u64,
 }
 
 impl From<Ended> for SessionEvent {
     fn from(ended: Ended) -> Self {
-        let Ended { call_id, result, duration_ms } = ended;
-        SessionEvent::CallEnded { call_id, result, duration_ms }
+        let Ended { call_id, report: CallReport { result, images }, duration_ms } = ended;
+        SessionEvent::CallEnded { call_id, result, images, duration_ms }
     }
 }
 
@@ -144,7 +144,7 @@ impl ChatContext {
 
 impl Ended {
     fn success(&self) -> Option<String> {
-        self.result.is_ok().then(|| self.call_id.clone())
+        self.report.result.is_ok().then(|| self.call_id.clone())
     }
 }
 
@@ -174,7 +174,7 @@ pub(crate) fn started(call: &ToolCall) -> SessionEvent {
 }
 
 fn without_running(call: &ToolCall, error: ToolError) -> Ended {
-    Ended { call_id: call.id.clone(), result: Err(error), duration_ms: 0 }
+    Ended { call_id: call.id.clone(), report: Err(error).into(), duration_ms: 0 }
 }
 
 /// Why a call must not be run.
@@ -207,16 +207,16 @@ async fn run(tools: Arc<dyn ToolRuntime>, call: ToolCall, cancel: &CancellationT
     // Whoever drops this future wants the tool to stop as well.
     let guard = token.clone().drop_guard();
     let mut task = tokio::spawn(async move { tools.execute_tool(&call, &token).await });
-    let result = tokio::select! {
+    let report = tokio::select! {
         biased;
-        ended = &mut task => ended.unwrap_or_else(|error| Err(broke_down(error))),
+        ended = &mut task => ended.unwrap_or_else(|error| Err(broke_down(error)).into()),
         () = grace_is_over(cancel) => Err(ToolError::new(
             ErrorCode::Cancelled,
             "The user cancelled while this call was running; it may still take effect.",
-        )),
+        )).into(),
     };
     guard.disarm();
-    Ended { call_id, result, duration_ms: milliseconds(begun.elapsed()) }
+    Ended { call_id, report, duration_ms: milliseconds(begun.elapsed()) }
 }
 
 fn broke_down(error: JoinError) -> ToolError {

@@ -8,7 +8,8 @@
 //!
 //! Where to look: `state.rs` is the transition function, `context.rs` the fold around it,
 //! `conversation.rs` what a model gets to see; `turn.rs` is the loop, `answer.rs` and `calls.rs` are
-//! its two halves; `budget.rs` counts, `circles.rs` notices repetition, `compaction.rs` makes room.
+//! its two halves; `images.rs` is about those in it;
+//! `budget.rs` counts, `circles.rs` notices repetition, `compaction.rs` makes room.
 
 mod answer;
 mod budget;
@@ -18,6 +19,7 @@ mod compaction;
 mod context;
 mod conversation;
 mod facts;
+mod images;
 mod model;
 mod options;
 mod runtime;

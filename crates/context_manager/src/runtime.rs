@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use protocol::{LogEntry, SessionEvent, ToolCall, ToolResult};
+use protocol::{CallReport, LogEntry, SessionEvent, ToolCall};
 use tokio_util::sync::CancellationToken;
 
 use crate::{ModelProvider, ToolSpec};
@@ -32,7 +32,7 @@ pub trait ToolRuntime: Send + Sync {
     fn terminates(&self, call: &ToolCall) -> bool;
 
     /// Runs a call to its result, soon after `cancel` fires at the latest.
-    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult;
+    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport;
 
     /// The person has said something new: what was answered before no longer stands for it.
     fn turn_began(&self);

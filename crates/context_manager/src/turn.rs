@@ -51,6 +51,9 @@ struct Turn<'a> {
     made_room: bool,
     /// The last answer was cut in the middle of a call.
     cut_short: bool,
+    /// What the provider said when it refused a request with images, which was then repeated
+    /// without them.
+    refusal: Option<String>,
     /// The calls of the last answer that were written down as begun together with it.
     begun_calls: HashSet<String>,
 }
@@ -127,6 +130,10 @@ impl ChatContext {
         if turn.cancel.is_cancelled() {
             return self.end(turn, TurnEnd::Cancelled).await;
         }
+        let sight = turn.options.images;
+        let sight = sight.filter(|_| turn.refusal.is_none() && !self.images_refused());
+        self.see_images(sight);
+        turn.request.shows_images = sight.is_some();
         let tokens = self.request_tokens(turn.frame);
         let elapsed = turn.begun.elapsed();
         if let Some(reason) = self.ledger().pause_reason(turn.options, tokens, elapsed) {
@@ -143,6 +150,10 @@ impl ChatContext {
             Heard::Failure { error, midway } => self.failed(turn, error, midway).await,
             Heard::Answer { next, stop, begun } => {
                 turn.begun_calls = begun;
+                if let Some(message) = turn.refusal.take() {
+                    // Without the images it went well, so it was them.
+                    self.record(turn.doors, vec![SessionEvent::ImagesRefused { message }]).await?;
+                }
                 self.go_on(turn, next, &stop).await
             }
         }
@@ -245,6 +256,13 @@ impl ChatContext {
         if kind == ModelErrorKind::Cancelled {
             return self.end(turn, TurnEnd::Cancelled).await;
         }
+        if turn.refusal.is_none() && self.conversation().shows_images() && may_be_images(&error) {
+            turn.refusal = Some(message.clone());
+            let message = format!("{message}; asking again with images described in words");
+            let failed = SessionEvent::ModelFailed { kind, message, retry_in_ms: Some(0) };
+            self.record(turn.doors, vec![failed]).await?;
+            return Ok(None);
+        }
         if let Some(delay) = turn.retry(&error, midway) {
             let retry_in_ms = Some(crate::budget::milliseconds(delay));
             let failed = SessionEvent::ModelFailed { kind, message, retry_in_ms };
@@ -287,6 +305,18 @@ impl ChatContext {
     }
 }
 
+/// Whether a request may have failed because of the images in it. Services that cannot show images
+/// refuse the request; some say instead that there is no such model, or break down.
+fn may_be_images(error: &ModelError) -> bool {
+    match error.kind {
+        ModelErrorKind::InvalidRequest => true,
+        ModelErrorKind::UnknownModel | ModelErrorKind::Overloaded | ModelErrorKind::Malformed => {
+            error.message.to_lowercase().contains("image")
+        }
+        _ => false,
+    }
+}
+
 impl<'a> Turn<'a> {
     fn new(doors: &'a Doors, options: &'a AgentOptions, cancel: &'a CancellationToken) -> Self {
         let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };
@@ -299,6 +329,7 @@ impl<'a> Turn<'a> {
             max_tokens: options.max_tokens,
             effort: options.effort,
             cache: CacheHint::Conversation,
+            shows_images: options.images.is_some(),
         };
         Self {
             doors,
@@ -311,6 +342,7 @@ impl<'a> Turn<'a> {
             overfull: false,
             made_room: false,
             cut_short: false,
+            refusal: None,
             begun_calls: HashSet::new(),
         }
     }
