@@ -96,6 +96,7 @@ fn no_model() -> Model {
         effort: None,
         prices: None,
         calls_tools: true,
+        images: None,
     }
 }
 
@@ -128,6 +129,7 @@ fn http_model(
         effort: settings.effort.filter(|_| info.effort || !info.known),
         prices: prices(config, info.prices),
         calls_tools: settings.tools,
+        images: info.images_if(settings.images),
         name,
     })
 }

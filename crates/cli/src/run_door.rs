@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tool_system::{ApproveAll, Approver, RefuseAll};
 
 use crate::args::RunArgs;
+use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::JsonLines;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{Desk, resumed};
@@ -21,6 +22,8 @@ use crate::model_choice::Chosen;
 use crate::output::{self, Printer, Stream};
 use crate::setup::Lifetime;
 
+/// As the message: it is read from there.
+const STANDARD_INPUT: &str = "-";
 /// A longer message is a mistake.
 const MAX_PROMPT_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -42,10 +45,24 @@ async fn converse(args: &RunArgs, prompt: String) -> anyhow::Result<ExitCode> {
         Some(text) => resumed(&desk, parts, text).await?,
     };
     let shows = Shows::begin(args, &session, &chosen)?;
-    let (shows, outcome) = work(&mut session, prompt, shows).await?;
+    let content = message(&session, prompt, args.prompt == STANDARD_INPUT).await;
+    let (shows, outcome) = work(&mut session, content, shows).await?;
     let code = shows.end(&desk, &session, &outcome);
     session.close().await;
     code
+}
+
+/// The message with the files it mentions. Text from elsewhere mentions nothing: what comes through a
+/// pipe need not be the user's own words.
+async fn message(session: &Session, prompt: String, from_elsewhere: bool) -> Vec<Content> {
+    if from_elsewhere {
+        return vec![Content::Text { text: prompt }];
+    }
+    let attached = with_mentioned(session, prompt).await;
+    for note in notes(&attached, session.options()) {
+        output::to_people(&format!("toolkiln: {note}"));
+    }
+    attached.content
 }
 
 /// What policy does not allow is denied, and the model is told so.
@@ -61,13 +78,12 @@ fn approver(yes: bool) -> Arc<dyn Approver> {
 /// Carries the turn on and shows what happens as it is written down.
 async fn work(
     session: &mut Session,
-    prompt: String,
+    content: Vec<Content>,
     mut shows: Shows,
 ) -> anyhow::Result<(Shows, TurnOutcome)> {
     let mut written = session.log().watch();
     let mut activity = session.executor().activity().subscribe_all();
     let cancel = CancellationToken::new();
-    let content = vec![Content::Text { text: prompt }];
     let turn = session.send(content, &cancel);
     tokio::pin!(turn);
     let _interrupt = on_interrupt(cancel.clone());
@@ -183,7 +199,7 @@ pub(crate) fn files_changed(desk: &Desk, session: &Session) -> Vec<String> {
 /// The message from the command line, or from standard input.
 fn prompt(given: &str) -> anyhow::Result<String> {
     let mut text = given.to_owned();
-    if given == "-" {
+    if given == STANDARD_INPUT {
         text.clear();
         let mut input = io::stdin().lock().take(MAX_PROMPT_BYTES + 1);
         input.read_to_string(&mut text).context("the message on standard input cannot be read")?;

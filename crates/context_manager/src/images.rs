@@ -112,7 +112,10 @@ pub(crate) fn bound(units: &mut [Unit]) {
 }
 
 /// The image of a conversation with the same bytes as `wanted`.
-fn shown<'a>(mut messages: impl Iterator<Item = &'a Arc<Message>>, wanted: &Image) -> Option<Image> {
+fn shown<'a>(
+    mut messages: impl Iterator<Item = &'a Arc<Message>>,
+    wanted: &Image,
+) -> Option<Image> {
     messages.find_map(|message| {
         let same = |image: &&Image| image.hash == wanted.hash && image.base64().is_some();
         images(&message.content).find(same).cloned()

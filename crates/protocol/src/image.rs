@@ -187,7 +187,11 @@ impl ImageTokens {
                 let (width, height) = shrunk((width, height), 2048);
                 let short = width.min(height).max(1);
                 let scaled = |side: u32| {
-                    if short > 768 { (u64::from(side) * 768).div_ceil(short.into()) } else { side.into() }
+                    if short > 768 {
+                        (u64::from(side) * 768).div_ceil(short.into())
+                    } else {
+                        side.into()
+                    }
                 };
                 let tiles = scaled(width).div_ceil(512) * scaled(height).div_ceil(512);
                 u64::from(base) + u64::from(tile) * tiles
@@ -275,8 +279,12 @@ mod tests {
 
     #[test]
     fn any_size_has_a_bounded_number_of_tokens() {
-        let rules =
-            [ImageTokens::CLAUDE, ImageTokens::CLAUDE_SHARP, ImageTokens::GPT, ImageTokens::GPT_SMALL];
+        let rules = [
+            ImageTokens::CLAUDE,
+            ImageTokens::CLAUDE_SHARP,
+            ImageTokens::GPT,
+            ImageTokens::GPT_SMALL,
+        ];
         for rule in rules {
             for size in [(0, 0), (1, u32::MAX), (u32::MAX, u32::MAX), (100_000, 100_000)] {
                 assert!((1..20_000).contains(&rule.count(size.0, size.1)), "{rule:?} {size:?}");

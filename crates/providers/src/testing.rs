@@ -7,9 +7,7 @@ use context_manager::{
     CacheHint, Effort, ModelError, ModelEvent, ModelRequest, StopReason, ToolSpec,
 };
 use proptest::prelude::*;
-use protocol::{
-    Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError,
-};
+use protocol::{Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError};
 use serde_json::{Value, json};
 
 use crate::{AnswerReader, Dialect, SseDecoder};

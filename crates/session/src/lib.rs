@@ -7,12 +7,14 @@
 
 mod agent;
 mod approval;
+mod attachments;
 mod log;
 mod prompt;
 mod runtime;
 mod session;
 
 pub use approval::{ApprovalManager, NotAsked};
+pub use attachments::Attached;
 pub use context_manager::{ChatContext, TurnOutcome};
 pub use log::StoredLog;
 pub use prompt::SystemPromptService;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use context_manager::{LogError, ToolRuntime, ToolSpec};
-use protocol::{AgentRole, ErrorCode, ToolCall, ToolError, ToolResult};
+use protocol::{AgentRole, CallReport, ErrorCode, ToolCall, ToolError};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -89,8 +89,8 @@ impl ToolRuntime for ContextToolRuntime {
         self.executor.terminates(call)
     }
 
-    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
-        self.executor.execute_tool(call, cancel).await
+    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport {
+        self.executor.report(call, cancel).await
     }
 
     fn turn_began(&self) {

@@ -57,6 +57,7 @@ impl Summary {
             | SessionEvent::ThinkingDelta { .. }
             | SessionEvent::ModelFailed { .. }
             | SessionEvent::CallEnded { .. }
+            | SessionEvent::ImagesRefused { .. }
             | SessionEvent::Nudged { .. }
             | SessionEvent::PlanChanged { .. }
             | SessionEvent::Repaired { .. } => {}

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use code_index::CodeBase;
-use protocol::{ActivityData, ActivityType, ContentHash, ErrorCode, ToolError};
+use protocol::{ActivityData, ActivityType, ContentHash, ErrorCode, Image, ToolError};
 use tokio_util::sync::CancellationToken;
 use workspace::{RelPath, Workspace};
 
@@ -21,6 +21,7 @@ pub struct ToolContext {
     pub(crate) tool: &'static str,
     pub(crate) cancel: CancellationToken,
     pub(crate) files_read: Arc<Mutex<Vec<(RelPath, ContentHash)>>>,
+    pub(crate) images: Arc<Mutex<Vec<Image>>>,
 }
 
 /// What all calls of an executor have in common.
@@ -107,6 +108,12 @@ impl ToolContext {
         self.shared.files.note(real.as_ref().unwrap_or(path), content);
         let mut files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner);
         files.push((path.clone(), content));
+    }
+
+    /// Shows an image with the answer. The answer says in words what it is, since not everybody who
+    /// gets it can see images.
+    pub fn show(&self, image: Image) {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner).push(image);
     }
 
     /// The file is gone or was renamed away.

@@ -134,10 +134,11 @@ impl Tally {
     }
 }
 
-/// The text in a message.
+/// The text in a message, with its images in words.
 pub(crate) fn text_of(content: &[Content]) -> String {
     let texts = content.iter().filter_map(|part| match part {
-        Content::Text { text } => Some(text.as_str()),
+        Content::Text { text } => Some(text.clone()),
+        Content::Image(image) => Some(format!("[image: {image}]")),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -167,7 +168,7 @@ mod tests {
 
     fn failed(code: ErrorCode) -> SessionEvent {
         let result = Err(ToolError::new(code, "no"));
-        SessionEvent::CallEnded { call_id: "c".into(), result, duration_ms: 1 }
+        SessionEvent::CallEnded { call_id: "c".into(), result, images: Vec::new(), duration_ms: 1 }
     }
 
     fn answer(text: &str, cost_usd: Option<f64>) -> SessionEvent {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod faults;
+mod images;
 mod interrupting;
 mod killing;
 mod odd_answers;

@@ -85,7 +85,9 @@ pub(crate) fn superfluous(conversation: &Conversation, protected: usize) -> Vec<
             return false;
         }
         let bytes = value.to_string().len();
-        bytes > LONG || unit.has_images(call) || (bytes > WORTH_REPLACING && standing.is_superseded(call))
+        bytes > LONG
+            || unit.has_images(call)
+            || (bytes > WORTH_REPLACING && standing.is_superseded(call))
     });
     chosen.map(|(_, call, _)| call.id.clone()).collect()
 }

@@ -85,7 +85,8 @@ async fn images_of_messages_and_results_are_sent_and_counted() {
 
 #[tokio::test]
 async fn the_log_holds_the_bytes_of_an_image_once() {
-    let replies = [wants_one("c", "picture", json!({"path": "a.png"})), says("Same."), says("Yes.")];
+    let replies =
+        [wants_one("c", "picture", json!({"path": "a.png"})), says("Same."), says("Yes.")];
     let mut stage = seeing(replies);
     let image = picture("a.png", 280);
     attach(&mut stage, "look", std::slice::from_ref(&image)).await;
@@ -114,8 +115,7 @@ async fn a_provider_that_refuses_images_gets_descriptions() {
     "#);
     assert_eq!(stage.send("and?").await, DONE);
     assert_eq!(sees(&stage), [true, false, false], "it is not asked again");
-    let settings =
-        Settings { provider: "p".into(), model: "other".into(), role: AgentRole::Actor };
+    let settings = Settings { provider: "p".into(), model: "other".into(), role: AgentRole::Actor };
     stage.write(SessionEvent::SettingsChanged(settings)).await;
     assert_eq!(stage.send("and now?").await, DONE);
     assert_eq!(sees(&stage), [true, false, false, true], "another model may see");

@@ -13,8 +13,8 @@ use context_manager::{
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
-    CallReport, Content, ErrorCode, Image, ImageFormat, LogEntry, SessionEvent, ToolCall, ToolError,
-    ToolResult,
+    CallReport, Content, ErrorCode, Image, ImageFormat, LogEntry, SessionEvent, ToolCall,
+    ToolError, ToolResult,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

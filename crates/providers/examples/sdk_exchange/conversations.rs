@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use context_manager::{CacheHint, Effort, ModelRequest, ToolSpec};
-use protocol::{
-    Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError,
-};
+use protocol::{Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError};
 use providers::catalogue::{COMPATIBLE, ENDPOINTS};
 use providers::{Api, Quirks};
 use serde_json::{Value, json};

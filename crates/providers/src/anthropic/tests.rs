@@ -4,7 +4,9 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{any_of, check, empty_request, full_request, lines, meaning, request_with_images, stream_of};
+use crate::testing::{
+    any_of, check, empty_request, full_request, lines, meaning, request_with_images, stream_of,
+};
 
 #[test]
 fn a_request_with_every_kind_of_content() {

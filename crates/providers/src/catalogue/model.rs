@@ -27,6 +27,16 @@ pub struct ModelInfo {
     pub known: bool,
 }
 
+impl ModelInfo {
+    /// What an image takes, if the model sees images: as the user says, or as is known.
+    pub fn images_if(&self, wanted: Option<bool>) -> Option<ImageTokens> {
+        match wanted {
+            None => self.images,
+            Some(sees) => sees.then(|| self.images.unwrap_or(SOME_IMAGES)),
+        }
+    }
+}
+
 /// For a model that nobody has heard of: small enough for most that run on one's own machine.
 const UNKNOWN: ModelInfo = ModelInfo {
     context_tokens: 32_768,
@@ -40,8 +50,19 @@ const UNKNOWN: ModelInfo = ModelInfo {
 
 /// Parts of the names of models that see images, among those that are not in the table.
 const SEEING: [&str; 13] = [
-    "gemini", "gemma3", "gemma-3", "gemma4", "gemma-4", "llava", "llama4", "llama-4", "minicpm-v",
-    "moondream", "pixtral", "vision", "-vl",
+    "gemini",
+    "gemma3",
+    "gemma-3",
+    "gemma4",
+    "gemma-4",
+    "llava",
+    "llama4",
+    "llama-4",
+    "minicpm-v",
+    "moondream",
+    "pixtral",
+    "vision",
+    "-vl",
 ];
 
 /// Images of a model about which no more is known than that it sees them.
@@ -207,6 +228,10 @@ mod tests {
         ];
         for (name, images) in table {
             assert_eq!(model_info(name).images, images, "{name}");
+            assert_eq!(model_info(name).images_if(None), images, "{name}");
+            assert_eq!(model_info(name).images_if(Some(false)), None, "{name}");
+            let forced = model_info(name).images_if(Some(true));
+            assert_eq!(forced, images.or(Some(SOME_IMAGES)), "{name}");
         }
     }
 

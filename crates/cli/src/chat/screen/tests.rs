@@ -93,7 +93,12 @@ impl Story {
         if result.is_ok() {
             self.live(call_id, data);
         }
-        self.log(SessionEvent::CallEnded { call_id: call_id.into(), result, duration_ms: 3 });
+        self.log(SessionEvent::CallEnded {
+            call_id: call_id.into(),
+            result,
+            images: Vec::new(),
+            duration_ms: 3,
+        });
     }
 
     /// The terminal, with colours and weights left out.
@@ -289,6 +294,7 @@ fn calls_side_by_side_and_in_sub_agents_are_told_apart() {
     story.log(nested(SessionEvent::CallEnded {
         call_id: "b".into(),
         result: Ok(json!({"message": "No files."})),
+        images: Vec::new(),
         duration_ms: 1,
     }));
     story.chunk("b", "two\n");

@@ -107,7 +107,9 @@ fn notices(ran: &Ran, server: &ModelServer) -> String {
         };
         // Where in the piece it is not valid JSON, and why, differs with the form.
         let line = match (line.split_once(" is not valid JSON: "), line.split_once("; check ")) {
-            (Some((before, _)), Some((_, after))) => format!("{before} is not valid JSON; check {after}"),
+            (Some((before, _)), Some((_, after))) => {
+                format!("{before} is not valid JSON; check {after}")
+            }
             _ => line,
         };
         let line = names.iter().fold(line, |line, (name, stand_in)| line.replace(name, stand_in));

@@ -105,9 +105,11 @@ mod tests {
             assert_eq!(chat_part(&chat).is_ok(), passes);
             assert_eq!(responses_part(&part).is_ok(), passes);
         }
-        let remote = json!({"type": "input_image", "image_url": "https://x/a.png", "detail": "auto"});
+        let remote =
+            json!({"type": "input_image", "image_url": "https://x/a.png", "detail": "auto"});
         assert!(responses_part(&remote).is_err());
-        let without_detail = json!({"type": "input_image", "image_url": format!("data:image/png;base64,{png}")});
+        let without_detail =
+            json!({"type": "input_image", "image_url": format!("data:image/png;base64,{png}")});
         assert!(responses_part(&without_detail).is_err());
     }
 }

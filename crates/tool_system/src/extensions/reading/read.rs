@@ -2,6 +2,7 @@
 
 use protocol::estimate_tokens;
 use tool_system::file_view::{Endings, FileView};
+use tool_system::picture::{self, Shown};
 use tool_system::prelude::*;
 use workspace::{LineWindow, RelPath};
 
@@ -113,8 +114,13 @@ fn section(cx: &ToolContext, path: &str, args: &ReadArgs) -> Result<String, Tool
         max_line_bytes: as_size(limits.read_line_bytes),
     };
     match FileView::read(cx, path, &window, Endings::AsLines)? {
-        FileView::Binary { kind, meta } => {
-            Ok(format!("[binary file: {}, {} bytes]", kind.media_type, meta.size))
+        FileView::Binary { kind, meta, bytes } => {
+            let what = match picture::show(cx, path, &kind, bytes.as_deref()) {
+                Shown::NoImage => "binary file".to_owned(),
+                Shown::AsItIs => "image".to_owned(),
+                Shown::Scaled(remark) | Shown::Not(remark) => format!("image; {remark}"),
+            };
+            Ok(format!("[{what}: {}, {} bytes]", kind.media_type, meta.size))
         }
         FileView::Text(text) => {
             text.check_start(path, &window)?;
