@@ -53,6 +53,15 @@ pub(crate) fn show(cx: &ToolContext, path: &str, kind: &BinaryKind, bytes: Optio
     }
 }
 
+/// What a binary file is, in words: `image/png, 640x480 pixels, 1234 bytes`.
+pub(crate) fn described(kind: &BinaryKind, size: u64) -> String {
+    let dimensions = match kind.image {
+        Some((width, height)) => format!(", {width}x{height} pixels"),
+        None => String::new(),
+    };
+    format!("{}{dimensions}, {size} bytes", kind.media_type)
+}
+
 /// An image within the limits.
 #[derive(Debug, PartialEq, Eq)]
 enum Fitting {

@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(lines.end(&["src/a.rs".into()]).unwrap(), Outcome::Done);
         assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
         {"type":"session","data":{"id":"s1","schema_version":1,"provider":"offline","model":"echo","role":"actor"}}
-        {"sequence":2,"at":2,"type":"user_message","data":{"content":[{"type":"text","text":"hi"},{"type":"image","name":"a.png","media_type":"image/png","width":2,"height":1,"size":3,"hash":"HASH"}]}}
+        {"sequence":2,"at":2,"type":"user_message","data":{"content":[{"type":"text","text":"hi"},{"type":"image","name":"a.png","media_type":"image/png","width":2,"height":1,"size":3,"hash":"bad7c9a32d645d0eb45be765104af05c7a16c3c28f5ef95ed66e1fd10c12798d"}]}}
         {"sequence":3,"at":3,"type":"text_delta","data":{"text":"hello\n\u001b[2J"}}
         {"sequence":4,"at":4,"type":"model_answered","data":{"content":[{"type":"text","text":"hello\n\u001b[2J"}],"stop":"end_of_turn","usage":{"input":3,"output":1,"cache_read":0,"cache_write":0},"duration_ms":12}}
         {"sequence":5,"at":5,"type":"turn_ended","data":"done"}

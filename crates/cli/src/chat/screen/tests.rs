@@ -252,6 +252,7 @@ fn everything_else_is_one_line_each() {
         role: AgentRole::Planner,
     }));
     story.log(SessionEvent::Renamed { title: "the \x1b[2Jname".into() });
+    story.log(SessionEvent::ImagesRefused { message: "no images".into() });
     story.log(SessionEvent::Repaired { notes: vec!["a call had no result".into()] });
     story.live("0", ActivityData::Missed { events: 7 });
     story.log(SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 }));
@@ -271,6 +272,7 @@ fn everything_else_is_one_line_each() {
     · earlier conversation summarised: 180.0k → 21.5k tokens
     · echo of offline answers, as planner
     · this session is called the \x1B[2Jname
+    · the provider refused images: they are described in words from here on
     · the log was mended: a call had no result
     · too much at once: 7 reports are not shown
     · paused: the model has used tools 10 times in a row

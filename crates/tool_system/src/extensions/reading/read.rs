@@ -115,12 +115,12 @@ fn section(cx: &ToolContext, path: &str, args: &ReadArgs) -> Result<String, Tool
     };
     match FileView::read(cx, path, &window, Endings::AsLines)? {
         FileView::Binary { kind, meta, bytes } => {
-            let what = match picture::show(cx, path, &kind, bytes.as_deref()) {
-                Shown::NoImage => "binary file".to_owned(),
-                Shown::AsItIs => "image".to_owned(),
-                Shown::Scaled(remark) | Shown::Not(remark) => format!("image; {remark}"),
-            };
-            Ok(format!("[{what}: {}, {} bytes]", kind.media_type, meta.size))
+            let described = picture::described(&kind, meta.size);
+            Ok(match picture::show(cx, path, &kind, bytes.as_deref()) {
+                Shown::NoImage => format!("[binary file: {described}]"),
+                Shown::AsItIs => format!("[image: {described}]"),
+                Shown::Scaled(remark) | Shown::Not(remark) => format!("[image: {described}. {remark}]"),
+            })
         }
         FileView::Text(text) => {
             text.check_start(path, &window)?;

@@ -122,13 +122,9 @@ fn shown(text: TextView, numbered: bool) -> ReadFileOutput {
 }
 
 fn described(path: &str, kind: &BinaryKind, meta: &EntryMeta, shown: Shown) -> ReadFileOutput {
-    let dimensions = match kind.image {
-        Some((width, height)) => format!(", {width}x{height} pixels"),
-        None => String::new(),
-    };
     let what = if kind.media_type.starts_with("image/") { "an image" } else { "a binary file" };
     ReadFileOutput {
-        content: format!("{path} is {what}: {}{dimensions}, {} bytes.", kind.media_type, meta.size),
+        content: format!("{path} is {what}: {}.", picture::described(kind, meta.size)),
         size: meta.size,
         modified: Some(iso8601(meta.modified)),
         media_type: Some(kind.media_type.to_owned()),
