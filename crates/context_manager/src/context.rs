@@ -296,6 +296,10 @@ impl ChatContext {
         });
         if !same_model {
             self.conversation.forget_opaque();
+        }
+        // The same model in another role sees as much as before; one that is chosen again is tried.
+        let same_role = self.settings.as_ref().is_some_and(|before| before.role == settings.role);
+        if !same_model || same_role {
             self.images_refused = false;
         }
         self.settings = Some(settings.clone());

@@ -89,7 +89,7 @@ pub enum SessionEvent {
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },
-    /// The provider has refused images. Until another model answers, they are described in words.
+    /// The provider has refused images. Until a model is chosen again, they are described in words.
     ImagesRefused {
         /// One line for the user: how it refused them.
         message: String,

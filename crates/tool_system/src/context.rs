@@ -110,10 +110,18 @@ impl ToolContext {
         files.push((path.clone(), content));
     }
 
-    /// Shows an image with the answer. The answer says in words what it is, since not everybody who
-    /// gets it can see images.
-    pub fn show(&self, image: Image) {
-        self.images.lock().unwrap_or_else(PoisonError::into_inner).push(image);
+    /// Shows an image with the answer, unless that shows as many as it may; says whether it does. The
+    /// answer says in words what the image is, since not everybody who gets it can see images.
+    pub fn show(&self, image: Image) -> bool {
+        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = images.iter().map(|image| image.size).sum::<u64>().saturating_add(image.size);
+        let limits = self.limits();
+        let fits =
+            (images.len() as u64) < limits.answer_images && bytes <= limits.answer_image_bytes;
+        if fits {
+            images.push(image);
+        }
+        fits
     }
 
     /// The file is gone or was renamed away.

@@ -90,6 +90,10 @@ limits! {
     /// The longer side of an image that is scaled down because it is larger, in pixels. No model looks
     /// at much more, and as many as fit into a request may have this size.
     image_scaled_side = 2_000,
+    /// Images that one answer shows; a request holds no more.
+    answer_images = 20,
+    /// Bytes of the images that one answer shows.
+    answer_image_bytes = 20_000_000,
     /// Bytes of an image file that is scaled down.
     image_file_bytes = 32 * 1024 * 1024,
     /// Pixels of an image that is scaled down; each takes four bytes of memory and more.

@@ -15,6 +15,9 @@ const JPEG_QUALITY: u8 = 80;
 /// The most memory that decoding may take, besides the pixels of the limits.
 const DECODING_BYTES: u64 = 512 * 1024 * 1024;
 
+const ENOUGH_SHOWN: &str =
+    "It is not shown: this answer shows as many images as it may. Read it in another call.";
+
 /// What became of a file that may be an image.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Shown {
@@ -39,18 +42,18 @@ pub(crate) fn show(cx: &ToolContext, path: &str, kind: &BinaryKind, bytes: Optio
         Some(bytes) => fitting(bytes, limits),
         None => Err(Unfit::TooManyBytes(limits.image_file_bytes)),
     };
-    match fitting {
+    let (image, shown) = match fitting {
         Ok(Fitting::AsItIs(file)) => {
             let size = (file.width, file.height);
-            cx.show(Image::new(path, file.format, size, bytes.unwrap_or_default()));
-            Shown::AsItIs
+            (Image::new(path, file.format, size, bytes.unwrap_or_default()), Shown::AsItIs)
         }
         Ok(Fitting::Scaled { format, size: (width, height), bytes }) => {
-            cx.show(Image::new(path, format, (width, height), &bytes));
-            Shown::Scaled(format!("It is shown scaled down to {width}x{height} pixels."))
+            let remark = format!("It is shown scaled down to {width}x{height} pixels.");
+            (Image::new(path, format, (width, height), &bytes), Shown::Scaled(remark))
         }
-        Err(unfit) => Shown::Not(unfit.advice(limits)),
-    }
+        Err(unfit) => return Shown::Not(unfit.advice(limits)),
+    };
+    if cx.show(image) { shown } else { Shown::Not(ENOUGH_SHOWN.to_owned()) }
 }
 
 /// What a binary file is, in words: `image/png, 640x480 pixels, 1234 bytes`.

@@ -182,7 +182,8 @@ impl<W: Write, N: Write> Screen<W, N> {
                 self.notice(&format!("the model was told: {}", one_line(text)), Ink::DIM)
             }
             SessionEvent::ImagesRefused { .. } => {
-                let words = "the provider refused images: they are described in words from here on";
+                let words = "the provider refused images: they are described in words until a model is \
+                             chosen again";
                 self.notice(words, Ink::YELLOW)
             }
             SessionEvent::Paused(reason) => self.notice(&notices::paused(reason), Ink::YELLOW),

@@ -102,7 +102,7 @@ async fn the_log_holds_the_bytes_of_an_image_once() {
 #[tokio::test]
 async fn a_provider_that_refuses_images_gets_descriptions() {
     let invalid = || refuses(ModelErrorKind::InvalidRequest);
-    let mut stage = seeing([invalid(), says("A picture."), says("Still."), says("I see.")]);
+    let mut stage = seeing([invalid(), says("A picture."), says("Still.")]);
     assert_eq!(attach(&mut stage, "look", &[picture("a.png", 280)]).await, DONE);
     let story: Vec<_> = stage.story().lines().skip(2).map(str::to_owned).collect();
     assert_snapshot!(story.join("\n"), @r#"
@@ -115,10 +115,26 @@ async fn a_provider_that_refuses_images_gets_descriptions() {
     "#);
     assert_eq!(stage.send("and?").await, DONE);
     assert_eq!(sees(&stage), [true, false, false], "it is not asked again");
-    let settings = Settings { provider: "p".into(), model: "other".into(), role: AgentRole::Actor };
-    stage.write(SessionEvent::SettingsChanged(settings)).await;
-    assert_eq!(stage.send("and now?").await, DONE);
-    assert_eq!(sees(&stage), [true, false, false, true], "another model may see");
+}
+
+#[tokio::test]
+async fn another_model_is_shown_images_again_and_the_same_one_if_it_is_chosen_again() {
+    let settings = |model: &str, role| Settings { provider: "p".into(), model: model.into(), role };
+    let table = [
+        (settings("one", AgentRole::Planner), false),
+        (settings("one", AgentRole::Actor), true),
+        (settings("two", AgentRole::Actor), true),
+        (settings("two", AgentRole::Planner), true),
+    ];
+    for (chosen, sees_again) in table {
+        let invalid = refuses(ModelErrorKind::InvalidRequest);
+        let mut stage = seeing([invalid, says("A picture."), says("I see.")]);
+        stage.write(SessionEvent::SettingsChanged(settings("one", AgentRole::Actor))).await;
+        attach(&mut stage, "look", &[picture("a.png", 280)]).await;
+        stage.write(SessionEvent::SettingsChanged(chosen.clone())).await;
+        stage.send("and now?").await;
+        assert_eq!(sees(&stage), [true, false, sees_again], "{chosen:?}");
+    }
 }
 
 #[tokio::test]

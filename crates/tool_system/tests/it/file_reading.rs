@@ -145,6 +145,24 @@ async fn an_image_beyond_the_limits_is_scaled_or_described() {
 }
 
 #[tokio::test]
+async fn an_answer_shows_a_bounded_number_of_images() {
+    let tight = [
+        Limits { answer_images: 1, ..Limits::default() },
+        Limits { answer_image_bytes: 100, ..Limits::default() },
+    ];
+    for limits in tight {
+        let project = format!("//- /a.png base64={PIXEL}\n//- /b.png base64={PIXEL}\n");
+        let bench = Bench::limited(&project, limits);
+        let arguments = json!({"file_paths": ["a.png", "b.png"]});
+        let CallReport { result, images } = report(&bench, "read", arguments).await;
+        assert_eq!(images.len(), 1);
+        let value = result.unwrap();
+        let told = value["content"].as_str().unwrap();
+        assert!(told.contains("this answer shows as many images as it may"), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn a_repeated_read_shows_the_image_again() {
     let options = ExecutorOptions { detect_repeats: true, ..Default::default() };
     let bench = Bench::with(&format!("//- /shot.png base64={PIXEL}\n"), options, Vec::new());
