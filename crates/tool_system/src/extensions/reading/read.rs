@@ -119,7 +119,9 @@ fn section(cx: &ToolContext, path: &str, args: &ReadArgs) -> Result<String, Tool
             Ok(match picture::show(cx, path, &kind, bytes.as_deref()) {
                 Shown::NoImage => format!("[binary file: {described}]"),
                 Shown::AsItIs => format!("[image: {described}]"),
-                Shown::Scaled(remark) | Shown::Not(remark) => format!("[image: {described}. {remark}]"),
+                Shown::Scaled(remark) | Shown::Not(remark) => {
+                    format!("[image: {described}. {remark}]")
+                }
             })
         }
         FileView::Text(text) => {
