@@ -19,6 +19,7 @@ use crate::args::ChatArgs;
 use crate::chat::commands::{Typed, parse};
 use crate::chat::input::{CtrlC, Entered, FindFiles, Input, InputOptions, Moment, Reaction};
 use crate::chat::look::{Ink, Look};
+use crate::chat::notices;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{Desk, resumed};
 use crate::model_choice::Chosen;
@@ -149,6 +150,12 @@ impl Chat {
         let settings = self.session.context().settings();
         let (model, role) = settings.map_or(("", ""), |s| (s.model.as_str(), s.role.name()));
         self.note(&format!("toolkiln · {model} ({}) · {role} · /help", self.chosen.why));
+        let files = self.session.parts().prompts.instruction_files();
+        let files: Vec<_> = files.map(|file| (file.path.as_str(), file.remark())).collect();
+        let named = files.iter().map(|(path, remark)| (*path, remark.as_deref()));
+        if let Some(line) = notices::instructions(named) {
+            self.note(&line);
+        }
     }
 
     /// A dim line for the person.

@@ -9,10 +9,11 @@ use protocol::{AgentRole, ErrorCode, ToolError};
 use providers::catalogue::Wanted;
 use session::{Parts, Session, SystemPromptService, Toolbox, Wiring};
 use store::{ListFilter, SqliteStore, Store};
-use tool_system::{Approver, ToolExecutor, Vocabulary};
+use tool_system::{Approver, InstructionFile, Limits, ToolExecutor, Vocabulary};
 use workspace::{StateDir, Workspace};
 
 use crate::args::{Gate, ModelArgs, Scope};
+use crate::config::Config;
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
 use crate::output;
@@ -20,10 +21,6 @@ use crate::setup::{Kit, Lifetime, Project, project_root};
 
 /// The sessions of a project, in its state directory.
 const SESSIONS: &str = "sessions.db";
-/// Where projects say how to work in them, the first that is there.
-const PROJECT_INSTRUCTIONS: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// Instructions beyond this are not read.
-const MAX_INSTRUCTIONS: u64 = 256 * 1024;
 /// How many of the tools that helped most come first among examples.
 const FAVOURITES: usize = 4;
 
@@ -76,13 +73,8 @@ impl Desk {
             model: chosen.model.clone(),
             role: self.role.clone(),
             prompts: SystemPromptService {
-                instructions: agent.instructions.clone(),
-                project: if agent.project_instructions {
-                    project_instructions(&self.project.workspace)
-                } else {
-                    None
-                },
                 favourites: favourites.map(|tool| tool.name).collect(),
+                ..self.instructions()
             },
             turn_limit: self.project.config.turn_limit(self.tools.vocabulary),
             budget: Budget {
@@ -92,6 +84,35 @@ impl Desk {
             },
         })
     }
+
+    /// What the user and the project want every conversation to know.
+    fn instructions(&self) -> SystemPromptService {
+        let Config { agent, limits, .. } = &self.project.config;
+        let project = match agent.project_instructions {
+            true => InstructionFile::of_project(&self.project.workspace, limits),
+            false => Vec::new(),
+        };
+        SystemPromptService {
+            instructions: agent.instructions.clone(),
+            user_file: users_file(&self.environment, limits),
+            project,
+            follows_project: agent.project_instructions,
+            favourites: Vec::new(),
+        }
+    }
+}
+
+/// The user's own file with instructions, by the path that the user knows it by.
+fn users_file(environment: &Environment, limits: &Limits) -> Option<InstructionFile> {
+    let dir = environment.config_dir.as_ref()?;
+    let mut file = InstructionFile::of_user(&Workspace::open(dir).ok()?, limits)?;
+    let path = dir.join(&file.path);
+    let below_home = environment.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+    file.path = match below_home {
+        Some(path) => format!("~/{}", path.display()),
+        None => path.display().to_string(),
+    };
+    Some(file)
 }
 
 /// Takes up the session that a person means; the last one if they name none.
@@ -114,15 +135,6 @@ pub(crate) async fn open_store(project: &Project) -> anyhow::Result<Arc<dyn Stor
     StateDir::open(&project.workspace, &path).context("the state directory cannot be opened")?;
     let store = SqliteStore::open(&path.join(SESSIONS)).await;
     Ok(Arc::new(store.context("the sessions of this project cannot be opened")?))
-}
-
-/// What the project says about working in it, with the name of the file.
-fn project_instructions(project: &Workspace) -> Option<(String, String)> {
-    PROJECT_INSTRUCTIONS.iter().find_map(|name| {
-        let path = project.resolve(name).ok()?;
-        let bytes = project.open_file(&path).ok()?.read_all(MAX_INSTRUCTIONS).ok()?;
-        Some(((*name).to_owned(), String::from_utf8_lossy(&bytes).into_owned()))
-    })
 }
 
 /// The tools of a project for a conversation and its sub-agents.

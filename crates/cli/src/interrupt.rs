@@ -1,5 +1,10 @@
-//! Ctrl-C while something is being worked on.
+//! Ctrl-C and other signals while something is being worked on.
 
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -25,5 +30,76 @@ pub(crate) struct Interrupt(JoinHandle<()>);
 impl Drop for Interrupt {
     fn drop(&mut self) {
         self.0.abort();
+    }
+}
+
+/// As shells tell a program that was ended with SIGTERM.
+const TERMINATED: i32 = 143;
+
+/// Signals that end a run: the first cancels what is under way, the second does not wait for that, the
+/// third ends the process.
+#[derive(Clone, Debug)]
+pub(crate) struct Stop {
+    /// Fires at the first signal.
+    pub(crate) cancel: CancellationToken,
+    /// Fires at the second.
+    pub(crate) at_once: CancellationToken,
+    code: Arc<AtomicI32>,
+}
+
+impl Stop {
+    /// Listens from now on, for the rest of the process.
+    pub(crate) fn listen() -> io::Result<Self> {
+        let mut interrupts = signal(SignalKind::interrupt())?;
+        let mut terminations = signal(SignalKind::terminate())?;
+        let stop = Self {
+            cancel: CancellationToken::new(),
+            at_once: CancellationToken::new(),
+            code: Arc::default(),
+        };
+        let told = stop.clone();
+        tokio::spawn(async move {
+            loop {
+                let code = tokio::select! {
+                    Some(()) = interrupts.recv() => INTERRUPTED,
+                    Some(()) = terminations.recv() => TERMINATED,
+                    else => return,
+                };
+                told.hear(code);
+            }
+        });
+        Ok(stop)
+    }
+
+    fn hear(&self, code: i32) {
+        if self.at_once.is_cancelled() {
+            std::process::exit(code);
+        }
+        if self.cancel.is_cancelled() {
+            self.at_once.cancel();
+        }
+        self.code.store(code, Ordering::Relaxed);
+        self.cancel.cancel();
+    }
+
+    /// The exit code for the signal that came last, if any came.
+    pub(crate) fn exit_code(&self) -> Option<u8> {
+        u8::try_from(self.code.load(Ordering::Relaxed)).ok().filter(|code| *code != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_first_signal_cancels_and_the_second_does_not_wait() {
+        let stop = Stop::listen().unwrap();
+        assert_eq!((stop.cancel.is_cancelled(), stop.exit_code()), (false, None));
+        stop.hear(TERMINATED);
+        assert!(stop.cancel.is_cancelled() && !stop.at_once.is_cancelled());
+        stop.hear(INTERRUPTED);
+        assert!(stop.at_once.is_cancelled());
+        assert_eq!(stop.exit_code(), Some(130));
     }
 }

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::read();
     let result = match arguments.command.unwrap_or(Command::Chat(arguments.chat)) {
         Command::Chat(args) => chat_door::run(&args),
-        Command::Run(args) => run_door::run(args),
+        Command::Run(args) => run_door::run(&args),
         Command::Sessions(command) => sessions_door::run(&command),
         Command::Stats(args) => stats_door::run(&args),
         Command::Tools(args) => tools::run(&args),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use context_manager::Prices;
 use providers::catalogue::{
     Choice, Endpoint, Facts, Wanted, choose, endpoint, model_info, unencrypted_host,
@@ -21,6 +21,9 @@ const PROBE: Duration = Duration::from_millis(150);
 /// Answers are no longer than this unless the configuration says so: whole files fit, and a model
 /// that cannot stop is stopped.
 const MAX_ANSWER: u32 = 32_000;
+
+/// What needs no model costs nothing.
+const FREE: Prices = Prices { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
 
 /// A model and why it was chosen.
 pub(crate) struct Chosen {
@@ -58,7 +61,13 @@ pub(crate) async fn chosen(
             let asked =
                 wanted.base_url.clone().or_else(|| config.base_url(environment, endpoint.name));
             let base_url = asked.unwrap_or(base_url);
+            let is_configured = is_same(&wanted.provider, &configured.provider)
+                && is_same(&wanted.model, &configured.model);
+            let known = model_info(&model).prices;
+            let prices = if is_configured { prices(config, known) } else { known };
             let model = http_model(config, environment, &keys, endpoint, model, &base_url)?;
+            let model = Model { prices, ..model };
+            check_price(config, &model)?;
             Ok(Chosen { model, why })
         }
     }
@@ -82,6 +91,11 @@ fn nothing_is_said(wanted: &Wanted) -> bool {
     *wanted == Wanted::default()
 }
 
+/// Whether what is asked for, if anything is, is what the configuration is about.
+fn is_same(wanted: &Option<String>, configured: &Option<String>) -> bool {
+    wanted.is_none() || wanted == configured
+}
+
 async fn ollama_models(environment: &Environment) -> Option<Vec<String>> {
     let usual = environment.usual_base_url("ollama").map(|found| found.value.as_str());
     probe_ollama(usual.or(Some(endpoint("ollama")?.base_url))?, PROBE).await
@@ -94,7 +108,7 @@ fn no_model() -> Model {
         max_tokens: MAX_ANSWER,
         context_tokens: u64::MAX,
         effort: None,
-        prices: None,
+        prices: Some(FREE),
         calls_tools: true,
         images: None,
     }
@@ -127,7 +141,7 @@ fn http_model(
         max_tokens: settings.max_tokens.map_or(limit, u32::from),
         context_tokens: settings.context_tokens.map_or(info.context_tokens, u64::from),
         effort: settings.effort.filter(|_| info.effort || !info.known),
-        prices: prices(config, info.prices),
+        prices: info.prices,
         calls_tools: settings.tools,
         images: info.images_if(settings.images),
         name,
@@ -137,12 +151,18 @@ fn http_model(
 /// Where the address of a provider was set.
 fn address_setting(config: &Config, environment: &Environment, provider: &str) -> String {
     let setting = config.layers.setting("model.base_url");
-    let said = setting.and_then(|setting| setting.said.iter().rfind(|said| said.counts));
-    match (said, environment.usual_base_url(provider)) {
-        (Some(said), _) => format!("model.base_url ({})", said.source),
-        (None, Some(found)) => found.variable.to_owned(),
-        (None, None) => "model.base_url".to_owned(),
+    let is_said = setting.is_some_and(|setting| setting.said.iter().any(|said| said.counts));
+    match environment.usual_base_url(provider) {
+        Some(found) if !is_said => found.variable.to_owned(),
+        _ => setting_source(config, "model.base_url"),
     }
+}
+
+/// A key, and where its value comes from if one was given.
+fn setting_source(config: &Config, key: &str) -> String {
+    let setting = config.layers.setting(key);
+    let said = setting.and_then(|setting| setting.said.iter().rfind(|said| said.counts));
+    said.map_or_else(|| key.to_owned(), |said| format!("{key} ({})", said.source))
 }
 
 /// Says something once, however often models are chosen.
@@ -153,22 +173,40 @@ fn warn_once(text: &str) {
     }
 }
 
-/// The known prices, each overridden by what is configured.
+/// The known prices, each overridden by what is configured. Without a price for reading and one for
+/// writing nothing is known; what the cache costs is then what reading costs.
 fn prices(config: &Config, known: Option<Prices>) -> Option<Prices> {
     let set = &config.model.prices;
     let all = [set.input, set.output, set.cache_read, set.cache_write];
-    if known.is_none() && all.iter().all(Option::is_none) {
-        return None;
-    }
-    let unknown = Prices { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
-    let known = known.unwrap_or(unknown);
     let [input, output, cache_read, cache_write] = all.map(|price| price.map(f64::from));
+    let known = match (known, input, output) {
+        (Some(known), _, _) => known,
+        (None, Some(input), Some(output)) => {
+            Prices { input, output, cache_read: input, cache_write: input }
+        }
+        (None, _, _) => return None,
+    };
     Some(Prices {
         input: input.unwrap_or(known.input),
         output: output.unwrap_or(known.output),
         cache_read: cache_read.unwrap_or(known.cache_read),
         cache_write: cache_write.unwrap_or(known.cache_write),
     })
+}
+
+/// A budget in dollars needs a price.
+fn check_price(config: &Config, model: &Model) -> anyhow::Result<()> {
+    if config.agent.cost_budget_usd.is_none() || model.prices.is_some() {
+        return Ok(());
+    }
+    let name = &model.name;
+    bail!(
+        "the price of {name} is not known, so the budget in {} cannot be kept. Use --budget-tokens \
+         instead, or give the price in dollars for a million tokens (0 if it is free) in the file \
+         that `toolkiln config path` names:\n\n\
+         [model]\nname = \"{name}\"\n\n[model.prices]\ninput = …\noutput = …",
+        setting_source(config, "agent.cost_budget_usd")
+    )
 }
 
 /// How the network is reached, by the usual variables.

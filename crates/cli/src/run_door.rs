@@ -1,23 +1,27 @@
 //! `toolkiln run`: one message, worked on to its end, with nobody to ask.
 
-use std::collections::BTreeSet;
 use std::io::{self, Read as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::task::Poll;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use protocol::{Content, LogEntry, PauseReason, TurnEnd};
 use providers::catalogue::Wanted;
 use session::{Session, TurnOutcome};
-use tokio_util::sync::CancellationToken;
 use tool_system::{ApproveAll, Approver, RefuseAll};
+use workspace::{EntryId, Journal, RelPath};
 
 use crate::args::RunArgs;
 use crate::chat::attachments::{notes, with_mentioned};
-use crate::chat::events_json::JsonLines;
+use crate::chat::events_json::{End, JsonLines, NamedInstructions};
+use crate::chat::look::Ink;
+use crate::chat::notices;
 use crate::chat::screen::{Screen, ScreenOptions};
+use crate::chat::tally::{Outcome, Tally};
 use crate::conversation::{Desk, resumed};
-use crate::interrupt::on_interrupt;
+use crate::interrupt::Stop;
 use crate::model_choice::Chosen;
 use crate::output::{self, Printer, Stream};
 use crate::setup::Lifetime;
@@ -27,34 +31,153 @@ const STANDARD_INPUT: &str = "-";
 /// A longer message is a mistake.
 const MAX_PROMPT_BYTES: u64 = 4 * 1024 * 1024;
 
-pub(crate) fn run(args: RunArgs) -> anyhow::Result<ExitCode> {
-    let prompt = prompt(&args.prompt)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let code = runtime.block_on(converse(&args, prompt));
-    // Whatever is still being read ahead does not hold the process back.
-    runtime.shutdown_background();
-    code
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    let mut run = Run::new(args);
+    let ended = run.carry_out(args);
+    run.end(ended)
 }
 
-async fn converse(args: &RunArgs, prompt: String) -> anyhow::Result<ExitCode> {
+/// A run, with what has to be told of it however it ends.
+struct Run {
+    shows: Shows,
+    /// The session, once there is one.
+    session: String,
+    /// Paths from the project root.
+    files_changed: Vec<String>,
+    /// The exit code for the signal that stopped it.
+    stopped_with: Option<u8>,
+}
+
+impl Run {
+    fn new(args: &RunArgs) -> Self {
+        let shows = Shows::new(args);
+        Self { shows, session: String::new(), files_changed: Vec::new(), stopped_with: None }
+    }
+
+    /// Works to the end of the turn; none if a signal came before. A panic is an error.
+    fn carry_out(&mut self, args: &RunArgs) -> anyhow::Result<Option<TurnOutcome>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let ended = runtime.block_on(async {
+            let stop = Stop::listen()?;
+            let ended = caught(self.converse(args, &stop)).await;
+            self.stopped_with = stop.exit_code();
+            ended
+        });
+        // Whatever is still being read ahead does not hold the process back.
+        runtime.shutdown_background();
+        ended
+    }
+
+    async fn converse(
+        &mut self,
+        args: &RunArgs,
+        stop: &Stop,
+    ) -> anyhow::Result<Option<TurnOutcome>> {
+        let beginning = begin(args);
+        let Begun { prompt, desk, chosen, mut session } = tokio::select! {
+            biased;
+            () = stop.cancel.cancelled() => return Ok(None),
+            begun = beginning => begun?,
+        };
+        self.session = session.id().to_string();
+        self.shows.begin(&session, &chosen)?;
+        let changes = Changes::from_now_on(&desk, &session);
+        let content = content_of(&session, prompt, args.prompt == STANDARD_INPUT).await;
+        let worked = caught(work(&mut session, content, &mut self.shows, stop)).await;
+        self.files_changed = changes.paths();
+        session.close().await;
+        worked
+    }
+
+    /// Says how it ended, and gives the exit code for that.
+    fn end(self, ended: anyhow::Result<Option<TurnOutcome>>) -> anyhow::Result<ExitCode> {
+        let limit = ended.as_ref().ok().and_then(Option::as_ref).and_then(limit_of);
+        if let Some(limit) = limit {
+            let id = &self.session;
+            output::to_people(&format!(
+                "toolkiln: {limit}. Go on with: toolkiln run --resume {id} \"go on\""
+            ));
+        }
+        let tally = self.shows.tally();
+        let outcome = match &ended {
+            Ok(Some(_)) => tally.outcome(),
+            Ok(None) => Outcome::Cancelled,
+            Err(_) => Outcome::Error,
+        };
+        let exit_code = match outcome {
+            Outcome::Cancelled => self.stopped_with.unwrap_or(outcome.exit_code()),
+            _ => outcome.exit_code(),
+        };
+        let message = match &ended {
+            Err(error) => Some(format!("{error:#}")),
+            Ok(_) => limit.map(str::to_owned).or_else(|| message(outcome, tally)),
+        };
+        if let Err(error) = &ended {
+            output::failure(error);
+        }
+        if let Shows::Program(lines) = self.shows {
+            let (message, files_changed) = (message.as_deref(), &*self.files_changed);
+            lines.end(&End { outcome, exit_code, message, files_changed })?;
+        }
+        Ok(ExitCode::from(exit_code))
+    }
+}
+
+/// What a program can show of a run that did not end well.
+fn message(outcome: Outcome, tally: &Tally) -> Option<String> {
+    Some(match outcome {
+        Outcome::Done => return None,
+        Outcome::Denied => {
+            tally.denied.first().map(|denied| denied.reason.clone()).unwrap_or_default()
+        }
+        Outcome::ProviderError => tally.failure.clone().unwrap_or_default(),
+        Outcome::Refused => "the model will not answer".to_owned(),
+        Outcome::Cancelled => "the run was stopped".to_owned(),
+        Outcome::Limit => "the run stopped at a limit".to_owned(),
+        Outcome::Error => "the run failed".to_owned(),
+    })
+}
+
+/// What a turn needs.
+struct Begun {
+    prompt: String,
+    desk: Desk,
+    chosen: Chosen,
+    session: Session,
+}
+
+async fn begin(args: &RunArgs) -> anyhow::Result<Begun> {
+    let given = args.prompt.clone();
+    // Standard input may be long in coming.
+    let prompt = tokio::task::spawn_blocking(move || prompt(&given)).await??;
     let desk = Desk::open(&args.scope, &args.gate, &args.model, Lifetime::OneCall).await?;
     let chosen = desk.model(&Wanted::default()).await?;
     let parts = desk.parts(&chosen, Some(approver(args.gate.yes))).await?;
-    let mut session = match &args.resume {
+    let session = match &args.resume {
         None => Session::begin(parts).await?,
         Some(text) => resumed(&desk, parts, text).await?,
     };
-    let shows = Shows::begin(args, &session, &chosen)?;
-    let content = message(&session, prompt, args.prompt == STANDARD_INPUT).await;
-    let (shows, outcome) = work(&mut session, content, shows).await?;
-    let code = shows.end(&desk, &session, &outcome);
-    session.close().await;
-    code
+    Ok(Begun { prompt, desk, chosen, session })
+}
+
+/// A panic in `work` becomes an error; the panic hook has told it already.
+async fn caught<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let mut work = std::pin::pin!(work);
+    std::future::poll_fn(|cx| {
+        let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)));
+        polled.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            let text = text.unwrap_or_else(|| "no message".into());
+            Poll::Ready(Err(anyhow!("this is a fault in Toolkiln: {text}")))
+        })
+    })
+    .await
 }
 
 /// The message with the files it mentions. Text from elsewhere mentions nothing: what comes through a
 /// pipe need not be the user's own words.
-async fn message(session: &Session, prompt: String, from_elsewhere: bool) -> Vec<Content> {
+async fn content_of(session: &Session, prompt: String, from_elsewhere: bool) -> Vec<Content> {
     if from_elsewhere {
         return vec![Content::Text { text: prompt }];
     }
@@ -75,55 +198,78 @@ fn approver(yes: bool) -> Arc<dyn Approver> {
     Arc::new(RefuseAll { how_to_allow: how_to_allow.into() })
 }
 
-/// Carries the turn on and shows what happens as it is written down.
+/// Carries the turn on and shows what happens as it is written down. None if nobody waits for its end.
 async fn work(
     session: &mut Session,
     content: Vec<Content>,
-    mut shows: Shows,
-) -> anyhow::Result<(Shows, TurnOutcome)> {
+    shows: &mut Shows,
+    stop: &Stop,
+) -> anyhow::Result<Option<TurnOutcome>> {
     let mut written = session.log().watch();
     let mut activity = session.executor().activity().subscribe_all();
-    let cancel = CancellationToken::new();
-    let turn = session.send(content, &cancel);
+    let turn = session.send(content, &stop.cancel);
     tokio::pin!(turn);
-    let _interrupt = on_interrupt(cancel.clone());
     let outcome = loop {
         tokio::select! {
             biased;
+            () = stop.at_once.cancelled() => break Ok(None),
             Some(entry) = written.recv() => shows.entry(&entry)?,
             Some(event) = activity.next() => shows.activity(&event)?,
-            outcome = &mut turn => break outcome?,
+            outcome = &mut turn => break outcome.map(Some),
         }
     };
     while let Ok(entry) = written.try_recv() {
         shows.entry(&entry)?;
     }
-    Ok((shows, outcome))
+    Ok(outcome?)
 }
 
-/// Where a run is shown: to a person, or to a program.
+/// Where a run is shown: to the user, or to a program.
 enum Shows {
     People(Box<Screen<Printer, Printer>>),
     Program(JsonLines<Printer>),
 }
 
 impl Shows {
-    fn begin(args: &RunArgs, session: &Session, chosen: &Chosen) -> anyhow::Result<Self> {
+    fn new(args: &RunArgs) -> Self {
         if args.json {
-            let settings = session.context().settings().context("the session has no settings")?;
-            let lines =
-                JsonLines::begin(Printer::json(Stream::Out), &session.id().to_string(), settings)?;
-            return Ok(Shows::Program(lines));
+            return Shows::Program(JsonLines::new(Printer::json(Stream::Out)));
         }
         let options = ScreenOptions {
             words: Stream::Out.look(),
             notes: Stream::Err.look(),
             thoughts: false,
             messages: false,
-            context_window: chosen.window(),
+            context_window: None,
         };
         let (words, notes) = (Printer::inked(Stream::Out), Printer::inked(Stream::Err));
-        Ok(Shows::People(Box::new(Screen::new(words, notes, options))))
+        Shows::People(Box::new(Screen::new(words, notes, options)))
+    }
+
+    fn begin(&mut self, session: &Session, chosen: &Chosen) -> anyhow::Result<()> {
+        let files = named_instructions(session);
+        match self {
+            Shows::People(screen) => {
+                screen.options_mut().context_window = chosen.window();
+                let named = files.iter().map(|file| (file.path.as_str(), file.remark.as_deref()));
+                if let Some(line) = notices::instructions(named) {
+                    output::painted(Stream::Err.look(), [(Ink::DIM, &*format!("· {line}"))]);
+                }
+            }
+            Shows::Program(lines) => {
+                let settings = session.context().settings();
+                let settings = settings.context("the session has no settings")?;
+                lines.begin(&session.id().to_string(), settings, &files)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn tally(&self) -> &Tally {
+        match self {
+            Shows::People(screen) => screen.tally(),
+            Shows::Program(lines) => lines.tally(),
+        }
     }
 
     fn entry(&mut self, entry: &LogEntry) -> io::Result<()> {
@@ -139,20 +285,13 @@ impl Shows {
             Shows::Program(_) => Ok(()),
         }
     }
+}
 
-    fn end(self, desk: &Desk, session: &Session, how: &TurnOutcome) -> anyhow::Result<ExitCode> {
-        let id = session.id().to_string();
-        if let Some(limit) = limit_of(how) {
-            output::to_people(&format!(
-                "toolkiln: {limit}. Go on with: toolkiln run --resume {id} \"go on\""
-            ));
-        }
-        let outcome = match self {
-            Shows::People(screen) => screen.tally().outcome(),
-            Shows::Program(lines) => lines.end(&files_changed(desk, session))?,
-        };
-        Ok(ExitCode::from(outcome.exit_code()))
-    }
+fn named_instructions(session: &Session) -> Vec<NamedInstructions> {
+    let files = session.parts().prompts.instruction_files();
+    let named =
+        files.map(|file| NamedInstructions { path: file.path.clone(), remark: file.remark() });
+    named.collect()
 }
 
 /// How the limit that a run stopped at is raised, if it stopped at one.
@@ -185,15 +324,26 @@ fn limit_of(outcome: &TurnOutcome) -> Option<&'static str> {
     })
 }
 
-/// The files that the session has changed, by their paths from the root.
-pub(crate) fn files_changed(desk: &Desk, session: &Session) -> Vec<String> {
-    let id = session.id().to_string();
-    let journal = desk.tools.kit.journal().and_then(|journal| journal.get().ok());
-    let entries = journal.and_then(|journal| journal.entries(usize::MAX).ok()).unwrap_or_default();
-    let own = entries.into_iter().filter(|entry| entry.session == id);
-    let paths: BTreeSet<String> =
-        own.flat_map(|entry| entry.paths).map(|path| path.to_text()).collect();
-    paths.into_iter().collect()
+/// The changes of a session from some moment on.
+struct Changes {
+    journal: Option<Arc<Journal>>,
+    session: String,
+    since: Option<EntryId>,
+}
+
+impl Changes {
+    fn from_now_on(desk: &Desk, session: &Session) -> Self {
+        let journal = desk.tools.kit.journal().and_then(|journal| journal.get().ok());
+        let since = journal.and_then(|journal| journal.newest().ok().flatten());
+        Self { journal: journal.cloned(), session: session.id().to_string(), since }
+    }
+
+    /// The files that were left changed, by their paths from the root.
+    fn paths(&self) -> Vec<String> {
+        let Some(journal) = &self.journal else { return Vec::new() };
+        let changed = journal.left_changed(&self.session, self.since).unwrap_or_default();
+        changed.iter().map(RelPath::to_text).collect()
+    }
 }
 
 /// The message from the command line, or from standard input.
@@ -211,4 +361,24 @@ fn prompt(given: &str) -> anyhow::Result<String> {
         bail!("the message is empty");
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_with_its_words() {
+        let fine = caught(async { Ok(1) }).await;
+        assert_eq!(fine.ok(), Some(1));
+        let panics = caught(async {
+            tokio::task::yield_now().await;
+            if Outcome::Done.exit_code() == 0 {
+                panic!("at {}", "last")
+            }
+            Ok(())
+        });
+        let error = panics.await.unwrap_err().to_string();
+        assert_eq!(error, "this is a fault in Toolkiln: at last");
+    }
 }

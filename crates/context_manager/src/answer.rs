@@ -1,11 +1,12 @@
 //! Reading an answer: pieces are written down as they come, and the whole when it is complete.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use protocol::{
-    BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, SessionEvent, StopReason,
-    ToolCall, ToolError, TurnEnd, Usage,
+    BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, PauseReason, SessionEvent,
+    StopReason, ToolCall, ToolError, TurnEnd, Usage,
 };
 use serde_json::Map;
 use tokio::time::Instant;
@@ -13,6 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::milliseconds;
 use crate::calls::{begun_first, started};
+use crate::meter::{Meter, may_be_charged};
+use crate::purse::{Receipt, Reservation};
 use crate::{AgentOptions, ChatContext, Doors, LogError, ModelError, ModelEvent, ModelRequest};
 
 /// The most pieces of an answer that are taken at once.
@@ -27,14 +30,25 @@ pub(crate) enum Heard {
         /// The calls that are being run, as is written down too.
         begun: HashSet<String>,
     },
+    /// An answer that was cut where the purse ends. It is written down, and that the turn pauses.
+    RanOut(PauseReason),
     /// No answer, or half of one. Nothing about that is written down yet.
     Failure {
         error: ModelError,
         /// Whether the provider cannot have tried again by itself.
         midway: bool,
+        /// What it took all the same.
+        receipt: Receipt,
     },
-    /// The person has had enough.
-    Cancelled,
+    /// The user or the clock has stopped it after this much. Nothing about that is written down yet.
+    Cancelled(Receipt),
+}
+
+/// A request that may be sent, and what for.
+pub(crate) struct Asking<'a> {
+    pub(crate) request: &'a ModelRequest,
+    pub(crate) estimated_tokens: u64,
+    pub(crate) reservation: Reservation,
 }
 
 /// What follows an answer.
@@ -71,15 +85,15 @@ pub(crate) fn goes_on(answer: &ModelAnswer) -> bool {
 }
 
 impl ChatContext {
-    /// Sends a request and writes down what comes back.
+    /// Sends a request and writes down what comes back. Whatever becomes of it, the purse is paid.
     pub(crate) async fn ask(
         &mut self,
         doors: &Doors,
         options: &AgentOptions,
-        request: &ModelRequest,
-        estimated_tokens: u64,
+        asking: Asking<'_>,
         cancel: &CancellationToken,
     ) -> Result<Heard, LogError> {
+        let Asking { request, estimated_tokens, mut reservation } = asking;
         let asked = Instant::now();
         let event = SessionEvent::ModelAsked { estimated_tokens };
         // Nothing is sent before the stream is polled, so the request can be put into words while
@@ -95,40 +109,70 @@ impl ChatContext {
         };
         let (written, stream) = tokio::join!(self.record(doors, vec![event]), prepared);
         written?;
-        let Some(stream) = stream else { return Ok(Heard::Cancelled) };
+        let Some(stream) = stream else { return Ok(Heard::Cancelled(Receipt::default())) };
         let mut pieces = match stream {
             Ok(stream) => stream.ready_chunks(MOST_PIECES),
-            Err(error) => return Ok(Heard::Failure { error, midway: false }),
+            Err(error) => {
+                return Ok(Heard::Failure { error, midway: false, receipt: Receipt::default() });
+            }
         };
-        let mut draft = Draft::default();
+        if cancel.is_cancelled() {
+            // Nothing has been sent yet.
+            return Ok(Heard::Cancelled(Receipt::default()));
+        }
+        let mut draft = Draft::new(Meter::new(&*doors.model, estimated_tokens));
         loop {
+            reservation.note(Receipt::new(draft.meter.so_far(), options.prices));
             let piece = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(Heard::Cancelled),
+                () = cancel.cancelled() => return Ok(Heard::Cancelled(reservation.settle())),
                 piece = pieces.next() => piece,
             };
             let mut events = Vec::new();
-            let taken = draft.take_all(piece, estimated_tokens, &mut events);
-            if let Ok(Some(stop)) = taken {
-                let stopped = stop.clone();
-                let answer = self.complete(draft, stop, options, asked);
-                let next = after(&answer);
-                let begun = match next {
-                    Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, doors),
-                    _ => Vec::new(),
-                };
-                let starts: Vec<SessionEvent> = begun.iter().copied().map(started).collect();
-                let begun = begun.iter().map(|call| call.id.clone()).collect();
-                events.extend(closing(answer, next));
-                events.extend(starts);
-                self.record(doors, events).await?;
-                return Ok(Heard::Answer { next, stop: stopped, begun });
-            }
-            self.record(doors, events).await?;
-            if let Err(error) = taken {
-                return Ok(Heard::Failure { error, midway: draft.begun || !draft.retried });
+            match draft.take_all(piece, estimated_tokens, &mut events) {
+                Ok(None) => self.record(doors, events).await?,
+                Ok(Some(stop)) => {
+                    let answer = self.complete(draft, stop, options, asked);
+                    return self.answered(doors, answer, reservation, events, cancel).await;
+                }
+                Err(error) => {
+                    self.record(doors, events).await?;
+                    reservation.note(Receipt::new(draft.meter.failed(error.kind), options.prices));
+                    let midway = draft.begun || !draft.retried;
+                    return Ok(Heard::Failure { error, midway, receipt: reservation.settle() });
+                }
             }
         }
+    }
+
+    /// Pays for a whole answer and writes it down, after the `events` of its last pieces.
+    async fn answered(
+        &mut self,
+        doors: &Doors,
+        answer: ModelAnswer,
+        reservation: Reservation,
+        mut events: Vec<SessionEvent>,
+        cancel: &CancellationToken,
+    ) -> Result<Heard, LogError> {
+        let (next, stop) = (after(&answer), answer.stop.clone());
+        let receipt = Receipt { usage: answer.usage, cost_usd: answer.cost_usd };
+        let brink = reservation.brink().filter(|_| next == Next::End(TurnEnd::MaxTokens));
+        reservation.answered(receipt, goes_on(&answer));
+        if let Some(reason) = brink.and_then(|brink| doors.purse.exhaust(brink)) {
+            events.extend(cut_by_budget(answer, reason.clone()));
+            self.record(doors, events).await?;
+            return Ok(Heard::RanOut(reason));
+        }
+        let begun = match next {
+            Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, doors),
+            _ => Vec::new(),
+        };
+        let starts: Vec<SessionEvent> = begun.iter().copied().map(started).collect();
+        let begun = begun.iter().map(|call| call.id.clone()).collect();
+        events.extend(closing(answer, next));
+        events.extend(starts);
+        self.record(doors, events).await?;
+        Ok(Heard::Answer { next, stop, begun })
     }
 
     fn complete(
@@ -152,12 +196,13 @@ impl ChatContext {
                 broken.id.clone_from(&call.id);
             }
         }
+        let Receipt { usage, cost_usd } = Receipt::new(draft.meter.complete(), options.prices);
         ModelAnswer {
             content: draft.content,
             broken: draft.broken.into_iter().map(|(_, broken)| broken).collect(),
             stop,
-            usage: draft.usage,
-            cost_usd: options.prices.map(|prices| prices.cost(&draft.usage)),
+            usage,
+            cost_usd,
             duration_ms: milliseconds(asked.elapsed()),
         }
     }
@@ -185,19 +230,33 @@ fn closing(answer: ModelAnswer, next: Next) -> Vec<SessionEvent> {
     events
 }
 
+/// An answer that would have been longer if it could have been paid for.
+fn cut_by_budget(answer: ModelAnswer, reason: PauseReason) -> [SessionEvent; 3] {
+    let text = "Your last answer was cut because the budget was used up. Go on where you stopped.";
+    [
+        SessionEvent::ModelAnswered(answer),
+        SessionEvent::Nudged { text: text.to_owned() },
+        SessionEvent::Paused(reason),
+    ]
+}
+
 /// An answer on its way.
 #[derive(Debug, Default)]
 struct Draft {
     content: Vec<Content>,
     /// With their places in `content`.
     broken: Vec<(usize, BrokenCall)>,
-    usage: Usage,
+    meter: Meter,
     begun: bool,
     /// Whether the provider has tried again by itself.
     retried: bool,
 }
 
 impl Draft {
+    fn new(meter: Meter) -> Self {
+        Self { meter, ..Self::default() }
+    }
+
     /// Takes what is there. What the log is to know of it is added to `events`.
     fn take_all(
         &mut self,
@@ -206,12 +265,23 @@ impl Draft {
         events: &mut Vec<SessionEvent>,
     ) -> Result<Option<StopReason>, ModelError> {
         for piece in pieces.ok_or_else(cut)? {
-            match piece? {
+            let piece = piece?;
+            self.meter.note(&piece);
+            match piece {
                 ModelEvent::Done(stop) => return Ok(Some(stop)),
+                // What may have been charged is not sent again unless the purse has enough for both.
+                ModelEvent::Retrying { kind, after, why } if may_be_charged(kind, true) => {
+                    self.retried = false;
+                    return Err(ModelError {
+                        kind,
+                        message: why,
+                        retry_after: Some(after),
+                        is_final: false,
+                    });
+                }
                 ModelEvent::Retrying { kind, after, why } => {
                     self.retried = true;
-                    let retry_in_ms = Some(milliseconds(after));
-                    events.push(SessionEvent::ModelFailed { kind, message: why, retry_in_ms });
+                    events.push(failed_for_nothing(kind, why, after));
                     events.push(SessionEvent::ModelAsked { estimated_tokens });
                 }
                 piece => {
@@ -246,11 +316,22 @@ impl Draft {
                 self.content.push(Content::ToolUse(ToolCall::new(id, name, Map::new())));
             }
             ModelEvent::Kept(content) => self.content.push(content),
-            ModelEvent::Usage(usage) => self.usage = usage,
             ModelEvent::ToolCallStarted { .. }
+            | ModelEvent::Usage(_)
             | ModelEvent::Retrying { .. }
             | ModelEvent::Done(_) => {}
         }
+    }
+}
+
+/// A failure before which nothing was used.
+fn failed_for_nothing(kind: ModelErrorKind, message: String, after: Duration) -> SessionEvent {
+    SessionEvent::ModelFailed {
+        kind,
+        message,
+        retry_in_ms: Some(milliseconds(after)),
+        usage: Usage::default(),
+        cost_usd: None,
     }
 }
 

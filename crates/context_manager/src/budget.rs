@@ -6,15 +6,16 @@ use protocol::{ModelAnswer, PauseReason, SessionEvent, Usage};
 
 use crate::AgentOptions;
 use crate::answer::goes_on;
+use crate::purse::{Limits, Spent, Standing};
 
-/// What may be used up before the person is asked.
+/// What a session and its sub-agents may use up before the user is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Budget {
     /// Tokens of the session.
     pub tokens: Option<u64>,
     /// US dollars of the session.
     pub cost_usd: Option<f64>,
-    /// Time since the person last said something.
+    /// Time since the user last said something; what runs then is cut.
     pub wall_time: Option<Duration>,
 }
 
@@ -57,7 +58,8 @@ pub(crate) struct Ledger {
     granted: bool,
     /// The tokens of the last request that the provider has kept in its cache, as far as it said so.
     cached: u64,
-    /// Answers after which the turn went on: in this turn, and since the person last spoke.
+    /// Answers after which the turn went on, those of sub-agents included: in this turn, and since
+    /// the user last spoke.
     in_turn: u32,
     in_a_row: u32,
 }
@@ -74,6 +76,10 @@ struct Size {
 impl Ledger {
     /// Keeps the books; `conversation` is what the conversation is estimated to take after `event`.
     pub(crate) fn note(&mut self, event: &SessionEvent, conversation: u64) {
+        if let Some((usage, cost_usd)) = event.spent() {
+            self.usage += usage;
+            self.cost_usd += cost_usd.unwrap_or_default();
+        }
         match event {
             SessionEvent::UserMessage { .. } => {
                 (self.in_turn, self.in_a_row) = (0, 0);
@@ -87,8 +93,12 @@ impl Ledger {
                 self.size = Some(Size { tokens: *estimated_tokens, estimate: conversation });
             }
             SessionEvent::ModelAnswered(answer) => self.answered(answer, conversation),
+            // What it took to read the request is known, although nothing came of it.
+            SessionEvent::ModelFailed { usage, .. } if usage.seen() > 0 => {
+                self.size = Some(Size { tokens: usage.seen(), estimate: conversation });
+            }
+            SessionEvent::Nested { entry, .. } => self.nested(&entry.event),
             SessionEvent::Compacted(compaction) => {
-                self.spend(&compaction.usage, compaction.cost_usd);
                 self.cached = 0;
                 let size = Size { tokens: compaction.tokens_after, estimate: conversation };
                 self.size = Some(size);
@@ -98,21 +108,27 @@ impl Ledger {
     }
 
     fn answered(&mut self, answer: &ModelAnswer, conversation: u64) {
-        self.spend(&answer.usage, answer.cost_usd);
         self.cached = answer.usage.cache_read.saturating_add(answer.usage.cache_write);
         if answer.usage.total() > 0 {
             self.size = Some(Size { tokens: answer.usage.total(), estimate: conversation });
         }
         if goes_on(answer) {
-            self.in_turn = self.in_turn.saturating_add(1);
-            self.in_a_row = self.in_a_row.saturating_add(1);
+            self.round();
         }
     }
 
-    /// Somebody has used tokens in this session's name.
-    pub(crate) fn spend(&mut self, usage: &Usage, cost_usd: Option<f64>) {
-        self.usage += *usage;
-        self.cost_usd += cost_usd.unwrap_or_default();
+    /// The end of a sub-agent is not the end of the turn: each of its answers is a round.
+    fn nested(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::ModelAnswered(_) => self.round(),
+            SessionEvent::Nested { entry, .. } => self.nested(&entry.event),
+            _ => {}
+        }
+    }
+
+    fn round(&mut self) {
+        self.in_turn = self.in_turn.saturating_add(1);
+        self.in_a_row = self.in_a_row.saturating_add(1);
     }
 
     /// The person wants a turn to go on that was paused for this reason.
@@ -127,12 +143,15 @@ impl Ledger {
         self.granted = true;
     }
 
-    /// What a request is thought to take now, `frame` being all around the conversation.
+    /// What a request is thought to take now, `frame` being all around the conversation: what the
+    /// last one took and what came since, but never less than our own estimate. A server may report
+    /// any number; what it is sent must fit all the same.
     pub(crate) fn request_tokens(&self, frame: u64, conversation: u64) -> u64 {
-        match self.size {
-            Some(size) => size.tokens.saturating_add(conversation.saturating_sub(size.estimate)),
-            None => frame.saturating_add(conversation),
-        }
+        let estimate = frame.saturating_add(conversation);
+        let known = self.size.map_or(0, |size| {
+            size.tokens.saturating_add(conversation.saturating_sub(size.estimate))
+        });
+        known.max(estimate)
     }
 
     /// The same conversation is estimated by another rule. What the provider counted stands.
@@ -152,42 +171,24 @@ impl Ledger {
         }
     }
 
-    /// Why the person must be asked before a request of this size is sent.
-    pub(crate) fn pause_reason(
-        &self,
-        options: &AgentOptions,
-        request_tokens: u64,
-        elapsed: Duration,
-    ) -> Option<PauseReason> {
-        if self.granted {
-            return None;
-        }
-        if self.in_a_row >= options.turn_limit.max(1) {
-            return Some(PauseReason::TurnLimit { turns: self.in_turn });
-        }
-        self.over_tokens(options, request_tokens)
-            .or_else(|| self.over_cost(options, request_tokens))
-            .or_else(|| over_time(options, elapsed))
-    }
-
-    fn over_tokens(&self, options: &AgentOptions, request_tokens: u64) -> Option<PauseReason> {
-        let limit = self.tokens_from.saturating_add(options.budget.tokens?);
-        let used = self.usage.total();
-        let over = used.saturating_add(request_tokens) > limit;
-        over.then_some(PauseReason::TokenBudget { used, limit })
-    }
-
-    fn over_cost(&self, options: &AgentOptions, request_tokens: u64) -> Option<PauseReason> {
-        let limit = self.cost_from + options.budget.cost_usd?;
-        let projected =
-            options.prices.map_or(0.0, |prices| self.projected(&prices, request_tokens));
-        let over = self.cost_usd + projected > limit;
-        over.then_some(PauseReason::CostBudget { used: self.cost_usd, limit })
+    /// What a turn begins with: the log is the truth about what was spent before it.
+    pub(crate) fn standing(&self, options: &AgentOptions) -> Standing {
+        let Budget { tokens, cost_usd, wall_time } = options.budget;
+        let before = self.in_turn - self.in_a_row;
+        let limits = Limits {
+            tokens: tokens.map(|tokens| self.tokens_from.saturating_add(tokens)),
+            cost_usd: cost_usd.map(|cost| self.cost_from + cost),
+            rounds: Some(before.saturating_add(options.turn_limit.max(1))),
+            wall_time,
+        };
+        let (tokens, cost_usd) = (self.usage.total(), self.cost_usd);
+        let spent = Spent { tokens, cost_usd, rounds: self.in_turn };
+        Standing { spent, limits, granted: self.granted }
     }
 
     /// What a request of this size is thought to cost: what the provider has in its cache is cheaper,
     /// and the rest costs whichever is more, to read it or to keep it too.
-    fn projected(&self, prices: &Prices, request_tokens: u64) -> f64 {
+    pub(crate) fn projected(&self, prices: &Prices, request_tokens: u64) -> f64 {
         let cache_read = self.cached.min(request_tokens);
         let rest = request_tokens - cache_read;
         let read = Usage { input: rest, cache_read, ..Usage::default() };
@@ -197,12 +198,6 @@ impl Ledger {
             _ => prices.cost(&read).max(prices.cost(&kept)),
         }
     }
-}
-
-fn over_time(options: &AgentOptions, elapsed: Duration) -> Option<PauseReason> {
-    let limit = options.budget.wall_time?;
-    let (used_ms, limit_ms) = (milliseconds(elapsed), milliseconds(limit));
-    (elapsed >= limit).then_some(PauseReason::TimeBudget { used_ms, limit_ms })
 }
 
 /// A duration as the log writes it.
@@ -243,31 +238,12 @@ mod tests {
         AgentOptions { budget, prices: Some(prices), ..AgentOptions::default() }
     }
 
-    fn spent(tokens: u64, cost: f64) -> Ledger {
-        let mut ledger = Ledger::default();
-        ledger.spend(&Usage { output: tokens, ..Usage::default() }, Some(cost));
-        ledger
-    }
-
     #[test]
     fn a_cost_is_the_sum_of_its_parts() {
         let prices = options(Budget::default()).prices.unwrap();
         let usage =
             Usage { input: 1_000_000, output: 100_000, cache_read: 2_000_000, cache_write: 0 };
         assert!((prices.cost(&usage) - 5.1).abs() < 1e-9);
-    }
-
-    #[test]
-    fn a_budget_counts_the_request_that_would_be_sent() {
-        let ledger = spent(900, 0.9);
-        let asks = |budget, request| ledger.pause_reason(&options(budget), request, Duration::ZERO);
-        let tokens = Budget { tokens: Some(1000), ..Budget::default() };
-        assert_eq!(asks(tokens, 100), None);
-        assert_eq!(asks(tokens, 101), Some(PauseReason::TokenBudget { used: 900, limit: 1000 }));
-        let cost = Budget { cost_usd: Some(1.0), ..Budget::default() };
-        assert_eq!(asks(cost, 30_000), None);
-        assert_eq!(asks(cost, 40_000), Some(PauseReason::CostBudget { used: 0.9, limit: 1.0 }));
-        assert_eq!(asks(Budget::default(), u64::MAX), None);
     }
 
     #[test]
@@ -301,25 +277,48 @@ mod tests {
         assert_eq!(costs(&ledger), 3.0, "a person has been asked in between");
     }
 
-    #[test]
-    fn time_runs_out_at_the_limit() {
-        let options =
-            options(Budget { wall_time: Some(Duration::from_secs(2)), ..Budget::default() });
-        let asks = |ms| Ledger::default().pause_reason(&options, 0, Duration::from_millis(ms));
-        assert_eq!(asks(1999), None);
-        assert_eq!(asks(2000), Some(PauseReason::TimeBudget { used_ms: 2000, limit_ms: 2000 }));
+    fn answered(stop: protocol::StopReason, usage: Usage) -> SessionEvent {
+        SessionEvent::ModelAnswered(ModelAnswer {
+            content: Vec::new(),
+            broken: Vec::new(),
+            stop,
+            usage,
+            cost_usd: Some(0.5),
+            duration_ms: 0,
+        })
+    }
+
+    fn nested(event: SessionEvent) -> SessionEvent {
+        let entry = Box::new(protocol::LogEntry { sequence: 1, at: 0, event });
+        SessionEvent::Nested { call_id: "d".into(), entry }
     }
 
     #[test]
-    fn going_on_grants_another_helping_from_what_was_used_and_one_request_in_any_case() {
-        let options = options(Budget { tokens: Some(100), ..Budget::default() });
-        let mut ledger = spent(1000, 0.0);
-        let pause = ledger.pause_reason(&options, 500, Duration::ZERO).unwrap();
-        ledger.grant(&pause);
-        assert_eq!(ledger.pause_reason(&options, 500, Duration::ZERO), None);
+    fn going_on_grants_another_helping_from_what_was_used() {
+        let budget = Budget { tokens: Some(100), cost_usd: Some(2.0), wall_time: None };
+        let options = AgentOptions { turn_limit: 3, ..options(budget) };
+        let usage = Usage { output: 30, ..Usage::default() };
+        let mut ledger = Ledger::default();
+        ledger.note(&answered(protocol::StopReason::Pause, usage), 0);
+        ledger.note(&nested(nested(answered(protocol::StopReason::EndOfTurn, usage))), 0);
+        let standing = ledger.standing(&options);
+        assert_eq!(standing.spent, Spent { tokens: 60, cost_usd: 1.0, rounds: 2 });
+        assert_eq!((standing.limits.tokens, standing.limits.rounds), (Some(100), Some(3)));
+        ledger.grant(&PauseReason::TokenBudget { used: 60, limit: 100 });
+        let standing = ledger.standing(&options);
+        assert_eq!((standing.limits.tokens, standing.limits.cost_usd), (Some(160), Some(2.0)));
+        assert_eq!((standing.limits.rounds, standing.granted), (Some(5), true));
         ledger.note(&SessionEvent::ModelAsked { estimated_tokens: 500 }, 400);
-        let again = ledger.pause_reason(&options, 500, Duration::ZERO);
-        assert_eq!(again, Some(PauseReason::TokenBudget { used: 1000, limit: 1100 }));
+        assert!(!ledger.standing(&options).granted);
+    }
+
+    #[test]
+    fn a_report_of_almost_nothing_does_not_make_a_request_small() {
+        let mut ledger = Ledger::default();
+        let usage = Usage { input: 90, output: 10, ..Usage::default() };
+        ledger.note(&answered(protocol::StopReason::ToolUse, usage), 5000);
+        assert_eq!(ledger.request_tokens(700, 5000), 5700);
+        assert_eq!(ledger.request_tokens(700, 6000), 6700);
     }
 
     #[test]

@@ -7,14 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
-use protocol::{CallReport, Content, ErrorCode, ModelAnswer, SessionEvent, ToolCall, ToolError};
+use protocol::{
+    CallReport, Content, ErrorCode, ModelAnswer, PauseReason, SessionEvent, ToolCall, ToolError,
+    ToolResult,
+};
 use tokio::task::JoinError;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::milliseconds;
 use crate::state::{CallProgress, OpenCall};
-use crate::{ChatContext, ContextState, Doors, LogError, ToolRuntime};
+use crate::{ChatContext, ContextState, Doors, LogError};
 
 /// The most calls that run at once.
 const MOST_AT_ONCE: usize = 8;
@@ -28,7 +31,7 @@ pub enum ToolStep {
     Ran,
     /// They have their results, and the model wanted its turn to end with them.
     Terminated,
-    /// The person has cancelled; what was not done by then is not done.
+    /// The user or the clock has stopped the turn; what was not done by then is not done.
     Cancelled,
 }
 
@@ -102,7 +105,7 @@ impl ChatContext {
     ) -> Result<HashSet<String>, LogError> {
         let not_begun = calls.iter().filter(|call| !begun.contains(&call.id));
         self.record(doors, not_begun.map(started).collect()).await?;
-        let running = calls.into_iter().map(|call| run(Arc::clone(&doors.tools), call, cancel));
+        let running = calls.into_iter().map(|call| run(doors, call, cancel));
         let mut ended =
             stream::iter(running).buffer_unordered(MOST_AT_ONCE).ready_chunks(MOST_AT_ONCE);
         let mut succeeded = HashSet::new();
@@ -126,14 +129,14 @@ impl ChatContext {
         let mut events: Vec<SessionEvent> = Vec::new();
         for call in calls {
             if cancel.is_cancelled() {
-                events.push(without_running(&call, not_begun()).into());
+                events.push(without_running(&call, not_begun(doors)).into());
                 continue;
             }
             if !begun.contains(&call.id) {
                 events.push(started(&call));
             }
             self.record(doors, std::mem::take(&mut events)).await?;
-            let ended = run(Arc::clone(&doors.tools), call, cancel).await;
+            let ended = run(doors, call, cancel).await;
             succeeded.extend(ended.success());
             events.push(ended.into());
         }
@@ -191,29 +194,69 @@ fn unfit_to_run(open: &OpenCall, begun: &HashSet<String>) -> Option<ToolError> {
     (!is_new).then(|| open.interrupted())
 }
 
-fn not_begun() -> ToolError {
-    ToolError::new(ErrorCode::Cancelled, "The user cancelled before this call was run.")
+fn not_begun(doors: &Doors) -> ToolError {
+    let message = match time_limit(doors) {
+        Some(limit) => format!("The time limit of {limit} was reached before this call was run."),
+        None => "The user cancelled before this call was run.".to_owned(),
+    };
+    ToolError::new(ErrorCode::Cancelled, message)
+}
+
+fn left_behind(doors: &Doors) -> ToolError {
+    let message = match time_limit(doors) {
+        Some(limit) => {
+            format!("The time limit of {limit} cut this call; it may still take effect.")
+        }
+        None => {
+            "The user cancelled while this call was running; it may still take effect.".to_owned()
+        }
+    };
+    ToolError::new(ErrorCode::Cancelled, message)
+}
+
+/// The result of a call that ended by itself. A tool that heeds a cancel cannot know where it came from.
+fn told_why(result: ToolResult, doors: &Doors) -> ToolResult {
+    let Err(mut error) = result else { return result };
+    if error.code == ErrorCode::Cancelled
+        && let Some(limit) = time_limit(doors)
+    {
+        error.message = format!("The time limit of {limit} cut this call: {}", error.message);
+    }
+    Err(error)
+}
+
+/// The time limit in words, if it has been reached.
+fn time_limit(doors: &Doors) -> Option<String> {
+    match doors.purse.time_is_up()? {
+        PauseReason::TimeBudget { limit_ms, .. } if limit_ms.is_multiple_of(1000) => {
+            Some(format!("{} s", limit_ms / 1000))
+        }
+        PauseReason::TimeBudget { limit_ms, .. } => Some(format!("{limit_ms} ms")),
+        _ => None,
+    }
 }
 
 /// Runs a call as a task of its own: a panic becomes a result, and a tool that does not heed a
 /// cancel is left behind without being torn apart in the middle of a change.
-async fn run(tools: Arc<dyn ToolRuntime>, call: ToolCall, cancel: &CancellationToken) -> Ended {
+async fn run(doors: &Doors, call: ToolCall, cancel: &CancellationToken) -> Ended {
     if cancel.is_cancelled() {
-        return without_running(&call, not_begun());
+        return without_running(&call, not_begun(doors));
     }
     let begun = Instant::now();
     let call_id = call.id.clone();
     let token = cancel.child_token();
     // Whoever drops this future wants the tool to stop as well.
     let guard = token.clone().drop_guard();
+    let tools = Arc::clone(&doors.tools);
     let mut task = tokio::spawn(async move { tools.execute_tool(&call, &token).await });
     let report = tokio::select! {
         biased;
-        ended = &mut task => ended.unwrap_or_else(|error| Err(broke_down(error)).into()),
-        () = grace_is_over(cancel) => Err(ToolError::new(
-            ErrorCode::Cancelled,
-            "The user cancelled while this call was running; it may still take effect.",
-        )).into(),
+        ended = &mut task => {
+            let CallReport { result, images } =
+                ended.unwrap_or_else(|error| Err(broke_down(error)).into());
+            CallReport { result: told_why(result, doors), images }
+        }
+        () = grace_is_over(cancel) => Err(left_behind(doors)).into(),
     };
     guard.disarm();
     Ended { call_id, report, duration_ms: milliseconds(begun.elapsed()) }

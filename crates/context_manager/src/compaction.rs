@@ -3,24 +3,29 @@
 //! First without a model: results that a later call has overtaken, or that are long and old, are
 //! shown in a few words; if that is not enough, the earlier part is replaced by a summary of what
 //! must not be lost. Then a model may add what happened in that part, in what room is left. So the
-//! outcome is known to fit before anybody is asked, and it fits if nobody answers.
+//! outcome is known to fit before a model is asked, and it fits if the model does not answer.
+//!
+//! The user's messages of the turn under way stay as they are. Only if nothing else can be left out
+//! is a part of them shown, with a handle to the whole, which the log keeps.
 
 mod elide;
 mod narrative;
 mod summary;
+mod words;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use protocol::{Compaction, SessionEvent, Speaker};
+use protocol::{Compaction, Content, SessionEvent, ShortenedMessage, Speaker};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use elide::Standing;
 use narrative::Narrative;
-use summary::{Source, summary};
+use summary::{Shares, Source, summary};
 
 use crate::conversation::{Conversation, Unit};
 use crate::options::frame_tokens;
+use crate::turn::cut_short;
 use crate::{AgentOptions, ChatContext, Doors, LogError};
 
 /// The newest calls, whose results stay as long as possible.
@@ -28,26 +33,42 @@ const PROTECTED_CALLS: usize = 6;
 /// How full a conversation may be after results alone were shortened; else it would be full again
 /// after a few calls.
 const COMFORTABLE_PERCENT: u64 = 70;
-/// The share of the room that the newest part may take beside a summary, and how many of the newest
-/// calls keep their results; tried in this order. Rather is a result cut than its call forgotten,
-/// which the model would only make again.
-const TAILS: [(u64, usize); 4] = [(40, PROTECTED_CALLS), (40, 0), (20, 0), (0, 0)];
-/// The most tokens of a summary that no model wrote.
-const MOST_SUMMARY: u64 = 6000;
+/// The plans, tried in this order. Rather is a result cut than its call forgotten, which the model
+/// would only make again, and both rather than a word of the user in the turn under way.
+const PLANS: [Plan; 7] = [
+    Plan { tail: 40, protected: PROTECTED_CALLS, running: 100, filled: 70 },
+    Plan { tail: 40, protected: 0, running: 100, filled: 70 },
+    Plan { tail: 20, protected: 0, running: 100, filled: 70 },
+    Plan { tail: 0, protected: 0, running: 100, filled: 85 },
+    Plan { tail: 20, protected: 0, running: 40, filled: 80 },
+    Plan { tail: 0, protected: 0, running: 40, filled: 100 },
+    Plan { tail: 0, protected: 0, running: 20, filled: 100 },
+];
+/// The most tokens of a section of a summary that no model wrote.
+const MOST_SECTION: u64 = 500;
+/// The most sections, beside the user's words, in a summary that no model wrote.
+const SECTIONS: u64 = 6;
+
+/// What stays beside a summary, in percent of the room.
+struct Plan {
+    /// What the newest part may take.
+    tail: u64,
+    /// How many of the newest calls keep their results.
+    protected: usize,
+    /// What the user's messages of the turn under way may take; 100 if they stay whole.
+    running: u64,
+    /// What all of it may take: the next steps need the rest.
+    filled: u64,
+}
 
 /// What became of a wish to make the conversation shorter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum CompactOutcome {
     /// It is shorter.
-    Compacted {
-        /// The tokens that the conversation was thought to take before.
-        before: u64,
-        /// And after.
-        after: u64,
-    },
+    Compacted(Box<Compaction>),
     /// Nothing can be left out.
     NothingToLeaveOut,
-    /// The person has cancelled; nothing has changed.
+    /// The user has cancelled; nothing has changed.
     Cancelled,
 }
 
@@ -63,15 +84,15 @@ pub(crate) enum Want {
 }
 
 /// Whether there is room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Room {
-    Made,
+    Made(Box<Compaction>),
     None,
     Cancelled,
 }
 
 impl ChatContext {
-    /// Makes the conversation shorter because the person wants that. A turn that was left unfinished
+    /// Makes the conversation shorter because the user wants that. A turn that was left unfinished
     /// is closed first.
     pub async fn compact(
         &mut self,
@@ -80,12 +101,13 @@ impl ChatContext {
         cancel: &CancellationToken,
     ) -> Result<CompactOutcome, LogError> {
         self.record(doors, self.unfinished()).await?;
+        let standing = self.ledger().standing(options);
+        doors.purse.open(standing.without_clock());
         let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };
         let frame = frame_tokens(&options.system, &tools);
-        let before = self.request_tokens(frame);
         let room = self.make_room(Want::Summary, frame, doors, options, cancel).await?;
         Ok(match room {
-            Room::Made => CompactOutcome::Compacted { before, after: self.request_tokens(frame) },
+            Room::Made(compaction) => CompactOutcome::Compacted(compaction),
             Room::None => CompactOutcome::NothingToLeaveOut,
             Room::Cancelled => CompactOutcome::Cancelled,
         })
@@ -100,98 +122,217 @@ impl ChatContext {
         options: &AgentOptions,
         cancel: &CancellationToken,
     ) -> Result<Room, LogError> {
-        let Some(mut draft) = self.draft(want, frame, options) else { return Ok(Room::None) };
+        let readable = options.offers_tools && doors.tools.reads_messages();
+        let Some(mut draft) = self.draft(want, frame, options, readable) else {
+            return Ok(Room::None);
+        };
         match narrative::write(&draft, doors, options, self.ledger().scale(frame), cancel).await {
-            Narrative::Cancelled => return Ok(Room::Cancelled),
+            Narrative::Cancelled(receipt) => {
+                if !receipt.usage.is_zero() {
+                    let is_time = doors.purse.time_is_up().is_some();
+                    self.record(doors, vec![cut_short(is_time, receipt)]).await?;
+                }
+                return Ok(Room::Cancelled);
+            }
             Narrative::None => {}
-            Narrative::Written { text, usage } => {
-                draft.add(&text, usage, options, self.conversation());
+            Narrative::Written { text, receipt } => {
+                draft.add(&text, receipt, self.conversation());
             }
         }
         let mut compaction = draft.compaction;
         let after = compacted(self.conversation(), &compaction).tokens();
         compaction.tokens_before = self.request_tokens(frame);
         compaction.tokens_after = self.ledger().scale(frame).real(frame.saturating_add(after));
-        self.record(doors, vec![SessionEvent::Compacted(compaction)]).await?;
-        Ok(Room::Made)
+        self.record(doors, vec![SessionEvent::Compacted(compaction.clone())]).await?;
+        Ok(Room::Made(Box::new(compaction)))
     }
 
     /// What is to be done, without a model.
-    fn draft(&self, want: Want, frame: u64, options: &AgentOptions) -> Option<Draft> {
-        let conversation = self.conversation();
+    fn draft(
+        &self,
+        want: Want,
+        frame: u64,
+        options: &AgentOptions,
+        readable: bool,
+    ) -> Option<Draft> {
+        let tokens = self.conversation().tokens();
         let scale = self.ledger().scale(frame);
         let room = |tokens: u64| scale.estimated(tokens).saturating_sub(frame);
         let whole = room(options.room());
+        let drafts = Drafts { context: self, running: self.running(), readable };
         match want {
-            Want::Fit => self.shortened(whole).or_else(|| self.summarised(whole)),
+            Want::Fit => drafts.shortened(whole).or_else(|| drafts.summarised(whole)),
             Want::Less { than } => {
                 let half = room(than / 2).min(whole);
-                let any = conversation.tokens().saturating_sub(1).min(whole);
-                self.shortened(half)
-                    .or_else(|| self.summarised(half))
-                    .or_else(|| self.summarised(any))
+                let any = tokens.saturating_sub(1).min(whole);
+                drafts
+                    .shortened(half)
+                    .or_else(|| drafts.summarised(half))
+                    .or_else(|| drafts.summarised(any))
             }
             Want::Summary => {
-                let smaller = conversation.tokens() / 2;
-                self.summarised(smaller.min(whole))
+                let half = drafts.summarised((tokens / 2).min(whole));
+                // The user's last words rather stay whole in a summary that is longer.
+                let longer = || drafts.summarised((tokens / 4 * 3).min(whole));
+                match half {
+                    Some(draft) if draft.is_whole => Some(draft),
+                    half => longer().filter(|draft| draft.is_whole).or(half),
+                }
             }
         }
     }
+}
 
+/// Makes drafts of a compaction.
+struct Drafts<'a> {
+    context: &'a ChatContext,
+    /// The user's messages of the turn under way.
+    running: Vec<u64>,
+    /// Whether the model can read what is left out.
+    readable: bool,
+}
+
+impl Drafts<'_> {
     /// Shows superfluous results in a few words, if that is enough.
     fn shortened(&self, room: u64) -> Option<Draft> {
-        let elided = elide::superfluous(self.conversation(), PROTECTED_CALLS);
-        self.only_shortened(elided, percent(room, COMFORTABLE_PERCENT))
+        let elided = elide::superfluous(self.context.conversation(), PROTECTED_CALLS);
+        let compaction = self.without_summary(elided, Vec::new());
+        self.only_shortened(compaction, percent(room, COMFORTABLE_PERCENT))
     }
 
-    fn only_shortened(&self, elided: Vec<String>, limit: u64) -> Option<Draft> {
-        if elided.is_empty() {
+    /// Leaves nothing out but parts of results and messages.
+    fn only_shortened(&self, compaction: Compaction, limit: u64) -> Option<Draft> {
+        if compaction.elided.is_empty() && compaction.shortened.is_empty() {
             return None;
         }
-        let conversation = self.conversation();
-        let compaction = Compaction {
-            through: conversation.through(),
-            summary: conversation.summary().unwrap_or_default().to_owned(),
+        let conversation = self.context.conversation();
+        let summary = conversation.summary().unwrap_or_default().to_owned();
+        Draft::new(conversation, Compaction { summary, ..compaction }, limit)
+    }
+
+    fn without_summary(&self, elided: Vec<String>, shortened: Vec<ShortenedMessage>) -> Compaction {
+        let conversation = self.context.conversation();
+        let through = conversation.through();
+        // What stayed when the part before it was left out, also in an earlier turn.
+        let stayed = conversation.units().iter().map(|unit| unit.sequence);
+        let kept = stayed.take_while(|&sequence| sequence <= through).collect();
+        Compaction {
+            through,
             elided,
+            kept,
+            shortened,
+            readable: self.readable,
             ..Compaction::default()
-        };
-        Draft::new(conversation, compaction, limit)
-    }
-
-    /// Replaces the earlier part by a summary, as little of it as is enough.
-    fn summarised(&self, room: u64) -> Option<Draft> {
-        TAILS.iter().find_map(|&(tail, protected)| {
-            let limit = if tail == 0 { room } else { percent(room, COMFORTABLE_PERCENT) };
-            self.summarised_but(percent(room, tail), protected, room, limit)
-        })
-    }
-
-    fn summarised_but(&self, tail: u64, protected: usize, room: u64, limit: u64) -> Option<Draft> {
-        let conversation = self.conversation();
-        let elided = elide::superfluous(conversation, protected);
-        let shorter =
-            Compaction { through: conversation.through(), elided, ..Compaction::default() };
-        let kept = tail_of(compacted(conversation, &shorter).units(), tail);
-        if kept == conversation.units().len() {
-            return self.only_shortened(shorter.elided, limit);
         }
-        if kept == 0 && tail > 0 {
+    }
+
+    /// The user's messages of the turn under way that are in the part that is left out.
+    fn kept_up_to(&self, through: u64) -> Vec<u64> {
+        self.running.iter().copied().filter(|&sequence| sequence <= through).collect()
+    }
+
+    /// Replaces the earlier part by a summary, as little of it as is enough. Of the plans that fit,
+    /// one with which the user's newest messages stay whole is better than those before it.
+    fn summarised(&self, room: u64) -> Option<Draft> {
+        let mut first = None;
+        for plan in &PLANS {
+            match self.planned(plan, room) {
+                Some(draft) if draft.is_whole => return Some(draft),
+                other => first = first.or(other),
+            }
+        }
+        first
+    }
+
+    fn planned(&self, plan: &Plan, room: u64) -> Option<Draft> {
+        let conversation = self.context.conversation();
+        let limit = percent(room, plan.filled);
+        let elided = elide::superfluous(conversation, plan.protected);
+        let shorter = self.without_summary(elided, self.shown_of_running(plan, room));
+        let after = compacted(conversation, &shorter);
+        let first_kept = self.tail_of(after.units(), percent(room, plan.tail));
+        let left_out = |unit: &Unit| !unit.stays(&self.running);
+        if !after.units()[..first_kept].iter().any(left_out) {
+            return self.only_shortened(shorter, limit);
+        }
+        if first_kept == after.units().len() && plan.tail > 0 {
             return None;
         }
-        let through = through(conversation.units(), kept, self.last_sequence());
-        let source = Source { facts: self.facts(), plan: self.plan(), through };
-        let mut summary = summary(&source, (room / 4).min(MOST_SUMMARY));
-        let facts = summary.len();
-        if let Some(earlier) = conversation.summary().and_then(narrative::of_summary) {
-            summary += &narrative::section(earlier, room / 8);
-        }
-        let kept = &conversation.units()[conversation.units().len() - kept..];
-        let kept: HashSet<&str> =
-            kept.iter().flat_map(Unit::calls).map(|(call, _)| call.id.as_str()).collect();
-        let mut compaction = Compaction { through, summary, ..shorter };
-        compaction.elided.retain(|id| kept.contains(id.as_str()));
+        let through = through(after.units(), first_kept, self.context.last_sequence());
+        let through = through.max(conversation.through());
+        let staying = |unit: &&Unit| unit.sequence > through || unit.stays(&self.running);
+        let staying: Vec<&Unit> = after.units().iter().filter(staying).collect();
+        let left = limit.saturating_sub(staying.iter().map(|unit| unit.tokens).sum());
+        let (summary, facts, is_whole) = self.summary(through, left);
+        let calls: HashSet<&str> = staying
+            .iter()
+            .flat_map(|unit| unit.calls())
+            .map(|(call, _)| call.id.as_str())
+            .collect();
+        let is_whole = is_whole && shorter.shortened.is_empty();
+        let mut compaction =
+            Compaction { through, summary, kept: self.kept_up_to(through), ..shorter };
+        compaction.elided.retain(|id| calls.contains(id.as_str()));
         let draft = Draft::new(conversation, compaction, limit)?;
-        Some(Draft { facts, ..draft })
+        Some(Draft { facts, is_whole, ..draft })
+    }
+
+    /// What is told of the entries up to `through` in about `tokens` tokens, how much of it is not by
+    /// a model, and whether the user's newest messages are whole in it.
+    fn summary(&self, through: u64, tokens: u64) -> (String, usize, bool) {
+        let context = self.context;
+        let kept = self.kept_up_to(through);
+        let source = Source {
+            facts: context.facts(),
+            plan: context.plan(),
+            through,
+            kept: &kept,
+            readable: self.readable,
+        };
+        let section = (tokens / 4 / SECTIONS).min(MOST_SECTION);
+        let (mut summary, is_whole) = summary(&source, Shares { words: tokens / 2, section });
+        let facts = summary.len();
+        if let Some(earlier) = context.conversation().summary().and_then(narrative::of_summary) {
+            summary += &narrative::section(earlier, tokens / 8);
+        }
+        (summary, facts, is_whole)
+    }
+
+    /// What is shown of the user's messages of the turn under way, where that is not all.
+    fn shown_of_running(&self, plan: &Plan, room: u64) -> Vec<ShortenedMessage> {
+        if plan.running >= 100 {
+            return Vec::new();
+        }
+        let said = self.context.facts().said.iter();
+        let running = said.filter(|said| self.running.contains(&said.sequence));
+        let shown = words::of_all(running, percent(room, plan.running), self.readable);
+        let content = |parts: Vec<String>| parts.into_iter().map(|text| Content::Text { text });
+        shown
+            .into_iter()
+            .map(|(sequence, parts)| ShortenedMessage {
+                sequence,
+                content: content(parts).collect(),
+            })
+            .collect()
+    }
+
+    /// Where the newest units begin that take at most `tokens` tokens together. The user's messages of
+    /// the turn under way stay in any case and are not counted; a note that has just been made is
+    /// always among the newest.
+    fn tail_of(&self, units: &[Unit], tokens: u64) -> usize {
+        let mut left = tokens;
+        for (at, unit) in units.iter().enumerate().rev() {
+            if unit.stays(&self.running) {
+                continue;
+            }
+            let just_said = at + 1 == units.len() && unit.first().role == Speaker::User;
+            match left.checked_sub(unit.tokens) {
+                Some(rest) => left = rest,
+                None if just_said => left = 0,
+                None => return at + 1,
+            }
+        }
+        0
     }
 }
 
@@ -204,6 +345,8 @@ struct Draft {
     earlier: Option<String>,
     /// How much of the summary was made without a model.
     facts: usize,
+    /// Whether the user's newest messages are whole in it.
+    is_whole: bool,
     /// The tokens that the conversation takes then, and those that it may take.
     tokens: u64,
     limit: u64,
@@ -218,11 +361,14 @@ impl Draft {
         if tokens > limit {
             return None;
         }
-        let gone = conversation.units().iter().filter(|unit| unit.sequence <= compaction.through);
-        let left_out = gone.cloned().collect();
+        let gone =
+            |unit: &&Unit| unit.sequence <= compaction.through && !unit.stays(&compaction.kept);
+        let left_out: Vec<Unit> = conversation.units().iter().filter(gone).cloned().collect();
+        let compaction = Compaction { summarised: left_out.len() as u64, ..compaction };
         let earlier = conversation.summary().map(str::to_owned);
         let facts = compaction.summary.len();
-        Some(Self { compaction, left_out, earlier, facts, tokens, limit })
+        let is_whole = compaction.shortened.is_empty();
+        Some(Self { compaction, left_out, earlier, facts, is_whole, tokens, limit })
     }
 }
 
@@ -233,27 +379,9 @@ fn compacted(conversation: &Conversation, compaction: &Compaction) -> Conversati
     conversation
 }
 
-/// How many units at the end take at most `tokens` tokens together. What the person has just said
-/// is always among them.
-fn tail_of(units: &[Unit], tokens: u64) -> usize {
-    let mut left = tokens;
-    let mut kept = 0;
-    for unit in units.iter().rev() {
-        let just_said = kept == 0 && unit.first().role == Speaker::User;
-        match left.checked_sub(unit.tokens) {
-            Some(rest) => left = rest,
-            None if just_said => left = 0,
-            None => break,
-        }
-        kept += 1;
-    }
-    kept
-}
-
-/// The last entry of the log before the newest `kept` units.
-fn through(units: &[Unit], kept: usize, last_sequence: u64) -> u64 {
-    let first_kept = units.len().checked_sub(kept).and_then(|first| units.get(first));
-    first_kept.map_or(last_sequence, |unit| unit.sequence.saturating_sub(1))
+/// The last entry of the log before the unit at `first_kept`.
+fn through(units: &[Unit], first_kept: usize, last_sequence: u64) -> u64 {
+    units.get(first_kept).map_or(last_sequence, |unit| unit.sequence.saturating_sub(1))
 }
 
 fn percent(amount: u64, percent: u64) -> u64 {

@@ -5,14 +5,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use protocol::{
-    CallReport, Content, ErrorCode, Image, ImageTokens, LogEntry, Message, ModelAnswer, PlanStep,
-    SessionEvent, Settings, StopReason, ToolCall, ToolResult, TurnEnd, Usage, estimate_tokens,
+    CallReport, Content, ErrorCode, ImageTokens, LogEntry, Message, ModelAnswer, ModelErrorKind,
+    PlanStep, SessionEvent, Settings, StopReason, ToolCall, TurnEnd, Usage, estimate_tokens,
 };
 
 use crate::budget::Ledger;
 use crate::circles::Circles;
 use crate::conversation::Conversation;
 use crate::facts::Facts;
+use crate::instructed::Instructed;
 use crate::state::{self, OpenCall};
 use crate::{ContextState, Doors, LogError};
 
@@ -27,9 +28,12 @@ pub struct ChatContext {
     ledger: Ledger,
     circles: Circles,
     facts: Facts,
+    instructed: Instructed,
     /// The ids of all calls there ever were.
     call_ids: HashSet<String>,
     last_end: Option<TurnEnd>,
+    /// The entry that ended the last turn; what follows belongs to the present one.
+    turn_from: u64,
     last_sequence: u64,
     /// The provider of the present model has refused images.
     images_refused: bool,
@@ -60,6 +64,10 @@ impl ChatContext {
             // What breaks off is closed by what is known of it before the step.
             SessionEvent::UserMessage { .. } | SessionEvent::TurnEnded(_) => {
                 self.close(&before, entry.sequence);
+            }
+            // The user has seen the words of an answer that was stopped on purpose.
+            SessionEvent::ModelFailed { kind: ModelErrorKind::Cancelled, .. } => {
+                self.broke_off(&before, entry.sequence);
             }
             SessionEvent::Continued => {
                 if let ContextState::Paused(reason) = &before {
@@ -191,6 +199,19 @@ impl ChatContext {
         &self.facts
     }
 
+    /// The user's messages of the turn that is under way, by their entries.
+    pub(crate) fn running(&self) -> Vec<u64> {
+        if matches!(self.state, ContextState::Idle) {
+            return Vec::new();
+        }
+        let said = self.facts.said.iter().map(|said| said.sequence);
+        said.filter(|&sequence| sequence > self.turn_from).collect()
+    }
+
+    pub(crate) fn instructed(&self) -> &Instructed {
+        &self.instructed
+    }
+
     pub(crate) fn last_sequence(&self) -> u64 {
         self.last_sequence
     }
@@ -243,6 +264,10 @@ impl ChatContext {
     /// Closes what is open, with the words the person has seen and stand-ins for results.
     fn close(&mut self, before: &ContextState, sequence: u64) {
         self.conversation.settle(|id| stand_in(before, id));
+        self.broke_off(before, sequence);
+    }
+
+    fn broke_off(&mut self, before: &ContextState, sequence: u64) {
         if let ContextState::AwaitingModel(partial) = before {
             self.conversation.broke_off(sequence, &partial.text);
         }
@@ -262,7 +287,8 @@ impl ChatContext {
             SessionEvent::ModelAnswered(answer) => self.take_answer(sequence, answer),
             SessionEvent::CallEnded { result, images, .. } => {
                 if let Some(open) = open {
-                    self.call_ended(&open.call, result, images);
+                    let report = CallReport { result: result.clone(), images: images.clone() };
+                    self.call_ended(sequence, &open.call, report);
                 }
             }
             SessionEvent::ImagesRefused { .. } => self.images_refused = true,
@@ -270,9 +296,15 @@ impl ChatContext {
                 self.conversation.nudge(sequence, text);
                 self.circles.told();
             }
-            SessionEvent::TurnEnded(end) => self.last_end = Some(*end),
+            SessionEvent::TurnEnded(end) => {
+                self.last_end = Some(*end);
+                self.turn_from = sequence;
+            }
+            SessionEvent::Instructed(told) => {
+                self.conversation.nudge(sequence, &told.text);
+                self.instructed.told(sequence, told);
+            }
             SessionEvent::Compacted(compaction) => self.conversation.compact(compaction),
-            SessionEvent::Nested { entry, .. } => self.nested(entry),
             _ => {}
         }
     }
@@ -305,8 +337,8 @@ impl ChatContext {
         self.settings = Some(settings.clone());
     }
 
-    fn call_ended(&mut self, call: &ToolCall, result: &ToolResult, images: &[Image]) {
-        let json = match result {
+    fn call_ended(&mut self, sequence: u64, call: &ToolCall, report: CallReport) {
+        let json = match &report.result {
             Ok(value) => value.to_string(),
             Err(error) => {
                 if error.code == ErrorCode::Rejected {
@@ -316,25 +348,9 @@ impl ChatContext {
             }
         };
         self.circles.note(call, &json);
-        let report = CallReport { result: result.clone(), images: images.to_vec() };
-        self.conversation.result(&call.id, report, estimate_tokens(&json) as u64);
-    }
-
-    /// What a sub-agent uses is used by the session.
-    fn nested(&mut self, entry: &LogEntry) {
-        let mut event = &entry.event;
-        while let SessionEvent::Nested { entry, .. } = event {
-            event = &entry.event;
-        }
-        match event {
-            SessionEvent::ModelAnswered(answer) => {
-                self.ledger.spend(&answer.usage, answer.cost_usd);
-            }
-            SessionEvent::Compacted(compaction) => {
-                self.ledger.spend(&compaction.usage, compaction.cost_usd);
-            }
-            _ => {}
-        }
+        self.facts.result(sequence, call, json.chars().count());
+        let tokens = estimate_tokens(&json) as u64;
+        self.conversation.result(sequence, &call.id, report, tokens);
     }
 }
 

@@ -7,15 +7,15 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use protocol::{
-    CallReport, Compaction, Content, Image, ImageTokens, Message, SessionEvent, Speaker, ToolCall,
-    ToolError, ToolResult,
+    CallReport, Compaction, Content, Image, ImageTokens, Message, MessageHandle, SessionEvent,
+    Speaker, ToolCall, ToolError, ToolResult,
 };
 
 use crate::compaction::Standing;
 use crate::images::{self, message_tokens};
 
 /// What a result takes beside its text.
-const TOKENS_AROUND_A_RESULT: u64 = 16;
+const TOKENS_AROUND_A_RESULT: u64 = 32;
 /// What stands for a message without any text, since a request must say something.
 const NOTHING_SAID: &str = "[empty message]";
 /// What stands for an earlier part without a summary.
@@ -44,6 +44,8 @@ pub(crate) struct Unit {
     /// Its entry in the log; for an answer with calls, that of the answer.
     pub(crate) sequence: u64,
     pub(crate) tokens: u64,
+    /// Whether the user has said it, and not a note in the user's place.
+    pub(crate) is_users: bool,
     pub(crate) body: Body,
 }
 
@@ -51,8 +53,9 @@ pub(crate) struct Unit {
 pub(crate) enum Body {
     /// Somebody says something.
     Said(Arc<Message>),
-    /// The model calls tools, and these answer.
-    Step { answer: Arc<Message>, results: Arc<Message> },
+    /// The model calls tools, and these answer. `entries` are those of the results in the log, 0 for
+    /// one that is not there.
+    Step { answer: Arc<Message>, results: Arc<Message>, entries: Vec<u64> },
 }
 
 /// An answer whose calls do not all have results.
@@ -61,8 +64,8 @@ struct Pending {
     sequence: u64,
     answer: Arc<Message>,
     tokens: u64,
-    /// In the order of the calls.
-    results: Vec<(String, Option<CallReport>)>,
+    /// In the order of the calls, with their entries in the log.
+    results: Vec<(String, Option<(u64, CallReport)>)>,
     positions: HashMap<String, usize>,
 }
 
@@ -70,7 +73,7 @@ impl Unit {
     /// The calls of a unit with their results.
     pub(crate) fn calls(&self) -> impl Iterator<Item = (&ToolCall, &ToolResult)> {
         let (calls, results) = match &self.body {
-            Body::Step { answer, results } => (&answer.content[..], &results.content[..]),
+            Body::Step { answer, results, .. } => (&answer.content[..], &results.content[..]),
             Body::Said(_) => (&[][..], &[][..]),
         };
         let calls = calls.iter().filter_map(|content| match content {
@@ -94,7 +97,7 @@ impl Unit {
     pub(crate) fn messages(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         let (first, second) = match &self.body {
             Body::Said(message) => (message, None),
-            Body::Step { answer, results } => (answer, Some(results)),
+            Body::Step { answer, results, .. } => (answer, Some(results)),
         };
         std::iter::once(first).chain(second)
     }
@@ -102,7 +105,7 @@ impl Unit {
     pub(crate) fn messages_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Arc<Message>> {
         let (first, second) = match &mut self.body {
             Body::Said(message) => (message, None),
-            Body::Step { answer, results } => (answer, Some(results)),
+            Body::Step { answer, results, .. } => (answer, Some(results)),
         };
         std::iter::once(first).chain(second)
     }
@@ -173,16 +176,10 @@ impl Conversation {
 
     /// The person says something: text and images.
     pub(crate) fn user(&mut self, sequence: u64, content: &[Content]) {
-        let is_said = |content: &&Content| match content {
-            Content::Text { text } => !text.trim().is_empty(),
-            Content::Image(_) => true,
-            _ => false,
-        };
-        let mut content: Vec<_> = content.iter().filter(is_said).cloned().collect();
-        if content.is_empty() {
-            content.push(Content::Text { text: NOTHING_SAID.to_owned() });
+        self.say(sequence, Speaker::User, sayable(content));
+        if let Some(unit) = self.units.last_mut() {
+            unit.is_users = true;
         }
-        self.say(sequence, Speaker::User, content);
         self.bound_images();
     }
 
@@ -270,11 +267,11 @@ impl Conversation {
     }
 
     /// An open call has its result, whose JSON is estimated to take `tokens`.
-    pub(crate) fn result(&mut self, call_id: &str, report: CallReport, tokens: u64) {
+    pub(crate) fn result(&mut self, sequence: u64, call_id: &str, report: CallReport, tokens: u64) {
         let tokens = tokens + images::tokens_of(&report.images, self.sight);
         let Some(pending) = &mut self.pending else { return };
         let Some(&position) = pending.positions.get(call_id) else { return };
-        pending.results[position].1 = Some(report);
+        pending.results[position].1 = Some((sequence, report));
         pending.positions.remove(call_id);
         pending.tokens += tokens + TOKENS_AROUND_A_RESULT;
         self.tokens += tokens + TOKENS_AROUND_A_RESULT;
@@ -290,10 +287,16 @@ impl Conversation {
         let added =
             if pending.positions.is_empty() { 0 } else { message_tokens(&results, self.sight) };
         self.tokens += added;
+        let entries = pending
+            .results
+            .iter()
+            .map(|(_, result)| result.as_ref().map_or(0, |(sequence, _)| *sequence));
+        let entries = entries.collect();
         self.units.push(Unit {
             sequence: pending.sequence,
             tokens: pending.tokens + added,
-            body: Body::Step { answer: pending.answer, results: Arc::new(results) },
+            is_users: false,
+            body: Body::Step { answer: pending.answer, results: Arc::new(results), entries },
         });
         self.bound_images();
     }
@@ -304,10 +307,11 @@ impl Conversation {
         let ids: HashSet<&str> = compaction.elided.iter().map(String::as_str).collect();
         self.through = compaction.through.max(self.through);
         let before = self.units.len();
-        self.units.retain(|unit| unit.sequence > self.through);
+        self.units.retain(|unit| unit.sequence > self.through || unit.stays(&compaction.kept));
         let lost = self.units.len() < before || self.summary.is_some();
         for unit in &mut self.units {
-            unit.elide(&ids, &self.elided, &standing, self.sight);
+            unit.elide(&ids, &self.elided, &standing, compaction.readable, self.sight);
+            unit.shorten(compaction, self.sight);
         }
         self.elided.extend(compaction.elided.iter().cloned());
         let text = match compaction.summary.as_str() {
@@ -325,14 +329,18 @@ impl Conversation {
         let message = Message { role, content };
         let tokens = message_tokens(&message, self.sight);
         self.tokens += tokens;
-        self.units.push(Unit { sequence, tokens, body: Body::Said(Arc::new(message)) });
+        let body = Body::Said(Arc::new(message));
+        self.units.push(Unit { sequence, tokens, is_users: false, body });
     }
 }
 
 impl Pending {
     fn results(&self, stand_in: impl Fn(&str) -> ToolError) -> Message {
         let results = self.results.iter().map(|(id, report)| {
-            let report = report.clone().unwrap_or_else(|| Err(stand_in(id)).into());
+            let report = match report {
+                Some((_, report)) => report.clone(),
+                None => Err(stand_in(id)).into(),
+            };
             let CallReport { result, images } = report;
             Content::ToolResult { tool_use_id: id.clone(), result, images }
         });
@@ -347,16 +355,21 @@ impl Unit {
         ids: &HashSet<&str>,
         already: &HashSet<String>,
         standing: &Standing,
+        readable: bool,
         sight: Option<ImageTokens>,
     ) {
+        let Body::Step { entries, .. } = &self.body else { return };
+        // A result that is not in the log cannot be read from there.
+        let handle = |entry: &u64| (readable && *entry > 0).then_some(MessageHandle(*entry));
         let chosen =
             |call: &ToolCall| ids.contains(call.id.as_str()) && !already.contains(&call.id);
         let stubs: HashMap<String, String> = self
             .calls()
-            .filter(|(call, result)| chosen(call) && result.is_ok())
-            .map(|(call, result)| (call.id.clone(), standing.stub(call, result)))
+            .zip(entries.iter().map(handle))
+            .filter(|((call, result), _)| chosen(call) && result.is_ok())
+            .map(|((call, result), handle)| (call.id.clone(), standing.stub(call, result, handle)))
             .collect();
-        let Body::Step { answer, results } = &mut self.body else { return };
+        let Body::Step { answer, results, .. } = &mut self.body else { return };
         if stubs.is_empty() {
             return;
         }
@@ -370,6 +383,39 @@ impl Unit {
         }
         self.tokens = message_tokens(answer, sight) + message_tokens(results, sight);
     }
+}
+
+impl Unit {
+    /// Whether the user's words in it stay although they are in a part that is left out.
+    pub(crate) fn stays(&self, kept: &[u64]) -> bool {
+        self.is_users && kept.contains(&self.sequence)
+    }
+
+    /// Shows only a part of what the user said, if that is wanted.
+    fn shorten(&mut self, compaction: &Compaction, sight: Option<ImageTokens>) {
+        let mut shortened = compaction.shortened.iter();
+        let Some(shorter) = shortened.find(|it| self.is_users && it.sequence == self.sequence)
+        else {
+            return;
+        };
+        let message = Message { role: Speaker::User, content: sayable(&shorter.content) };
+        self.tokens = message_tokens(&message, sight);
+        self.body = Body::Said(Arc::new(message));
+    }
+}
+
+/// What can be said by the user: text and images, and at least something.
+fn sayable(content: &[Content]) -> Vec<Content> {
+    let is_said = |content: &&Content| match content {
+        Content::Text { text } => !text.trim().is_empty(),
+        Content::Image(_) => true,
+        _ => false,
+    };
+    let mut content: Vec<_> = content.iter().filter(is_said).cloned().collect();
+    if content.is_empty() {
+        content.push(note(NOTHING_SAID));
+    }
+    content
 }
 
 fn note(text: &str) -> Content {

@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 
 /// How many of the model's texts are remembered.
 const TEXTS_REMEMBERED: usize = 3;
+/// How many results are remembered by their calls.
+const RESULTS_REMEMBERED: usize = 12;
 /// How many refusals are remembered; the newest ones win.
 const REFUSALS_REMEMBERED: usize = 50;
 /// Arguments that name files.
@@ -35,8 +37,14 @@ const DEEPEST_ARGUMENT: usize = 4;
 /// What must survive every compaction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Facts {
-    /// The person's words, with their entries in the log.
-    pub(crate) said: Vec<(u64, String)>,
+    /// The user's messages.
+    pub(crate) said: Vec<Said>,
+    /// The entries of the model's answers.
+    pub(crate) answers: Vec<u64>,
+    /// The entries of results.
+    pub(crate) results: Vec<u64>,
+    /// The newest results: their entries, their calls and how long they are.
+    pub(crate) latest_results: VecDeque<(u64, String)>,
     /// What the person refused.
     pub(crate) refused: VecDeque<String>,
     /// The files that calls were about: when last, and by which tool.
@@ -45,12 +53,36 @@ pub(crate) struct Facts {
     pub(crate) spoken: VecDeque<(u64, String)>,
 }
 
+/// A message of the user.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    /// Its entry in the log.
+    pub(crate) sequence: u64,
+    /// The user's own words, then the texts of attached files.
+    pub(crate) parts: Vec<String>,
+}
+
 impl Facts {
     pub(crate) fn user(&mut self, sequence: u64, content: &[Content]) {
-        self.said.push((sequence, plain_text(content)));
+        let parts = content.iter().filter_map(|content| match content {
+            Content::Text { text } => Some(text.clone()),
+            Content::Image(image) => Some(format!("[image: {image}]")),
+            _ => None,
+        });
+        self.said.push(Said { sequence, parts: parts.collect() });
+    }
+
+    pub(crate) fn result(&mut self, sequence: u64, call: &ToolCall, characters: usize) {
+        self.results.push(sequence);
+        let described = format!("{}: {characters} characters", describe_call(call));
+        self.latest_results.push_back((sequence, described));
+        if self.latest_results.len() > RESULTS_REMEMBERED {
+            self.latest_results.pop_front();
+        }
     }
 
     pub(crate) fn answer(&mut self, sequence: u64, content: &[Content]) {
+        self.answers.push(sequence);
         let text = plain_text(content);
         if !text.trim().is_empty() {
             self.spoken.push_back((sequence, text));

@@ -8,8 +8,8 @@
 //!
 //! Where to look: `state.rs` is the transition function, `context.rs` the fold around it,
 //! `conversation.rs` what a model gets to see; `turn.rs` is the loop, `answer.rs` and `calls.rs` are
-//! its two halves; `images.rs` is about those in it;
-//! `budget.rs` counts, `circles.rs` notices repetition, `compaction.rs` makes room.
+//! its two halves; `images.rs` is about those in it; `purse.rs` decides what may still be used,
+//! `budget.rs` and `meter.rs` count it; `circles.rs` notices repetition, `compaction.rs` makes room.
 
 mod answer;
 mod budget;
@@ -20,8 +20,11 @@ mod context;
 mod conversation;
 mod facts;
 mod images;
+mod instructed;
+mod meter;
 mod model;
 mod options;
+mod purse;
 mod runtime;
 mod state;
 mod turn;
@@ -35,6 +38,7 @@ pub use model::{
 };
 pub use options::AgentOptions;
 pub use protocol::{ModelErrorKind, StopReason, Usage};
+pub use purse::Purse;
 pub use runtime::{Doors, LogError, SessionLog, ToolRuntime};
 pub use state::{CallProgress, ContextState, OpenCall, PartialAnswer};
 pub use turn::TurnOutcome;

@@ -132,6 +132,11 @@ pub trait ModelProvider: Send + Sync {
     /// The name of the provider, for people and for [`Content::Opaque`].
     fn name(&self) -> &str;
 
+    /// Whether answers take tokens. If they do and no report says how many, they are estimated.
+    fn takes_tokens(&self) -> bool {
+        true
+    }
+
     /// Prepares a request. It is sent when the stream is first polled, not before. An error here
     /// means that nothing was sent.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError>;

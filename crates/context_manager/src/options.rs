@@ -7,6 +7,10 @@ use crate::{Budget, Effort, Prices, ToolSpec};
 /// How much of what a model can see is filled at most; estimates need the rest.
 const FILLED_PERCENT: u64 = 90;
 
+/// The part of what a model can see that is kept free for its answer, at most. In a small window
+/// the tools and the user's words need the rest.
+const ANSWER_SHARE: u64 = 4;
+
 /// How the agent behaves; may differ from turn to turn.
 #[derive(Clone, Debug)]
 pub struct AgentOptions {
@@ -53,7 +57,7 @@ impl AgentOptions {
     /// The most tokens that a request may take, so that an answer has its place too.
     pub(crate) fn room(&self) -> u64 {
         // A limit on answers that leaves no place for questions is not meant literally.
-        let answer = u64::from(self.max_tokens).min(self.context_tokens / 2);
+        let answer = u64::from(self.max_tokens).min(self.context_tokens / ANSWER_SHARE);
         (self.context_tokens.saturating_mul(FILLED_PERCENT) / 100).saturating_sub(answer)
     }
 
@@ -80,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_request_leaves_room_for_the_answer() {
-        let table = [(200_000, 8_192, 171_808), (10_000, 1_000, 8_000), (8_000, 8_000, 3_200)];
+        let table = [(200_000, 8_192, 171_808), (10_000, 1_000, 8_000), (8_000, 8_000, 5_200)];
         for (context_tokens, max_tokens, room) in table {
             let options = AgentOptions { context_tokens, max_tokens, ..AgentOptions::default() };
             assert_eq!(options.room(), room);

@@ -1,12 +1,13 @@
 //! The doors out of a conversation: to tools, to the log, and to the model.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use protocol::{CallReport, LogEntry, SessionEvent, ToolCall};
+use protocol::{CallReport, ContentHash, Instructions, LogEntry, SessionEvent, ToolCall};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ModelProvider, ToolSpec};
+use crate::{ModelProvider, Purse, ToolSpec};
 
 /// Everything a turn needs from outside.
 #[derive(Clone)]
@@ -17,6 +18,8 @@ pub struct Doors {
     pub tools: Arc<dyn ToolRuntime>,
     /// Where everything is written down.
     pub log: Arc<dyn SessionLog>,
+    /// What may be used. A session and its sub-agents draw on the same.
+    pub purse: Arc<Purse>,
 }
 
 /// Somebody who runs tool calls.
@@ -31,8 +34,18 @@ pub trait ToolRuntime: Send + Sync {
     /// Whether the model wants its turn to end with this call.
     fn terminates(&self, call: &ToolCall) -> bool;
 
+    /// Whether one of these tools reads a [`protocol::MessageHandle`], so that the model can be told
+    /// of what is left out.
+    fn reads_messages(&self) -> bool;
+
     /// Runs a call to its result, soon after `cancel` fires at the latest.
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport;
+
+    /// The instructions for where the calls so far have worked, but for those that the model can see:
+    /// `known` has the version of each by its path.
+    async fn instructions(&self, _known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {
+        Vec::new()
+    }
 
     /// The person has said something new: what was answered before no longer stands for it.
     fn turn_began(&self);

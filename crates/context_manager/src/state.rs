@@ -113,6 +113,8 @@ pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Step {
         }
         (AwaitingModel(_), Event::ModelAnswered(answer)) => taken(answered(answer)),
         (AwaitingModel(_), Event::ModelFailed { .. }) => taken(Ready),
+        // Between answers it is the request for a summary that failed.
+        (state @ (Idle | Ready | Paused(_)), Event::ModelFailed { .. }) => taken(state),
 
         (RunningTools(open), Event::CallStarted { call_id }) => {
             advance(open, call_id, CallProgress::Announced, CallProgress::Started)
@@ -132,9 +134,10 @@ pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Step {
         }
 
         // These are told to the model, so they may not stand between a call and its result.
-        (state @ (Idle | Ready | Paused(_)), Event::Nudged { .. } | Event::Compacted(_)) => {
-            taken(state)
-        }
+        (
+            state @ (Idle | Ready | Paused(_)),
+            Event::Nudged { .. } | Event::Instructed(_) | Event::Compacted(_),
+        ) => taken(state),
         (
             state,
             Event::Opened(_)

@@ -1,18 +1,20 @@
-//! A turn: from what the person says to the point where they are asked again. A plain loop of
-//! asking the model and running its calls.
+//! A turn: from what the user says to the point where they are asked again. A plain loop of asking
+//! the model and running its calls, as long as the purse lasts.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{Content, ModelErrorKind, PauseReason, SessionEvent, StopReason, TurnEnd};
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Heard, Next};
+use crate::answer::{Asking, Heard, Next};
+use crate::budget::milliseconds;
 use crate::circles::Verdict;
 use crate::compaction::{Room, Want};
 use crate::options::frame_tokens;
+use crate::purse::{Need, Purpose, Receipt, Refused};
 use crate::{
     AgentOptions, CacheHint, ChatContext, ContextState, Doors, LogError, ModelError, ModelRequest,
     ToolStep,
@@ -38,8 +40,8 @@ pub enum TurnOutcome {
 struct Turn<'a> {
     doors: &'a Doors,
     options: &'a AgentOptions,
-    cancel: &'a CancellationToken,
-    begun: Instant,
+    /// Fires when the user cancels and when the time is up.
+    stop: CancellationToken,
     /// Made once, because describing all tools takes time; only the messages change.
     request: ModelRequest,
     /// What the request takes without the conversation.
@@ -114,7 +116,9 @@ impl ChatContext {
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, LogError> {
         doors.tools.turn_began();
-        let mut turn = Turn::new(doors, options, cancel);
+        doors.purse.open(self.ledger().standing(options));
+        let mut turn = Turn::new(doors, options, cancel.child_token());
+        let _clock = doors.purse.watch(&turn.stop);
         loop {
             if let Some(outcome) = self.advance(&mut turn).await? {
                 return Ok(outcome);
@@ -127,27 +131,39 @@ impl ChatContext {
         if let Some(outcome) = self.run_calls(turn).await? {
             return Ok(Some(outcome));
         }
-        if turn.cancel.is_cancelled() {
-            return self.end(turn, TurnEnd::Cancelled).await;
+        if turn.stop.is_cancelled() {
+            return self.stopped(turn, Receipt::default()).await;
         }
+        self.tell_instructions(turn.doors).await?;
         let sight = turn.options.images;
         let sight = sight.filter(|_| turn.refusal.is_none() && !self.images_refused());
         self.see_images(sight);
         turn.request.shows_images = sight.is_some();
         let tokens = self.request_tokens(turn.frame);
-        let elapsed = turn.begun.elapsed();
-        if let Some(reason) = self.ledger().pause_reason(turn.options, tokens, elapsed) {
+        if let Some(reason) = turn.doors.purse.lacks(&self.need(turn, tokens)) {
             return self.pause(turn, reason).await;
         }
-        if let Some(end) = self.have_room(turn, tokens).await? {
-            return self.end(turn, end).await;
+        match self.have_room(turn, tokens).await? {
+            None | Some(Room::Made(_)) => {}
+            Some(Room::None) => return self.end(turn, TurnEnd::ContextFull).await,
+            Some(Room::Cancelled) => return self.stopped(turn, Receipt::default()).await,
         }
-        let tokens = self.request_tokens(turn.frame);
+        let estimated_tokens = self.request_tokens(turn.frame);
+        let need = self.need(turn, estimated_tokens);
+        let reservation = match turn.doors.purse.reserve(&need, &turn.stop).await {
+            Ok(reservation) => reservation,
+            Err(Refused::RanOut(reason)) => return self.pause(turn, reason).await,
+            Err(Refused::Cancelled) => return self.stopped(turn, Receipt::default()).await,
+        };
         turn.request.messages = self.messages();
-        turn.request.max_tokens = turn.options.answer_limit(tokens);
-        match self.ask(turn.doors, turn.options, &turn.request, tokens, turn.cancel).await? {
-            Heard::Cancelled => self.end(turn, TurnEnd::Cancelled).await,
-            Heard::Failure { error, midway } => self.failed(turn, error, midway).await,
+        turn.request.max_tokens = reservation.answer_limit();
+        let asking = Asking { request: &turn.request, estimated_tokens, reservation };
+        match self.ask(turn.doors, turn.options, asking, &turn.stop).await? {
+            Heard::Cancelled(receipt) => self.stopped(turn, receipt).await,
+            Heard::RanOut(reason) => Ok(Some(TurnOutcome::Paused(reason))),
+            Heard::Failure { error, midway, receipt } => {
+                self.failed(turn, error, midway, receipt).await
+            }
             Heard::Answer { next, stop, begun } => {
                 turn.begun_calls = begun;
                 if let Some(message) = turn.refusal.take() {
@@ -159,13 +175,25 @@ impl ChatContext {
         }
     }
 
+    /// What the next request draws on the purse.
+    fn need(&self, turn: &Turn<'_>, tokens: u64) -> Need {
+        let prices = turn.options.prices;
+        Need {
+            purpose: Purpose::Turn,
+            input: tokens,
+            input_cost: prices.map_or(0.0, |prices| self.ledger().projected(&prices, tokens)),
+            output: turn.options.answer_limit(tokens),
+            prices,
+        }
+    }
+
     async fn run_calls(&mut self, turn: &mut Turn<'_>) -> Result<Option<TurnOutcome>, LogError> {
         if !matches!(self.state(), ContextState::RunningTools(_)) {
             return Ok(None);
         }
         let begun = std::mem::take(&mut turn.begun_calls);
-        match self.run_open_calls(&begun, turn.doors, turn.cancel).await? {
-            ToolStep::Cancelled => return self.end(turn, TurnEnd::Cancelled).await,
+        match self.run_open_calls(&begun, turn.doors, &turn.stop).await? {
+            ToolStep::Cancelled => return self.stopped(turn, Receipt::default()).await,
             ToolStep::Terminated => return self.end(turn, TurnEnd::Terminated).await,
             ToolStep::Ran => {}
         }
@@ -193,12 +221,12 @@ impl ChatContext {
         }
     }
 
-    /// Sees to it that the next request fits. Answers with the end of the turn if it cannot.
+    /// Sees to it that the next request fits what the model can see. Nothing if it does already.
     async fn have_room(
         &mut self,
         turn: &mut Turn<'_>,
         tokens: u64,
-    ) -> Result<Option<TurnEnd>, LogError> {
+    ) -> Result<Option<Room>, LogError> {
         let want = if turn.overfull {
             Want::Less { than: tokens }
         } else if tokens > turn.options.room() {
@@ -208,12 +236,7 @@ impl ChatContext {
         };
         turn.made_room |= turn.overfull;
         turn.overfull = false;
-        let room = self.make_room(want, turn.frame, turn.doors, turn.options, turn.cancel).await?;
-        Ok(match room {
-            Room::Made => None,
-            Room::None => Some(TurnEnd::ContextFull),
-            Room::Cancelled => Some(TurnEnd::Cancelled),
-        })
+        self.make_room(want, turn.frame, turn.doors, turn.options, &turn.stop).await.map(Some)
     }
 
     async fn go_on(
@@ -250,36 +273,59 @@ impl ChatContext {
         turn: &mut Turn<'_>,
         error: ModelError,
         midway: bool,
+        receipt: Receipt,
     ) -> Result<Option<TurnOutcome>, LogError> {
-        let ModelError { kind, message, .. } = &error;
-        let (kind, message) = (*kind, message.clone());
-        if kind == ModelErrorKind::Cancelled {
-            return self.end(turn, TurnEnd::Cancelled).await;
+        if error.kind == ModelErrorKind::Cancelled {
+            return self.stopped(turn, receipt).await;
         }
         if turn.refusal.is_none() && self.conversation().shows_images() && may_be_images(&error) {
-            turn.refusal = Some(message.clone());
-            let message = format!("{message}; asking again with images described in words");
-            let failed = SessionEvent::ModelFailed { kind, message, retry_in_ms: Some(0) };
+            turn.refusal = Some(error.message.clone());
+            let message = format!("{}; asking again with images described in words", error.message);
+            let failed = failure(ModelError { message, ..error }, Some(Duration::ZERO), receipt);
             self.record(turn.doors, vec![failed]).await?;
             return Ok(None);
         }
         if let Some(delay) = turn.retry(&error, midway) {
-            let retry_in_ms = Some(crate::budget::milliseconds(delay));
-            let failed = SessionEvent::ModelFailed { kind, message, retry_in_ms };
+            let failed = failure(error, Some(delay), receipt);
             self.record(turn.doors, vec![failed]).await?;
             tokio::select! {
-                () = turn.cancel.cancelled() => {}
+                () = turn.stop.cancelled() => {}
                 () = sleep(delay) => {}
             }
             return Ok(None);
         }
-        let end = match kind {
+        let end = match error.kind {
             ModelErrorKind::ContextFull => TurnEnd::ContextFull,
             _ => TurnEnd::Failed,
         };
-        let failed = SessionEvent::ModelFailed { kind, message, retry_in_ms: None };
-        self.record(turn.doors, vec![failed, SessionEvent::TurnEnded(end)]).await?;
+        let events = vec![failure(error, None, receipt), SessionEvent::TurnEnded(end)];
+        self.record(turn.doors, events).await?;
         Ok(Some(TurnOutcome::Ended(end)))
+    }
+
+    /// The turn is stopped, in the middle of an answer or between: by the clock, then it pauses, or by
+    /// the user, then it is over.
+    async fn stopped(
+        &mut self,
+        turn: &Turn<'_>,
+        receipt: Receipt,
+    ) -> Result<Option<TurnOutcome>, LogError> {
+        let time_is_up = turn.doors.purse.time_is_up();
+        let is_asking = matches!(self.state(), ContextState::AwaitingModel(_));
+        let mut events = Vec::new();
+        if is_asking && (time_is_up.is_some() || !receipt.usage.is_zero()) {
+            events.push(cut_short(time_is_up.is_some(), receipt));
+        }
+        let (event, outcome) = match time_is_up {
+            Some(reason) => (SessionEvent::Paused(reason.clone()), TurnOutcome::Paused(reason)),
+            None => {
+                let end = TurnEnd::Cancelled;
+                (SessionEvent::TurnEnded(end), TurnOutcome::Ended(end))
+            }
+        };
+        events.push(event);
+        self.record(turn.doors, events).await?;
+        Ok(Some(outcome))
     }
 
     async fn nudge(&mut self, turn: &Turn<'_>, text: String) -> Result<(), LogError> {
@@ -317,8 +363,28 @@ fn may_be_images(error: &ModelError) -> bool {
     }
 }
 
+fn failure(error: ModelError, retry_in: Option<Duration>, receipt: Receipt) -> SessionEvent {
+    let Receipt { usage, cost_usd } = receipt;
+    let retry_in_ms = retry_in.map(milliseconds);
+    let ModelError { kind, message, .. } = error;
+    SessionEvent::ModelFailed { kind, message, retry_in_ms, usage, cost_usd }
+}
+
+/// An answer that was stopped on purpose, for this much.
+pub(crate) fn cut_short(time_is_up: bool, receipt: Receipt) -> SessionEvent {
+    let message =
+        if time_is_up { "the time limit cut the answer" } else { "the user stopped the answer" };
+    let error = ModelError {
+        kind: ModelErrorKind::Cancelled,
+        message: message.to_owned(),
+        retry_after: None,
+        is_final: true,
+    };
+    failure(error, None, receipt)
+}
+
 impl<'a> Turn<'a> {
-    fn new(doors: &'a Doors, options: &'a AgentOptions, cancel: &'a CancellationToken) -> Self {
+    fn new(doors: &'a Doors, options: &'a AgentOptions, stop: CancellationToken) -> Self {
         let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };
         let frame = frame_tokens(&options.system, &tools);
         let request = ModelRequest {
@@ -334,8 +400,7 @@ impl<'a> Turn<'a> {
         Self {
             doors,
             options,
-            cancel,
-            begun: Instant::now(),
+            stop,
             request,
             frame,
             retries: 0,

@@ -138,6 +138,10 @@ impl<'de> Deserialize<'de> for ErrorCode {
     }
 }
 
+/// The detail that says who has denied a call.
+const DENIED_BY: &str = "denied_by";
+const POLICY: &str = "policy";
+
 /// An error that goes back to the model. It names the thing that failed and, where possible, what
 /// to do next. It never ends a turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
@@ -182,6 +186,19 @@ impl ToolError {
         self
     }
 
+    /// Marks the error as a decision of the policy.
+    #[must_use]
+    pub fn by_policy(self) -> Self {
+        self.detail(DENIED_BY, POLICY)
+    }
+
+    /// Whether the user or the policy has said no, or nobody was there to say yes. A file that cannot
+    /// be opened or a role without the right is not a denial in this sense.
+    pub fn is_denial(&self) -> bool {
+        matches!(self.code, ErrorCode::Rejected | ErrorCode::ApprovalRequired)
+            || self.details.get(DENIED_BY).is_some_and(|by| by == POLICY)
+    }
+
     /// Message and suggestion as one text, for views that have a single field.
     pub fn full_message(&self) -> String {
         match &self.suggestion {
@@ -217,6 +234,16 @@ mod tests {
         for (code, kind) in table {
             assert_eq!(code.parse::<ErrorCode>().unwrap().error_type().as_str(), kind);
         }
+    }
+
+    #[test]
+    fn a_denial_is_a_decision_of_the_user_or_the_policy() {
+        let error = |code| ToolError::new(code, "no");
+        assert!(error(ErrorCode::Rejected).is_denial());
+        assert!(error(ErrorCode::ApprovalRequired).is_denial());
+        assert!(error(ErrorCode::PermissionDenied).by_policy().is_denial());
+        assert!(!error(ErrorCode::PermissionDenied).is_denial());
+        assert!(!error(ErrorCode::FileNotFound).is_denial());
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod message;
 mod permission;
 mod proposal;
 mod question;
+mod recall;
 mod role;
 mod session;
 mod tokens;
@@ -38,10 +39,12 @@ pub use proposal::{
     Base, Change, ChangeSet, CommandSpec, FileBytes, ProjectMode, Proposal, RunMode, WebRequest,
 };
 pub use question::QuestionText;
+pub use recall::{MessageHandle, joined_parts, line_after, recalled_text};
 pub use role::AgentRole;
 pub use session::{
-    BrokenCall, Compaction, ForkPoint, LogEntry, ModelAnswer, ModelErrorKind, Opened, PauseReason,
-    PlanStep, SessionEvent, Settings, StepStatus, StopReason, TurnEnd, Usage,
+    BrokenCall, Compaction, ForkPoint, Instructions, LogEntry, ModelAnswer, ModelErrorKind, Opened,
+    PauseReason, PlanStep, SessionEvent, Settings, ShortenedMessage, StepStatus, StopReason,
+    TurnEnd, Usage,
 };
 pub use tokens::estimate_tokens;
 pub use view::{UnknownView, View, describe_call};

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentRole, ApprovalRequest, ApprovalResponse, Content, Image, ToolResult};
+use crate::{
+    AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, Image, ToolResult,
+};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,9 +60,15 @@ pub enum SessionEvent {
         kind: ModelErrorKind,
         /// One line for a person.
         message: String,
-        /// After how many milliseconds it is tried again; the turn ends if absent.
+        /// After how many milliseconds it is tried again; the turn ends or pauses if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
+        /// What was used all the same: what the answer had announced, or our estimate of it.
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
+        usage: Usage,
+        /// What that cost in US dollars, where the price is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
     },
     /// A call is about to be run.
     CallStarted {
@@ -99,6 +107,8 @@ pub enum SessionEvent {
         /// What it is told.
         text: String,
     },
+    /// The model is told what the project says about the part of it that is being worked in.
+    Instructed(Instructions),
     /// The plan has changed.
     PlanChanged {
         /// The whole plan as it is now.
@@ -138,6 +148,17 @@ impl SessionEvent {
             _ => Vec::new(),
         }
     }
+
+    /// The tokens that this event says were used and what they cost, in a sub-agent too.
+    pub fn spent(&self) -> Option<(Usage, Option<f64>)> {
+        match self {
+            SessionEvent::ModelAnswered(answer) => Some((answer.usage, answer.cost_usd)),
+            SessionEvent::ModelFailed { usage, cost_usd, .. } => Some((*usage, *cost_usd)),
+            SessionEvent::Compacted(compaction) => Some((compaction.usage, compaction.cost_usd)),
+            SessionEvent::Nested { entry, .. } => entry.event.spent(),
+            _ => None,
+        }
+    }
 }
 
 fn images_of(content: &mut Content) -> &mut [Image] {
@@ -146,6 +167,20 @@ fn images_of(content: &mut Content) -> &mut [Image] {
         Content::ToolResult { images, .. } => images,
         _ => &mut [],
     }
+}
+
+/// What a file of the project tells agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Instructions {
+    /// The file, from the project root.
+    pub path: String,
+    /// The hash of what it says: another one is told again.
+    pub version: ContentHash,
+    /// What the user should know, such as that it was cut or refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+    /// What the model is told.
+    pub text: String,
 }
 
 /// How a session begins.
@@ -245,6 +280,11 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Whether nothing was used.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// All tokens that the model has seen.
     pub fn seen(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
@@ -389,15 +429,40 @@ pub struct Compaction {
     pub tokens_before: u64,
     /// And after.
     pub tokens_after: u64,
+    /// How many messages, until now shown as they were, the summary stands for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub summarised: u64,
     /// Calls whose results are shown in a few words from here on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elided: Vec<String>,
+    /// Messages of the user up to `through` that stay all the same, after the summary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<u64>,
+    /// Messages of the user of which only a part is shown from here on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shortened: Vec<ShortenedMessage>,
+    /// Whether the model can read what is left out, by a [`MessageHandle`](crate::MessageHandle).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub readable: bool,
     /// What the model took to write the summary.
     #[serde(default)]
     pub usage: Usage,
     /// What that cost in US dollars, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+}
+
+/// A message of the user of which only a part is shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShortenedMessage {
+    /// Its entry in the log, which holds all of it.
+    pub sequence: u64,
+    /// What is shown.
+    pub content: Vec<Content>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 #[cfg(test)]
@@ -426,6 +491,28 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_tells_what_it_used_and_older_logs_say_nothing_of_it() {
+        let old = r#"{"type":"model_failed","data":{"kind":"cut","message":"x"}}"#;
+        let event: SessionEvent = serde_json::from_str(old).unwrap();
+        assert_eq!(event.spent(), Some((Usage::default(), None)));
+        assert_eq!(serde_json::to_string(&event).unwrap(), old);
+
+        let usage = Usage { input: 7, output: 2, ..Usage::default() };
+        let failed = SessionEvent::ModelFailed {
+            kind: ModelErrorKind::Cut,
+            message: "x".into(),
+            retry_in_ms: None,
+            usage,
+            cost_usd: Some(0.5),
+        };
+        survives(failed.clone());
+        let entry = Box::new(LogEntry { sequence: 1, at: 0, event: failed });
+        let nested = SessionEvent::Nested { call_id: "d".into(), entry };
+        assert_eq!(nested.spent(), Some((usage, Some(0.5))));
+        assert_eq!(SessionEvent::Continued.spent(), None);
+    }
+
+    #[test]
     fn results_errors_pauses_and_nested_entries_survive_json() {
         let error = Err(ToolError::new(ErrorCode::Timeout, "slow"));
         let ended = SessionEvent::CallEnded {
@@ -440,6 +527,12 @@ mod tests {
         let pause = survives(SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 }));
         assert_eq!(pause["data"], json!({"reason": "turn_limit", "turns": 10}));
         survives(SessionEvent::TurnEnded(TurnEnd::Done));
+        survives(SessionEvent::Instructed(Instructions {
+            path: "a/AGENTS.md".into(),
+            version: ContentHash::of(b"x"),
+            remark: None,
+            text: "x".into(),
+        }));
         let answer = ModelAnswer {
             content: vec![Content::ToolUse(ToolCall::new("c", "grep", Map::new()))],
             broken: Vec::new(),

@@ -68,6 +68,10 @@ impl ModelProvider for OfflineProvider {
         NAME
     }
 
+    fn takes_tokens(&self) -> bool {
+        false
+    }
+
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
         Ok(Box::pin(stream::iter(answer(request).into_iter().map(Ok))))
     }

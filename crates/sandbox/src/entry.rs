@@ -16,6 +16,7 @@ mod layers;
 mod listener;
 mod loopback;
 mod root;
+mod shown;
 mod trouble;
 mod walls;
 

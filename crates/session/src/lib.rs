@@ -8,8 +8,10 @@
 mod agent;
 mod approval;
 mod attachments;
+mod instructions;
 mod log;
 mod prompt;
+mod recall;
 mod runtime;
 mod session;
 

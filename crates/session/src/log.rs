@@ -8,6 +8,8 @@ use protocol::{LogEntry, SessionEvent};
 use store::{SessionId, Store};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::recall::ReadableLog;
+
 /// The log of one session. Whoever watches sees what has been written, in that order, and nothing
 /// that has not.
 ///
@@ -35,7 +37,7 @@ impl StoredLog {
     }
 
     /// The same log for those who write while the conversation waits for them.
-    pub(crate) fn aside(self: &Arc<Self>) -> Arc<dyn SessionLog> {
+    pub(crate) fn aside(self: &Arc<Self>) -> Arc<dyn ReadableLog> {
         Arc::new(Aside(Arc::clone(self)))
     }
 
@@ -71,30 +73,40 @@ impl SessionLog for Aside {
     }
 }
 
+#[async_trait]
+impl ReadableLog for Aside {
+    async fn entry(&self, sequence: u64) -> Result<Option<LogEntry>, LogError> {
+        let StoredLog { store, id, .. } = &*self.0;
+        let read = store.entry(id, sequence).await;
+        read.map_err(|error| LogError { message: error.to_string() })
+    }
+}
+
 /// The log of a sub-agent: each of its entries is an event of the conversation it belongs to.
 ///
 /// Like the log of a conversation, it tells the sub-agent what others have written beside it.
 pub(crate) struct NestedLog {
-    parent: Arc<dyn SessionLog>,
+    parent: Arc<dyn ReadableLog>,
     call_id: String,
     written: tokio::sync::Mutex<Nested>,
 }
 
 #[derive(Default)]
 struct Nested {
-    entries: u64,
+    /// Where each entry is in the log of the conversation it belongs to.
+    places: Vec<u64>,
     /// What the sub-agent has not been told yet.
     aside: Vec<LogEntry>,
 }
 
 impl NestedLog {
     /// The log of the sub-agent that `call_id` has started, as a part of `parent`.
-    pub(crate) fn new(parent: Arc<dyn SessionLog>, call_id: String) -> Self {
+    pub(crate) fn new(parent: Arc<dyn ReadableLog>, call_id: String) -> Self {
         Self { parent, call_id, written: tokio::sync::Mutex::default() }
     }
 
     /// The same log for those who write while the sub-agent waits for them.
-    pub(crate) fn aside(self: &Arc<Self>) -> Arc<dyn SessionLog> {
+    pub(crate) fn aside(self: &Arc<Self>) -> Arc<dyn ReadableLog> {
         Arc::new(NestedAside(Arc::clone(self)))
     }
 
@@ -103,16 +115,15 @@ impl NestedLog {
         written: &mut Nested,
         events: Vec<SessionEvent>,
     ) -> Result<Vec<LogEntry>, LogError> {
-        let numbered = events.into_iter().zip(written.entries + 1..);
+        let numbered = events.into_iter().zip(written.places.len() as u64 + 1..);
         let nested = numbered.map(|(event, sequence)| SessionEvent::Nested {
             call_id: self.call_id.clone(),
             // The store knows the time; it is put in when the entry comes back.
             entry: Box::new(LogEntry { sequence, at: 0, event }),
         });
         let entries = self.parent.append(nested.collect()).await?;
-        let entries: Vec<LogEntry> = entries.into_iter().filter_map(unwrap).collect();
-        written.entries += entries.len() as u64;
-        Ok(entries)
+        written.places.extend(entries.iter().map(|entry| entry.sequence));
+        Ok(entries.into_iter().filter_map(unwrap).collect())
     }
 }
 
@@ -136,6 +147,19 @@ impl SessionLog for NestedAside {
         let entries = self.0.write(&mut written, events).await?;
         written.aside.extend_from_slice(&entries);
         Ok(entries)
+    }
+}
+
+#[async_trait]
+impl ReadableLog for NestedAside {
+    async fn entry(&self, sequence: u64) -> Result<Option<LogEntry>, LogError> {
+        let index = sequence.checked_sub(1).and_then(|index| usize::try_from(index).ok());
+        let written = self.0.written.lock().await;
+        let Some(&place) = index.and_then(|index| written.places.get(index)) else {
+            return Ok(None);
+        };
+        drop(written);
+        Ok(self.0.parent.entry(place).await?.and_then(unwrap))
     }
 }
 

@@ -1,14 +1,20 @@
 //! The tool system as a conversation sees it.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use context_manager::{LogError, ToolRuntime, ToolSpec};
-use protocol::{AgentRole, CallReport, ErrorCode, ToolCall, ToolError};
+use protocol::{AgentRole, CallReport, ContentHash, ErrorCode, Instructions, ToolCall, ToolError};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, Approver, Category, DELEGATE_ROLE, ListedTool, ToolExecutor};
+use tool_system::{
+    AgentHost, Approver, Category, DELEGATE_ROLE, InstructionFile, ListedTool, ToolExecutor,
+};
+
+use crate::instructions::told;
+use crate::prompt::SystemPromptService;
 
 /// Makes executors for a conversation and its sub-agents.
 pub trait Toolbox: Send + Sync {
@@ -37,6 +43,9 @@ pub struct ContextToolRuntime {
     specs: Arc<[ToolSpec]>,
     /// Any of the tools, until what the first call of a process would have to wait for is under way.
     unprepared: Mutex<Option<Arc<ListedTool>>>,
+    /// The version of the project's instructions that every request carries; none if the project's are
+    /// not wanted.
+    in_prompt: Option<BTreeMap<String, ContentHash>>,
 }
 
 impl ContextToolRuntime {
@@ -49,7 +58,16 @@ impl ContextToolRuntime {
             parameters: tool.schema_for_models(),
         });
         let unprepared = Mutex::new(offered.first().cloned());
-        Self { specs: specs.collect(), executor, unprepared }
+        Self { specs: specs.collect(), executor, unprepared, in_prompt: None }
+    }
+
+    /// Tells the model what the project says about the parts that it works in, as `prompts` want it.
+    #[must_use]
+    pub(crate) fn following(mut self, prompts: &SystemPromptService) -> Self {
+        let files = prompts.project.iter();
+        let in_prompt = files.map(|file| (file.path.clone(), file.version)).collect();
+        self.in_prompt = prompts.follows_project.then_some(in_prompt);
+        self
     }
 
     /// Makes ready, beside the first request, what every check of arguments and the first command need:
@@ -89,8 +107,22 @@ impl ToolRuntime for ContextToolRuntime {
         self.executor.terminates(call)
     }
 
+    fn reads_messages(&self) -> bool {
+        self.executor.reads_messages()
+    }
+
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport {
         self.executor.report(call, cancel).await
+    }
+
+    async fn instructions(&self, known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {
+        let Some(in_prompt) = &self.in_prompt else { return Vec::new() };
+        let files = self.executor.instructions().await;
+        let is_known = |file: &&InstructionFile| {
+            let seen = known.get(&file.path).or_else(|| in_prompt.get(&file.path));
+            seen == Some(&file.version)
+        };
+        files.iter().filter(|file| !is_known(file)).map(told).collect()
     }
 
     fn turn_began(&self) {

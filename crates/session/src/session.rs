@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use context_manager::{
     AgentOptions, Budget, ChatContext, CompactOutcome, Doors, Effort, LogError, ModelProvider,
-    Prices, SessionLog, TurnOutcome,
+    Prices, Purse, SessionLog, TurnOutcome,
 };
 use protocol::{
     AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings, ToolError,
@@ -89,6 +89,12 @@ pub enum SessionError {
     /// The log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// A budget in dollars cannot be kept with a model whose price is not known.
+    #[error("the price of the model {model} is not known, so a budget in dollars cannot be kept")]
+    NoPrice {
+        /// The model.
+        model: String,
+    },
     /// The tools cannot be set up.
     #[error("the tools cannot be set up: {}", .0.full_message())]
     Tools(ToolError),
@@ -100,6 +106,8 @@ pub struct Session {
     parts: Parts,
     log: Arc<StoredLog>,
     context: ChatContext,
+    /// What it and all its sub-agents may use, whichever model answers.
+    purse: Arc<Purse>,
     wired: Wired,
     lease: Lease,
 }
@@ -115,6 +123,7 @@ struct Wired {
 impl Session {
     /// Begins a conversation.
     pub async fn begin(parts: Parts) -> Result<Self, SessionError> {
+        check_price(&parts)?;
         let opened =
             Opened { root: parts.root.clone(), settings: settings(&parts), forked_from: None };
         let id = parts.store.create(&opened).await?;
@@ -135,12 +144,14 @@ impl Session {
     }
 
     async fn open(parts: Parts, id: SessionId) -> Result<(Self, Vec<String>), SessionError> {
+        check_price(&parts)?;
         let lease = parts.store.claim(&id).await?;
         let loaded = parts.store.load(&id).await?;
         let context = ChatContext::replay(&loaded.entries);
         let log = Arc::new(StoredLog::new(Arc::clone(&parts.store), id.clone()));
-        let wired = wire(&parts, &id, &log)?;
-        Ok((Self { id, parts, log, context, wired, lease }, loaded.damage))
+        let purse = Purse::new();
+        let wired = wire(&parts, &id, &log, &purse)?;
+        Ok((Self { id, parts, log, context, purse, wired, lease }, loaded.damage))
     }
 
     /// Ends the use of the conversation, so that others may go on with it at once.
@@ -242,7 +253,8 @@ impl Session {
     }
 
     async fn change(&mut self, parts: Parts) -> Result<(), SessionError> {
-        let wired = wire(&parts, &self.id, &self.log)?;
+        check_price(&parts)?;
+        let wired = wire(&parts, &self.id, &self.log, &self.purse)?;
         self.write(vec![SessionEvent::SettingsChanged(settings(&parts))]).await?;
         (self.parts, self.wired) = (parts, wired);
         Ok(())
@@ -265,9 +277,21 @@ fn settings(parts: &Parts) -> Settings {
     }
 }
 
-fn wire(parts: &Parts, id: &SessionId, log: &Arc<StoredLog>) -> Result<Wired, SessionError> {
+fn check_price(parts: &Parts) -> Result<(), SessionError> {
+    match (parts.budget.cost_usd, parts.model.prices) {
+        (Some(_), None) => Err(SessionError::NoPrice { model: parts.model.name.clone() }),
+        _ => Ok(()),
+    }
+}
+
+fn wire(
+    parts: &Parts,
+    id: &SessionId,
+    log: &Arc<StoredLog>,
+    purse: &Arc<Purse>,
+) -> Result<Wired, SessionError> {
     let aside = log.aside();
-    let approvals = Arc::new(ApprovalManager::new(Arc::clone(&aside), parts.approver.clone()));
+    let approvals = Arc::new(ApprovalManager::new(aside.clone(), parts.approver.clone()));
     let shared = Arc::new(Shared {
         session: id.to_string(),
         model: parts.model.clone(),
@@ -276,7 +300,8 @@ fn wire(parts: &Parts, id: &SessionId, log: &Arc<StoredLog>) -> Result<Wired, Se
         turn_limit: parts.turn_limit,
         approvals: Arc::clone(&approvals),
     });
-    let host = Host { shared, log: aside, role: parts.role.clone(), depth: 0 };
+    let host =
+        Host { shared, log: aside, role: parts.role.clone(), depth: 0, purse: Arc::clone(purse) };
     let wiring = Wiring {
         role: parts.role.clone(),
         approver: approvals.clone(),
@@ -290,11 +315,12 @@ fn wire(parts: &Parts, id: &SessionId, log: &Arc<StoredLog>) -> Result<Wired, Se
         budget: parts.budget,
         ..parts.model.options()
     };
-    let runtime = Arc::new(ContextToolRuntime::new(executor));
+    let runtime = Arc::new(ContextToolRuntime::new(executor).following(&parts.prompts));
     let doors = Doors {
         model: Arc::clone(&parts.model.provider),
         tools: runtime.clone(),
         log: log.clone(),
+        purse: Arc::clone(purse),
     };
     Ok(Wired { doors, runtime, approvals, options })
 }

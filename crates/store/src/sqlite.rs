@@ -116,6 +116,10 @@ impl Store for SqliteStore {
         manage::load(&self.inner, id).await
     }
 
+    async fn entry(&self, id: &SessionId, sequence: u64) -> Result<Option<LogEntry>, StoreError> {
+        read::entry(&mut *self.inner.db.lock().await, id, sequence).await
+    }
+
     async fn list(&self, filter: &ListFilter) -> Result<Vec<SessionInfo>, StoreError> {
         read::list(&self.inner, &mut *self.inner.db.lock().await, filter).await
     }

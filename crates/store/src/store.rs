@@ -26,6 +26,9 @@ pub trait Store: Send + Sync {
     /// Everything of a session's log that can be read.
     async fn load(&self, id: &SessionId) -> Result<Loaded, StoreError>;
 
+    /// One entry of a session's log; none if it is not there, damaged or unknown to this version.
+    async fn entry(&self, id: &SessionId, sequence: u64) -> Result<Option<LogEntry>, StoreError>;
+
     /// Sessions in short, the one written last first.
     async fn list(&self, filter: &ListFilter) -> Result<Vec<SessionInfo>, StoreError>;
 

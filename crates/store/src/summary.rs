@@ -51,14 +51,15 @@ impl Summary {
             SessionEvent::Paused(_) => self.state = Some(SessionState::Paused),
             SessionEvent::TurnEnded(_) => self.state = Some(SessionState::Idle),
             SessionEvent::ModelAnswered(_)
+            | SessionEvent::ModelFailed { .. }
             | SessionEvent::Compacted(_)
             | SessionEvent::Nested { .. } => self.spend(event),
             SessionEvent::TextDelta { .. }
             | SessionEvent::ThinkingDelta { .. }
-            | SessionEvent::ModelFailed { .. }
             | SessionEvent::CallEnded { .. }
             | SessionEvent::ImagesRefused { .. }
             | SessionEvent::Nudged { .. }
+            | SessionEvent::Instructed(_)
             | SessionEvent::PlanChanged { .. }
             | SessionEvent::Repaired { .. } => {}
         }
@@ -66,15 +67,7 @@ impl Summary {
 
     /// What sub-agents use counts for the session that started them.
     fn spend(&mut self, event: &SessionEvent) {
-        match event {
-            SessionEvent::ModelAnswered(answer) => self.add(answer.usage, answer.cost_usd),
-            SessionEvent::Compacted(compaction) => self.add(compaction.usage, compaction.cost_usd),
-            SessionEvent::Nested { entry, .. } => self.spend(&entry.event),
-            _ => {}
-        }
-    }
-
-    fn add(&mut self, usage: Usage, cost: Option<f64>) {
+        let Some((usage, cost)) = event.spent() else { return };
         self.usage += usage;
         if let Some(cost) = cost {
             self.cost = Some(self.cost.unwrap_or_default() + cost);
@@ -122,8 +115,16 @@ mod tests {
         let usage = Usage { output: 10, ..Usage::default() };
         let shorter = Compaction { usage, cost_usd: Some(0.25), ..Compaction::default() };
         let shorter = SessionEvent::Compacted(shorter);
-        let summary = Summary::of(&[says("a"), answer(1, None), nested, shorter, says("b")]);
-        assert_eq!((summary.turns, summary.usage.output, summary.cost), (2, 16, Some(0.75)));
+        let failed = SessionEvent::ModelFailed {
+            kind: protocol::ModelErrorKind::Cut,
+            message: "cut".into(),
+            retry_in_ms: None,
+            usage,
+            cost_usd: Some(0.25),
+        };
+        let events = [says("a"), answer(1, None), nested, shorter, failed, says("b")];
+        let summary = Summary::of(&events);
+        assert_eq!((summary.turns, summary.usage.output, summary.cost), (2, 26, Some(1.0)));
         assert_eq!(summary.state, Some(SessionState::Working));
         let ended = Summary::of(&[says("a"), SessionEvent::TurnEnded(TurnEnd::Done)]);
         assert_eq!(ended.state, Some(SessionState::Idle));

@@ -1,7 +1,7 @@
 //! What tools can ask of the conversation that they are called from.
 
 use async_trait::async_trait;
-use protocol::{PlanStep, ToolError, ToolResult};
+use protocol::{MessageHandle, PlanStep, ToolError, ToolResult};
 use tokio_util::sync::CancellationToken;
 
 /// The role of a sub-agent when none is asked for: it only reads.
@@ -15,6 +15,19 @@ pub trait AgentHost: Send + Sync {
 
     /// Has a sub-agent do a task to its end, soon after `cancel` fires at the latest.
     async fn delegate(&self, task: Delegation, cancel: &CancellationToken) -> ToolResult;
+
+    /// What an entry of the conversation's log says. The conversation names handles where it shows
+    /// its model only a part of something.
+    async fn recall(&self, handle: MessageHandle) -> Result<Recalled, ToolError>;
+}
+
+/// What an entry of a conversation's log says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recalled {
+    /// All of it, in lines of moderate length.
+    pub text: String,
+    /// The most bytes of it that the conversation can take at once.
+    pub page_bytes: u64,
 }
 
 /// A task for a sub-agent.

@@ -192,7 +192,8 @@ impl Gate<'_> {
                 let message =
                     format!("{} is not allowed: {}", self.listed.name(), verdict.explanation);
                 Err(ToolError::new(ErrorCode::PermissionDenied, message)
-                    .suggest("Do it another way, or ask the user to change the policy."))
+                    .suggest("Do it another way, or ask the user to change the policy.")
+                    .by_policy())
             }
         }
     }
@@ -354,7 +355,7 @@ fn bases(change: &Change) -> Vec<(&str, Base)> {
 
 /// The changes as the user is shown them, made from the proposal and the files as they are now, and
 /// how many lines each file has.
-fn diffs_of(
+pub(crate) fn diffs_of(
     cx: &ToolContext,
     proposal: &Proposal,
 ) -> Result<(Vec<FileDiff>, Vec<usize>), ToolError> {

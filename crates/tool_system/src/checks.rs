@@ -4,19 +4,27 @@
 use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use protocol::{CommandSpec, ProjectMode, Proposal};
+use protocol::{Change, CommandSpec, ProjectMode, Proposal, ToolError, unified};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::commands::NotRun;
+use crate::approval_gate::diffs_of;
+use crate::command_report::{Ended, SIGKILL};
+use crate::commands::{NotRun, Taken};
 use crate::test_reports::both_ends;
 use crate::{Performer, ToolContext};
 
 /// Bytes that are shown of what a check printed.
 const SHOWN_OUTPUT: usize = 4 * 1024;
+/// Paths that are named of what a check would have changed.
+const MOST_PATHS: usize = 20;
+/// Bytes of a diff of what a check would have changed.
+const MOST_DIFF_BYTES: usize = 4 * 1024;
+const CHANGES_NOTHING: &str = "a check changes nothing: these changes of its copy were thrown away. \
+                               Make them with an edit if they are wanted.";
 
 /// A command that is run after certain files have been changed. What it changes itself is thrown
-/// away.
+/// away, and the answer says so.
 #[derive(Clone, Debug)]
 pub struct EditCheck {
     name: String,
@@ -88,8 +96,43 @@ impl EditCheck {
 struct Checked<'a> {
     name: &'a str,
     ok: bool,
+    #[serde(flatten)]
+    end: End,
     #[serde(skip_serializing_if = "String::is_empty")]
     output: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Dropped>,
+}
+
+/// How a check ended. One that ran and failed has an exit code or a signal.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+enum End {
+    Passed {},
+    Failed {
+        exit_code: i64,
+    },
+    Killed {
+        signal: i64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
+    },
+    NotRun {
+        not_run: String,
+    },
+}
+
+/// What a check would have changed in the project.
+#[derive(Debug, Serialize)]
+struct Dropped {
+    paths: Vec<String>,
+    /// How many there are, if not all are named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    files: Option<usize>,
+    dropped: &'static str,
+    /// The changes, if they are short.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
 }
 
 /// Runs the checks that a change concerns, one after the other, and adds what they say to the answer.
@@ -116,32 +159,85 @@ async fn run<'a>(
     cx: &ToolContext,
 ) -> Checked<'a> {
     let name = &check.name;
-    let runner = match performer.runner() {
-        Ok(runner) => runner,
-        Err(error) => return Checked { name, ok: false, output: error.full_message() },
-    };
-    match runner.run(&check.spec(), cx).await {
-        Ok(ran) => {
-            let (ok, output) = verdict(&ran.report);
-            Checked { name, ok, output }
+    match report(check, performer, cx).await {
+        Ok((ended, taken)) => {
+            let changes = match taken {
+                Some(taken) => dropped(taken, cx).await,
+                None => None,
+            };
+            let end = End::of(&ended, check.timeout_ms);
+            let ok = end == End::Passed {};
+            let output = if ok { String::new() } else { shown_output(&ended) };
+            Checked { name, ok, end, output, changes }
         }
-        Err(NotRun::Failed(error)) => Checked { name, ok: false, output: error.full_message() },
-        Err(NotRun::NoCopies(why)) => Checked { name, ok: false, output: why },
+        Err(not_run) => {
+            let (end, output) = (End::NotRun { not_run }, String::new());
+            Checked { name, ok: false, end, output, changes: None }
+        }
     }
 }
 
-/// Whether the check passed, and what is worth telling: nothing, if it did.
-fn verdict(report: &Value) -> (bool, String) {
-    if report["exit_code"].as_i64() == Some(0) {
-        return (true, String::new());
+/// Runs the command of a check. Answers with why it did not run, if so.
+async fn report(
+    check: &EditCheck,
+    performer: &Arc<dyn Performer>,
+    cx: &ToolContext,
+) -> Result<(Ended, Option<Taken>), String> {
+    let told = |error: ToolError| error.full_message();
+    let runner = performer.runner().map_err(told)?;
+    let ran = runner.run(&check.spec(), cx).await.map_err(|not_run| match not_run {
+        NotRun::Failed(error) => told(error),
+        NotRun::NoCopies(why) => format!("a check needs a copy of the project: {why}"),
+    })?;
+    Ok((Ended::read(ran.report).map_err(told)?, ran.taken))
+}
+
+impl End {
+    fn of(ended: &Ended, timeout_ms: u64) -> End {
+        let why = match &ended.limit {
+            Some(limit) => Some(format!("it used too much {limit}")),
+            None if ended.timed_out => {
+                Some(format!("it took longer than {} s", timeout_ms as f64 / 1000.0))
+            }
+            None => None,
+        };
+        match ended.exit_code {
+            Some(0) => End::Passed {},
+            Some(exit_code) => End::Failed { exit_code },
+            // What is stopped from outside is killed.
+            None => End::Killed { signal: ended.signal.unwrap_or(SIGKILL), why },
+        }
     }
-    let text = |key: &str| report[key].as_str().unwrap_or_default().trim();
-    let said = format!("{}\n{}", text("stdout"), text("stderr"));
-    let mut output = both_ends(said.trim(), SHOWN_OUTPUT);
-    if report["timed_out"].as_bool() == Some(true) {
-        output += "\n[stopped: its time was over]";
+}
+
+/// What a check printed, as much as is worth telling.
+fn shown_output(ended: &Ended) -> String {
+    let said = format!("{}\n{}", ended.stdout.trim(), ended.stderr.trim());
+    both_ends(said.trim(), SHOWN_OUTPUT)
+}
+
+/// What a check changed in its copy; none if it changed nothing.
+async fn dropped(taken: Taken, cx: &ToolContext) -> Option<Dropped> {
+    let Taken { set, refusal, paths, .. } = taken;
+    // What was only touched is no change. If the changes could not be read, the paths are all there is.
+    let mut paths: Vec<String> = match refusal {
+        None => set.changes.iter().flat_map(Change::paths).map(str::to_owned).collect(),
+        Some(_) => paths,
+    };
+    if paths.is_empty() {
+        return None;
     }
-    (false, output.trim_start().to_owned())
+    let all = paths.len();
+    paths.truncate(MOST_PATHS);
+    let proposal = Proposal::Changes(set);
+    let diffs = cx.blocking(move |cx| Ok(diffs_of(cx, &proposal)?.0)).await;
+    let diff = diffs.ok().map(|diffs| unified(&diffs)).filter(|diff| diff.len() <= MOST_DIFF_BYTES);
+    Some(Dropped {
+        paths,
+        files: (all > MOST_PATHS).then_some(all),
+        dropped: CHANGES_NOTHING,
+        diff: diff.filter(|diff| !diff.is_empty()),
+    })
 }
 
 #[cfg(test)]
@@ -166,13 +262,35 @@ mod tests {
         assert_eq!((spec.project, spec.timeout_ms, spec.network), (ProjectMode::Look, 5000, false));
     }
 
+    fn ended(differences: Value) -> Ended {
+        let mut report = json!({
+            "stdout": "", "stderr": "", "exit_code": null, "timed_out": false, "duration_ms": 1500,
+            "sandbox": "namespaces",
+        });
+        if let (Value::Object(report), Value::Object(differences)) = (&mut report, differences) {
+            report.extend(differences);
+        }
+        Ended::read(report).unwrap()
+    }
+
     #[test]
-    fn only_a_failing_check_speaks() {
-        assert_eq!(verdict(&json!({"exit_code": 0, "stdout": "fine"})), (true, String::new()));
-        let failed = json!({"exit_code": 1, "stdout": "", "stderr": "Diff in a.rs\n"});
-        assert_eq!(verdict(&failed), (false, "Diff in a.rs".to_owned()));
-        let slow = json!({"exit_code": null, "timed_out": true});
-        assert_eq!(verdict(&slow).1, "[stopped: its time was over]");
+    fn every_end_but_a_good_one_has_an_exit_code_or_a_signal() {
+        let cases = [
+            (json!({"exit_code": 0}), json!({})),
+            (json!({"exit_code": 1}), json!({"exit_code": 1})),
+            (json!({"signal": 11}), json!({"signal": 11})),
+            (json!({"timed_out": true}), json!({"signal": 9, "why": "it took longer than 2.5 s"})),
+            (json!({"limit": "memory"}), json!({"signal": 9, "why": "it used too much memory"})),
+        ];
+        for (report, expected) in cases {
+            assert_eq!(json!(End::of(&ended(report), 2500)), expected);
+        }
+    }
+
+    #[test]
+    fn both_outputs_are_shown_without_blank_ends() {
+        let failed = ended(json!({"exit_code": 1, "stdout": "\na\n", "stderr": "Diff in a.rs\n"}));
+        assert_eq!(shown_output(&failed), "a\nDiff in a.rs");
     }
 
     #[test]

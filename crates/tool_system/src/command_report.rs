@@ -11,7 +11,7 @@ const TIMED_OUT: i64 = 124;
 /// As shells answer for a signal, which is added.
 const KILLED: i64 = 128;
 /// The signal of what cannot be caught.
-const SIGKILL: i64 = 9;
+pub(crate) const SIGKILL: i64 = 9;
 
 /// The report on a command that ran.
 #[derive(Clone, Debug, Deserialize)]

@@ -3,13 +3,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use code_index::CodeBase;
-use protocol::{ActivityData, ActivityType, ContentHash, ErrorCode, Image, ToolError};
+use protocol::{
+    ActivityData, ActivityType, ContentHash, ErrorCode, Image, MessageHandle, ToolError,
+};
 use tokio_util::sync::CancellationToken;
 use workspace::{RelPath, Workspace};
 
 use crate::commands::Jobs;
+use crate::instructions::TouchedInstructions;
 use crate::own_changes::OwnChanges;
-use crate::result_store::ResultStore;
+use crate::result_store::{HANDLE_PREFIX, KeptText, ResultStore};
+use crate::truncation::in_lines;
 use crate::{ActivityStream, AgentHost, CommandRunner, FileTracker, History, Limits, Performer};
 
 /// A tool's view of the world for one call: the project, the limits, a way to show progress, and
@@ -30,6 +34,7 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) activity: ActivityStream,
     pub(crate) files: FileTracker,
+    pub(crate) instructions: TouchedInstructions,
     pub(crate) results: ResultStore,
     pub(crate) history: Option<History>,
     pub(crate) own: OwnChanges,
@@ -151,16 +156,31 @@ impl ToolContext {
         &self.shared.session
     }
 
-    /// The text that was cut from an earlier result, by its handle; `None` if `path` is no handle.
-    pub fn kept_result(&self, path: &str) -> Option<Result<Arc<str>, ToolError>> {
-        path.starts_with(crate::result_store::HANDLE_PREFIX).then(|| {
-            self.shared.results.get(path).ok_or_else(|| {
-                ToolError::new(
-                    ErrorCode::FileNotFound,
-                    format!("nothing is kept as {path} any more"),
-                )
+    /// The text behind a handle: what was cut from an earlier result, or an entry of the
+    /// conversation's log. `None` if `path` is not a handle.
+    pub(crate) async fn kept_text(&self, path: &str) -> Option<Result<KeptText, ToolError>> {
+        if path.starts_with(HANDLE_PREFIX) {
+            return Some(self.kept_result(path));
+        }
+        let host = self.shared.agent_host.as_deref()?;
+        let recalled = host.recall(MessageHandle::parse(path)?).await;
+        Some(recalled.map(|recalled| KeptText {
+            size: recalled.text.len() as u64,
+            text: recalled.text.into(),
+            page_bytes: recalled.page_bytes,
+        }))
+    }
+
+    fn kept_result(&self, handle: &str) -> Result<KeptText, ToolError> {
+        let limits = self.limits();
+        let kept = self.shared.results.get(handle).map(|text| KeptText {
+            size: text.len() as u64,
+            text: in_lines(text, limits.read_line_bytes),
+            page_bytes: limits.read_bytes,
+        });
+        kept.ok_or_else(|| {
+            ToolError::new(ErrorCode::FileNotFound, format!("nothing is kept as {handle} any more"))
                 .suggest("Repeat the call whose result was cut.")
-            })
         })
     }
 

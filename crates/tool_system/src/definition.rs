@@ -52,6 +52,8 @@ pub struct ToolDefinition {
     pub custom_prompt: Option<&'static str>,
     /// The names and spellings under which it is known, the standard one first.
     pub faces: Vec<Face>,
+    /// Whether a path can also be a handle to something that was left out.
+    pub reads_handles: bool,
     example: Value,
     documents: Arc<LazyLock<Documents, MakesDocuments>>,
 }
@@ -104,6 +106,7 @@ impl ToolDefinition {
             termination_behavior_doc: "",
             custom_prompt: None,
             faces: vec![Face::new(Vocabulary::Standard, name)],
+            reads_handles: false,
             example: json!({}),
             documents: Arc::new(LazyLock::new(Box::new(documents))),
         }
@@ -141,6 +144,13 @@ impl ToolDefinition {
     #[must_use]
     pub fn example(mut self, arguments: Value) -> Self {
         self.example = arguments;
+        self
+    }
+
+    /// A path can also be a handle to something that was left out.
+    #[must_use]
+    pub(crate) fn reads_handles(mut self) -> Self {
+        self.reads_handles = true;
         self
     }
 

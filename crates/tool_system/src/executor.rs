@@ -21,15 +21,16 @@ use crate::approval_gate::Gate;
 use crate::checks::{self, EditCheck};
 use crate::commands::Jobs;
 use crate::context::Shared;
+use crate::instructions::TouchedInstructions;
 use crate::own_changes::OwnChanges;
 use crate::policy::{Policy, Rule};
 use crate::rendering::TERMINATE;
 use crate::result_store::ResultStore;
 use crate::turn::{Answered, CallKey, TurnMemory};
 use crate::{
-    ActivityStream, AgentHost, Approved, Approver, Category, FileTracker, History, Limits,
-    ListedTool, OnDemand, Outcome, Performer, RefuseAll, RuleKeeper, ToolArguments, ToolContext,
-    ToolRegistry, Vocabulary, truncation,
+    ActivityStream, AgentHost, Approved, Approver, Category, FileTracker, History, InstructionFile,
+    Limits, ListedTool, OnDemand, Outcome, Performer, RefuseAll, RuleKeeper, ToolArguments,
+    ToolContext, ToolRegistry, Vocabulary, truncation,
 };
 
 /// Lines of a result in the event that ends a call.
@@ -125,6 +126,7 @@ impl ToolExecutor {
             limits: options.limits.clone(),
             activity: ActivityStream::default(),
             files: FileTracker::new(options.require_read),
+            instructions: TouchedInstructions::default(),
             results: ResultStore::new(options.limits.kept_result_bytes),
             history: options.history.take(),
             own: OwnChanges::default(),
@@ -157,6 +159,12 @@ impl ToolExecutor {
         let mut tools = self.offered();
         tools.retain(|tool| tool.tool().is_useful(self.shared.code.workspace()));
         tools
+    }
+
+    /// Whether the model has a tool that reads what was left out of its conversation.
+    pub fn reads_messages(&self) -> bool {
+        let can = |tool: &Arc<ListedTool>| tool.definition().reads_handles;
+        self.shared.agent_host.is_some() && self.useful().iter().any(can)
     }
 
     /// The tool that a call names, in whatever vocabulary.
@@ -202,6 +210,17 @@ impl ToolExecutor {
         &self.shared.files
     }
 
+    /// What the project says to agents, in its root and above the files that were read or changed so
+    /// far. Files that were read before are looked at again in a new turn.
+    pub async fn instructions(&self) -> Vec<InstructionFile> {
+        let shared = Arc::clone(&self.shared);
+        let gathering = tokio::task::spawn_blocking(move || {
+            shared.instructions.gather(&shared.files, shared.code.workspace(), &shared.limits)
+        });
+        // It fails only if the process is shutting down.
+        gathering.await.unwrap_or_default()
+    }
+
     /// What may be done without asking, and what not at all.
     pub fn policy(&self) -> Result<Arc<Policy>, ToolError> {
         let mut current = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
@@ -228,6 +247,7 @@ impl ToolExecutor {
     /// A new turn begins: earlier answers no longer stand for identical calls.
     pub fn clear_current_turn(&self) {
         self.turn.clear();
+        self.shared.instructions.look_again();
     }
 
     /// A new session begins: everything that was seen is forgotten.

@@ -3,7 +3,7 @@
 //! A model may only change what it has read, and only while the file is still what it read. Both
 //! are judged by content: a file that was touched but not changed is not stale.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use protocol::{ContentHash, ErrorCode, ToolError};
@@ -14,17 +14,27 @@ use workspace::RelPath;
 pub struct FileTracker {
     require_read: bool,
     seen: Mutex<HashMap<RelPath, ContentHash>>,
+    /// The directories of all files that were ever seen.
+    directories: Mutex<BTreeSet<RelPath>>,
 }
 
 impl FileTracker {
     /// A tracker that refuses changes to files that were never read, if `require_read` says so.
     pub fn new(require_read: bool) -> Self {
-        Self { require_read, seen: Mutex::default() }
+        Self { require_read, ..Self::default() }
     }
 
     /// The model has seen `path` with this content, by reading or by writing it.
     pub fn note(&self, path: &RelPath, content: ContentHash) {
         self.seen().insert(path.clone(), content);
+        if let Some(directory) = path.parent() {
+            self.directories().insert(directory);
+        }
+    }
+
+    /// The directories of all files that were seen.
+    pub(crate) fn directories(&self) -> MutexGuard<'_, BTreeSet<RelPath>> {
+        self.directories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a change to `path`, whose content is `current`, is based on what the model knows.
@@ -53,6 +63,7 @@ impl FileTracker {
     /// Forgets everything.
     pub fn clear(&self) {
         self.seen().clear();
+        self.directories().clear();
     }
 
     fn seen(&self) -> MutexGuard<'_, HashMap<RelPath, ContentHash>> {

@@ -11,6 +11,7 @@ use workspace::{
 
 use crate::ToolContext;
 use crate::limits::LINE_NUMBER_WIDTH;
+use crate::result_store::KeptText;
 
 /// Files up to this size are read whole, so that their encoding can be told from all their bytes.
 /// Larger ones are streamed and taken for UTF-8.
@@ -49,16 +50,13 @@ pub(crate) enum Endings {
 }
 
 impl FileView {
-    /// Reads the lines of `window` from the file, or kept result, that `path` names.
+    /// Reads the lines of `window` from the file that `path` names.
     pub(crate) fn read(
         cx: &ToolContext,
         path: &str,
         window: &LineWindow,
         endings: Endings,
     ) -> Result<Self, ToolError> {
-        if let Some(kept) = cx.kept_result(path) {
-            return TextView::of_kept_result(&kept?, window, cx).map(FileView::Text);
-        }
         let (path, mut file) = open(cx, path)?;
         if file.meta.size > DECODE_BYTES {
             return Self::stream(cx, &path, file, window);
@@ -118,13 +116,16 @@ impl FileView {
 }
 
 impl TextView {
-    fn of_kept_result(
-        text: &str,
-        window: &LineWindow,
+    /// The lines of `window` from a text that is not a file, no more than a page of it.
+    pub(crate) fn of_kept(
+        kept: &KeptText,
+        window: LineWindow,
         cx: &ToolContext,
     ) -> Result<Self, ToolError> {
-        let read = lines_of(text.as_bytes(), window, cx)?;
-        Ok(Self { read, meta: None, stored_as: None, byte_size: text.len() as u64 })
+        let page = usize::try_from(kept.page_bytes).unwrap_or(usize::MAX);
+        let window = LineWindow { max_bytes: window.max_bytes.min(page), ..window };
+        let read = lines_of(kept.text.as_bytes(), &window, cx)?;
+        Ok(Self { read, meta: None, stored_as: None, byte_size: kept.size })
     }
 
     /// The text as it is, endings included.

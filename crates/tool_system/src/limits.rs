@@ -122,6 +122,12 @@ limits! {
     kept_output_bytes = 8 * 1024 * 1024,
     /// Jobs that run at the same time.
     jobs = 8,
+    /// Bytes that are shown of one file with instructions for agents, such as `AGENTS.md`.
+    agents_md_bytes = 32 * 1024,
+    /// Bytes of such files that are shown to one agent in all.
+    agents_md_all_bytes = 128 * 1024,
+    /// Files with instructions that are shown to one agent.
+    agents_md_files = 32,
     /// Entries on one page of a directory listing.
     list_page = 100,
     /// Bytes of JSON above which a result is cut and the rest kept behind a handle.

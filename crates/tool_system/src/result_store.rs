@@ -10,6 +10,17 @@ pub(crate) const HANDLE_PREFIX: &str = "result:";
 /// Hexadecimal digits of the content hash in a handle.
 const HANDLE_DIGITS: usize = 16;
 
+/// A text behind a handle.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptText {
+    /// In lines that can be shown whole.
+    pub(crate) text: Arc<str>,
+    /// Its bytes before long lines were broken.
+    pub(crate) size: u64,
+    /// The most bytes of it that may be shown at once.
+    pub(crate) page_bytes: u64,
+}
+
 /// Keeps the newest cut texts within a budget of bytes.
 pub(crate) struct ResultStore {
     budget: usize,

@@ -4,6 +4,8 @@
 //! foresaw. It cuts the heaviest text or list and keeps the type of every field, so that a cut
 //! result still fits its schema.
 
+use std::sync::Arc;
+
 use protocol::ToolError;
 use serde_json::{Value, json};
 
@@ -101,6 +103,15 @@ fn ends(text: &str, limit: usize) -> (&str, &str) {
     let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(limit / 4))..];
     let tail = tail.split_once('\n').map_or("", |(_, tail)| tail);
     (head, tail)
+}
+
+/// The text behind a handle, in lines that can be read.
+pub(crate) fn in_lines(text: Arc<str>, longest: u64) -> Arc<str> {
+    let longest = usize::try_from(longest).unwrap_or(usize::MAX);
+    match text.lines().any(|line| line.len() > longest) {
+        true => broken(text.as_ref().to_owned(), longest).into(),
+        false => text,
+    }
 }
 
 /// A text in which no line is longer than can be read; a longer one is broken.

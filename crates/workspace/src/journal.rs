@@ -18,6 +18,7 @@ mod history;
 mod image;
 mod inverse;
 mod kept;
+mod net;
 mod old_bytes;
 mod old_states;
 mod plan;

@@ -92,7 +92,7 @@ fn judge(figures: &Figures) -> Result<Vec<Verdict>> {
 
 fn table(figures: &Figures) -> String {
     let mut text = String::from("| case | p10, ms | p50, ms | p90, ms |\n|---|---|---|---|\n");
-    for case in ["bare", "live", "memory", "look", "burst", "new", "bwrap"] {
+    for case in ["bare", "live", "memory", "look", "burst", "toolchains", "new", "bwrap"] {
         let number = |key| figures.number(case, key);
         if let (Ok(low), Ok(middle), Ok(high)) =
             (number("p10_ms"), number("median_ms"), number("p90_ms"))

@@ -1,6 +1,8 @@
 //! Tool calls and plans as they are drawn: a line when a call starts, its output as it comes, and
 //! what came of it.
 
+mod checks;
+
 use std::collections::VecDeque;
 
 use protocol::{PlanStep, StepStatus, ToolCall, ToolError, ToolResult};
@@ -81,6 +83,12 @@ pub(crate) struct Ending<'a> {
 impl Ending<'_> {
     /// The lines that tell it.
     pub(crate) fn draw(&self, place: Place) -> String {
+        let checks = self.result.as_ref().map(checks::lines).unwrap_or_default();
+        let checks = checks.iter().map(|line| place.cut_line("  │ ", line, Ink::YELLOW));
+        checks.collect::<String>() + &self.outcome(place)
+    }
+
+    fn outcome(&self, place: Place) -> String {
         let name = self.name.map(|name| format!("{}: ", one_line(name))).unwrap_or_default();
         match self.result {
             Ok(value) if self.had_output => {

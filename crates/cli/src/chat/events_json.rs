@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use protocol::{LogEntry, Settings, Usage};
 use serde::Serialize;
 
-use super::tally::{Outcome, Tally};
+use super::tally::{Denied, Outcome, Tally};
 
 /// Grows when a program that understood the lines before would misunderstand them now.
 const SCHEMA_VERSION: u32 = 1;
@@ -15,22 +15,52 @@ const SCHEMA_VERSION: u32 = 1;
 #[derive(Serialize)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 enum Frame<'a> {
-    Session { id: &'a str, schema_version: u32, provider: &'a str, model: &'a str, role: &'a str },
+    Session {
+        id: &'a str,
+        schema_version: u32,
+        provider: &'a str,
+        model: &'a str,
+        role: &'a str,
+        instructions: &'a [NamedInstructions],
+    },
     Result(RunResult<'a>),
+}
+
+/// A file with instructions that the session begins with.
+#[derive(Debug, Serialize)]
+pub(crate) struct NamedInstructions {
+    pub(crate) path: String,
+    /// Why it is not shown, or not all of it.
+    pub(crate) remark: Option<String>,
 }
 
 #[derive(Serialize)]
 struct RunResult<'a> {
     outcome: Outcome,
+    is_error: bool,
     exit_code: u8,
+    message: Option<&'a str>,
     text: &'a str,
     usage: Usage,
     cost_usd: Option<f64>,
     duration_ms: u64,
     files_changed: &'a [String],
+    denied: &'a [Denied],
 }
 
-/// Writes a run as JSON lines: one `session`, every entry of the log, one `result`.
+/// How a run ended, apart from what its log tells.
+#[derive(Debug)]
+pub(crate) struct End<'a> {
+    pub(crate) outcome: Outcome,
+    pub(crate) exit_code: u8,
+    /// What a program can show if not all went well.
+    pub(crate) message: Option<&'a str>,
+    /// Paths from the project root.
+    pub(crate) files_changed: &'a [String],
+}
+
+/// Writes a run as JSON lines: one `session` if there is one, every entry of the log, and one `result`
+/// whatever happens.
 #[derive(Debug)]
 pub(crate) struct JsonLines<W> {
     out: W,
@@ -38,8 +68,22 @@ pub(crate) struct JsonLines<W> {
 }
 
 impl<W: Write> JsonLines<W> {
-    /// Begins a run of the session `id`.
-    pub(crate) fn begin(mut out: W, id: &str, settings: &Settings) -> io::Result<Self> {
+    pub(crate) fn new(out: W) -> Self {
+        Self { out, tally: Tally::default() }
+    }
+
+    /// What the run took so far.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// The session `id` begins or goes on.
+    pub(crate) fn begin(
+        &mut self,
+        id: &str,
+        settings: &Settings,
+        instructions: &[NamedInstructions],
+    ) -> io::Result<()> {
         let Settings { provider, model, role } = settings;
         let frame = Frame::Session {
             id,
@@ -47,9 +91,9 @@ impl<W: Write> JsonLines<W> {
             provider,
             model,
             role: role.name(),
+            instructions,
         };
-        line(&mut out, &frame)?;
-        Ok(Self { out, tally: Tally::default() })
+        line(&mut self.out, &frame)
     }
 
     /// Writes an entry of the log as it is, but for the bytes of images.
@@ -62,20 +106,21 @@ impl<W: Write> JsonLines<W> {
         line(&mut self.out, &entry)
     }
 
-    /// Ends the run and says how it came out. `files_changed` are paths from the project root.
-    pub(crate) fn end(mut self, files_changed: &[String]) -> io::Result<Outcome> {
-        let outcome = self.tally.outcome();
+    /// Says how the run came out.
+    pub(crate) fn end(mut self, end: &End<'_>) -> io::Result<()> {
         let result = RunResult {
-            outcome,
-            exit_code: outcome.exit_code(),
+            outcome: end.outcome,
+            is_error: end.outcome != Outcome::Done,
+            exit_code: end.exit_code,
+            message: end.message,
             text: &self.tally.text,
             usage: self.tally.usage,
             cost_usd: self.tally.cost_usd,
             duration_ms: self.tally.duration_ms(),
-            files_changed,
+            files_changed: end.files_changed,
+            denied: &self.tally.denied,
         };
-        line(&mut self.out, &Frame::Result(result))?;
-        Ok(outcome)
+        line(&mut self.out, &Frame::Result(result))
     }
 }
 
@@ -117,18 +162,22 @@ mod tests {
             SessionEvent::TurnEnded(TurnEnd::Done),
         ];
         let mut out = Vec::new();
-        let mut lines = JsonLines::begin(&mut out, "s1", &settings).unwrap();
+        let mut lines = JsonLines::new(&mut out);
+        let named = NamedInstructions { path: "AGENTS.md".into(), remark: None };
+        lines.begin("s1", &settings, &[named]).unwrap();
         for (sequence, event) in (2..).zip(events) {
             lines.entry(&LogEntry { sequence, at: sequence as i64, event }).unwrap();
         }
-        assert_eq!(lines.end(&["src/a.rs".into()]).unwrap(), Outcome::Done);
+        let outcome = lines.tally().outcome();
+        let files_changed = &["src/a.rs".into()];
+        lines.end(&End { outcome, exit_code: 0, message: None, files_changed }).unwrap();
         assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
-        {"type":"session","data":{"id":"s1","schema_version":1,"provider":"offline","model":"echo","role":"actor"}}
+        {"type":"session","data":{"id":"s1","schema_version":1,"provider":"offline","model":"echo","role":"actor","instructions":[{"path":"AGENTS.md","remark":null}]}}
         {"sequence":2,"at":2,"type":"user_message","data":{"content":[{"type":"text","text":"hi"},{"type":"image","name":"a.png","media_type":"image/png","width":2,"height":1,"size":3,"hash":"bad7c9a32d645d0eb45be765104af05c7a16c3c28f5ef95ed66e1fd10c12798d"}]}}
         {"sequence":3,"at":3,"type":"text_delta","data":{"text":"hello\n\u001b[2J"}}
         {"sequence":4,"at":4,"type":"model_answered","data":{"content":[{"type":"text","text":"hello\n\u001b[2J"}],"stop":"end_of_turn","usage":{"input":3,"output":1,"cache_read":0,"cache_write":0},"duration_ms":12}}
         {"sequence":5,"at":5,"type":"turn_ended","data":"done"}
-        {"type":"result","data":{"outcome":"done","exit_code":0,"text":"hello\n\u001b[2J","usage":{"input":3,"output":1,"cache_read":0,"cache_write":0},"cost_usd":null,"duration_ms":3,"files_changed":["src/a.rs"]}}
+        {"type":"result","data":{"outcome":"done","is_error":false,"exit_code":0,"message":null,"text":"hello\n\u001b[2J","usage":{"input":3,"output":1,"cache_read":0,"cache_write":0},"cost_usd":null,"duration_ms":3,"files_changed":["src/a.rs"],"denied":[]}}
         "#);
     }
 }

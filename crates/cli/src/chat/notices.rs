@@ -54,11 +54,46 @@ pub(crate) fn model_failed(
     }
 }
 
-/// The conversation was made shorter.
+/// Which files with instructions the model is told, and what is to be said about any of them.
+pub(crate) fn instructions<'a>(
+    files: impl IntoIterator<Item = (&'a str, Option<&'a str>)>,
+) -> Option<String> {
+    let named = files.into_iter().map(|(path, remark)| match remark {
+        None => one_line(path),
+        Some(remark) => format!("{} ({})", one_line(path), one_line(remark)),
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| format!("instructions: {}", named.join(", ")))
+}
+
+/// The conversation was made shorter: from how much to how much, and what was left out.
 pub(crate) fn compacted(compaction: &Compaction) -> String {
-    let (before, after) = (count(compaction.tokens_before), count(compaction.tokens_after));
-    let how = if compaction.by_model { "summarised" } else { "shortened" };
-    format!("earlier conversation {how}: {before} → {after} tokens")
+    let Compaction { summarised, elided, shortened, .. } = compaction;
+    let parts = [
+        counted(*summarised, "message summarised", "messages summarised"),
+        counted(elided.len() as u64, "result shortened", "results shortened"),
+        counted(shortened.len() as u64, "message of yours cut", "messages of yours cut"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let sizes = sizes(compaction.tokens_before, compaction.tokens_after);
+    match parts.is_empty() {
+        true => format!("made room: {sizes} tokens"),
+        false => format!("made room: {sizes} tokens ({})", parts.join(", ")),
+    }
+}
+
+fn counted(number: u64, one: &str, many: &str) -> Option<String> {
+    (number > 0).then(|| format!("{number} {}", if number == 1 { one } else { many }))
+}
+
+/// Two sizes in the same unit, that of the first.
+fn sizes(before: u64, after: u64) -> String {
+    let thousands = |number: u64| number as f64 / 1e3;
+    match before {
+        0..1_000 => format!("{before} → {after}"),
+        1_000..100_000 => format!("{:.1}k → {:.1}k", thousands(before), thousands(after)),
+        _ => format!("{:.0}k → {:.0}k", thousands(before), thousands(after)),
+    }
 }
 
 /// Somebody else answers from here on.
@@ -133,6 +168,8 @@ pub(crate) fn duration(milliseconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use protocol::ShortenedMessage;
+
     use super::*;
 
     #[test]
@@ -148,6 +185,40 @@ mod tests {
         let times = [(3, "3 ms"), (1_440, "1.4 s"), (59_999, "59 s"), (125_000, "2 min 5 s")];
         for (milliseconds, expected) in times {
             assert_eq!(duration(milliseconds), expected);
+        }
+    }
+
+    #[test]
+    fn room_is_told_in_one_unit_with_what_was_left_out() {
+        let compaction = |before, after, summarised, results: usize, cut: usize| Compaction {
+            tokens_before: before,
+            tokens_after: after,
+            summarised,
+            elided: vec![String::new(); results],
+            shortened: vec![ShortenedMessage { sequence: 1, content: Vec::new() }; cut],
+            ..Compaction::default()
+        };
+        let table = [
+            (
+                compaction(182_400, 61_000, 34, 12, 0),
+                "made room: 182k → 61k tokens (34 messages summarised, 12 results shortened)",
+            ),
+            (
+                compaction(1_200_000, 900, 1, 0, 0),
+                "made room: 1200k → 1k tokens (1 message summarised)",
+            ),
+            (
+                compaction(12_340, 940, 0, 1, 0),
+                "made room: 12.3k → 0.9k tokens (1 result shortened)",
+            ),
+            (
+                compaction(8_000, 950, 0, 0, 1),
+                "made room: 8.0k → 0.9k tokens (1 message of yours cut)",
+            ),
+            (compaction(900, 90, 0, 0, 0), "made room: 900 → 90 tokens"),
+        ];
+        for (compaction, expected) in table {
+            assert_eq!(compacted(&compaction), expected);
         }
     }
 

@@ -151,9 +151,15 @@ impl<W: Write, N: Write> Screen<W, N> {
             }
             // The end of the turn tells it.
             SessionEvent::ModelFailed { kind: ModelErrorKind::Cancelled, .. } => Ok(()),
-            SessionEvent::ModelFailed { kind, message, retry_in_ms } => {
+            SessionEvent::ModelFailed { kind, message, retry_in_ms, .. } => {
                 let ink = if retry_in_ms.is_some() { Ink::DIM } else { Ink::RED };
                 self.notice(&notices::model_failed(*kind, message, *retry_in_ms), ink)
+            }
+            SessionEvent::Instructed(told) => {
+                let remark = told.remark.as_deref();
+                let ink = if remark.is_some() { Ink::YELLOW } else { Ink::DIM };
+                let named = notices::instructions([(told.path.as_str(), remark)]);
+                named.map_or(Ok(()), |named| self.notice(&named, ink))
             }
             // A sub-agent's words come back as the result of its call.
             _ if depth > 0 => Ok(()),

@@ -1,8 +1,7 @@
 //! What a turn took and how it came out, counted from its log.
 
 use protocol::{
-    Content, ErrorCode, LogEntry, ModelAnswer, ModelErrorKind, SessionEvent, ToolError, TurnEnd,
-    Usage,
+    Content, LogEntry, ModelAnswer, ModelErrorKind, SessionEvent, ToolResult, TurnEnd, Usage,
 };
 use serde::Serialize;
 
@@ -12,7 +11,10 @@ use serde::Serialize;
 pub(crate) enum Outcome {
     /// The model has said what it wanted to say, and nothing it wanted to do was denied.
     Done,
-    /// The turn ended, but something that it wanted to do was denied.
+    /// The run could not begin or go on: wrong settings, no project, a log that cannot be written.
+    Error,
+    /// The model has said what it wanted to say, but the user or the policy denied something that it
+    /// wanted to do itself.
     Denied,
     /// A limit stopped it: turns, tokens, cost, time, or the length of the conversation.
     Limit,
@@ -25,11 +27,12 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// The exit code that tells this outcome. 1 (a tool failed) and 2 (the call cannot be
-    /// understood) belong to other commands and to the argument parser.
+    /// The exit code that tells this outcome. 1 (a tool failed) belongs to other commands.
     pub(crate) fn exit_code(self) -> u8 {
         match self {
             Outcome::Done => 0,
+            // As for a command line that cannot be understood.
+            Outcome::Error => 2,
             Outcome::Denied => 3,
             Outcome::Limit => 4,
             Outcome::ProviderError => 5,
@@ -38,6 +41,15 @@ impl Outcome {
             Outcome::Cancelled => 130,
         }
     }
+}
+
+/// A call that the user or the policy denied, or whose changes they did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Denied {
+    /// The call.
+    pub(crate) call_id: String,
+    /// What the model was told.
+    pub(crate) reason: String,
 }
 
 /// Counts one turn; a new message begins a new count.
@@ -51,9 +63,12 @@ pub(crate) struct Tally {
     pub(crate) text: String,
     /// The tokens of the conversation, as the last answer has told.
     pub(crate) context_tokens: Option<u64>,
+    /// What the user or the policy denied, at the top.
+    pub(crate) denied: Vec<Denied>,
+    /// Why the model did not answer, if that ended the turn.
+    pub(crate) failure: Option<String>,
     began_at: Option<i64>,
     last_at: i64,
-    was_denied: bool,
     is_paused: bool,
     was_cancelled: bool,
     end: Option<TurnEnd>,
@@ -66,38 +81,31 @@ impl Tally {
             *self = Self { began_at: Some(entry.at), ..Self::default() };
         }
         self.last_at = self.last_at.max(entry.at);
+        if let Some((usage, cost_usd)) = entry.event.spent() {
+            self.spent(usage, cost_usd);
+        }
         match &entry.event {
             SessionEvent::ModelAnswered(answer) => self.answered(answer),
             SessionEvent::ModelFailed { kind: ModelErrorKind::Cancelled, .. } => {
                 self.was_cancelled = true;
             }
+            SessionEvent::ModelFailed { message, retry_in_ms: None, .. } => {
+                self.failure = Some(message.clone());
+            }
+            SessionEvent::CallEnded { call_id, result, .. } => {
+                self.denied.extend(denial(result).map(|reason| {
+                    let call_id = call_id.clone();
+                    Denied { call_id, reason }
+                }));
+            }
             SessionEvent::Paused(_) => self.is_paused = true,
             SessionEvent::Continued => self.is_paused = false,
             SessionEvent::TurnEnded(end) => self.end = Some(*end),
-            SessionEvent::Compacted(compaction) => {
-                self.spent(compaction.usage, compaction.cost_usd);
-            }
-            _ => self.count_nested(&entry.event),
-        }
-    }
-
-    /// What also counts if it happens in a sub-agent.
-    fn count_nested(&mut self, event: &SessionEvent) {
-        match event {
-            SessionEvent::CallEnded { result: Err(error), .. } => {
-                self.was_denied |= is_denial(error);
-            }
-            SessionEvent::ModelAnswered(answer) => self.spent(answer.usage, answer.cost_usd),
-            SessionEvent::Compacted(compaction) => {
-                self.spent(compaction.usage, compaction.cost_usd);
-            }
-            SessionEvent::Nested { entry, .. } => self.count_nested(&entry.event),
             _ => {}
         }
     }
 
     fn answered(&mut self, answer: &ModelAnswer) {
-        self.spent(answer.usage, answer.cost_usd);
         self.context_tokens = Some(answer.usage.total());
         let text = text_of(&answer.content);
         if !text.is_empty() {
@@ -121,7 +129,7 @@ impl Tally {
     /// How the turn came out so far.
     pub(crate) fn outcome(&self) -> Outcome {
         match self.end {
-            Some(TurnEnd::Done | TurnEnd::Terminated) if self.was_denied => Outcome::Denied,
+            Some(TurnEnd::Done | TurnEnd::Terminated) if !self.denied.is_empty() => Outcome::Denied,
             Some(TurnEnd::Done | TurnEnd::Terminated) => Outcome::Done,
             Some(TurnEnd::Refused) => Outcome::Refused,
             Some(TurnEnd::MaxTokens | TurnEnd::ContextFull | TurnEnd::Stopped) => Outcome::Limit,
@@ -144,16 +152,21 @@ pub(crate) fn text_of(content: &[Content]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn is_denial(error: &ToolError) -> bool {
-    matches!(
-        error.code,
-        ErrorCode::Rejected | ErrorCode::ApprovalRequired | ErrorCode::PermissionDenied
-    )
+/// The words with which a call, or what a command wanted to change, was denied.
+fn denial(result: &ToolResult) -> Option<String> {
+    match result {
+        Err(error) => error.is_denial().then(|| error.message.clone()),
+        Ok(value) => {
+            let changes = value.get("changes").filter(|changes| changes["denied"] == true)?;
+            Some(changes["dropped"].as_str().unwrap_or_default().to_owned())
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use protocol::{PauseReason, StopReason};
+    use protocol::{ErrorCode, PauseReason, StopReason, ToolError};
+    use serde_json::json;
 
     use super::*;
 
@@ -166,9 +179,12 @@ mod tests {
         tally
     }
 
-    fn failed(code: ErrorCode) -> SessionEvent {
-        let result = Err(ToolError::new(code, "no"));
+    fn call_ended(result: ToolResult) -> SessionEvent {
         SessionEvent::CallEnded { call_id: "c".into(), result, images: Vec::new(), duration_ms: 1 }
+    }
+
+    fn failed(code: ErrorCode) -> SessionEvent {
+        call_ended(Err(ToolError::new(code, "no")))
     }
 
     fn answer(text: &str, cost_usd: Option<f64>) -> SessionEvent {
@@ -191,11 +207,21 @@ mod tests {
     fn every_way_to_end_has_its_exit_code() {
         let ended = SessionEvent::TurnEnded;
         let pause = || SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 });
+        let by_policy = ToolError::new(ErrorCode::PermissionDenied, "no").by_policy();
+        let by_policy = call_ended(Err(by_policy));
+        let changes =
+            |denied: bool| call_ended(Ok(json!({"changes": {"dropped": "no", "denied": denied}})));
         let table = [
             (vec![ended(TurnEnd::Done)], 0),
             (vec![failed(ErrorCode::FileNotFound), ended(TurnEnd::Terminated)], 0),
             (vec![failed(ErrorCode::ApprovalRequired), ended(TurnEnd::Done)], 3),
-            (vec![nested(failed(ErrorCode::PermissionDenied)), ended(TurnEnd::Done)], 3),
+            (vec![failed(ErrorCode::Rejected), ended(TurnEnd::Terminated)], 3),
+            (vec![by_policy, ended(TurnEnd::Done)], 3),
+            (vec![changes(true), ended(TurnEnd::Done)], 3),
+            // Neither a file that cannot be opened nor what was denied in a sub-agent counts.
+            (vec![failed(ErrorCode::PermissionDenied), ended(TurnEnd::Done)], 0),
+            (vec![changes(false), ended(TurnEnd::Done)], 0),
+            (vec![nested(failed(ErrorCode::Rejected)), ended(TurnEnd::Done)], 0),
             (vec![pause()], 4),
             (vec![pause(), ended(TurnEnd::Stopped)], 4),
             (vec![pause(), SessionEvent::Continued, ended(TurnEnd::Done)], 0),

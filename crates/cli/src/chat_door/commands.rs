@@ -172,7 +172,7 @@ impl Chat {
         let _interrupt = on_interrupt(cancel.clone());
         use context_manager::CompactOutcome::{Cancelled, Compacted, NothingToLeaveOut};
         match self.session.compact(&cancel).await? {
-            Compacted { before, after } => self.note(&format!("from {before} to {after} tokens")),
+            Compacted(compaction) => self.note(&notices::compacted(&compaction)),
             NothingToLeaveOut => self.note("Nothing can be left out."),
             Cancelled => self.note("Nothing has changed."),
         }

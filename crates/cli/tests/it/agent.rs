@@ -1,12 +1,16 @@
 //! The agent from end to end: the real binary, real HTTP, a scripted model.
 
 mod bench;
+mod budgets;
 mod faults;
 mod images;
+mod instructions;
 mod interrupting;
 mod killing;
 mod odd_answers;
+mod results;
 mod seeds;
 mod size;
+mod words;
 
 use testkit::model_server::validity;

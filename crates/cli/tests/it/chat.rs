@@ -195,6 +195,20 @@ fn model_and_role_change_and_the_session_is_resumed_where_it_stopped() {
 }
 
 #[test]
+fn a_model_without_a_price_is_not_changed_to_under_a_budget_in_dollars() {
+    let project = project();
+    let arguments = ["chat", "--provider", "offline", "--budget-usd", "1"];
+    let mut chat = Session::start(&project, &arguments, Output::Terminal);
+    chat.answer(PROMPT, "/model ollama:mystery");
+    chat.wait_for("the price of mystery is not known");
+    chat.answer(PROMPT, "Read package.json and tell me the project name");
+    chat.wait_for("kiln-shop");
+    chat.wait_for(PROMPT);
+    chat.press(LEAVE);
+    assert_eq!(chat.end().0, 0);
+}
+
+#[test]
 fn a_pause_is_continued_or_ended_by_the_next_message() {
     let project = project();
     let read = |path: &str| Reply::call("read_file", json!({"path": path}));

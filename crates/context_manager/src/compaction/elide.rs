@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use protocol::{ToolCall, ToolResult, describe_call};
+use protocol::{MessageHandle, ToolCall, ToolResult, describe_call};
 use serde_json::Value;
 
 use crate::circles::call_key;
@@ -17,8 +17,6 @@ const LONG: usize = 2048;
 /// How much of the beginning of a long result stays.
 const BEGINNING_LINES: usize = 3;
 const BEGINNING_CHARACTERS: usize = 200;
-/// How a handle to a result that was cut begins.
-const HANDLE: &str = "result:";
 
 /// The calls of a conversation and which of them are the last about something.
 #[derive(Debug, Default)]
@@ -54,21 +52,30 @@ impl Standing {
         self.order.get(&call.id).copied().unwrap_or(usize::MAX)
     }
 
-    /// What is shown in place of a result.
-    pub(crate) fn stub(&self, call: &ToolCall, result: &ToolResult) -> String {
+    /// What is shown in place of a result, `handle` being its entry in the log.
+    pub(crate) fn stub(
+        &self,
+        call: &ToolCall,
+        result: &ToolResult,
+        handle: Option<MessageHandle>,
+    ) -> String {
         let described = describe_call(call);
         if self.is_superseded(call) {
-            return format!("[left out: an older result of {described}; see the later call]");
+            let again = handle.map(|handle| format!(", or read {handle} like a file"));
+            let again = again.unwrap_or_default();
+            return format!(
+                "[left out: an older result of {described}; see the later call{again}]"
+            );
         }
         let text = result_text(result);
-        let whole = match handle_in(&text) {
-            Some(handle) => format!("The whole is at {handle}."),
+        let again = match handle {
+            Some(handle) => format!("Read {handle} like a file if you need it."),
             None => "Ask for a smaller part if you need it.".to_owned(),
         };
         let length = text.chars().count();
         let beginning = beginning(&text);
         format!(
-            "[left out: the result of {described}, {length} characters. {whole} It began:]\n{beginning}"
+            "[left out: the result of {described}, {length} characters. {again} It began:]\n{beginning}"
         )
     }
 }
@@ -105,15 +112,6 @@ fn beginning(text: &str) -> String {
     lines.join("\n").chars().take(BEGINNING_CHARACTERS).collect()
 }
 
-/// The last handle in a text: a result that was cut says at its end where the rest is.
-fn handle_in(text: &str) -> Option<&str> {
-    text.rmatch_indices(HANDLE).find_map(|(start, _)| {
-        let digits = &text[start + HANDLE.len()..];
-        let length = digits.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(digits.len());
-        (length > 0).then(|| &text[start..start + HANDLE.len() + length])
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
@@ -131,7 +129,8 @@ mod tests {
             let call = ToolCall::new(&id, *name, arguments);
             conversation.answer(index as u64 + 1, vec![Content::ToolUse(call)]);
             let tokens = result.to_string().len() / 4;
-            conversation.result(&id, Ok(result.clone()).into(), tokens as u64);
+            let report = Ok(result.clone()).into();
+            conversation.result(index as u64 + 51, &id, report, tokens as u64);
         }
         conversation
     }
@@ -160,32 +159,43 @@ mod tests {
             "first line\nsecond\n{}\nThe rest: result:00ff12, by read_file.",
             "x".repeat(3000)
         );
-        let mut conversation = conversation(&[
+        let whole = conversation(&[
             ("read", json!({"path": "a"}), json!("y".repeat(3000))),
             ("read", json!({"path": "a"}), json!("new")),
             ("bash", json!({"command": "make"}), json!(long)),
             ("grep", json!({"pattern": "x"}), json!({"matches": "z".repeat(3000)})),
         ]);
-        let before = conversation.tokens();
-        let elided = superfluous(&conversation, 0);
-        conversation.compact(&Compaction { elided, ..Compaction::default() });
-        let shown: Vec<_> = conversation
-            .units()
-            .iter()
-            .flat_map(Unit::calls)
-            .map(|(_, result)| result_text(result))
-            .collect();
-        assert_snapshot!(shown.join("\n"), @r#"
-        [left out: an older result of read(path="a"); see the later call]
+        let elided = superfluous(&whole, 0);
+        let shown = |readable: bool| {
+            let mut conversation = whole.clone();
+            let elided = elided.clone();
+            conversation.compact(&Compaction { elided, readable, ..Compaction::default() });
+            assert!(conversation.tokens() < whole.tokens());
+            assert!(superfluous(&conversation, 0).is_empty(), "once is enough");
+            let results = conversation.units().iter().flat_map(Unit::calls);
+            let results: Vec<_> = results.map(|(_, result)| result_text(result)).collect();
+            results.join("\n").replace(&"x".repeat(100), "X").replace(&"z".repeat(100), "Z")
+        };
+        // The handle in the text may be dead by then, and is not promised.
+        assert_snapshot!(shown(true), @r#"
+        [left out: an older result of read(path="a"); see the later call, or read message:51 like a file]
         new
-        [left out: the result of bash(command="make"), 3057 characters. The whole is at result:00ff12. It began:]
+        [left out: the result of bash(command="make"), 3057 characters. Read message:53 like a file if you need it. It began:]
         first line
         second
-        xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
-        [left out: the result of grep(pattern="x"), 3014 characters. Ask for a smaller part if you need it. It began:]
-        {"matches":"zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+        Xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+        [left out: the result of grep(pattern="x"), 3014 characters. Read message:54 like a file if you need it. It began:]
+        {"matches":"Zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
         "#);
-        assert!(conversation.tokens() < before);
-        assert!(superfluous(&conversation, 0).is_empty(), "once is enough");
+        assert_snapshot!(shown(false), @r#"
+        [left out: an older result of read(path="a"); see the later call]
+        new
+        [left out: the result of bash(command="make"), 3057 characters. Ask for a smaller part if you need it. It began:]
+        first line
+        second
+        Xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
+        [left out: the result of grep(pattern="x"), 3014 characters. Ask for a smaller part if you need it. It began:]
+        {"matches":"Zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz
+        "#);
     }
 }

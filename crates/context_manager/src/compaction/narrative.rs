@@ -10,11 +10,13 @@ use protocol::{Content, Message, Speaker, Usage, describe_call, estimate_tokens}
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::summary::shortened;
+use super::words::{cost, shortened};
 use super::{Draft, compacted};
 use crate::budget::Scale;
 use crate::conversation::{Conversation, Unit};
 use crate::facts::plain_text;
+use crate::meter::Meter;
+use crate::purse::{Need, Purpose, Receipt, Refused};
 use crate::{AgentOptions, CacheHint, Doors, ModelEvent, ModelRequest, StopReason};
 
 /// A part that takes less is not worth a request.
@@ -36,22 +38,20 @@ const INSTRUCTIONS: &str = "You summarise the earlier part of a conversation bet
 
 /// What became of it.
 pub(super) enum Narrative {
-    Written { text: String, usage: Usage },
+    /// What a model said; nothing if it was of no use, which is paid for all the same.
+    Written {
+        text: String,
+        receipt: Receipt,
+    },
     None,
-    Cancelled,
+    Cancelled(Receipt),
 }
 
 impl Draft {
     /// Adds what a model wrote, as far as there is room.
-    pub(super) fn add(
-        &mut self,
-        text: &str,
-        usage: Usage,
-        options: &AgentOptions,
-        conversation: &Conversation,
-    ) {
-        self.compaction.usage = usage;
-        self.compaction.cost_usd = options.prices.map(|prices| prices.cost(&usage));
+    pub(super) fn add(&mut self, text: &str, receipt: Receipt, conversation: &Conversation) {
+        self.compaction.usage = receipt.usage;
+        self.compaction.cost_usd = receipt.cost_usd;
         if text.trim().is_empty() {
             return;
         }
@@ -59,8 +59,7 @@ impl Draft {
         told.by_model = true;
         // What an earlier summary said was in the transcript.
         told.summary.truncate(self.facts);
-        // In JSON, as the conversation is counted, line breaks and quotes take twice as much.
-        told.summary += &section(text, (self.spare() / 2).min(MOST));
+        told.summary += &section(text, self.spare().min(MOST));
         if compacted(conversation, &told).tokens() <= self.limit {
             self.compaction = told;
         }
@@ -76,7 +75,7 @@ impl Draft {
 
 /// What a model wrote, as the last section of a summary, in about `tokens` tokens.
 pub(super) fn section(text: &str, tokens: u64) -> String {
-    let room = tokens.saturating_sub(estimate_tokens(TITLE) as u64);
+    let room = tokens.saturating_sub(cost(TITLE));
     format!("{TITLE}{}", shortened(text.trim(), room))
 }
 
@@ -99,11 +98,45 @@ pub(super) async fn write(
     }
     let room = scale.estimated(options.room()).saturating_sub(estimate_tokens(INSTRUCTIONS) as u64);
     // Half of the room is enough for any tokenizer to agree that it fits.
-    let request = request(&transcript(draft, room / 2), options);
-    tokio::select! {
+    let transcript = transcript(draft, room / 2);
+    let mut request = request(&transcript, options);
+    let need = need(&transcript, &request, options, scale);
+    let mut reservation = match doors.purse.reserve(&need, cancel).await {
+        Ok(reservation) => reservation,
+        Err(Refused::RanOut(_)) => return Narrative::None,
+        Err(Refused::Cancelled) => return Narrative::Cancelled(Receipt::default()),
+    };
+    request.max_tokens = reservation.answer_limit();
+    let mut spoken = Spoken {
+        text: String::new(),
+        meter: Meter::new(&*doors.model, need.input),
+        is_sent: false,
+    };
+    let is_good = tokio::select! {
         biased;
-        () = cancel.cancelled() => Narrative::Cancelled,
-        answer = timeout(PATIENCE, answer(doors, &request)) => answer.unwrap_or(Narrative::None),
+        () = cancel.cancelled() => None,
+        good = timeout(PATIENCE, spoken.listen(doors, &request)) => Some(good.unwrap_or(false)),
+    };
+    reservation.note(Receipt::new(spoken.used(is_good == Some(true)), options.prices));
+    let receipt = reservation.settle();
+    match is_good {
+        None => Narrative::Cancelled(receipt),
+        Some(true) => Narrative::Written { text: spoken.text, receipt },
+        Some(false) if receipt.usage.is_zero() => Narrative::None,
+        Some(false) => Narrative::Written { text: String::new(), receipt },
+    }
+}
+
+fn need(transcript: &str, request: &ModelRequest, options: &AgentOptions, scale: Scale) -> Need {
+    let estimate = estimate_tokens(INSTRUCTIONS) + estimate_tokens(transcript);
+    let input = scale.real(estimate as u64);
+    let read = Usage { input, ..Usage::default() };
+    Need {
+        purpose: Purpose::Summary,
+        input,
+        input_cost: options.prices.map_or(0.0, |prices| prices.cost(&read)),
+        output: request.max_tokens,
+        prices: options.prices,
     }
 }
 
@@ -122,25 +155,45 @@ fn request(transcript: &str, options: &AgentOptions) -> ModelRequest {
     }
 }
 
-/// An answer cut at its limit is good enough; a refused one is none.
-async fn answer(doors: &Doors, request: &ModelRequest) -> Narrative {
-    let Ok(mut stream) = doors.model.stream(request).await else { return Narrative::None };
-    let (mut text, mut usage) = (String::new(), Usage::default());
-    while let Some(piece) = stream.next().await {
-        match piece {
-            Ok(ModelEvent::Text(more)) => text += &more,
-            Ok(ModelEvent::Usage(used)) => usage = used,
-            Ok(ModelEvent::Done(StopReason::EndOfTurn | StopReason::MaxTokens)) => {
-                return Narrative::Written { text, usage };
+/// What a model has said so far, and what that took.
+struct Spoken {
+    text: String,
+    meter: Meter,
+    is_sent: bool,
+}
+
+impl Spoken {
+    /// Listens to the end. An answer cut at its limit is good enough; a refused one is not.
+    async fn listen(&mut self, doors: &Doors, request: &ModelRequest) -> bool {
+        let Ok(mut stream) = doors.model.stream(request).await else { return false };
+        self.is_sent = true;
+        while let Some(piece) = stream.next().await {
+            match piece {
+                Ok(ModelEvent::Done(stop)) => {
+                    return matches!(stop, StopReason::EndOfTurn | StopReason::MaxTokens);
+                }
+                Ok(piece) => {
+                    self.meter.note(&piece);
+                    if let ModelEvent::Text(more) = piece {
+                        self.text += &more;
+                    }
+                }
+                Err(error) => {
+                    // A refusal costs nothing.
+                    self.is_sent = !self.meter.failed(error.kind).is_zero();
+                    return false;
+                }
             }
-            Ok(ModelEvent::Done(_)) | Err(_) => break,
-            Ok(_) => {}
         }
+        false
     }
-    match usage.total() {
-        0 => Narrative::None,
-        // What was used is counted, also for nothing.
-        _ => Narrative::Written { text: String::new(), usage },
+
+    fn used(&self, is_complete: bool) -> Usage {
+        match (is_complete, self.is_sent) {
+            (true, _) => self.meter.complete(),
+            (false, true) => self.meter.so_far(),
+            (false, false) => Usage::default(),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 use insta::assert_snapshot;
 use protocol::{
-    AgentRole, ApprovalRequest, ApprovalResponse, BrokenCall, ChangeSet, Compaction, LogEntry,
-    ModelErrorKind, Opened, Proposal, Settings, StopReason, TurnEnd, Usage,
+    AgentRole, ApprovalRequest, ApprovalResponse, BrokenCall, ChangeSet, Compaction, ContentHash,
+    Instructions, LogEntry, ModelErrorKind, Opened, Proposal, Settings, StopReason, TurnEnd, Usage,
 };
 use serde_json::Map;
 
@@ -44,6 +44,11 @@ fn states() -> Vec<(&'static str, ContextState)> {
     ]
 }
 
+fn instructions() -> Instructions {
+    let version = ContentHash::of(b"");
+    Instructions { path: "AGENTS.md".into(), version, remark: None, text: "Be kind.".into() }
+}
+
 fn approval(id: &str) -> SessionEvent {
     let proposal = Proposal::Changes(ChangeSet::default());
     SessionEvent::ApprovalAsked(Box::new(ApprovalRequest {
@@ -83,7 +88,13 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
         ("calls", answer(&["a", "b"])),
         (
             "failed",
-            E::ModelFailed { kind: ModelErrorKind::Cut, message: text(), retry_in_ms: None },
+            E::ModelFailed {
+                kind: ModelErrorKind::Cut,
+                message: text(),
+                retry_in_ms: None,
+                usage: Usage::default(),
+                cost_usd: None,
+            },
         ),
         ("start a", E::CallStarted { call_id: "a".into() }),
         ("start ?", E::CallStarted { call_id: "?".into() }),
@@ -95,6 +106,7 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
         ("end a", ended("a")),
         ("end ?", ended("?")),
         ("nudged", E::Nudged { text: text() }),
+        ("instructed", E::Instructed(instructions())),
         ("plan", E::PlanChanged { steps: Vec::new() }),
         ("paused", E::Paused(PauseReason::TurnLimit { turns: 3 })),
         ("continued", E::Continued),
@@ -161,7 +173,7 @@ fn every_state_has_an_answer_to_every_event() {
     thinking    | -           | -           | 'so' (hmx)  | -           | -           | -
     answer      | -           | -           | ready       | -           | -           | -
     calls       | -           | -           | a bcut      | -           | -           | -
-    failed      | -           | -           | ready       | -           | -           | -
+    failed      | =           | =           | ready       | -           | -           | =
     start a     | -           | -           | -           | a+          | -           | -
     start ?     | -           | -           | -           | -           | -           | -
     approve a   | -           | -           | -           | -           | a? b?       | -
@@ -169,6 +181,7 @@ fn every_state_has_an_answer_to_every_event() {
     end a       | -           | -           | -           | ready       | b?          | -
     end ?       | -           | -           | -           | -           | -           | -
     nudged      | =           | =           | -           | -           | -           | =
+    instructed  | =           | =           | -           | -           | -           | =
     plan        | =           | =           | =           | =           | =           | =
     paused      | -           | paused 3    | -           | -           | -           | -
     continued   | -           | -           | -           | -           | -           | ready

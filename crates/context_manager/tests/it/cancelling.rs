@@ -33,6 +33,7 @@ async fn in_the_middle_of_an_answer_the_words_the_person_has_seen_are_kept() {
     user: go
     asked
     text: I think that
+    failed: the user stopped the answer
     turn ended: Cancelled
     ");
     assert_snapshot!(afterwards(&mut stage, "never mind").await, @r"

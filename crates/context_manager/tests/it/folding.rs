@@ -4,7 +4,8 @@ use context_manager::{ChatContext, ContextState, StopReason, Usage};
 use proptest::prelude::*;
 use protocol::{
     ApprovalResponse, BrokenCall, Compaction, Content, ErrorCode, LogEntry, ModelAnswer,
-    ModelErrorKind, PauseReason, SessionEvent, ToolCall, ToolError, ToolResult, TurnEnd,
+    ModelErrorKind, PauseReason, SessionEvent, ShortenedMessage, ToolCall, ToolError, ToolResult,
+    TurnEnd,
 };
 use serde_json::{Map, json};
 
@@ -70,7 +71,14 @@ fn any_answer() -> impl Strategy<Value = ModelAnswer> {
 
 fn any_event() -> impl Strategy<Value = SessionEvent> {
     use SessionEvent as E;
-    let compaction = (0_u64..40, any_text(), prop::collection::vec(any_id(), 0..3), any::<u64>());
+    let shortened = (0_u64..40, any_contents())
+        .prop_map(|(sequence, content)| ShortenedMessage { sequence, content });
+    let compaction = (
+        (0_u64..40, any_text(), any::<u64>(), any::<bool>()),
+        prop::collection::vec(any_id(), 0..3),
+        prop::collection::vec(0_u64..40, 0..3),
+        prop::collection::vec(shortened, 0..3),
+    );
     prop_oneof![
         4 => any_contents().prop_map(|content| E::UserMessage { content }),
         6 => any::<u64>().prop_map(|estimated_tokens| E::ModelAsked { estimated_tokens }),
@@ -78,7 +86,12 @@ fn any_event() -> impl Strategy<Value = SessionEvent> {
         1 => any_text().prop_map(|text| E::ThinkingDelta { text }),
         6 => any_answer().prop_map(E::ModelAnswered),
         1 => Just(E::ModelFailed {
-            kind: ModelErrorKind::Cut, message: String::new(), retry_in_ms: None
+            kind: ModelErrorKind::Cut, message: String::new(), retry_in_ms: None,
+            usage: Usage { input: 3, ..Usage::default() }, cost_usd: None,
+        }),
+        1 => Just(E::ModelFailed {
+            kind: ModelErrorKind::Cancelled, message: String::new(), retry_in_ms: None,
+            usage: Usage { input: 3, ..Usage::default() }, cost_usd: None,
         }),
         3 => any_id().prop_map(|call_id| E::CallStarted { call_id }),
         6 => (any_id(), any_result()).prop_map(|(call_id, result)| {
@@ -93,8 +106,10 @@ fn any_event() -> impl Strategy<Value = SessionEvent> {
         1 => Just(E::Paused(PauseReason::TokenBudget { used: u64::MAX, limit: 1 })),
         1 => Just(E::Continued),
         2 => Just(E::TurnEnded(TurnEnd::Cancelled)),
-        2 => compaction.prop_map(|(through, summary, elided, tokens_after)| {
-            E::Compacted(Compaction { through, summary, elided, tokens_after, ..Compaction::default() })
+        2 => compaction.prop_map(|(told, elided, kept, shortened)| {
+            let (through, summary, tokens_after, readable) = told;
+            let told = Compaction { through, summary, tokens_after, readable, ..Default::default() };
+            E::Compacted(Compaction { elided, kept, shortened, ..told })
         }),
         1 => any_answer().prop_map(|answer| E::Nested {
             call_id: "a".into(),

@@ -233,3 +233,22 @@ async fn after_a_resume_images_are_not_counted_twice() {
     stage.send("and?").await;
     assert!(asked(&stage)[1] < before + 100, "{:?}", asked(&stage));
 }
+
+#[tokio::test]
+async fn an_image_of_the_turn_under_way_outlives_a_summary() {
+    let words = "word ".repeat(300);
+    let calls = (0..40).map(|index| {
+        let arguments = json!({"path": format!("f{index}"), "size": 380 * 4});
+        wants_one(&format!("c{index}"), "big", arguments)
+    });
+    let mut stage = seeing(calls.chain([says(&words)])).with(|options| {
+        options.context_tokens = 10_000;
+        options.max_tokens = 1_000;
+        options.turn_limit = 100;
+    });
+    assert_eq!(attach(&mut stage, "draw this", &[picture("a.png", 280)]).await, DONE);
+    let compacted = |entry: &LogEntry| matches!(&entry.event, SessionEvent::Compacted(it) if !it.summary.is_empty());
+    assert!(stage.entries().iter().any(compacted));
+    let left = images(&stage.requests().last().unwrap().messages);
+    assert_eq!(left, [("a.png".to_owned(), true)]);
+}

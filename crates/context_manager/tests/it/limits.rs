@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use context_manager::{Budget, ContextState, Prices, TurnOutcome, Usage};
+use context_manager::{
+    Budget, ContextState, ModelErrorKind, ModelEvent, Prices, StopReason, TurnOutcome, Usage,
+};
 use insta::assert_snapshot;
 use protocol::{PauseReason, TurnEnd};
 use serde_json::json;
+use tokio::time::Instant;
 
-use crate::stage::{Reply, Stage, says, using, wants_one};
+use crate::stage::{Line, Reply, Stage, call, done, says, text, using, wants, wants_one};
 
 const DONE: TurnOutcome = TurnOutcome::Ended(TurnEnd::Done);
 
@@ -119,16 +122,169 @@ async fn tokens_and_money_run_out_before_a_request_that_is_too_much() {
     assert_eq!(stage.go_on().await, DONE);
 }
 
-#[tokio::test(start_paused = true)]
-async fn time_runs_out_and_is_granted_again() {
-    use crate::stage::{Line, text};
-    use context_manager::ModelErrorKind;
-    let cut = || vec![text("x"), Line::Fails(ModelErrorKind::Cut)];
+/// A turn that may take 400 milliseconds.
+fn hurried(replies: impl IntoIterator<Item = Reply>) -> Stage {
     let budget = Budget { wall_time: Some(Duration::from_millis(400)), ..Budget::default() };
-    let mut stage = Stage::new([cut(), says("Done.")]).with(|options| options.budget = budget);
-    let outcome = stage.send("go").await;
-    let TurnOutcome::Paused(PauseReason::TimeBudget { limit_ms: 400, .. }) = outcome else {
-        panic!("{outcome:?}")
-    };
+    Stage::new(replies).with(|options| options.budget = budget)
+}
+
+const TIME_IS_UP: TurnOutcome =
+    TurnOutcome::Paused(PauseReason::TimeBudget { used_ms: 400, limit_ms: 400 });
+
+#[tokio::test(start_paused = true)]
+async fn the_time_limit_cuts_a_wait_for_another_try_and_time_is_granted_again() {
+    let cut = || vec![text("x"), Line::Fails(ModelErrorKind::Cut)];
+    let mut stage = hurried([cut(), says("Done.")]);
+    let begun = Instant::now();
+    assert_eq!(stage.send("go").await, TIME_IS_UP);
+    assert_eq!(begun.elapsed().as_millis(), 400);
+    assert_eq!(stage.requests().len(), 1);
     assert_eq!(stage.go_on().await, DONE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_limit_cuts_an_answer_at_the_moment_and_keeps_its_words() {
+    let usage = Usage { input: 70, output: 1, ..Usage::default() };
+    let hangs = using(vec![text("I think that"), Line::Hangs], usage);
+    let mut stage = hurried([hangs, says("Done.")]);
+    let begun = Instant::now();
+    assert_eq!(stage.send("go").await, TIME_IS_UP);
+    assert_eq!(begun.elapsed().as_millis(), 400);
+    assert_snapshot!(stage.story(), @r"
+    user: go
+    asked
+    text: I think that
+    failed: the time limit cut the answer
+    paused: TimeBudget { used_ms: 400, limit_ms: 400 }
+    ");
+    // What it announced, and three tokens of words that can be seen.
+    assert_eq!(stage.context.usage(), Usage { input: 70, output: 3, ..Usage::default() });
+    assert_eq!(stage.go_on().await, DONE);
+    assert_snapshot!(stage.last_request(), @r"
+    user: go
+    model: I think that
+    user: [The answer above was interrupted before it was complete.]
+    ");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_limit_cuts_tools_and_their_results_say_so() {
+    let calls = ["waits", "hangs"].map(|name| call(name, name, json!({})));
+    let mut stage = hurried([wants(calls.into()), says("Done.")]);
+    let begun = Instant::now();
+    assert_eq!(stage.send("go").await, TIME_IS_UP_IN_TOOLS);
+    // A tool that does not heed it has 50 milliseconds to end.
+    assert_eq!(begun.elapsed().as_millis(), 450);
+    let story = stage.story();
+    let ends: Vec<_> = story.lines().filter(|line| line.starts_with("end")).collect();
+    assert_snapshot!(ends.join("\n"), @r"
+    end waits: CANCELLED The time limit of 400 ms cut this call: stopped
+    end hangs: CANCELLED The time limit of 400 ms cut this call; it may still take effect.
+    ");
+    assert_eq!(stage.go_on().await, DONE);
+}
+
+const TIME_IS_UP_IN_TOOLS: TurnOutcome =
+    TurnOutcome::Paused(PauseReason::TimeBudget { used_ms: 450, limit_ms: 400 });
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_within_its_time_leaves_no_clock_behind() {
+    let mut stage = hurried([says("Done."), vec![text("x"), Line::Slow(350)], says("Late.")]);
+    assert_eq!(stage.send("go").await, DONE);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    // The clock of the first turn would go off in the middle of this one.
+    assert!(matches!(stage.send("again").await, TurnOutcome::Ended(_)));
+}
+
+#[tokio::test]
+async fn an_answer_may_not_be_longer_than_the_budget_has_left() {
+    let usage = Usage { input: 900, output: 100, ..Usage::default() };
+    let replies = || [using(counting(1).remove(0), usage), using(says("Done."), usage)];
+    let tokens = Budget { tokens: Some(2_500), ..Budget::default() };
+    let mut stage = Stage::new(replies()).with(|options| options.budget = tokens);
+    assert_eq!(stage.send("go").await, DONE);
+    let [first, second] = [0, 1].map(|at| stage.requests()[at].max_tokens);
+    assert!(first < 2_500 && second < 500 && second > 256, "{first} {second}");
+
+    let prices = Prices { input: 0.0, output: 1000.0, cache_read: 0.0, cache_write: 0.0 };
+    let money = Budget { cost_usd: Some(1.0), ..Budget::default() };
+    let mut stage = Stage::new(replies()).with(|options| {
+        options.budget = money;
+        options.prices = Some(prices);
+    });
+    assert_eq!(stage.send("go").await, DONE);
+    assert_eq!([0, 1].map(|at| stage.requests()[at].max_tokens), [1000, 900]);
+}
+
+#[tokio::test]
+async fn an_answer_that_was_cut_by_the_budget_pauses_the_turn_and_may_go_on() {
+    let usage = Usage { input: 200, output: 790, ..Usage::default() };
+    let cut = || using(vec![text("It is long, and"), done(StopReason::MaxTokens)], usage);
+    let tokens = Budget { tokens: Some(1_000), ..Budget::default() };
+    let mut stage =
+        Stage::new([cut(), says("this is the rest.")]).with(|options| options.budget = tokens);
+    let out = PauseReason::TokenBudget { used: 990, limit: 1_000 };
+    assert_eq!(stage.send("go").await, TurnOutcome::Paused(out));
+    assert_eq!(stage.go_on().await, DONE);
+    assert_snapshot!(stage.last_request(), @r"
+    user: go
+    model: It is long, and
+    user: [Automatic note] Your last answer was cut because the budget was used up. Go on where you stopped.
+    ");
+
+    // The limit of the model is no budget.
+    let mut stage = Stage::new([cut()]).with(|options| options.max_tokens = 500);
+    assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::MaxTokens));
+}
+
+#[tokio::test]
+async fn a_budget_in_dollars_sends_nothing_to_a_model_without_a_price() {
+    let money = Budget { cost_usd: Some(1.0), ..Budget::default() };
+    let mut stage = Stage::new([says("Done.")]).with(|options| options.budget = money);
+    let out = PauseReason::CostBudget { used: 0.0, limit: 1.0 };
+    assert_eq!(stage.send("go").await, TurnOutcome::Paused(out));
+    assert!(stage.requests().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_break_off_count_what_they_announced() {
+    let announced = Usage { input: 1_000, output: 1, ..Usage::default() };
+    let cut = || using(vec![Line::Fails(ModelErrorKind::Cut)], announced);
+    let tokens = Budget { tokens: Some(2_500), ..Budget::default() };
+    let mut stage =
+        Stage::new([cut(), cut(), cut(), cut()]).with(|options| options.budget = tokens);
+    let outcome = stage.send("go").await;
+    let out = PauseReason::TokenBudget { used: 2_002, limit: 2_500 };
+    // A third request could still be sent, if it had not been seen what the others took.
+    assert_eq!(outcome, TurnOutcome::Paused(out), "{}", stage.story());
+    assert_eq!(stage.context.usage().total(), 2_002);
+}
+
+fn again(kind: ModelErrorKind) -> Line {
+    let why = format!("{kind:?}");
+    Line::Piece(ModelEvent::Retrying { kind, after: Duration::from_millis(7), why })
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_provider_would_repeat_is_asked_for_anew_if_it_may_have_been_charged() {
+    let usage = Usage { input: 40, output: 2, ..Usage::default() };
+    let answer = || using(says("Done."), usage).into_iter();
+    let cut = std::iter::once(again(ModelErrorKind::Cut)).chain(answer()).collect();
+    let mut stage = Stage::new([cut, using(says("Done."), usage)]);
+    assert_eq!(stage.send("go").await, DONE);
+    assert_eq!(stage.requests().len(), 2, "the purse was asked about each");
+    assert!(stage.context.usage().total() > usage.total());
+
+    let busy = std::iter::once(again(ModelErrorKind::Overloaded)).chain(answer()).collect();
+    let mut stage = Stage::new([busy]);
+    assert_eq!(stage.send("go").await, DONE);
+    assert_eq!(stage.context.usage(), usage, "a refusal is free");
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_costs_nothing() {
+    let kind = ModelErrorKind::Connection;
+    let mut stage = Stage::new([vec![again(kind), Line::Fails(kind)]]);
+    assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Failed));
+    assert!(stage.context.usage().is_zero());
 }

@@ -1,6 +1,6 @@
 //! A conversation on a stage: everybody around it follows a script.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use context_manager::{
     AgentOptions, CacheHint, ChatContext, Doors, LogError, ModelError, ModelErrorKind, ModelEvent,
-    ModelProvider, ModelRequest, ModelStream, SessionLog, StopReason, ToolRuntime, ToolSpec,
+    ModelProvider, ModelRequest, ModelStream, Purse, SessionLog, StopReason, ToolRuntime, ToolSpec,
     TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
-    CallReport, Content, ErrorCode, Image, ImageFormat, LogEntry, SessionEvent, ToolCall,
-    ToolError, ToolResult,
+    CallReport, Content, ContentHash, ErrorCode, Image, ImageFormat, Instructions, LogEntry,
+    SessionEvent, ToolCall, ToolError, ToolResult,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -32,6 +32,10 @@ pub(crate) enum Line {
     Refuses(ModelErrorKind),
     /// The person cancels, and nothing more comes.
     Cancelled,
+    /// Nothing more comes.
+    Hangs,
+    /// The answer ends after so many milliseconds.
+    Slow(u64),
 }
 
 pub(crate) type Reply = Vec<Line>;
@@ -120,6 +124,11 @@ impl ModelProvider for ScriptedModel {
                         cancel.press();
                         std::future::pending().await
                     }
+                    Line::Hangs => std::future::pending().await,
+                    Line::Slow(ms) => {
+                        tokio::time::sleep(Duration::from_millis(ms)).await;
+                        Ok(ModelEvent::Done(StopReason::EndOfTurn))
+                    }
                 }
             }
         });
@@ -140,6 +149,8 @@ pub(crate) struct ScriptedTools {
     /// A tool that waited has been stopped.
     pub(crate) stopped: tokio::sync::Notify,
     pub(crate) turns: AtomicUsize,
+    /// What the project says wherever it is worked in.
+    pub(crate) instructions: Mutex<Vec<Instructions>>,
 }
 
 #[async_trait]
@@ -156,6 +167,10 @@ impl ToolRuntime for ScriptedTools {
         call.arguments.get("terminate") == Some(&json!(true))
     }
 
+    fn reads_messages(&self) -> bool {
+        true
+    }
+
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_at_once.fetch_max(running, Ordering::SeqCst);
@@ -163,6 +178,12 @@ impl ToolRuntime for ScriptedTools {
         let result = self.execute(call, cancel).await;
         self.running.fetch_sub(1, Ordering::SeqCst);
         CallReport { images: shown_by(call), result }
+    }
+
+    async fn instructions(&self, known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {
+        let all = self.instructions.lock().unwrap();
+        let is_known = |told: &Instructions| known.get(&told.path) == Some(&told.version);
+        all.iter().filter(|told| !is_known(told)).cloned().collect()
     }
 
     fn turn_began(&self) {
@@ -218,6 +239,7 @@ impl ScriptedTools {
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 Ok("the change is made".into())
             }
+            "hangs" => std::future::pending().await,
             "cancels_and_hangs" => {
                 self.cancel.press();
                 std::future::pending().await
@@ -270,6 +292,7 @@ pub(crate) struct Stage {
     pub(crate) log: Arc<MemoryLog>,
     pub(crate) options: AgentOptions,
     pub(crate) context: ChatContext,
+    pub(crate) purse: Arc<Purse>,
     button: Arc<Button>,
 }
 
@@ -288,6 +311,7 @@ impl Stage {
             counter: AtomicUsize::default(),
             stopped: tokio::sync::Notify::new(),
             turns: AtomicUsize::default(),
+            instructions: Mutex::default(),
         };
         Self {
             model: Arc::new(model),
@@ -295,8 +319,14 @@ impl Stage {
             log: Arc::default(),
             options: AgentOptions::default(),
             context: ChatContext::default(),
+            purse: Purse::new(),
             button,
         }
+    }
+
+    /// What the model answers from here on, whatever it was going to.
+    pub(crate) fn script(&self, replies: impl IntoIterator<Item = Reply>) {
+        *self.model.replies.lock().unwrap() = replies.into_iter().collect();
     }
 
     pub(crate) fn with(mut self, change: impl FnOnce(&mut AgentOptions)) -> Self {
@@ -315,22 +345,31 @@ impl Stage {
     }
 
     pub(crate) fn doors(&self) -> Doors {
-        Doors { model: self.model.clone(), tools: self.tools.clone(), log: self.log.clone() }
+        Doors {
+            model: self.model.clone(),
+            tools: self.tools.clone(),
+            log: self.log.clone(),
+            purse: self.purse.clone(),
+        }
     }
 
-    /// The person says something; whatever comes of it is checked.
     /// Writes an event that comes from elsewhere.
     pub(crate) async fn write(&mut self, event: SessionEvent) {
         let written = self.doors().log.append(vec![event]).await.expect("the log takes it");
         written.iter().for_each(|entry| self.context.apply(entry));
     }
 
+    /// The user says something; whatever comes of it is checked.
     pub(crate) async fn send(&mut self, words: &str) -> TurnOutcome {
         self.try_send(words).await.unwrap()
     }
 
     pub(crate) async fn try_send(&mut self, words: &str) -> Result<TurnOutcome, LogError> {
-        let content = vec![Content::Text { text: words.into() }];
+        self.try_say(vec![Content::Text { text: words.into() }]).await
+    }
+
+    /// The user says something with files attached.
+    pub(crate) async fn try_say(&mut self, content: Vec<Content>) -> Result<TurnOutcome, LogError> {
         let doors = self.doors();
         let outcome =
             self.context.send_message(content, &doors, &self.options, &self.cancel()).await;
@@ -371,7 +410,7 @@ impl Stage {
     }
 
     /// What holds whenever the conversation is left alone.
-    fn check(&self) {
+    pub(crate) fn check(&self) {
         let entries = self.entries();
         let again = ChatContext::replay(&entries);
         assert_eq!(again.state(), self.context.state(), "replay leads to the same state");

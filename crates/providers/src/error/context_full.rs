@@ -1,7 +1,7 @@
 //! How servers say that a conversation is longer than their model can read, as data.
 //!
 //! Every sign names the server whose words it is. Whole bodies with their sources are in
-//! `tests/it/full_contexts.rs`, where each of them makes room in a running conversation.
+//! `tests/it/full_contexts/bodies.rs`, and each of them makes room in a running conversation.
 
 /// Codes and types that mean a full context wherever they occur.
 const NAMES: [(&str, &str); 6] = [
@@ -14,14 +14,13 @@ const NAMES: [(&str, &str); 6] = [
 ];
 
 /// Fragments of messages, in lower case and in this order. One alone would often say too little.
-const PHRASES: [(&[&str], &str); 27] = [
+const PHRASES: [(&[&str], &str); 26] = [
     (&["prompt is too long"], "Anthropic"),
     (&["exceed context limit"], "Anthropic, together with the answer"),
     (&["requested tokens", "exceed context window"], "llama-cpp-python"),
     (&["exceeds the context window"], "OpenAI Responses"),
     (&["maximum context length"], "OpenAI, vLLM, DeepSeek, OpenRouter, Mistral"),
-    (&["context length exceeded"], "LiteLLM and other gateways"),
-    (&["contextwindowexceedederror"], "LiteLLM"),
+    (&["context length exceeded"], "gateways"),
     (&["context_length_exceeded"], "gateways that quote OpenAI"),
     (&["exceeds the available context size"], "llama.cpp"),
     (&["context size has been exceeded"], "llama.cpp while it generates, LM Studio"),

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, ChatContext, Doors, LogError, SessionLog, ToolRuntime, ToolSpec, TurnOutcome,
+    AgentOptions, ChatContext, Doors, LogError, Purse, SessionLog, ToolRuntime, ToolSpec,
+    TurnOutcome,
 };
 use protocol::{
     CallReport, Content, ErrorCode, LogEntry, ModelAnswer, SessionEvent, ToolCall, ToolError,
@@ -48,6 +49,10 @@ impl ToolRuntime for OneTool {
         false
     }
 
+    fn reads_messages(&self) -> bool {
+        false
+    }
+
     async fn execute_tool(&self, call: &ToolCall, _: &CancellationToken) -> CallReport {
         let result = match call.name.as_str() {
             "look" => Ok(json!({"seen": call.arguments})),
@@ -73,7 +78,7 @@ impl Stage {
 
     pub(crate) async fn send(&mut self, words: &str, provider: &HttpProvider) -> TurnOutcome {
         let (model, tools) = (Arc::new(provider.clone()), Arc::new(OneTool));
-        let doors = Doors { model, tools, log: self.log.clone() };
+        let doors = Doors { model, tools, log: self.log.clone(), purse: Purse::new() };
         let content = vec![Content::Text { text: words.into() }];
         let cancel = CancellationToken::new();
         let outcome = self.context.send_message(content, &doors, &self.options, &cancel).await;

@@ -130,7 +130,7 @@ const SOCKET_KIND: u32 = 0xf;
 /// So many calls are looked at one by one: halving further would only make the filter longer.
 const FEW: usize = 4;
 
-type Program = Vec<sock_filter>;
+pub(super) type Program = Vec<sock_filter>;
 
 /// What is refused only where nothing else holds it back.
 #[derive(Clone, Copy, Debug)]
@@ -143,13 +143,14 @@ pub(super) struct Refused {
 }
 
 /// Installs the filter for this process and all it starts.
-pub(super) fn install(refused: Refused) -> Result<(), Trouble> {
-    seccompiler::apply_filter(&program(refused)).map_err(|error| {
+pub(super) fn install(filter: &[sock_filter]) -> Result<(), Trouble> {
+    seccompiler::apply_filter(filter).map_err(|error| {
         Trouble::new(Part::Seccomp, format!("filtering system calls: {error}"), None)
     })
 }
 
-fn program(refused: Refused) -> Program {
+/// The filter, as the kernel takes it.
+pub(super) fn program(refused: Refused) -> Program {
     let start = vec![
         load(ARCHITECTURE_AT),
         jump(libc::BPF_JEQ, ARCHITECTURE, 1, 0),

@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 
-use super::filter::{self, Refused};
+use super::filter::{self, Program, Refused};
 use super::helper::{Site, read_file};
 use super::root::{self, OwnPart, Root};
 use super::trouble::{During as _, Trouble};
@@ -27,6 +27,8 @@ struct Prepared {
     process: OwnedFd,
     root: Root,
     rules: Rules,
+    refused: Refused,
+    filter: Program,
 }
 
 /// What belongs to one command.
@@ -95,7 +97,12 @@ fn prepare(site: &Site) -> Result<Prepared, Trouble> {
     rustix::system::sethostname(HOST_NAME).during(Part::Namespaces, "naming the host")?;
     loopback::bring_up()?;
     let root = root::prepare(site)?;
-    Ok(Prepared { process, root, rules: Rules::make(&site.setting)? })
+    let refused = Refused {
+        unix_sockets: root.shows_sockets,
+        shared_memory: site.setting.limits.process_memory_bytes.is_some(),
+    };
+    let (rules, filter) = (Rules::make(&site.setting)?, filter::program(refused));
+    Ok(Prepared { process, root, rules, refused, filter })
 }
 
 fn confine(
@@ -104,10 +111,6 @@ fn confine(
     order: &Order,
     answers: &Channel,
 ) -> Result<(), Trouble> {
-    let refused = Refused {
-        unix_sockets: prepared.root.shows_sockets,
-        shared_memory: site.setting.limits.process_memory_bytes.is_some(),
-    };
     let own = OwnPart { space: order.space.as_deref(), network: order.network };
     let changes = root::finish(prepared.root, &site.setting, &own)?;
     let rules = prepared.rules.allow_project(&site.setting)?;
@@ -115,10 +118,10 @@ fn confine(
     walls::limit(&site.setting, &order.plan)?;
     identity::drop_capabilities()?;
     let landlock = rules.enforce()?;
-    filter::install(refused)?;
+    filter::install(&prepared.filter)?;
     let in_memory = changes.as_ref().is_some_and(|changes| changes.in_memory);
     let descriptors: Vec<_> = changes.iter().map(|changes| changes.upper.as_fd()).collect();
-    let ready = Report::Ready { landlock, in_memory, unix_sockets: !refused.unix_sockets };
+    let ready = Report::Ready { landlock, in_memory, unix_sockets: !prepared.refused.unix_sockets };
     answers.send(&ready, &descriptors).map_err(not_reported)
 }
 

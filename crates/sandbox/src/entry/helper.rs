@@ -1,7 +1,8 @@
 //! The helper: takes orders and has a first process carry out each.
 //!
-//! While it waits it keeps one first process ready, in its namespaces and with all of its root but
-//! the project, so that the next command finds most of the work done.
+//! It keeps one first process ready, in its namespaces and with all of its root but the project, so
+//! that the next command finds most of the work done. That one is made while the command before it
+//! runs: of commands that follow each other at once, none waits for it.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -24,6 +25,8 @@ use crate::plan::{OrderHead, Part, Report, Setting, Settle};
 /// A process that was made ready longer ago is not used: single files that it shows may have been
 /// replaced on the host since.
 const READY_FOR: Duration = Duration::from_secs(60);
+/// With more commands under way than this, none is made ready: they need the processors themselves.
+const UNDER_WAY: usize = 1;
 
 /// What all first processes are given.
 pub(super) struct Site {
@@ -59,7 +62,7 @@ pub(super) fn serve(channel: &Channel) -> i32 {
         Ok(site)
     });
     loop {
-        if let (Ok(site), true, None) = (&site, firsts.is_empty(), &spare) {
+        if let (Ok(site), true, None) = (&site, firsts.len() <= UNDER_WAY, &spare) {
             // If it does not work now, the next order tells why.
             spare = start(site, channel).ok();
         }
@@ -98,6 +101,17 @@ impl First {
             std::fs::write(file, &id).during(Part::ControlGroup, "joining a control group")
         })
     }
+
+    /// The descriptor of a process can be read when it has ended.
+    fn has_ended(&self) -> bool {
+        is_readable(&self.fd)
+    }
+}
+
+fn is_readable(fd: &OwnedFd) -> bool {
+    let mut fds = [PollFd::new(fd, PollFlags::IN)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    rustix::event::poll(&mut fds, Some(&now)).unwrap_or(1) != 0
 }
 
 /// What is the same for all commands, and the files of control groups to join.
@@ -182,9 +196,10 @@ fn start(site: &Site, channel: &Channel) -> Result<Spare, Trouble> {
     }
 }
 
-/// The ready process if it can take an order. Otherwise it ends, having lost its channel.
+/// The ready process if it can take an order. Otherwise it ends, having lost its channel, or has
+/// ended already: a command before it may have used up the memory of all.
 fn usable(spare: Spare, firsts: &mut Vec<First>) -> Option<Spare> {
-    if spare.made.elapsed() < READY_FOR {
+    if spare.made.elapsed() < READY_FOR && !spare.first.has_ended() {
         return Some(spare);
     }
     firsts.push(spare.first);
@@ -213,10 +228,7 @@ fn hand_over(
 pub(super) fn die_with_the_helper(life: &OwnedFd) -> Result<(), Trouble> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .during(Part::Launch, "tying the first process to the helper")?;
-    let mut fds = [PollFd::new(life, PollFlags::IN)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    let is_closed = rustix::event::poll(&mut fds, Some(&now)).unwrap_or(1) != 0;
-    if is_closed {
+    if is_readable(life) {
         std::process::exit(EXIT_TROUBLE);
     }
     Ok(())

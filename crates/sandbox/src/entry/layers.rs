@@ -40,31 +40,28 @@ impl Lower {
         &self.directory
     }
 
-    /// Mounts it as an overlay without an upper layer, attached nowhere yet. It cannot be written, and
-    /// sockets in it have nobody behind them: the kernel finds who listens by the inode, and an overlay
-    /// has inodes of its own.
-    pub(super) fn read_only(&self, empty: &str) -> Result<OwnedFd, Trouble> {
-        let make = || -> Result<OwnedFd, Errno> {
-            let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
-            // Without an upper layer two lower ones are asked for.
-            let layers = format!("{}:{empty}", self.place.display());
-            rustix::mount::fsconfig_set_string(&context, "lowerdir", layers)?;
-            rustix::mount::fsconfig_set_flag(&context, "userxattr")?;
-            rustix::mount::fsconfig_create(&context)?;
-            let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
-                | MountAttrFlags::MOUNT_ATTR_NOSUID
-                | MountAttrFlags::MOUNT_ATTR_NODEV;
-            rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
-        };
-        make().during(Part::Overlay, "mounting an overlay")
-    }
-
     /// Mounts an overlay over it, attached nowhere yet.
     pub(super) fn overlay(&self, upper: &Path, work: &Path) -> Result<OwnedFd, Trouble> {
         let lower = self.place.display().to_string();
         overlay(&lower, upper, work, Writeback::AtTheEnd)
             .during(Part::Overlay, "mounting an overlay")
     }
+}
+
+/// Mounts a directory as an overlay without an upper layer, attached nowhere yet. It cannot be
+/// written, and sockets in it have nobody behind them: the kernel finds who listens by the inode, and
+/// an overlay has inodes of its own.
+pub(super) fn read_only_overlay(lower: &Path, empty: &Path) -> Result<OwnedFd, Errno> {
+    let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    // Without an upper layer two lower ones are asked for.
+    let layers = format!("{}:{}", lower.display(), empty.display());
+    rustix::mount::fsconfig_set_string(&context, "lowerdir", layers)?;
+    rustix::mount::fsconfig_set_flag(&context, "userxattr")?;
+    rustix::mount::fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV;
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
 /// Whether an overlay writes its upper layer to the disk when it is taken off.
@@ -104,31 +101,42 @@ pub(super) struct Upper {
     pub(super) in_memory: bool,
 }
 
-/// What a copy is made of besides the project.
-pub(super) struct CopyOf<'a> {
-    pub(super) lower: &'a Lower,
-    /// The project's private layer, attached nowhere yet.
-    pub(super) layer: Option<&'a OwnedFd>,
-    /// Whether what lies in the layer is seen.
-    pub(super) shows_layer: bool,
-    /// The directory of this run in the layer.
-    pub(super) space: Option<&'a str>,
-    pub(super) max_bytes: u64,
-    pub(super) owner: Identity,
+/// What a copy of the project is made of. All of it can be put in place before it is known what will
+/// run; the overlay cannot, because the files below an overlay must not change under it.
+pub(super) struct CopyParts {
+    lower: Lower,
+    has_layer: bool,
+    in_memory: Upper,
 }
 
-impl CopyOf<'_> {
-    /// Makes the copy. Its changes lie in the private layer if it has room for a copy on write, which
-    /// not every file system has, and otherwise in memory.
-    pub(super) fn make(&self) -> Result<Copied, Trouble> {
-        let mut lower = self.lower.place.display().to_string();
-        if let Some(layer) = self.layer {
+impl CopyParts {
+    /// Attaches the project, its private layer and room in memory for `max_bytes` of changes.
+    pub(super) fn attach(
+        project: &OwnedFd,
+        layer: Option<&OwnedFd>,
+        max_bytes: u64,
+        owner: Identity,
+    ) -> Result<CopyParts, Trouble> {
+        let lower = Lower::attach(project, 0)?;
+        if let Some(layer) = layer {
             attach_new(layer, Path::new(PRIVATE), FileType::Directory)?;
-            if self.shows_layer {
-                lower = format!("{PRIVATE}/{}:{lower}", layer::KEPT);
-            }
         }
-        if let Some(space) = self.space {
+        let memory = memory_file_system(max_bytes, 0o755)?;
+        attach_new(&memory, Path::new(CHANGES), FileType::Directory)?;
+        make_own_directory(Path::new(UPPER), 0o755, owner)?;
+        make_own_directory(Path::new(WORK), 0o755, owner)?;
+        let in_memory = Upper { upper: open_changes(Path::new(UPPER))?, in_memory: true };
+        Ok(CopyParts { lower, has_layer: layer.is_some(), in_memory })
+    }
+
+    /// Makes the copy. Its changes lie in the private layer if the run has a directory there and the
+    /// file system can hold a copy on write, and otherwise in memory.
+    pub(super) fn make(self, space: Option<&str>, shows_layer: bool) -> Result<Copied, Trouble> {
+        let mut lower = self.lower.place.display().to_string();
+        if self.has_layer && shows_layer {
+            lower = format!("{PRIVATE}/{}:{lower}", layer::KEPT);
+        }
+        if let Some(space) = space {
             let space = Path::new(PRIVATE).join(layer::RUNS).join(space);
             let (upper, work) = (space.join(layer::UPPER), space.join(layer::WORK));
             if let Ok(mount) = overlay(&lower, &upper, &work, Writeback::Never) {
@@ -136,14 +144,9 @@ impl CopyOf<'_> {
                 return Ok(Copied { mount, changes: Upper { upper, in_memory: false } });
             }
         }
-        let memory = memory_file_system(self.max_bytes, 0o755)?;
-        attach_new(&memory, Path::new(CHANGES), FileType::Directory)?;
-        let (upper, work) = (Path::new(UPPER), Path::new(WORK));
-        make_own_directory(upper, 0o755, self.owner)?;
-        make_own_directory(work, 0o755, self.owner)?;
-        let changes = Upper { upper: open_changes(upper)?, in_memory: true };
-        let mount = overlay(&lower, upper, work, Writeback::AtTheEnd);
-        Ok(Copied { mount: mount.during(Part::Overlay, "mounting an overlay")?, changes })
+        let mount = overlay(&lower, Path::new(UPPER), Path::new(WORK), Writeback::AtTheEnd);
+        let mount = mount.during(Part::Overlay, "mounting an overlay")?;
+        Ok(Copied { mount, changes: self.in_memory })
     }
 }
 

@@ -12,7 +12,8 @@ use rustix::mount::{
 use rustix::thread::{Gid, Uid};
 
 use super::helper::Site;
-use super::layers::{CopyOf, Lower, Upper};
+use super::layers::{CopyParts, Lower, Upper};
+use super::shown::Shown;
 use super::trouble::{During as _, Trouble};
 use crate::kernel;
 use crate::plan::{Identity, Part, Setting, Step};
@@ -31,12 +32,16 @@ const ROOT_BYTES: u64 = 16 << 20;
 /// A root that lacks only the project. It is our root already.
 pub(super) struct Root {
     mount: OwnedFd,
-    /// The project, attached nowhere yet.
-    project: OwnedFd,
-    /// Its private layer, attached nowhere yet.
-    layer: Option<OwnedFd>,
+    project: Project,
     /// Directories of the host are shown as they are, with sockets behind which somebody listens.
     pub(super) shows_sockets: bool,
+}
+
+/// What the project is shown from.
+enum Project {
+    /// The project itself, attached nowhere yet.
+    Itself(OwnedFd),
+    Copy(CopyParts),
 }
 
 /// Builds a root and moves into it.
@@ -49,19 +54,31 @@ pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
     let sources = Sources::open(site)?;
     let mount = memory_file_system(ROOT_BYTES, 0o755)?;
     attach(&mount, STAGE)?;
-    rustix::process::fchdir(&mount).during(part, "entering the new root")?;
+    let enter = || rustix::process::fchdir(&mount).during(part, "entering the new root");
+    enter()?;
     make_site(setting)?;
-    let mut builder = Builder { setting, count: 0, shows_sockets: false };
+    let empty = Path::new(STAGE).join(EMPTY_DIRECTORY);
+    let shown = Shown::take(&setting.steps, site.owners.as_ref(), &empty)?;
+    enter()?;
+    let shows_sockets = shown.has_sockets;
+    let mut builder = Builder { setting, shown, count: 0, shows_sockets };
     for (step, source) in setting.steps.iter().zip(sources.steps) {
         builder.take(step, source)?;
     }
     rustix::process::pivot_root(".", ".").during(part, "changing the root")?;
     rustix::mount::unmount(".", UnmountFlags::DETACH).during(part, "leaving the old root")?;
     rustix::process::chdir("/").during(part, "entering the new root")?;
+    let project = match &setting.project.access {
+        ProjectAccess::Copy(copy) => {
+            let layer = sources.layer.as_ref();
+            let owner = setting.identity;
+            Project::Copy(CopyParts::attach(&sources.project, layer, copy.max_bytes, owner)?)
+        }
+        ProjectAccess::Live { .. } | ProjectAccess::Direct => Project::Itself(sources.project),
+    };
     // Only an overlay hides them.
-    let is_copy = matches!(setting.project.access, ProjectAccess::Copy(_));
-    let shows_sockets = builder.shows_sockets || !is_copy;
-    Ok(Root { mount, project: sources.project, layer: sources.layer, shows_sockets })
+    let shows_sockets = builder.shows_sockets || matches!(project, Project::Itself(_));
+    Ok(Root { mount, project, shows_sockets })
 }
 
 /// What differs from command to command.
@@ -79,7 +96,7 @@ pub(super) fn finish(
     setting: &Setting,
     own: &OwnPart<'_>,
 ) -> Result<Option<Upper>, Trouble> {
-    let changes = put_project(&root, setting, own)?;
+    let changes = put_project(root.project, setting, own)?;
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
         .during(Part::Root, "making the root read-only")?;
@@ -88,48 +105,45 @@ pub(super) fn finish(
 }
 
 fn put_project(
-    root: &Root,
+    project: Project,
     setting: &Setting,
     own: &OwnPart<'_>,
 ) -> Result<Option<Upper>, Trouble> {
     let plan = &setting.project;
     let place = inside(&plan.path);
-    let mut changes = None;
-    match &plan.access {
-        ProjectAccess::Direct => attach_new(&root.project, place, FileType::Directory)?,
-        ProjectAccess::Live { writable } => {
-            attach_new(&root.project, place, FileType::Directory)?;
-            let top = open_place(place)?;
-            let take = |path: &PathBuf| {
-                let tree = beneath(&top, path).and_then(|source| clone_opened(&source));
-                tree.during(Part::Root, format!("taking {}", path.display()))
-            };
-            let trees = writable.iter().map(take).collect::<Result<Vec<_>, _>>()?;
-            kernel::set_mount_attributes(&root.project, MountAttrFlags::MOUNT_ATTR_RDONLY, true)
-                .during(Part::Root, "making the project read-only")?;
-            for (path, tree) in writable.iter().zip(&trees) {
-                let over = beneath(&top, path).and_then(|target| attach_over(tree, &target));
-                over.during(Part::Root, format!("opening {}", path.display()))?;
+    let changes = match project {
+        Project::Itself(tree) => {
+            attach_new(&tree, place, FileType::Directory)?;
+            if let ProjectAccess::Live { writable } = &plan.access {
+                close_but(&tree, &open_place(place)?, writable)?;
             }
+            None
         }
-        ProjectAccess::Copy(copy) => {
-            let lower = Lower::attach(&root.project, 0)?;
-            let copied = CopyOf {
-                lower: &lower,
-                layer: root.layer.as_ref(),
-                shows_layer: !own.network,
-                space: own.space,
-                max_bytes: copy.max_bytes,
-                owner: setting.identity,
-            };
-            let copied = copied.make()?;
+        Project::Copy(parts) => {
+            let copied = parts.make(own.space, !own.network)?;
             attach_new(&copied.mount, place, FileType::Directory)?;
-            changes = Some(copied.changes);
+            Some(copied.changes)
         }
-    }
+    };
     let top = open_place(place)?;
     plan.protected.iter().try_for_each(|path| protect(&top, path))?;
     Ok(changes)
+}
+
+/// Makes the project read-only but for these paths.
+fn close_but(project: &OwnedFd, top: &OwnedFd, writable: &[PathBuf]) -> Result<(), Trouble> {
+    let take = |path: &PathBuf| {
+        let tree = beneath(top, path).and_then(|source| clone_opened(&source));
+        tree.during(Part::Root, format!("taking {}", path.display()))
+    };
+    let trees = writable.iter().map(take).collect::<Result<Vec<_>, _>>()?;
+    kernel::set_mount_attributes(project, MountAttrFlags::MOUNT_ATTR_RDONLY, true)
+        .during(Part::Root, "making the project read-only")?;
+    for (path, tree) in writable.iter().zip(&trees) {
+        let over = beneath(top, path).and_then(|target| attach_over(tree, &target));
+        over.during(Part::Root, format!("opening {}", path.display()))?;
+    }
+    Ok(())
 }
 
 fn open_place(place: &Path) -> Result<OwnedFd, Trouble> {
@@ -171,29 +185,41 @@ impl Sources {
     }
 }
 
+/// What a step takes from the host, unless that is [`Shown`].
 fn open_source(step: &Step, owners: Option<&OwnedFd>) -> Result<Option<OwnedFd>, Trouble> {
+    match step {
+        Step::Bind { source, mapped: false, .. } => restricted(source, None).map(Some),
+        Step::Layer { source, .. } => restricted(source, owners).map(Some),
+        Step::Device { path } => {
+            let tree = clone_tree(path)?;
+            let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+            restrict(&tree, path, attributes).map(|()| Some(tree))
+        }
+        Step::Bind { mapped: true, .. }
+        | Step::Link { .. }
+        | Step::File { .. }
+        | Step::Scratch { .. }
+        | Step::Proc { .. } => Ok(None),
+    }
+}
+
+/// Something of the host, to be read only, with the owners that a table says.
+pub(super) fn restricted(source: &Path, owners: Option<&OwnedFd>) -> Result<OwnedFd, Trouble> {
     let read_only = MountAttrFlags::MOUNT_ATTR_RDONLY
         | MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NODEV;
-    let (source, attributes, mapped) = match step {
-        Step::Bind { source, mapped, .. } => (source, read_only, *mapped),
-        Step::Layer { source, .. } => (source, read_only, true),
-        Step::Device { path } => {
-            let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
-            (path, attributes, false)
-        }
-        Step::Link { .. } | Step::File { .. } | Step::Scratch { .. } | Step::Proc { .. } => {
-            return Ok(None);
-        }
-    };
     let tree = clone_tree(source)?;
-    kernel::set_mount_attributes(&tree, attributes, true)
-        .during(Part::Root, format!("restricting {}", source.display()))?;
-    if let (true, Some(owners)) = (mapped, owners) {
+    restrict(&tree, source, read_only)?;
+    if let Some(owners) = owners {
         // Where the file system cannot do it, what everybody may read can still be read.
         let _ = kernel::map_owners(&tree, owners.as_fd());
     }
-    Ok(Some(tree))
+    Ok(tree)
+}
+
+fn restrict(tree: &OwnedFd, source: &Path, attributes: MountAttrFlags) -> Result<(), Trouble> {
+    kernel::set_mount_attributes(tree, attributes, true)
+        .during(Part::Root, format!("restricting {}", source.display()))
 }
 
 fn is_same(one: &OwnedFd, other: &OwnedFd) -> Result<bool, Trouble> {
@@ -202,7 +228,7 @@ fn is_same(one: &OwnedFd, other: &OwnedFd) -> Result<bool, Trouble> {
     Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
 }
 
-fn clone_tree(path: &Path) -> Result<OwnedFd, Trouble> {
+pub(super) fn clone_tree(path: &Path) -> Result<OwnedFd, Trouble> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
@@ -244,6 +270,7 @@ fn make_site(setting: &Setting) -> Result<(), Trouble> {
 
 struct Builder<'a> {
     setting: &'a Setting,
+    shown: Shown,
     /// How many private directories and layers there are.
     count: usize,
     shows_sockets: bool,
@@ -263,7 +290,10 @@ impl Builder<'_> {
                 let written = std::fs::write(&path, text);
                 written.during(part, format!("writing {}", path.display()))
             }
-            (Step::Bind { path, mapped: true, .. }, Some(tree)) => self.show(path, &tree),
+            (Step::Bind { path, source, mapped: true }, _) => {
+                let tree = self.shown.tree(source)?;
+                attach_new(&tree, inside(path), file_type(&tree)?)
+            }
             (Step::Bind { path, .. } | Step::Device { path }, Some(tree)) => {
                 attach_new(&tree, inside(path), file_type(&tree)?)
             }
@@ -288,21 +318,6 @@ impl Builder<'_> {
         let place = PathBuf::from(format!("{SCRATCH}/{purpose}{}", self.count));
         make_own_directory(&place, mode, self.setting.identity)?;
         Ok(place)
-    }
-
-    /// A directory or a file of the host, to be read only.
-    fn show(&mut self, path: &Path, tree: &OwnedFd) -> Result<(), Trouble> {
-        let kind = file_type(tree)?;
-        if kind != FileType::Directory {
-            return attach_new(tree, inside(path), kind);
-        }
-        self.count += 1;
-        let lower = Lower::attach(tree, self.count)?;
-        let mount = match lower.read_only(EMPTY_DIRECTORY) {
-            Ok(mount) => mount,
-            Err(_) => self.as_it_is(&lower)?,
-        };
-        attach_new(&mount, inside(path), FileType::Directory)
     }
 
     fn as_it_is(&mut self, lower: &Lower) -> Result<OwnedFd, Trouble> {
@@ -443,7 +458,7 @@ fn inside(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-fn file_type(tree: &OwnedFd) -> Result<FileType, Trouble> {
+pub(super) fn file_type(tree: &OwnedFd) -> Result<FileType, Trouble> {
     let stat = rustix::fs::fstat(tree).during(Part::Root, "looking at a source")?;
     Ok(FileType::from_raw_mode(stat.st_mode))
 }

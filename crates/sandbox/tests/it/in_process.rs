@@ -58,6 +58,53 @@ fn a_pipe_can_be_the_input_and_an_answer_can_go_into_it() {
     assert_eq!(ran.expect("it runs").stdout.text(), "question\ngot answer\n");
 }
 
+/// The next first process is made ready while a command runs, and may be ended with it.
+#[test]
+fn a_process_that_was_made_ready_and_killed_is_replaced() {
+    let project = Fixture::new("");
+    let sandbox = open(&project, ProjectAccess::Direct);
+    let mark = format!("mark of {}", project.root().display());
+    let (stdin, write) = std::io::pipe().expect("a pipe");
+    let options = RunOptions { stdin: Some(stdin.into()), ..RunOptions::default() };
+    let mut write = Some(write);
+    let ran = sandbox.run(&sh(&format!("echo '{mark}'; cat")), options, |_| {
+        let command = processes().find(|process| process.says(&mark)).expect("it runs");
+        let first = Process(command.parent().expect("it has a parent"));
+        let helper = first.parent().expect("so has this");
+        let spare = std::iter::repeat_with(|| {
+            std::thread::yield_now();
+            processes().find(|other| other.parent() == Some(helper) && other.0 != first.0)
+        });
+        let spare = spare.take(1_000_000).flatten().next().expect("another is made ready");
+        let pid = rustix::process::Pid::from_raw(spare.0).expect("a number");
+        rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it is killed");
+        drop(write.take());
+    });
+    assert_eq!(ran.expect("it runs").exit, Exit::Code(0));
+    let ran = sandbox.run(&sh("echo next"), RunOptions::default(), |_| {});
+    assert_eq!(ran.expect("it runs").stdout.text(), "next\n");
+}
+
+/// A process of this machine.
+struct Process(i32);
+
+fn processes() -> impl Iterator<Item = Process> {
+    let entries = std::fs::read_dir("/proc").expect("there is a /proc").flatten();
+    entries.filter_map(|entry| Some(Process(entry.file_name().to_str()?.parse().ok()?)))
+}
+
+impl Process {
+    fn says(&self, mark: &str) -> bool {
+        let arguments = std::fs::read_to_string(format!("/proc/{}/cmdline", self.0));
+        arguments.is_ok_and(|arguments| arguments.contains(mark))
+    }
+
+    fn parent(&self) -> Option<i32> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.0)).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
+    }
+}
+
 #[test]
 fn commands_run_at_the_same_time() {
     let project = Fixture::new("");

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use crate::bench::{Bench, User, users};
 use crate::escapes::{BLOCKED, open_to_all};
 
-/// A project with sockets in it, in an ignored directory and in what is visible besides.
+/// A project with sockets in it, in an ignored directory and in what is visible besides: directories
+/// that lie side by side, and one that lies alone.
 struct Place {
     bench: Bench,
     directories: Vec<PathBuf>,
@@ -20,13 +21,16 @@ struct Place {
 impl Place {
     fn new(user: User) -> Place {
         let mut bench = Bench::new(user, "//- /plain/file\n//- /passed/file\n");
-        let (tools, cache) = (bench.outside("tools"), bench.outside("cache"));
-        for (path, access) in [(&tools, Access::Read), (&cache, Access::Layer)] {
-            std::fs::create_dir(path).expect("a directory");
+        let (tools, more, cache) =
+            (bench.outside("tools"), bench.outside("more"), bench.outside("cache"));
+        let alone = bench.outside("apart/alone");
+        let read = [&tools, &more, &alone].map(|path| (path, Access::Read));
+        for (path, access) in read.into_iter().chain([(&cache, Access::Layer)]) {
+            std::fs::create_dir_all(path).expect("a directory");
             bench.profile.visible.push(Visible { path: path.clone(), access });
         }
         let (plain, passed) = (bench.project.path("plain"), bench.project.path("passed"));
-        let directories = vec![plain, passed, tools, cache];
+        let directories = vec![plain, passed, tools, more, alone, cache];
         let listening = directories.iter().map(|directory| {
             let stream = UnixListener::bind(directory.join("stream")).expect("a socket");
             let datagram = UnixDatagram::bind(directory.join("datagram")).expect("a socket");

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use sandbox::{Profile, Toolchains};
+use sandbox::{Access, Profile, Toolchains, Visible};
 use serde_json::json;
 
 use crate::bench::{Bench, User, users};
@@ -285,5 +285,32 @@ fn runtimes_are_shown_as_a_whole_and_nothing_beside_them() {
         }
         let missing = ran["stderr"].as_str().unwrap_or_default().matches("No such file").count();
         assert_eq!(missing, 3, "{ran}");
+    }
+}
+
+/// Directories that lie side by side are taken from one overlay of the directory above them.
+#[test]
+fn only_what_was_named_is_seen_of_what_lies_side_by_side() {
+    for user in users() {
+        let mut bench = Bench::new(user, "");
+        let home = bench.outside("home: of \\ tools");
+        for name in ["bin", "lib", "private", "elsewhere"] {
+            std::fs::create_dir_all(home.join(name)).expect("a directory");
+            std::fs::write(home.join(name).join("file"), name).expect("a file");
+        }
+        std::fs::write(home.join("version"), "3").expect("a file");
+        std::fs::write(home.join("token"), "secret").expect("a file");
+        symlink("elsewhere", home.join("link")).expect("a link");
+        let names = ["bin", "lib", "link", "version"];
+        let shown = names.map(|name| Visible { path: home.join(name), access: Access::Read });
+        bench.profile.visible.extend(shown);
+        let script = format!(
+            "cd '{}'; ls; cat bin/file lib/file link/file version; touch bin/x lib/x link/x version",
+            home.display()
+        );
+        let ran = bench.sh(&script);
+        assert_eq!(ran["stdout"], "bin\nlib\nlink\nversion\nbinlibelsewhere3", "{user:?}: {ran}");
+        assert_eq!(ran["exit"], json!({"code": 1}), "{user:?}: nothing of it can be written");
+        assert!(!home.join("bin/x").exists());
     }
 }

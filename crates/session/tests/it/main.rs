@@ -1,8 +1,13 @@
 //! Conversations put together from real tools, a real store and a scripted model.
 
 mod approvals;
+mod budgets;
+mod following;
 mod instructions;
 mod plans;
+mod recall;
 mod settings;
 mod stage;
 mod sub_agents;
+mod trees;
+mod wire_model;

@@ -31,6 +31,8 @@ pub(crate) enum Reply {
     Complete(Vec<ModelEvent>),
     /// Nothing ever comes.
     Silence,
+    /// The provider refuses, in these words.
+    Fails(ModelErrorKind, &'static str),
 }
 
 /// What every answer takes.
@@ -100,14 +102,14 @@ impl ModelProvider for Scripted {
         match self.replies.lock().unwrap().pop_front() {
             Some(Reply::Complete(events)) => Ok(stream::iter(events.into_iter().map(Ok)).boxed()),
             Some(Reply::Silence) => Ok(stream::pending().boxed()),
-            None => Err(ModelError {
-                kind: ModelErrorKind::InvalidRequest,
-                message: "the script is over".to_owned(),
-                retry_after: None,
-                is_final: false,
-            }),
+            Some(Reply::Fails(kind, message)) => Err(failure(kind, message)),
+            None => Err(failure(ModelErrorKind::InvalidRequest, "the script is over")),
         }
     }
+}
+
+fn failure(kind: ModelErrorKind, message: &str) -> ModelError {
+    ModelError { kind, message: message.to_owned(), retry_after: None, is_final: false }
 }
 
 /// The tool names of a request.

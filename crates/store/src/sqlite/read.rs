@@ -1,7 +1,7 @@
 //! Reads rows and summaries, as far as the file lets us.
 
 use futures_util::TryStreamExt as _;
-use protocol::{ForkPoint, Opened, Settings, Usage};
+use protocol::{ForkPoint, LogEntry, Opened, Settings, Usage};
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{AssertSqlSafe, Row as _};
 
@@ -38,6 +38,21 @@ pub(super) async fn inspect_session(db: &mut Db, id: &SessionId) -> Result<Inspe
     inspection.problems.extend((!is_listed).then_some(Problem::Unlisted));
     inspection.problems.extend(unreadable.map(|reason| Problem::Unreadable { reason }));
     Ok(inspection)
+}
+
+/// One entry of a session's log, if it is there as it was written.
+pub(super) async fn entry(
+    db: &mut Db,
+    id: &SessionId,
+    sequence: u64,
+) -> Result<Option<LogEntry>, StoreError> {
+    let Ok(sequence) = i64::try_from(sequence) else { return Ok(None) };
+    let sql = format!("SELECT {EVENT_COLUMNS} FROM events WHERE session = ? AND sequence = ?");
+    let query = sqlx::query(AssertSqlSafe(sql)).bind(id.as_str()).bind(sequence);
+    let row = query.fetch_optional(&mut db.conn).await.map_err(|error| db.error(DOING, &error))?;
+    let Some(Ok((row, checksum))) = row.map(|row| found_row(&row).content) else { return Ok(None) };
+    let is_whole = i64::from(row.checksum(id)) == checksum;
+    Ok(is_whole.then(|| row.entry()).flatten())
 }
 
 /// The rows of a session, and why not all could be read.

@@ -44,6 +44,10 @@ async fn damaged_rows_are_named_and_a_repair_explains_itself() {
     .await;
     let loaded = store.load(&id).await.unwrap();
     assert_eq!(numbers(&loaded.entries), [1, 4, 6, 8]);
+    for sequence in 1..=9 {
+        let alone = store.entry(&id, sequence).await.unwrap();
+        assert_eq!(alone.as_ref(), loaded.entries.iter().find(|it| it.sequence == sequence));
+    }
     let looked = store.check(Some(&id), CheckMode::Look).await.unwrap();
     assert!(looked.findings.iter().all(|finding| finding.repaired.is_none()));
     let report = store.check(None, CheckMode::Repair).await.unwrap();

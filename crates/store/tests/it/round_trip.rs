@@ -83,6 +83,12 @@ proptest! {
             prop_assert_eq!(&copy, &loaded);
 
             let fork = store.fork(&id, Some(at)).await.unwrap();
+            // Positions are handles: they lead to the same entries in a copy.
+            for entry in &store.load(&fork).await.unwrap().entries {
+                let alone = store.entry(&fork, entry.sequence).await.unwrap();
+                prop_assert_eq!(alone.as_ref(), Some(entry));
+            }
+            prop_assert_eq!(store.entry(&fork, u64::MAX).await.unwrap(), None);
             let fork = store.load(&fork).await.unwrap();
             prop_assert!(fork.damage.is_empty(), "{:?}", fork.damage);
             prop_assert!(fork.entries.len() as u64 <= at.max(1));

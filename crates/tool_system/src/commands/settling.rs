@@ -194,6 +194,9 @@ impl Gate<'_> {
             Err(error) => {
                 told["dropped"] = error.full_message().into();
                 told["code"] = error.code.as_str().into();
+                if error.is_denial() {
+                    told["denied"] = true.into();
+                }
             }
         }
         Ok(Some(told))

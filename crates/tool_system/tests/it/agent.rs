@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use protocol::{ErrorCode, PlanStep, StepStatus, ToolError, ToolResult};
+use protocol::{ErrorCode, MessageHandle, PlanStep, StepStatus, ToolError, ToolResult};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, Delegation, ExecutorOptions, Vocabulary};
+use tool_system::{AgentHost, Delegation, ExecutorOptions, Recalled, Vocabulary};
 
 use crate::harness::Bench;
 
@@ -27,6 +27,15 @@ impl AgentHost for Host {
     async fn delegate(&self, task: Delegation, _: &CancellationToken) -> ToolResult {
         self.tasks.lock().unwrap().push(task);
         Ok(json!({"report": "found it", "outcome": "done", "turns": 1, "tokens": 10}))
+    }
+
+    /// Entry 7 is all there is.
+    async fn recall(&self, handle: MessageHandle) -> Result<Recalled, ToolError> {
+        let text = (1..=100).map(|line| format!("line {line}\n")).collect();
+        match handle {
+            MessageHandle(7) => Ok(Recalled { text, page_bytes: 160 }),
+            _ => Err(ToolError::new(ErrorCode::FileNotFound, "there is no such entry")),
+        }
     }
 }
 
@@ -86,4 +95,52 @@ async fn without_a_conversation_they_are_neither_offered_nor_done() {
     let (bench, _host) = self::bench(Vocabulary::Standard);
     let names: Vec<_> = bench.executor.offered().iter().map(|tool| tool.name()).collect();
     assert!(names.ends_with(&["delegate", "plan"]), "{names:?}");
+}
+
+#[tokio::test]
+async fn what_was_said_is_read_in_pages_that_the_conversation_can_take() {
+    let (bench, _) = bench(Vocabulary::Standard);
+    assert!(bench.executor.reads_messages());
+    let mut read = String::new();
+    let mut offset = 1;
+    loop {
+        let arguments = json!({"path": "message:7", "offset": offset, "line_numbers": false});
+        let page = bench.call("read_file", arguments).await.unwrap();
+        let content = page["content"].as_str().unwrap();
+        assert!(content.len() <= 200 && page["total_lines"] == 100, "{page}");
+        read.push_str(content);
+        let Some(message) = page["message"].as_str() else { break };
+        let next = message.rsplit_once("offset=").unwrap().1.trim_end_matches('.');
+        assert!(message.contains(" of 100. Continue"), "{message}");
+        offset = next.parse().unwrap();
+    }
+    assert_eq!(read, (1..=100).map(|line| format!("line {line}\n")).collect::<String>());
+}
+
+#[tokio::test]
+async fn a_handle_of_something_else_is_refused_and_other_names_are_files() {
+    let (bench, _) = bench(Vocabulary::Standard);
+    let unknown = bench.call("read_file", json!({"path": "message:8"})).await.unwrap_err();
+    assert_eq!(unknown.message, "there is no such entry");
+    let file = bench.call("read_file", json!({"path": "message:x"})).await.unwrap_err();
+    assert_eq!(file.code, ErrorCode::FileNotFound);
+    assert!(file.message.contains("message:x"), "{}", file.message);
+}
+
+#[tokio::test]
+async fn several_files_and_messages_are_read_at_once() {
+    let (bench, _) = bench(Vocabulary::Ally);
+    let paths = json!({"file_paths": ["message:7", "message:9"]});
+    let answer = bench.call("read", paths).await.unwrap();
+    let content = answer["content"].as_str().unwrap();
+    assert!(content.starts_with("=== message:7 ===\n     1\tline 1\n"), "{content}");
+    assert_eq!(answer["errors"][0]["path"], "message:9");
+}
+
+#[tokio::test]
+async fn without_a_conversation_there_are_no_messages_to_read() {
+    let bench = Bench::with("//- /message:7\nmine\n", ExecutorOptions::default(), Vec::new());
+    assert!(!bench.executor.reads_messages());
+    let answer = bench.call("read_file", json!({"path": "message:7"})).await.unwrap();
+    assert!(answer["content"].as_str().unwrap().ends_with("mine"), "{answer}");
 }

@@ -261,12 +261,12 @@ async fn build_output_goes_with_the_edits_that_it_was_made_from() {
 
 #[tokio::test]
 async fn refused_changes_are_dropped_and_the_output_stays() {
-    let answers = vec![no(Some("not now"))];
+    let answers = vec![no(Some("no"))];
     let Some(bench) = bench(ExecutorOptions::default(), answers) else { return };
     let ran = bash(&bench, "echo two > a.txt; cat a.txt").await;
     assert_eq!(ran["output"], "two\n");
-    let dropped = json!({"paths": ["a.txt"], "dropped": "not now", "code": "REJECTED"});
-    assert_eq!(ran["changes"], dropped);
+    let told = json!({"paths": ["a.txt"], "dropped": "no", "code": "REJECTED", "denied": true});
+    assert_eq!(ran["changes"], told);
     assert_eq!(bench.project.read("a.txt"), "one\n");
 }
 

@@ -219,10 +219,57 @@ async fn checks_run_after_a_change_and_tell_the_model_what_broke() {
     let options = ExecutorOptions { checks, ..allowing(&["write_file"]) };
     let Some(bench) = running("//- /a.txt\none\n", options) else { return };
     let result = bench.ok("write_file", json!({"path": "a.txt", "content": "two\n"})).await;
+    assert_eq!(result["checks"][0], json!({"name": "good", "ok": true}));
+    let bad = &result["checks"][1];
     assert_eq!(
-        result["checks"],
-        json!([{"name": "good", "ok": true}, {"name": "bad", "ok": false, "output": "broken"}])
+        (&bad["ok"], &bad["exit_code"], &bad["output"]),
+        (&json!(false), &json!(1), &json!("broken"))
     );
+    assert_eq!(result["checks"].as_array().map(Vec::len), Some(2));
+    assert_eq!(bench.project.read("a.txt"), "two\n");
+}
+
+#[tokio::test]
+async fn a_check_that_changes_files_says_which_and_that_they_were_thrown_away() {
+    let script = "touch b.txt; echo formatted > a.txt; echo new > made";
+    let command = ["sh", "-c", script].map(str::to_owned).into();
+    let checks = vec![EditCheck::new("format".into(), command, &[], 20).unwrap()];
+    let options = ExecutorOptions { checks, ..allowing(&["write_file"]) };
+    let Some(bench) = running("//- /a.txt\none\n//- /b.txt\nb\n", options) else { return };
+    let result = bench.ok("write_file", json!({"path": "a.txt", "content": "two\n"})).await;
+    let check = &result["checks"][0];
+    assert_eq!(check["ok"], true, "{check:#}");
+    let changes = &check["changes"];
+    assert_eq!(changes["paths"], json!(["a.txt", "made"]));
+    assert!(changes["dropped"].as_str().unwrap().contains("thrown away"), "{changes:#}");
+    let diff = changes["diff"].as_str().unwrap();
+    assert!(diff.contains("-two\n+formatted\n") && diff.contains("+new\n"), "{diff}");
     assert_eq!(bench.project.read("a.txt"), "two\n");
     assert!(!bench.project.path("made").exists());
+    assert!(bench.person.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_check_that_is_killed_or_cannot_start_says_so() {
+    let check = |name: &str, command: &[&str], timeout: u64| {
+        let command = command.iter().map(|&word| word.to_owned()).collect();
+        EditCheck::new(name.into(), command, &[], timeout).unwrap()
+    };
+    let checks = vec![
+        check("killed", &["sh", "-c", "echo before; kill -SEGV $$"], 20),
+        check("slow", &["sleep", "60"], 1),
+        check("missing", &["no-such-program-here"], 20),
+    ];
+    let options = ExecutorOptions { checks, ..allowing(&["write_file"]) };
+    let Some(bench) = running("//- /a.txt\none\n", options) else { return };
+    let result = bench.ok("write_file", json!({"path": "a.txt", "content": "two\n"})).await;
+    let [killed, slow, missing] = result["checks"].as_array().unwrap().as_slice() else {
+        panic!("{result:#}");
+    };
+    assert_eq!(*killed, json!({"name": "killed", "ok": false, "signal": 11, "output": "before"}));
+    let why = "it took longer than 1 s";
+    assert_eq!(*slow, json!({"name": "slow", "ok": false, "signal": 9, "why": why}));
+    assert_eq!(missing["ok"], false);
+    let not_run = missing["not_run"].as_str().unwrap();
+    assert!(not_run.contains("no-such-program-here"), "{missing:#}");
 }

@@ -137,6 +137,12 @@ async fn a_result_that_is_too_large_is_cut_and_the_rest_can_be_read_by_its_handl
     let rest = bench.ok("read_file", json!({"path": handle})).await;
     assert_eq!(rest["size"], 500_000);
     assert!(rest["content"].as_str().unwrap().starts_with("     1\tword word"));
+    // A line that is too long for a page is broken, so that all of it can be reached.
+    let last = rest["total_lines"].as_u64().unwrap();
+    assert!(last > 1, "{last}");
+    let last = bench.ok("read_file", json!({"path": handle, "offset": last})).await;
+    assert!(last["content"].as_str().unwrap().trim_end().ends_with("word"), "{last}");
+    assert_eq!(last["message"], json!(null));
     let error = bench.err("read_file", json!({"path": "result:0000000000000000"})).await;
     assert_eq!(error.code, ErrorCode::FileNotFound);
     assert_eq!(error.suggestion.unwrap(), "Repeat the call whose result was cut.");

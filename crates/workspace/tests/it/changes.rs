@@ -6,6 +6,7 @@ mod failures;
 mod full_disk;
 mod kills;
 mod links;
+mod net;
 mod other_writers;
 mod power_loss;
 mod project;

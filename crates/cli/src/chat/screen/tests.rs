@@ -238,12 +238,16 @@ fn everything_else_is_one_line_each() {
         kind: ModelErrorKind::Overloaded,
         message: "529".into(),
         retry_in_ms: Some(2_000),
+        usage: Usage::default(),
+        cost_usd: None,
     });
     story.log(SessionEvent::Nudged { text: "You go in circles.\nStop.".into() });
     story.log(SessionEvent::Compacted(Compaction {
         by_model: true,
         tokens_before: 180_000,
         tokens_after: 21_500,
+        summarised: 34,
+        elided: vec!["c1".into(), "c2".into()],
         ..Compaction::default()
     }));
     story.log(SessionEvent::SettingsChanged(Settings {
@@ -260,6 +264,8 @@ fn everything_else_is_one_line_each() {
         kind: ModelErrorKind::Unauthorized,
         message: "invalid x-api-key".into(),
         retry_in_ms: None,
+        usage: Usage::default(),
+        cost_usd: None,
     });
     story.log(SessionEvent::TurnEnded(TurnEnd::Failed));
     assert_snapshot!(story.bare(), @r"
@@ -269,7 +275,7 @@ fn everything_else_is_one_line_each() {
 
     · the provider is overloaded: 529; trying again in 2.0 s
     · the model was told: You go in circles. Stop.
-    · earlier conversation summarised: 180.0k → 21.5k tokens
+    · made room: 180k → 22k tokens (34 messages summarised, 2 results shortened)
     · echo of offline answers, as planner
     · this session is called the \x1B[2Jname
     · the provider refused images: they are described in words until a model is chosen again

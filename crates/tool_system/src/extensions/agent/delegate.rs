@@ -21,6 +21,9 @@ struct DelegateOutput {
     report: String,
     /// How its work ended.
     outcome: String,
+    /// The limit that it reached, or why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     turns: u32,
     tokens: u64,
     /// Files that were changed.

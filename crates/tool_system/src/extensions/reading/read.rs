@@ -1,9 +1,12 @@
 //! `read`: several files in one call.
 
+use std::collections::HashMap;
+
 use protocol::estimate_tokens;
-use tool_system::file_view::{Endings, FileView};
+use tool_system::file_view::{Endings, FileView, TextView};
 use tool_system::picture::{self, Shown};
 use tool_system::prelude::*;
+use tool_system::result_store::KeptText;
 use workspace::{LineWindow, RelPath};
 
 /// Read several files at once, as much as fits.
@@ -55,12 +58,19 @@ impl Tool for ReadTool {
                  \"limit\": 50}. Prefer one call with several paths to several calls.",
             )
             .example(json!({"file_paths": ["src/main.rs", "Cargo.toml"], "limit": 50}))
+            .reads_handles()
             .face(Face::new(Vocabulary::Ally, "read"))
     }
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: ReadArgs = args.parse()?;
-        cx.blocking(move |cx| Outcome::answer(read_files(cx, &args)?)).await
+        let mut kept = HashMap::new();
+        for path in &args.file_paths {
+            if let Some(text) = cx.kept_text(path).await {
+                kept.insert(path.clone(), text);
+            }
+        }
+        cx.blocking(move |cx| Outcome::answer(read_files(cx, &args, &kept)?)).await
     }
 
     fn preview(&self, result: &Value, max_lines: usize) -> Vec<String> {
@@ -71,12 +81,19 @@ impl Tool for ReadTool {
     }
 }
 
-fn read_files(cx: &ToolContext, args: &ReadArgs) -> Result<ReadOutput, ToolError> {
+/// The texts behind the handles among the paths.
+type KeptTexts = HashMap<String, Result<KeptText, ToolError>>;
+
+fn read_files(
+    cx: &ToolContext,
+    args: &ReadArgs,
+    kept: &KeptTexts,
+) -> Result<ReadOutput, ToolError> {
     let mut sections = Sections::new(cx.limits().read_tokens);
     let mut errors: Vec<(String, ToolError)> = Vec::new();
     let mut paths = args.file_paths.iter();
     for path in paths.by_ref() {
-        match section(cx, path, args) {
+        match section(cx, path, args, kept) {
             Ok(text) => {
                 if !sections.add(path, &text, args.offset.map_or(1, |offset| offset.0)) {
                     break;
@@ -100,7 +117,12 @@ fn read_files(cx: &ToolContext, args: &ReadArgs) -> Result<ReadOutput, ToolError
     Ok(sections.finish(paths.cloned().collect(), errors))
 }
 
-fn section(cx: &ToolContext, path: &str, args: &ReadArgs) -> Result<String, ToolError> {
+fn section(
+    cx: &ToolContext,
+    path: &str,
+    args: &ReadArgs,
+    kept: &KeptTexts,
+) -> Result<String, ToolError> {
     let limits = cx.limits();
     let as_size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
     let window = LineWindow {
@@ -113,7 +135,13 @@ fn section(cx: &ToolContext, path: &str, args: &ReadArgs) -> Result<String, Tool
         max_bytes: as_size(limits.read_bytes),
         max_line_bytes: as_size(limits.read_line_bytes),
     };
-    match FileView::read(cx, path, &window, Endings::AsLines)? {
+    let view = match kept.get(path) {
+        Some(kept) => {
+            FileView::Text(TextView::of_kept(kept.as_ref().map_err(Clone::clone)?, window, cx)?)
+        }
+        None => FileView::read(cx, path, &window, Endings::AsLines)?,
+    };
+    match view {
         FileView::Binary { kind, meta, bytes } => {
             let described = picture::described(&kind, meta.size);
             Ok(match picture::show(cx, path, &kind, bytes.as_deref()) {

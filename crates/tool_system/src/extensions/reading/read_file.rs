@@ -6,6 +6,7 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use tool_system::file_view::{Endings, FileView, TextView, open};
 use tool_system::picture::{self, Shown};
 use tool_system::prelude::*;
+use tool_system::result_store::KeptText;
 use tool_system::timestamp::iso8601;
 use tool_system::transfer::Encoding;
 use workspace::{BinaryKind, EntryMeta, LineWindow};
@@ -14,7 +15,7 @@ use workspace::{BinaryKind, EntryMeta, LineWindow};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadFileArgs {
-    /// Or the handle of a cut result
+    /// Or a handle to what was cut
     path: String,
     /// First line, from 1
     offset: Option<Whole<1>>,
@@ -60,6 +61,7 @@ impl Tool for ReadFileTool {
                  \"logo.png\"}. Read a file before changing it.",
             )
             .example(json!({"path": "src/main.rs"}))
+            .reads_handles()
             .face(Face::new(Vocabulary::Explorer, "read_file").hide(&["encoding", "line_numbers"]))
             .face(
                 Face::new(Vocabulary::Workspace, "read_file")
@@ -71,15 +73,20 @@ impl Tool for ReadFileTool {
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: ReadFileArgs = args.parse()?;
+        let kept = cx.kept_text(&args.path).await.transpose()?;
         cx.blocking(move |cx| match args.encoding.unwrap_or_default() {
-            Encoding::Utf8 => Outcome::answer(read_text(cx, &args)?),
+            Encoding::Utf8 => Outcome::answer(read_text(cx, &args, kept.as_ref())?),
             Encoding::Base64 => Outcome::answer(read_base64(cx, &args)?),
         })
         .await
     }
 }
 
-fn read_text(cx: &ToolContext, args: &ReadFileArgs) -> Result<ReadFileOutput, ToolError> {
+fn read_text(
+    cx: &ToolContext,
+    args: &ReadFileArgs,
+    kept: Option<&KeptText>,
+) -> Result<ReadFileOutput, ToolError> {
     let limits = cx.limits();
     let numbered = args.line_numbers.unwrap_or(true);
     // Without numbers the caller wants the file itself, so only the byte limits apply.
@@ -93,7 +100,11 @@ fn read_text(cx: &ToolContext, args: &ReadFileArgs) -> Result<ReadFileOutput, To
         max_line_bytes: as_size(whole_lines),
     };
     let endings = if numbered { Endings::AsLines } else { Endings::AsStored };
-    match FileView::read(cx, &args.path, &window, endings)? {
+    let view = match kept {
+        Some(kept) => FileView::Text(TextView::of_kept(kept, window, cx)?),
+        None => FileView::read(cx, &args.path, &window, endings)?,
+    };
+    match view {
         FileView::Binary { kind, meta, bytes } => {
             let shown = picture::show(cx, &args.path, &kind, bytes.as_deref());
             Ok(described(&args.path, &kind, &meta, shown))

@@ -1,0 +1,202 @@
+//! What a session and all its sub-agents may use: one purse, from which every request draws before it
+//! is sent and into which it settles what it really took.
+//!
+//! A sub-agent has a purse of its own, with narrower limits, that draws on its parent's. Nothing is
+//! held while tools run, so an agent that waits for its sub-agents never keeps them from asking.
+
+mod account;
+mod reservation;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protocol::PauseReason;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use account::{Account, Offer, Refusal, Scarce};
+pub(crate) use account::{Limits, Need, Purpose, Spent, Standing};
+pub(crate) use reservation::{Receipt, Reservation};
+
+/// A purse: limits, what is spent, and what requests under way may still spend.
+#[derive(Debug, Default)]
+pub struct Purse {
+    account: Mutex<Account>,
+    parent: Option<Arc<Purse>>,
+    /// Told whenever a request has settled; shared by all purses that draw on each other.
+    settled: Arc<Notify>,
+}
+
+/// Why a request is not sent.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Refused {
+    /// A limit of this purse, or of one that it draws on, would be exceeded.
+    RanOut(PauseReason),
+    /// The turn was cancelled while it waited for others to settle.
+    Cancelled,
+}
+
+impl Purse {
+    /// A purse without limits; each turn brings its own.
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// A purse that draws on this one.
+    pub fn for_sub_agent(self: &Arc<Self>) -> Arc<Self> {
+        Arc::new(Self {
+            account: Mutex::default(),
+            parent: Some(Arc::clone(self)),
+            settled: Arc::clone(&self.settled),
+        })
+    }
+
+    /// What this purse, or one that it draws on, has run out of in this turn. Whoever draws on it does
+    /// not go on, however small the next request is.
+    pub fn ran_out(&self) -> Option<PauseReason> {
+        self.chain().find_map(|purse| purse.lock().ran_out())
+    }
+
+    /// Begins a turn.
+    pub(crate) fn open(&self, standing: Standing) {
+        self.lock().open(standing);
+    }
+
+    /// Fires `stop` at the deadline of the turn. Everything under way then learns from
+    /// [`Purse::time_is_up`] that it was not the user.
+    pub(crate) fn watch(self: &Arc<Self>, stop: &CancellationToken) -> Option<Clock> {
+        let deadline = self.lock().deadline()?;
+        let (purse, stop) = (Arc::clone(self), stop.clone());
+        Some(Clock(tokio::spawn(async move {
+            sleep_until(deadline).await;
+            purse.lock().mark(Scarce::Time);
+            stop.cancel();
+        })))
+    }
+
+    /// The reason to pause if the deadline has passed, here or in a purse that this one draws on.
+    pub(crate) fn time_is_up(&self) -> Option<PauseReason> {
+        self.chain().find_map(|purse| purse.lock().time_is_up())
+    }
+
+    /// An answer was cut where this limit is, so there is nothing left of it.
+    pub(crate) fn exhaust(&self, brink: Brink) -> Option<PauseReason> {
+        let purse = self.chain().nth(brink.at)?;
+        let mut account = purse.lock();
+        account.mark(brink.scarce);
+        account.ran_out()
+    }
+
+    /// What is missing for a request, if it is known now that it will not be sent.
+    pub(crate) fn lacks(&self, need: &Need) -> Option<PauseReason> {
+        let mut accounts = self.accounts();
+        match offer(&accounts, need) {
+            Err((at, Refusal::Out(scarce))) => Some(refuse(&mut accounts[at], scarce, need)),
+            _ => None,
+        }
+    }
+
+    /// Holds what a request needs. Waits as long as it lacks only what others may give back.
+    pub(crate) async fn reserve(
+        self: &Arc<Self>,
+        need: &Need,
+        cancel: &CancellationToken,
+    ) -> Result<Reservation, Refused> {
+        loop {
+            let settled = self.settled.notified();
+            tokio::pin!(settled);
+            // From here on nothing that settles is missed.
+            settled.as_mut().enable();
+            if let Some(decided) = self.try_reserve(need) {
+                return decided.map_err(Refused::RanOut);
+            }
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(Refused::Cancelled),
+                () = settled => {}
+            }
+        }
+    }
+
+    /// Nothing if it depends on requests that are under way.
+    fn try_reserve(self: &Arc<Self>, need: &Need) -> Option<Result<Reservation, PauseReason>> {
+        let mut accounts = self.accounts();
+        match offer(&accounts, need) {
+            Err((_, Refusal::Busy)) => None,
+            Err((at, Refusal::Out(scarce))) => Some(Err(refuse(&mut accounts[at], scarce, need))),
+            Ok((output, brink)) => {
+                let hold = need.hold(output);
+                accounts.iter_mut().for_each(|account| account.hold(hold));
+                if need.purpose == Purpose::Turn {
+                    accounts[0].use_grant();
+                }
+                drop(accounts);
+                Some(Ok(Reservation::new(Arc::clone(self), hold, output, brink)))
+            }
+        }
+    }
+
+    /// This purse and all that it draws on, from the inside out.
+    fn chain(&self) -> impl Iterator<Item = &Purse> {
+        std::iter::successors(Some(self), |purse| purse.parent.as_deref())
+    }
+
+    /// The accounts of the chain. They are always locked in this order, so nobody waits in a circle.
+    fn accounts(&self) -> Vec<MutexGuard<'_, Account>> {
+        self.chain().map(Purse::lock).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Account> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A limit that a request is close to: which account of the chain, and what of it is scarce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Brink {
+    at: usize,
+    scarce: Scarce,
+}
+
+/// The most tokens of an answer that all accounts can pay, and which of them keeps it from being
+/// longer; or which of them cannot pay and why. One that never can counts before one that cannot now.
+fn offer(
+    accounts: &[MutexGuard<'_, Account>],
+    need: &Need,
+) -> Result<(u32, Option<Brink>), (usize, Refusal)> {
+    let now = Instant::now();
+    let mut best = (need.output, None);
+    let mut busy = None;
+    for (at, account) in accounts.iter().enumerate() {
+        match account.offer(need, at == 0, now) {
+            Ok(Offer { output, shrunk_by: Some(scarce) }) if output < best.0 => {
+                best = (output, Some(Brink { at, scarce }));
+            }
+            Ok(_) => {}
+            Err(Refusal::Busy) => busy = busy.or(Some((at, Refusal::Busy))),
+            Err(out) => return Err((at, out)),
+        }
+    }
+    busy.map_or(Ok(best), Err)
+}
+
+/// Notes what a turn could not have, so that nobody who shares it goes on. A summary can be done without.
+fn refuse(account: &mut Account, scarce: Scarce, need: &Need) -> PauseReason {
+    if need.purpose == Purpose::Turn {
+        account.mark(scarce);
+    }
+    account.reason(scarce)
+}
+
+/// Watches a deadline until it is dropped.
+pub(crate) struct Clock(JoinHandle<()>);
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests;
