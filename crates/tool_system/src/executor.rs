@@ -11,8 +11,8 @@ use std::time::Instant;
 use code_index::CodeBase;
 use futures_util::FutureExt as _;
 use protocol::{
-    ActivityData, ActivityType, AgentRole, CallReport, ErrorCode, Image, Proposal, ToolCall,
-    ToolError, ToolPermission, ToolResult,
+    ActivityData, ActivityType, AgentRole, CallReport, ErrorCode, Proposal, ToolCall, ToolError,
+    ToolPermission, ToolResult,
 };
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::approval_gate::Gate;
 use crate::checks::{self, EditCheck};
 use crate::commands::Jobs;
-use crate::context::Shared;
+use crate::context::{Shared, ShownImages};
 use crate::instructions::TouchedInstructions;
 use crate::own_changes::OwnChanges;
 use crate::policy::{Policy, Rule};
@@ -282,7 +282,7 @@ impl ToolExecutor {
             tool_name: tool_name(),
             arguments: call.arguments.clone(),
         });
-        let images = Arc::default();
+        let images = ShownImages::default();
         let run = self.run(call, &call_id, cancel, approver, &images);
         let result = caught(run).await.map_err(truncation::fit_error);
         match &result {
@@ -301,7 +301,7 @@ impl ToolExecutor {
             }),
         }
         // An error is told in words alone.
-        let images = if result.is_ok() { taken(&images) } else { Vec::new() };
+        let images = if result.is_ok() { images.take() } else { Vec::new() };
         CallReport { result, images }
     }
 
@@ -311,14 +311,14 @@ impl ToolExecutor {
         id: &Arc<str>,
         cancel: &CancellationToken,
         approver: &dyn Approver,
-        images: &Arc<Mutex<Vec<Image>>>,
+        images: &ShownImages,
     ) -> ToolResult {
         let listed = self.registry.get(self.options.vocabulary, &call.name)?;
         let arguments = validated(&listed, call.arguments.clone())?;
         self.check_role(&listed)?;
         let key = self.key_of(&listed, &arguments);
         let mut cx = self.context(id, listed.definition().name, cancel);
-        cx.images = Arc::clone(images);
+        cx.images = images.clone();
         if let Some(key) = &key
             && let Some(earlier) = self.repeated(key, &cx).await
         {
@@ -355,7 +355,7 @@ impl ToolExecutor {
             tool,
             cancel: cancel.clone(),
             files_read: Arc::new(Mutex::default()),
-            images: Arc::default(),
+            images: ShownImages::default(),
         }
     }
 
@@ -398,16 +398,13 @@ impl ToolExecutor {
         let remark = "This exact call was already answered in this turn and nothing was written \
                       through Toolkiln since; this is the same result.";
         value.as_object_mut()?.insert("redundant".into(), remark.into());
-        for image in images {
-            // It was shown before, within the same limits.
-            let _ = cx.show(image);
-        }
+        images.into_iter().for_each(|image| _ = cx.show(image));
         Some(value)
     }
 
     fn memorise(&self, key: CallKey, value: &Value, cx: &ToolContext) {
         let files = cx.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let images = cx.images.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let images = cx.images.lock().clone();
         self.turn.put(key, Answered { value: value.clone(), files, images });
     }
 
@@ -485,11 +482,6 @@ pub(crate) async fn unless_cancelled<T>(
         }
         result = work => result,
     }
-}
-
-/// What tools have shown, which is given away.
-fn taken(images: &Mutex<Vec<Image>>) -> Vec<Image> {
-    std::mem::take(&mut *images.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// A panic in `work` becomes an error.
