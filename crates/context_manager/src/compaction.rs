@@ -34,27 +34,60 @@ const PROTECTED_CALLS: usize = 6;
 /// after a few calls.
 const COMFORTABLE_PERCENT: u64 = 70;
 /// The plans, tried in this order. Rather is a result cut than its call forgotten, which the model
-/// would only make again, and both rather than a word of the user in the turn under way.
-const PLANS: [Plan; 7] = [
-    Plan { tail: 40, protected: PROTECTED_CALLS, running: 100, filled: 70 },
-    Plan { tail: 40, protected: 0, running: 100, filled: 70 },
-    Plan { tail: 20, protected: 0, running: 100, filled: 70 },
-    Plan { tail: 0, protected: 0, running: 100, filled: 85 },
-    Plan { tail: 20, protected: 0, running: 40, filled: 80 },
-    Plan { tail: 0, protected: 0, running: 40, filled: 100 },
-    Plan { tail: 0, protected: 0, running: 20, filled: 100 },
+/// would only make again, and both rather than a word of the user in the turn under way. Results that
+/// the model has not seen yet are cut last: it would ask for them again, and again.
+const PLANS: [Plan; 12] = [
+    Plan { tail: 40, protected: Protected::Newest, running: 100, filled: 70 },
+    Plan { tail: 40, protected: Protected::Unseen, running: 100, filled: 70 },
+    Plan { tail: 20, protected: Protected::Unseen, running: 100, filled: 70 },
+    Plan { tail: 60, protected: Protected::Unseen, running: 100, filled: 85 },
+    Plan { tail: 20, protected: Protected::Unseen, running: 100, filled: 85 },
+    Plan { tail: 40, protected: Protected::Nothing, running: 100, filled: 70 },
+    Plan { tail: 20, protected: Protected::Nothing, running: 100, filled: 70 },
+    Plan { tail: 0, protected: Protected::Nothing, running: 100, filled: 85 },
+    Plan { tail: 40, protected: Protected::Unseen, running: 40, filled: 85 },
+    Plan { tail: 20, protected: Protected::Nothing, running: 40, filled: 80 },
+    Plan { tail: 0, protected: Protected::Nothing, running: 40, filled: 100 },
+    Plan { tail: 0, protected: Protected::Nothing, running: 20, filled: 100 },
 ];
 /// The most tokens of a section of a summary that no model wrote.
 const MOST_SECTION: u64 = 500;
 /// The most sections, beside the user's words, in a summary that no model wrote.
 const SECTIONS: u64 = 6;
 
+/// Calls whose results are not cut.
+#[derive(Clone, Copy)]
+enum Protected {
+    /// The newest, and those that the model has not seen.
+    Newest,
+    /// Only those that the model has not seen.
+    Unseen,
+    Nothing,
+}
+
+impl Protected {
+    /// How many of the newest calls that are.
+    fn calls(self, units: &[Unit]) -> usize {
+        let unseen = || {
+            // Notes may follow a step before the model is asked again.
+            let mut newest =
+                units.iter().rev().skip_while(|unit| unit.first().role == Speaker::User);
+            newest.next().map_or(0, |unit| unit.calls().count())
+        };
+        match self {
+            Protected::Newest => PROTECTED_CALLS.max(unseen()),
+            Protected::Unseen => unseen(),
+            Protected::Nothing => 0,
+        }
+    }
+}
+
 /// What stays beside a summary, in percent of the room.
 struct Plan {
     /// What the newest part may take.
     tail: u64,
-    /// How many of the newest calls keep their results.
-    protected: usize,
+    /// Which calls keep their results.
+    protected: Protected,
     /// What the user's messages of the turn under way may take; 100 if they stay whole.
     running: u64,
     /// What all of it may take: the next steps need the rest.
@@ -195,7 +228,9 @@ struct Drafts<'a> {
 impl Drafts<'_> {
     /// Shows superfluous results in a few words, if that is enough.
     fn shortened(&self, room: u64) -> Option<Draft> {
-        let elided = elide::superfluous(self.context.conversation(), PROTECTED_CALLS);
+        let conversation = self.context.conversation();
+        let protected = Protected::Newest.calls(conversation.units());
+        let elided = elide::superfluous(conversation, protected);
         let compaction = self.without_summary(elided, Vec::new());
         self.only_shortened(compaction, percent(room, COMFORTABLE_PERCENT))
     }
@@ -247,7 +282,8 @@ impl Drafts<'_> {
     fn planned(&self, plan: &Plan, room: u64) -> Option<Draft> {
         let conversation = self.context.conversation();
         let limit = percent(room, plan.filled);
-        let elided = elide::superfluous(conversation, plan.protected);
+        let protected = plan.protected.calls(conversation.units());
+        let elided = elide::superfluous(conversation, protected);
         let shorter = self.without_summary(elided, self.shown_of_running(plan, room));
         let after = compacted(conversation, &shorter);
         let first_kept = self.tail_of(after.units(), percent(room, plan.tail));
