@@ -2,6 +2,7 @@
 //!
 //! Everything here is pure or writes to what it is given, except [`input`], which reads keys.
 
+pub(crate) mod attachments;
 pub(crate) mod cards;
 pub(crate) mod commands;
 pub(crate) mod events_json;

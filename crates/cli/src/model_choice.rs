@@ -110,6 +110,7 @@ fn no_model() -> Model {
         effort: None,
         prices: Some(FREE),
         calls_tools: true,
+        images: None,
     }
 }
 
@@ -142,6 +143,7 @@ fn http_model(
         effort: settings.effort.filter(|_| info.effort || !info.known),
         prices: info.prices,
         calls_tools: settings.tools,
+        images: info.images_if(settings.images),
         name,
     })
 }

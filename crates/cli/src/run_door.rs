@@ -14,6 +14,7 @@ use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
 use crate::args::RunArgs;
+use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::{End, JsonLines, NamedInstructions};
 use crate::chat::look::Ink;
 use crate::chat::notices;
@@ -25,6 +26,8 @@ use crate::model_choice::Chosen;
 use crate::output::{self, Printer, Stream};
 use crate::setup::Lifetime;
 
+/// As the message: it is read from there.
+const STANDARD_INPUT: &str = "-";
 /// A longer message is a mistake.
 const MAX_PROMPT_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -79,7 +82,8 @@ impl Run {
         self.session = session.id().to_string();
         self.shows.begin(&session, &chosen)?;
         let changes = Changes::from_now_on(&desk, &session);
-        let worked = caught(work(&mut session, prompt, &mut self.shows, stop)).await;
+        let content = content_of(&session, prompt, args.prompt == STANDARD_INPUT).await;
+        let worked = caught(work(&mut session, content, &mut self.shows, stop)).await;
         self.files_changed = changes.paths();
         session.close().await;
         worked
@@ -171,6 +175,19 @@ async fn caught<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Res
     .await
 }
 
+/// The message with the files it mentions. Text from elsewhere mentions nothing: what comes through a
+/// pipe need not be the user's own words.
+async fn content_of(session: &Session, prompt: String, from_elsewhere: bool) -> Vec<Content> {
+    if from_elsewhere {
+        return vec![Content::Text { text: prompt }];
+    }
+    let attached = with_mentioned(session, prompt).await;
+    for note in notes(&attached, session.options()) {
+        output::to_people(&format!("toolkiln: {note}"));
+    }
+    attached.content
+}
+
 /// What policy does not allow is denied, and the model is told so.
 fn approver(yes: bool) -> Arc<dyn Approver> {
     if yes {
@@ -184,13 +201,12 @@ fn approver(yes: bool) -> Arc<dyn Approver> {
 /// Carries the turn on and shows what happens as it is written down. None if nobody waits for its end.
 async fn work(
     session: &mut Session,
-    prompt: String,
+    content: Vec<Content>,
     shows: &mut Shows,
     stop: &Stop,
 ) -> anyhow::Result<Option<TurnOutcome>> {
     let mut written = session.log().watch();
     let mut activity = session.executor().activity().subscribe_all();
-    let content = vec![Content::Text { text: prompt }];
     let turn = session.send(content, &stop.cancel);
     tokio::pin!(turn);
     let outcome = loop {
@@ -333,7 +349,7 @@ impl Changes {
 /// The message from the command line, or from standard input.
 fn prompt(given: &str) -> anyhow::Result<String> {
     let mut text = given.to_owned();
-    if given == "-" {
+    if given == STANDARD_INPUT {
         text.clear();
         let mut input = io::stdin().lock().take(MAX_PROMPT_BYTES + 1);
         input.read_to_string(&mut text).context("the message on standard input cannot be read")?;

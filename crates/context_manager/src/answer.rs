@@ -218,6 +218,7 @@ fn closing(answer: ModelAnswer, next: Next) -> Vec<SessionEvent> {
                 ErrorCode::Cancelled,
                 "This call was not run, because the answer that made it was withdrawn.",
             )),
+            images: Vec::new(),
             duration_ms: 0,
         }),
         _ => None,

@@ -154,6 +154,13 @@ impl Ledger {
         known.max(estimate)
     }
 
+    /// The same conversation is estimated by another rule. What the provider counted stands.
+    pub(crate) fn estimated_anew(&mut self, before: u64, after: u64) {
+        if let Some(size) = &mut self.size {
+            size.estimate = size.estimate.saturating_add(after).saturating_sub(before);
+        }
+    }
+
     /// Tokens as the provider counts them, per estimated token: never less than one.
     pub(crate) fn scale(&self, frame: u64) -> Scale {
         match self.size {

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use protocol::{
-    Content, ErrorCode, ModelAnswer, PauseReason, SessionEvent, ToolCall, ToolError, ToolResult,
+    CallReport, Content, ErrorCode, ModelAnswer, PauseReason, SessionEvent, ToolCall, ToolError,
+    ToolResult,
 };
 use tokio::task::JoinError;
 use tokio::time::{Instant, sleep};
@@ -37,14 +38,14 @@ pub enum ToolStep {
 /// A call that has ended.
 struct Ended {
     call_id: String,
-    result: ToolResult,
+    report: CallReport,
     duration_ms: u64,
 }
 
 impl From<Ended> for SessionEvent {
     fn from(ended: Ended) -> Self {
-        let Ended { call_id, result, duration_ms } = ended;
-        SessionEvent::CallEnded { call_id, result, duration_ms }
+        let Ended { call_id, report: CallReport { result, images }, duration_ms } = ended;
+        SessionEvent::CallEnded { call_id, result, images, duration_ms }
     }
 }
 
@@ -146,7 +147,7 @@ impl ChatContext {
 
 impl Ended {
     fn success(&self) -> Option<String> {
-        self.result.is_ok().then(|| self.call_id.clone())
+        self.report.result.is_ok().then(|| self.call_id.clone())
     }
 }
 
@@ -176,7 +177,7 @@ pub(crate) fn started(call: &ToolCall) -> SessionEvent {
 }
 
 fn without_running(call: &ToolCall, error: ToolError) -> Ended {
-    Ended { call_id: call.id.clone(), result: Err(error), duration_ms: 0 }
+    Ended { call_id: call.id.clone(), report: Err(error).into(), duration_ms: 0 }
 }
 
 /// Why a call must not be run.
@@ -248,15 +249,17 @@ async fn run(doors: &Doors, call: ToolCall, cancel: &CancellationToken) -> Ended
     let guard = token.clone().drop_guard();
     let tools = Arc::clone(&doors.tools);
     let mut task = tokio::spawn(async move { tools.execute_tool(&call, &token).await });
-    let result = tokio::select! {
+    let report = tokio::select! {
         biased;
         ended = &mut task => {
-            told_why(ended.unwrap_or_else(|error| Err(broke_down(error))), doors)
+            let CallReport { result, images } =
+                ended.unwrap_or_else(|error| Err(broke_down(error)).into());
+            CallReport { result: told_why(result, doors), images }
         }
-        () = grace_is_over(cancel) => Err(left_behind(doors)),
+        () = grace_is_over(cancel) => Err(left_behind(doors)).into(),
     };
     guard.disarm();
-    Ended { call_id, result, duration_ms: milliseconds(begun.elapsed()) }
+    Ended { call_id, report, duration_ms: milliseconds(begun.elapsed()) }
 }
 
 fn broke_down(error: JoinError) -> ToolError {

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use protocol::{
-    Content, ErrorCode, LogEntry, Message, ModelAnswer, ModelErrorKind, PlanStep, SessionEvent,
-    Settings, StopReason, ToolCall, ToolResult, TurnEnd, Usage, estimate_tokens,
+    CallReport, Content, ErrorCode, ImageTokens, LogEntry, Message, ModelAnswer, ModelErrorKind,
+    PlanStep, SessionEvent, Settings, StopReason, ToolCall, TurnEnd, Usage, estimate_tokens,
 };
 
 use crate::budget::Ledger;
@@ -35,6 +35,10 @@ pub struct ChatContext {
     /// The entry that ended the last turn; what follows belongs to the present one.
     turn_from: u64,
     last_sequence: u64,
+    /// The provider of the present model has refused images.
+    images_refused: bool,
+    /// Images were counted for a model since the log was read.
+    sight_is_known: bool,
 }
 
 impl ChatContext {
@@ -139,6 +143,7 @@ impl ChatContext {
         let results = open.iter().map(|open| SessionEvent::CallEnded {
             call_id: open.call.id.clone(),
             result: Err(open.interrupted()),
+            images: Vec::new(),
             duration_ms: 0,
         });
         results.chain([SessionEvent::TurnEnded(TurnEnd::Interrupted)]).collect()
@@ -153,10 +158,29 @@ impl ChatContext {
         if events.is_empty() {
             return Ok(());
         }
+        let events = events.into_iter().map(|event| self.conversation.thinned(event)).collect();
         for entry in &doors.log.append(events).await? {
             self.apply(entry);
         }
         Ok(())
+    }
+
+    /// Counts images as the model does that is asked next: it sees them at these rates, or gets
+    /// them described.
+    pub(crate) fn see_images(&mut self, sight: Option<ImageTokens>) {
+        let before = self.conversation.tokens();
+        self.conversation.see_images(sight);
+        let after = self.conversation.tokens();
+        // A log does not say what its images took; what the provider counted holds them already.
+        let was_unknown = !std::mem::replace(&mut self.sight_is_known, true);
+        if was_unknown || after < before {
+            self.ledger.estimated_anew(before, after);
+        }
+    }
+
+    /// Whether the provider of the present model has refused images.
+    pub(crate) fn images_refused(&self) -> bool {
+        self.images_refused
     }
 
     pub(crate) fn conversation(&self) -> &Conversation {
@@ -211,16 +235,18 @@ impl ChatContext {
         }
     }
 
-    /// An answer without what cannot be sent back: results, and calls with an id that was used
-    /// before. Our own answers hold neither.
+    /// An event with the bytes of its images; an answer without what cannot be sent back: results,
+    /// images, and calls with an id that was used before. Our own answers hold none of these.
     fn cleaned<'e>(&self, event: &'e SessionEvent) -> Cow<'e, SessionEvent> {
-        let SessionEvent::ModelAnswered(answer) = event else { return Cow::Borrowed(event) };
+        let SessionEvent::ModelAnswered(answer) = event else {
+            return self.conversation.filled(event).map_or(Cow::Borrowed(event), Cow::Owned);
+        };
         let mut ids = HashSet::new();
         let belongs: Vec<bool> = answer
             .content
             .iter()
             .map(|content| match content {
-                Content::ToolResult { .. } => false,
+                Content::ToolResult { .. } | Content::Image(_) => false,
                 Content::ToolUse(call) => {
                     !self.call_ids.contains(&call.id) && ids.insert(call.id.as_str())
                 }
@@ -259,11 +285,13 @@ impl ChatContext {
                 self.circles.forget();
             }
             SessionEvent::ModelAnswered(answer) => self.take_answer(sequence, answer),
-            SessionEvent::CallEnded { result, .. } => {
+            SessionEvent::CallEnded { result, images, .. } => {
                 if let Some(open) = open {
-                    self.call_ended(sequence, &open.call, result);
+                    let report = CallReport { result: result.clone(), images: images.clone() };
+                    self.call_ended(sequence, &open.call, report);
                 }
             }
+            SessionEvent::ImagesRefused { .. } => self.images_refused = true,
             SessionEvent::Nudged { text } => {
                 self.conversation.nudge(sequence, text);
                 self.circles.told();
@@ -301,11 +329,16 @@ impl ChatContext {
         if !same_model {
             self.conversation.forget_opaque();
         }
+        // The same model in another role sees as much as before; one that is chosen again is tried.
+        let same_role = self.settings.as_ref().is_some_and(|before| before.role == settings.role);
+        if !same_model || same_role {
+            self.images_refused = false;
+        }
         self.settings = Some(settings.clone());
     }
 
-    fn call_ended(&mut self, sequence: u64, call: &ToolCall, result: &ToolResult) {
-        let json = match result {
+    fn call_ended(&mut self, sequence: u64, call: &ToolCall, report: CallReport) {
+        let json = match &report.result {
             Ok(value) => value.to_string(),
             Err(error) => {
                 if error.code == ErrorCode::Rejected {
@@ -317,7 +350,7 @@ impl ChatContext {
         self.circles.note(call, &json);
         self.facts.result(sequence, call, json.chars().count());
         let tokens = estimate_tokens(&json) as u64;
-        self.conversation.result(sequence, &call.id, result.clone(), tokens);
+        self.conversation.result(sequence, &call.id, report, tokens);
     }
 }
 

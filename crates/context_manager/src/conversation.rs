@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use protocol::{
-    Compaction, Content, Message, MessageHandle, Speaker, ToolCall, ToolError, ToolResult,
-    estimate_tokens,
+    CallReport, Compaction, Content, Image, ImageTokens, Message, MessageHandle, SessionEvent,
+    Speaker, ToolCall, ToolError, ToolResult,
 };
 
 use crate::compaction::Standing;
-use crate::facts::plain_text;
+use crate::images::{self, message_tokens};
 
 /// What a result takes beside its text.
 const TOKENS_AROUND_A_RESULT: u64 = 32;
@@ -34,6 +34,8 @@ pub(crate) struct Conversation {
     /// Calls whose results are shown in a few words.
     elided: HashSet<String>,
     tokens: u64,
+    /// What images take; nothing if the model gets descriptions.
+    sight: Option<ImageTokens>,
 }
 
 /// What is kept or left out as a whole.
@@ -63,7 +65,7 @@ struct Pending {
     answer: Arc<Message>,
     tokens: u64,
     /// In the order of the calls, with their entries in the log.
-    results: Vec<(String, Option<(u64, ToolResult)>)>,
+    results: Vec<(String, Option<(u64, CallReport)>)>,
     positions: HashMap<String, usize>,
 }
 
@@ -92,12 +94,32 @@ impl Unit {
         }
     }
 
-    fn messages(&self) -> impl Iterator<Item = &Arc<Message>> {
+    pub(crate) fn messages(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         let (first, second) = match &self.body {
             Body::Said(message) => (message, None),
             Body::Step { answer, results, .. } => (answer, Some(results)),
         };
         std::iter::once(first).chain(second)
+    }
+
+    pub(crate) fn messages_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Arc<Message>> {
+        let (first, second) = match &mut self.body {
+            Body::Said(message) => (message, None),
+            Body::Step { answer, results, .. } => (answer, Some(results)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    fn images(&self) -> impl Iterator<Item = &Image> {
+        self.messages().flat_map(|message| images::images(&message.content))
+    }
+
+    /// Whether images came with the result of this call.
+    pub(crate) fn has_images(&self, call: &ToolCall) -> bool {
+        self.messages().flat_map(|message| &message.content).any(|content| {
+            matches!(content, Content::ToolResult { tool_use_id, images, .. }
+                if *tool_use_id == call.id && !images.is_empty())
+        })
     }
 }
 
@@ -152,11 +174,58 @@ impl Conversation {
         messages
     }
 
-    /// The user says something.
+    /// The person says something: text and images.
     pub(crate) fn user(&mut self, sequence: u64, content: &[Content]) {
         self.say(sequence, Speaker::User, sayable(content));
         if let Some(unit) = self.units.last_mut() {
             unit.is_users = true;
+        }
+        self.bound_images();
+    }
+
+    /// From now on images take this much, or are described.
+    pub(crate) fn see_images(&mut self, sight: Option<ImageTokens>) {
+        let before = std::mem::replace(&mut self.sight, sight);
+        if before == sight {
+            return;
+        }
+        for unit in &mut self.units {
+            let was = images::tokens_of(unit.images(), before);
+            let is = images::tokens_of(unit.images(), sight);
+            unit.tokens = unit.tokens.saturating_sub(was).saturating_add(is);
+            self.tokens = self.tokens.saturating_sub(was).saturating_add(is);
+        }
+    }
+
+    /// Whether any image is shown.
+    pub(crate) fn shows_images(&self) -> bool {
+        let mut images = self.units.iter().flat_map(Unit::images);
+        self.sight.is_some() && images.any(|image| image.base64().is_some())
+    }
+
+    /// An event as it is written down: the bytes of an image stand in the log once.
+    pub(crate) fn thinned(&self, event: SessionEvent) -> SessionEvent {
+        images::thinned(event, || self.units.iter().flat_map(Unit::messages))
+    }
+
+    /// An event as it was before that; none if that is as it is.
+    pub(crate) fn filled(&self, event: &SessionEvent) -> Option<SessionEvent> {
+        images::filled(event, || self.units.iter().flat_map(Unit::messages))
+    }
+
+    /// Describes the oldest images if there are too many.
+    fn bound_images(&mut self) {
+        let sight = self.sight;
+        let shown = |units: &[Unit]| -> Vec<u64> {
+            units.iter().map(|unit| images::tokens_of(unit.images(), sight)).collect()
+        };
+        let before = shown(&self.units);
+        images::bound(&mut self.units);
+        let after = shown(&self.units);
+        for (unit, (before, after)) in self.units.iter_mut().zip(before.into_iter().zip(after)) {
+            let less = before.saturating_sub(after);
+            unit.tokens = unit.tokens.saturating_sub(less);
+            self.tokens = self.tokens.saturating_sub(less);
         }
     }
 
@@ -181,7 +250,7 @@ impl Conversation {
             return;
         }
         let answer = Message { role: Speaker::Assistant, content };
-        let tokens = message_tokens(&answer);
+        let tokens = message_tokens(&answer, self.sight);
         self.tokens += tokens;
         let positions = ids.iter().cloned().enumerate().map(|(at, id)| (id, at)).collect();
         let results = ids.into_iter().map(|id| (id, None)).collect();
@@ -198,10 +267,11 @@ impl Conversation {
     }
 
     /// An open call has its result, whose JSON is estimated to take `tokens`.
-    pub(crate) fn result(&mut self, sequence: u64, call_id: &str, result: ToolResult, tokens: u64) {
+    pub(crate) fn result(&mut self, sequence: u64, call_id: &str, report: CallReport, tokens: u64) {
+        let tokens = tokens + images::tokens_of(&report.images, self.sight);
         let Some(pending) = &mut self.pending else { return };
         let Some(&position) = pending.positions.get(call_id) else { return };
-        pending.results[position].1 = Some((sequence, result));
+        pending.results[position].1 = Some((sequence, report));
         pending.positions.remove(call_id);
         pending.tokens += tokens + TOKENS_AROUND_A_RESULT;
         self.tokens += tokens + TOKENS_AROUND_A_RESULT;
@@ -214,7 +284,8 @@ impl Conversation {
     pub(crate) fn settle(&mut self, stand_in: impl Fn(&str) -> ToolError) {
         let Some(pending) = self.pending.take() else { return };
         let results = pending.results(stand_in);
-        let added = if pending.positions.is_empty() { 0 } else { message_tokens(&results) };
+        let added =
+            if pending.positions.is_empty() { 0 } else { message_tokens(&results, self.sight) };
         self.tokens += added;
         let entries = pending
             .results
@@ -227,6 +298,7 @@ impl Conversation {
             is_users: false,
             body: Body::Step { answer: pending.answer, results: Arc::new(results), entries },
         });
+        self.bound_images();
     }
 
     /// Replaces the earlier part by its summary and long results by short ones.
@@ -238,8 +310,8 @@ impl Conversation {
         self.units.retain(|unit| unit.sequence > self.through || unit.stays(&compaction.kept));
         let lost = self.units.len() < before || self.summary.is_some();
         for unit in &mut self.units {
-            unit.elide(&ids, &self.elided, &standing, compaction.readable);
-            unit.shorten(compaction);
+            unit.elide(&ids, &self.elided, &standing, compaction.readable, self.sight);
+            unit.shorten(compaction, self.sight);
         }
         self.elided.extend(compaction.elided.iter().cloned());
         let text = match compaction.summary.as_str() {
@@ -249,13 +321,13 @@ impl Conversation {
         };
         self.summary =
             text.map(|text| Arc::new(Message { role: Speaker::User, content: vec![note(text)] }));
-        let summary = self.summary.as_deref().map_or(0, message_tokens);
+        let summary = self.summary.as_deref().map_or(0, |summary| message_tokens(summary, None));
         self.tokens = summary + self.units.iter().map(|unit| unit.tokens).sum::<u64>();
     }
 
     fn say(&mut self, sequence: u64, role: Speaker, content: Vec<Content>) {
         let message = Message { role, content };
-        let tokens = message_tokens(&message);
+        let tokens = message_tokens(&message, self.sight);
         self.tokens += tokens;
         let body = Body::Said(Arc::new(message));
         self.units.push(Unit { sequence, tokens, is_users: false, body });
@@ -264,25 +336,27 @@ impl Conversation {
 
 impl Pending {
     fn results(&self, stand_in: impl Fn(&str) -> ToolError) -> Message {
-        let results = self.results.iter().map(|(id, result)| Content::ToolResult {
-            tool_use_id: id.clone(),
-            result: match result {
-                Some((_, result)) => result.clone(),
-                None => Err(stand_in(id)),
-            },
+        let results = self.results.iter().map(|(id, report)| {
+            let report = match report {
+                Some((_, report)) => report.clone(),
+                None => Err(stand_in(id)).into(),
+            };
+            let CallReport { result, images } = report;
+            Content::ToolResult { tool_use_id: id.clone(), result, images }
         });
         Message { role: Speaker::User, content: results.collect() }
     }
 }
 
 impl Unit {
-    /// Shortens the results of the calls in `ids` that are not short already.
+    /// Shortens the results of the calls in `ids` that are not short already. Images go with them.
     fn elide(
         &mut self,
         ids: &HashSet<&str>,
         already: &HashSet<String>,
         standing: &Standing,
         readable: bool,
+        sight: Option<ImageTokens>,
     ) {
         let Body::Step { entries, .. } = &self.body else { return };
         // A result that is not in the log cannot be read from there.
@@ -300,13 +374,14 @@ impl Unit {
             return;
         }
         for content in &mut Arc::make_mut(results).content {
-            if let Content::ToolResult { tool_use_id, result } = content
+            if let Content::ToolResult { tool_use_id, result, images } = content
                 && let Some(stub) = stubs.get(tool_use_id)
             {
                 *result = Ok(stub.as_str().into());
+                images.clear();
             }
         }
-        self.tokens = message_tokens(answer) + message_tokens(results);
+        self.tokens = message_tokens(answer, sight) + message_tokens(results, sight);
     }
 }
 
@@ -317,23 +392,26 @@ impl Unit {
     }
 
     /// Shows only a part of what the user said, if that is wanted.
-    fn shorten(&mut self, compaction: &Compaction) {
+    fn shorten(&mut self, compaction: &Compaction, sight: Option<ImageTokens>) {
         let mut shortened = compaction.shortened.iter();
         let Some(shorter) = shortened.find(|it| self.is_users && it.sequence == self.sequence)
         else {
             return;
         };
         let message = Message { role: Speaker::User, content: sayable(&shorter.content) };
-        self.tokens = message_tokens(&message);
+        self.tokens = message_tokens(&message, sight);
         self.body = Body::Said(Arc::new(message));
     }
 }
 
-/// What can be said by the user: only text, and at least something.
+/// What can be said by the user: text and images, and at least something.
 fn sayable(content: &[Content]) -> Vec<Content> {
-    let text =
-        |content: &&Content| matches!(content, Content::Text { text } if !text.trim().is_empty());
-    let mut content: Vec<_> = content.iter().filter(text).cloned().collect();
+    let is_said = |content: &&Content| match content {
+        Content::Text { text } => !text.trim().is_empty(),
+        Content::Image(_) => true,
+        _ => false,
+    };
+    let mut content: Vec<_> = content.iter().filter(is_said).cloned().collect();
     if content.is_empty() {
         content.push(note(NOTHING_SAID));
     }
@@ -346,11 +424,4 @@ fn note(text: &str) -> Content {
 
 fn says_something(content: &Content) -> bool {
     !matches!(content, Content::Text { text } if text.trim().is_empty())
-}
-
-/// What a message is thought to take.
-fn message_tokens(message: &Message) -> u64 {
-    // Messages are plain data; should one not be JSON, its text still has a length.
-    let json = serde_json::to_string(message).unwrap_or_else(|_| plain_text(&message.content));
-    estimate_tokens(&json) as u64
 }

@@ -1,6 +1,7 @@
 //! What must survive every compaction, gathered from the whole log: what the person said and
 //! refused, which files were worked on, what the model said last.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
 use protocol::{Content, ToolCall, ToolError, describe_call};
@@ -65,6 +66,7 @@ impl Facts {
     pub(crate) fn user(&mut self, sequence: u64, content: &[Content]) {
         let parts = content.iter().filter_map(|content| match content {
             Content::Text { text } => Some(text.clone()),
+            Content::Image(image) => Some(format!("[image: {image}]")),
             _ => None,
         });
         self.said.push(Said { sequence, parts: parts.collect() });
@@ -105,10 +107,11 @@ impl Facts {
     }
 }
 
-/// The text of a message, without anything else.
+/// The text of a message, with its images in words and without anything else.
 pub(crate) fn plain_text(content: &[Content]) -> String {
     let texts = content.iter().filter_map(|content| match content {
-        Content::Text { text } => Some(text.as_str()),
+        Content::Text { text } => Some(Cow::Borrowed(text.as_str())),
+        Content::Image(image) => Some(Cow::Owned(format!("[image: {image}]"))),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")

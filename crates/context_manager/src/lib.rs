@@ -8,8 +8,8 @@
 //!
 //! Where to look: `state.rs` is the transition function, `context.rs` the fold around it,
 //! `conversation.rs` what a model gets to see; `turn.rs` is the loop, `answer.rs` and `calls.rs` are
-//! its two halves; `purse.rs` decides what may still be used, `budget.rs` and `meter.rs` count it;
-//! `circles.rs` notices repetition, `compaction.rs` makes room.
+//! its two halves; `images.rs` is about those in it; `purse.rs` decides what may still be used,
+//! `budget.rs` and `meter.rs` count it; `circles.rs` notices repetition, `compaction.rs` makes room.
 
 mod answer;
 mod budget;
@@ -19,6 +19,7 @@ mod compaction;
 mod context;
 mod conversation;
 mod facts;
+mod images;
 mod instructed;
 mod meter;
 mod model;

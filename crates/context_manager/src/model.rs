@@ -28,6 +28,8 @@ pub struct ModelRequest {
     pub effort: Option<Effort>,
     /// What is worth keeping in the provider's cache.
     pub cache: CacheHint,
+    /// Whether the model gets to see images; if not, they are described in words.
+    pub shows_images: bool,
 }
 
 /// A tool as a model is told about it.

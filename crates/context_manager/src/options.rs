@@ -1,6 +1,6 @@
 //! How an agent behaves.
 
-use protocol::estimate_tokens;
+use protocol::{ImageTokens, estimate_tokens};
 
 use crate::{Budget, Effort, Prices, ToolSpec};
 
@@ -28,6 +28,8 @@ pub struct AgentOptions {
     pub prices: Option<Prices>,
     /// Whether the model is told about tools.
     pub offers_tools: bool,
+    /// What an image takes, if the model can see images; it gets descriptions otherwise.
+    pub images: Option<ImageTokens>,
     /// After how many answers with tool calls in a row the person is asked.
     pub turn_limit: u32,
     /// What may be used up before the person is asked.
@@ -44,6 +46,7 @@ impl Default for AgentOptions {
             context_tokens: 200_000,
             prices: None,
             offers_tools: true,
+            images: None,
             turn_limit: 10,
             budget: Budget::default(),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use protocol::{ContentHash, Instructions, LogEntry, SessionEvent, ToolCall, ToolResult};
+use protocol::{CallReport, ContentHash, Instructions, LogEntry, SessionEvent, ToolCall};
 use tokio_util::sync::CancellationToken;
 
 use crate::{ModelProvider, Purse, ToolSpec};
@@ -39,7 +39,7 @@ pub trait ToolRuntime: Send + Sync {
     fn reads_messages(&self) -> bool;
 
     /// Runs a call to its result, soon after `cancel` fires at the latest.
-    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult;
+    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport;
 
     /// The instructions for where the calls so far have worked, but for those that the model can see:
     /// `known` has the version of each by its path.

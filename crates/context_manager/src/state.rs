@@ -145,6 +145,7 @@ pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Step {
             | Event::SettingsChanged(_)
             | Event::PlanChanged { .. }
             | Event::Nested { .. }
+            | Event::ImagesRefused { .. }
             | Event::Repaired { .. },
         ) => taken(state),
         (state, _) => ignored(state),

@@ -53,6 +53,9 @@ struct Turn<'a> {
     made_room: bool,
     /// The last answer was cut in the middle of a call.
     cut_short: bool,
+    /// What the provider said when it refused a request with images, which was then repeated
+    /// without them.
+    refusal: Option<String>,
     /// The calls of the last answer that were written down as begun together with it.
     begun_calls: HashSet<String>,
 }
@@ -132,6 +135,10 @@ impl ChatContext {
             return self.stopped(turn, Receipt::default()).await;
         }
         self.tell_instructions(turn.doors).await?;
+        let sight = turn.options.images;
+        let sight = sight.filter(|_| turn.refusal.is_none() && !self.images_refused());
+        self.see_images(sight);
+        turn.request.shows_images = sight.is_some();
         let tokens = self.request_tokens(turn.frame);
         if let Some(reason) = turn.doors.purse.lacks(&self.need(turn, tokens)) {
             return self.pause(turn, reason).await;
@@ -159,6 +166,10 @@ impl ChatContext {
             }
             Heard::Answer { next, stop, begun } => {
                 turn.begun_calls = begun;
+                if let Some(message) = turn.refusal.take() {
+                    // Without the images it went well, so it was them.
+                    self.record(turn.doors, vec![SessionEvent::ImagesRefused { message }]).await?;
+                }
                 self.go_on(turn, next, &stop).await
             }
         }
@@ -267,6 +278,13 @@ impl ChatContext {
         if error.kind == ModelErrorKind::Cancelled {
             return self.stopped(turn, receipt).await;
         }
+        if turn.refusal.is_none() && self.conversation().shows_images() && may_be_images(&error) {
+            turn.refusal = Some(error.message.clone());
+            let message = format!("{}; asking again with images described in words", error.message);
+            let failed = failure(ModelError { message, ..error }, Some(Duration::ZERO), receipt);
+            self.record(turn.doors, vec![failed]).await?;
+            return Ok(None);
+        }
         if let Some(delay) = turn.retry(&error, midway) {
             let failed = failure(error, Some(delay), receipt);
             self.record(turn.doors, vec![failed]).await?;
@@ -333,6 +351,18 @@ impl ChatContext {
     }
 }
 
+/// Whether a request may have failed because of the images in it. Services that cannot show images
+/// refuse the request; some say instead that there is no such model, or break down.
+fn may_be_images(error: &ModelError) -> bool {
+    match error.kind {
+        ModelErrorKind::InvalidRequest => true,
+        ModelErrorKind::UnknownModel | ModelErrorKind::Overloaded | ModelErrorKind::Malformed => {
+            error.message.to_lowercase().contains("image")
+        }
+        _ => false,
+    }
+}
+
 fn failure(error: ModelError, retry_in: Option<Duration>, receipt: Receipt) -> SessionEvent {
     let Receipt { usage, cost_usd } = receipt;
     let retry_in_ms = retry_in.map(milliseconds);
@@ -365,6 +395,7 @@ impl<'a> Turn<'a> {
             max_tokens: options.max_tokens,
             effort: options.effort,
             cache: CacheHint::Conversation,
+            shows_images: options.images.is_some(),
         };
         Self {
             doors,
@@ -376,6 +407,7 @@ impl<'a> Turn<'a> {
             overfull: false,
             made_room: false,
             cut_short: false,
+            refusal: None,
             begun_calls: HashSet::new(),
         }
     }

@@ -1,6 +1,6 @@
 //! The result of a call in MCP's words.
 
-use protocol::{ErrorCode, ToolError, ToolResult};
+use protocol::{CallReport, ErrorCode, Image, ToolError};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
@@ -10,17 +10,21 @@ const ERROR_META: &str = "toolkiln/error";
 
 /// The answer to `tools/call`. Only a tool that does not exist is a fault of the protocol; every
 /// other failure is a result that the model gets to read.
-pub(crate) fn of(result: ToolResult) -> Result<CallToolResult, ErrorData> {
-    match result {
-        Ok(value) => Ok(success(value)),
+pub(crate) fn of(report: CallReport) -> Result<CallToolResult, ErrorData> {
+    match report.result {
+        Ok(value) => Ok(success(value, &report.images)),
         Err(error) if error.code == ErrorCode::UnknownTool => Err(unknown_tool(error)),
         Err(error) => Ok(failure(&error)),
     }
 }
 
-/// The value for programs, and the same as text for hosts that show only text.
-fn success(value: Value) -> CallToolResult {
-    let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
+/// The value for programs, and the same as text for hosts that show only text; then the images.
+fn success(value: Value, images: &[Image]) -> CallToolResult {
+    let shown = images
+        .iter()
+        .filter_map(|image| Some(ContentBlock::image(image.base64()?, image.format.media_type())));
+    let text = ContentBlock::text(value.to_string());
+    let mut result = CallToolResult::success(std::iter::once(text).chain(shown).collect());
     // Before revision 2026-07-28 structured content has to be an object.
     result.structured_content = Some(value).filter(Value::is_object);
     result

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use protocol::{ActivityType, ToolCall, ToolResult};
+use protocol::{ActivityType, CallReport, ToolCall};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
@@ -53,8 +53,8 @@ impl Handler {
         call: &ToolCall,
         context: &RequestContext<RoleServer>,
         approver: &dyn Approver,
-    ) -> ToolResult {
-        let work = self.executor.execute_tool_asking(call, &context.ct, approver);
+    ) -> CallReport {
+        let work = self.executor.report_asking(call, &context.ct, approver);
         self.forwarding(work, &call.id, context).await
     }
 
@@ -74,7 +74,7 @@ impl Handler {
         let mut running = match resumed {
             Ok(Resumed::Answered(running)) => running,
             Ok(Resumed::Unanswered(again)) => return Ok(CallToolResponse::InputRequired(again)),
-            Err(error) => return answer::of(Err(error)).map(CallToolResponse::Complete),
+            Err(error) => return answer::of(Err(error).into()).map(CallToolResponse::Complete),
         };
         let id = running.id.clone();
         let result = match self.forwarding(running.next(&context.ct), &id, context).await {
@@ -82,7 +82,7 @@ impl Handler {
             Step::Asks(request, reply) => {
                 match self.parked.park(running, request, reply, version) {
                     Ok(question) => return Ok(CallToolResponse::InputRequired(question)),
-                    Err(error) => Err(error),
+                    Err(error) => Err(error).into(),
                 }
             }
         };

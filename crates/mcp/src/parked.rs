@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use protocol::{
-    ApprovalRequest, ApprovalResponse, Change, ContentHash, ErrorCode, Proposal, ToolCall,
-    ToolError, ToolResult,
+    ApprovalRequest, ApprovalResponse, CallReport, Change, ContentHash, ErrorCode, Proposal,
+    ToolCall, ToolError,
 };
 use rmcp::model::{
     ElicitRequest, InputRequest, InputRequiredResult, InputResponses, ProtocolVersion,
@@ -42,7 +42,7 @@ type Reply = oneshot::Sender<Result<ApprovalResponse, ToolError>>;
 pub(crate) enum Step {
     /// It waits for the user.
     Asks(Box<ApprovalRequest>, Reply),
-    Done(ToolResult),
+    Done(CallReport),
 }
 
 /// A call on a task of its own. It is cancelled when this is dropped.
@@ -68,7 +68,7 @@ impl RunningCall {
         };
         tokio::spawn(async move {
             let approver = Asker { steps: sender };
-            let result = executor.execute_tool_asking(&call, &cancel, &approver).await;
+            let result = executor.report_asking(&call, &cancel, &approver).await;
             // Whoever has left does not want to know.
             let _ = approver.steps.send(Step::Done(result)).await;
         });
@@ -86,7 +86,7 @@ impl RunningCall {
         };
         step.unwrap_or_else(|| {
             let message = "the call ended without a result";
-            Step::Done(Err(ToolError::new(ErrorCode::Internal, message)))
+            Step::Done(Err(ToolError::new(ErrorCode::Internal, message)).into())
         })
     }
 }

@@ -10,6 +10,7 @@ mod command_view;
 mod diff;
 mod error;
 mod hash;
+mod image;
 mod json;
 mod message;
 mod permission;
@@ -30,8 +31,9 @@ pub use diff::{
 };
 pub use error::{ErrorCode, ErrorType, ToolError, UnknownErrorCode};
 pub use hash::{ContentHash, InvalidHash};
+pub use image::{Image, ImageFormat, ImageTokens};
 pub use json::{MAX_JSON_DEPTH, StrictJsonError, parse_strict_json};
-pub use message::{Content, Message, Speaker, ToolCall};
+pub use message::{CallReport, Content, Message, Speaker, ToolCall};
 pub use permission::{PermissionSet, ToolPermission, UnknownPermission};
 pub use proposal::{
     Base, Change, ChangeSet, CommandSpec, FileBytes, ProjectMode, Proposal, RunMode, WebRequest,

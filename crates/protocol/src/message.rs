@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::ToolResult;
+use crate::{Image, ToolResult};
 
 /// A model's wish to run a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,6 +24,21 @@ impl ToolCall {
         arguments: Map<String, Value>,
     ) -> Self {
         Self { id: id.into(), name: name.into(), arguments }
+    }
+}
+
+/// What a call ends with: its result, and images that a result in JSON cannot hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallReport {
+    /// The result. It says in words what the images are, for those who cannot see them.
+    pub result: ToolResult,
+    /// Images that belong to it.
+    pub images: Vec<Image>,
+}
+
+impl From<ToolResult> for CallReport {
+    fn from(result: ToolResult) -> Self {
+        Self { result, images: Vec::new() }
     }
 }
 
@@ -57,6 +72,8 @@ pub enum Content {
         /// The text.
         text: String,
     },
+    /// A picture.
+    Image(Image),
     /// The model calls a tool.
     ToolUse(ToolCall),
     /// A tool has answered.
@@ -66,6 +83,9 @@ pub enum Content {
         /// The answer.
         #[serde(with = "result_as_json")]
         result: ToolResult,
+        /// Images that belong to the answer.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     /// A provider's own block, such as signed thinking, kept to be sent back unchanged.
     Opaque {
@@ -109,19 +129,26 @@ pub(crate) mod result_as_json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ErrorCode, ToolError};
+    use crate::{ErrorCode, ImageFormat, ToolError};
 
     #[test]
     fn a_message_with_every_kind_of_content_survives_json() {
+        let image = Image::new("a.gif", ImageFormat::Gif, (1, 1), b"GIF");
         let message = Message {
             role: Speaker::User,
             content: vec![
                 Content::Text { text: "hi".into() },
                 Content::ToolUse(ToolCall::new("1", "grep", Map::new())),
-                Content::ToolResult { tool_use_id: "1".into(), result: Ok(Value::Null) },
+                Content::Image(image.clone()),
+                Content::ToolResult {
+                    tool_use_id: "1".into(),
+                    result: Ok(Value::Null),
+                    images: vec![image],
+                },
                 Content::ToolResult {
                     tool_use_id: "2".into(),
                     result: Err(ToolError::new(ErrorCode::Timeout, "slow")),
+                    images: Vec::new(),
                 },
                 Content::Opaque { provider: "p".into(), block: serde_json::json!({"x": 1}) },
             ],

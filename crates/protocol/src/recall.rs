@@ -66,6 +66,7 @@ fn message_text(content: &[Content]) -> String {
         .iter()
         .filter_map(|content| match content {
             Content::Text { text } => Some(text.clone()),
+            Content::Image(image) => Some(format!("[image: {image}]")),
             Content::ToolUse(call) => {
                 let arguments = readable(&Value::Object(call.arguments.clone()));
                 Some(format!("[called {}]\n{arguments}", describe_call(call)))
@@ -149,8 +150,12 @@ mod tests {
         let said = SessionEvent::UserMessage { content: vec![text("Look."), text("a file\n")] };
         assert_eq!(recalled_text(&said).as_deref(), Some("Look.\n\na file\n"));
         let value = json!({"output": "one\ntwo\n", "code": 0, "files": ["a"]});
-        let ended =
-            SessionEvent::CallEnded { call_id: "c".into(), result: Ok(value), duration_ms: 1 };
+        let ended = SessionEvent::CallEnded {
+            call_id: "c".into(),
+            result: Ok(value),
+            images: Vec::new(),
+            duration_ms: 1,
+        };
         assert_snapshot!(recalled_text(&ended).unwrap(), @r#"
         output:
         one
@@ -161,7 +166,12 @@ mod tests {
         ]
         "#);
         let error = Err(ToolError::new(ErrorCode::Timeout, "slow"));
-        let failed = SessionEvent::CallEnded { call_id: "c".into(), result: error, duration_ms: 1 };
+        let failed = SessionEvent::CallEnded {
+            call_id: "c".into(),
+            result: error,
+            images: Vec::new(),
+            duration_ms: 1,
+        };
         let nested = LogEntry { sequence: 1, at: 0, event: failed };
         let nested = SessionEvent::Nested { call_id: "d".into(), entry: Box::new(nested) };
         assert_eq!(recalled_text(&nested).as_deref(), Some("TIMEOUT: slow"));

@@ -3,7 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, ToolResult};
+use crate::{
+    AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, Image, ToolResult,
+};
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,8 +91,16 @@ pub enum SessionEvent {
         /// The result.
         #[serde(with = "crate::message::result_as_json")]
         result: ToolResult,
+        /// Images that belong to the result.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
+    },
+    /// The provider has refused images. Until a model is chosen again, they are described in words.
+    ImagesRefused {
+        /// One line for the user: how it refused them.
+        message: String,
     },
     /// The model is told something that no person has said, such as that it goes round in circles.
     Nudged {
@@ -127,6 +137,18 @@ pub enum SessionEvent {
 }
 
 impl SessionEvent {
+    /// All images of an event, those of a sub-agent included.
+    pub fn images_mut(&mut self) -> Vec<&mut Image> {
+        match self {
+            Self::UserMessage { content } | Self::ModelAnswered(ModelAnswer { content, .. }) => {
+                content.iter_mut().flat_map(images_of).collect()
+            }
+            Self::CallEnded { images, .. } => images.iter_mut().collect(),
+            Self::Nested { entry, .. } => entry.event.images_mut(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The tokens that this event says were used and what they cost, in a sub-agent too.
     pub fn spent(&self) -> Option<(Usage, Option<f64>)> {
         match self {
@@ -136,6 +158,14 @@ impl SessionEvent {
             SessionEvent::Nested { entry, .. } => entry.event.spent(),
             _ => None,
         }
+    }
+}
+
+fn images_of(content: &mut Content) -> &mut [Image] {
+    match content {
+        Content::Image(image) => std::slice::from_mut(image),
+        Content::ToolResult { images, .. } => images,
+        _ => &mut [],
     }
 }
 

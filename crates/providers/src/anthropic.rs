@@ -3,12 +3,12 @@
 mod stream;
 
 use context_manager::{CacheHint, ModelRequest, ToolSpec};
-use protocol::{Content, ToolCall, ToolResult, View};
+use protocol::{Content, Image, ToolCall, View};
 use serde_json::{Map, Value, json};
 
 use crate::format::{self, Format};
 use crate::quirks::effort_name;
-use crate::turns::Turn;
+use crate::turns::{Answered, Part, Turn};
 use crate::wire_names::{IdRule, tool_name};
 
 pub use stream::{AnthropicAnswer, AnthropicStream};
@@ -84,10 +84,9 @@ fn frame(request: &ModelRequest) -> Map<String, Value> {
 
 fn message(turn: &Turn<'_>) -> Value {
     match turn {
-        Turn::User { results, texts } => {
-            let results = results.iter().map(|(id, result)| result_block(id, result));
-            let texts = texts.iter().map(|text| text_block(text));
-            json!({"role": "user", "content": results.chain(texts).collect::<Vec<_>>()})
+        Turn::User { results, said } => {
+            let blocks = results.iter().map(result_block).chain(said.iter().map(part_block));
+            json!({"role": "user", "content": blocks.collect::<Vec<_>>()})
         }
         Turn::Assistant(parts) => {
             let blocks: Vec<_> = parts.iter().filter_map(|part| assistant_block(part)).collect();
@@ -104,7 +103,7 @@ fn assistant_block(part: &Content) -> Option<Value> {
             Some(json!({"type": "tool_use", "id": id, "name": name, "input": arguments}))
         }
         Content::Opaque { block, .. } => Some(block.clone()),
-        Content::ToolResult { .. } => None,
+        Content::ToolResult { .. } | Content::Image(_) => None,
     }
 }
 
@@ -112,9 +111,29 @@ fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// The block needs nothing of the call but its id.
-fn result_block(id: &str, result: &ToolResult) -> Value {
-    View::Block.render(&ToolCall::new(IdRule::ANTHROPIC.write(id), "", Map::new()), result)
+fn image_block(image: &Image) -> Value {
+    let source =
+        json!({"type": "base64", "media_type": image.format.media_type(), "data": image.base64()});
+    json!({"type": "image", "source": source})
+}
+
+fn part_block(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => text_block(text),
+        Part::Image(image) => image_block(image),
+    }
+}
+
+/// The block needs nothing of the call but its id. With images, its content is a list.
+fn result_block(answered: &Answered<'_>) -> Value {
+    let call = ToolCall::new(IdRule::ANTHROPIC.write(answered.id), "", Map::new());
+    let mut block = View::Block.render(&call, answered.result);
+    if !answered.images.is_empty() {
+        let text = block["content"].as_str().filter(|text| !text.is_empty()).map(text_block);
+        let images = answered.images.iter().map(part_block);
+        block["content"] = text.into_iter().chain(images).collect();
+    }
+    block
 }
 
 /// Marks the end, where the next request will go on, and the message that was the end of the request
@@ -131,7 +150,7 @@ fn last_markable(message: &mut Value) -> Option<&mut Value> {
     let blocks = message.get_mut("content")?.as_array_mut()?;
     blocks.iter_mut().rev().find(|block| {
         let kind = block.get("type").and_then(Value::as_str);
-        matches!(kind, Some("text" | "tool_use" | "tool_result"))
+        matches!(kind, Some("text" | "image" | "tool_use" | "tool_result"))
     })
 }
 

@@ -72,9 +72,9 @@ pub(crate) fn written_body<F: Format>(
     request: &ModelRequest,
     written: &Written,
 ) -> serde_json::Result<RequestBody> {
-    let mut beginning = written.take(&request.messages);
+    let mut beginning = written.take(&request.messages, request.shows_images);
     let rest = &request.messages[beginning.messages.len()..];
-    let placed = placed_turns(rest, F::NAME);
+    let placed = placed_turns(rest, F::NAME, request.shows_images);
     let (settled, fresh) = placed.split_at(settled(&placed));
     for item in settled.iter().flat_map(|placed| format.items(&placed.turn)) {
         let follows = !beginning.json.is_empty();
@@ -154,16 +154,18 @@ struct WrittenTools {
 #[derive(Debug, Default)]
 struct Beginning {
     messages: Vec<Arc<Message>>,
+    shows_images: bool,
     /// The items of these messages, with commas between them.
     json: Growing,
 }
 
 impl Written {
     /// The longest beginning of `messages`, which is nobody else's until it is put back.
-    fn take(&self, messages: &[Arc<Message>]) -> Beginning {
+    fn take(&self, messages: &[Arc<Message>], shows_images: bool) -> Beginning {
         let mut known = self.beginnings.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = |beginning: &Beginning| {
-            beginning.messages.len() <= messages.len()
+            beginning.shows_images == shows_images
+                && beginning.messages.len() <= messages.len()
                 && beginning
                     .messages
                     .iter()
@@ -174,7 +176,7 @@ impl Written {
         let longest = fitting.max_by_key(|(_, beginning)| beginning.messages.len());
         match longest.map(|(index, _)| index) {
             Some(index) => known.remove(index),
-            None => Beginning::default(),
+            None => Beginning { shows_images, ..Beginning::default() },
         }
     }
 

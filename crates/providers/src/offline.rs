@@ -176,10 +176,10 @@ impl<'a> Conversation<'a> {
                         all.introduced |= text.starts_with(help::NOTICE);
                     }
                     Content::ToolUse(call) => all.note_call(call),
-                    Content::ToolResult { tool_use_id, result } => {
+                    Content::ToolResult { tool_use_id, result, .. } => {
                         all.note_result(tool_use_id, result);
                     }
-                    Content::Text { .. } | Content::Opaque { .. } => {}
+                    Content::Text { .. } | Content::Image(_) | Content::Opaque { .. } => {}
                 }
             }
         }

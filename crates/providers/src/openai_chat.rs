@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::cache_key::cache_key;
 use crate::format::{self, Format};
 use crate::quirks::{Quirks, effort_name};
-use crate::turns::{Turn, result_text};
+use crate::turns::{Answered, Part, Turn};
 use crate::wire_names::tool_name;
 
 pub use stream::{ChatAnswer, ChatStream};
@@ -78,16 +78,54 @@ fn tool(tool: &ToolSpec) -> Value {
 
 fn messages(turn: &Turn<'_>, quirks: &Quirks) -> Vec<Value> {
     match turn {
-        Turn::User { results, texts } => {
-            let results = results.iter().map(|(id, result)| {
-                let id = quirks.id_rule().write(id);
-                json!({"role": "tool", "tool_call_id": id, "content": result_text(result)})
+        Turn::User { results, said } => {
+            let answers = results.iter().map(|answered| {
+                let id = quirks.id_rule().write(answered.id);
+                json!({"role": "tool", "tool_call_id": id, "content": answered.text()})
             });
-            let said =
-                (!texts.is_empty()).then(|| json!({"role": "user", "content": texts.join("\n\n")}));
-            results.chain(said).collect()
+            answers.chain(user_message(results, said)).collect()
         }
         Turn::Assistant(parts) => assistant(parts, quirks).into_iter().collect(),
+    }
+}
+
+/// What the user says; none if that is nothing. Images of results come first: a result itself holds
+/// text alone here.
+fn user_message(results: &[Answered<'_>], said: &[Part<'_>]) -> Option<Value> {
+    let shown = results.iter().flat_map(Answered::shown);
+    let parts: Vec<&Part<'_>> = shown.chain(said).collect();
+    if parts.is_empty() {
+        return None;
+    }
+    let of_results = parts.len() - said.len();
+    let content = if parts.iter().any(|part| part.is_image()) {
+        let parts = parts.iter().enumerate();
+        parts.flat_map(|(at, part)| content_parts(part, at < of_results)).collect()
+    } else {
+        // One text, which every server understands.
+        let texts: Vec<&str> = parts.iter().filter_map(|part| text_of(part)).collect();
+        Value::from(texts.join("\n\n"))
+    };
+    Some(json!({"role": "user", "content": content}))
+}
+
+fn text_of<'a>(part: &'a Part<'_>) -> Option<&'a str> {
+    match part {
+        Part::Text(text) => Some(text),
+        Part::Image(_) => None,
+    }
+}
+
+/// A part of a message with images; an image of a result comes after words that say so.
+fn content_parts(part: &Part<'_>, of_result: bool) -> Vec<Value> {
+    let text = |text: &str| json!({"type": "text", "text": text});
+    match part {
+        Part::Text(words) => vec![text(words)],
+        Part::Image(image) => {
+            let whose = of_result.then(|| text(&format!("[image of a result above: {image}]")));
+            let shown = json!({"type": "image_url", "image_url": {"url": image.data_url()}});
+            whose.into_iter().chain([shown]).collect()
+        }
     }
 }
 
@@ -109,7 +147,7 @@ fn assistant(parts: &[&Content], quirks: &Quirks) -> Option<Value> {
                 let known = block.iter().filter(|(key, _)| quirks.returns(key));
                 fields.extend(known.map(|(key, value)| (key.clone(), value.clone())));
             }
-            Content::Opaque { .. } | Content::ToolResult { .. } => {}
+            Content::Opaque { .. } | Content::ToolResult { .. } | Content::Image(_) => {}
         }
     }
     if texts.is_empty() && calls.is_empty() {

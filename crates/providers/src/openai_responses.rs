@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::cache_key::cache_key;
 use crate::format::{self, Format};
 use crate::quirks::effort_name;
-use crate::turns::{Turn, result_text};
+use crate::turns::{Answered, Part, Turn};
 use crate::wire_names::{IdRule, tool_name};
 
 pub use stream::{ResponsesAnswer, ResponsesStream};
@@ -76,18 +76,35 @@ fn tool(tool: &ToolSpec) -> Value {
 
 fn items(turn: &Turn<'_>) -> Vec<Value> {
     match turn {
-        Turn::User { results, texts } => {
-            let outputs = results.iter().map(|(id, result)| {
-                let id = IdRule::RESPONSES.write(id);
-                json!({"type": "function_call_output", "call_id": id, "output": result_text(result)})
+        Turn::User { results, said } => {
+            let outputs = results.iter().map(|answered| {
+                let id = IdRule::RESPONSES.write(answered.id);
+                json!({"type": "function_call_output", "call_id": id, "output": output(answered)})
             });
-            let parts: Vec<_> =
-                texts.iter().map(|text| json!({"type": "input_text", "text": text})).collect();
+            let parts: Vec<_> = said.iter().map(part).collect();
             let said = (!parts.is_empty())
                 .then(|| json!({"type": "message", "role": "user", "content": parts}));
             outputs.chain(said).collect()
         }
         Turn::Assistant(parts) => parts.iter().filter_map(|part| item(part)).collect(),
+    }
+}
+
+/// A result: text, or a list if images belong to it.
+fn output(answered: &Answered<'_>) -> Value {
+    let text = answered.text();
+    if answered.shown().next().is_none() {
+        return text.into();
+    }
+    std::iter::once(&Part::Text(text.into())).chain(answered.shown()).map(part).collect()
+}
+
+fn part(part: &Part<'_>) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "input_text", "text": text}),
+        Part::Image(image) => {
+            json!({"type": "input_image", "image_url": image.data_url(), "detail": "auto"})
+        }
     }
 }
 
@@ -104,7 +121,7 @@ fn item(part: &Content) -> Option<Value> {
             "arguments": Value::Object(call.arguments.clone()).to_string(),
         })),
         Content::Opaque { block, .. } => Some(block.clone()),
-        Content::ToolResult { .. } => None,
+        Content::ToolResult { .. } | Content::Image(_) => None,
     }
 }
 

@@ -7,7 +7,7 @@ use context_manager::{
     CacheHint, Effort, ModelError, ModelEvent, ModelRequest, StopReason, ToolSpec,
 };
 use proptest::prelude::*;
-use protocol::{Content, ErrorCode, Message, Speaker, ToolCall, ToolError};
+use protocol::{Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError};
 use serde_json::{Value, json};
 
 use crate::{AnswerReader, Dialect, SseDecoder};
@@ -22,6 +22,7 @@ pub(crate) fn empty_request() -> ModelRequest {
         max_tokens: 100,
         effort: None,
         cache: CacheHint::Nothing,
+        shows_images: true,
     }
 }
 
@@ -33,7 +34,11 @@ pub(crate) fn full_request(provider: &str, block: Value) -> ModelRequest {
         Content::ToolUse(ToolCall::new(id, "grep", arguments))
     };
     let opaque = |provider: &str, block| Content::Opaque { provider: provider.to_owned(), block };
-    let answer = |id: &str, result| Content::ToolResult { tool_use_id: id.into(), result };
+    let answer = |id: &str, result| Content::ToolResult {
+        tool_use_id: id.into(),
+        result,
+        images: Vec::new(),
+    };
     let denied = ToolError::new(ErrorCode::Timeout, "too slow").suggest("narrow it");
     let message = |role, content| Arc::new(Message { role, content });
     ModelRequest {
@@ -62,6 +67,33 @@ pub(crate) fn full_request(provider: &str, block: Value) -> ModelRequest {
         }]),
         effort: Some(Effort::High),
         cache: CacheHint::Conversation,
+        ..empty_request()
+    }
+}
+
+/// A small image.
+pub(crate) fn image(name: &str) -> Image {
+    Image::new(name, ImageFormat::Png, (2, 1), name.as_bytes())
+}
+
+/// A request with an image of the user, one of a result, and one whose bytes are gone.
+pub(crate) fn request_with_images(shows_images: bool) -> ModelRequest {
+    let text = |text: &str| Content::Text { text: text.into() };
+    let message = |role, content| Arc::new(Message { role, content });
+    let call = |id: &str| Content::ToolUse(ToolCall::new(id, "read_file", serde_json::Map::new()));
+    let answer = |id: &str, images| Content::ToolResult {
+        tool_use_id: id.into(),
+        result: Ok(json!({"size": 1})),
+        images,
+    };
+    ModelRequest {
+        messages: vec![
+            message(Speaker::User, vec![text("look"), Content::Image(image("a"))]),
+            message(Speaker::Assistant, vec![call("c"), call("d")]),
+            message(Speaker::User, vec![answer("c", vec![image("b")]), answer("d", Vec::new())]),
+            message(Speaker::User, vec![Content::Image(image("gone").without_data())]),
+        ],
+        shows_images,
         ..empty_request()
     }
 }

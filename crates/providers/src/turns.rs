@@ -1,10 +1,11 @@
 //! A conversation as every provider wants it: speakers take turns, answers to calls come first,
 //! nothing is empty, no turn ends with a thought, and nobody gets to see another provider's blocks.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use context_manager::ModelRequest;
-use protocol::{Content, Message, Speaker, ToolResult};
+use protocol::{Content, Image, Message, Speaker, ToolResult};
 use serde_json::Value;
 
 /// What one side says until the other side speaks.
@@ -12,12 +13,58 @@ use serde_json::Value;
 pub(crate) enum Turn<'a> {
     /// The person, and tools on their machine.
     User {
-        /// Answers to the calls of the turn before, by id.
-        results: Vec<(&'a str, &'a ToolResult)>,
-        texts: Vec<&'a str>,
+        /// Answers to the calls of the turn before.
+        results: Vec<Answered<'a>>,
+        said: Vec<Part<'a>>,
     },
     /// The model.
     Assistant(Vec<&'a Content>),
+}
+
+/// The answer to a call.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Answered<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) result: &'a ToolResult,
+    /// Images that belong to it, or words in their place.
+    pub(crate) images: Vec<Part<'a>>,
+}
+
+/// A piece of what the user says.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Part<'a> {
+    Text(Cow<'a, str>),
+    /// An image whose bytes are there.
+    Image(&'a Image),
+}
+
+impl<'a> Part<'a> {
+    /// An image, or a description of it for a model that does not get to see it.
+    fn of_image(image: &'a Image, shows_images: bool) -> Self {
+        match image.base64() {
+            Some(_) if shows_images => Part::Image(image),
+            _ => Part::Text(format!("[image, not shown: {image}]").into()),
+        }
+    }
+
+    pub(crate) fn is_image(&self) -> bool {
+        matches!(self, Part::Image(_))
+    }
+}
+
+impl Answered<'_> {
+    /// The result as one text, for providers that cannot mark an error, with descriptions of images
+    /// that are not shown.
+    pub(crate) fn text(&self) -> String {
+        self.images.iter().fold(result_text(self.result), |text, image| match image {
+            Part::Text(description) => format!("{text}\n{description}"),
+            Part::Image(_) => text,
+        })
+    }
+
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Part<'_>> {
+        self.images.iter().filter(|part| part.is_image())
+    }
 }
 
 /// A turn, and the messages that it was made of.
@@ -32,12 +79,17 @@ pub(crate) struct Placed<'a> {
 
 /// The turns of a request to `provider`.
 pub(crate) fn turns<'a>(request: &'a ModelRequest, provider: &str) -> Vec<Turn<'a>> {
-    placed_turns(&request.messages, provider).into_iter().map(|placed| placed.turn).collect()
+    let placed = placed_turns(&request.messages, provider, request.shows_images);
+    placed.into_iter().map(|placed| placed.turn).collect()
 }
 
 /// The turns that `messages` make for `provider`.
-pub(crate) fn placed_turns<'a>(messages: &'a [Arc<Message>], provider: &str) -> Vec<Placed<'a>> {
-    let mut turns = Turns { placed: Vec::new(), thoughts: Vec::new(), index: 0 };
+pub(crate) fn placed_turns<'a>(
+    messages: &'a [Arc<Message>],
+    provider: &str,
+    shows_images: bool,
+) -> Vec<Placed<'a>> {
+    let mut turns = Turns { placed: Vec::new(), thoughts: Vec::new(), index: 0, shows_images };
     for (index, message) in messages.iter().enumerate() {
         turns.index = index;
         for content in &message.content {
@@ -55,6 +107,7 @@ struct Turns<'a> {
     /// thought, and OpenAI a thought without "its required following item".
     thoughts: Vec<(usize, &'a Content)>,
     index: usize,
+    shows_images: bool,
 }
 
 impl<'a> Turns<'a> {
@@ -63,10 +116,16 @@ impl<'a> Turns<'a> {
         match content {
             Content::Text { text } if text.trim().is_empty() => {}
             Content::Text { text } if message.role != Speaker::Assistant => {
-                self.user(|_, texts| texts.push(text));
+                self.user(|_, said| said.push(Part::Text(text.into())));
             }
-            Content::ToolResult { tool_use_id, result } => {
-                self.user(|results, _| results.push((tool_use_id, result)));
+            Content::Image(image) => {
+                let part = Part::of_image(image, self.shows_images);
+                self.user(|_, said| said.push(part));
+            }
+            Content::ToolResult { tool_use_id, result, images } => {
+                let shows = self.shows_images;
+                let images = images.iter().map(|image| Part::of_image(image, shows)).collect();
+                self.user(|results, _| results.push(Answered { id: tool_use_id, result, images }));
             }
             Content::Opaque { provider: owner, .. } if owner != provider => {}
             Content::Opaque { .. } => self.thoughts.push((self.index, content)),
@@ -87,14 +146,14 @@ impl<'a> Turns<'a> {
     }
 
     /// Adds to the user's turn at the end.
-    fn user(&mut self, add: impl FnOnce(&mut Vec<(&'a str, &'a ToolResult)>, &mut Vec<&'a str>)) {
+    fn user(&mut self, add: impl FnOnce(&mut Vec<Answered<'a>>, &mut Vec<Part<'a>>)) {
         self.thoughts.clear();
         let is_user = |turn: &Turn<'_>| matches!(turn, Turn::User { .. });
         let index = self.index;
         let turn =
-            self.last(index, is_user, || Turn::User { results: Vec::new(), texts: Vec::new() });
-        if let Turn::User { results, texts } = turn {
-            add(results, texts);
+            self.last(index, is_user, || Turn::User { results: Vec::new(), said: Vec::new() });
+        if let Turn::User { results, said } = turn {
+            add(results, said);
         }
     }
 
@@ -115,8 +174,7 @@ impl<'a> Turns<'a> {
     }
 }
 
-/// A result as one text, for providers that cannot mark an error.
-pub(crate) fn result_text(result: &ToolResult) -> String {
+fn result_text(result: &ToolResult) -> String {
     match result {
         Ok(Value::String(text)) => text.clone(),
         Ok(value) => value.to_string(),
@@ -154,10 +212,11 @@ mod tests {
             message(Speaker::Assistant, vec![thought("mine")]),
         ];
         let mine = thought("mine");
-        let turns = placed_turns(&messages, "mine");
+        let turns = placed_turns(&messages, "mine", true);
         let shown: Vec<_> = turns.iter().map(|placed| (placed.first, placed.last)).collect();
         assert_eq!(shown, [(0, 2), (3, 4), (5, 5)]);
-        assert_eq!(turns[0].turn, Turn::User { results: Vec::new(), texts: vec!["a", "b"] });
+        let said = ["a", "b"].map(|text| Part::Text(text.into()));
+        assert_eq!(turns[0].turn, Turn::User { results: Vec::new(), said: said.into() });
         assert_eq!(turns[1].turn, Turn::Assistant(vec![&mine, &text("c")]));
     }
 }

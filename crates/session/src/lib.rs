@@ -7,6 +7,7 @@
 
 mod agent;
 mod approval;
+mod attachments;
 mod instructions;
 mod log;
 mod prompt;
@@ -15,6 +16,7 @@ mod runtime;
 mod session;
 
 pub use approval::{ApprovalManager, NotAsked};
+pub use attachments::Attached;
 pub use context_manager::{ChatContext, TurnOutcome};
 pub use log::StoredLog;
 pub use prompt::SystemPromptService;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use context_manager::{LogError, ToolRuntime, ToolSpec};
-use protocol::{AgentRole, ContentHash, ErrorCode, Instructions, ToolCall, ToolError, ToolResult};
+use protocol::{AgentRole, CallReport, ContentHash, ErrorCode, Instructions, ToolCall, ToolError};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -111,8 +111,8 @@ impl ToolRuntime for ContextToolRuntime {
         self.executor.reads_messages()
     }
 
-    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
-        self.executor.execute_tool(call, cancel).await
+    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport {
+        self.executor.report(call, cancel).await
     }
 
     async fn instructions(&self, known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {

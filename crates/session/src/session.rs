@@ -6,17 +6,19 @@ use context_manager::{
     AgentOptions, Budget, ChatContext, CompactOutcome, Doors, Effort, LogError, ModelProvider,
     Prices, Purse, SessionLog, TurnOutcome,
 };
-use protocol::{AgentRole, Content, LogEntry, Opened, SessionEvent, Settings, ToolCall, ToolError};
-use serde_json::{Map, Value};
+use protocol::{
+    AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings, ToolError,
+};
 use store::{Lease, SessionId, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use tool_system::{Approver, ToolExecutor};
 
 use crate::agent::{Host, Shared};
 use crate::approval::ApprovalManager;
+use crate::attachments::{Attached, attach};
 use crate::log::StoredLog;
 use crate::prompt::SystemPromptService;
-use crate::runtime::{ContextToolRuntime, Toolbox, Wiring, text_at};
+use crate::runtime::{ContextToolRuntime, Toolbox, Wiring};
 
 /// A model and what is known about it.
 #[derive(Clone)]
@@ -35,6 +37,8 @@ pub struct Model {
     pub prices: Option<Prices>,
     /// Whether it can call tools.
     pub calls_tools: bool,
+    /// What an image takes, if it can see images.
+    pub images: Option<ImageTokens>,
 }
 
 impl Model {
@@ -47,6 +51,7 @@ impl Model {
             effort: self.effort,
             prices: self.prices,
             offers_tools: self.calls_tools,
+            images: self.images,
             ..AgentOptions::default()
         }
     }
@@ -242,21 +247,9 @@ impl Session {
         self.write(vec![SessionEvent::Nudged { text: text.to_owned() }]).await
     }
 
-    /// The text with the files it mentions, as far as they can be read.
-    pub async fn with_files(&self, text: String, paths: &[String]) -> Vec<Content> {
-        let mut content = vec![Content::Text { text }];
-        for (number, path) in paths.iter().enumerate() {
-            let arguments = Map::from_iter([("path".to_owned(), Value::from(path.as_str()))]);
-            let call = ToolCall::new(format!("attached_{number}"), "read_file", arguments);
-            let read = self.executor().execute_tool(&call, &CancellationToken::new()).await;
-            if let Ok(value) = read
-                && let Some(file) = text_at(&value, "content")
-            {
-                let text = format!("The user attached {path}:\n{file}");
-                content.push(Content::Text { text });
-            }
-        }
-        content
+    /// The text with the files it mentions.
+    pub async fn with_files(&self, text: String, paths: &[String]) -> Attached {
+        attach(self.executor(), text, paths).await
     }
 
     async fn change(&mut self, parts: Parts) -> Result<(), SessionError> {

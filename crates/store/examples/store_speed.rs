@@ -47,6 +47,7 @@ fn turn() -> Vec<SessionEvent> {
         SessionEvent::CallEnded {
             call_id: "c".into(),
             result: Ok(json!({"content": "fn main() {}\n".repeat(80)})),
+            images: Vec::new(),
             duration_ms: 3,
         },
         SessionEvent::ModelAsked { estimated_tokens: 1200 },

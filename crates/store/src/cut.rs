@@ -62,6 +62,7 @@ mod tests {
         let ended = |id: &str| SessionEvent::CallEnded {
             call_id: id.into(),
             result: Ok(Value::Null),
+            images: Vec::new(),
             duration_ms: 1,
         };
         let events = [

@@ -57,6 +57,7 @@ impl Summary {
             SessionEvent::TextDelta { .. }
             | SessionEvent::ThinkingDelta { .. }
             | SessionEvent::CallEnded { .. }
+            | SessionEvent::ImagesRefused { .. }
             | SessionEvent::Nudged { .. }
             | SessionEvent::Instructed(_)
             | SessionEvent::PlanChanged { .. }

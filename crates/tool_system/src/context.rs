@@ -1,9 +1,11 @@
 //! What a running tool may see and say.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use code_index::CodeBase;
-use protocol::{ActivityData, ActivityType, ContentHash, ErrorCode, MessageHandle, ToolError};
+use protocol::{
+    ActivityData, ActivityType, ContentHash, ErrorCode, Image, MessageHandle, ToolError,
+};
 use tokio_util::sync::CancellationToken;
 use workspace::{RelPath, Workspace};
 
@@ -23,6 +25,22 @@ pub struct ToolContext {
     pub(crate) tool: &'static str,
     pub(crate) cancel: CancellationToken,
     pub(crate) files_read: Arc<Mutex<Vec<(RelPath, ContentHash)>>>,
+    pub(crate) images: ShownImages,
+}
+
+/// The images that a call has shown. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct ShownImages(Arc<Mutex<Vec<Image>>>);
+
+impl ShownImages {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<Image>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives them away.
+    pub(crate) fn take(&self) -> Vec<Image> {
+        std::mem::take(&mut *self.lock())
+    }
 }
 
 /// What all calls of an executor have in common.
@@ -110,6 +128,20 @@ impl ToolContext {
         self.shared.files.note(real.as_ref().unwrap_or(path), content);
         let mut files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner);
         files.push((path.clone(), content));
+    }
+
+    /// Shows an image with the answer, unless that shows as many as it may; says whether it does. The
+    /// answer says in words what the image is, since not everybody who gets it can see images.
+    pub fn show(&self, image: Image) -> bool {
+        let mut images = self.images.lock();
+        let bytes = images.iter().map(|image| image.size).sum::<u64>().saturating_add(image.size);
+        let limits = self.limits();
+        let fits =
+            (images.len() as u64) < limits.answer_images && bytes <= limits.answer_image_bytes;
+        if fits {
+            images.push(image);
+        }
+        fits
     }
 
     /// The file is gone or was renamed away.

@@ -11,7 +11,7 @@ use std::time::Instant;
 use code_index::CodeBase;
 use futures_util::FutureExt as _;
 use protocol::{
-    ActivityData, ActivityType, AgentRole, ErrorCode, Proposal, ToolCall, ToolError,
+    ActivityData, ActivityType, AgentRole, CallReport, ErrorCode, Proposal, ToolCall, ToolError,
     ToolPermission, ToolResult,
 };
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::approval_gate::Gate;
 use crate::checks::{self, EditCheck};
 use crate::commands::Jobs;
-use crate::context::Shared;
+use crate::context::{Shared, ShownImages};
 use crate::instructions::TouchedInstructions;
 use crate::own_changes::OwnChanges;
 use crate::policy::{Policy, Rule};
@@ -259,16 +259,21 @@ impl ToolExecutor {
     /// Runs one call to its result. It ends early, with `CANCELLED`, when `cancel` fires. Whatever
     /// happens on the way, a panic included, there is a result.
     pub async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
-        self.execute_tool_asking(call, cancel, &*self.approver()).await
+        self.report(call, cancel).await.result
     }
 
-    /// Like [`Self::execute_tool`], with another person to ask for this call.
-    pub async fn execute_tool_asking(
+    /// Like [`Self::execute_tool`], with the images that belong to the result.
+    pub async fn report(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport {
+        self.report_asking(call, cancel, &*self.approver()).await
+    }
+
+    /// Like [`Self::report`], with another person to ask for this call.
+    pub async fn report_asking(
         &self,
         call: &ToolCall,
         cancel: &CancellationToken,
         approver: &dyn Approver,
-    ) -> ToolResult {
+    ) -> CallReport {
         let started = Instant::now();
         let call_id: Arc<str> = call.id.as_str().into();
         let tool_name = || call.name.as_str().into();
@@ -277,8 +282,9 @@ impl ToolExecutor {
             tool_name: tool_name(),
             arguments: call.arguments.clone(),
         });
-        let result =
-            caught(self.run(call, &call_id, cancel, approver)).await.map_err(truncation::fit_error);
+        let images = ShownImages::default();
+        let run = self.run(call, &call_id, cancel, approver, &images);
+        let result = caught(run).await.map_err(truncation::fit_error);
         match &result {
             Ok(value) => {
                 activity.emit(&call_id, ActivityType::ToolCallEnd, || ActivityData::ToolCallEnd {
@@ -294,7 +300,9 @@ impl ToolExecutor {
                 error: error.message.clone(),
             }),
         }
-        result
+        // An error is told in words alone.
+        let images = if result.is_ok() { images.take() } else { Vec::new() };
+        CallReport { result, images }
     }
 
     async fn run(
@@ -303,12 +311,14 @@ impl ToolExecutor {
         id: &Arc<str>,
         cancel: &CancellationToken,
         approver: &dyn Approver,
+        images: &ShownImages,
     ) -> ToolResult {
         let listed = self.registry.get(self.options.vocabulary, &call.name)?;
         let arguments = validated(&listed, call.arguments.clone())?;
         self.check_role(&listed)?;
         let key = self.key_of(&listed, &arguments);
-        let cx = self.context(id, listed.definition().name, cancel);
+        let mut cx = self.context(id, listed.definition().name, cancel);
+        cx.images = images.clone();
         if let Some(key) = &key
             && let Some(earlier) = self.repeated(key, &cx).await
         {
@@ -345,6 +355,7 @@ impl ToolExecutor {
             tool,
             cancel: cancel.clone(),
             files_read: Arc::new(Mutex::default()),
+            images: ShownImages::default(),
         }
     }
 
@@ -371,7 +382,7 @@ impl ToolExecutor {
 
     /// The answer to an identical call of this turn, if it still holds, with a remark.
     async fn repeated(&self, key: &CallKey, cx: &ToolContext) -> Option<Value> {
-        let Answered { mut value, files } = self.turn.get(key)?;
+        let Answered { mut value, files, images } = self.turn.get(key)?;
         let unchanged = cx.blocking(move |cx| {
             Ok(files.iter().all(|(path, known)| {
                 let bytes = cx
@@ -387,12 +398,14 @@ impl ToolExecutor {
         let remark = "This exact call was already answered in this turn and nothing was written \
                       through Toolkiln since; this is the same result.";
         value.as_object_mut()?.insert("redundant".into(), remark.into());
+        images.into_iter().for_each(|image| _ = cx.show(image));
         Some(value)
     }
 
     fn memorise(&self, key: CallKey, value: &Value, cx: &ToolContext) {
         let files = cx.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        self.turn.put(key, Answered { value: value.clone(), files });
+        let images = cx.images.lock().clone();
+        self.turn.put(key, Answered { value: value.clone(), files, images });
     }
 
     /// Who performs what has passed the gate.

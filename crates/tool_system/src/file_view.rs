@@ -22,7 +22,12 @@ const HEAD_BYTES: u64 = 8 * 1024;
 /// What a file holds, as far as it was asked for.
 pub(crate) enum FileView {
     Text(TextView),
-    Binary { kind: BinaryKind, meta: EntryMeta },
+    Binary {
+        kind: BinaryKind,
+        meta: EntryMeta,
+        /// All of it, if it is small enough to be looked at.
+        bytes: Option<Vec<u8>>,
+    },
 }
 
 /// Lines of a text file.
@@ -59,7 +64,8 @@ impl FileView {
         let bytes = file.read_all(DECODE_BYTES)?;
         if is_binary(&bytes) {
             cx.note_read(&path, ContentHash::of(&bytes));
-            return Ok(FileView::Binary { kind: describe_binary(&bytes), meta: file.meta });
+            let (kind, meta) = (describe_binary(&bytes), file.meta);
+            return Ok(FileView::Binary { kind, meta, bytes: Some(bytes) });
         }
         let text = Text::decode(&bytes);
         let body = match endings {
@@ -85,7 +91,7 @@ impl FileView {
         };
         (&file.file).take(HEAD_BYTES).read_to_end(&mut head).map_err(io)?;
         if is_binary(&head) {
-            return Ok(FileView::Binary { kind: describe_binary(&head), meta: file.meta });
+            return Self::large_binary(cx, &head, file);
         }
         std::io::Seek::rewind(&mut file.file).map_err(io)?;
         let read = file.read_lines(window, &|| cx.is_cancelled())?;
@@ -94,6 +100,18 @@ impl FileView {
         }
         let byte_size = file.meta.size;
         Ok(FileView::Text(TextView { read, meta: Some(file.meta), stored_as: None, byte_size }))
+    }
+}
+
+impl FileView {
+    /// A file that is too large to be decoded as text; an image may still be small enough to be shown.
+    fn large_binary(cx: &ToolContext, head: &[u8], mut file: OpenFile) -> Result<Self, ToolError> {
+        let (kind, meta) = (describe_binary(head), file.meta.clone());
+        let limit = cx.limits().image_file_bytes;
+        let looks = kind.media_type.starts_with("image/") && meta.size <= limit;
+        let bytes = looks.then(|| file.read_all(limit)).transpose()?;
+        let kind = bytes.as_deref().map_or(kind, describe_binary);
+        Ok(FileView::Binary { kind, meta, bytes })
     }
 }
 

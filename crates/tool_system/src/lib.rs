@@ -41,6 +41,7 @@ mod on_demand;
 mod own_changes;
 mod package_name;
 mod perform;
+mod picture;
 pub mod policy;
 mod preview;
 mod project_kind;

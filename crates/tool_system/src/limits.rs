@@ -82,6 +82,22 @@ limits! {
     read_line_bytes = 16 * 1024,
     /// Bytes of a file that can be returned as Base64 at once.
     read_base64_bytes = 1024 * 1024,
+    /// Bytes of an image that is shown as it is: in Base64 that is 5 MiB, Anthropic's limit, which is
+    /// the smallest.
+    image_bytes = 5 * 1024 * 1024 / 4 * 3,
+    /// The longer side of an image that is shown as it is, in pixels; Anthropic takes no more.
+    image_side = 8_000,
+    /// The longer side of an image that is scaled down because it is larger, in pixels. No model looks
+    /// at much more, and as many as fit into a request may have this size.
+    image_scaled_side = 2_000,
+    /// Images that one answer shows; a request holds no more.
+    answer_images = 20,
+    /// Bytes of the images that one answer shows.
+    answer_image_bytes = 20_000_000,
+    /// Bytes of an image file that is scaled down.
+    image_file_bytes = 32 * 1024 * 1024,
+    /// Pixels of an image that is scaled down; each takes four bytes of memory and more.
+    image_pixels = 64_000_000,
     /// Estimated tokens that reading several files may fill.
     read_tokens = 50_000,
     /// Bytes of a file that can be changed.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use protocol::ContentHash;
+use protocol::{ContentHash, Image};
 use serde_json::{Map, Value};
 use workspace::RelPath;
 
@@ -38,6 +38,8 @@ pub(crate) struct CallKey(&'static str, String);
 pub(crate) struct Answered {
     pub(crate) value: Value,
     pub(crate) files: Vec<(RelPath, ContentHash)>,
+    /// Shared with the conversation, so that they weigh nothing here.
+    pub(crate) images: Vec<Image>,
 }
 
 impl CallKey {
@@ -130,7 +132,11 @@ mod tests {
     fn the_newest_answers_are_kept_within_the_budget() {
         let memory = TurnMemory::default();
         let key = |number: usize| CallKey("read_file", number.to_string());
-        let answer = |bytes| Answered { value: "x".repeat(bytes).into(), files: Vec::new() };
+        let answer = |bytes| Answered {
+            value: "x".repeat(bytes).into(),
+            files: Vec::new(),
+            images: Vec::new(),
+        };
         let kept =
             |memory: &TurnMemory| (0..2000).filter(|n| memory.get(&key(*n)).is_some()).count();
         for number in 0..1000 {

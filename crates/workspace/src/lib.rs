@@ -24,6 +24,7 @@ mod error;
 mod faults;
 mod ignore_rules;
 mod ignored;
+mod image_file;
 mod journal;
 mod line_window;
 mod list;
@@ -54,6 +55,7 @@ pub use error::{Error, Escape};
 #[doc(hidden)]
 pub use faults::Faults;
 pub use ignored::Ignored;
+pub use image_file::{ImageFile, ImageProblem, image_file};
 pub use journal::{
     Applied, EntryId, EntryRole, EntrySummary, Inverse, Journal, JournalOptions, Label,
     RecoveryReport, UndoTarget,

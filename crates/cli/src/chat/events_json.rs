@@ -96,10 +96,14 @@ impl<W: Write> JsonLines<W> {
         line(&mut self.out, &frame)
     }
 
-    /// Writes an entry of the log as it is.
+    /// Writes an entry of the log as it is, but for the bytes of images.
     pub(crate) fn entry(&mut self, entry: &LogEntry) -> io::Result<()> {
         self.tally.add(entry);
-        line(&mut self.out, entry)
+        let mut entry = entry.clone();
+        for image in entry.event.images_mut() {
+            *image = image.without_data();
+        }
+        line(&mut self.out, &entry)
     }
 
     /// Says how the run came out.
@@ -131,7 +135,9 @@ fn line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;
-    use protocol::{AgentRole, Content, ModelAnswer, SessionEvent, StopReason, TurnEnd};
+    use protocol::{
+        AgentRole, Content, Image, ImageFormat, ModelAnswer, SessionEvent, StopReason, TurnEnd,
+    };
 
     use super::*;
 
@@ -140,8 +146,10 @@ mod tests {
         let settings =
             Settings { provider: "offline".into(), model: "echo".into(), role: AgentRole::Actor };
         let text = |text: &str| vec![Content::Text { text: text.into() }];
+        let image = Image::new("a.png", ImageFormat::Png, (2, 1), b"png");
+        let asked = [text("hi"), vec![Content::Image(image)]].concat();
         let events = [
-            SessionEvent::UserMessage { content: text("hi") },
+            SessionEvent::UserMessage { content: asked },
             SessionEvent::TextDelta { text: "hello\n\x1b[2J".into() },
             SessionEvent::ModelAnswered(ModelAnswer {
                 content: text("hello\n\x1b[2J"),
@@ -165,7 +173,7 @@ mod tests {
         lines.end(&End { outcome, exit_code: 0, message: None, files_changed }).unwrap();
         assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
         {"type":"session","data":{"id":"s1","schema_version":1,"provider":"offline","model":"echo","role":"actor","instructions":[{"path":"AGENTS.md","remark":null}]}}
-        {"sequence":2,"at":2,"type":"user_message","data":{"content":[{"type":"text","text":"hi"}]}}
+        {"sequence":2,"at":2,"type":"user_message","data":{"content":[{"type":"text","text":"hi"},{"type":"image","name":"a.png","media_type":"image/png","width":2,"height":1,"size":3,"hash":"bad7c9a32d645d0eb45be765104af05c7a16c3c28f5ef95ed66e1fd10c12798d"}]}}
         {"sequence":3,"at":3,"type":"text_delta","data":{"text":"hello\n\u001b[2J"}}
         {"sequence":4,"at":4,"type":"model_answered","data":{"content":[{"type":"text","text":"hello\n\u001b[2J"}],"stop":"end_of_turn","usage":{"input":3,"output":1,"cache_read":0,"cache_write":0},"duration_ms":12}}
         {"sequence":5,"at":5,"type":"turn_ended","data":"done"}

@@ -146,7 +146,7 @@ impl<W: Write, N: Write> Screen<W, N> {
             SessionEvent::Nested { entry, .. } => self.event(&entry.event, depth + 1),
             SessionEvent::ModelAnswered(answer) => self.answered(answer, depth),
             SessionEvent::CallStarted { call_id } => self.started(call_id),
-            SessionEvent::CallEnded { call_id, result, duration_ms } => {
+            SessionEvent::CallEnded { call_id, result, duration_ms, .. } => {
                 self.ended(call_id, result, *duration_ms)
             }
             // The end of the turn tells it.
@@ -186,6 +186,11 @@ impl<W: Write, N: Write> Screen<W, N> {
             }
             SessionEvent::Nudged { text } => {
                 self.notice(&format!("the model was told: {}", one_line(text)), Ink::DIM)
+            }
+            SessionEvent::ImagesRefused { .. } => {
+                let words = "the provider refused images: they are described in words until a model is \
+                             chosen again";
+                self.notice(words, Ink::YELLOW)
             }
             SessionEvent::Paused(reason) => self.notice(&notices::paused(reason), Ink::YELLOW),
             SessionEvent::Compacted(compaction) => {

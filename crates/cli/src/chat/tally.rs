@@ -142,10 +142,11 @@ impl Tally {
     }
 }
 
-/// The text in a message.
+/// The text in a message, with its images in words.
 pub(crate) fn text_of(content: &[Content]) -> String {
     let texts = content.iter().filter_map(|part| match part {
-        Content::Text { text } => Some(text.as_str()),
+        Content::Text { text } => Some(text.clone()),
+        Content::Image(image) => Some(format!("[image: {image}]")),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")
@@ -179,7 +180,7 @@ mod tests {
     }
 
     fn call_ended(result: ToolResult) -> SessionEvent {
-        SessionEvent::CallEnded { call_id: "c".into(), result, duration_ms: 1 }
+        SessionEvent::CallEnded { call_id: "c".into(), result, images: Vec::new(), duration_ms: 1 }
     }
 
     fn failed(code: ErrorCode) -> SessionEvent {

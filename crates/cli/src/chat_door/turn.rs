@@ -6,7 +6,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::Chat;
 use crate::args::allow_rule;
-use crate::chat::input::{Moment, mentions};
+use crate::chat::attachments::{notes, with_mentioned};
+use crate::chat::input::Moment;
 use crate::interrupt::on_interrupt;
 use crate::output::Stream;
 
@@ -32,10 +33,11 @@ impl Push {
 impl Chat {
     /// Sends a message with the files it mentions.
     pub(super) async fn say(&mut self, message: String) -> anyhow::Result<()> {
-        let paths: Vec<String> =
-            mentions(&message).into_iter().map(|mention| mention.path.to_owned()).collect();
-        let content = self.session.with_files(message, &paths).await;
-        self.push(Push::Message(content)).await
+        let attached = with_mentioned(&self.session, message).await;
+        for note in notes(&attached, self.session.options()) {
+            self.note(&note);
+        }
+        self.push(Push::Message(attached.content)).await
     }
 
     /// Goes on after a pause.

@@ -78,11 +78,21 @@ const BELONGS_TO: [(&str, &[&str]); 2] = [
             "model.base_url",
             "model.max_tokens",
             "model.tools",
+            "model.images",
             "model.context_tokens",
             "model.prices.",
         ],
     ),
-    ("model.name", &["model.max_tokens", "model.context_tokens", "model.tools", "model.prices."]),
+    (
+        "model.name",
+        &[
+            "model.max_tokens",
+            "model.context_tokens",
+            "model.tools",
+            "model.images",
+            "model.prices.",
+        ],
+    ),
 ];
 
 impl Layers {

@@ -50,6 +50,8 @@ pub(crate) struct ModelConfig {
     pub(crate) context_tokens: Option<NonZeroU64>,
     /// Whether the model is told about tools; some servers refuse requests that name any.
     pub(crate) tools: bool,
+    /// Whether the model can see images; what is known of the model if absent.
+    pub(crate) images: Option<bool>,
     /// The file with the keys, in place of `keys.toml`.
     pub(crate) key_file: Option<String>,
     /// What a million tokens cost.
@@ -66,6 +68,7 @@ impl Default for ModelConfig {
             max_tokens: None,
             context_tokens: None,
             tools: true,
+            images: None,
             key_file: None,
             prices: Prices::default(),
         }

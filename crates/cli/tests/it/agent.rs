@@ -3,6 +3,7 @@
 mod bench;
 mod budgets;
 mod faults;
+mod images;
 mod instructions;
 mod interrupting;
 mod killing;

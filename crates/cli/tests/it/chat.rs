@@ -147,6 +147,26 @@ fn a_mentioned_file_goes_with_the_message() {
 }
 
 #[test]
+fn a_mentioned_image_is_named_and_a_missing_file_too() {
+    let project = project();
+    let png =
+        b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x02\0\0\0\x01\x08\x02\0\0\0crc.\0\0\0\0IENDcrc.";
+    project.write("shot.png", png);
+    let server = ModelServer::start([Reply::text("I see.")]);
+    let mut chat = with_model(&project, &server);
+    chat.answer(PROMPT, "what is in @shot.png and @gone.png?");
+    chat.wait_for("attached shot.png (PNG image, 2x1 pixels, ");
+    chat.wait_for("gone.png is not attached: ");
+    chat.wait_for("scripted is not known to see images");
+    chat.wait_for("I see.");
+    let texts = server.calls()[0].user_texts().join("\n");
+    assert!(texts.contains("[image, not shown: shot.png (PNG image, 2x1 pixels, "), "{texts}");
+    chat.wait_for(PROMPT);
+    chat.press(LEAVE);
+    assert_eq!(chat.end().0, 0);
+}
+
+#[test]
 fn model_and_role_change_and_the_session_is_resumed_where_it_stopped() {
     let project = project();
     let server = ModelServer::start([Reply::text("Hello there.")]);

@@ -71,6 +71,7 @@ fn every_value_is_shown_with_where_it_came_from() {
     model.max_tokens            not set
     model.context_tokens        not set
     model.tools                 true                            default
+    model.images                not set
     model.key_file              not set
     model.prices.input          not set                         (not CONFIG/toolkiln/config.toml:7)
     model.prices.output         not set

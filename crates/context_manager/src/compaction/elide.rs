@@ -84,16 +84,19 @@ impl Standing {
 pub(crate) fn superfluous(conversation: &Conversation, protected: usize) -> Vec<String> {
     let standing = Standing::of(conversation.units());
     let oldest_protected = standing.order.len().saturating_sub(protected);
-    let calls = conversation.units().iter().flat_map(Unit::calls);
-    let chosen = calls.filter(|(call, result)| {
+    let units = conversation.units().iter();
+    let calls = units.flat_map(|unit| unit.calls().map(move |(call, result)| (unit, call, result)));
+    let chosen = calls.filter(|(unit, call, result)| {
         let Ok(value) = result else { return false };
         if conversation.elided().contains(&call.id) || standing.position(call) >= oldest_protected {
             return false;
         }
         let bytes = value.to_string().len();
-        bytes > LONG || (bytes > WORTH_REPLACING && standing.is_superseded(call))
+        bytes > LONG
+            || unit.has_images(call)
+            || (bytes > WORTH_REPLACING && standing.is_superseded(call))
     });
-    chosen.map(|(call, _)| call.id.clone()).collect()
+    chosen.map(|(_, call, _)| call.id.clone()).collect()
 }
 
 fn result_text(result: &ToolResult) -> String {
@@ -126,7 +129,8 @@ mod tests {
             let call = ToolCall::new(&id, *name, arguments);
             conversation.answer(index as u64 + 1, vec![Content::ToolUse(call)]);
             let tokens = result.to_string().len() / 4;
-            conversation.result(index as u64 + 51, &id, Ok(result.clone()), tokens as u64);
+            let report = Ok(result.clone()).into();
+            conversation.result(index as u64 + 51, &id, report, tokens as u64);
         }
         conversation
     }

@@ -151,6 +151,7 @@ fn request(transcript: &str, options: &AgentOptions) -> ModelRequest {
         max_tokens: options.max_tokens.min((MOST * 2) as u32),
         effort: None,
         cache: CacheHint::Nothing,
+        shows_images: false,
     }
 }
 

@@ -69,8 +69,12 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
     let settings = Settings { provider: "p".into(), model: "m".into(), role: AgentRole::Actor };
     let opened = Opened { root: "/".into(), settings: settings.clone(), forked_from: None };
     let nested = Box::new(LogEntry { sequence: 1, at: 0, event: E::Continued });
-    let ended =
-        |id: &str| E::CallEnded { call_id: id.into(), result: Ok("x".into()), duration_ms: 1 };
+    let ended = |id: &str| E::CallEnded {
+        call_id: id.into(),
+        result: Ok("x".into()),
+        images: Vec::new(),
+        duration_ms: 1,
+    };
     let text = || "x".to_owned();
     vec![
         ("opened", E::Opened(opened)),

@@ -9,7 +9,7 @@ use protocol::{
 };
 use serde_json::{Map, json};
 
-use crate::stage::{Line, Reply, Stage, broken, call, done, text};
+use crate::stage::{Line, Reply, Stage, broken, call, done, picture, text};
 use crate::story::assert_valid;
 
 fn any_id() -> impl Strategy<Value = String> {
@@ -36,7 +36,12 @@ fn any_content() -> impl Strategy<Value = Content> {
             Content::ToolUse(ToolCall::new(id, "t", arguments))
         }),
         1 => (any_id(), any_result())
-            .prop_map(|(tool_use_id, result)| Content::ToolResult { tool_use_id, result }),
+            .prop_map(|(tool_use_id, result)| {
+                let images = vec![picture(&tool_use_id, 100)];
+                Content::ToolResult { tool_use_id, result, images }
+            }),
+        1 => any_id().prop_map(|name| Content::Image(picture(&name, 100).without_data())),
+        1 => any_id().prop_map(|name| Content::Image(picture(&name, 100))),
         1 => Just(Content::Opaque { provider: "p".into(), block: json!({"x": 1}) }),
     ]
 }
@@ -90,12 +95,14 @@ fn any_event() -> impl Strategy<Value = SessionEvent> {
         }),
         3 => any_id().prop_map(|call_id| E::CallStarted { call_id }),
         6 => (any_id(), any_result()).prop_map(|(call_id, result)| {
-            E::CallEnded { call_id, result, duration_ms: 0 }
+            let images = vec![picture("same", 100)];
+            E::CallEnded { call_id, result, images, duration_ms: 0 }
         }),
         1 => any_id().prop_map(|call_id| {
             E::ApprovalAnswered { call_id, response: ApprovalResponse::default() }
         }),
         1 => any_text().prop_map(|text| E::Nudged { text }),
+        1 => any_text().prop_map(|message| E::ImagesRefused { message }),
         1 => Just(E::Paused(PauseReason::TokenBudget { used: u64::MAX, limit: 1 })),
         1 => Just(E::Continued),
         2 => Just(E::TurnEnded(TurnEnd::Cancelled)),

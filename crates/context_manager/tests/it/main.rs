@@ -3,6 +3,7 @@
 mod cancelling;
 mod crashes;
 mod folding;
+mod images;
 mod instructed;
 mod limits;
 mod making_room;

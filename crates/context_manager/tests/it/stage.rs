@@ -13,8 +13,8 @@ use context_manager::{
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
-    Content, ContentHash, ErrorCode, Instructions, LogEntry, SessionEvent, ToolCall, ToolError,
-    ToolResult,
+    CallReport, Content, ContentHash, ErrorCode, Image, ImageFormat, Instructions, LogEntry,
+    SessionEvent, ToolCall, ToolError, ToolResult,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -171,13 +171,13 @@ impl ToolRuntime for ScriptedTools {
         true
     }
 
-    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
+    async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most_at_once.fetch_max(running, Ordering::SeqCst);
         tokio::task::yield_now().await;
         let result = self.execute(call, cancel).await;
         self.running.fetch_sub(1, Ordering::SeqCst);
-        result
+        CallReport { images: shown_by(call), result }
     }
 
     async fn instructions(&self, known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {
@@ -191,6 +191,22 @@ impl ToolRuntime for ScriptedTools {
     }
 }
 
+/// `picture` answers with the image of this name.
+fn shown_by(call: &ToolCall) -> Vec<Image> {
+    if call.name != "picture" {
+        return Vec::new();
+    }
+    let side = call.arguments.get("side").and_then(Value::as_u64).unwrap_or(280);
+    let side = u32::try_from(side).unwrap_or(u32::MAX);
+    let path = call.arguments.get("path").and_then(Value::as_str).unwrap_or("p.png");
+    vec![picture(path, side)]
+}
+
+/// An image whose bytes are its name.
+pub(crate) fn picture(name: &str, side: u32) -> Image {
+    Image::new(name, ImageFormat::Png, (side, side), name.as_bytes())
+}
+
 fn spec(name: &str) -> ToolSpec {
     ToolSpec { name: name.into(), description: String::new(), parameters: json!({}) }
 }
@@ -199,7 +215,7 @@ impl ScriptedTools {
     async fn execute(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
         let fails = |code, message: &str| Err(ToolError::new(code, message));
         match call.name.as_str() {
-            "look" | "write" => Ok(json!({"done": call.arguments.get("path")})),
+            "look" | "write" | "picture" => Ok(json!({"done": call.arguments.get("path")})),
             "count" => Ok(json!(self.counter.fetch_add(1, Ordering::SeqCst))),
             "big" => {
                 let size = call.arguments.get("size").and_then(Value::as_u64).unwrap_or(10_000);

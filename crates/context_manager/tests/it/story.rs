@@ -47,7 +47,8 @@ fn of_contents(contents: &[Content]) -> String {
     let parts = contents.iter().map(|content| match content {
         Content::Text { text } => text.clone(),
         Content::ToolUse(call) => format!("<{} {}>", call.id, protocol::describe_call(call)),
-        Content::ToolResult { tool_use_id, result } => {
+        Content::Image(image) => format!("[{image}]"),
+        Content::ToolResult { tool_use_id, result, .. } => {
             format!("<{tool_use_id} = {}>", of_result(result))
         }
         Content::Opaque { block, .. } => format!("<{block}>"),

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use mcp::Asking;
 use serde_json::{Value, json};
 
@@ -255,4 +257,20 @@ async fn many_calls_at_once_are_all_answered_once() {
     answered.sort_unstable();
     assert_eq!(answered, ids);
     assert_eq!(client.finish().await, Vec::<Value>::new());
+}
+
+#[tokio::test]
+async fn an_image_is_a_block_of_its_own() {
+    let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+    for era in Era::BOTH {
+        let mut client = Client::new(era).await;
+        client.project.write("shot.png", STANDARD.decode(pixel).unwrap());
+        let answer = client.call("read_file", json!({"path": "shot.png"})).await;
+        let content = answer["result"]["content"].as_array().unwrap();
+        assert_eq!(content.len(), 2, "{answer}");
+        assert!(content[0]["text"].as_str().unwrap().contains("1x1 pixels"));
+        let block = json!({"type": "image", "data": pixel, "mimeType": "image/png"});
+        assert_eq!(content[1], block);
+        assert!(!answer["result"]["structuredContent"].to_string().contains(pixel));
+    }
 }

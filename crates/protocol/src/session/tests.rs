@@ -1,7 +1,7 @@
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::{ErrorCode, ToolCall, ToolError};
+use crate::{ErrorCode, ImageFormat, ToolCall, ToolError};
 
 fn survives(event: SessionEvent) -> Value {
     let entry = LogEntry { sequence: 3, at: 1_700_000_000_000, event };
@@ -45,8 +45,13 @@ fn a_failure_tells_what_it_used_and_older_logs_say_nothing_of_it() {
 #[test]
 fn results_errors_pauses_and_nested_entries_survive_json() {
     let error = Err(ToolError::new(ErrorCode::Timeout, "slow"));
-    let ended = SessionEvent::CallEnded { call_id: "c".into(), result: error, duration_ms: 5 };
-    survives(ended.clone());
+    let ended = SessionEvent::CallEnded {
+        call_id: "c".into(),
+        result: error,
+        images: Vec::new(),
+        duration_ms: 5,
+    };
+    assert!(survives(ended.clone())["data"].get("images").is_none());
     let nested = LogEntry { sequence: 1, at: 0, event: ended };
     survives(SessionEvent::Nested { call_id: "d".into(), entry: Box::new(nested) });
     let pause = survives(SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 }));
@@ -67,4 +72,31 @@ fn results_errors_pauses_and_nested_entries_survive_json() {
         duration_ms: 9,
     };
     survives(SessionEvent::ModelAnswered(answer));
+    survives(SessionEvent::ImagesRefused { message: "no images".into() });
+}
+
+#[test]
+fn the_images_of_an_event_are_found_wherever_they_are() {
+    let image = Image::new("a.png", ImageFormat::Png, (2, 1), b"png");
+    let said = SessionEvent::UserMessage {
+        content: vec![Content::Text { text: "see".into() }, Content::Image(image.clone())],
+    };
+    let ended = SessionEvent::CallEnded {
+        call_id: "c".into(),
+        result: Ok(Value::Null),
+        images: vec![image.clone(), image],
+        duration_ms: 1,
+    };
+    let entry = Box::new(LogEntry { sequence: 1, at: 0, event: ended.clone() });
+    let nested = SessionEvent::Nested { call_id: "d".into(), entry };
+    for (event, count) in [(said, 1), (ended, 2), (nested, 2), (SessionEvent::Continued, 0)] {
+        let json = survives(event.clone());
+        let mut bare = event;
+        let images = bare.images_mut();
+        assert_eq!(images.len(), count);
+        images.into_iter().for_each(|image| *image = image.without_data());
+        let json_of_bare = survives(bare);
+        assert_eq!(json.to_string().matches("\"data\":\"cG5n\"").count(), count);
+        assert_eq!(json_of_bare.to_string().matches("cG5n").count(), 0);
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use context_manager::{CacheHint, Effort, ModelRequest, ToolSpec};
-use protocol::{Content, ErrorCode, Message, Speaker, ToolCall, ToolError};
+use protocol::{Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError};
 use providers::catalogue::{COMPATIBLE, ENDPOINTS};
 use providers::{Api, Quirks};
 use serde_json::{Value, json};
@@ -117,6 +117,7 @@ fn conversation(seed: u64, api: Api) -> ModelRequest {
         max_tokens: 100,
         effort: dice.one_of(&[None, Some(Effort::Low), Some(Effort::Medium), Some(Effort::High)]),
         cache: dice.one_of(&[CacheHint::Nothing, CacheHint::Conversation]),
+        shows_images: dice.roll(4) > 0,
     }
 }
 
@@ -131,7 +132,9 @@ fn text(text: &str) -> Content {
 /// A question, an answer with thoughts and calls, and the results of the calls.
 fn add_exchange(messages: &mut Vec<Arc<Message>>, calls: &mut u64, dice: &mut Dice, api: Api) {
     let (question, hint) = (dice.text(), dice.text());
-    messages.push(message(Speaker::User, vec![text(&question), text("do it")]));
+    let mut asked = vec![text(&question), text("do it")];
+    asked.extend(images(dice).into_iter().map(Content::Image));
+    messages.push(message(Speaker::User, asked));
     if dice.roll(3) == 0 {
         messages.push(message(Speaker::System, vec![text(&hint)]));
     }
@@ -154,12 +157,19 @@ fn add_exchange(messages: &mut Vec<Arc<Message>>, calls: &mut u64, dice: &mut Di
             2 => Ok(json!("")),
             _ => Ok(dice.text().into()),
         };
-        results.push(Content::ToolResult { tool_use_id: id, result });
+        let images = images(dice);
+        results.push(Content::ToolResult { tool_use_id: id, result, images });
     }
     messages.push(message(Speaker::Assistant, answer));
     if !results.is_empty() {
         messages.push(message(Speaker::User, results));
     }
+}
+
+/// One image in every third place where there can be some.
+fn images(dice: &mut Dice) -> Vec<Image> {
+    let format = dice.one_of(&ImageFormat::ALL);
+    (dice.roll(3) == 0).then(|| Image::new("shot", format, (2, 1), b"pixels")).into_iter().collect()
 }
 
 /// What the provider itself has said, as it is sent back.

@@ -4,7 +4,9 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{any_of, check, empty_request, full_request, lines, meaning, stream_of};
+use crate::testing::{
+    any_of, check, empty_request, full_request, lines, meaning, request_with_images, stream_of,
+};
 
 #[test]
 fn a_request_with_every_kind_of_content() {
@@ -240,4 +242,19 @@ proptest! {
                 && !matches!(parsed[at]["type"].as_str(), Some("content_block_delta" | "message_start"))
         })?;
     }
+}
+
+#[test]
+fn images_are_blocks_of_messages_and_of_results() {
+    assert_snapshot!(lines(&request_body(&request_with_images(true))), @r#"
+    model: "m"
+    max_tokens: 100
+    stream: true
+    messages:
+      {"role":"user","content":[{"type":"text","text":"look"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"YQ=="}}]}
+      {"role":"assistant","content":[{"type":"tool_use","id":"c","name":"read_file","input":{}},{"type":"tool_use","id":"d","name":"read_file","input":{}}]}
+      {"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"{\"size\":1}"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"Yg=="}}]},{"type":"tool_result","tool_use_id":"d","content":"{\"size\":1}"},{"type":"text","text":"[image, not shown: gone (PNG image, 2x1 pixels, 4 bytes)]"}]}
+    "#);
+    let described = request_body(&request_with_images(false));
+    assert_snapshot!(described["messages"][2], @r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"{\"size\":1}"},{"type":"text","text":"[image, not shown: b (PNG image, 2x1 pixels, 1 bytes)]"}]},{"type":"tool_result","tool_use_id":"d","content":"{\"size\":1}"},{"type":"text","text":"[image, not shown: gone (PNG image, 2x1 pixels, 4 bytes)]"}]}"#);
 }

@@ -1,6 +1,7 @@
 //! What is known about models.
 
 use context_manager::Prices;
+use protocol::ImageTokens;
 
 use crate::Api;
 
@@ -20,8 +21,20 @@ pub struct ModelInfo {
     pub api: Option<Api>,
     /// Whether it can be told how hard to think.
     pub effort: bool,
+    /// What an image takes, if it can see images.
+    pub images: Option<ImageTokens>,
     /// Whether it was found in the table; if not, all of this is a careful guess.
     pub known: bool,
+}
+
+impl ModelInfo {
+    /// What an image takes, if the model sees images: as the user says, or as is known.
+    pub fn images_if(&self, wanted: Option<bool>) -> Option<ImageTokens> {
+        match wanted {
+            None => self.images,
+            Some(sees) => sees.then(|| self.images.unwrap_or(SOME_IMAGES)),
+        }
+    }
 }
 
 /// For a model that nobody has heard of: small enough for most that run on one's own machine.
@@ -31,8 +44,29 @@ const UNKNOWN: ModelInfo = ModelInfo {
     prices: None,
     api: None,
     effort: false,
+    images: None,
     known: false,
 };
+
+/// Parts of the names of models that see images, among those that are not in the table.
+const SEEING: [&str; 13] = [
+    "gemini",
+    "gemma3",
+    "gemma-3",
+    "gemma4",
+    "gemma-4",
+    "llava",
+    "llama4",
+    "llama-4",
+    "minicpm-v",
+    "moondream",
+    "pixtral",
+    "vision",
+    "-vl",
+];
+
+/// Images of a model about which no more is known than that it sees them.
+const SOME_IMAGES: ImageTokens = ImageTokens::CLAUDE;
 
 /// How a family of models begins, and what they have in common. The longest beginning counts.
 struct Family {
@@ -47,6 +81,7 @@ struct Family {
     /// What reading from the cache costs, as a part of the price of input.
     cache_read: f64,
     effort: bool,
+    images: Option<ImageTokens>,
 }
 
 const fn claude(
@@ -55,7 +90,8 @@ const fn claude(
     price: Option<(f64, f64)>,
     effort: bool,
 ) -> Family {
-    Family { prefix, api: Api::Anthropic, context, output, price, cache_read: 0.1, effort }
+    let images = Some(ImageTokens::CLAUDE);
+    Family { prefix, api: Api::Anthropic, context, output, price, cache_read: 0.1, effort, images }
 }
 
 const fn gpt(
@@ -64,7 +100,9 @@ const fn gpt(
     price: Option<(f64, f64)>,
     effort: bool,
 ) -> Family {
-    Family { prefix, api: Api::OpenAiResponses, context, output, price, cache_read: 0.1, effort }
+    let images = Some(ImageTokens::GPT);
+    let api = Api::OpenAiResponses;
+    Family { prefix, api, context, output, price, cache_read: 0.1, effort, images }
 }
 
 /// The first models that cached paid a quarter for what was cached.
@@ -72,33 +110,50 @@ const fn early(family: Family) -> Family {
     Family { cache_read: 0.25, ..family }
 }
 
+/// Newer models see images with more pixels.
+const fn sharp(family: Family) -> Family {
+    Family { images: Some(ImageTokens::CLAUDE_SHARP), ..family }
+}
+
+/// Small models count images in another way.
+const fn small(family: Family) -> Family {
+    Family { images: Some(ImageTokens::GPT_SMALL), ..family }
+}
+
+const fn blind(family: Family) -> Family {
+    Family { images: None, ..family }
+}
+
 /// A size that is not sure is the smallest of its line.
-const FAMILIES: [Family; 25] = [
+const FAMILIES: [Family; 28] = [
     claude("claude-", (200, 64), None, false),
-    claude("claude-fable-5", (1000, 128), None, true),
-    claude("claude-fable-5-1", (1000, 128), Some((10.0, 50.0)), true),
-    claude("claude-mythos-5", (1000, 128), None, true),
-    claude("claude-opus-5", (1000, 128), None, true),
-    claude("claude-opus-5-5", (1000, 128), Some((4.0, 20.0)), true),
-    claude("claude-sonnet-5", (1000, 128), None, true),
-    claude("claude-sonnet-5-5", (1000, 128), Some((2.0, 10.0)), true),
-    claude("claude-haiku-5-5", (1000, 128), Some((0.1, 0.5)), true),
+    sharp(claude("claude-fable-5", (1000, 128), None, true)),
+    sharp(claude("claude-fable-5-1", (1000, 128), Some((10.0, 50.0)), true)),
+    sharp(claude("claude-mythos-5", (1000, 128), None, true)),
+    sharp(claude("claude-opus-5", (1000, 128), None, true)),
+    sharp(claude("claude-opus-5-5", (1000, 128), Some((4.0, 20.0)), true)),
+    sharp(claude("claude-sonnet-5", (1000, 128), None, true)),
+    sharp(claude("claude-sonnet-5-5", (1000, 128), Some((2.0, 10.0)), true)),
+    sharp(claude("claude-haiku-5-5", (1000, 128), Some((0.1, 0.5)), true)),
     claude("claude-opus-4-6", (200, 64), Some((5.0, 25.0)), true),
-    claude("claude-opus-4-7", (200, 64), None, true),
-    claude("claude-opus-4-8", (200, 64), None, true),
+    sharp(claude("claude-opus-4-7", (200, 64), None, true)),
+    sharp(claude("claude-opus-4-8", (200, 64), None, true)),
     claude("claude-sonnet-4-6", (200, 64), Some((3.0, 15.0)), true),
     claude("claude-sonnet-4-5", (200, 64), Some((3.0, 15.0)), false),
     claude("claude-opus-4-5", (200, 64), Some((5.0, 25.0)), false),
     claude("claude-haiku-4-5", (200, 64), Some((1.0, 5.0)), false),
     gpt("gpt-", (128, 16), None, false),
+    blind(gpt("gpt-3.5", (16, 4), None, false)),
+    blind(gpt("gpt-oss", (128, 16), None, false)),
     early(gpt("gpt-4.1", (1000, 32), Some((2.0, 8.0)), false)),
-    early(gpt("gpt-4.1-mini", (1000, 32), Some((0.4, 1.6)), false)),
+    small(early(gpt("gpt-4.1-mini", (1000, 32), Some((0.4, 1.6)), false))),
     gpt("gpt-5", (400, 128), None, true),
-    gpt("gpt-5-mini", (400, 128), Some((0.25, 2.0)), true),
-    gpt("gpt-5-nano", (400, 128), Some((0.05, 0.4)), true),
+    small(gpt("gpt-5-mini", (400, 128), Some((0.25, 2.0)), true)),
+    small(gpt("gpt-5-nano", (400, 128), Some((0.05, 0.4)), true)),
     gpt("gpt-6", (400, 128), None, true),
     early(gpt("o3", (200, 100), Some((2.0, 8.0)), true)),
-    early(gpt("o4-mini", (200, 100), Some((1.1, 4.4)), true)),
+    blind(gpt("o3-mini", (200, 100), None, true)),
+    small(early(gpt("o4-mini", (200, 100), Some((1.1, 4.4)), true))),
 ];
 
 /// What is known about a model, by its name. A maker's name before it, as OpenRouter has it, does
@@ -108,7 +163,8 @@ pub fn model_info(name: &str) -> ModelInfo {
     let routed = bare.len() < name.len();
     let candidates = FAMILIES.iter().filter(|family| bare.starts_with(family.prefix));
     let Some(family) = candidates.max_by_key(|family| family.prefix.len()) else {
-        return UNKNOWN;
+        let sees = SEEING.iter().any(|part| bare.contains(part));
+        return ModelInfo { images: sees.then_some(SOME_IMAGES), ..UNKNOWN };
     };
     ModelInfo {
         context_tokens: family.context * 1000,
@@ -116,6 +172,7 @@ pub fn model_info(name: &str) -> ModelInfo {
         prices: prices(family),
         api: (!routed).then_some(family.api),
         effort: family.effort,
+        images: family.images,
         known: true,
     }
 }
@@ -152,6 +209,30 @@ mod tests {
         let routed = model_info("anthropic/claude-sonnet-4-6");
         assert_eq!(direct.api, Some(Api::Anthropic));
         assert_eq!(routed, ModelInfo { api: None, ..direct });
+    }
+
+    #[test]
+    fn which_models_see_images() {
+        let table = [
+            ("claude-sonnet-4-6", Some(ImageTokens::CLAUDE)),
+            ("anthropic/claude-opus-5-5", Some(ImageTokens::CLAUDE_SHARP)),
+            ("gpt-4.1", Some(ImageTokens::GPT)),
+            ("gpt-5-mini", Some(ImageTokens::GPT_SMALL)),
+            ("o3", Some(ImageTokens::GPT)),
+            ("o3-mini", None),
+            ("openai/gpt-oss-20b", None),
+            ("qwen3:8b", None),
+            ("qwen3-vl:8b", Some(SOME_IMAGES)),
+            ("google/gemini-3-pro", Some(SOME_IMAGES)),
+            ("llama3.2-vision", Some(SOME_IMAGES)),
+        ];
+        for (name, images) in table {
+            assert_eq!(model_info(name).images, images, "{name}");
+            assert_eq!(model_info(name).images_if(None), images, "{name}");
+            assert_eq!(model_info(name).images_if(Some(false)), None, "{name}");
+            let forced = model_info(name).images_if(Some(true));
+            assert_eq!(forced, images.or(Some(SOME_IMAGES)), "{name}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use protocol::{Content, Speaker, ToolCall};
 use serde_json::json;
 
 use super::*;
-use crate::testing::{empty_request, full_request};
+use crate::testing::{empty_request, full_request, image};
 use crate::{Api, Quirks};
 
 /// Any message, as little sensible as it may be.
@@ -15,7 +15,9 @@ fn message() -> impl Strategy<Value = Arc<Message>> {
         2 => "[a-c]".prop_map(|id| Content::ToolResult {
             tool_use_id: id,
             result: Ok(json!({"lines": ["one", "\t\"two\""]})),
+            images: vec![image("x")],
         }),
+        1 => "[a-c]".prop_map(|name| Content::Image(image(&name))),
         1 => Just(Content::Opaque { provider: "anthropic".into(), block: json!({"type": "thinking"}) }),
     ];
     let role = prop_oneof![Just(Speaker::User), Just(Speaker::Assistant), Just(Speaker::System)];
@@ -55,6 +57,10 @@ proptest! {
             // One of them is made shorter.
             let shorter = &one[left_out.min(one.len())..];
             assert_same(api, &request(shorter), &quirks, &written);
+            // The provider has refused images.
+            let described = ModelRequest { shows_images: false, ..request(&one) };
+            assert_same(api, &described, &quirks, &written);
+            assert_same(api, &request(&one), &quirks, &written);
         }
     }
 }

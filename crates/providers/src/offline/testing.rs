@@ -40,6 +40,7 @@ pub(super) fn request(tools: &[ToolSpec], messages: Vec<Message>) -> ModelReques
         max_tokens: 1000,
         effort: None,
         cache: CacheHint::Nothing,
+        shows_images: false,
     }
 }
 
@@ -53,7 +54,7 @@ pub(super) fn called(text: &str, call: ToolCall) -> Message {
 }
 
 pub(super) fn answered(id: &str, result: ToolResult) -> Message {
-    let content = vec![Content::ToolResult { tool_use_id: id.into(), result }];
+    let content = vec![Content::ToolResult { tool_use_id: id.into(), result, images: Vec::new() }];
     Message { role: Speaker::User, content }
 }
 

@@ -2,7 +2,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{any_of, check, full_request, lines, meaning, stream_of};
+use crate::testing::{any_of, check, full_request, lines, meaning, request_with_images, stream_of};
 
 #[test]
 fn a_request_with_every_kind_of_content() {
@@ -349,4 +349,31 @@ fn where_ids_are_nine_characters_a_call_and_its_result_share_one() {
         messages.iter().filter_map(|message| message["tool_call_id"].as_str()).collect();
     assert_eq!(made, answered);
     assert!(made.len() == 2 && made[0] != made[1] && made.iter().all(|id| id.len() == 9));
+}
+
+#[test]
+fn images_are_parts_of_the_users_messages_those_of_results_too() {
+    let body = |shows| request_body(&request_with_images(shows), &Quirks::compatible());
+    assert_snapshot!(lines(&body(true)), @r#"
+    model: "m"
+    max_tokens: 100
+    stream: true
+    messages:
+      {"role":"user","content":[{"type":"text","text":"look"},{"type":"image_url","image_url":{"url":"data:image/png;base64,YQ=="}}]}
+      {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"read_file","arguments":"{}"}},{"id":"d","type":"function","function":{"name":"read_file","arguments":"{}"}}]}
+      {"role":"tool","tool_call_id":"c","content":"{\"size\":1}"}
+      {"role":"tool","tool_call_id":"d","content":"{\"size\":1}"}
+      {"role":"user","content":[{"type":"text","text":"[image of a result above: b (PNG image, 2x1 pixels, 1 bytes)]"},{"type":"image_url","image_url":{"url":"data:image/png;base64,Yg=="}},{"type":"text","text":"[image, not shown: gone (PNG image, 2x1 pixels, 4 bytes)]"}]}
+    "#);
+    assert_snapshot!(lines(&body(false)), @r#"
+    model: "m"
+    max_tokens: 100
+    stream: true
+    messages:
+      {"role":"user","content":"look\n\n[image, not shown: a (PNG image, 2x1 pixels, 1 bytes)]"}
+      {"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"read_file","arguments":"{}"}},{"id":"d","type":"function","function":{"name":"read_file","arguments":"{}"}}]}
+      {"role":"tool","tool_call_id":"c","content":"{\"size\":1}\n[image, not shown: b (PNG image, 2x1 pixels, 1 bytes)]"}
+      {"role":"tool","tool_call_id":"d","content":"{\"size\":1}"}
+      {"role":"user","content":"[image, not shown: gone (PNG image, 2x1 pixels, 4 bytes)]"}
+    "#);
 }

@@ -2,7 +2,9 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{any_of, check, empty_request, full_request, lines, meaning, stream_of};
+use crate::testing::{
+    any_of, check, empty_request, full_request, lines, meaning, request_with_images, stream_of,
+};
 
 #[test]
 fn a_request_with_every_kind_of_content() {
@@ -184,4 +186,23 @@ proptest! {
             events[at].contains("output_item.done") && events[at].contains("\"completed\"")
         })?;
     }
+}
+
+#[test]
+fn images_are_parts_of_messages_and_of_outputs() {
+    assert_snapshot!(lines(&request_body(&request_with_images(true))), @r#"
+    model: "m"
+    max_output_tokens: 100
+    stream: true
+    store: false
+    input:
+      {"type":"message","role":"user","content":[{"type":"input_text","text":"look"},{"type":"input_image","image_url":"data:image/png;base64,YQ==","detail":"auto"}]}
+      {"type":"function_call","call_id":"c","name":"read_file","arguments":"{}"}
+      {"type":"function_call","call_id":"d","name":"read_file","arguments":"{}"}
+      {"type":"function_call_output","call_id":"c","output":[{"type":"input_text","text":"{\"size\":1}"},{"type":"input_image","image_url":"data:image/png;base64,Yg==","detail":"auto"}]}
+      {"type":"function_call_output","call_id":"d","output":"{\"size\":1}"}
+      {"type":"message","role":"user","content":[{"type":"input_text","text":"[image, not shown: gone (PNG image, 2x1 pixels, 4 bytes)]"}]}
+    "#);
+    let described = request_body(&request_with_images(false));
+    assert_snapshot!(described["input"][3], @r#"{"type":"function_call_output","call_id":"c","output":"{\"size\":1}\n[image, not shown: b (PNG image, 2x1 pixels, 1 bytes)]"}"#);
 }

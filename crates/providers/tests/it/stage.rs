@@ -8,7 +8,7 @@ use context_manager::{
     TurnOutcome,
 };
 use protocol::{
-    Content, ErrorCode, LogEntry, ModelAnswer, SessionEvent, ToolCall, ToolError, ToolResult,
+    CallReport, Content, ErrorCode, LogEntry, ModelAnswer, SessionEvent, ToolCall, ToolError,
 };
 use providers::HttpProvider;
 use serde_json::json;
@@ -53,11 +53,12 @@ impl ToolRuntime for OneTool {
         false
     }
 
-    async fn execute_tool(&self, call: &ToolCall, _: &CancellationToken) -> ToolResult {
-        match call.name.as_str() {
+    async fn execute_tool(&self, call: &ToolCall, _: &CancellationToken) -> CallReport {
+        let result = match call.name.as_str() {
             "look" => Ok(json!({"seen": call.arguments})),
             other => Err(ToolError::new(ErrorCode::UnknownTool, format!("no tool `{other}`"))),
-        }
+        };
+        result.into()
     }
 
     fn turn_began(&self) {}

@@ -46,6 +46,7 @@ pub(crate) fn request() -> ModelRequest {
         tools: Default::default(),
         max_tokens: 100,
         effort: None,
+        shows_images: true,
         cache: CacheHint::Nothing,
     }
 }

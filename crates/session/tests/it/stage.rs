@@ -85,6 +85,7 @@ impl Scripted {
             effort: None,
             prices: None,
             calls_tools: true,
+            images: None,
         }
     }
 }
@@ -121,7 +122,9 @@ pub(crate) fn offered(request: &ModelRequest) -> Vec<&str> {
 pub(crate) fn result_of(request: &ModelRequest, id: &str) -> ToolResult {
     let mut parts = request.messages.iter().flat_map(|message| &message.content);
     let found = parts.find_map(|content| match content {
-        Content::ToolResult { tool_use_id, result } if tool_use_id == id => Some(result.clone()),
+        Content::ToolResult { tool_use_id, result, .. } if tool_use_id == id => {
+            Some(result.clone())
+        }
         _ => None,
     });
     found.unwrap_or_else(|| panic!("no result of {id}"))

@@ -65,6 +65,7 @@ impl WireModel {
             effort: None,
             prices: Some(PRICES),
             calls_tools: true,
+            images: None,
         }
     }
 

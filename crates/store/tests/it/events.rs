@@ -52,7 +52,7 @@ pub(crate) fn answers(calls: &[(&str, &str, Value)]) -> SessionEvent {
 }
 
 pub(crate) fn ended(id: &str, result: ToolResult) -> SessionEvent {
-    SessionEvent::CallEnded { call_id: id.into(), result, duration_ms: 4 }
+    SessionEvent::CallEnded { call_id: id.into(), result, images: Vec::new(), duration_ms: 4 }
 }
 
 pub(crate) fn asks_to_write(id: &str, path: &str) -> SessionEvent {

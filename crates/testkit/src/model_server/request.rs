@@ -68,6 +68,13 @@ impl ModelCall {
         blocks.filter_map(tool_answer).collect()
     }
 
+    /// The images in their order, in Base64.
+    pub fn images(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        self.messages().iter().for_each(|message| images_in(message, &mut found));
+        found
+    }
+
     fn messages(&self) -> &[Value] {
         let key = if self.format == WireFormat::Responses { "input" } else { "messages" };
         list(&self.body[key])
@@ -83,6 +90,21 @@ impl ModelCall {
 
 fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+fn images_in(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) if fields.get("type").is_some_and(|kind| kind == "image") => {
+            found.push(fields["source"]["data"].as_str().unwrap_or_default().to_owned());
+        }
+        Value::String(text) => {
+            let data = text.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+            found.extend(data.map(|(_, data)| data.to_owned()));
+        }
+        Value::Object(fields) => fields.values().for_each(|value| images_in(value, found)),
+        Value::Array(members) => members.iter().for_each(|value| images_in(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 fn texts(content: &Value) -> Vec<String> {

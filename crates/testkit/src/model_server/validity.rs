@@ -4,10 +4,13 @@
 //! place, a name or an id that does not fit its pattern, or a thought with nothing after it; and from
 //! then on the session would be dead.
 
+mod images;
+
 use std::collections::HashSet;
 
 use serde_json::Value;
 
+use self::images::{anthropic_part, chat_part, responses_part};
 use super::{ModelCall, WireFormat};
 
 /// Anthropic: `tools.0.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`.
@@ -128,7 +131,14 @@ fn anthropic(body: &Value) -> Checked {
         require(!blocks.is_empty(), format!("message {at} is empty"))?;
         for block in blocks {
             match (block["type"].as_str(), is_user) {
-                (Some("tool_result"), true) => calls.answered(&block["tool_use_id"])?,
+                (Some("tool_result"), true) => {
+                    calls.answered(&block["tool_use_id"])?;
+                    list(&block["content"]).iter().try_for_each(anthropic_part)?;
+                }
+                (Some("image"), true) => {
+                    calls.all_answered()?;
+                    anthropic_part(block)?;
+                }
                 (Some("tool_use"), false) => {
                     require(block["input"].is_object(), "a call without arguments")?;
                     named(&block["name"], ANTHROPIC_NAME)?;
@@ -172,6 +182,10 @@ fn chat(body: &Value) -> Checked {
             "tool" => {
                 calls.answered(&message["tool_call_id"])?;
                 require(message["content"].is_string(), "a result without a text")?;
+            }
+            "user" if message["content"].is_array() => {
+                require(!list(&message["content"]).is_empty(), "an empty message")?;
+                list(&message["content"]).iter().try_for_each(chat_part)?;
             }
             "user" => says_something(&message["content"])?,
             "assistant" => {
@@ -220,14 +234,19 @@ fn responses(body: &Value) -> Checked {
             }
             "function_call_output" => {
                 calls.answered(&item["call_id"])?;
-                require(item["output"].is_string(), "a result without a text")?;
+                let parts = list(&item["output"]);
+                require(
+                    item["output"].is_string() || !parts.is_empty(),
+                    "a result without a text",
+                )?;
+                parts.iter().try_for_each(responses_part)?;
                 kind
             }
             "message" => {
                 let role = item["role"].as_str().unwrap_or_default();
                 let content = &item["content"];
-                list(content).iter().try_for_each(|part| says_something(&part["text"]))?;
                 if role == "user" {
+                    list(content).iter().try_for_each(responses_part)?;
                     calls.all_answered()?;
                     require(!list(content).is_empty(), "an empty message")?;
                     require(before != "user", "two messages of the user in a row")?;

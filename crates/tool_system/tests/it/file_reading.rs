@@ -2,9 +2,10 @@
 
 use std::io::{Seek as _, SeekFrom, Write as _};
 
-use protocol::{ErrorCode, View};
-use serde_json::json;
-use tool_system::{Limits, Vocabulary};
+use protocol::{CallReport, ErrorCode, ToolCall, View};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use tool_system::{ExecutorOptions, Limits, Vocabulary};
 
 use crate::harness::Bench;
 
@@ -80,6 +81,97 @@ async fn binary_files_and_images_are_described() {
     let read = bench.ok("read_file", json!({"path": "shot.png"})).await;
     assert_eq!(read["content"], "shot.png is an image: image/png, 640x480 pixels, 29 bytes.");
     assert_eq!(read["media_type"], "image/png");
+    assert_eq!(read["message"], "It is not shown: its end is missing.");
+}
+
+/// A red pixel.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+
+async fn report(bench: &Bench, name: &str, arguments: Value) -> CallReport {
+    let arguments = arguments.as_object().cloned().unwrap();
+    let call = ToolCall::new("1", name, arguments);
+    bench.executor.report(&call, &CancellationToken::new()).await
+}
+
+#[tokio::test]
+async fn an_image_is_shown_beside_its_description() {
+    // The name lies.
+    let bench = Bench::new(&format!("//- /shot.jpg base64={PIXEL}\n//- /a.svg\n<svg/>\n"));
+    let arguments = [
+        ("read_file", json!({"path": "shot.jpg"})),
+        ("read", json!({"file_paths": ["a.svg", "shot.jpg"]})),
+    ];
+    for (tool, arguments) in arguments {
+        let CallReport { result, images } = report(&bench, tool, arguments).await;
+        let [image] = &images[..] else { panic!("{tool}: {images:?} {result:?}") };
+        assert_eq!(image.base64(), Some(PIXEL), "{tool}");
+        assert_eq!(image.to_string(), "shot.jpg (PNG image, 1x1 pixels, 70 bytes)");
+        let value = result.unwrap();
+        assert!(value["content"].as_str().unwrap().contains("image/png"), "{value}");
+        assert!(!value.to_string().contains(PIXEL), "{value}");
+    }
+    // Bytes are asked for as such, and text is text.
+    for arguments in [json!({"path": "shot.jpg", "encoding": "base64"}), json!({"path": "a.svg"})] {
+        let CallReport { result, images } = report(&bench, "read_file", arguments).await;
+        assert!(result.is_ok() && images.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_image_beyond_the_limits_is_scaled_or_described() {
+    let large = image::RgbImage::from_fn(300, 100, |x, y| image::Rgb([x as u8, y as u8, 0]));
+    let mut png = std::io::Cursor::new(Vec::new());
+    large.write_to(&mut png, image::ImageFormat::Png).unwrap();
+    let png = png.into_inner();
+    let limits = Limits { image_side: 200, image_scaled_side: 150, ..Limits::default() };
+    let tight = Limits { image_pixels: 1_000, ..limits.clone() };
+    let bench = Bench::limited("//- /a\n\n", limits);
+    bench.project.write("wide.png", &png);
+    let CallReport { result, images } =
+        report(&bench, "read_file", json!({"path": "wide.png"})).await;
+    assert_eq!((images[0].width, images[0].height), (150, 50));
+    assert_eq!(result.unwrap()["message"], "It is shown scaled down to 150x50 pixels.");
+
+    let bench = Bench::limited("//- /a\n\n", tight);
+    bench.project.write("wide.png", &png);
+    let CallReport { result, images } =
+        report(&bench, "read_file", json!({"path": "wide.png"})).await;
+    assert!(images.is_empty());
+    let value = result.unwrap();
+    let message = value["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("It is not shown: its 300x100 pixels are more than 1000. To see it,")
+    );
+}
+
+#[tokio::test]
+async fn an_answer_shows_a_bounded_number_of_images() {
+    let tight = [
+        Limits { answer_images: 1, ..Limits::default() },
+        Limits { answer_image_bytes: 100, ..Limits::default() },
+    ];
+    for limits in tight {
+        let project = format!("//- /a.png base64={PIXEL}\n//- /b.png base64={PIXEL}\n");
+        let bench = Bench::limited(&project, limits);
+        let arguments = json!({"file_paths": ["a.png", "b.png"]});
+        let CallReport { result, images } = report(&bench, "read", arguments).await;
+        assert_eq!(images.len(), 1);
+        let value = result.unwrap();
+        let told = value["content"].as_str().unwrap();
+        assert!(told.contains("this answer shows as many images as it may"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_read_shows_the_image_again() {
+    let options = ExecutorOptions { detect_repeats: true, ..Default::default() };
+    let bench = Bench::with(&format!("//- /shot.png base64={PIXEL}\n"), options, Vec::new());
+    for _ in 0..2 {
+        let shown = report(&bench, "read_file", json!({"path": "shot.png"})).await;
+        assert_eq!(shown.images.len(), 1);
+    }
+    let again = report(&bench, "read_file", json!({"path": "shot.png"})).await;
+    assert!(again.result.unwrap().get("redundant").is_some());
 }
 
 #[tokio::test]

@@ -379,7 +379,7 @@ async fn a_link_that_is_swapped_while_the_question_stands_voids_the_approval() {
         let arguments = json!({"path": path, "find": "one", "replace": "1"});
         let call = ToolCall::new("c1", "replace_in_file", arguments.as_object().unwrap().clone());
         let done =
-            bench.executor.execute_tool_asking(&call, &CancellationToken::new(), &approver).await;
+            bench.executor.report_asking(&call, &CancellationToken::new(), &approver).await.result;
         match path {
             "link" => {
                 done.unwrap();

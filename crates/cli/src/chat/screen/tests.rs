@@ -93,7 +93,12 @@ impl Story {
         if result.is_ok() {
             self.live(call_id, data);
         }
-        self.log(SessionEvent::CallEnded { call_id: call_id.into(), result, duration_ms: 3 });
+        self.log(SessionEvent::CallEnded {
+            call_id: call_id.into(),
+            result,
+            images: Vec::new(),
+            duration_ms: 3,
+        });
     }
 
     /// The terminal, with colours and weights left out.
@@ -251,6 +256,7 @@ fn everything_else_is_one_line_each() {
         role: AgentRole::Planner,
     }));
     story.log(SessionEvent::Renamed { title: "the \x1b[2Jname".into() });
+    story.log(SessionEvent::ImagesRefused { message: "no images".into() });
     story.log(SessionEvent::Repaired { notes: vec!["a call had no result".into()] });
     story.live("0", ActivityData::Missed { events: 7 });
     story.log(SessionEvent::Paused(PauseReason::TurnLimit { turns: 10 }));
@@ -272,11 +278,12 @@ fn everything_else_is_one_line_each() {
     · made room: 180k → 22k tokens (34 messages summarised, 2 results shortened)
     · echo of offline answers, as planner
     · this session is called the \x1B[2Jname
+    · the provider refused images: they are described in words until a model is chosen again
     · the log was mended: a call had no result
     · too much at once: 7 reports are not shown
     · paused: the model has used tools 10 times in a row
     · the provider does not accept the key: invalid x-api-key
-    5.0 s
+    5.5 s
     ");
 }
 
@@ -295,6 +302,7 @@ fn calls_side_by_side_and_in_sub_agents_are_told_apart() {
     story.log(nested(SessionEvent::CallEnded {
         call_id: "b".into(),
         result: Ok(json!({"message": "No files."})),
+        images: Vec::new(),
         duration_ms: 1,
     }));
     story.chunk("b", "two\n");

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use protocol::estimate_tokens;
 use tool_system::file_view::{Endings, FileView, TextView};
+use tool_system::picture::{self, Shown};
 use tool_system::prelude::*;
 use tool_system::result_store::KeptText;
 use workspace::{LineWindow, RelPath};
@@ -141,8 +142,15 @@ fn section(
         None => FileView::read(cx, path, &window, Endings::AsLines)?,
     };
     match view {
-        FileView::Binary { kind, meta } => {
-            Ok(format!("[binary file: {}, {} bytes]", kind.media_type, meta.size))
+        FileView::Binary { kind, meta, bytes } => {
+            let described = picture::described(&kind, meta.size);
+            Ok(match picture::show(cx, path, &kind, bytes.as_deref()) {
+                Shown::NoImage => format!("[binary file: {described}]"),
+                Shown::AsItIs => format!("[image: {described}]"),
+                Shown::Scaled(remark) | Shown::Not(remark) => {
+                    format!("[image: {described}. {remark}]")
+                }
+            })
         }
         FileView::Text(text) => {
             text.check_start(path, &window)?;

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use tool_system::file_view::{Endings, FileView, TextView, open};
+use tool_system::picture::{self, Shown};
 use tool_system::prelude::*;
 use tool_system::result_store::KeptText;
 use tool_system::timestamp::iso8601;
@@ -56,8 +57,8 @@ impl Tool for ReadFileTool {
             )
             .prompt(
                 "Whole file: {\"path\": \"src/main.rs\"}. Lines 200 to 259: {\"path\": \
-                 \"src/main.rs\", \"offset\": 200, \"limit\": 60}. Bytes of an image: {\"path\": \
-                 \"logo.png\", \"encoding\": \"base64\"}. Read a file before changing it.",
+                 \"src/main.rs\", \"offset\": 200, \"limit\": 60}. An image is shown: {\"path\": \
+                 \"logo.png\"}. Read a file before changing it.",
             )
             .example(json!({"path": "src/main.rs"}))
             .reads_handles()
@@ -104,7 +105,10 @@ fn read_text(
         None => FileView::read(cx, &args.path, &window, endings)?,
     };
     match view {
-        FileView::Binary { kind, meta } => Ok(described(&args.path, &kind, &meta)),
+        FileView::Binary { kind, meta, bytes } => {
+            let shown = picture::show(cx, &args.path, &kind, bytes.as_deref());
+            Ok(described(&args.path, &kind, &meta, shown))
+        }
         FileView::Text(text) => {
             text.check_start(&args.path, &window)?;
             Ok(shown(text, numbered))
@@ -128,18 +132,18 @@ fn shown(text: TextView, numbered: bool) -> ReadFileOutput {
     }
 }
 
-fn described(path: &str, kind: &BinaryKind, meta: &EntryMeta) -> ReadFileOutput {
-    let dimensions = match kind.image {
-        Some((width, height)) => format!(", {width}x{height} pixels"),
-        None => String::new(),
-    };
+fn described(path: &str, kind: &BinaryKind, meta: &EntryMeta, shown: Shown) -> ReadFileOutput {
     let what = if kind.media_type.starts_with("image/") { "an image" } else { "a binary file" };
     ReadFileOutput {
-        content: format!("{path} is {what}: {}{dimensions}, {} bytes.", kind.media_type, meta.size),
+        content: format!("{path} is {what}: {}.", picture::described(kind, meta.size)),
         size: meta.size,
         modified: Some(iso8601(meta.modified)),
         media_type: Some(kind.media_type.to_owned()),
-        message: Some("Its bytes can be read with encoding=\"base64\".".into()),
+        message: match shown {
+            Shown::AsItIs => None,
+            Shown::Scaled(remark) | Shown::Not(remark) => Some(remark),
+            Shown::NoImage => Some("Its bytes can be read with encoding=\"base64\".".into()),
+        },
         ..ReadFileOutput::default()
     }
 }
