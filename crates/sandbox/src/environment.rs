@@ -68,7 +68,8 @@ pub(crate) fn build(
 ) -> Result<Vec<(String, String)>, SandboxError> {
     let mut env: BTreeMap<&str, String> = BTreeMap::from([
         ("HOME", profile.home.display().to_string()),
-        ("LANG", "C.UTF-8".to_owned()),
+        // Text is UTF-8, and all else as in `C`: with `LANG` every program would read twelve files more.
+        ("LC_CTYPE", "C.UTF-8".to_owned()),
         ("LOGNAME", "user".to_owned()),
         ("PATH", path(&profile.path)),
         ("SHELL", "/bin/sh".to_owned()),
@@ -182,7 +183,7 @@ mod tests {
         CARGO_NET_OFFLINE=true
         GOPROXY=off
         HOME=/home/u
-        LANG=C.UTF-8
+        LC_CTYPE=C.UTF-8
         LOGNAME=user
         MAVEN_OPTS=-Daether.enhancedLocalRepository.trackingFilename=none
         PATH=/home/u/.cargo/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -216,7 +217,7 @@ mod tests {
         HOME=/home/u
         HTTPS_PROXY=http://127.0.0.1:61080
         HTTP_PROXY=http://127.0.0.1:61080
-        LANG=C.UTF-8
+        LC_CTYPE=C.UTF-8
         LOGNAME=user
         NODE_EXTRA_CA_CERTS=/etc/own.pem
         NODE_USE_ENV_PROXY=1

@@ -36,6 +36,8 @@ const FILE_BYTES: usize = 4096;
 const TURNS: usize = 10;
 /// Turns of the long conversation.
 const MANY_TURNS: usize = 200;
+/// What the scripted model can see: the long conversation is not to be shortened.
+const CONTEXT_TOKENS: u64 = 10_000_000;
 /// How often the long conversation is held.
 const LONG_RUNS: usize = 3;
 
@@ -93,6 +95,9 @@ pub(crate) fn run(effort: Effort) -> Result<ExitCode> {
 
 fn measure(binary: &Path, runs: usize) -> Result<Figures> {
     let project = project();
+    let config = project.root().with_file_name("config").join("toolkiln");
+    fs::create_dir_all(&config)?;
+    fs::write(config.join("config.toml"), format!("[model]\ncontext_tokens = {CONTEXT_TOKENS}\n"))?;
     // The first conversation makes the state; users have that behind them.
     converse(binary, &project, Work::Read, 1)?;
     let (mut starts, mut turns, mut first_request, mut memory) = (Vec::new(), Vec::new(), 0, None);

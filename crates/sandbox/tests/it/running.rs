@@ -32,7 +32,7 @@ fn standard_input_and_variables_arrive_and_nothing_else_does() {
         let ran = bench.run(&spec);
         assert_eq!(
             ran["stdout"],
-            "given\nCARGO_NET_OFFLINE GOPROXY HOME LANG LOGNAME MAVEN_OPTS MINE PATH PIP_NO_INDEX PWD SHELL \
+            "given\nCARGO_NET_OFFLINE GOPROXY HOME LC_CTYPE LOGNAME MAVEN_OPTS MINE PATH PIP_NO_INDEX PWD SHELL \
              TERM TMPDIR USER UV_OFFLINE npm_config_offline npm_config_update_notifier ",
             "{ran}"
         );
