@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -35,6 +35,8 @@ impl Drop for Interrupt {
 
 /// As shells tell a program that was ended with SIGTERM.
 const TERMINATED: i32 = 143;
+/// And with SIGHUP, because its terminal is gone.
+const HUNG_UP: i32 = 129;
 
 /// Signals that end a run: the first cancels what is under way, the second does not wait for that, the
 /// third ends the process.
@@ -52,6 +54,11 @@ impl Stop {
     pub(crate) fn listen() -> io::Result<Self> {
         let mut interrupts = signal(SignalKind::interrupt())?;
         let mut terminations = signal(SignalKind::terminate())?;
+        // Whoever starts us with `nohup` wants us to go on.
+        let mut hang_ups = match is_ignored(SignalKind::hangup()) {
+            true => None,
+            false => Some(signal(SignalKind::hangup())?),
+        };
         let stop = Self {
             cancel: CancellationToken::new(),
             at_once: CancellationToken::new(),
@@ -63,6 +70,7 @@ impl Stop {
                 let code = tokio::select! {
                     Some(()) = interrupts.recv() => INTERRUPTED,
                     Some(()) = terminations.recv() => TERMINATED,
+                    Some(()) = heard(&mut hang_ups) => HUNG_UP,
                     else => return,
                 };
                 told.hear(code);
@@ -86,6 +94,21 @@ impl Stop {
     pub(crate) fn exit_code(&self) -> Option<u8> {
         u8::try_from(self.code.load(Ordering::Relaxed)).ok().filter(|code| *code != 0)
     }
+}
+
+async fn heard(signals: &mut Option<Signal>) -> Option<()> {
+    match signals {
+        Some(signals) => signals.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether this process was started with the signal ignored.
+fn is_ignored(signal: SignalKind) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal.as_raw_value() - 1)) != 0
 }
 
 #[cfg(test)]

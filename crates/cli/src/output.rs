@@ -9,6 +9,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use serde_json::Value;
 
@@ -139,10 +140,23 @@ pub(crate) fn result(line: &str) -> io::Result<()> {
     Stream::Out.write(&format!("{}\n", harmless(line)))
 }
 
+/// The exit code if the reader has had enough: what was asked for was shown as far as anybody looked.
+static CLOSED: AtomicI32 = AtomicI32::new(0);
+
+/// As shells tell a program that wrote to a closed pipe.
+const BROKEN_PIPE: i32 = 141;
+
+/// From now on work is done and not only shown: if the reader leaves, it breaks off.
+pub(crate) fn work_begins() {
+    CLOSED.store(BROKEN_PIPE, Ordering::Relaxed);
+}
+
 /// The reader may have had enough, as in `toolkiln … | head`. Then the process ends, and says nothing.
 fn unless_closed<T>(written: io::Result<T>) -> io::Result<T> {
     match written {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            std::process::exit(CLOSED.load(Ordering::Relaxed))
+        }
         other => other,
     }
 }

@@ -32,6 +32,7 @@ const STANDARD_INPUT: &str = "-";
 const MAX_PROMPT_BYTES: u64 = 4 * 1024 * 1024;
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
+    output::work_begins();
     let mut run = Run::new(args);
     let ended = run.carry_out(args);
     run.end(ended)

@@ -130,6 +130,11 @@ impl ChatContext {
             };
             let mut events = Vec::new();
             match draft.take_all(piece, estimated_tokens, &mut events) {
+                // A server that does not keep to the limit is not listened to any longer.
+                Ok(None) if draft.meter.is_longer_than(reservation.answer_limit()) => {
+                    let answer = self.complete(draft, StopReason::MaxTokens, options, asked);
+                    return self.answered(doors, answer, reservation, events, cancel).await;
+                }
                 Ok(None) => self.record(doors, events).await?,
                 Ok(Some(stop)) => {
                     let answer = self.complete(draft, stop, options, asked);

@@ -6,7 +6,7 @@ use protocol::{ModelAnswer, PauseReason, SessionEvent, Usage};
 
 use crate::AgentOptions;
 use crate::answer::goes_on;
-use crate::purse::{Limits, Spent, Standing};
+use crate::purse::{CAUTION, Limits, Spent, Standing};
 
 /// What a session and its sub-agents may use up before the user is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -86,8 +86,8 @@ impl Ledger {
                 // A person may take longer than a cache lasts.
                 self.cached = 0;
             }
-            // Another model has another cache.
-            SessionEvent::SettingsChanged(_) => self.cached = 0,
+            // Another model has another cache, and counts otherwise.
+            SessionEvent::SettingsChanged(_) => (self.cached, self.size) = (0, None),
             SessionEvent::ModelAsked { estimated_tokens } => {
                 self.granted = false;
                 self.size = Some(Size { tokens: *estimated_tokens, estimate: conversation });
@@ -109,8 +109,10 @@ impl Ledger {
 
     fn answered(&mut self, answer: &ModelAnswer, conversation: u64) {
         self.cached = answer.usage.cache_read.saturating_add(answer.usage.cache_write);
-        if answer.usage.total() > 0 {
-            self.size = Some(Size { tokens: answer.usage.total(), estimate: conversation });
+        if answer.usage.seen() > 0 {
+            // What was written is part of the conversation now, as far as it is sent back.
+            let estimate = self.size.map_or(conversation, |asked| asked.estimate);
+            self.size = Some(Size { tokens: answer.usage.seen(), estimate });
         }
         if goes_on(answer) {
             self.round();
@@ -144,14 +146,33 @@ impl Ledger {
     }
 
     /// What a request is thought to take now, `frame` being all around the conversation: what the
-    /// last one took and what came since, but never less than our own estimate. A server may report
-    /// any number; what it is sent must fit all the same.
+    /// last one took and what came since, but never less than our own estimate, and never more than
+    /// can be in it. A server may report any number; what it is sent must fit all the same, and a
+    /// conversation must not end for what it cannot be.
     pub(crate) fn request_tokens(&self, frame: u64, conversation: u64) -> u64 {
         let estimate = frame.saturating_add(conversation);
-        let known = self.size.map_or(0, |size| {
+        self.known_tokens(conversation).clamp(estimate, estimate.saturating_mul(CAUTION))
+    }
+
+    /// What a request may be charged for: whatever was reported counts, since it is paid.
+    pub(crate) fn charged_tokens(&self, frame: u64, conversation: u64) -> u64 {
+        self.known_tokens(conversation).max(frame.saturating_add(conversation))
+    }
+
+    /// The same where nothing is known of what is around the conversation.
+    pub(crate) fn shown_tokens(&self, conversation: u64) -> u64 {
+        self.known_tokens(conversation).max(conversation)
+    }
+
+    fn known_tokens(&self, conversation: u64) -> u64 {
+        self.size.map_or(0, |size| {
             size.tokens.saturating_add(conversation.saturating_sub(size.estimate))
-        });
-        known.max(estimate)
+        })
+    }
+
+    /// The tokens that the request under way is thought to take.
+    pub(crate) fn asked_tokens(&self) -> u64 {
+        self.size.map_or(0, |size| size.tokens)
     }
 
     /// The same conversation is estimated by another rule. What the provider counted stands.
@@ -165,7 +186,8 @@ impl Ledger {
     pub(crate) fn scale(&self, frame: u64) -> Scale {
         match self.size {
             Some(size) if size.tokens > frame.saturating_add(size.estimate) => {
-                Scale { real: size.tokens, estimated: frame.saturating_add(size.estimate).max(1) }
+                let estimated = frame.saturating_add(size.estimate).max(1);
+                Scale { real: size.tokens.min(estimated.saturating_mul(CAUTION)), estimated }
             }
             _ => Scale { real: 1, estimated: 1 },
         }

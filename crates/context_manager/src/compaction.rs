@@ -26,7 +26,7 @@ use summary::{Shares, Source, summary};
 use crate::conversation::{Conversation, Unit};
 use crate::options::frame_tokens;
 use crate::turn::cut_short;
-use crate::{AgentOptions, ChatContext, Doors, LogError};
+use crate::{AgentOptions, Charge, ChatContext, Doors, LogError};
 
 /// The newest calls, whose results stay as long as possible.
 const PROTECTED_CALLS: usize = 6;
@@ -133,7 +133,8 @@ impl ChatContext {
         options: &AgentOptions,
         cancel: &CancellationToken,
     ) -> Result<CompactOutcome, LogError> {
-        self.record(doors, self.unfinished()).await?;
+        let charge = Charge::of(&*doors.model, options.prices);
+        self.record(doors, self.unfinished(charge)).await?;
         let standing = self.ledger().standing(options);
         doors.purse.open(standing.without_clock());
         let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };

@@ -14,8 +14,9 @@ use crate::circles::Circles;
 use crate::conversation::Conversation;
 use crate::facts::Facts;
 use crate::instructed::Instructed;
+use crate::open_requests::OpenRequests;
 use crate::state::{self, OpenCall};
-use crate::{ContextState, Doors, LogError};
+use crate::{Charge, ContextState, Doors, LogError};
 
 /// A conversation: what its log amounts to.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,7 @@ pub struct ChatContext {
     instructed: Instructed,
     /// The ids of all calls there ever were.
     call_ids: HashSet<String>,
+    open_requests: OpenRequests,
     last_end: Option<TurnEnd>,
     /// The entry that ended the last turn; what follows belongs to the present one.
     turn_from: u64,
@@ -81,6 +83,7 @@ impl ChatContext {
         self.state = step.state;
         if step.taken {
             self.take(entry.sequence, &event, open.as_ref());
+            self.open_requests.note(&event);
             self.ledger.note(&event, self.conversation.tokens());
         }
     }
@@ -124,7 +127,7 @@ impl ChatContext {
     /// What the next request is thought to take. Before the first one, that is without
     /// instructions and tools.
     pub fn context_tokens_used(&self) -> u64 {
-        self.request_tokens(0)
+        self.ledger.shown_tokens(self.conversation.tokens())
     }
 
     /// How the last turn ended, if one did.
@@ -133,12 +136,18 @@ impl ChatContext {
     }
 
     /// What has to be written before the conversation can go on after a crash. Nothing if it is at
-    /// rest or paused.
-    pub fn unfinished(&self) -> Vec<SessionEvent> {
+    /// rest or paused. Requests that were under way may have been charged.
+    pub fn unfinished(&self, charge: Charge) -> Vec<SessionEvent> {
+        let mut events = self.open_requests.cut_off(charge);
         let open = match &self.state {
             ContextState::Idle | ContextState::Paused(_) => return Vec::new(),
             ContextState::RunningTools(open) => open.as_slice(),
-            ContextState::Ready | ContextState::AwaitingModel(_) => &[],
+            ContextState::AwaitingModel(partial) => {
+                let written = estimate_tokens(&partial.text) as u64;
+                events.push(charge.cut_off(self.ledger.asked_tokens(), written));
+                &[]
+            }
+            ContextState::Ready => &[],
         };
         let results = open.iter().map(|open| SessionEvent::CallEnded {
             call_id: open.call.id.clone(),
@@ -146,7 +155,9 @@ impl ChatContext {
             images: Vec::new(),
             duration_ms: 0,
         });
-        results.chain([SessionEvent::TurnEnded(TurnEnd::Interrupted)]).collect()
+        events.extend(results);
+        events.push(SessionEvent::TurnEnded(TurnEnd::Interrupted));
+        events
     }
 
     /// Writes events down, and only then takes them into account.

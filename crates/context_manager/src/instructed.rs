@@ -3,9 +3,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use protocol::{ContentHash, Instructions, SessionEvent};
+use protocol::{ContentHash, Instructions, SessionEvent, estimate_tokens};
 
-use crate::{ChatContext, Doors, LogError};
+use crate::{AgentOptions, ChatContext, Doors, LogError};
+
+/// Of the room in a request, one part in so many may be instructions of directories.
+const SHARE: u64 = 8;
 
 /// What the model was told last of each file.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +18,18 @@ pub(crate) struct Instructed(HashMap<String, Told>);
 struct Told {
     version: ContentHash,
     sequence: u64,
+    tokens: u64,
 }
 
 impl Instructed {
     pub(crate) fn told(&mut self, sequence: u64, told: &Instructions) {
-        let version = told.version;
-        self.0.insert(told.path.clone(), Told { version, sequence });
+        let (version, tokens) = (told.version, estimate_tokens(&told.text) as u64);
+        self.0.insert(told.path.clone(), Told { version, sequence, tokens });
+    }
+
+    /// The tokens of those that stand after the entry `through`.
+    fn tokens_after(&self, through: u64) -> u64 {
+        self.0.values().filter(|told| told.sequence > through).map(|told| told.tokens).sum()
     }
 
     /// The version of each file that stands after the entry `through`.
@@ -32,9 +41,36 @@ impl Instructed {
 
 impl ChatContext {
     /// Tells the model what it cannot see of the instructions for where it works.
-    pub(crate) async fn tell_instructions(&mut self, doors: &Doors) -> Result<(), LogError> {
-        let known = self.instructed().after(self.conversation().through());
-        let told = doors.tools.instructions(&known).await;
+    pub(crate) async fn tell_instructions(
+        &mut self,
+        doors: &Doors,
+        options: &AgentOptions,
+    ) -> Result<(), LogError> {
+        let through = self.conversation().through();
+        let known = self.instructed().after(through);
+        let mut told = doors.tools.instructions(&known).await;
+        let mut left =
+            (options.room() / SHARE).saturating_sub(self.instructed().tokens_after(through));
+        for instructions in &mut told {
+            left = fit(instructions, left);
+        }
         self.record(doors, told.into_iter().map(SessionEvent::Instructed).collect()).await
     }
+}
+
+/// Instructions that take more than `left` tokens are only named: the work needs the room. Answers
+/// with what is left after them.
+fn fit(instructions: &mut Instructions, left: u64) -> u64 {
+    let tokens = estimate_tokens(&instructions.text) as u64;
+    if tokens <= left {
+        return left - tokens;
+    }
+    let path = &instructions.path;
+    instructions.text = format!(
+        "The project has instructions in {path}. They are too long to be shown here: read that file before \
+         you change anything it is about."
+    );
+    instructions.remark =
+        Some("only named to the model, whose context is too small for it".to_owned());
+    left
 }

@@ -23,6 +23,7 @@ mod images;
 mod instructed;
 mod meter;
 mod model;
+mod open_requests;
 mod options;
 mod purse;
 mod runtime;
@@ -36,6 +37,7 @@ pub use context::ChatContext;
 pub use model::{
     CacheHint, Effort, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream, ToolSpec,
 };
+pub use open_requests::Charge;
 pub use options::AgentOptions;
 pub use protocol::{ModelErrorKind, StopReason, Usage};
 pub use purse::Purse;

@@ -2,10 +2,13 @@
 
 use protocol::{ModelErrorKind, Usage};
 
+use crate::purse::CAUTION;
 use crate::{ModelEvent, ModelProvider};
 
 /// Bytes that make a token, as a rule of thumb.
 const BYTES_PER_TOKEN: u64 = 4;
+/// Tokens that any answer may be longer than it is allowed to be.
+const LEEWAY: u64 = 1024;
 
 /// Counts an answer on its way. What the provider reports is taken as it is; where it reports nothing,
 /// our own estimate stands in, so that a budget ends on any server.
@@ -35,7 +38,8 @@ impl Meter {
                 return;
             }
             ModelEvent::Usage(usage) => {
-                self.reported = Some(*usage);
+                self.reported =
+                    Some(self.reported.map_or(*usage, |before| before.and_later(usage)));
                 0
             }
             ModelEvent::Text(text) | ModelEvent::Thinking(text) => text.len(),
@@ -50,10 +54,18 @@ impl Meter {
         self.written_bytes = self.written_bytes.saturating_add(bytes as u64);
     }
 
-    /// What a complete answer has used.
+    /// What a complete answer has used. A part of which nothing is reported is estimated.
     pub(crate) fn complete(&self) -> Usage {
-        let reported = self.reported.filter(|usage| usage.total() > 0);
-        reported.unwrap_or_else(|| self.so_far())
+        let reported = self.reported.unwrap_or_default();
+        let so_far = self.so_far();
+        let output = if reported.output > 0 { reported.output } else { so_far.output };
+        Usage { output, ..so_far }
+    }
+
+    /// Whether an answer is longer than one of at most `tokens` tokens can be.
+    pub(crate) fn is_longer_than(&self, tokens: u32) -> bool {
+        let written = self.written_bytes / BYTES_PER_TOKEN;
+        written > u64::from(tokens).saturating_mul(CAUTION).saturating_add(LEEWAY)
     }
 
     /// What an answer has used that was sent for and broke off here: what it announced, and at least
@@ -119,11 +131,17 @@ mod tests {
     fn a_report_counts_and_without_one_the_estimate() {
         let text = || ModelEvent::Text("twelve bytes".into());
         let nothing = Usage::default();
+        let (read, written) = (Usage { output: 0, ..ANNOUNCED }, Usage { output: 7, ..nothing });
         let table = [
             (vec![], (100, 0), (100, 0)),
             (vec![text()], (100, 3), (100, 3)),
             (vec![ModelEvent::Usage(ANNOUNCED), text()], (30, 1), (30, 3)),
             (vec![ModelEvent::Usage(nothing)], (100, 0), (100, 0)),
+            // Only one half is reported.
+            (vec![ModelEvent::Usage(written), text()], (100, 7), (100, 7)),
+            (vec![ModelEvent::Usage(read), text()], (30, 3), (30, 3)),
+            // What was told once is not taken back.
+            (vec![ModelEvent::Usage(ANNOUNCED), ModelEvent::Usage(written)], (30, 7), (30, 7)),
         ];
         for (pieces, complete, broken) in table {
             let meter = meter(&pieces);

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use account::{Account, Offer, Refusal, Scarce};
-pub(crate) use account::{Limits, Need, Purpose, Spent, Standing};
+pub(crate) use account::{CAUTION, Limits, Need, Purpose, Spent, Standing};
 pub(crate) use reservation::{Receipt, Reservation};
 
 /// A purse: limits, what is spent, and what requests under way may still spend.

@@ -16,8 +16,8 @@ use crate::compaction::{Room, Want};
 use crate::options::frame_tokens;
 use crate::purse::{Need, Purpose, Receipt, Refused};
 use crate::{
-    AgentOptions, CacheHint, ChatContext, ContextState, Doors, LogError, ModelError, ModelRequest,
-    ToolStep,
+    AgentOptions, CacheHint, Charge, ChatContext, ContextState, Doors, LogError, ModelError,
+    ModelRequest, ToolStep,
 };
 
 /// How often an answer that broke off is asked for again.
@@ -71,7 +71,7 @@ impl ChatContext {
         options: &AgentOptions,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, LogError> {
-        let mut events = self.closing();
+        let mut events = self.closing(Charge::of(&*doors.model, options.prices));
         events.push(SessionEvent::UserMessage { content });
         self.record(doors, events).await?;
         self.run(doors, options, cancel).await
@@ -97,15 +97,15 @@ impl ChatContext {
     ///
     /// If nothing is paused, this only tells how the last turn ended.
     pub async fn stop_turn(&mut self, doors: &Doors) -> Result<TurnOutcome, LogError> {
-        self.record(doors, self.closing()).await?;
+        self.record(doors, self.closing(Charge::of(&*doors.model, None))).await?;
         Ok(TurnOutcome::Ended(self.last_end().unwrap_or(TurnEnd::Done)))
     }
 
     /// What brings the conversation to rest.
-    pub(crate) fn closing(&self) -> Vec<SessionEvent> {
+    pub(crate) fn closing(&self, charge: Charge) -> Vec<SessionEvent> {
         match self.state() {
             ContextState::Paused(_) => vec![SessionEvent::TurnEnded(TurnEnd::Stopped)],
-            _ => self.unfinished(),
+            _ => self.unfinished(charge),
         }
     }
 
@@ -134,7 +134,7 @@ impl ChatContext {
         if turn.stop.is_cancelled() {
             return self.stopped(turn, Receipt::default()).await;
         }
-        self.tell_instructions(turn.doors).await?;
+        self.tell_instructions(turn.doors, turn.options).await?;
         let sight = turn.options.images;
         let sight = sight.filter(|_| turn.refusal.is_none() && !self.images_refused());
         self.see_images(sight);
@@ -178,10 +178,11 @@ impl ChatContext {
     /// What the next request draws on the purse.
     fn need(&self, turn: &Turn<'_>, tokens: u64) -> Need {
         let prices = turn.options.prices;
+        let charged = self.ledger().charged_tokens(turn.frame, self.conversation().tokens());
         Need {
             purpose: Purpose::Turn,
-            input: tokens,
-            input_cost: prices.map_or(0.0, |prices| self.ledger().projected(&prices, tokens)),
+            input: charged,
+            input_cost: prices.map_or(0.0, |prices| self.ledger().projected(&prices, charged)),
             output: turn.options.answer_limit(tokens),
             prices,
         }

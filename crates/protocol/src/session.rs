@@ -280,6 +280,13 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// What two reports on one answer amount to, `later` being the newer: it may tell read tokens
+    /// apart better, but what was told once is not taken back.
+    pub fn and_later(self, later: &Self) -> Self {
+        let read = if later.seen() >= self.seen() { *later } else { self };
+        Self { output: self.output.max(later.output), ..read }
+    }
+
     /// Whether nothing was used.
     pub fn is_zero(&self) -> bool {
         *self == Self::default()

@@ -86,8 +86,11 @@ impl From<&Value> for Told {
         // Gemini sends a list of one.
         let body = body.get(0).unwrap_or(body);
         // FastAPI servers wrap what they have to say in `detail`, a list for several problems.
-        let error = ["error", "detail"].iter().find_map(|key| body.get(*key)).unwrap_or(body);
+        let keys = ["error", "detail", "errors"];
+        let error = keys.iter().find_map(|key| body.get(*key)).unwrap_or(body);
         let error = error.get(0).unwrap_or(error);
+        // Gateways wrap the error of another server as it came.
+        let error = error.get("error").filter(|inner| inner.is_object()).unwrap_or(error);
         if let Value::String(message) = error {
             return Self { message: message.clone(), ..Self::default() };
         }

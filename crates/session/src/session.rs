@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use context_manager::{
-    AgentOptions, Budget, ChatContext, CompactOutcome, Doors, Effort, LogError, ModelProvider,
-    Prices, Purse, SessionLog, TurnOutcome,
+    AgentOptions, Budget, Charge, ChatContext, CompactOutcome, Doors, Effort, LogError,
+    ModelProvider, Prices, Purse, SessionLog, TurnOutcome,
 };
 use protocol::{
     AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings, ToolError,
@@ -134,7 +134,9 @@ impl Session {
     /// first. Answers also with what could not be read.
     pub async fn resume(parts: Parts, id: SessionId) -> Result<(Self, Vec<String>), SessionError> {
         let (mut session, damage) = Self::open(parts, id).await?;
-        let unfinished = session.context.unfinished();
+        let model = &session.parts.model;
+        let charge = Charge::of(&*model.provider, model.prices);
+        let unfinished = session.context.unfinished(charge);
         session.write(unfinished).await?;
         let now = settings(&session.parts);
         if session.context.settings() != Some(&now) {

@@ -90,6 +90,8 @@ struct State {
     accepted: usize,
     /// Hanging replies whose client has gone.
     abandoned: usize,
+    /// What a script said when it panicked.
+    broken: Option<String>,
     exchanges: Vec<Exchange>,
     open: Vec<TcpStream>,
     threads: Vec<JoinHandle<()>>,
@@ -128,6 +130,7 @@ impl ModelServer {
             chunk: None,
             accepted: 0,
             abandoned: 0,
+            broken: None,
             exchanges: Vec::new(),
             open: Vec::new(),
             threads: Vec::new(),
@@ -235,6 +238,9 @@ impl Drop for ModelServer {
         for thread in threads {
             drop(thread.join());
         }
+        let broken = lock(&self.shared.state).broken.take();
+        // What a script asserts is the test's own assertion.
+        assert!(thread::panicking() || broken.is_none(), "{}", broken.unwrap_or_default());
     }
 }
 
@@ -253,7 +259,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     }
 }
 
-/// A panic in a test's script is that test's failure and must not become another one here.
+/// A panic of a test is that test's failure and must not become another one here.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -326,8 +326,12 @@ impl ToolExecutor {
         }
         // A tool that runs commands is asked again, with its arguments, what to make of the report.
         let kept = definition_runs(&listed).then(|| arguments.clone());
-        let outcome =
-            unless_cancelled(listed.tool().execute(arguments, cx.clone()), cancel).await?;
+        let work = listed.tool().execute(arguments, cx.clone());
+        let outcome = match listed.definition().category {
+            // A sub-agent hears of it by itself, and has to write down what it used.
+            Category::Agent => work.await?,
+            _ => unless_cancelled(work, cancel).await?,
+        };
         let value = match outcome {
             Outcome::Answer(value) => value,
             Outcome::Proposal(proposed) => {

@@ -90,10 +90,10 @@ impl FileView {
             ToolError::new(ErrorCode::ExecutionError, format!("{path} cannot be read: {error}"))
         };
         (&file.file).take(HEAD_BYTES).read_to_end(&mut head).map_err(io)?;
+        std::io::Seek::rewind(&mut file.file).map_err(io)?;
         if is_binary(&head) {
             return Self::large_binary(cx, &head, file);
         }
-        std::io::Seek::rewind(&mut file.file).map_err(io)?;
         let read = file.read_lines(window, &|| cx.is_cancelled())?;
         if let Some(hash) = read.hash {
             cx.note_read(path, hash);

@@ -99,6 +99,24 @@ fn a_reader_that_has_had_enough_is_not_complained_about() {
     }
 }
 
+/// What was only to be shown has been shown; what was to be done has not been done.
+#[test]
+fn a_run_whose_reader_leaves_does_not_claim_to_be_done() {
+    for json in [&["--json"][..], &[]] {
+        let project = Fixture::new("//- /a.txt\nx\n");
+        let (reading, writing) = std::io::pipe().unwrap();
+        drop(reading);
+        let mut command = command(None);
+        command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+        command.args(["run", "find all TODO comments", "--provider", "offline"]).args(json);
+        command.arg("--root").arg(project.root()).stdin(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.stdout(writing).spawn().unwrap();
+        // Else this end of the pipe stays open here.
+        drop(command);
+        assert_eq!(child.wait().unwrap().code(), Some(141), "{json:?}");
+    }
+}
+
 #[test]
 fn a_run_that_stops_at_a_limit_says_how_to_raise_it_and_how_to_go_on() {
     let project = Fixture::new("//- /a.txt\nx\n");

@@ -12,7 +12,7 @@ use crate::budget::milliseconds;
 const LEAST_ANSWER: u32 = 256;
 /// How many times its estimate a request takes at most: a token has at least one byte, and the estimate
 /// takes four bytes for a token.
-const CAUTION: u64 = 4;
+pub(crate) const CAUTION: u64 = 4;
 
 /// What a turn begins with.
 #[derive(Clone, Copy, Debug, Default)]

@@ -144,6 +144,6 @@ async fn in_any_append_of_a_turn() {
         let mut stage = Stage::new(replies());
         *stage.log.cancel_in.lock().unwrap() = Some((at, stage.cancel()));
         assert_eq!(stage.send("go").await, CANCELLED, "append {at} of {appends}");
-        assert!(stage.context.unfinished().is_empty());
+        assert!(stage.context.unfinished(crate::stage::nothing_charged()).is_empty());
     }
 }

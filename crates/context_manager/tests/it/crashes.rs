@@ -49,7 +49,7 @@ async fn what_was_open_at_the_end_says_whether_it_was_begun() {
         .position(|entry| story::of_log(std::slice::from_ref(entry)) == "start c2")
         .unwrap();
     let context = ChatContext::replay(&entries[..=start]);
-    let events = context.unfinished().into_iter();
+    let events = context.unfinished(crate::stage::nothing_charged()).into_iter();
     let closing: Vec<_> = events.map(|event| LogEntry { sequence: 0, at: 0, event }).collect();
     assert_snapshot!(story::of_log(&closing), @r"
     end c2: INTERRUPTED The session ended while this call was running; it may have had an effect.

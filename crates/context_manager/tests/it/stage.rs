@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, CacheHint, ChatContext, Doors, LogError, ModelError, ModelErrorKind, ModelEvent,
-    ModelProvider, ModelRequest, ModelStream, Purse, SessionLog, StopReason, ToolRuntime, ToolSpec,
-    TurnOutcome, Usage,
+    AgentOptions, CacheHint, Charge, ChatContext, Doors, LogError, ModelError, ModelErrorKind,
+    ModelEvent, ModelProvider, ModelRequest, ModelStream, Purse, SessionLog, StopReason,
+    ToolRuntime, ToolSpec, TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
@@ -39,6 +39,28 @@ pub(crate) enum Line {
 }
 
 pub(crate) type Reply = Vec<Line>;
+
+/// What requests cost that nobody saw the end of, for tests that do not count.
+pub(crate) fn nothing_charged() -> Charge {
+    Charge::of(&FreeModel, None)
+}
+
+struct FreeModel;
+
+#[async_trait]
+impl ModelProvider for FreeModel {
+    fn name(&self) -> &str {
+        "free"
+    }
+
+    fn takes_tokens(&self) -> bool {
+        false
+    }
+
+    async fn stream(&self, _: &ModelRequest) -> Result<ModelStream, ModelError> {
+        unreachable!("nobody asks it")
+    }
+}
 
 pub(crate) fn text(text: &str) -> Line {
     Line::Piece(ModelEvent::Text(text.into()))

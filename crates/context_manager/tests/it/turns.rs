@@ -298,5 +298,6 @@ async fn usage_and_cost_are_added_up() {
         Usage { input: 2_000_000, output: 4, cache_read: 6, cache_write: 8 }
     );
     assert!((stage.context.cost_usd() - 6.0).abs() < 1e-9);
-    assert_eq!(stage.context.context_tokens_used(), 1_000_009);
+    // What the last request took, and what its answer adds to the next.
+    assert_eq!(stage.context.context_tokens_used(), 1_000_022);
 }

@@ -4,17 +4,18 @@
 //! `tests/it/full_contexts/bodies.rs`, and each of them makes room in a running conversation.
 
 /// Codes and types that mean a full context wherever they occur.
-const NAMES: [(&str, &str); 6] = [
+const NAMES: [(&str, &str); 7] = [
     ("context_length_exceeded", "OpenAI, Azure, Groq, Cerebras"),
     ("exceed_context_size_error", "llama.cpp"),
     ("model_max_prompt_tokens_exceeded", "GitHub Models and Copilot"),
     ("model_context_window_exceeded", "Z.ai"),
     ("request_too_large", "Anthropic"),
     ("request_body_too_large_after_decoding", "OpenAI"),
+    ("string_above_max_length", "OpenAI, of one message alone"),
 ];
 
 /// Fragments of messages, in lower case and in this order. One alone would often say too little.
-const PHRASES: [(&[&str], &str); 26] = [
+const PHRASES: [(&[&str], &str); 31] = [
     (&["prompt is too long"], "Anthropic"),
     (&["exceed context limit"], "Anthropic, together with the answer"),
     (&["requested tokens", "exceed context window"], "llama-cpp-python"),
@@ -41,6 +42,11 @@ const PHRASES: [(&[&str], &str); 26] = [
     (&["prompt token count of", "exceeds the limit of"], "GitHub Models and Copilot"),
     (&["range of input length should be"], "DashScope"),
     (&["context window exceeds limit"], "MiniMax"),
+    (&["too many tokens", "prompt", "exceed"], "Cohere"),
+    (&["prompt length", "exceeds maximum input length"], "TensorRT-LLM"),
+    (&["exceeds", "maximum allowed context"], "gateways"),
+    (&["exceeds maximum context"], "gateways"),
+    (&["context window of", "your request has"], "gateways"),
 ];
 
 /// Whether one of these names from a `type` or a `code` means a full context.

@@ -196,6 +196,11 @@ async fn the_time_limit_cuts_a_sub_agent_in_the_middle_of_its_answer() {
     let TurnOutcome::Paused(PauseReason::TimeBudget { limit_ms: 100, .. }) = outcome else {
         panic!("{outcome:?}")
     };
+    // What the sub-agent may have been charged for is in the log, so that every later budget counts it.
+    let entries = stage.parts.store.load(session.id()).await.unwrap().entries;
+    let nested = entries.iter().filter(|entry| matches!(entry.event, SessionEvent::Nested { .. }));
+    let spent: Vec<_> = nested.filter_map(|entry| entry.event.spent()).collect();
+    assert!(matches!(&spent[..], [(usage, _)] if usage.input > 100), "{spent:?}");
     let id = session.id().clone();
     session.close().await;
     stage.parts.budget = Budget::default();

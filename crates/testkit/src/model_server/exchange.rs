@@ -2,6 +2,7 @@
 
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -68,7 +69,13 @@ fn answer(incoming: Incoming<'_>, shared: &Shared) -> (Vec<u8>, After) {
     // The script sees the request while the list of requests is locked: replies are given in the
     // order in which requests are recorded.
     let call = state.calls[at].clone();
-    let reply = (state.script)(&call);
+    // The client must hear something, else it waits as long as the test does.
+    let reply = catch_unwind(AssertUnwindSafe(|| (state.script)(&call))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        state.broken = Some(format!("the script of the model server panicked: {text}"));
+        Reply::fault(Fault::status(400, "the script of the model server panicked"))
+    });
     shared.changed.notify_all();
     render(&reply, format, at, state.chunk)
 }

@@ -117,6 +117,23 @@ async fn an_image_is_shown_beside_its_description() {
     }
 }
 
+/// Files of this size are not read as a whole before it is known what they are.
+#[tokio::test]
+async fn a_large_image_is_still_an_image() {
+    let mut encoded = std::io::Cursor::new(Vec::new());
+    image::RgbImage::new(40, 30).write_to(&mut encoded, image::ImageFormat::Png).unwrap();
+    let mut png = encoded.into_inner();
+    // What follows the end of an image is not looked at.
+    png.resize(9 << 20, 0);
+    let bench = Bench::new("//- /a\n\n");
+    bench.project.write("large.png", &png);
+    let CallReport { result, images } =
+        report(&bench, "read_file", json!({"path": "large.png"})).await;
+    let value = result.unwrap();
+    assert_eq!(images.len(), 1, "{value}");
+    assert!(value["content"].as_str().unwrap().contains("image/png"), "{value}");
+}
+
 #[tokio::test]
 async fn an_image_beyond_the_limits_is_scaled_or_described() {
     let large = image::RgbImage::from_fn(300, 100, |x, y| image::Rgb([x as u8, y as u8, 0]));

@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use protocol::{Base, Change, ContentHash, ErrorCode, FileBytes, ToolError};
+use testkit::left_out;
 use workspace::{Journal, JournalOptions, UndoTarget, Workspace};
 
 use super::project::{label, set, snapshot, undo};
@@ -41,18 +42,17 @@ fn a_full_or_read_only_disk_loses_nothing() {
         .args(["--exact", INSIDE_TEST, "--nocapture"])
         .env(INSIDE, dir.path())
         .output();
-    let Ok(output) = output else { return skip("unshare is not installed") };
+    let Ok(output) = output else {
+        return left_out("full disks, because unshare is not installed");
+    };
     let text = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
     if text.contains("unshare failed") || text.contains("no mounts here") {
-        return skip(&text);
+        return left_out(&format!(
+            "full disks, because there is no private mount namespace: {text}"
+        ));
     }
     assert!(output.status.success() && text.contains("all four disks"), "{text}");
-}
-
-#[allow(clippy::print_stderr, reason = "whoever runs the tests should know what was not tested")]
-fn skip(why: &str) {
-    eprintln!("SKIPPED: no private mount namespace: {why}");
 }
 
 /// Not a test of its own: what the child does.
