@@ -1,8 +1,8 @@
 //! Ctrl-C and other signals while something is being worked on.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, mpsc};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -50,33 +50,52 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Listens from now on, for the rest of the process.
+    /// Listens from now on, for the rest of the process, on a thread of its own: whoever works may be
+    /// held up by somebody who does not read what is written.
     pub(crate) fn listen() -> io::Result<Self> {
-        let mut interrupts = signal(SignalKind::interrupt())?;
-        let mut terminations = signal(SignalKind::terminate())?;
-        // Whoever starts us with `nohup` wants us to go on.
-        let mut hang_ups = match is_ignored(SignalKind::hangup()) {
-            true => None,
-            false => Some(signal(SignalKind::hangup())?),
-        };
         let stop = Self {
             cancel: CancellationToken::new(),
             at_once: CancellationToken::new(),
             code: Arc::default(),
         };
         let told = stop.clone();
-        tokio::spawn(async move {
-            loop {
-                let code = tokio::select! {
-                    Some(()) = interrupts.recv() => INTERRUPTED,
-                    Some(()) = terminations.recv() => TERMINATED,
-                    Some(()) = heard(&mut hang_ups) => HUNG_UP,
-                    else => return,
-                };
-                told.hear(code);
+        let (begun, listening) = mpsc::sync_channel(1);
+        std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+            match runtime {
+                Ok(runtime) => runtime.block_on(told.hear_all(&begun)),
+                Err(error) => drop(begun.send(Err(error))),
             }
-        });
+        })?;
+        listening.recv().unwrap_or_else(|gone| Err(io::Error::other(gone)))?;
         Ok(stop)
+    }
+
+    async fn hear_all(&self, begun: &mpsc::SyncSender<io::Result<()>>) {
+        let listeners = || -> io::Result<_> {
+            let interrupts = signal(SignalKind::interrupt())?;
+            let terminations = signal(SignalKind::terminate())?;
+            // Whoever starts us with `nohup` wants us to go on.
+            let hang_ups = match is_ignored(SignalKind::hangup()) {
+                true => None,
+                false => Some(signal(SignalKind::hangup())?),
+            };
+            Ok((interrupts, terminations, hang_ups))
+        };
+        let (mut interrupts, mut terminations, mut hang_ups) = match listeners() {
+            Ok(listeners) => listeners,
+            Err(error) => return drop(begun.send(Err(error))),
+        };
+        let _ = begun.send(Ok(()));
+        loop {
+            let code = tokio::select! {
+                Some(()) = interrupts.recv() => INTERRUPTED,
+                Some(()) = terminations.recv() => TERMINATED,
+                Some(()) = heard(&mut hang_ups) => HUNG_UP,
+                else => return,
+            };
+            self.hear(code);
+        }
     }
 
     fn hear(&self, code: i32) {
@@ -104,6 +123,7 @@ async fn heard(signals: &mut Option<Signal>) -> Option<()> {
 }
 
 /// Whether this process was started with the signal ignored.
+#[allow(clippy::disallowed_methods, reason = "the kernel tells it, and nobody else's file is read")]
 fn is_ignored(signal: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
