@@ -1,6 +1,6 @@
 //! Asks the user at the terminal: shows exactly what would happen and takes the answer.
 
-mod question;
+pub(crate) mod question;
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};

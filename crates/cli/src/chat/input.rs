@@ -25,6 +25,7 @@ pub(crate) use ctrl_c::{CtrlC, Moment, Reaction};
 pub(crate) use mentions::mentions;
 
 use super::look::Ink;
+use crate::terminal::question;
 
 /// Messages that are remembered.
 const HISTORY_ENTRIES: usize = 1000;
@@ -137,6 +138,7 @@ impl LineEditor {
 
     /// A backslash at the end asks for another line, as in a shell.
     fn read(&mut self, prompt: &str) -> io::Result<Entered> {
+        question::none_is_open();
         let mut text = String::new();
         loop {
             let prompt = if text.is_empty() { prompt } else { CONTINUATION_PROMPT };

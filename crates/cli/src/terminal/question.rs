@@ -3,12 +3,22 @@
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
 
 use crate::output;
+
+/// Held while a question waits. A call that was cancelled may be left behind with its question still
+/// open, and must not take the line that is meant for what comes next.
+static OPEN: Mutex<()> = Mutex::new(());
+
+/// Waits until no question is open any more.
+pub(crate) fn none_is_open() {
+    drop(OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+}
 
 /// The longest line that is taken as an answer.
 const MAX_LINE: usize = 64 * 1024;
@@ -37,6 +47,7 @@ impl Drop for Withdraws {
 /// thrown away. (What the line editor of a chat has read ahead stays in its own buffer and becomes
 /// the next message.)
 pub(crate) fn prompt(question: &str, withdrawn: &Withdrawn) -> Option<String> {
+    let _open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
     // It only fails where there is no terminal, and then nobody is asked.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     output::prompt(question);

@@ -4,14 +4,13 @@
 //! `tests/it/full_contexts/bodies.rs`, and each of them makes room in a running conversation.
 
 /// Codes and types that mean a full context wherever they occur.
-const NAMES: [(&str, &str); 7] = [
+const NAMES: [(&str, &str); 6] = [
     ("context_length_exceeded", "OpenAI, Azure, Groq, Cerebras"),
     ("exceed_context_size_error", "llama.cpp"),
     ("model_max_prompt_tokens_exceeded", "GitHub Models and Copilot"),
     ("model_context_window_exceeded", "Z.ai"),
     ("request_too_large", "Anthropic"),
     ("request_body_too_large_after_decoding", "OpenAI"),
-    ("string_above_max_length", "OpenAI, of one message alone"),
 ];
 
 /// Fragments of messages, in lower case and in this order. One alone would often say too little.
