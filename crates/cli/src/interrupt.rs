@@ -4,6 +4,7 @@ use std::io;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, mpsc};
 
+use sandbox::signal_is_ignored;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -76,7 +77,7 @@ impl Stop {
             let interrupts = signal(SignalKind::interrupt())?;
             let terminations = signal(SignalKind::terminate())?;
             // Whoever starts us with `nohup` wants us to go on.
-            let hang_ups = match is_ignored(SignalKind::hangup()) {
+            let hang_ups = match signal_is_ignored(SignalKind::hangup().as_raw_value()) {
                 true => None,
                 false => Some(signal(SignalKind::hangup())?),
             };
@@ -120,15 +121,6 @@ async fn heard(signals: &mut Option<Signal>) -> Option<()> {
         Some(signals) => signals.recv().await,
         None => std::future::pending().await,
     }
-}
-
-/// Whether this process was started with the signal ignored.
-#[allow(clippy::disallowed_methods, reason = "the kernel tells it, and nobody else's file is read")]
-fn is_ignored(signal: SignalKind) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    mask & (1 << (signal.as_raw_value() - 1)) != 0
 }
 
 #[cfg(test)]
