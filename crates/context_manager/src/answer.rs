@@ -1,12 +1,11 @@
 //! Reading an answer: pieces are written down as they come, and the whole when it is complete.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use futures_util::StreamExt;
 use protocol::{
     BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, PauseReason, SessionEvent,
-    StopReason, ToolCall, ToolError, TurnEnd, Usage,
+    StopReason, ToolCall, ToolError, TurnEnd,
 };
 use serde_json::Map;
 use tokio::time::Instant;
@@ -16,6 +15,7 @@ use crate::budget::milliseconds;
 use crate::calls::{begun_first, started};
 use crate::meter::{Meter, may_be_charged};
 use crate::purse::{Receipt, Reservation};
+use crate::turn::failure;
 use crate::{AgentOptions, ChatContext, Doors, LogError, ModelError, ModelEvent, ModelRequest};
 
 /// The most pieces of an answer that are taken at once.
@@ -129,12 +129,10 @@ impl ChatContext {
                 piece = pieces.next() => piece,
             };
             let mut events = Vec::new();
-            match draft.take_all(piece, estimated_tokens, &mut events) {
-                // A server that does not keep to the limit is not listened to any longer.
-                Ok(None) if draft.meter.is_longer_than(reservation.answer_limit()) => {
-                    let answer = self.complete(draft, StopReason::MaxTokens, options, asked);
-                    return self.answered(doors, answer, reservation, events, cancel).await;
-                }
+            let taken = draft.take_all(piece, estimated_tokens, &mut events);
+            // A server that does not keep to the limit is not listened to any longer.
+            let too_long = draft.meter.is_longer_than(reservation.answer_limit());
+            match taken.map(|stop| stop.or(too_long.then_some(StopReason::MaxTokens))) {
                 Ok(None) => self.record(doors, events).await?,
                 Ok(Some(stop)) => {
                     let answer = self.complete(draft, stop, options, asked);
@@ -274,19 +272,19 @@ impl Draft {
             self.meter.note(&piece);
             match piece {
                 ModelEvent::Done(stop) => return Ok(Some(stop)),
-                // What may have been charged is not sent again unless the purse has enough for both.
-                ModelEvent::Retrying { kind, after, why } if may_be_charged(kind, true) => {
-                    self.retried = false;
-                    return Err(ModelError {
+                ModelEvent::Retrying { kind, after, why } => {
+                    let error = ModelError {
                         kind,
                         message: why,
                         retry_after: Some(after),
                         is_final: false,
-                    });
-                }
-                ModelEvent::Retrying { kind, after, why } => {
-                    self.retried = true;
-                    events.push(failed_for_nothing(kind, why, after));
+                    };
+                    // What may have been charged is not sent again unless the purse has enough for both.
+                    self.retried = !may_be_charged(kind, true);
+                    if !self.retried {
+                        return Err(error);
+                    }
+                    events.push(failure(error, Some(after), Receipt::default()));
                     events.push(SessionEvent::ModelAsked { estimated_tokens });
                 }
                 piece => {
@@ -329,17 +327,6 @@ impl Draft {
     }
 }
 
-/// A failure before which nothing was used.
-fn failed_for_nothing(kind: ModelErrorKind, message: String, after: Duration) -> SessionEvent {
-    SessionEvent::ModelFailed {
-        kind,
-        message,
-        retry_in_ms: Some(milliseconds(after)),
-        usage: Usage::default(),
-        cost_usd: None,
-    }
-}
-
 fn cut() -> ModelError {
     ModelError {
         kind: ModelErrorKind::Cut,
@@ -372,7 +359,7 @@ mod tests {
                     content,
                     broken: Vec::new(),
                     stop: stop.clone(),
-                    usage: Usage::default(),
+                    usage: protocol::Usage::default(),
                     cost_usd: None,
                     duration_ms: 0,
                 };

@@ -48,29 +48,9 @@ impl ChatContext {
     ) -> Result<(), LogError> {
         let through = self.conversation().through();
         let known = self.instructed().after(through);
-        let mut told = doors.tools.instructions(&known).await;
-        let mut left =
-            (options.room() / SHARE).saturating_sub(self.instructed().tokens_after(through));
-        for instructions in &mut told {
-            left = fit(instructions, left);
-        }
+        let taken = self.instructed().tokens_after(through);
+        let room = (options.room() / SHARE).saturating_sub(taken);
+        let told = doors.tools.instructions(&known, room).await;
         self.record(doors, told.into_iter().map(SessionEvent::Instructed).collect()).await
     }
-}
-
-/// Instructions that take more than `left` tokens are only named: the work needs the room. Answers
-/// with what is left after them.
-fn fit(instructions: &mut Instructions, left: u64) -> u64 {
-    let tokens = estimate_tokens(&instructions.text) as u64;
-    if tokens <= left {
-        return left - tokens;
-    }
-    let path = &instructions.path;
-    instructions.text = format!(
-        "The project has instructions in {path}. They are too long to be shown here: read that file before \
-         you change anything it is about."
-    );
-    instructions.remark =
-        Some("only named to the model, whose context is too small for it".to_owned());
-    left
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use protocol::{LogEntry, ModelErrorKind, SessionEvent, Usage};
 
-use crate::{ModelProvider, Prices};
+use crate::purse::Receipt;
+use crate::turn::failure;
+use crate::{ModelError, ModelProvider, Prices};
 
 /// What a request may be charged with that nobody saw the end of.
 #[derive(Clone, Copy, Debug)]
@@ -25,13 +27,26 @@ impl Charge {
             true => Usage { input, output, ..Usage::default() },
             false => Usage::default(),
         };
-        SessionEvent::ModelFailed {
+        let error = ModelError {
             kind: ModelErrorKind::Cancelled,
             message: "the process ended before the answer did".to_owned(),
-            retry_in_ms: None,
-            usage,
-            cost_usd: self.prices.filter(|_| !usage.is_zero()).map(|prices| prices.cost(&usage)),
-        }
+            retry_after: None,
+            is_final: true,
+        };
+        failure(error, None, Receipt::new(usage, self.prices))
+    }
+}
+
+/// Whether a request begins or ends here. Most of what a sub-agent writes is pieces of answers.
+fn tells_of_a_request(event: &SessionEvent) -> bool {
+    match event {
+        SessionEvent::Nested { entry, .. } => tells_of_a_request(&entry.event),
+        SessionEvent::ModelAsked { .. }
+        | SessionEvent::ModelAnswered(_)
+        | SessionEvent::ModelFailed { .. }
+        | SessionEvent::Paused(_)
+        | SessionEvent::TurnEnded(_) => true,
+        _ => false,
     }
 }
 
@@ -53,7 +68,9 @@ impl OpenRequests {
             SessionEvent::CallEnded { call_id, .. } => {
                 self.0.retain(|path, _| path.first() != Some(call_id));
             }
-            SessionEvent::Nested { call_id, entry } => self.nested(call_id, entry),
+            SessionEvent::Nested { call_id, entry } if tells_of_a_request(&entry.event) => {
+                self.nested(call_id, entry);
+            }
             _ => {}
         }
     }
@@ -69,11 +86,7 @@ impl OpenRequests {
             SessionEvent::ModelAsked { estimated_tokens } => {
                 self.0.insert(path, Open { tokens: *estimated_tokens, entries });
             }
-            SessionEvent::ModelAnswered(_)
-            | SessionEvent::ModelFailed { .. }
-            | SessionEvent::Paused(_)
-            | SessionEvent::TurnEnded(_) => drop(self.0.remove(&path)),
-            _ => {}
+            _ => drop(self.0.remove(&path)),
         }
     }
 

@@ -42,8 +42,13 @@ pub trait ToolRuntime: Send + Sync {
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport;
 
     /// The instructions for where the calls so far have worked, but for those that the model can see:
-    /// `known` has the version of each by its path.
-    async fn instructions(&self, _known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {
+    /// `known` has the version of each by its path. Those that would take more than `room` tokens
+    /// together are only named.
+    async fn instructions(
+        &self,
+        _known: &BTreeMap<String, ContentHash>,
+        _room: u64,
+    ) -> Vec<Instructions> {
         Vec::new()
     }
 

@@ -364,7 +364,11 @@ fn may_be_images(error: &ModelError) -> bool {
     }
 }
 
-fn failure(error: ModelError, retry_in: Option<Duration>, receipt: Receipt) -> SessionEvent {
+pub(crate) fn failure(
+    error: ModelError,
+    retry_in: Option<Duration>,
+    receipt: Receipt,
+) -> SessionEvent {
     let Receipt { usage, cost_usd } = receipt;
     let retry_in_ms = retry_in.map(milliseconds);
     let ModelError { kind, message, .. } = error;

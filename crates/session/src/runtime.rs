@@ -13,7 +13,7 @@ use tool_system::{
     AgentHost, Approver, Category, DELEGATE_ROLE, InstructionFile, ListedTool, ToolExecutor,
 };
 
-use crate::instructions::told;
+use crate::instructions::told_within;
 use crate::prompt::SystemPromptService;
 
 /// Makes executors for a conversation and its sub-agents.
@@ -115,14 +115,18 @@ impl ToolRuntime for ContextToolRuntime {
         self.executor.report(call, cancel).await
     }
 
-    async fn instructions(&self, known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {
+    async fn instructions(
+        &self,
+        known: &BTreeMap<String, ContentHash>,
+        room: u64,
+    ) -> Vec<Instructions> {
         let Some(in_prompt) = &self.in_prompt else { return Vec::new() };
         let files = self.executor.instructions().await;
         let is_known = |file: &&InstructionFile| {
             let seen = known.get(&file.path).or_else(|| in_prompt.get(&file.path));
             seen == Some(&file.version)
         };
-        files.iter().filter(|file| !is_known(file)).map(told).collect()
+        told_within(files.iter().filter(|file| !is_known(file)), room)
     }
 
     fn turn_began(&self) {

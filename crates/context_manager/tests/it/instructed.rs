@@ -66,13 +66,15 @@ async fn what_was_left_out_to_make_room_is_told_again() {
 }
 
 #[tokio::test]
-async fn instructions_that_would_fill_a_small_context_are_only_named() {
-    let long = "Be kind to everybody. ".repeat(2_000);
-    let mut stage = Stage::new([says("Done.")]).with(|options| options.context_tokens = 20_000);
+async fn what_was_told_takes_from_the_room_for_more() {
+    let mut stage =
+        Stage::new([says("Done."), says("Done.")]).with(|options| options.context_tokens = 20_000);
     *stage.tools.instructions.lock().unwrap() =
-        vec![says_in("a/AGENTS.md", "Be kind."), says_in("b/AGENTS.md", &long)];
+        vec![says_in("a/AGENTS.md", &"Be kind. ".repeat(100))];
+    let room = |stage: &Stage| stage.tools.room.load(std::sync::atomic::Ordering::SeqCst);
     stage.send("go").await;
-    let request = stage.last_request();
-    assert!(request.contains("Be kind.") && !request.contains("everybody"), "{request}");
-    assert!(request.contains("instructions in b/AGENTS.md. They are too long"), "{request}");
+    let before = room(&stage);
+    stage.send("go on").await;
+    let after = room(&stage);
+    assert!(before < 20_000 / 8 && (100..500).contains(&(before - after)), "{before} {after}");
 }

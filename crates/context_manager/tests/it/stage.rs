@@ -173,6 +173,8 @@ pub(crate) struct ScriptedTools {
     pub(crate) turns: AtomicUsize,
     /// What the project says wherever it is worked in.
     pub(crate) instructions: Mutex<Vec<Instructions>>,
+    /// The tokens that there were for instructions when they were last asked for.
+    pub(crate) room: AtomicUsize,
 }
 
 #[async_trait]
@@ -202,7 +204,12 @@ impl ToolRuntime for ScriptedTools {
         CallReport { images: shown_by(call), result }
     }
 
-    async fn instructions(&self, known: &BTreeMap<String, ContentHash>) -> Vec<Instructions> {
+    async fn instructions(
+        &self,
+        known: &BTreeMap<String, ContentHash>,
+        room: u64,
+    ) -> Vec<Instructions> {
+        self.room.store(usize::try_from(room).unwrap(), Ordering::SeqCst);
         let all = self.instructions.lock().unwrap();
         let is_known = |told: &Instructions| known.get(&told.path) == Some(&told.version);
         all.iter().filter(|told| !is_known(told)).cloned().collect()
@@ -334,6 +341,7 @@ impl Stage {
             stopped: tokio::sync::Notify::new(),
             turns: AtomicUsize::default(),
             instructions: Mutex::default(),
+            room: AtomicUsize::default(),
         };
         Self {
             model: Arc::new(model),
