@@ -170,7 +170,8 @@ impl ChatContext {
             Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, doors),
             _ => Vec::new(),
         };
-        let starts: Vec<SessionEvent> = begun.iter().copied().map(started).collect();
+        let starts: Vec<SessionEvent> =
+            begun.iter().copied().map(|call| started(call, doors)).collect();
         let begun = begun.iter().map(|call| call.id.clone()).collect();
         events.extend(closing(answer, next));
         events.extend(starts);
@@ -221,7 +222,9 @@ fn closing(answer: ModelAnswer, next: Next) -> Vec<SessionEvent> {
                 ErrorCode::Cancelled,
                 "This call was not run, because the answer that made it was withdrawn.",
             )),
+            text: None,
             images: Vec::new(),
+            title: None,
             duration_ms: 0,
         }),
         _ => None,

@@ -44,8 +44,9 @@ struct Ended {
 
 impl From<Ended> for SessionEvent {
     fn from(ended: Ended) -> Self {
-        let Ended { call_id, report: CallReport { result, images }, duration_ms } = ended;
-        SessionEvent::CallEnded { call_id, result, images, duration_ms }
+        let Ended { call_id, report, duration_ms } = ended;
+        let CallReport { result, text, images, title } = report;
+        SessionEvent::CallEnded { call_id, result, text, images, title, duration_ms }
     }
 }
 
@@ -104,7 +105,7 @@ impl ChatContext {
         cancel: &CancellationToken,
     ) -> Result<HashSet<String>, LogError> {
         let not_begun = calls.iter().filter(|call| !begun.contains(&call.id));
-        self.record(doors, not_begun.map(started).collect()).await?;
+        self.record(doors, not_begun.map(|call| started(call, doors)).collect()).await?;
         let running = calls.into_iter().map(|call| run(doors, call, cancel));
         let mut ended =
             stream::iter(running).buffer_unordered(MOST_AT_ONCE).ready_chunks(MOST_AT_ONCE);
@@ -133,7 +134,7 @@ impl ChatContext {
                 continue;
             }
             if !begun.contains(&call.id) {
-                events.push(started(&call));
+                events.push(started(&call, doors));
             }
             self.record(doors, std::mem::take(&mut events)).await?;
             let ended = run(doors, call, cancel).await;
@@ -172,8 +173,8 @@ fn run_beside_each_other(calls: &[impl Borrow<ToolCall>], doors: &Doors) -> bool
     calls.len() > 1 && calls.iter().all(|call| doors.tools.is_read_only(call.borrow()))
 }
 
-pub(crate) fn started(call: &ToolCall) -> SessionEvent {
-    SessionEvent::CallStarted { call_id: call.id.clone() }
+pub(crate) fn started(call: &ToolCall, doors: &Doors) -> SessionEvent {
+    SessionEvent::CallStarted { call_id: call.id.clone(), title: doors.tools.title(call) }
 }
 
 fn without_running(call: &ToolCall, error: ToolError) -> Ended {
@@ -252,9 +253,8 @@ async fn run(doors: &Doors, call: ToolCall, cancel: &CancellationToken) -> Ended
     let report = tokio::select! {
         biased;
         ended = &mut task => {
-            let CallReport { result, images } =
-                ended.unwrap_or_else(|error| Err(broke_down(error)).into());
-            CallReport { result: told_why(result, doors), images }
+            let report = ended.unwrap_or_else(|error| Err(broke_down(error)).into());
+            CallReport { result: told_why(report.result, doors), ..report }
         }
         () = grace_is_over(cancel) => Err(left_behind(doors)).into(),
     };

@@ -152,7 +152,9 @@ impl ChatContext {
         let results = open.iter().map(|open| SessionEvent::CallEnded {
             call_id: open.call.id.clone(),
             result: Err(open.interrupted()),
+            text: None,
             images: Vec::new(),
+            title: None,
             duration_ms: 0,
         });
         events.extend(results);
@@ -296,9 +298,13 @@ impl ChatContext {
                 self.circles.forget();
             }
             SessionEvent::ModelAnswered(answer) => self.take_answer(sequence, answer),
-            SessionEvent::CallEnded { result, images, .. } => {
+            SessionEvent::CallEnded { result, text, images, .. } => {
                 if let Some(open) = open {
-                    let report = CallReport { result: result.clone(), images: images.clone() };
+                    let result = match text {
+                        Some(text) if result.is_ok() => Ok(text.as_str().into()),
+                        _ => result.clone(),
+                    };
+                    let report = CallReport { images: images.clone(), ..result.into() };
                     self.call_ended(sequence, &open.call, report);
                 }
             }

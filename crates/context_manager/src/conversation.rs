@@ -341,7 +341,7 @@ impl Pending {
                 Some((_, report)) => report.clone(),
                 None => Err(stand_in(id)).into(),
             };
-            let CallReport { result, images } = report;
+            let CallReport { result, images, .. } = report;
             Content::ToolResult { tool_use_id: id.clone(), result, images }
         });
         Message { role: Speaker::User, content: results.collect() }

@@ -38,6 +38,11 @@ pub trait ToolRuntime: Send + Sync {
     /// of what is left out.
     fn reads_messages(&self) -> bool;
 
+    /// What a call does, for people who watch.
+    fn title(&self, _call: &ToolCall) -> Option<String> {
+        None
+    }
+
     /// Runs a call to its result, soon after `cancel` fires at the latest.
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport;
 

@@ -116,7 +116,7 @@ pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Step {
         // Between answers it is the request for a summary that failed.
         (state @ (Idle | Ready | Paused(_)), Event::ModelFailed { .. }) => taken(state),
 
-        (RunningTools(open), Event::CallStarted { call_id }) => {
+        (RunningTools(open), Event::CallStarted { call_id, .. }) => {
             advance(open, call_id, CallProgress::Announced, CallProgress::Started)
         }
         (RunningTools(open), Event::ApprovalAsked(request)) => {

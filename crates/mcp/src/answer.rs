@@ -12,18 +12,18 @@ const ERROR_META: &str = "toolkiln/error";
 /// other failure is a result that the model gets to read.
 pub(crate) fn of(report: CallReport) -> Result<CallToolResult, ErrorData> {
     match report.result {
-        Ok(value) => Ok(success(value, &report.images)),
+        Ok(value) => Ok(success(value, report.text, &report.images)),
         Err(error) if error.code == ErrorCode::UnknownTool => Err(unknown_tool(error)),
         Err(error) => Ok(failure(&error)),
     }
 }
 
-/// The value for programs, and the same as text for hosts that show only text; then the images.
-fn success(value: Value, images: &[Image]) -> CallToolResult {
+/// The value for programs, and the same as text for models; then the images.
+fn success(value: Value, text: Option<String>, images: &[Image]) -> CallToolResult {
     let shown = images
         .iter()
         .filter_map(|image| Some(ContentBlock::image(image.base64()?, image.format.media_type())));
-    let text = ContentBlock::text(value.to_string());
+    let text = ContentBlock::text(text.unwrap_or_else(|| value.to_string()));
     let mut result = CallToolResult::success(std::iter::once(text).chain(shown).collect());
     // Before revision 2026-07-28 structured content has to be an object.
     result.structured_content = Some(value).filter(Value::is_object);

@@ -27,18 +27,22 @@ impl ToolCall {
     }
 }
 
-/// What a call ends with: its result, and images that a result in JSON cannot hold.
+/// What a call ends with: its result for programs, and how models and people are shown it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallReport {
-    /// The result. It says in words what the images are, for those who cannot see them.
+    /// The result. It says in words what the images are, for models that cannot see them.
     pub result: ToolResult,
-    /// Images that belong to it.
+    /// What a model reads in place of the result's JSON.
+    pub text: Option<String>,
+    /// Images that belong to the result, which JSON cannot hold.
     pub images: Vec<Image>,
+    /// What the call came to, for people: `Edited 2 files, +12 −3`.
+    pub title: Option<String>,
 }
 
 impl From<ToolResult> for CallReport {
     fn from(result: ToolResult) -> Self {
-        Self { result, images: Vec::new() }
+        Self { result, text: None, images: Vec::new(), title: None }
     }
 }
 
@@ -80,7 +84,7 @@ pub enum Content {
     ToolResult {
         /// The id of the call that is answered.
         tool_use_id: String,
-        /// The answer.
+        /// The answer as the model reads it: a string where the tool brings a text.
         #[serde(with = "result_as_json")]
         result: ToolResult,
         /// Images that belong to the answer.

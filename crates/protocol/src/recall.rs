@@ -42,7 +42,7 @@ pub fn recalled_text(event: &SessionEvent) -> Option<String> {
     let text = match event {
         SessionEvent::UserMessage { content } => message_text(content),
         SessionEvent::ModelAnswered(answer) => message_text(&answer.content),
-        SessionEvent::CallEnded { result, .. } => result_text(result),
+        SessionEvent::CallEnded { result, text, .. } => result_text(result, text.as_deref()),
         SessionEvent::Nudged { text } => text.clone(),
         SessionEvent::Compacted(compaction) => compaction.summary.clone(),
         SessionEvent::Nested { entry, .. } => return recalled_text(&entry.event),
@@ -71,17 +71,18 @@ fn message_text(content: &[Content]) -> String {
                 let arguments = readable(&Value::Object(call.arguments.clone()));
                 Some(format!("[called {}]\n{arguments}", describe_call(call)))
             }
-            Content::ToolResult { result, .. } => Some(result_text(result)),
+            Content::ToolResult { result, .. } => Some(result_text(result, None)),
             Content::Opaque { .. } => None,
         })
         .collect();
     joined_parts(parts.iter().map(String::as_str))
 }
 
-fn result_text(result: &ToolResult) -> String {
-    match result {
-        Ok(value) => readable(value),
-        Err(error) => format!("{}: {}", error.code, error.full_message()),
+fn result_text(result: &ToolResult, text: Option<&str>) -> String {
+    match (result, text) {
+        (_, Some(text)) => text.to_owned(),
+        (Ok(value), None) => readable(value),
+        (Err(error), None) => format!("{}: {}", error.code, error.full_message()),
     }
 }
 
@@ -153,7 +154,9 @@ mod tests {
         let ended = SessionEvent::CallEnded {
             call_id: "c".into(),
             result: Ok(value),
+            text: None,
             images: Vec::new(),
+            title: None,
             duration_ms: 1,
         };
         assert_snapshot!(recalled_text(&ended).unwrap(), @r#"
@@ -169,7 +172,9 @@ mod tests {
         let failed = SessionEvent::CallEnded {
             call_id: "c".into(),
             result: error,
+            text: None,
             images: Vec::new(),
+            title: None,
             duration_ms: 1,
         };
         let nested = LogEntry { sequence: 1, at: 0, event: failed };

@@ -74,6 +74,9 @@ pub enum SessionEvent {
     CallStarted {
         /// The id of the call.
         call_id: String,
+        /// What it does, for people: `Read src/main.rs, lines 10 to 20`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
     },
     /// A person is asked about a call.
     ApprovalAsked(Box<ApprovalRequest>),
@@ -91,9 +94,15 @@ pub enum SessionEvent {
         /// The result.
         #[serde(with = "crate::message::result_as_json")]
         result: ToolResult,
+        /// What a model reads in place of the result's JSON.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
         /// Images that belong to the result.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
+        /// What the call came to, for people: `Edited 2 files, +12 −3`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },

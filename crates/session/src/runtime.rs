@@ -115,6 +115,10 @@ impl ToolRuntime for ContextToolRuntime {
         self.executor.report(call, cancel).await
     }
 
+    fn title(&self, call: &ToolCall) -> Option<String> {
+        self.executor.title(call)
+    }
+
     async fn instructions(
         &self,
         known: &BTreeMap<String, ContentHash>,

@@ -62,7 +62,9 @@ mod tests {
         let ended = |id: &str| SessionEvent::CallEnded {
             call_id: id.into(),
             result: Ok(Value::Null),
+            text: None,
             images: Vec::new(),
+            title: None,
             duration_ms: 1,
         };
         let events = [

@@ -4,6 +4,8 @@
 //! perform → journal] → truncate → spell result. Every step either hands on or ends the call with an error that goes
 //! back to the model; events tell the story to whoever watches.
 
+mod options;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -17,8 +19,9 @@ use protocol::{
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+pub use self::options::ExecutorOptions;
 use crate::approval_gate::Gate;
-use crate::checks::{self, EditCheck};
+use crate::checks;
 use crate::commands::Jobs;
 use crate::context::{Shared, ShownImages};
 use crate::instructions::TouchedInstructions;
@@ -28,71 +31,14 @@ use crate::rendering::TERMINATE;
 use crate::result_store::ResultStore;
 use crate::turn::{Answered, CallKey, TurnMemory};
 use crate::{
-    ActivityStream, AgentHost, Approved, Approver, Category, FileTracker, History, InstructionFile,
-    Limits, ListedTool, OnDemand, Outcome, Performer, RefuseAll, RuleKeeper, ToolArguments,
-    ToolContext, ToolRegistry, Vocabulary, truncation,
+    ActivityStream, Approved, Approver, Category, FileTracker, InstructionFile, ListedTool,
+    Outcome, Performer, ToolArguments, ToolContext, ToolRegistry, Vocabulary, truncation,
 };
 
 /// Lines of a result in the event that ends a call.
 const PREVIEW_LINES: usize = 3;
 /// Files above this size are not read again to see whether an earlier answer still holds.
 const MAX_RECHECK_BYTES: u64 = 16 * 1024 * 1024;
-
-/// How an executor behaves; what a door decides once.
-pub struct ExecutorOptions {
-    /// The vocabulary whose spellings come first.
-    pub vocabulary: Vocabulary,
-    /// The role, which limits what may be called at all.
-    pub role: AgentRole,
-    /// The bounds of all tools.
-    pub limits: Limits,
-    /// Whether an identical call in one turn is answered from memory. Doors that know no turns
-    /// leave it off.
-    pub detect_repeats: bool,
-    /// Whether a file has to be read in this session before it may be changed. Doors whose callers
-    /// have other ways to read leave it off; a file that changed since it was read is a conflict
-    /// either way.
-    pub require_read: bool,
-    /// The session that changes are made in, for undoing all of them.
-    pub session: String,
-    /// What may be done without asking, and what not at all.
-    pub policy: OnDemand<Policy>,
-    /// Who keeps the rules that a person's "always" makes; they end with the process without.
-    pub rule_keeper: Option<Arc<dyn RuleKeeper>>,
-    /// Who answers for the person.
-    pub approver: Arc<dyn Approver>,
-    /// Who performs what has been approved; nothing can be performed without.
-    pub performer: Option<Arc<dyn Performer>>,
-    /// What was changed before; nothing can be undone without.
-    pub history: Option<History>,
-    /// The conversation that calls come from; the tools of [`Category::Agent`] need it.
-    pub agent_host: Option<Arc<dyn AgentHost>>,
-    /// Whether the user lets code reach the network.
-    pub network: bool,
-    /// What is run after files have been changed.
-    pub checks: Vec<EditCheck>,
-}
-
-impl Default for ExecutorOptions {
-    fn default() -> Self {
-        Self {
-            vocabulary: Vocabulary::Standard,
-            role: AgentRole::Actor,
-            limits: Limits::default(),
-            detect_repeats: false,
-            require_read: false,
-            session: String::new(),
-            policy: Policy::default().into(),
-            rule_keeper: None,
-            approver: Arc::new(RefuseAll { how_to_allow: "Ask the user to run it.".into() }),
-            performer: None,
-            history: None,
-            agent_host: None,
-            network: false,
-            checks: Vec::new(),
-        }
-    }
-}
 
 /// Runs tool calls for one session.
 pub struct ToolExecutor {
@@ -284,9 +230,9 @@ impl ToolExecutor {
         });
         let images = ShownImages::default();
         let run = self.run(call, &call_id, cancel, approver, &images);
-        let result = caught(run).await.map_err(truncation::fit_error);
-        match &result {
-            Ok(value) => {
+        let ended = caught(run).await.map_err(truncation::fit_error);
+        match &ended {
+            Ok(Answer { value, .. }) => {
                 activity.emit(&call_id, ActivityType::ToolCallEnd, || ActivityData::ToolCallEnd {
                     tool_name: tool_name(),
                     success: true,
@@ -300,9 +246,13 @@ impl ToolExecutor {
                 error: error.message.clone(),
             }),
         }
-        // An error is told in words alone.
-        let images = if result.is_ok() { images.take() } else { Vec::new() };
-        CallReport { result, images }
+        match ended {
+            Ok(Answer { value, text, title }) => {
+                CallReport { result: Ok(value), text, images: images.take(), title }
+            }
+            // An error is told in words alone.
+            Err(error) => Err(error).into(),
+        }
     }
 
     async fn run(
@@ -312,7 +262,7 @@ impl ToolExecutor {
         cancel: &CancellationToken,
         approver: &dyn Approver,
         images: &ShownImages,
-    ) -> ToolResult {
+    ) -> Result<Answer, ToolError> {
         let listed = self.registry.get(self.options.vocabulary, &call.name)?;
         let arguments = validated(&listed, call.arguments.clone())?;
         self.check_role(&listed)?;
@@ -322,11 +272,11 @@ impl ToolExecutor {
         if let Some(key) = &key
             && let Some(earlier) = self.repeated(key, &cx).await
         {
-            return Ok(listed.face().spell_result(earlier));
+            return Ok(self.answer(&listed, &arguments, earlier));
         }
         // A tool that runs commands is asked again, with its arguments, what to make of the report.
-        let kept = definition_runs(&listed).then(|| arguments.clone());
-        let work = listed.tool().execute(arguments, cx.clone());
+        let reported = definition_runs(&listed).then(|| arguments.clone());
+        let work = listed.tool().execute(arguments.clone(), cx.clone());
         let outcome = match listed.definition().category {
             // A sub-agent hears of it by itself, and has to write down what it used.
             Category::Agent => work.await?,
@@ -336,7 +286,7 @@ impl ToolExecutor {
             Outcome::Answer(value) => value,
             Outcome::Proposal(proposed) => {
                 let gate = Gate { executor: self, call, listed: &listed, approver, cx: &cx };
-                gate.pass(proposed, kept).await?
+                gate.pass(proposed, reported).await?
             }
         };
         let (limits, results) = (&self.options.limits, &self.shared.results);
@@ -344,7 +294,24 @@ impl ToolExecutor {
         if let Some(key) = key {
             self.memorise(key, &value, &cx);
         }
-        Ok(listed.face().spell_result(value))
+        Ok(self.answer(&listed, &arguments, value))
+    }
+
+    /// The value as its reader expects it, with how models and people are shown it. The vocabularies
+    /// of other agents promise JSON.
+    fn answer(&self, listed: &ListedTool, arguments: &ToolArguments, value: Value) -> Answer {
+        let tool = listed.tool();
+        let in_text = self.options.vocabulary == Vocabulary::Standard;
+        let text = courtesy(|| tool.text(arguments, &value).filter(|_| in_text));
+        let title = courtesy(|| tool.summary(arguments, &value));
+        Answer { value: listed.face().spell_result(value), text, title }
+    }
+
+    /// What a call does, in words for people.
+    pub fn title(&self, call: &ToolCall) -> Option<String> {
+        let listed = self.registry.get(self.options.vocabulary, &call.name).ok()?;
+        let arguments = listed.face().own_arguments(call.arguments.clone());
+        courtesy(|| listed.tool().title(&ToolArguments::new(arguments)))
     }
 
     pub(crate) fn context(
@@ -445,13 +412,23 @@ impl ToolExecutor {
         Ok(answer)
     }
 
-    /// A preview is a courtesy: one that panics is no preview.
     fn preview(&self, name: &str, value: &Value) -> Vec<String> {
-        let listed = self.registry.get(self.options.vocabulary, name);
-        let preview = |listed: &ListedTool| listed.tool().preview(value, PREVIEW_LINES);
-        let shown = listed.map(|listed| catch_unwind(AssertUnwindSafe(|| preview(&listed))));
-        shown.ok().and_then(Result::ok).unwrap_or_default()
+        let listed = self.registry.get(self.options.vocabulary, name).ok();
+        let preview = |listed: Arc<ListedTool>| listed.tool().preview(value, PREVIEW_LINES);
+        listed.and_then(|listed| courtesy(|| Some(preview(listed)))).unwrap_or_default()
     }
+}
+
+/// What running a call gives, for each of its readers.
+struct Answer {
+    value: Value,
+    text: Option<String>,
+    title: Option<String>,
+}
+
+/// How something is shown must not undo that it was done: a panic here is the same as nothing to show.
+fn courtesy<T>(shown: impl FnOnce() -> Option<T>) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(shown)).ok().flatten()
 }
 
 fn definition_runs(listed: &ListedTool) -> bool {
@@ -489,7 +466,7 @@ pub(crate) async fn unless_cancelled<T>(
 }
 
 /// A panic in `work` becomes an error.
-async fn caught(work: impl Future<Output = ToolResult>) -> ToolResult {
+async fn caught<T>(work: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());

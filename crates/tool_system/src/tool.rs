@@ -30,6 +30,26 @@ pub trait Tool: Send + Sync + 'static {
         Ok(ran)
     }
 
+    /// What a call does, in words for people: `Read src/main.rs, lines 10 to 20`. The arguments may
+    /// not fit the schema: a title is made before they are checked.
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let _ = args;
+        None
+    }
+
+    /// What a call came to, in words for people: `Edited 2 files, +12 −3`. Its title stands if absent.
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let _ = (args, result);
+        None
+    }
+
+    /// The result as a model reads it: the content first and unescaped, then what is left out and
+    /// which call reads on. The result's JSON if absent.
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let _ = (args, result);
+        None
+    }
+
     /// A few lines for people who watch, at most `max_lines`.
     fn preview(&self, result: &Value, max_lines: usize) -> Vec<String> {
         preview::of(result, max_lines)

@@ -145,7 +145,7 @@ impl<W: Write, N: Write> Screen<W, N> {
         match event {
             SessionEvent::Nested { entry, .. } => self.event(&entry.event, depth + 1),
             SessionEvent::ModelAnswered(answer) => self.answered(answer, depth),
-            SessionEvent::CallStarted { call_id } => self.started(call_id),
+            SessionEvent::CallStarted { call_id, .. } => self.started(call_id),
             SessionEvent::CallEnded { call_id, result, duration_ms, .. } => {
                 self.ended(call_id, result, *duration_ms)
             }

@@ -180,7 +180,14 @@ mod tests {
     }
 
     fn call_ended(result: ToolResult) -> SessionEvent {
-        SessionEvent::CallEnded { call_id: "c".into(), result, images: Vec::new(), duration_ms: 1 }
+        SessionEvent::CallEnded {
+            call_id: "c".into(),
+            result,
+            text: None,
+            images: Vec::new(),
+            title: None,
+            duration_ms: 1,
+        }
     }
 
     fn failed(code: ErrorCode) -> SessionEvent {

@@ -72,7 +72,9 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
     let ended = |id: &str| E::CallEnded {
         call_id: id.into(),
         result: Ok("x".into()),
+        text: None,
         images: Vec::new(),
+        title: None,
         duration_ms: 1,
     };
     let text = || "x".to_owned();
@@ -96,8 +98,8 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
                 cost_usd: None,
             },
         ),
-        ("start a", E::CallStarted { call_id: "a".into() }),
-        ("start ?", E::CallStarted { call_id: "?".into() }),
+        ("start a", E::CallStarted { call_id: "a".into(), title: None }),
+        ("start ?", E::CallStarted { call_id: "?".into(), title: None }),
         ("approve a", approval("a")),
         (
             "approved b",

@@ -93,10 +93,10 @@ fn any_event() -> impl Strategy<Value = SessionEvent> {
             kind: ModelErrorKind::Cancelled, message: String::new(), retry_in_ms: None,
             usage: Usage { input: 3, ..Usage::default() }, cost_usd: None,
         }),
-        3 => any_id().prop_map(|call_id| E::CallStarted { call_id }),
+        3 => any_id().prop_map(|call_id| E::CallStarted { call_id, title: None }),
         6 => (any_id(), any_result()).prop_map(|(call_id, result)| {
             let images = vec![picture("same", 100)];
-            E::CallEnded { call_id, result, images, duration_ms: 0 }
+            E::CallEnded { call_id, result, text: None, images, title: None, duration_ms: 0 }
         }),
         1 => any_id().prop_map(|call_id| {
             E::ApprovalAnswered { call_id, response: ApprovalResponse::default() }

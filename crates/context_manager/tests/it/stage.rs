@@ -201,7 +201,7 @@ impl ToolRuntime for ScriptedTools {
         tokio::task::yield_now().await;
         let result = self.execute(call, cancel).await;
         self.running.fetch_sub(1, Ordering::SeqCst);
-        CallReport { images: shown_by(call), result }
+        CallReport { images: shown_by(call), ..result.into() }
     }
 
     async fn instructions(

@@ -23,7 +23,7 @@ fn of_event(event: &SessionEvent) -> String {
             Some(ms) => format!("failed: {message}, again in {ms} ms"),
             None => format!("failed: {message}"),
         },
-        SessionEvent::CallStarted { call_id } => format!("start {call_id}"),
+        SessionEvent::CallStarted { call_id, .. } => format!("start {call_id}"),
         SessionEvent::CallEnded { call_id, result, .. } => {
             format!("end {call_id}: {}", of_result(result))
         }

@@ -48,7 +48,9 @@ fn results_errors_pauses_and_nested_entries_survive_json() {
     let ended = SessionEvent::CallEnded {
         call_id: "c".into(),
         result: error,
+        text: None,
         images: Vec::new(),
+        title: None,
         duration_ms: 5,
     };
     assert!(survives(ended.clone())["data"].get("images").is_none());
@@ -84,7 +86,9 @@ fn the_images_of_an_event_are_found_wherever_they_are() {
     let ended = SessionEvent::CallEnded {
         call_id: "c".into(),
         result: Ok(Value::Null),
+        text: None,
         images: vec![image.clone(), image],
+        title: None,
         duration_ms: 1,
     };
     let entry = Box::new(LogEntry { sequence: 1, at: 0, event: ended.clone() });

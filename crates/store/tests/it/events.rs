@@ -52,7 +52,14 @@ pub(crate) fn answers(calls: &[(&str, &str, Value)]) -> SessionEvent {
 }
 
 pub(crate) fn ended(id: &str, result: ToolResult) -> SessionEvent {
-    SessionEvent::CallEnded { call_id: id.into(), result, images: Vec::new(), duration_ms: 4 }
+    SessionEvent::CallEnded {
+        call_id: id.into(),
+        result,
+        text: None,
+        images: Vec::new(),
+        title: None,
+        duration_ms: 4,
+    }
 }
 
 pub(crate) fn asks_to_write(id: &str, path: &str) -> SessionEvent {
@@ -98,7 +105,7 @@ pub(crate) fn turn(text: &str) -> Vec<SessionEvent> {
         says(text),
         asked(),
         answers(&[("c", "grep", json!({"pattern": text}))]),
-        SessionEvent::CallStarted { call_id: "c".into() },
+        SessionEvent::CallStarted { call_id: "c".into(), title: None },
         ended("c", Ok(json!({"matches": [text]}))),
         asked(),
         answers(&[]),

@@ -36,7 +36,7 @@ fn event() -> impl Strategy<Value = SessionEvent> {
         Just(done()),
         Just(SessionEvent::Continued),
         (id, value()).prop_map(|(id, value)| answers(&[(&id, "grep", json!({ "x": value }))])),
-        id.prop_map(|call_id| SessionEvent::CallStarted { call_id }),
+        id.prop_map(|call_id| SessionEvent::CallStarted { call_id, title: None }),
         (id, value()).prop_map(|(id, value)| ended(&id, Ok(value))),
         (id, any::<String>())
             .prop_map(|(id, text)| ended(&id, Err(ToolError::new(ErrorCode::Timeout, text)))),

@@ -102,7 +102,7 @@ async fn an_image_is_shown_beside_its_description() {
         ("read", json!({"file_paths": ["a.svg", "shot.jpg"]})),
     ];
     for (tool, arguments) in arguments {
-        let CallReport { result, images } = report(&bench, tool, arguments).await;
+        let CallReport { result, images, .. } = report(&bench, tool, arguments).await;
         let [image] = &images[..] else { panic!("{tool}: {images:?} {result:?}") };
         assert_eq!(image.base64(), Some(PIXEL), "{tool}");
         assert_eq!(image.to_string(), "shot.jpg (PNG image, 1x1 pixels, 70 bytes)");
@@ -112,7 +112,7 @@ async fn an_image_is_shown_beside_its_description() {
     }
     // Bytes are asked for as such, and text is text.
     for arguments in [json!({"path": "shot.jpg", "encoding": "base64"}), json!({"path": "a.svg"})] {
-        let CallReport { result, images } = report(&bench, "read_file", arguments).await;
+        let CallReport { result, images, .. } = report(&bench, "read_file", arguments).await;
         assert!(result.is_ok() && images.is_empty());
     }
 }
@@ -127,7 +127,7 @@ async fn a_large_image_is_still_an_image() {
     png.resize(9 << 20, 0);
     let bench = Bench::new("//- /a\n\n");
     bench.project.write("large.png", &png);
-    let CallReport { result, images } =
+    let CallReport { result, images, .. } =
         report(&bench, "read_file", json!({"path": "large.png"})).await;
     let value = result.unwrap();
     assert_eq!(images.len(), 1, "{value}");
@@ -144,14 +144,14 @@ async fn an_image_beyond_the_limits_is_scaled_or_described() {
     let tight = Limits { image_pixels: 1_000, ..limits.clone() };
     let bench = Bench::limited("//- /a\n\n", limits);
     bench.project.write("wide.png", &png);
-    let CallReport { result, images } =
+    let CallReport { result, images, .. } =
         report(&bench, "read_file", json!({"path": "wide.png"})).await;
     assert_eq!((images[0].width, images[0].height), (150, 50));
     assert_eq!(result.unwrap()["message"], "It is shown scaled down to 150x50 pixels.");
 
     let bench = Bench::limited("//- /a\n\n", tight);
     bench.project.write("wide.png", &png);
-    let CallReport { result, images } =
+    let CallReport { result, images, .. } =
         report(&bench, "read_file", json!({"path": "wide.png"})).await;
     assert!(images.is_empty());
     let value = result.unwrap();
@@ -171,7 +171,7 @@ async fn an_answer_shows_a_bounded_number_of_images() {
         let project = format!("//- /a.png base64={PIXEL}\n//- /b.png base64={PIXEL}\n");
         let bench = Bench::limited(&project, limits);
         let arguments = json!({"file_paths": ["a.png", "b.png"]});
-        let CallReport { result, images } = report(&bench, "read", arguments).await;
+        let CallReport { result, images, .. } = report(&bench, "read", arguments).await;
         assert_eq!(images.len(), 1);
         let value = result.unwrap();
         let told = value["content"].as_str().unwrap();

@@ -96,7 +96,9 @@ impl Story {
         self.log(SessionEvent::CallEnded {
             call_id: call_id.into(),
             result,
+            text: None,
             images: Vec::new(),
+            title: None,
             duration_ms: 3,
         });
     }
@@ -132,7 +134,7 @@ fn message(text: &str) -> SessionEvent {
 }
 
 fn started(id: &str) -> SessionEvent {
-    SessionEvent::CallStarted { call_id: id.into() }
+    SessionEvent::CallStarted { call_id: id.into(), title: None }
 }
 
 fn nested(event: SessionEvent) -> SessionEvent {
@@ -302,7 +304,9 @@ fn calls_side_by_side_and_in_sub_agents_are_told_apart() {
     story.log(nested(SessionEvent::CallEnded {
         call_id: "b".into(),
         result: Ok(json!({"message": "No files."})),
+        text: None,
         images: Vec::new(),
+        title: None,
         duration_ms: 1,
     }));
     story.chunk("b", "two\n");

@@ -118,7 +118,7 @@ fn nothing_runs_twice(log: &[LogEntry]) {
                     }
                 }
             }
-            SessionEvent::CallStarted { call_id } => calls.get_mut(&**call_id).unwrap().0 += 1,
+            SessionEvent::CallStarted { call_id, .. } => calls.get_mut(&**call_id).unwrap().0 += 1,
             SessionEvent::CallEnded { call_id, .. } => calls.get_mut(&**call_id).unwrap().1 += 1,
             _ => {}
         }

@@ -1,0 +1,67 @@
+//! What a front end decides about its executor.
+
+use std::sync::Arc;
+
+use protocol::AgentRole;
+
+use crate::checks::EditCheck;
+use crate::policy::Policy;
+use crate::{
+    AgentHost, Approver, History, Limits, OnDemand, Performer, RefuseAll, RuleKeeper, Vocabulary,
+};
+
+/// How an executor behaves; what a front end decides once.
+pub struct ExecutorOptions {
+    /// The vocabulary whose spellings come first.
+    pub vocabulary: Vocabulary,
+    /// The role, which limits what may be called at all.
+    pub role: AgentRole,
+    /// The bounds of all tools.
+    pub limits: Limits,
+    /// Whether an identical call in one turn is answered from memory. Doors that know no turns
+    /// leave it off.
+    pub detect_repeats: bool,
+    /// Whether a file has to be read in this session before it may be changed. Doors whose callers
+    /// have other ways to read leave it off; a file that changed since it was read is a conflict
+    /// either way.
+    pub require_read: bool,
+    /// The session that changes are made in, for undoing all of them.
+    pub session: String,
+    /// What may be done without asking, and what not at all.
+    pub policy: OnDemand<Policy>,
+    /// Who keeps the rules that a person's "always" makes; they end with the process without.
+    pub rule_keeper: Option<Arc<dyn RuleKeeper>>,
+    /// Who answers for the person.
+    pub approver: Arc<dyn Approver>,
+    /// Who performs what has been approved; nothing can be performed without.
+    pub performer: Option<Arc<dyn Performer>>,
+    /// What was changed before; nothing can be undone without.
+    pub history: Option<History>,
+    /// The conversation that calls come from; the tools of [`Category::Agent`] need it.
+    pub agent_host: Option<Arc<dyn AgentHost>>,
+    /// Whether the user lets code reach the network.
+    pub network: bool,
+    /// What is run after files have been changed.
+    pub checks: Vec<EditCheck>,
+}
+
+impl Default for ExecutorOptions {
+    fn default() -> Self {
+        Self {
+            vocabulary: Vocabulary::Standard,
+            role: AgentRole::Actor,
+            limits: Limits::default(),
+            detect_repeats: false,
+            require_read: false,
+            session: String::new(),
+            policy: Policy::default().into(),
+            rule_keeper: None,
+            approver: Arc::new(RefuseAll { how_to_allow: "Ask the user to run it.".into() }),
+            performer: None,
+            history: None,
+            agent_host: None,
+            network: false,
+            checks: Vec::new(),
+        }
+    }
+}
