@@ -1,10 +1,10 @@
-//! The terminal door: what a conversation looks like on a terminal, and what is typed there.
+//! A conversation at the terminal: what it looks like, what is typed, and the loop between both.
 //!
-//! Everything here is pure or writes to what it is given, except [`input`], which reads keys.
+//! [`Chat`] is that loop. The other modules are pure or write to what they are given, except [`input`],
+//! which reads keys; `toolkiln run` and `toolkiln sessions` show conversations through them too.
 
 pub(crate) mod attachments;
 pub(crate) mod cards;
-pub(crate) mod commands;
 pub(crate) mod events_json;
 pub(crate) mod input;
 pub(crate) mod look;
@@ -12,4 +12,202 @@ pub(crate) mod markdown;
 pub(crate) mod notices;
 pub(crate) mod safe_text;
 pub(crate) mod screen;
+mod slash_actions;
+pub(crate) mod slash_commands;
 pub(crate) mod tally;
+mod turn;
+
+use std::io::{self, IsTerminal as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use protocol::{AgentRole, ToolCall, visible};
+use providers::catalogue::Wanted;
+use serde_json::{Map, Value, json};
+use session::Session;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+use tool_system::{ToolExecutor, Vocabulary};
+
+use crate::args::ChatArgs;
+use crate::conversation::{Desk, resumed};
+use crate::model_choice::Chosen;
+use crate::output::{self, Printer, Stream};
+use crate::project::{Kit, Lifetime};
+use input::{CtrlC, Entered, FindFiles, Input, InputOptions, Moment, Reaction};
+use look::{Ink, Look};
+use screen::{Screen, ScreenOptions};
+use slash_commands::{Typed, parse};
+
+/// What was typed before, in the state directory.
+const HISTORY: &str = "history";
+/// Files that are offered after an `@`.
+const OFFERED_FILES: usize = 40;
+const PROMPT: &str = "> ";
+
+/// A conversation, the place where it is shown, and everything to begin another one.
+pub(crate) struct Chat {
+    desk: Desk,
+    chosen: Chosen,
+    session: Session,
+    screen: Screen<Printer, Printer>,
+    notes: Look,
+    /// Rules that were offered already.
+    offered_rules: Vec<String>,
+    ctrl_c: CtrlC,
+    /// Whether the user was asked something since the last message.
+    was_asked: bool,
+}
+
+impl Chat {
+    pub(crate) async fn begin(args: &ChatArgs) -> anyhow::Result<Self> {
+        let desk = Desk::open(&args.scope, &args.gate, &args.model, Lifetime::Stays).await?;
+        let chosen = desk.model(&Wanted::default()).await?;
+        let parts = desk.parts(&chosen, desk.tools.kit.approver().cloned()).await?;
+        let session = match &args.resume {
+            None => Session::begin(parts).await?,
+            Some(text) => resumed(&desk, parts, text).await?,
+        };
+        let notes = Stream::Err.look();
+        let options = ScreenOptions {
+            words: Stream::Out.look(),
+            notes,
+            thoughts: true,
+            messages: false,
+            context_window: chosen.window(),
+        };
+        let screen = Screen::new(Printer::inked(Stream::Out), Printer::inked(Stream::Err), options);
+        let mut chat = Self {
+            desk,
+            chosen,
+            session,
+            screen,
+            notes,
+            offered_rules: Vec::new(),
+            ctrl_c: CtrlC::default(),
+            was_asked: false,
+        };
+        chat.greet();
+        if args.resume.is_some() {
+            chat.show_past().await?;
+        }
+        Ok(chat)
+    }
+
+    /// Reads and answers until the person leaves.
+    pub(crate) fn converse(&mut self, runtime: &Runtime) -> anyhow::Result<ExitCode> {
+        let mut input = self.input()?;
+        loop {
+            if std::mem::take(&mut self.was_asked) {
+                // What the line editor had read ahead may have been meant as an answer.
+                input = self.input()?;
+            }
+            let prompt = if io::stdin().is_terminal() { PROMPT } else { "" };
+            match input.read(prompt)? {
+                Entered::End => return Ok(ExitCode::SUCCESS),
+                Entered::Interrupt { at_empty_prompt } => {
+                    let empty = Moment::AtEmptyPrompt;
+                    let moment = if at_empty_prompt { empty } else { Moment::WhileTyping };
+                    match self.ctrl_c.press(moment) {
+                        Reaction::Leave => return Ok(ExitCode::SUCCESS),
+                        Reaction::SayAgainToLeave => self.note("Ctrl-C again leaves."),
+                        Reaction::ClearLine | Reaction::CancelTurn => {}
+                    }
+                }
+                Entered::Text(text) => {
+                    self.ctrl_c.forget();
+                    if !runtime.block_on(self.entered(&text))? {
+                        return Ok(ExitCode::SUCCESS);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Releases the session, so that another process may go on with it.
+    pub(crate) async fn close(self) {
+        self.session.close().await;
+    }
+
+    fn input(&self) -> anyhow::Result<Input> {
+        Ok(Input::open(InputOptions {
+            history: Some(self.desk.project.state()?.path().join(HISTORY)),
+            colour: self.notes != Look::Plain,
+            find_files: file_finder(&self.desk.tools.kit),
+        })?)
+    }
+
+    /// Does what was typed. Answers whether to go on.
+    async fn entered(&mut self, text: &str) -> anyhow::Result<bool> {
+        let offered = self.session.executor().offered();
+        let tools: Vec<String> = offered.iter().map(|tool| tool.name().to_owned()).collect();
+        match parse(text, &tools) {
+            Typed::Nothing => Ok(true),
+            Typed::Mistake(advice) => {
+                self.note(&advice);
+                Ok(true)
+            }
+            Typed::Command(command) => self.command(command).await,
+            Typed::Message(message) => {
+                self.say(message).await?;
+                Ok(true)
+            }
+        }
+    }
+
+    fn greet(&self) {
+        let settings = self.session.context().settings();
+        let (model, role) = settings.map_or(("", ""), |s| (s.model.as_str(), s.role.name()));
+        self.note(&format!("toolkiln · {model} ({}) · {role} · /help", self.chosen.why));
+        let files = self.session.parts().prompts.instruction_files();
+        let files: Vec<_> = files.map(|file| (file.path.as_str(), file.remark())).collect();
+        let named = files.iter().map(|(path, remark)| (*path, remark.as_deref()));
+        if let Some(line) = notices::instructions(named) {
+            self.note(&line);
+        }
+    }
+
+    /// A dim line for the person.
+    fn note(&self, text: &str) {
+        output::painted(self.notes, [(Ink::DIM, text)]);
+    }
+
+    /// Shows what was said before.
+    async fn show_past(&mut self) -> anyhow::Result<()> {
+        let loaded = self.desk.store.load(self.session.id()).await?;
+        self.screen.options_mut().messages = true;
+        for entry in &loaded.entries {
+            self.screen.show(entry)?;
+        }
+        self.screen.options_mut().messages = false;
+        Ok(())
+    }
+}
+
+/// Finds files for completion, as the `glob` tool finds them.
+fn file_finder(kit: &Kit) -> FindFiles {
+    let executor = Arc::new(kit.executor(Vocabulary::Standard, AgentRole::Planner, |_| {}));
+    Box::new(move |typed| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let found = runtime.ok().and_then(|runtime| runtime.block_on(globbed(&executor, typed)));
+        found.unwrap_or_default()
+    })
+}
+
+async fn globbed(executor: &ToolExecutor, typed: &str) -> Option<Vec<String>> {
+    let literal: String = typed.chars().flat_map(escaped).collect();
+    let arguments = json!({"pattern": format!("**/*{literal}*"), "max_results": OFFERED_FILES});
+    let arguments: Map<String, Value> = arguments.as_object()?.clone();
+    let call = ToolCall::new("completion", "glob", arguments);
+    let found = executor.execute_tool(&call, &CancellationToken::new()).await.ok()?;
+    let files = found.get("files")?.as_array()?;
+    // The line editor would print what the terminal obeys.
+    let files = files.iter().filter_map(Value::as_str).filter(|file| visible(file) == **file);
+    Some(files.map(str::to_owned).collect())
+}
+
+/// A character that stands for itself in a glob.
+fn escaped(character: char) -> impl Iterator<Item = char> {
+    let special = matches!(character, '*' | '?' | '[' | ']' | '{' | '}' | ',' | '!' | '\\');
+    special.then_some('\\').into_iter().chain([character])
+}

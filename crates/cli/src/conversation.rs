@@ -17,7 +17,7 @@ use crate::config::Config;
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
 use crate::output;
-use crate::setup::{Kit, Lifetime, Project, project_root};
+use crate::project::{Kit, Lifetime, Project, project_root};
 
 /// The sessions of a project, in its state directory.
 const SESSIONS: &str = "sessions.db";

@@ -111,7 +111,7 @@ fn the_question_is_the_same_as_at_a_terminal() {
 }
 
 #[test]
-fn the_vocabulary_is_chosen_at_the_door() {
+fn the_vocabulary_is_chosen_on_the_command_line() {
     let project = Fixture::new("//- /a.txt\nhello\n");
     let mut server = start(&project, &["--vocabulary", "workspace"]);
     initialize(&mut server);

@@ -2,7 +2,7 @@
 
 use super::FindFiles;
 use super::mentions::{can_begin, mention_of};
-use crate::chat::commands::{COMMANDS, CommandInfo};
+use crate::chat::slash_commands::{COMMANDS, CommandInfo};
 
 /// More candidates than this help nobody.
 const MOST_CANDIDATES: usize = 200;

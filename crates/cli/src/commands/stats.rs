@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use serde_json::json;
 use store::{Favourites, ModelStats, SessionStats, Stats, StatsFilter, ToolStats};
 
+use super::sessions::store_at;
 use crate::args::StatsArgs;
 use crate::chat::notices::{count, duration, money};
 use crate::chat::safe_text::one_line;
 use crate::output;
-use crate::sessions_door::store_at;
 
 pub(crate) fn run(args: &StatsArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

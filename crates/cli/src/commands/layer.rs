@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::args::LayerArgs;
 use crate::output;
-use crate::setup::Project;
+use crate::project::Project;
 
 const KB: f64 = 1e3;
 const MB: f64 = 1e6;

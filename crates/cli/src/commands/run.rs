@@ -24,7 +24,7 @@ use crate::conversation::{Desk, resumed};
 use crate::interrupt::Stop;
 use crate::model_choice::Chosen;
 use crate::output::{self, Printer, Stream};
-use crate::setup::Lifetime;
+use crate::project::Lifetime;
 
 /// As the message: it is read from there.
 const STANDARD_INPUT: &str = "-";

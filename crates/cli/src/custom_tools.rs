@@ -14,7 +14,7 @@ use workspace::{RelPath, Workspace};
 
 use crate::args::TrustArgs;
 use crate::output;
-use crate::setup::{Project, project_file};
+use crate::project::{Project, project_file};
 
 /// Where a project's tools lie.
 const DIRECTORY: &str = ".toolkiln/tools";

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::{CallArgs, Gate, Scope};
 use crate::output;
-use crate::setup::{Lifetime, Project, project_root};
+use crate::project::{Lifetime, Project, project_root};
 
 /// The exit code of a call that ended in a tool error.
 const TOOL_ERROR: u8 = 1;

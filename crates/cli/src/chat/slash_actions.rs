@@ -9,12 +9,13 @@ use tool_system::Category;
 use super::Chat;
 use crate::args::allow_rule;
 use crate::chat::cards::{Place, plan};
-use crate::chat::commands::{ChatCommand, help};
 use crate::chat::notices;
+use crate::chat::slash_commands::{ChatCommand, help};
+use crate::commands::sessions;
 use crate::conversation::resumed;
 use crate::interrupt::on_interrupt;
 use crate::model_choice::wanted_by_name;
-use crate::{output, sessions_door};
+use crate::output;
 
 /// Sessions that are listed at the prompt.
 const LISTED: u32 = 20;
@@ -49,7 +50,7 @@ impl Chat {
             ChatCommand::Model(Some(name)) => self.change_model(&name).await,
             ChatCommand::Role(Some(name)) => self.change_role(&name).await,
             ChatCommand::Resume(id) => self.resume(&id.unwrap_or_default()).await,
-            ChatCommand::Sessions => sessions_door::list(&*self.desk.store, LISTED).await,
+            ChatCommand::Sessions => sessions::list(&*self.desk.store, LISTED).await,
             ChatCommand::New => self.new_session().await,
             ChatCommand::Fork => self.fork().await,
             ChatCommand::Rename(title) => self.rename(&title).await,

@@ -1,15 +1,13 @@
 //! `toolkiln tools`: what there is.
 
-pub(crate) mod custom_tools;
-
 use std::process::ExitCode;
 
 use serde_json::Value;
 use tool_system::{Approval, Category, ListedTool};
 
 use crate::args::{ToolsArgs, ToolsCommand};
-use crate::output;
-use crate::setup::Project;
+use crate::project::Project;
+use crate::{custom_tools, output};
 
 /// Width of the column with names.
 const NAME_WIDTH: usize = 16;

@@ -11,7 +11,7 @@ use tool_system::{IndexFacts, IndexStatus};
 
 use crate::args::IndexArgs;
 use crate::output::{self, Stream};
-use crate::setup::{Lifetime, Project};
+use crate::project::{Lifetime, Project};
 
 /// What is wrong if neither XDG_CACHE_HOME nor HOME is set.
 const NO_PLACE: &str = "there is no place for an index: neither XDG_CACHE_HOME nor HOME is set";

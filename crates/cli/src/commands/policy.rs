@@ -6,9 +6,10 @@ use protocol::ToolCall;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
+use super::call;
 use crate::args::{PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyRevokeArgs};
-use crate::setup::{Lifetime, Project};
-use crate::{call, output};
+use crate::output;
+use crate::project::{Lifetime, Project};
 
 pub(crate) fn run(command: PolicyCommand) -> anyhow::Result<ExitCode> {
     match command {

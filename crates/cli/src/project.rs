@@ -23,9 +23,9 @@ use workspace::{
 
 use crate::args::{Gate, Scope};
 use crate::config::{Config, FlagLayer};
+use crate::custom_tools;
 use crate::environment::{Environment, git_identity};
 use crate::terminal::{self, Terminal};
-use crate::tools::custom_tools;
 use crate::{environment, output};
 use remembered::Remembered;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp::Asking;
 
 use crate::args::McpArgs;
-use crate::setup::{Lifetime, Project, project_root};
+use crate::project::{Lifetime, Project, project_root};
 
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&project_root::checked(&args.scope)?)?;

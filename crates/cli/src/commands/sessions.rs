@@ -16,7 +16,7 @@ use crate::chat::safe_text::one_line;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::open_store;
 use crate::output::{self, Printer, Stream};
-use crate::setup::Project;
+use crate::project::Project;
 
 /// The exit code for damage that was found and not mended.
 const DAMAGED: u8 = 1;

@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use tool_system::{IndexStatus, Rendering, ToolRegistry, Vocabulary};
 use workspace::{EntrySummary, RelPath, Workspace, available_threads};
 
+use super::layer;
 use crate::args::DoctorArgs;
 use crate::config::{Config, FlagLayer, Keys};
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
-use crate::setup::{Lifetime, Project};
-use crate::{environment, layer, output};
+use crate::project::{Lifetime, Project};
+use crate::{environment, output};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

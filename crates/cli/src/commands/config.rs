@@ -13,7 +13,7 @@ use crate::args::{ConfigCommand, ConfigPathArgs, ConfigShowArgs};
 use crate::config::{Config, FlagLayer, Keys, PROJECT_FILE, Setting, key_file, user_file};
 use crate::environment::{Environment, Found};
 use crate::output;
-use crate::setup::Project;
+use crate::project::Project;
 
 /// Characters of a value that the table shows.
 const SHOWN_CHARS: usize = 60;

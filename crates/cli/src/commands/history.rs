@@ -1,14 +1,14 @@
-//! `toolkiln history`, `undo` and `redo`: what was changed, and taking it back.
+//! `toolkiln history`: what was changed.
 
 use std::process::ExitCode;
 
 use jiff::{Timestamp, Unit};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use workspace::EntrySummary;
 
-use crate::args::{Gate, HistoryArgs, RedoArgs, Scope, UndoArgs};
-use crate::setup::Project;
-use crate::{call, output};
+use crate::args::HistoryArgs;
+use crate::output;
+use crate::project::Project;
 
 pub(crate) fn run(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;
@@ -53,26 +53,4 @@ fn listed(entry: &EntrySummary) -> Value {
 fn time(entry: &EntrySummary) -> String {
     let time = Timestamp::try_from(entry.time).unwrap_or_default();
     time.round(Unit::Second).unwrap_or(time).to_string()
-}
-
-pub(crate) fn undo(args: UndoArgs) -> anyhow::Result<ExitCode> {
-    let mut arguments = Map::new();
-    if let Some(change) = args.change {
-        arguments.insert("change_id".into(), change.into());
-    }
-    through_the_tool("undo", arguments, args.scope, &args.gate)
-}
-
-pub(crate) fn redo(args: RedoArgs) -> anyhow::Result<ExitCode> {
-    through_the_tool("redo", Map::new(), args.scope, &args.gate)
-}
-
-/// Undoing is a change like any other: it is shown, approved and journalled.
-fn through_the_tool(
-    tool: &str,
-    arguments: Map<String, Value>,
-    scope: Scope,
-    gate: &Gate,
-) -> anyhow::Result<ExitCode> {
-    call::execute(tool.to_owned(), arguments, &scope, gate, None)
 }
