@@ -225,6 +225,7 @@ fn closing(answer: ModelAnswer, next: Next) -> Vec<SessionEvent> {
             text: None,
             images: Vec::new(),
             title: None,
+            found_tools: Vec::new(),
             duration_ms: 0,
         }),
         _ => None,

@@ -45,8 +45,8 @@ struct Ended {
 impl From<Ended> for SessionEvent {
     fn from(ended: Ended) -> Self {
         let Ended { call_id, report, duration_ms } = ended;
-        let CallReport { result, text, images, title } = report;
-        SessionEvent::CallEnded { call_id, result, text, images, title, duration_ms }
+        let CallReport { result, text, images, title, found_tools } = report;
+        SessionEvent::CallEnded { call_id, result, text, images, title, found_tools, duration_ms }
     }
 }
 

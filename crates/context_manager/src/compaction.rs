@@ -14,7 +14,6 @@ mod summary;
 mod words;
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
 use protocol::{Compaction, Content, SessionEvent, ShortenedMessage, Speaker};
 use tokio_util::sync::CancellationToken;
@@ -137,7 +136,7 @@ impl ChatContext {
         self.record(doors, self.unfinished(charge)).await?;
         let standing = self.ledger().standing(options);
         doors.purse.open(standing.without_clock());
-        let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };
+        let tools = self.listed_tools(doors, options);
         let frame = frame_tokens(&options.system, &tools);
         let room = self.make_room(Want::Summary, frame, doors, options, cancel).await?;
         Ok(match room {

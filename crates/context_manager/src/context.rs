@@ -16,6 +16,7 @@ use crate::facts::Facts;
 use crate::instructed::Instructed;
 use crate::open_requests::OpenRequests;
 use crate::state::{self, OpenCall};
+use crate::tool_list::ToolList;
 use crate::{Charge, ContextState, Doors, LogError};
 
 /// A conversation: what its log amounts to.
@@ -39,6 +40,9 @@ pub struct ChatContext {
     last_sequence: u64,
     /// The provider of the present model has refused images.
     images_refused: bool,
+    /// Tools that the model has asked for, in the order in which they were found.
+    found_tools: Vec<String>,
+    tool_list: ToolList,
     /// Images were counted for a model since the log was read.
     sight_is_known: bool,
 }
@@ -51,6 +55,14 @@ impl ChatContext {
             context.apply(entry);
         }
         context
+    }
+
+    pub(crate) fn found_tools(&self) -> &[String] {
+        &self.found_tools
+    }
+
+    pub(crate) fn tool_list_mut(&mut self) -> &mut ToolList {
+        &mut self.tool_list
     }
 
     /// Takes the next entry of the log into account. One that does not belong changes nothing.
@@ -155,6 +167,7 @@ impl ChatContext {
             text: None,
             images: Vec::new(),
             title: None,
+            found_tools: Vec::new(),
             duration_ms: 0,
         });
         events.extend(results);
@@ -298,13 +311,22 @@ impl ChatContext {
                 self.circles.forget();
             }
             SessionEvent::ModelAnswered(answer) => self.take_answer(sequence, answer),
-            SessionEvent::CallEnded { result, text, images, .. } => {
+            SessionEvent::CallEnded { result, text, images, found_tools, .. } => {
                 if let Some(open) = open {
+                    for name in found_tools {
+                        if !self.found_tools.contains(name) {
+                            self.found_tools.push(name.clone());
+                        }
+                    }
                     let result = match text {
                         Some(text) if result.is_ok() => Ok(text.as_str().into()),
                         _ => result.clone(),
                     };
-                    let report = CallReport { images: images.clone(), ..result.into() };
+                    let report = CallReport {
+                        images: images.clone(),
+                        found_tools: found_tools.clone(),
+                        ..result.into()
+                    };
                     self.call_ended(sequence, &open.call, report);
                 }
             }

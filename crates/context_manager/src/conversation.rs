@@ -341,8 +341,8 @@ impl Pending {
                 Some((_, report)) => report.clone(),
                 None => Err(stand_in(id)).into(),
             };
-            let CallReport { result, images, .. } = report;
-            Content::ToolResult { tool_use_id: id.clone(), result, images }
+            let CallReport { result, images, found_tools, .. } = report;
+            Content::ToolResult { tool_use_id: id.clone(), result, images, found_tools }
         });
         Message { role: Speaker::User, content: results.collect() }
     }
@@ -374,7 +374,7 @@ impl Unit {
             return;
         }
         for content in &mut Arc::make_mut(results).content {
-            if let Content::ToolResult { tool_use_id, result, images } = content
+            if let Content::ToolResult { tool_use_id, result, images, .. } = content
                 && let Some(stub) = stubs.get(tool_use_id)
             {
                 *result = Ok(stub.as_str().into());

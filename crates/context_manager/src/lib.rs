@@ -28,6 +28,7 @@ mod options;
 mod purse;
 mod runtime;
 mod state;
+mod tool_list;
 mod turn;
 
 pub use budget::{Budget, Prices};
@@ -35,7 +36,8 @@ pub use calls::ToolStep;
 pub use compaction::CompactOutcome;
 pub use context::ChatContext;
 pub use model::{
-    CacheHint, Effort, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream, ToolSpec,
+    CacheHint, Deferral, Effort, Listing, ModelError, ModelEvent, ModelProvider, ModelRequest,
+    ModelStream, ToolSpec,
 };
 pub use open_requests::Charge;
 pub use options::AgentOptions;

@@ -41,6 +41,33 @@ pub struct ToolSpec {
     pub description: String,
     /// The schema of its arguments.
     pub parameters: Value,
+    /// When it is listed.
+    pub listing: Listing,
+}
+
+/// When a tool is listed in requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// In every request.
+    #[default]
+    Always,
+    /// Once the model has asked for it. In a request, such a tool is one that the model was told of by
+    /// the result of a call.
+    OnDemand,
+    /// The tool by which the model asks for others.
+    Finder,
+}
+
+/// How a model learns of tools that its first request does not list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Deferral {
+    /// Not at all: every request lists everything.
+    #[default]
+    ListAll,
+    /// The tools that it has asked for are listed after the others.
+    Append,
+    /// By means of its provider, which keep what was cached before.
+    Native,
 }
 
 /// How hard a model is asked to think.
@@ -135,6 +162,12 @@ pub trait ModelProvider: Send + Sync {
     /// Whether answers take tokens. If they do and no report says how many, they are estimated.
     fn takes_tokens(&self) -> bool {
         true
+    }
+
+    /// How `model` learns of tools that are not listed.
+    fn deferral(&self, model: &str) -> Deferral {
+        let _ = model;
+        Deferral::ListAll
     }
 
     /// Prepares a request. It is sent when the stream is first polled, not before. An error here

@@ -17,7 +17,7 @@ use crate::options::frame_tokens;
 use crate::purse::{Need, Purpose, Receipt, Refused};
 use crate::{
     AgentOptions, CacheHint, Charge, ChatContext, ContextState, Doors, LogError, ModelError,
-    ModelRequest, ToolStep,
+    ModelRequest, ToolSpec, ToolStep,
 };
 
 /// How often an answer that broke off is asked for again.
@@ -117,7 +117,8 @@ impl ChatContext {
     ) -> Result<TurnOutcome, LogError> {
         doors.tools.turn_began();
         doors.purse.open(self.ledger().standing(options));
-        let mut turn = Turn::new(doors, options, cancel.child_token());
+        let tools = self.listed_tools(doors, options);
+        let mut turn = Turn::new(doors, options, tools, cancel.child_token());
         let _clock = doors.purse.watch(&turn.stop);
         loop {
             if let Some(outcome) = self.advance(&mut turn).await? {
@@ -139,6 +140,7 @@ impl ChatContext {
         let sight = sight.filter(|_| turn.refusal.is_none() && !self.images_refused());
         self.see_images(sight);
         turn.request.shows_images = sight.is_some();
+        turn.list(self.listed_tools(turn.doors, turn.options));
         let tokens = self.request_tokens(turn.frame);
         if let Some(reason) = turn.doors.purse.lacks(&self.need(turn, tokens)) {
             return self.pause(turn, reason).await;
@@ -148,6 +150,8 @@ impl ChatContext {
             Some(Room::None) => return self.end(turn, TurnEnd::ContextFull).await,
             Some(Room::Cancelled) => return self.stopped(turn, Receipt::default()).await,
         }
+        // What made room may have left out where the model was told of a tool.
+        turn.list(self.listed_tools(turn.doors, turn.options));
         let estimated_tokens = self.request_tokens(turn.frame);
         let need = self.need(turn, estimated_tokens);
         let reservation = match turn.doors.purse.reserve(&need, &turn.stop).await {
@@ -389,8 +393,12 @@ pub(crate) fn cut_short(time_is_up: bool, receipt: Receipt) -> SessionEvent {
 }
 
 impl<'a> Turn<'a> {
-    fn new(doors: &'a Doors, options: &'a AgentOptions, stop: CancellationToken) -> Self {
-        let tools = if options.offers_tools { doors.tools.tools() } else { Arc::default() };
+    fn new(
+        doors: &'a Doors,
+        options: &'a AgentOptions,
+        tools: Arc<[ToolSpec]>,
+        stop: CancellationToken,
+    ) -> Self {
         let frame = frame_tokens(&options.system, &tools);
         let request = ModelRequest {
             model: options.model.clone(),
@@ -414,6 +422,14 @@ impl<'a> Turn<'a> {
             cut_short: false,
             refusal: None,
             begun_calls: HashSet::new(),
+        }
+    }
+
+    /// Lists these tools from here on.
+    fn list(&mut self, tools: Arc<[ToolSpec]>) {
+        if !Arc::ptr_eq(&tools, &self.request.tools) {
+            self.frame = frame_tokens(&self.options.system, &tools);
+            self.request.tools = tools;
         }
     }
 

@@ -38,11 +38,13 @@ pub struct CallReport {
     pub images: Vec<Image>,
     /// What the call came to, for people: `Edited 2 files, +12 −3`.
     pub title: Option<String>,
+    /// Tools that were not listed to the model, which it has asked for and may call from here on.
+    pub found_tools: Vec<String>,
 }
 
 impl From<ToolResult> for CallReport {
     fn from(result: ToolResult) -> Self {
-        Self { result, text: None, images: Vec::new(), title: None }
+        Self { result, text: None, images: Vec::new(), title: None, found_tools: Vec::new() }
     }
 }
 
@@ -90,6 +92,9 @@ pub enum Content {
         /// Images that belong to the answer.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
+        /// Tools that the model has asked for with this call.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        found_tools: Vec<String>,
     },
     /// A provider's own block, such as signed thinking, kept to be sent back unchanged.
     Opaque {
@@ -148,11 +153,13 @@ mod tests {
                     tool_use_id: "1".into(),
                     result: Ok(Value::Null),
                     images: vec![image],
+                    found_tools: vec!["undo".into()],
                 },
                 Content::ToolResult {
                     tool_use_id: "2".into(),
                     result: Err(ToolError::new(ErrorCode::Timeout, "slow")),
                     images: Vec::new(),
+                    found_tools: Vec::new(),
                 },
                 Content::Opaque { provider: "p".into(), block: serde_json::json!({"x": 1}) },
             ],

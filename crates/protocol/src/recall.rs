@@ -157,6 +157,7 @@ mod tests {
             text: None,
             images: Vec::new(),
             title: None,
+            found_tools: Vec::new(),
             duration_ms: 1,
         };
         assert_snapshot!(recalled_text(&ended).unwrap(), @r#"
@@ -175,6 +176,7 @@ mod tests {
             text: None,
             images: Vec::new(),
             title: None,
+            found_tools: Vec::new(),
             duration_ms: 1,
         };
         let nested = LogEntry { sequence: 1, at: 0, event: failed };

@@ -103,6 +103,9 @@ pub enum SessionEvent {
         /// What the call came to, for people: `Edited 2 files, +12 −3`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
+        /// Tools that were not listed to the model, which it may call from here on.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        found_tools: Vec<String>,
         /// How long it took, in milliseconds.
         duration_ms: u64,
     },

@@ -2,7 +2,7 @@
 
 mod stream;
 
-use context_manager::{CacheHint, ModelRequest, ToolSpec};
+use context_manager::{CacheHint, Listing, ModelRequest, ToolSpec};
 use protocol::{Content, Image, ToolCall, View};
 use serde_json::{Map, Value, json};
 
@@ -24,6 +24,9 @@ pub fn request_body(request: &ModelRequest) -> Value {
     format::body(&Messages, request)
 }
 
+/// Marks a tool that the model sees where a result refers to it, and not in the list of tools.
+const DEFER: &str = "defer_loading";
+
 /// The format.
 pub(crate) struct Messages;
 
@@ -39,7 +42,8 @@ impl Format for Messages {
         let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
         // They come before the instructions in the cache: a mark there covers both.
         if request.cache == CacheHint::Conversation && !has_system(request) {
-            mark(tools.last_mut());
+            // A deferred tool is not in the cached part and may carry no mark.
+            mark(tools.iter_mut().rfind(|tool| tool.get(DEFER).is_none()));
         }
         tools
     }
@@ -60,7 +64,11 @@ fn has_system(request: &ModelRequest) -> bool {
 }
 
 fn tool(tool: &ToolSpec) -> Value {
-    json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
+    let mut block = json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters});
+    if tool.listing == Listing::OnDemand {
+        block[DEFER] = true.into();
+    }
+    block
 }
 
 fn frame(request: &ModelRequest) -> Map<String, Value> {
@@ -128,6 +136,12 @@ fn part_block(part: &Part<'_>) -> Value {
 fn result_block(answered: &Answered<'_>) -> Value {
     let call = ToolCall::new(IdRule::ANTHROPIC.write(answered.id), "", Map::new());
     let mut block = View::Block.render(&call, answered.result);
+    if !answered.found.is_empty() {
+        let reference =
+            |tool: &&ToolSpec| json!({"type": "tool_reference", "tool_name": tool.name});
+        block["content"] = answered.found.iter().map(reference).collect();
+        return block;
+    }
     if !answered.images.is_empty() {
         let text = block["content"].as_str().filter(|text| !text.is_empty()).map(text_block);
         let images = answered.images.iter().map(part_block);

@@ -1,7 +1,7 @@
 //! The three ways to talk, chosen at run time: where a request goes, how it is signed and written,
 //! and how its answer is read.
 
-use context_manager::{ModelError, ModelEvent, ModelRequest};
+use context_manager::{Listing, ModelError, ModelEvent, ModelRequest, ToolSpec};
 use serde_json::Value;
 
 use crate::format::{self, Written};
@@ -57,7 +57,7 @@ impl Api {
         match self {
             Self::Anthropic => format::written_body(&anthropic::Messages, request, written),
             Self::OpenAiResponses => {
-                format::written_body(&openai_responses::Responses, request, written)
+                format::written_body(&openai_responses::Responses::of(request), request, written)
             }
             Self::OpenAiChat => {
                 format::written_body(&openai_chat::Completions(quirks), request, written)
@@ -65,11 +65,15 @@ impl Api {
         }
     }
 
-    /// A reader for one answer.
-    pub fn reader(self, quirks: &Quirks) -> ApiReader {
+    /// A reader for the answer to a request with these tools.
+    pub fn reader(self, quirks: &Quirks, tools: &[ToolSpec]) -> ApiReader {
         ApiReader(match self {
             Self::Anthropic => Reader::Anthropic(AnthropicStream::new()),
-            Self::OpenAiResponses => Reader::Responses(ResponsesStream::new()),
+            Self::OpenAiResponses => {
+                let finder = tools.iter().find(|tool| tool.listing == Listing::Finder);
+                let finder = finder.map(|tool| tool.name.clone());
+                Reader::Responses(ResponsesStream::with_finder(finder))
+            }
             Self::OpenAiChat => Reader::Chat(ChatStream::new(quirks.clone())),
         })
     }

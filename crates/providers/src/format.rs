@@ -72,9 +72,9 @@ pub(crate) fn written_body<F: Format>(
     request: &ModelRequest,
     written: &Written,
 ) -> serde_json::Result<RequestBody> {
-    let mut beginning = written.take(&request.messages, request.shows_images);
+    let mut beginning = written.take(request);
     let rest = &request.messages[beginning.messages.len()..];
-    let placed = placed_turns(rest, F::NAME, request.shows_images);
+    let placed = placed_turns(rest, F::NAME, request);
     let (settled, fresh) = placed.split_at(settled(&placed));
     for item in settled.iter().flat_map(|placed| format.items(&placed.turn)) {
         let follows = !beginning.json.is_empty();
@@ -155,16 +155,20 @@ struct WrittenTools {
 struct Beginning {
     messages: Vec<Arc<Message>>,
     shows_images: bool,
+    /// They decide how a result that tells of tools is written.
+    tools: Arc<[ToolSpec]>,
     /// The items of these messages, with commas between them.
     json: Growing,
 }
 
 impl Written {
-    /// The longest beginning of `messages`, which is nobody else's until it is put back.
-    fn take(&self, messages: &[Arc<Message>], shows_images: bool) -> Beginning {
+    /// The longest beginning of the request's messages, which is nobody else's until it is put back.
+    fn take(&self, request: &ModelRequest) -> Beginning {
+        let ModelRequest { messages, tools, shows_images, .. } = request;
         let mut known = self.beginnings.lock().unwrap_or_else(PoisonError::into_inner);
         let begins = |beginning: &Beginning| {
-            beginning.shows_images == shows_images
+            beginning.shows_images == *shows_images
+                && Arc::ptr_eq(&beginning.tools, tools)
                 && beginning.messages.len() <= messages.len()
                 && beginning
                     .messages
@@ -176,7 +180,11 @@ impl Written {
         let longest = fitting.max_by_key(|(_, beginning)| beginning.messages.len());
         match longest.map(|(index, _)| index) {
             Some(index) => known.remove(index),
-            None => Beginning { shows_images, ..Beginning::default() },
+            None => Beginning {
+                shows_images: *shows_images,
+                tools: Arc::clone(tools),
+                ..Beginning::default()
+            },
         }
     }
 

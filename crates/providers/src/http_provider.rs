@@ -7,11 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use context_manager::{ModelError, ModelErrorKind, ModelProvider, ModelRequest, ModelStream};
+use context_manager::{
+    Deferral, ModelError, ModelErrorKind, ModelProvider, ModelRequest, ModelStream,
+};
 use futures_util::stream;
 use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use hyper::{Request, Uri};
 
+use crate::catalogue::model_info;
 use crate::format::Written;
 use crate::request_body::RequestBody;
 use crate::transport::{InvalidProxy, Network, Transport};
@@ -41,6 +44,8 @@ pub struct HttpConfig {
     pub retry: RetryPolicy,
     /// How it is reached.
     pub network: Network,
+    /// How models there learn of tools that are not listed, if they know the way.
+    pub deferral: Deferral,
 }
 
 /// How long silence is borne. There is no limit on a whole answer: a long one is not a broken one.
@@ -143,6 +148,13 @@ impl ModelProvider for HttpProvider {
         &self.shared.config.name
     }
 
+    fn deferral(&self, model: &str) -> Deferral {
+        match self.shared.config.deferral {
+            Deferral::Native if !model_info(model).finds_tools => Deferral::Append,
+            deferral => deferral,
+        }
+    }
+
     /// The request is sent when the stream is first asked for something, so that attempts that
     /// fail are seen as [`ModelEvent::Retrying`](context_manager::ModelEvent::Retrying). An answer
     /// that has begun is never asked for again: only the caller knows what became of its pieces.
@@ -155,7 +167,7 @@ impl ModelProvider for HttpProvider {
             retry_after: None,
             is_final: true,
         })?;
-        let reader = config.api.reader(&config.quirks);
+        let reader = config.api.reader(&config.quirks, &request.tools);
         let answer = Answer::new(self.shared.clone(), body, reader);
         let items = stream::unfold(answer, |mut answer| async move {
             let item = answer.next().await?;

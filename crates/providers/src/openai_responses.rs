@@ -2,7 +2,7 @@
 
 mod stream;
 
-use context_manager::{ModelRequest, ToolSpec};
+use context_manager::{Listing, ModelRequest, ToolSpec};
 use protocol::Content;
 use serde_json::{Map, Value, json};
 
@@ -20,11 +20,21 @@ pub const NAME: &str = "openai_responses";
 /// The body of a request to `/v1/responses`. Since the server keeps nothing, thoughts are asked for
 /// in their sealed form and sent back with the conversation.
 pub fn request_body(request: &ModelRequest) -> Value {
-    format::body(&Responses, request)
+    format::body(&Responses::of(request), request)
 }
 
 /// The format.
-pub(crate) struct Responses;
+pub(crate) struct Responses {
+    /// The tool by which the model asks for others, where the server knows such tools.
+    finder: Option<String>,
+}
+
+impl Responses {
+    pub(crate) fn of(request: &ModelRequest) -> Self {
+        let finder = request.tools.iter().find(|tool| tool.listing == Listing::Finder);
+        Self { finder: finder.map(|tool| tool.name.clone()) }
+    }
+}
 
 impl Format for Responses {
     const NAME: &'static str = NAME;
@@ -35,11 +45,12 @@ impl Format for Responses {
     }
 
     fn tools(&self, request: &ModelRequest) -> Vec<Value> {
-        request.tools.iter().map(tool).collect()
+        let listed = request.tools.iter().filter(|tool| tool.listing != Listing::OnDemand);
+        listed.map(tool).collect()
     }
 
     fn items(&self, turn: &Turn<'_>) -> Vec<Value> {
-        items(turn)
+        items(turn, self.finder.as_deref())
     }
 }
 
@@ -64,6 +75,18 @@ fn frame(request: &ModelRequest) -> Map<String, Value> {
 }
 
 fn tool(tool: &ToolSpec) -> Value {
+    if tool.listing == Listing::Finder {
+        return json!({
+            "type": "tool_search",
+            "execution": "client",
+            "description": tool.description,
+            "parameters": tool.parameters,
+        });
+    }
+    function(tool)
+}
+
+fn function(tool: &ToolSpec) -> Value {
     json!({
         "type": "function",
         "name": tool.name,
@@ -74,11 +97,14 @@ fn tool(tool: &ToolSpec) -> Value {
     })
 }
 
-fn items(turn: &Turn<'_>) -> Vec<Value> {
+fn items(turn: &Turn<'_>, finder: Option<&str>) -> Vec<Value> {
     match turn {
         Turn::User { results, said } => {
             let outputs = results.iter().map(|answered| {
                 let id = IdRule::RESPONSES.write(answered.id);
+                if answered.is_search {
+                    return search_output(&id, answered);
+                }
                 json!({"type": "function_call_output", "call_id": id, "output": output(answered)})
             });
             let parts: Vec<_> = said.iter().map(part).collect();
@@ -86,8 +112,24 @@ fn items(turn: &Turn<'_>) -> Vec<Value> {
                 .then(|| json!({"type": "message", "role": "user", "content": parts}));
             outputs.chain(said).collect()
         }
-        Turn::Assistant(parts) => parts.iter().filter_map(|part| item(part)).collect(),
+        Turn::Assistant(parts) => parts.iter().filter_map(|part| item(part, finder)).collect(),
     }
+}
+
+/// What a search for tools has found. It has no place for words: a search that failed found nothing.
+fn search_output(id: &str, answered: &Answered<'_>) -> Value {
+    let tools = answered.found.iter().map(|tool| {
+        let mut tool = function(tool);
+        tool["defer_loading"] = true.into();
+        tool
+    });
+    json!({
+        "type": "tool_search_output",
+        "call_id": id,
+        "execution": "client",
+        "status": "completed",
+        "tools": tools.collect::<Vec<_>>(),
+    })
 }
 
 /// A result: text, or a list if images belong to it.
@@ -108,12 +150,19 @@ fn part(part: &Part<'_>) -> Value {
     }
 }
 
-fn item(part: &Content) -> Option<Value> {
+fn item(part: &Content, finder: Option<&str>) -> Option<Value> {
     match part {
         // As plain text: a list of output parts would need the id that the server once gave it.
         Content::Text { text } => {
             Some(json!({"type": "message", "role": "assistant", "content": text}))
         }
+        Content::ToolUse(call) if finder == Some(&call.name) => Some(json!({
+            "type": "tool_search_call",
+            "call_id": IdRule::RESPONSES.write(&call.id),
+            "execution": "client",
+            "status": "completed",
+            "arguments": call.arguments,
+        })),
         Content::ToolUse(call) => Some(json!({
             "type": "function_call",
             "call_id": IdRule::RESPONSES.write(&call.id),

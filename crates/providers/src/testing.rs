@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use context_manager::{
-    CacheHint, Effort, ModelError, ModelEvent, ModelRequest, StopReason, ToolSpec,
+    CacheHint, Effort, Listing, ModelError, ModelEvent, ModelRequest, StopReason, ToolSpec,
 };
 use proptest::prelude::*;
 use protocol::{Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError};
@@ -38,6 +38,7 @@ pub(crate) fn full_request(provider: &str, block: Value) -> ModelRequest {
         tool_use_id: id.into(),
         result,
         images: Vec::new(),
+        found_tools: Vec::new(),
     };
     let denied = ToolError::new(ErrorCode::Timeout, "too slow").suggest("narrow it");
     let message = |role, content| Arc::new(Message { role, content });
@@ -64,6 +65,7 @@ pub(crate) fn full_request(provider: &str, block: Value) -> ModelRequest {
             name: "grep".into(),
             description: "Finds text.".into(),
             parameters: json!({"type": "object"}),
+            listing: Listing::Always,
         }]),
         effort: Some(Effort::High),
         cache: CacheHint::Conversation,
@@ -85,6 +87,7 @@ pub(crate) fn request_with_images(shows_images: bool) -> ModelRequest {
         tool_use_id: id.into(),
         result: Ok(json!({"size": 1})),
         images,
+        found_tools: Vec::new(),
     };
     ModelRequest {
         messages: vec![
@@ -220,4 +223,37 @@ pub(crate) fn check<D: Dialect>(
     }
     prop_assert_eq!(ends, 1);
     Ok(())
+}
+
+/// A request in which the model has asked for tools twice: once it was told of `undo`, and once nothing
+/// was found.
+pub(crate) fn request_with_found_tools() -> ModelRequest {
+    let tool = |name: &str, listing| ToolSpec {
+        name: name.into(),
+        description: format!("Does {name}."),
+        parameters: json!({"type": "object"}),
+        listing,
+    };
+    let search = |id: &str| Content::ToolUse(ToolCall::new(id, "find_tools", Default::default()));
+    let found = |id: &str, names: &[&str]| Content::ToolResult {
+        tool_use_id: id.into(),
+        result: Ok("Found.".into()),
+        images: Vec::new(),
+        found_tools: names.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let message = |role, content| Arc::new(Message { role, content });
+    ModelRequest {
+        messages: vec![
+            message(Speaker::User, vec![Content::Text { text: "undo".into() }]),
+            message(Speaker::Assistant, vec![search("1"), search("2")]),
+            message(Speaker::User, vec![found("1", &["undo", "gone"]), found("2", &[])]),
+        ],
+        tools: Arc::new([
+            tool("read", Listing::Always),
+            tool("find_tools", Listing::Finder),
+            tool("undo", Listing::OnDemand),
+        ]),
+        cache: CacheHint::Conversation,
+        ..empty_request()
+    }
 }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use context_manager::ModelRequest;
+use context_manager::{Listing, ModelRequest, ToolSpec};
 use protocol::{Content, Image, Message, Speaker, ToolResult};
 use serde_json::Value;
 
@@ -28,6 +28,10 @@ pub(crate) struct Answered<'a> {
     pub(crate) result: &'a ToolResult,
     /// Images that belong to it, or words in their place.
     pub(crate) images: Vec<Part<'a>>,
+    /// Tools that the model has found with this call and that the request does not list plainly.
+    pub(crate) found: Vec<&'a ToolSpec>,
+    /// Whether the call was one for tools, by means of the provider.
+    pub(crate) is_search: bool,
 }
 
 /// A piece of what the user says.
@@ -79,17 +83,24 @@ pub(crate) struct Placed<'a> {
 
 /// The turns of a request to `provider`.
 pub(crate) fn turns<'a>(request: &'a ModelRequest, provider: &str) -> Vec<Turn<'a>> {
-    let placed = placed_turns(&request.messages, provider, request.shows_images);
+    let placed = placed_turns(&request.messages, provider, request);
     placed.into_iter().map(|placed| placed.turn).collect()
 }
 
-/// The turns that `messages` make for `provider`.
+/// The turns that some messages of a request make for `provider`.
 pub(crate) fn placed_turns<'a>(
     messages: &'a [Arc<Message>],
     provider: &str,
-    shows_images: bool,
+    request: &'a ModelRequest,
 ) -> Vec<Placed<'a>> {
-    let mut turns = Turns { placed: Vec::new(), thoughts: Vec::new(), index: 0, shows_images };
+    let mut turns = Turns {
+        placed: Vec::new(),
+        thoughts: Vec::new(),
+        index: 0,
+        shows_images: request.shows_images,
+        request,
+        finder: request.tools.iter().find(|tool| tool.listing == Listing::Finder),
+    };
     for (index, message) in messages.iter().enumerate() {
         turns.index = index;
         for content in &message.content {
@@ -108,6 +119,9 @@ struct Turns<'a> {
     thoughts: Vec<(usize, &'a Content)>,
     index: usize,
     shows_images: bool,
+    request: &'a ModelRequest,
+    /// The tool by which the model asks for others, where its provider knows such tools.
+    finder: Option<&'a ToolSpec>,
 }
 
 impl<'a> Turns<'a> {
@@ -122,15 +136,36 @@ impl<'a> Turns<'a> {
                 let part = Part::of_image(image, self.shows_images);
                 self.user(|_, said| said.push(part));
             }
-            Content::ToolResult { tool_use_id, result, images } => {
+            Content::ToolResult { tool_use_id, result, images, found_tools } => {
                 let shows = self.shows_images;
                 let images = images.iter().map(|image| Part::of_image(image, shows)).collect();
-                self.user(|results, _| results.push(Answered { id: tool_use_id, result, images }));
+                let deferred = |tool: &&ToolSpec| {
+                    tool.listing == Listing::OnDemand && found_tools.contains(&tool.name)
+                };
+                let found = match found_tools.is_empty() {
+                    true => Vec::new(),
+                    false => self.request.tools.iter().filter(deferred).collect(),
+                };
+                let is_search = self.is_search(tool_use_id);
+                let answered = Answered { id: tool_use_id, result, images, found, is_search };
+                self.user(|results, _| results.push(answered));
             }
             Content::Opaque { provider: owner, .. } if owner != provider => {}
             Content::Opaque { .. } => self.thoughts.push((self.index, content)),
             Content::Text { .. } | Content::ToolUse(_) => self.assistant(content),
         }
+    }
+
+    /// Whether the call with this id was one for tools. It is looked for in the whole request, since
+    /// the turns may begin after it.
+    fn is_search(&self, id: &str) -> bool {
+        let Some(finder) = self.finder else { return false };
+        let contents = self.request.messages.iter().rev().flat_map(|message| &message.content);
+        let mut calls = contents.filter_map(|content| match content {
+            Content::ToolUse(call) => Some(call),
+            _ => None,
+        });
+        calls.find(|call| call.id == id).is_some_and(|call| call.name == finder.name)
     }
 
     /// Adds to the model's turn at the end, after the thoughts that led there.
@@ -187,6 +222,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::testing::empty_request;
 
     fn message(role: Speaker, content: Vec<Content>) -> Arc<Message> {
         Arc::new(Message { role, content })
@@ -212,7 +248,8 @@ mod tests {
             message(Speaker::Assistant, vec![thought("mine")]),
         ];
         let mine = thought("mine");
-        let turns = placed_turns(&messages, "mine", true);
+        let request = ModelRequest { messages: messages.into(), ..empty_request() };
+        let turns = placed_turns(&request.messages, "mine", &request);
         let shown: Vec<_> = turns.iter().map(|placed| (placed.first, placed.last)).collect();
         assert_eq!(shown, [(0, 2), (3, 4), (5, 5)]);
         let said = ["a", "b"].map(|text| Part::Text(text.into()));

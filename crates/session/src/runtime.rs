@@ -56,6 +56,7 @@ impl ContextToolRuntime {
             name: tool.name().to_owned(),
             description: tool.description().to_owned(),
             parameters: tool.schema_for_models(),
+            listing: Default::default(),
         });
         let unprepared = Mutex::new(offered.first().cloned());
         Self { specs: specs.collect(), executor, unprepared, in_prompt: None }

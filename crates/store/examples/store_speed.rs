@@ -50,6 +50,7 @@ fn turn() -> Vec<SessionEvent> {
             text: None,
             images: Vec::new(),
             title: None,
+            found_tools: Vec::new(),
             duration_ms: 3,
         },
         SessionEvent::ModelAsked { estimated_tokens: 1200 },

@@ -65,6 +65,7 @@ mod tests {
             text: None,
             images: Vec::new(),
             title: None,
+            found_tools: Vec::new(),
             duration_ms: 1,
         };
         let events = [

@@ -248,7 +248,7 @@ impl ToolExecutor {
         }
         match ended {
             Ok(Answer { value, text, title }) => {
-                CallReport { result: Ok(value), text, images: images.take(), title }
+                CallReport { text, images: images.take(), title, ..Ok(value).into() }
             }
             // An error is told in words alone.
             Err(error) => Err(error).into(),

@@ -186,6 +186,7 @@ mod tests {
             text: None,
             images: Vec::new(),
             title: None,
+            found_tools: Vec::new(),
             duration_ms: 1,
         }
     }

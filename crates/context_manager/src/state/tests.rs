@@ -75,6 +75,7 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
         text: None,
         images: Vec::new(),
         title: None,
+        found_tools: Vec::new(),
         duration_ms: 1,
     };
     let text = || "x".to_owned();

@@ -38,7 +38,7 @@ fn any_content() -> impl Strategy<Value = Content> {
         1 => (any_id(), any_result())
             .prop_map(|(tool_use_id, result)| {
                 let images = vec![picture(&tool_use_id, 100)];
-                Content::ToolResult { tool_use_id, result, images }
+                Content::ToolResult { tool_use_id, result, images, found_tools: Vec::new() }
             }),
         1 => any_id().prop_map(|name| Content::Image(picture(&name, 100).without_data())),
         1 => any_id().prop_map(|name| Content::Image(picture(&name, 100))),
@@ -96,7 +96,7 @@ fn any_event() -> impl Strategy<Value = SessionEvent> {
         3 => any_id().prop_map(|call_id| E::CallStarted { call_id, title: None }),
         6 => (any_id(), any_result()).prop_map(|(call_id, result)| {
             let images = vec![picture("same", 100)];
-            E::CallEnded { call_id, result, text: None, images, title: None, duration_ms: 0 }
+            E::CallEnded { call_id, result, text: None, images, title: None, found_tools: Vec::new(), duration_ms: 0 }
         }),
         1 => any_id().prop_map(|call_id| {
             E::ApprovalAnswered { call_id, response: ApprovalResponse::default() }

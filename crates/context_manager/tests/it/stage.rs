@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, CacheHint, Charge, ChatContext, Doors, LogError, ModelError, ModelErrorKind,
-    ModelEvent, ModelProvider, ModelRequest, ModelStream, Purse, SessionLog, StopReason,
-    ToolRuntime, ToolSpec, TurnOutcome, Usage,
+    AgentOptions, CacheHint, Charge, ChatContext, Doors, Listing, LogError, ModelError,
+    ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream, Purse, SessionLog,
+    StopReason, ToolRuntime, ToolSpec, TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
@@ -237,7 +237,12 @@ pub(crate) fn picture(name: &str, side: u32) -> Image {
 }
 
 fn spec(name: &str) -> ToolSpec {
-    ToolSpec { name: name.into(), description: String::new(), parameters: json!({}) }
+    ToolSpec {
+        name: name.into(),
+        description: String::new(),
+        parameters: json!({}),
+        listing: Listing::Always,
+    }
 }
 
 impl ScriptedTools {

@@ -51,6 +51,7 @@ fn results_errors_pauses_and_nested_entries_survive_json() {
         text: None,
         images: Vec::new(),
         title: None,
+        found_tools: Vec::new(),
         duration_ms: 5,
     };
     assert!(survives(ended.clone())["data"].get("images").is_none());
@@ -89,6 +90,7 @@ fn the_images_of_an_event_are_found_wherever_they_are() {
         text: None,
         images: vec![image.clone(), image],
         title: None,
+        found_tools: Vec::new(),
         duration_ms: 1,
     };
     let entry = Box::new(LogEntry { sequence: 1, at: 0, event: ended.clone() });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context_manager::{CacheHint, Effort, ModelRequest, ToolSpec};
+use context_manager::{CacheHint, Effort, Listing, ModelRequest, ToolSpec};
 use protocol::{Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError};
 use providers::catalogue::{COMPATIBLE, ENDPOINTS};
 use providers::{Api, Quirks};
@@ -107,6 +107,7 @@ fn conversation(seed: u64, api: Api) -> ModelRequest {
         name: format!("tool_{at}"),
         description: dice.text(),
         parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
+        listing: Listing::Always,
     });
     let tools = tools.collect();
     ModelRequest {
@@ -158,7 +159,12 @@ fn add_exchange(messages: &mut Vec<Arc<Message>>, calls: &mut u64, dice: &mut Di
             _ => Ok(dice.text().into()),
         };
         let images = images(dice);
-        results.push(Content::ToolResult { tool_use_id: id, result, images });
+        results.push(Content::ToolResult {
+            tool_use_id: id,
+            result,
+            images,
+            found_tools: Vec::new(),
+        });
     }
     messages.push(message(Speaker::Assistant, answer));
     if !results.is_empty() {

@@ -32,7 +32,7 @@ pub(crate) fn read(task: &Value) -> Value {
 }
 
 fn events(api: Api, chunks: &[&[u8]]) -> Events {
-    let mut reader = api.reader(&Quirks::openai());
+    let mut reader = api.reader(&Quirks::openai(), &[]);
     let mut decoder = SseDecoder::new();
     let mut events = Vec::new();
     for chunk in chunks {

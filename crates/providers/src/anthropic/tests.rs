@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{
-    any_of, check, empty_request, full_request, lines, meaning, request_with_images, stream_of,
+    any_of, check, empty_request, full_request, lines, meaning, request_with_found_tools,
+    request_with_images, stream_of,
 };
 
 #[test]
@@ -257,4 +258,21 @@ fn images_are_blocks_of_messages_and_of_results() {
     "#);
     let described = request_body(&request_with_images(false));
     assert_snapshot!(described["messages"][2], @r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"{\"size\":1}"},{"type":"text","text":"[image, not shown: b (PNG image, 2x1 pixels, 1 bytes)]"}]},{"type":"tool_result","tool_use_id":"d","content":"{\"size\":1}"},{"type":"text","text":"[image, not shown: gone (PNG image, 2x1 pixels, 4 bytes)]"}]}"#);
+}
+
+#[test]
+fn tools_that_were_found_are_referred_to_and_carry_no_mark() {
+    assert_snapshot!(lines(&request_body(&request_with_found_tools())), @r#"
+    model: "m"
+    max_tokens: 100
+    stream: true
+    tools:
+      {"name":"read","description":"Does read.","input_schema":{"type":"object"}}
+      {"name":"find_tools","description":"Does find_tools.","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}
+      {"name":"undo","description":"Does undo.","input_schema":{"type":"object"},"defer_loading":true}
+    messages:
+      {"role":"user","content":[{"type":"text","text":"undo","cache_control":{"type":"ephemeral"}}]}
+      {"role":"assistant","content":[{"type":"tool_use","id":"1","name":"find_tools","input":{}},{"type":"tool_use","id":"2","name":"find_tools","input":{}}]}
+      {"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"tool_reference","tool_name":"undo"}]},{"type":"tool_result","tool_use_id":"2","content":"Found.","cache_control":{"type":"ephemeral"}}]}
+    "#);
 }

@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use context_manager::Deferral;
+
 use crate::transport::Network;
 use crate::{Api, HttpConfig, Quirks, RetryPolicy, Secret, Timeouts};
 
@@ -25,6 +27,9 @@ pub struct Endpoint {
     pub needs_key: bool,
     /// The model, if nothing else is said. Servers on one's own machine have whatever was loaded.
     pub default_model: Option<&'static str>,
+    /// How models there learn of tools that are not listed. What is served at another address may
+    /// know none of it.
+    pub deferral: Deferral,
 }
 
 /// All that have a name of their own, in the order in which they are looked for.
@@ -37,6 +42,7 @@ pub static ENDPOINTS: [Endpoint; 8] = [
         url_variable: Some("ANTHROPIC_BASE_URL"),
         needs_key: true,
         default_model: Some("claude-sonnet-5-5"),
+        deferral: Deferral::Native,
     },
     Endpoint {
         name: "openai",
@@ -46,6 +52,7 @@ pub static ENDPOINTS: [Endpoint; 8] = [
         url_variable: Some("OPENAI_BASE_URL"),
         needs_key: true,
         default_model: Some("gpt-5.5"),
+        deferral: Deferral::Native,
     },
     Endpoint {
         name: "openai-chat",
@@ -55,6 +62,7 @@ pub static ENDPOINTS: [Endpoint; 8] = [
         url_variable: Some("OPENAI_BASE_URL"),
         needs_key: true,
         default_model: Some("gpt-5.5"),
+        deferral: Deferral::Append,
     },
     Endpoint {
         name: "openrouter",
@@ -64,6 +72,7 @@ pub static ENDPOINTS: [Endpoint; 8] = [
         url_variable: None,
         needs_key: true,
         default_model: Some("openrouter/auto"),
+        deferral: Deferral::Append,
     },
     Endpoint { url_variable: Some("OLLAMA_HOST"), ..local("ollama", "http://localhost:11434/v1") },
     local("llamacpp", "http://localhost:8080/v1"),
@@ -75,8 +84,11 @@ pub static ENDPOINTS: [Endpoint; 8] = [
 ///
 /// Its key has a variable of its own: nobody else's key goes to a server that is known by its address
 /// alone.
-pub static COMPATIBLE: Endpoint =
-    Endpoint { key_variable: Some("TOOLKILN_API_KEY"), ..local("compatible", "") };
+pub static COMPATIBLE: Endpoint = Endpoint {
+    key_variable: Some("TOOLKILN_API_KEY"),
+    deferral: Deferral::ListAll,
+    ..local("compatible", "")
+};
 
 const fn local(name: &'static str, base_url: &'static str) -> Endpoint {
     Endpoint {
@@ -87,6 +99,7 @@ const fn local(name: &'static str, base_url: &'static str) -> Endpoint {
         url_variable: None,
         needs_key: false,
         default_model: None,
+        deferral: Deferral::Append,
     }
 }
 
@@ -134,6 +147,8 @@ impl Endpoint {
     pub fn config(&self, base_url: Option<&str>, key: Option<Secret>) -> HttpConfig {
         let timeouts = if self.is_local() { Timeouts::local() } else { Timeouts::default() };
         let base_url = base_url.unwrap_or(self.base_url);
+        let is_known = base_url.trim_end_matches('/') == self.base_url || self.is_local();
+        let deferral = if is_known { self.deferral } else { Deferral::ListAll };
         let quirks = Quirks { nine_character_ids: is_mistral(base_url), ..self.quirks() };
         HttpConfig {
             name: self.name.to_owned(),
@@ -146,6 +161,7 @@ impl Endpoint {
             timeouts,
             retry: RetryPolicy::default(),
             network: Network::default(),
+            deferral,
         }
     }
 }

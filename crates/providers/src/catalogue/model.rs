@@ -23,6 +23,8 @@ pub struct ModelInfo {
     pub effort: bool,
     /// What an image takes, if it can see images.
     pub images: Option<ImageTokens>,
+    /// Whether it knows its provider's own way to find tools that are not listed.
+    pub finds_tools: bool,
     /// Whether it was found in the table; if not, all of this is a careful guess.
     pub known: bool,
 }
@@ -45,6 +47,7 @@ const UNKNOWN: ModelInfo = ModelInfo {
     api: None,
     effort: false,
     images: None,
+    finds_tools: false,
     known: false,
 };
 
@@ -82,6 +85,7 @@ struct Family {
     cache_read: f64,
     effort: bool,
     images: Option<ImageTokens>,
+    finds_tools: bool,
 }
 
 const fn claude(
@@ -90,8 +94,17 @@ const fn claude(
     price: Option<(f64, f64)>,
     effort: bool,
 ) -> Family {
-    let images = Some(ImageTokens::CLAUDE);
-    Family { prefix, api: Api::Anthropic, context, output, price, cache_read: 0.1, effort, images }
+    Family {
+        prefix,
+        api: Api::Anthropic,
+        context,
+        output,
+        price,
+        cache_read: 0.1,
+        effort,
+        images: Some(ImageTokens::CLAUDE),
+        finds_tools: true,
+    }
 }
 
 const fn gpt(
@@ -100,9 +113,17 @@ const fn gpt(
     price: Option<(f64, f64)>,
     effort: bool,
 ) -> Family {
-    let images = Some(ImageTokens::GPT);
-    let api = Api::OpenAiResponses;
-    Family { prefix, api, context, output, price, cache_read: 0.1, effort, images }
+    Family {
+        prefix,
+        api: Api::OpenAiResponses,
+        context,
+        output,
+        price,
+        cache_read: 0.1,
+        effort,
+        images: Some(ImageTokens::GPT),
+        finds_tools: false,
+    }
 }
 
 /// The first models that cached paid a quarter for what was cached.
@@ -120,13 +141,23 @@ const fn small(family: Family) -> Family {
     Family { images: Some(ImageTokens::GPT_SMALL), ..family }
 }
 
+/// Models that know their provider's search for tools.
+const fn finding(family: Family) -> Family {
+    Family { finds_tools: true, ..family }
+}
+
+/// Models before that search.
+const fn listed(family: Family) -> Family {
+    Family { finds_tools: false, ..family }
+}
+
 const fn blind(family: Family) -> Family {
     Family { images: None, ..family }
 }
 
 /// A size that is not sure is the smallest of its line.
-const FAMILIES: [Family; 28] = [
-    claude("claude-", (200, 64), None, false),
+const FAMILIES: [Family; 30] = [
+    listed(claude("claude-", (200, 64), None, false)),
     sharp(claude("claude-fable-5", (1000, 128), None, true)),
     sharp(claude("claude-fable-5-1", (1000, 128), Some((10.0, 50.0)), true)),
     sharp(claude("claude-mythos-5", (1000, 128), None, true)),
@@ -150,7 +181,9 @@ const FAMILIES: [Family; 28] = [
     gpt("gpt-5", (400, 128), None, true),
     small(gpt("gpt-5-mini", (400, 128), Some((0.25, 2.0)), true)),
     small(gpt("gpt-5-nano", (400, 128), Some((0.05, 0.4)), true)),
-    gpt("gpt-6", (400, 128), None, true),
+    finding(gpt("gpt-5.4", (400, 128), None, true)),
+    finding(gpt("gpt-5.5", (400, 128), None, true)),
+    finding(gpt("gpt-6", (400, 128), None, true)),
     early(gpt("o3", (200, 100), Some((2.0, 8.0)), true)),
     blind(gpt("o3-mini", (200, 100), None, true)),
     small(early(gpt("o4-mini", (200, 100), Some((1.1, 4.4)), true))),
@@ -173,6 +206,7 @@ pub fn model_info(name: &str) -> ModelInfo {
         api: (!routed).then_some(family.api),
         effort: family.effort,
         images: family.images,
+        finds_tools: family.finds_tools,
         known: true,
     }
 }

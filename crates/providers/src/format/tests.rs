@@ -4,7 +4,7 @@ use protocol::{Content, Speaker, ToolCall};
 use serde_json::json;
 
 use super::*;
-use crate::testing::{empty_request, full_request, image};
+use crate::testing::{empty_request, full_request, image, request_with_found_tools};
 use crate::{Api, Quirks};
 
 /// Any message, as little sensible as it may be.
@@ -16,6 +16,7 @@ fn message() -> impl Strategy<Value = Arc<Message>> {
             tool_use_id: id,
             result: Ok(json!({"lines": ["one", "\t\"two\""]})),
             images: vec![image("x")],
+            found_tools: vec!["undo".into()],
         }),
         1 => "[a-c]".prop_map(|name| Content::Image(image(&name))),
         1 => Just(Content::Opaque { provider: "anthropic".into(), block: json!({"type": "thinking"}) }),
@@ -44,10 +45,11 @@ proptest! {
         let quirks = Quirks::compatible();
         for api in Api::ALL {
             let written = Written::default();
+            let base = full_request("anthropic", json!({}));
             let request = |messages: &[Arc<Message>]| ModelRequest {
                 messages: messages.to_vec(),
                 cache: CacheHint::Conversation,
-                ..full_request("anthropic", json!({}))
+                ..base.clone()
             };
             // Two conversations take turns, and each grows.
             for end in 0..=one.len().max(other.len()) {
@@ -60,6 +62,11 @@ proptest! {
             // The provider has refused images.
             let described = ModelRequest { shows_images: false, ..request(&one) };
             assert_same(api, &described, &quirks, &written);
+            assert_same(api, &request(&one), &quirks, &written);
+            // The model is told of a tool that was not listed.
+            let tools = request_with_found_tools().tools;
+            let told = ModelRequest { tools, ..request(&one) };
+            assert_same(api, &told, &quirks, &written);
             assert_same(api, &request(&one), &quirks, &written);
         }
     }

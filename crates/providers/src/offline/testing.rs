@@ -26,6 +26,7 @@ pub(super) fn tools_of(vocabulary: Vocabulary) -> Vec<ToolSpec> {
         name: tool.name().to_owned(),
         description: tool.description().to_owned(),
         parameters: tool.input_schema().clone(),
+        listing: Default::default(),
     });
     tools.collect()
 }
@@ -54,7 +55,12 @@ pub(super) fn called(text: &str, call: ToolCall) -> Message {
 }
 
 pub(super) fn answered(id: &str, result: ToolResult) -> Message {
-    let content = vec![Content::ToolResult { tool_use_id: id.into(), result, images: Vec::new() }];
+    let content = vec![Content::ToolResult {
+        tool_use_id: id.into(),
+        result,
+        images: Vec::new(),
+        found_tools: Vec::new(),
+    }];
     Message { role: Speaker::User, content }
 }
 

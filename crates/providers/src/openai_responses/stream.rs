@@ -20,6 +20,11 @@ impl ResponsesStream {
     pub fn new() -> Self {
         Self::of(ResponsesAnswer::default())
     }
+
+    /// A reader that takes searches for tools as calls of the tool with this name.
+    pub fn with_finder(finder: Option<String>) -> Self {
+        Self::of(ResponsesAnswer { finder, ..ResponsesAnswer::default() })
+    }
 }
 
 /// How far an answer in the format of the Responses API has come.
@@ -31,6 +36,8 @@ pub struct ResponsesAnswer {
     /// The messages of which text has been shown.
     shown: BTreeSet<u64>,
     refused: bool,
+    /// The tool by which the model asks for others.
+    finder: Option<String>,
 }
 
 impl Dialect for ResponsesAnswer {
@@ -102,6 +109,9 @@ impl ResponsesAnswer {
                 let done = matches!(text(item, "status"), "" | "completed");
                 out.push(if done { call.complete() } else { call.broken(CUT_SHORT) });
             }
+            "tool_search_call" if self.finder.is_some() && text(item, "execution") != "server" => {
+                self.search(item, out);
+            }
             "message" if self.shown.contains(&place(data)) => {}
             // Some servers send a message whole.
             "message" => {
@@ -118,6 +128,23 @@ impl ResponsesAnswer {
                 out.push(ModelEvent::Kept(Content::Opaque { provider: NAME.into(), block }));
             }
         }
+    }
+
+    /// A search for tools comes whole, with arguments that are an object.
+    fn search(&mut self, item: &Value, out: &mut Vec<ModelEvent>) {
+        self.has_calls = true;
+        let id = [text(item, "call_id"), text(item, "id")].into_iter().find(|id| !id.is_empty());
+        let arguments = match &item["arguments"] {
+            Value::String(text) => text.clone(),
+            arguments => arguments.to_string(),
+        };
+        let call = OpenCall {
+            id: id.unwrap_or_default().to_owned(),
+            name: self.finder.clone().unwrap_or_default(),
+            arguments,
+        };
+        out.push(call.started());
+        out.push(call.complete());
     }
 
     fn show(&mut self, data: &Value, said: &str, out: &mut Vec<ModelEvent>) {

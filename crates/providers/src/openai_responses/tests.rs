@@ -3,7 +3,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::testing::{
-    any_of, check, empty_request, full_request, lines, meaning, request_with_images, stream_of,
+    any_of, check, empty_request, full_request, lines, meaning, request_with_found_tools,
+    request_with_images, stream_of,
 };
 
 #[test]
@@ -35,6 +36,53 @@ fn a_request_with_every_kind_of_content() {
 #[test]
 fn an_empty_request_has_nothing_optional() {
     assert_snapshot!(request_body(&empty_request()), @r#"{"model":"m","max_output_tokens":100,"stream":true,"store":false,"input":[]}"#);
+}
+
+#[test]
+fn tools_that_were_found_come_where_they_were_found() {
+    assert_snapshot!(lines(&request_body(&request_with_found_tools())), @r#"
+    model: "m"
+    max_output_tokens: 100
+    stream: true
+    store: false
+    prompt_cache_key: "293d09c0b6a57e25f13cb1f8e7834d37"
+    tools:
+      {"type":"function","name":"read","description":"Does read.","parameters":{"type":"object"},"strict":false}
+      {"type":"tool_search","execution":"client","description":"Does find_tools.","parameters":{"type":"object"}}
+    input:
+      {"type":"message","role":"user","content":[{"type":"input_text","text":"undo"}]}
+      {"type":"tool_search_call","call_id":"1","execution":"client","status":"completed","arguments":{}}
+      {"type":"tool_search_call","call_id":"2","execution":"client","status":"completed","arguments":{}}
+      {"type":"tool_search_output","call_id":"1","execution":"client","status":"completed","tools":[{"type":"function","name":"undo","description":"Does undo.","parameters":{"type":"object"},"strict":false,"defer_loading":true}]}
+      {"type":"tool_search_output","call_id":"2","execution":"client","status":"completed","tools":[]}
+    "#);
+}
+
+#[test]
+fn a_search_for_tools_is_a_call_of_the_finder() {
+    let search = |execution: &str, arguments: Value| {
+        let item = json!({"type": "tool_search_call", "id": "ts_1", "call_id": "a", "execution": execution, "arguments": arguments});
+        let data = [self::item("added", 0, item.clone()), self::item("done", 0, item), completed()];
+        let reader = || ResponsesStream::with_finder(Some("find_tools".into()));
+        meaning(reader, &stream_of(&data))
+    };
+    assert_snapshot!(search("client", json!({"query": "undo"})), @r#"
+    started a find_tools
+    call a find_tools {"query":"undo"}
+    usage 3 4 5 2
+    done ToolUse
+    "#);
+    assert_snapshot!(search("client", json!([])), @r#"
+    started a find_tools
+    broken a find_tools "[]": the arguments are not a JSON object
+    usage 3 4 5 2
+    done ToolUse
+    "#);
+    assert_snapshot!(search("server", json!({})), @r#"
+    kept openai_responses {"type":"tool_search_call","id":"ts_1","call_id":"a","execution":"server","arguments":{}}
+    usage 3 4 5 2
+    done EndOfTurn
+    "#);
 }
 
 fn item(done: &str, index: u64, item: Value) -> Value {

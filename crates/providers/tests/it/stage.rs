@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, ChatContext, Doors, LogError, Purse, SessionLog, ToolRuntime, ToolSpec,
+    AgentOptions, ChatContext, Doors, Listing, LogError, Purse, SessionLog, ToolRuntime, ToolSpec,
     TurnOutcome,
 };
 use protocol::{
@@ -38,6 +38,7 @@ impl ToolRuntime for OneTool {
             name: "look".into(),
             description: "Looks.".into(),
             parameters: json!({"type": "object"}),
+            listing: Listing::Always,
         }])
     }
 

@@ -30,6 +30,7 @@ pub(crate) fn config(api: Api, base_url: &str) -> HttpConfig {
         timeouts: Timeouts::default(),
         retry: RetryPolicy { attempts: 3, base: Duration::ZERO, ..RetryPolicy::default() },
         network: Network::default(),
+        deferral: Default::default(),
     }
 }
 

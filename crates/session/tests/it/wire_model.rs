@@ -192,7 +192,7 @@ impl WireModel {
             Fate::Cut(share) | Fate::Silent(share) => &bytes[..bytes.len() * share / 100],
             _ => &bytes[..],
         };
-        let mut reader = self.api().reader(&Quirks::openai());
+        let mut reader = self.api().reader(&Quirks::openai(), &[]);
         let mut items = Vec::new();
         for event in SseDecoder::new().push(part) {
             items.extend(reader.push(event.unwrap()));

@@ -58,6 +58,7 @@ pub(crate) fn ended(id: &str, result: ToolResult) -> SessionEvent {
         text: None,
         images: Vec::new(),
         title: None,
+        found_tools: Vec::new(),
         duration_ms: 4,
     }
 }

@@ -59,6 +59,11 @@ fn item(at: usize, part: &Part, status: &str) -> Value {
             let summary = json!([{"type": "summary_text", "text": text}]);
             json!({"type": "reasoning", "id": format!("rs_{at}"), "summary": summary, "encrypted_content": "sealed"})
         }
+        // A search for tools is a kind of its own, and has its arguments as an object.
+        Part::Call { id, name, arguments } if name == "tool_search" => {
+            let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+            json!({"type": "tool_search_call", "id": format!("ts_{at}"), "call_id": id, "execution": "client", "arguments": arguments, "status": status})
+        }
         Part::Call { id, name, arguments } => {
             json!({"type": "function_call", "id": format!("fc_{at}"), "call_id": id, "name": name, "arguments": arguments, "status": status})
         }
@@ -118,6 +123,10 @@ fn add(at: usize, part: &Part, done: &Value, events: &mut Vec<Value>) {
                     json!({"summary_index": 0, "delta": piece}),
                 )
             }));
+        }
+        Part::Call { .. } if done["type"] == "tool_search_call" => {
+            begun["status"] = "in_progress".into();
+            events.push(place("response.output_item.added", json!({"item": begun})));
         }
         Part::Call { arguments, .. } => {
             begun["status"] = "in_progress".into();

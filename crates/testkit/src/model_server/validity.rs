@@ -48,7 +48,8 @@ type Takes = fn(&Value) -> bool;
 type Accepts = fn(&Value) -> Checked;
 
 fn anthropic_tool(tool: &Value) -> bool {
-    is_described(tool, ANTHROPIC_NAME) && tool["input_schema"]["type"] == "object"
+    let is_markable = tool["defer_loading"] != true || tool.get("cache_control").is_none();
+    is_described(tool, ANTHROPIC_NAME) && tool["input_schema"]["type"] == "object" && is_markable
 }
 
 fn chat_tool(tool: &Value) -> bool {
@@ -59,9 +60,14 @@ fn chat_tool(tool: &Value) -> bool {
 }
 
 fn responses_tool(tool: &Value) -> bool {
-    tool["type"] == "function"
-        && is_described(tool, OPENAI_NAME)
-        && tool["parameters"]["type"] == "object"
+    let is_search = tool["type"] == "tool_search"
+        && tool["execution"] == "client"
+        && tool["description"].is_string()
+        && tool["parameters"]["type"] == "object";
+    is_search
+        || tool["type"] == "function"
+            && is_described(tool, OPENAI_NAME)
+            && tool["parameters"]["type"] == "object"
 }
 
 fn is_described(tool: &Value, longest: usize) -> bool {
@@ -133,7 +139,11 @@ fn anthropic(body: &Value) -> Checked {
             match (block["type"].as_str(), is_user) {
                 (Some("tool_result"), true) => {
                     calls.answered(&block["tool_use_id"])?;
-                    list(&block["content"]).iter().try_for_each(anthropic_part)?;
+                    let parts = list(&block["content"]).iter();
+                    let (found, parts): (Vec<_>, Vec<_>) =
+                        parts.partition(|part| part["type"] == "tool_reference");
+                    found.into_iter().try_for_each(|part| deferred(part, &body["tools"]))?;
+                    parts.into_iter().try_for_each(anthropic_part)?;
                 }
                 (Some("image"), true) => {
                     calls.all_answered()?;
@@ -169,6 +179,13 @@ fn anthropic(body: &Value) -> Checked {
         }
     }
     require(messages.len() % 2 == 1, "the last message is not the user's")
+}
+
+/// `Tool reference 'x' not found in available tools`.
+fn deferred(reference: &Value, tools: &Value) -> Checked {
+    let name = &reference["tool_name"];
+    let is_there = |tool: &Value| tool["name"] == *name && tool["defer_loading"] == true;
+    require(list(tools).iter().any(is_there), format!("a reference to {name}, which is no tool"))
 }
 
 fn chat(body: &Value) -> Checked {
@@ -222,7 +239,7 @@ fn responses(body: &Value) -> Checked {
     let mut before = "";
     for item in list(&body["input"]) {
         let kind = item["type"].as_str().unwrap_or_default();
-        let follows = item["role"] != "user" && kind != "function_call_output";
+        let follows = item["role"] != "user" && !kind.ends_with("_output");
         require(before != "reasoning" || follows, "a thought without its required following item")?;
         before = match kind {
             "function_call" => {
@@ -230,6 +247,22 @@ fn responses(body: &Value) -> Checked {
                 named(&item["name"], OPENAI_NAME)?;
                 short_id(&item["call_id"], RESPONSES_ID)?;
                 calls.made(&item["call_id"])?;
+                kind
+            }
+            "tool_search_call" => {
+                require(item["arguments"].is_object(), "a search without arguments")?;
+                require(item["execution"] == "client", "a search that is not ours")?;
+                short_id(&item["call_id"], RESPONSES_ID)?;
+                calls.made(&item["call_id"])?;
+                kind
+            }
+            "tool_search_output" => {
+                calls.answered(&item["call_id"])?;
+                require(item["tools"].is_array(), "a search without tools")?;
+                for tool in list(&item["tools"]) {
+                    let fits = responses_tool(tool) && tool["defer_loading"] == true;
+                    require(fits, format!("this is not a deferred tool: {tool}"))?;
+                }
                 kind
             }
             "function_call_output" => {
@@ -263,7 +296,8 @@ fn responses(body: &Value) -> Checked {
         };
     }
     calls.all_answered()?;
-    require(matches!(before, "user" | "function_call_output"), "the last word is the model's")
+    let is_ours = before == "user" || before.ends_with("_output");
+    require(is_ours, "the last word is the model's")
 }
 
 fn says_something(text: &Value) -> Checked {

@@ -99,6 +99,7 @@ impl Story {
             text: None,
             images: Vec::new(),
             title: None,
+            found_tools: Vec::new(),
             duration_ms: 3,
         });
     }
@@ -307,6 +308,7 @@ fn calls_side_by_side_and_in_sub_agents_are_told_apart() {
         text: None,
         images: Vec::new(),
         title: None,
+        found_tools: Vec::new(),
         duration_ms: 1,
     }));
     story.chunk("b", "two\n");

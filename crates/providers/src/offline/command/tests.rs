@@ -170,7 +170,12 @@ fn parameters_that_take_the_rest_of_the_line_do() {
         "properties": {"command": {"type": "string"}, "timeout": {"type": "integer"}},
         "required": ["command"],
     });
-    let tools = [ToolSpec { name: "bash".into(), description: String::new(), parameters }];
+    let tools = [ToolSpec {
+        name: "bash".into(),
+        description: String::new(),
+        parameters,
+        listing: Default::default(),
+    }];
     let cases = [
         ("bash cargo test -p x", r#"bash {"command":"cargo test -p x"}"#),
         ("/bash A=1 echo 'a  b' | cat", r#"bash {"command":"A=1 echo 'a  b' | cat"}"#),

@@ -1,0 +1,172 @@
+//! Which tools a request lists: all of them, or those that are often needed and those that the model
+//! has asked for.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use protocol::Content;
+
+use crate::{AgentOptions, ChatContext, Deferral, Doors, Listing, ToolSpec};
+
+/// The list of the last request. The same list is shared by requests until it changes: providers know
+/// by that what they have written before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ToolList(Option<Made>);
+
+#[derive(Clone, Debug)]
+struct Made {
+    of: Arc<[ToolSpec]>,
+    choice: Choice,
+    list: Arc<[ToolSpec]>,
+}
+
+/// What decides about a list.
+#[derive(Clone, Debug, PartialEq)]
+struct Choice {
+    deferral: Deferral,
+    /// Tools that the model has asked for, and whether it can still see that they were found.
+    found: Vec<(String, bool)>,
+}
+
+impl ToolList {
+    fn get(&mut self, all: Arc<[ToolSpec]>, choice: Choice) -> Arc<[ToolSpec]> {
+        if let Some(made) = &self.0
+            && Arc::ptr_eq(&made.of, &all)
+            && made.choice == choice
+        {
+            return Arc::clone(&made.list);
+        }
+        let list = listed(&all, &choice);
+        self.0 = Some(Made { of: all, choice, list: Arc::clone(&list) });
+        list
+    }
+}
+
+impl ChatContext {
+    /// The tools of the next request. What was found stays at the end in the order in which it was
+    /// found, so that the beginning of the list never changes.
+    pub(crate) fn listed_tools(
+        &mut self,
+        doors: &Doors,
+        options: &AgentOptions,
+    ) -> Arc<[ToolSpec]> {
+        if !options.offers_tools {
+            return Arc::default();
+        }
+        let deferral = doors.model.deferral(&options.model);
+        let found = match deferral {
+            Deferral::ListAll => Vec::new(),
+            Deferral::Append | Deferral::Native => self.found(),
+        };
+        self.tool_list_mut().get(doors.tools.tools(), Choice { deferral, found })
+    }
+
+    fn found(&self) -> Vec<(String, bool)> {
+        if self.found_tools().is_empty() {
+            return Vec::new();
+        }
+        let units = self.conversation().units().iter();
+        let contents = units.flat_map(|unit| unit.messages()).flat_map(|message| &message.content);
+        let seen: HashSet<&str> = contents
+            .flat_map(|content| match content {
+                Content::ToolResult { found_tools, .. } => found_tools.as_slice(),
+                _ => &[],
+            })
+            .map(String::as_str)
+            .collect();
+        let names = self.found_tools().iter();
+        names.map(|name| (name.clone(), seen.contains(name.as_str()))).collect()
+    }
+}
+
+fn listed(all: &Arc<[ToolSpec]>, choice: &Choice) -> Arc<[ToolSpec]> {
+    let has = |listing| all.iter().any(|tool| tool.listing == listing);
+    let plain = |tool: &ToolSpec| ToolSpec { listing: Listing::Always, ..tool.clone() };
+    if choice.deferral == Deferral::ListAll || !has(Listing::OnDemand) || !has(Listing::Finder) {
+        if all.iter().all(|tool| tool.listing == Listing::Always) {
+            return Arc::clone(all);
+        }
+        return all.iter().filter(|tool| tool.listing != Listing::Finder).map(plain).collect();
+    }
+    let is_native = choice.deferral == Deferral::Native;
+    let first = all.iter().filter(|tool| tool.listing != Listing::OnDemand);
+    let found = choice.found.iter().filter_map(|(name, is_seen)| {
+        let on_demand = |tool: &&ToolSpec| tool.listing == Listing::OnDemand && tool.name == *name;
+        all.iter().find(on_demand).map(|tool| (tool, *is_seen))
+    });
+    let all = first.map(|tool| (tool, true)).chain(found);
+    all.map(|(tool, is_seen)| if is_native && is_seen { tool.clone() } else { plain(tool) })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn tools() -> Arc<[ToolSpec]> {
+        let tool = |name: &str, listing| ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            parameters: json!({}),
+            listing,
+        };
+        [
+            tool("read", Listing::Always),
+            tool("undo", Listing::OnDemand),
+            tool("find", Listing::Finder),
+            tool("redo", Listing::OnDemand),
+            tool("edit", Listing::Always),
+        ]
+        .into()
+    }
+
+    fn shown(deferral: Deferral, found: &[(&str, bool)]) -> String {
+        let found = found.iter().map(|(name, seen)| ((*name).to_owned(), *seen)).collect();
+        let list = listed(&tools(), &Choice { deferral, found });
+        let words = list.iter().map(|tool| match tool.listing {
+            Listing::Always => tool.name.clone(),
+            Listing::OnDemand => format!("({})", tool.name),
+            Listing::Finder => format!("[{}]", tool.name),
+        });
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn which_tools_are_listed_and_how() {
+        let found = [("redo", true), ("undo", false), ("gone", true), ("read", true)];
+        let table = [
+            (Deferral::ListAll, &found[..], "read undo redo edit"),
+            (Deferral::Append, &[], "read find edit"),
+            (Deferral::Append, &found, "read find edit redo undo"),
+            (Deferral::Native, &[], "read [find] edit"),
+            (Deferral::Native, &found, "read [find] edit (redo) undo"),
+        ];
+        for (deferral, found, expected) in table {
+            assert_eq!(shown(deferral, found), expected, "{deferral:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_is_shared_until_something_is_found() {
+        let all = tools();
+        let mut list = ToolList::default();
+        let mut get = |found: &[&str]| {
+            let found = found.iter().map(|name| ((*name).to_owned(), true)).collect();
+            list.get(Arc::clone(&all), Choice { deferral: Deferral::Native, found })
+        };
+        let first = get(&[]);
+        assert!(Arc::ptr_eq(&first, &get(&[])));
+        let second = get(&["undo"]);
+        assert_eq!(second[..first.len()], first[..]);
+        assert!(Arc::ptr_eq(&second, &get(&["undo"])));
+    }
+
+    #[test]
+    fn where_everything_is_listed_anyway_nothing_is_copied() {
+        let all: Arc<[ToolSpec]> = tools().iter().take(1).cloned().collect();
+        let choice = Choice { deferral: Deferral::Native, found: Vec::new() };
+        assert!(Arc::ptr_eq(&listed(&all, &choice), &all));
+    }
+}
