@@ -36,14 +36,19 @@ pub struct AgentOptions {
     pub budget: Budget,
 }
 
+/// Tokens of an answer and of a context if nothing is known of the model: what the smallest of the
+/// large models offer.
+const USUAL_ANSWER: u32 = 8192;
+const USUAL_CONTEXT: u64 = 200_000;
+
 impl Default for AgentOptions {
     fn default() -> Self {
         Self {
             model: String::new(),
             system: String::new(),
-            max_tokens: 8192,
+            max_tokens: USUAL_ANSWER,
             effort: None,
-            context_tokens: 200_000,
+            context_tokens: USUAL_CONTEXT,
             prices: None,
             offers_tools: true,
             images: None,

@@ -11,6 +11,7 @@ use crate::args::LayerArgs;
 use crate::output;
 use crate::project::Project;
 
+/// Units that sizes are shown in.
 const KB: f64 = 1e3;
 const MB: f64 = 1e6;
 

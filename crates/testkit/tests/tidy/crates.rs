@@ -176,7 +176,7 @@ pub(crate) fn packages() -> Vec<Value> {
     }
 }
 
-fn shipping_dependencies(package: &Value) -> impl Iterator<Item = &Value> {
+pub(crate) fn shipping_dependencies(package: &Value) -> impl Iterator<Item = &Value> {
     let dependencies = package["dependencies"].as_array().into_iter().flatten();
     dependencies.filter(|dependency| dependency["kind"] != "dev")
 }

@@ -3,11 +3,13 @@
 // Tidy reads the repository itself and asks cargo and rustfmt about it.
 #![allow(clippy::disallowed_methods)]
 
+mod architecture;
 mod crates;
 mod documents;
 mod files;
 mod left_overs;
 mod licences;
+mod numbers;
 mod repository;
 mod rust_text;
 mod spdx;

@@ -138,7 +138,7 @@ impl Bigrams {
         let shared = Self::indices(text).filter(|at| self.present[*at]).count();
         // A fragment of a long line counts as if the line were no longer than twice the fragment.
         let length = text.len().saturating_sub(1).min(self.count * 2);
-        shared.min(self.count) * 2000 / (self.count + length).max(1)
+        shared.min(self.count) * 2 * 1000 / (self.count + length).max(1)
     }
 }
 

@@ -122,11 +122,14 @@ fn identity(line: &str) -> Option<(Person, String)> {
     Some((Person { name: name.to_owned(), email: email.to_owned() }, date.to_owned()))
 }
 
+/// `.git/HEAD` is one short line; anything longer is not one.
+const MAX_HEAD_BYTES: u64 = 4096;
+
 /// The branch, for people.
 fn branch(cx: &ToolContext) -> String {
     let read = || {
         let path = cx.workspace().resolve(".git/HEAD").ok()?;
-        let bytes = cx.workspace().open_file(&path).ok()?.read_all(4096).ok()?;
+        let bytes = cx.workspace().open_file(&path).ok()?.read_all(MAX_HEAD_BYTES).ok()?;
         let text = String::from_utf8(bytes).ok()?;
         text.trim().strip_prefix("ref: refs/heads/").map(str::to_owned)
     };

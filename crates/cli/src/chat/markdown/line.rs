@@ -29,6 +29,7 @@ pub(super) struct Fence {
     length: usize,
 }
 
+/// As CommonMark has it: marks of a fence and of a rule, levels of headings, digits before a list item.
 const SHORTEST_FENCE: usize = 3;
 const SHORTEST_RULE: usize = 3;
 const DEEPEST_HEADING: usize = 6;
