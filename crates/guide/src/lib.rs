@@ -60,10 +60,10 @@ const AUTOMATIC: &str = "[Automatic note]";
 
 /// A provider that needs no model. See the [module](self).
 #[derive(Clone, Copy, Debug, Default)]
-pub struct OfflineProvider;
+pub struct Guide;
 
 #[async_trait]
-impl ModelProvider for OfflineProvider {
+impl ModelProvider for Guide {
     fn name(&self) -> &str {
         NAME
     }

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::offline::intent::{Fact, Place};
+use crate::intent::{Fact, Place};
 
 fn search(text: &str, within: Option<&str>) -> Intent {
     Intent::Search { text: text.into(), within: within.map(str::to_owned) }

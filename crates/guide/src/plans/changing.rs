@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::{ReadFile, read};
-use crate::offline::comment::{
+use crate::comment::{
     explanation, lines_before, names_in, needs_distance, outlined_names, style,
 };
-use crate::offline::intent::Place;
-use crate::offline::results::{FileLines, describe, indented, told};
-use crate::offline::script::{Script, Stop, Told};
-use crate::offline::toolbox::Action;
+use crate::intent::Place;
+use crate::results::{FileLines, describe, indented, told};
+use crate::script::{Script, Stop, Told};
+use crate::toolbox::Action;
 
 /// The most lines of a comment that are shown before it is proposed.
 const MAX_SHOWN: usize = 10;

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{ReadFile, paths, read};
-use crate::offline::results::{describe, indented, told};
-use crate::offline::script::{Script, Stop, Told};
-use crate::offline::toolbox::Action;
+use crate::results::{describe, indented, told};
+use crate::script::{Script, Stop, Told};
+use crate::toolbox::Action;
 
 /// Lines shown before and after a definition.
 const LINES_BEFORE: u64 = 2;

@@ -3,7 +3,7 @@ use serde_json::json;
 use tool_system::{ToolRegistry, Vocabulary};
 
 use super::*;
-use crate::offline::testing::tools_of;
+use crate::testing::tools_of;
 
 /// What a line means in the standard vocabulary, in one line.
 fn meaning(line: &str) -> String {

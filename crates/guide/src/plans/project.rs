@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{paths, read};
-use crate::offline::intent::Fact;
-use crate::offline::manifest;
-use crate::offline::results::{FileLines, told};
-use crate::offline::script::{Script, Stop, Told};
-use crate::offline::toolbox::Action;
+use crate::intent::Fact;
+use crate::manifest;
+use crate::results::{FileLines, told};
+use crate::script::{Script, Stop, Told};
+use crate::toolbox::Action;
 
 /// Lines of a README that are shown.
 const README_LINES: usize = 12;

@@ -202,7 +202,7 @@ proptest! {
 
 #[test]
 fn the_readme_lists_what_is_understood() {
-    let readme = include_str!("../../../../README.md");
+    let readme = include_str!("../../../README.md");
     for (request, effect) in examples() {
         let row = format!("| `{request}` | {effect} |");
         assert!(readme.contains(&row), "README.md lacks {row}");
