@@ -8,14 +8,12 @@ use context_manager::ToolSpec;
 use protocol::parse_strict_json;
 use serde_json::{Map, Value};
 
-use super::schema::{Kind, Parameter, example_command, parameters, usage};
-use super::toolbox::Toolbox;
-use super::words::{OpenQuote, Word, command_words};
+use crate::parameters::{Kind, Parameter, example, parameters, usage};
+use crate::tools::Tools;
+use crate::words::{OpenQuote, Word, command_words};
 
-/// A line that is a command.
 #[derive(Debug, PartialEq)]
-pub(super) enum Command<'a> {
-    /// Run a tool.
+pub(crate) enum Command<'a> {
     Run(&'a ToolSpec, Map<String, Value>),
     /// Explain all tools, or the one of this name.
     Help(Option<String>),
@@ -24,12 +22,9 @@ pub(super) enum Command<'a> {
 }
 
 /// Words that occur in sentences and hardly ever as an argument.
-const ENGLISH: [&str; 44] = [
-    "a", "about", "all", "am", "an", "and", "any", "are", "as", "at", "but", "can", "do", "does",
-    "for", "from", "how", "i", "if", "in", "into", "is", "it", "me", "my", "not", "of", "on", "or",
-    "our", "please", "so", "that", "the", "then", "these", "this", "those", "to", "we", "what",
-    "where", "with", "you",
-];
+const ENGLISH: &str = "a|about|all|am|an|and|any|are|as|at|but|can|do|does|for|from|how|i|if|in|into|\
+                       is|it|me|my|not|of|on|or|our|please|so|that|the|then|these|this|those|to|we|\
+                       what|where|with|you";
 
 /// Parameters that take all the rest of a line as it stands.
 const VERBATIM: [&str; 2] = ["command", "code"];
@@ -38,32 +33,30 @@ const VERBATIM: [&str; 2] = ["command", "code"];
 const GATHERING: [&str; 6] = ["query", "content", "message", "text", "prompt", "task"];
 
 /// The command that a line is, if it is one.
-pub(super) fn parse<'a>(line: &str, tools: Toolbox<'a>) -> Option<Command<'a>> {
+pub(crate) fn parse<'a>(line: &str, tools: Tools<'a>) -> Option<Command<'a>> {
     let line = line.trim();
-    if let Some(line) = line.strip_prefix('/') {
-        let (name, rest) = split_name(line);
-        return Some(match tools.named(name) {
+    let (name, rest) = split_name(line.strip_prefix('/').unwrap_or(line));
+    let tool = tools.named(name);
+    let about = rest.trim_start_matches('/');
+    let help = Command::Help((!about.is_empty()).then(|| about.to_owned()));
+    if line.starts_with('/') {
+        return Some(match tool {
             Some(tool) => run(tool, rest),
-            None if matches!(name, "help" | "?" | "") => help(rest),
+            None if matches!(name, "help" | "?" | "") => help,
             None => Command::Problem(unknown_tool(name, tools)),
         });
     }
-    let (name, rest) = split_name(line);
     if name.eq_ignore_ascii_case("help") && rest.split_whitespace().count() <= 1 {
-        let known = rest.is_empty() || tools.named(rest.trim_start_matches('/')).is_some();
-        return known.then(|| help(rest));
+        return (rest.is_empty() || tools.named(about).is_some()).then_some(help);
     }
-    let tool = tools.named(name)?;
-    reads_as_arguments(tool, rest).then(|| run(tool, rest))
+    tool.filter(|tool| reads_as_arguments(tool, rest)).map(|tool| run(tool, rest))
 }
 
 /// What to say about a tool that is not offered, if a tool for the same is.
-pub(super) fn foreign_name(line: &str, tools: Toolbox<'_>) -> Option<String> {
+pub(crate) fn foreign_name(line: &str, tools: Tools<'_>) -> Option<String> {
     let (name, rest) = split_name(line.trim());
-    let words = command_words(rest).ok()?;
-    let is_english = words.iter().any(is_english);
-    let known = !is_english && tools.counterpart(name).is_some();
-    known.then(|| unknown_tool(name, tools))
+    let is_english = command_words(rest).ok()?.iter().any(|word| word.is_any_of(ENGLISH));
+    (!is_english && tools.counterpart(name).is_some()).then(|| unknown_tool(name, tools))
 }
 
 fn split_name(line: &str) -> (&str, &str) {
@@ -71,24 +64,25 @@ fn split_name(line: &str) -> (&str, &str) {
     (name, rest.trim())
 }
 
-fn help(rest: &str) -> Command<'static> {
-    let name = rest.trim_start_matches('/');
-    Command::Help((!name.is_empty()).then(|| name.to_owned()))
-}
-
-fn unknown_tool(name: &str, tools: Toolbox<'_>) -> String {
+fn unknown_tool(name: &str, tools: Tools<'_>) -> String {
     if let Some(tool) = tools.counterpart(name) {
+        let (here, example) = (&tool.name, example(tool));
         return format!(
-            "There is no tool `{name}` in this session; `{}` does that here. {}",
-            tool.name,
-            example(tool)
+            "There is no tool `{name}` in this session; `{here}` does that here. {example}"
         );
     }
-    let names = tools.all().iter().map(|tool| tool.name.as_str());
-    match closest(name, names) {
+    match closest(name, tools.0.iter().map(|tool| tool.name.as_str())) {
         Some(near) => format!("There is no tool `{name}`. Did you mean `/{near}`?"),
         None => format!("There is no tool `{name}`. `help` lists those there are."),
     }
+}
+
+/// The name most like `wanted`, if one is like it at all.
+fn closest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    const ALIKE: f64 = 0.75;
+    let scored = names.map(|name| (strsim::jaro_winkler(wanted, name), name));
+    let best = scored.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    (best.0 >= ALIKE).then_some(best.1)
 }
 
 /// Whether what follows the name of a tool can only be meant as its arguments.
@@ -102,47 +96,24 @@ fn reads_as_arguments(tool: &ToolSpec, rest: &str) -> bool {
         return true;
     }
     let Ok(words) = command_words(rest) else { return false };
-    if words.iter().any(is_english) || words.last().is_some_and(ends_a_sentence) {
-        return false;
-    }
+    let is_sentence = words.iter().any(|word| word.is_any_of(ENGLISH))
+        || words.last().is_some_and(ends_a_sentence);
     let parameters = parameters(tool);
     let slots = slots(&parameters);
-    let loose: Vec<&Word> = words.iter().filter(|word| !is_named(word, &parameters)).collect();
-    let takes_many = |slot: &&Parameter<'_>| {
-        slot.kind == Kind::List || is_one_of(slot, &VERBATIM) || is_one_of(slot, &GATHERING)
-    };
-    let unlimited = slots.iter().any(takes_many);
-    let needs_nothing = slots.first().is_none_or(|slot| !slot.required);
-    let is_word_of_english = !tool.name.contains('_');
-    (unlimited || loose.len() <= slots.len())
-        && (!needs_nothing || !is_word_of_english || loose.iter().all(|word| is_technical(word)))
-}
-
-fn is_english(word: &Word) -> bool {
-    !word.quoted && ENGLISH.contains(&word.text.to_lowercase().as_str())
+    let is_loose = |word: &&Word| !Address::of(word, &parameters).is_complete(word);
+    let loose: Vec<&Word> = words.iter().filter(is_loose).collect();
+    let takes_many = |slot: &&Parameter<'_>| is_one_of(slot, &VERBATIM) || takes_more(slot);
+    let has_room = loose.len() <= slots.len() || slots.iter().any(takes_many);
+    // `undo` and `redo` are words of English as well, `list_directory` is not.
+    let is_prose = !tool.name.contains('_') && slots.first().is_none_or(|slot| !slot.required);
+    !is_sentence && has_room && (!is_prose || loose.iter().all(|word| word.is_name()))
 }
 
 /// `why?` ends a sentence, `*.r?` does not.
 fn ends_a_sentence(word: &Word) -> bool {
     let stem = word.text.trim_end_matches(['?', '!', '.']);
-    let is_word = !stem.is_empty() && stem.chars().all(|char| char.is_alphabetic());
+    let is_word = !stem.is_empty() && stem.chars().all(char::is_alphabetic);
     !word.quoted && is_word && stem.len() < word.text.len()
-}
-
-fn is_technical(word: &Word) -> bool {
-    let unlike_prose = |char: char| !char.is_lowercase() && char != '-';
-    word.quoted || word.text.chars().any(unlike_prose)
-}
-
-/// Whether the word says itself which parameter it is for.
-fn is_named(word: &Word, parameters: &[Parameter<'_>]) -> bool {
-    let key = &word.text[..word.equals.unwrap_or(word.text.len())];
-    let known = |kinds: &[Kind], key: &str| {
-        let mut all = parameters.iter();
-        all.any(|one| one.name == key && (kinds.is_empty() || kinds.contains(&one.kind)))
-    };
-    let is_switch = !word.quoted && known(&[Kind::Switch], key);
-    key.starts_with("--") || is_switch || (word.equals.is_some() && known(&[], key))
 }
 
 /// The parameters that words without a name go to: the required ones, then `path`; the first one
@@ -160,10 +131,48 @@ fn is_one_of(parameter: &Parameter<'_>, names: &[&str]) -> bool {
     parameter.kind == Kind::Text && names.contains(&parameter.name)
 }
 
+/// Whether a parameter that has a value takes further words.
+fn takes_more(parameter: &Parameter<'_>) -> bool {
+    parameter.kind == Kind::List || is_one_of(parameter, &GATHERING)
+}
+
+/// Which parameter a word says itself it is for: `path=src`, `--path=src`, `--path`, `hidden`.
+struct Address<'w, 'p> {
+    is_flag: bool,
+    key: &'w str,
+    value: Option<&'w str>,
+    parameter: Option<&'p Parameter<'p>>,
+}
+
+impl<'w, 'p> Address<'w, 'p> {
+    fn of(word: &'w Word, parameters: &'p [Parameter<'p>]) -> Self {
+        let flag = word.text.strip_prefix("--").filter(|name| !name.is_empty());
+        let start = if flag.is_some() { "--".len() } else { 0 };
+        let end = word.equals.filter(|at| *at >= start);
+        let key = &word.text[start..end.unwrap_or(word.text.len())];
+        let value = end.map(|at| &word.text[at + 1..]);
+        let parameter = parameters.iter().find(|one| one.name == key);
+        Self { is_flag: flag.is_some(), key, value, parameter }
+    }
+
+    fn is_complete(&self, word: &Word) -> bool {
+        let is_switch = |one: &Parameter<'_>| one.kind == Kind::Switch && !word.quoted;
+        let is_known = self.parameter.is_some_and(|one| self.value.is_some() || is_switch(one));
+        self.is_flag || is_known
+    }
+}
+
 fn run<'a>(tool: &'a ToolSpec, rest: &str) -> Command<'a> {
     match arguments(tool, rest) {
         Ok(arguments) => Command::Run(tool, arguments),
         Err(problem) => Command::Problem(problem),
+    }
+}
+
+fn parse_object(text: &str) -> Option<Map<String, Value>> {
+    match text.starts_with('{').then(|| parse_strict_json(text)) {
+        Some(Ok(Value::Object(arguments))) => Some(arguments),
+        _ => None,
     }
 }
 
@@ -177,149 +186,95 @@ fn arguments(tool: &ToolSpec, rest: &str) -> Result<Map<String, Value>, String> 
             "A quote {quote} is opened and never closed in `{rest}`. Close it, or write \\{quote}."
         )
     })?;
-    let parameters = parameters(tool);
-    let mut filled = Filled { tool, rest, parameters: &parameters, arguments: Map::new() };
+    let parameters = &parameters(tool);
+    let mut filled = Map::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        if filled.take(word, &mut words)? {
-            break;
-        }
-    }
-    filled.finish()
-}
-
-fn parse_object(text: &str) -> Option<Map<String, Value>> {
-    match text.starts_with('{').then(|| parse_strict_json(text)) {
-        Some(Ok(Value::Object(arguments))) => Some(arguments),
-        _ => None,
-    }
-}
-
-/// Arguments on the way.
-struct Filled<'a> {
-    tool: &'a ToolSpec,
-    rest: &'a str,
-    parameters: &'a [Parameter<'a>],
-    arguments: Map<String, Value>,
-}
-
-impl<'a> Filled<'a> {
-    /// Takes a word, and the next one as its value if need be. Answers whether it took all.
-    fn take(
-        &mut self,
-        word: &'a Word,
-        more: &mut std::slice::Iter<'_, Word>,
-    ) -> Result<bool, String> {
-        let flag = word.text.strip_prefix("--").filter(|name| !name.is_empty());
-        let shift = if flag.is_some() { 2 } else { 0 };
-        let (key, value) = match word.equals.filter(|at| *at >= shift) {
-            Some(at) => (&word.text[shift..at], Some(&word.text[at + 1..])),
-            None => (&word.text[shift..], None),
-        };
-        let known = self.parameters.iter().find(|one| one.name == key);
-        match (known, value) {
-            (Some(parameter), Some(value)) => self.put(parameter, value, word.quoted)?,
+        let Address { is_flag, key, value, parameter } = Address::of(word, parameters);
+        match (parameter, value) {
+            (Some(one), Some(value)) => put(&mut filled, one, value, word.quoted)?,
             (Some(one), None) if one.kind == Kind::Switch && !word.quoted => {
-                self.put(one, "true", false)?;
+                put(&mut filled, one, "true", false)?;
             }
-            (Some(parameter), None) if flag.is_some() => {
-                let value = more.next().ok_or_else(|| self.no_value(parameter))?;
-                self.put(parameter, &value.text, value.quoted)?;
+            (Some(one), None) if is_flag => {
+                let needs = || format!("`--{key}` needs a value after it. {}", usage(tool));
+                let value = words.next().ok_or_else(needs)?;
+                put(&mut filled, one, &value.text, value.quoted)?;
             }
-            _ => return self.take_loose(word, key, value.is_some() || flag.is_some()),
-        }
-        Ok(false)
-    }
-
-    /// Takes a word that is for no parameter by name.
-    fn take_loose(&mut self, word: &Word, key: &str, named: bool) -> Result<bool, String> {
-        let slots = slots(self.parameters);
-        let is_open = |one: &&&Parameter<'_>| {
-            let is_empty = !self.arguments.contains_key(one.name);
-            is_empty || one.kind == Kind::List || is_one_of(one, &GATHERING)
-        };
-        let slot = slots.iter().find(is_open).copied();
-        match slot {
-            Some(slot) if is_one_of(slot, &VERBATIM) && !word.quoted => {
-                self.put(slot, &self.rest[word.start..], true)?;
-                return Ok(true);
-            }
-            Some(slot) if is_one_of(slot, &GATHERING) => self.gather(slot, &word.text),
-            _ if named && is_name(key) => return Err(self.unknown(key)),
-            Some(slot) => self.put(slot, &word.text, word.quoted)?,
-            None => {
-                return Err(format!(
-                    "`{}` is one word too many for {}; put quotes around what belongs together. {}",
-                    word.text,
-                    self.tool.name,
-                    usage(self.tool)
-                ));
+            _ => {
+                let slots = slots(parameters);
+                let is_open =
+                    |one: &&&Parameter<'_>| !filled.contains_key(one.name) || takes_more(one);
+                match slots.iter().find(is_open) {
+                    Some(slot) if is_one_of(slot, &VERBATIM) && !word.quoted => {
+                        put(&mut filled, slot, &rest[word.start..], true)?;
+                        break;
+                    }
+                    Some(slot) if is_one_of(slot, &GATHERING) => gather(&mut filled, slot, word),
+                    _ if (value.is_some() || is_flag) && is_identifier(key) => {
+                        return Err(unknown_parameter(tool, parameters, key));
+                    }
+                    Some(slot) => put(&mut filled, slot, &word.text, word.quoted)?,
+                    None => return Err(too_many(tool, word)),
+                }
             }
         }
-        Ok(false)
     }
-
-    fn gather(&mut self, parameter: &Parameter<'_>, word: &str) {
-        let text = match self.arguments.get(parameter.name) {
-            Some(Value::String(before)) => format!("{before} {word}"),
-            _ => word.to_owned(),
-        };
-        self.arguments.insert(parameter.name.to_owned(), Value::String(text));
+    let missing = parameters.iter().filter(|one| one.required && !filled.contains_key(one.name));
+    let missing: Vec<_> = missing.map(|one| format!("`{}`", one.name)).collect();
+    match missing.is_empty() {
+        true => Ok(filled),
+        false => Err(format!("{} needs {}. {}", tool.name, missing.join(" and "), example(tool))),
     }
+}
 
-    fn put(&mut self, parameter: &Parameter<'_>, text: &str, quoted: bool) -> Result<(), String> {
-        let value = parameter.value(text, quoted)?;
-        match (self.arguments.get_mut(parameter.name), value) {
-            (Some(Value::Array(all)), Value::Array(more)) => all.extend(more),
-            (_, value) => {
-                self.arguments.insert(parameter.name.to_owned(), value);
-            }
+fn put(
+    filled: &mut Map<String, Value>,
+    parameter: &Parameter<'_>,
+    text: &str,
+    quoted: bool,
+) -> Result<(), String> {
+    let value = parameter.value(text, quoted)?;
+    match (filled.get_mut(parameter.name), value) {
+        (Some(Value::Array(all)), Value::Array(more)) => all.extend(more),
+        (_, value) => {
+            filled.insert(parameter.name.to_owned(), value);
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    fn finish(self) -> Result<Map<String, Value>, String> {
-        let is_missing =
-            |one: &&Parameter<'_>| one.required && !self.arguments.contains_key(one.name);
-        let missing: Vec<_> = self.parameters.iter().filter(is_missing).collect();
-        if missing.is_empty() {
-            return Ok(self.arguments);
+fn gather(filled: &mut Map<String, Value>, parameter: &Parameter<'_>, word: &Word) {
+    match filled.get_mut(parameter.name) {
+        Some(Value::String(text)) => *text += &format!(" {}", word.text),
+        _ => {
+            filled.insert(parameter.name.to_owned(), word.text.clone().into());
         }
-        let names: Vec<_> = missing.iter().map(|one| format!("`{}`", one.name)).collect();
-        Err(format!("{} needs {}. {}", self.tool.name, names.join(" and "), example(self.tool)))
-    }
-
-    fn no_value(&self, parameter: &Parameter<'_>) -> String {
-        let Parameter { name, .. } = parameter;
-        format!("`--{name}` needs a value after it. {}", usage(self.tool))
-    }
-
-    fn unknown(&self, key: &str) -> String {
-        let name = &self.tool.name;
-        let near = closest(key, self.parameters.iter().map(|one| one.name));
-        let near = near.map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
-        format!(
-            "{name} has no parameter `{key}`.{near} Put quotes around a text that contains `=`. {}",
-            usage(self.tool)
-        )
     }
 }
 
 /// Whether `key` can be meant as the name of a parameter.
-fn is_name(key: &str) -> bool {
+fn is_identifier(key: &str) -> bool {
     !key.is_empty() && key.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
 }
 
-fn example(tool: &ToolSpec) -> String {
-    format!("Example: `{}`", example_command(tool))
+fn unknown_parameter(tool: &ToolSpec, parameters: &[Parameter<'_>], key: &str) -> String {
+    let near = closest(key, parameters.iter().map(|one| one.name));
+    let near = near.map(|near| format!(" Did you mean `{near}`?")).unwrap_or_default();
+    format!(
+        "{} has no parameter `{key}`.{near} Put quotes around a text that contains `=`. {}",
+        tool.name,
+        usage(tool)
+    )
 }
 
-/// The name most like `wanted`, if one is like it at all.
-fn closest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    const ALIKE: f64 = 0.75;
-    let scored = names.map(|name| (strsim::jaro_winkler(wanted, name), name));
-    let best = scored.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
-    (best.0 >= ALIKE).then_some(best.1)
+fn too_many(tool: &ToolSpec, word: &Word) -> String {
+    format!(
+        "`{}` is one word too many for {}; put quotes around what belongs together. {}",
+        word.text,
+        tool.name,
+        usage(tool)
+    )
 }
 
 #[cfg(test)]

@@ -8,11 +8,13 @@ use context_manager::ToolSpec;
 use protocol::{ErrorCode, ToolCall, ToolError, ToolResult};
 use serde_json::{Map, Value};
 
-use super::toolbox::{Action, Toolbox, ability};
+use crate::results::describe;
+use crate::sentence::Slots;
+use crate::tools::{Action, Tools, arguments_for};
 
 /// Why a plan stops before its end.
 #[derive(Debug, PartialEq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// It wants a tool to be called, and says so.
     Call { say: String, name: String, arguments: Map<String, Value> },
     /// It can only say this.
@@ -20,95 +22,90 @@ pub(super) enum Stop {
 }
 
 /// What a plan comes to: an answer, or the reason why there is none yet.
-pub(super) type Told = Result<String, Stop>;
+pub(crate) type Told = Result<String, Stop>;
 
 /// A call of this turn, and its result.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step<'a> {
-    pub(super) call: &'a ToolCall,
-    pub(super) result: Option<&'a ToolResult>,
+pub(crate) struct Step<'a> {
+    pub(crate) call: &'a ToolCall,
+    pub(crate) result: Option<&'a ToolResult>,
 }
 
-/// The tools on offer, and the calls of this turn that no part of the plan has looked at yet.
-pub(super) struct Script<'a> {
-    pub(super) tools: Toolbox<'a>,
-    steps: std::slice::Iter<'a, Step<'a>>,
+/// What a plan works with.
+pub(crate) struct Script<'a> {
+    pub(crate) tools: Tools<'a>,
+    pub(crate) slots: &'a Slots,
+    /// The calls of this turn that no part of the plan has looked at yet.
+    pub(crate) steps: std::slice::Iter<'a, Step<'a>>,
 }
 
 impl<'a> Script<'a> {
-    pub(super) fn new(tools: Toolbox<'a>, steps: &'a [Step<'a>]) -> Self {
-        Self { tools, steps: steps.iter() }
+    pub(crate) fn slot(&self, name: &str) -> Option<&'a str> {
+        self.slots.iter().find(|(slot, _)| *slot == name).map(|(_, text)| text.as_str())
+    }
+
+    /// What a tool says about an action.
+    pub(crate) fn tell(&mut self, action: Action, say: &str, arguments: Value) -> Told {
+        self.ask(action, say, arguments).map(describe)
     }
 
     /// The result of an action. An error of the tool ends the plan and is told as it is.
-    pub(super) fn ask(
+    pub(crate) fn ask(
         &mut self,
-        say: &str,
         action: Action,
-        arguments: &[(&str, Value)],
+        say: &str,
+        arguments: Value,
     ) -> Result<&'a Value, Stop> {
-        self.attempt(say, action, arguments)?.map_err(|error| Stop::Answer(failure(error)))
+        self.attempt(action, say, arguments)?.map_err(|error| Stop::Answer(failure(error)))
     }
 
     /// The result of an action, for a plan that knows what to do about an error.
-    pub(super) fn attempt(
+    pub(crate) fn attempt(
         &mut self,
-        say: &str,
         action: Action,
-        arguments: &[(&str, Value)],
+        say: &str,
+        arguments: Value,
     ) -> Result<Result<&'a Value, &'a ToolError>, Stop> {
-        let Some(tool) = self.tools.tool_for(action) else {
-            return Err(Stop::Answer(cannot(action)));
-        };
-        self.call(say, tool, Toolbox::arguments(tool, arguments))
+        let tool = self.tools.tool_for(action).ok_or_else(|| {
+            Stop::Answer(format!(
+                "None of this session's tools can {}. `help` lists the tools there are.",
+                action.1
+            ))
+        })?;
+        self.call(tool, say, arguments_for(tool, arguments))
     }
 
-    /// The result of a call.
-    pub(super) fn call(
+    pub(crate) fn call(
         &mut self,
-        say: &str,
         tool: &ToolSpec,
+        say: &str,
         arguments: Map<String, Value>,
     ) -> Result<Result<&'a Value, &'a ToolError>, Stop> {
         let Some(step) = self.steps.next() else {
             return Err(Stop::Call { say: say.to_owned(), name: tool.name.clone(), arguments });
         };
-        match step.result {
-            Some(result) => Ok(result.as_ref()),
-            None => Err(Stop::Answer(format!("There is no result of {}.", step.call.name))),
-        }
+        let missing = || Stop::Answer(format!("There is no result of {}.", step.call.name));
+        step.result.map(Result::as_ref).ok_or_else(missing)
     }
-}
-
-fn cannot(action: Action) -> String {
-    let what = ability(action);
-    format!("None of this session's tools can {what}. `help` lists the tools there are.")
 }
 
 /// What to tell about an error: what happened, why, and what can be done.
-pub(super) fn failure(error: &ToolError) -> String {
-    match error.code {
-        ErrorCode::Rejected => format!(
-            "You declined this: {} Nothing was changed. Tell me what should be different, or do it \
-             with a command; `help` shows them.",
-            as_sentence(&error.message)
+pub(crate) fn failure(error: &ToolError) -> String {
+    let ToolError { code, message, suggestion, .. } = error;
+    let end = if message.ends_with(['.', '!', '?']) { "" } else { "." };
+    match (code, suggestion) {
+        (ErrorCode::Rejected, _) => format!(
+            "You declined this: {message}{end} Nothing was changed. Tell me what should be \
+             different, or do it with a command; `help` shows them."
         ),
-        // The door's own suggestion speaks to a model.
-        ErrorCode::ApprovalRequired => format!(
-            "That was not done: {} Nothing was changed. Ask me where you can be asked \
-             (`toolkiln chat`), or allow it beforehand with `--yes` or `--allow`.",
-            as_sentence(&error.message)
+        // The suggestion of the front end speaks to a model.
+        (ErrorCode::ApprovalRequired, _) => format!(
+            "That was not done: {message}{end} Nothing was changed. Ask me where you can be asked \
+             (`toolkiln chat`), or allow it beforehand with `--yes` or `--allow`."
         ),
-        _ => match &error.suggestion {
-            Some(suggestion) => format!("That did not work: {}\n{suggestion}", error.message),
-            None => format!("That did not work: {}", error.message),
-        },
+        (_, Some(suggestion)) => format!("That did not work: {message}\n{suggestion}"),
+        (_, None) => format!("That did not work: {message}"),
     }
-}
-
-fn as_sentence(text: &str) -> String {
-    let ended = text.ends_with(['.', '!', '?']);
-    if ended { text.to_owned() } else { format!("{text}.") }
 }
 
 #[cfg(test)]

@@ -1,14 +1,17 @@
-//! Plain English requests: whether a sentence has one of the forms in [`forms`](super::forms).
+//! Plain English: which of the [requests](crate::requests) a sentence is, and about what.
 
-use super::forms::{CLASSES, FORMS};
-use super::intent::Intent;
-use super::words::{Spoken, sentence_words};
+use crate::requests::{CLASSES, Intent, REQUESTS};
+use crate::words::{Word, sentence_words};
+
+/// What the slots of a form stand for.
+pub(crate) type Slots = Vec<(&'static str, String)>;
 
 /// Longer sentences are not looked at: none of the forms is for them, and trying takes time.
 const MAX_WORDS: usize = 40;
-
 /// The most words that name a symbol, as `the function foo` does.
 const MAX_SYMBOL_WORDS: usize = 4;
+/// The most words of one aside.
+const MAX_ASIDE: usize = 6;
 
 /// What may stand before a request.
 const POLITE_BEFORE: [&str; 7] = [
@@ -20,19 +23,14 @@ const POLITE_BEFORE: [&str; 7] = [
     "help me to?",
     "try to",
 ];
-
 /// What may stand after it.
 const POLITE_AFTER: [&str; 4] =
     ["please|thanks|now|again|too|quickly|today|then", "thank you", "for me", "if you can|could"];
-
 /// Where a request is about anyway.
 const EVERYWHERE: [&str; 1] = ["@in|across all? of? the|this|my|our? whole|entire? @project"];
 
-/// The most words of one of these.
-const MAX_ASIDE: usize = 6;
-
 /// What a sentence asks for, if it has one of the known forms.
-pub(super) fn understand(text: &str) -> Option<Intent> {
+pub(crate) fn understand(text: &str) -> Option<(Intent, Slots)> {
     let words = sentence_words(text);
     if words.len() > MAX_WORDS {
         return None;
@@ -40,144 +38,125 @@ pub(super) fn understand(text: &str) -> Option<Intent> {
     let request = without_asides(&words, &POLITE_BEFORE, &POLITE_AFTER);
     let bare = without_asides(request, &[], &EVERYWHERE);
     // What looks like an aside can be all there is: "thanks", "what is in this project".
-    meant(bare).or_else(|| meant(request)).or_else(|| meant(&words))
-}
-
-fn meant(words: &[Spoken]) -> Option<Intent> {
-    FORMS.iter().find_map(|(form, build)| {
-        let form: Vec<Part<'_>> = form.split(' ').map(Part::of).collect();
-        let mut captured = Vec::new();
-        fits(&form, words, &mut captured).then(|| build(&captured))
+    [bare, request, &words].into_iter().find_map(|words| {
+        REQUESTS.iter().find_map(|(intent, forms)| {
+            let slots = forms.iter().find_map(|form| fit(form, words))?;
+            Some((*intent, slots))
+        })
     })
 }
 
 /// The words without what stands around a request, however often.
-fn without_asides<'w>(words: &'w [Spoken], before: &[&str], after: &[&str]) -> &'w [Spoken] {
-    let mut words = words;
+fn without_asides<'w>(
+    mut words: &'w [Word],
+    before: &[&'static str],
+    after: &[&'static str],
+) -> &'w [Word] {
     loop {
         let counts = || (1..=words.len().min(MAX_ASIDE)).rev();
-        let is_one_of =
-            |forms: &[&str], part: &[Spoken]| forms.iter().any(|form| is_form(form, part));
-        let first = counts().find(|count| is_one_of(before, &words[..*count]));
-        let last = counts().find(|count| is_one_of(after, &words[words.len() - count..]));
-        words = match (first, last) {
-            (Some(count), _) => &words[count..],
-            (None, Some(count)) => &words[..words.len() - count],
-            (None, None) => return words,
-        };
-    }
-}
-
-fn is_form(form: &str, words: &[Spoken]) -> bool {
-    let form: Vec<Part<'_>> = form.split(' ').map(Part::of).collect();
-    fits(&form, words, &mut Vec::new())
-}
-
-/// A part of a form.
-enum Part<'f> {
-    /// One of these words, which may be missing.
-    Words { any_of: Vec<&'f str>, optional: bool },
-    /// One word or more.
-    Some,
-    /// One word that can name a symbol, with its kind or without.
-    Symbol,
-    /// One word of which this is true.
-    One(fn(&Spoken) -> bool),
-}
-
-impl<'f> Part<'f> {
-    fn of(text: &'f str) -> Self {
-        match text {
-            "<x>" => Part::Some,
-            "<symbol>" => Part::Symbol,
-            "<word>" => Part::One(|_| true),
-            "<name>" => Part::One(Spoken::is_name),
-            "<file>" => Part::One(Spoken::is_path),
-            "<quote>" => Part::One(|word| word.quoted),
-            _ => {
-                let (any_of, optional) = match text.strip_suffix('?') {
-                    Some(any_of) => (any_of, true),
-                    None => (text, false),
-                };
-                Part::Words { any_of: any_of.split('|').flat_map(class).collect(), optional }
-            }
+        let is_aside =
+            |forms: &[&'static str], part| forms.iter().any(|form| fit(form, part).is_some());
+        if let Some(count) = counts().find(|count| is_aside(before, &words[..*count])) {
+            words = &words[count..];
+        } else if let Some(count) =
+            counts().find(|count| is_aside(after, &words[words.len() - count..]))
+        {
+            words = &words[..words.len() - count];
+        } else {
+            return words;
         }
     }
 }
 
-/// The words of a class; any other word is itself.
-fn class(name: &str) -> impl Iterator<Item = &str> {
-    let words = CLASSES.iter().find(|(class, _)| *class == name).map_or(name, |(_, words)| words);
-    words.split('|')
+/// What the slots stand for, if the form fits all the words.
+fn fit(form: &'static str, words: &[Word]) -> Option<Slots> {
+    let mut slots = Vec::new();
+    fits(form, words, &mut slots).then_some(slots)
 }
 
-/// Whether the form fits all the words, and what its placeholders then stand for.
-fn fits(form: &[Part<'_>], words: &[Spoken], captured: &mut Vec<String>) -> bool {
-    let Some((part, rest)) = form.split_first() else { return words.is_empty() };
-    let first = words.first();
-    let capture = |count: usize, text: String, captured: &mut Vec<String>| {
-        let before = captured.len();
-        captured.push(text);
-        let fitting = fits(rest, &words[count..], captured);
-        if !fitting {
-            captured.truncate(before);
-        }
-        fitting
+fn fits(form: &'static str, words: &[Word], slots: &mut Slots) -> bool {
+    let (part, rest) = form.split_once(' ').unwrap_or((form, ""));
+    if part.is_empty() {
+        return words.is_empty();
+    }
+    let Some(slot) = part.strip_prefix('<').and_then(|slot| slot.strip_suffix('>')) else {
+        let required = part.strip_suffix('?');
+        let is_next = words.first().is_some_and(|word| is_any_of(word, required.unwrap_or(part)));
+        return is_next && fits(rest, &words[1..], slots)
+            || required.is_some() && fits(rest, words, slots);
     };
-    match part {
-        Part::Words { any_of, optional } => {
-            let matches = |word: &Spoken| !word.quoted && any_of.contains(&word.lower.as_str());
-            (first.is_some_and(matches) && fits(rest, &words[1..], captured))
-                || (*optional && fits(rest, words, captured))
+    let (name, kind) = slot.split_once(':').unwrap_or((slot, slot));
+    let most = match kind {
+        "x" | "directories" => words.len(),
+        "symbol" => words.len().min(MAX_SYMBOL_WORDS),
+        _ => words.len().min(1),
+    };
+    (1..=most).any(|count| {
+        let Some(text) = meaning(kind, &words[..count]) else { return false };
+        slots.push((name, text));
+        let is_fitting = fits(rest, &words[count..], slots);
+        if !is_fitting {
+            slots.pop();
         }
-        Part::Some => {
-            (1..=words.len()).any(|count| capture(count, joined(&words[..count]), captured))
+        is_fitting
+    })
+}
+
+/// Whether the word is one of a list, which may name classes.
+fn is_any_of(word: &Word, list: &str) -> bool {
+    list.split('|').any(|one| match CLASSES.iter().find(|(class, _)| *class == one) {
+        Some((_, words)) => word.is_any_of(words),
+        None => word.is_any_of(one),
+    })
+}
+
+/// What words stand for in a slot of this kind, if they can fill it: `x` takes any words (as few as
+/// possible), `word` one, `name` one that is not plain English, `file` one that can name a file,
+/// `quote` a quoted text, `symbol` a word that may have its kind beside it (`the function f`),
+/// `directory` and `directories` one word or several that do not name a file. Any other kind is a
+/// list of words.
+fn meaning(kind: &str, words: &[Word]) -> Option<String> {
+    let text = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    let first = words.first()?;
+    let fits = match kind {
+        "x" | "word" => true,
+        "name" => first.is_name(),
+        "file" => first.is_path(),
+        "quote" => first.quoted,
+        "symbol" => return symbol(words),
+        "directory" | "directories" => {
+            let path = directory(&text);
+            let name = path.rsplit('/').next().unwrap_or_default();
+            return (!name.trim_matches('.').contains('.')).then_some(path);
         }
-        Part::Symbol => (1..=words.len().min(MAX_SYMBOL_WORDS)).any(|count| {
-            symbol(&words[..count]).is_some_and(|symbol| capture(count, symbol, captured))
-        }),
-        Part::One(condition) => {
-            first.is_some_and(|word| condition(word) && capture(1, word.text.clone(), captured))
-        }
-    }
+        list => is_any_of(first, list),
+    };
+    fits.then_some(text)
 }
 
 /// `the function foo()` is about `foo`; `it` is about nothing that can be looked up.
-fn symbol(words: &[Spoken]) -> Option<String> {
-    const KINDS: [&str; 17] = [
-        "the",
-        "a",
-        "an",
-        "function",
-        "method",
-        "class",
-        "struct",
-        "enum",
-        "trait",
-        "type",
-        "module",
-        "file",
-        "variable",
-        "constant",
-        "interface",
-        "symbol",
-        "macro",
-    ];
-    const NOTHING: [&str; 8] = ["it", "this", "that", "them", "these", "those", "something", "to"];
-    let is_kind = |word: &&Spoken| !word.quoted && KINDS.contains(&word.lower.as_str());
-    let mut named = words.iter().filter(|word| !is_kind(word));
-    match (named.next(), named.next()) {
-        (Some(name), None) if !NOTHING.contains(&name.lower.as_str()) => {
+fn symbol(words: &[Word]) -> Option<String> {
+    const KINDS: &str = "the|a|an|function|method|class|struct|enum|trait|type|module|file|variable|\
+                         constant|interface|symbol|macro";
+    let named: Vec<&Word> = words.iter().filter(|word| !word.is_any_of(KINDS)).collect();
+    match (&named[..], words) {
+        ([name], _) if !name.is_any_of("it|this|that|them|these|those|something|to") => {
             Some(name.text.trim_end_matches("()").to_owned())
         }
         // A word like `type` can be the name itself.
-        (None, None) if words.len() == 1 => words.first().map(|word| word.text.clone()),
+        ([], [only]) => Some(only.text.clone()),
         _ => None,
     }
 }
 
-fn joined(words: &[Spoken]) -> String {
-    words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+/// `the src directory` is `src`; the project itself is `.`.
+pub(crate) fn directory(words: &str) -> String {
+    const WHOLE: &str = "project|repo|repository|codebase|root|here|code";
+    const NOISE: &str = "the|this|directory|folder|of|whole|entire";
+    let is_in = |list: &str, word: &str| list.split('|').any(|one| word.eq_ignore_ascii_case(one));
+    let words: Vec<_> = words.split_whitespace().filter(|word| !is_in(NOISE, word)).collect();
+    let is_whole = words.iter().all(|word| is_in(WHOLE, word));
+    if is_whole { ".".to_owned() } else { words.join(" ") }
 }
 
 #[cfg(test)]

@@ -3,12 +3,12 @@ mod talks;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use protocol::ToolError;
-use serde_json::json;
 use tool_system::Vocabulary;
 
 use super::testing::{Talk, answered, called, read_answer, request, said, tools_of};
 use super::*;
+use protocol::{Content, ErrorCode, ToolError, ToolResult};
+use serde_json::{Map, Value, json};
 
 const PROJECT: &str = r#"
 //- /package.json

@@ -1,27 +1,52 @@
-//! Splitting what was typed into words: as a shell would for commands, as a reader would for
+//! Splitting what was typed into words: as a shell does for commands, as a reader does for
 //! sentences.
 
-/// A word of a command.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Word {
-    /// The word without its quotes.
-    pub(super) text: String,
-    /// Whether any part of it was quoted.
-    pub(super) quoted: bool,
+/// A word of a command or of a sentence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Word {
+    /// The word without its quotes; in a sentence also without the punctuation around it.
+    pub(crate) text: String,
+    /// Whether any part of it was quoted. In a sentence a quoted text is one word, however long.
+    pub(crate) quoted: bool,
     /// Where the first `=` outside quotes is.
-    pub(super) equals: Option<usize>,
+    pub(crate) equals: Option<usize>,
     /// Where the word begins in what was typed.
-    pub(super) start: usize,
+    pub(crate) start: usize,
+}
+
+impl Word {
+    fn spoken(text: &str, quoted: bool) -> Self {
+        Self { text: text.to_owned(), quoted, ..Self::default() }
+    }
+
+    /// Whether this is one of the words in `list`, which are separated by bars.
+    pub(crate) fn is_any_of(&self, list: &str) -> bool {
+        !self.quoted && list.split('|').any(|word| self.text.eq_ignore_ascii_case(word))
+    }
+
+    /// Whether this is not a plain English word: `DatabaseService`, `read_all`, `x2`, or quoted.
+    pub(crate) fn is_name(&self) -> bool {
+        self.quoted || self.text.chars().any(|char| !char.is_lowercase() && char != '-')
+    }
+
+    /// Whether this can name a file: `main.js`, `src/lib.rs`, `Makefile`, or anything quoted.
+    pub(crate) fn is_path(&self) -> bool {
+        let dotted = self.text.contains('.') && self.text.chars().any(char::is_alphanumeric);
+        self.quoted
+            || dotted
+            || self.text.contains('/')
+            || self.is_any_of("makefile|dockerfile|license|readme|justfile|gemfile")
+    }
 }
 
 /// A quote was opened and never closed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct OpenQuote(pub(super) char);
+pub(crate) struct OpenQuote(pub(crate) char);
 
 /// Splits a command. Quotes work as in a shell; in double quotes `\n` and `\t` are line break and
 /// tab. Outside quotes a backslash stands for itself unless a quote or a space follows, so that
 /// patterns like `\bfn\b` need no quotes.
-pub(super) fn command_words(text: &str) -> Result<Vec<Word>, OpenQuote> {
+pub(crate) fn command_words(text: &str) -> Result<Vec<Word>, OpenQuote> {
     let mut words = Vec::new();
     let mut chars = text.char_indices().peekable();
     while let Some(&(start, first)) = chars.peek() {
@@ -29,24 +54,23 @@ pub(super) fn command_words(text: &str) -> Result<Vec<Word>, OpenQuote> {
             chars.next();
             continue;
         }
-        let mut word = Word { text: String::new(), quoted: false, equals: None, start };
+        let mut word = Word { start, ..Word::default() };
         while let Some((_, char)) = chars.next_if(|(_, char)| !char.is_whitespace()) {
             match char {
                 '"' | '\'' => {
                     word.quoted = true;
                     take_quoted(&mut chars, char, &mut word.text)?;
+                    continue;
                 }
                 '\\' => {
                     let escaped = chars.next_if(|(_, next)| matches!(next, '"' | '\'' | ' '));
                     word.text.push(escaped.map_or('\\', |(_, next)| next));
+                    continue;
                 }
-                _ => {
-                    if char == '=' && word.equals.is_none() {
-                        word.equals = Some(word.text.len());
-                    }
-                    word.text.push(char);
-                }
+                '=' => word.equals = word.equals.or(Some(word.text.len())),
+                _ => {}
             }
+            word.text.push(char);
         }
         words.push(word);
     }
@@ -58,72 +82,36 @@ fn take_quoted(
     quote: char,
     text: &mut String,
 ) -> Result<(), OpenQuote> {
-    while let Some((_, char)) = chars.next() {
+    loop {
+        let (_, char) = chars.next().ok_or(OpenQuote(quote))?;
         match char {
             _ if char == quote => return Ok(()),
-            '\\' if quote == '"' => match chars.next() {
-                Some((_, 'n')) => text.push('\n'),
-                Some((_, 't')) => text.push('\t'),
-                Some((_, next @ ('"' | '\\'))) => text.push(next),
-                Some((_, next)) => text.extend(['\\', next]),
-                None => return Err(OpenQuote(quote)),
+            '\\' if quote == '"' => match chars.next().ok_or(OpenQuote(quote))?.1 {
+                'n' => text.push('\n'),
+                't' => text.push('\t'),
+                next @ ('"' | '\\') => text.push(next),
+                next => text.extend(['\\', next]),
             },
             _ => text.push(char),
         }
     }
-    Err(OpenQuote(quote))
 }
-
-/// A word of a sentence.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Spoken {
-    /// The word as written, without quotes and without the punctuation around it.
-    pub(super) text: String,
-    /// The same in lower case.
-    pub(super) lower: String,
-    /// Whether it was quoted; a quoted text is one word, however long.
-    pub(super) quoted: bool,
-}
-
-impl Spoken {
-    fn new(text: &str, quoted: bool) -> Self {
-        Self { text: text.to_owned(), lower: text.to_lowercase(), quoted }
-    }
-
-    /// Whether this is no plain English word: `DatabaseService`, `read_all`, `x2`, or quoted.
-    pub(super) fn is_name(&self) -> bool {
-        self.quoted || self.text.chars().any(|char| !char.is_lowercase() && char != '-')
-    }
-
-    /// Whether this can name a file: `main.js`, `src/lib.rs`, `Makefile`, or anything quoted.
-    pub(super) fn is_path(&self) -> bool {
-        let known = ["makefile", "dockerfile", "license", "readme", "justfile", "gemfile"];
-        let dotted = self.text.contains('.') && self.text.chars().any(char::is_alphanumeric);
-        self.quoted || dotted || self.text.contains('/') || known.contains(&self.lower.as_str())
-    }
-}
-
-/// Pairs of quotes around a part of a sentence.
-const QUOTES: [(char, char); 5] = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’')];
 
 /// Splits a sentence. An apostrophe inside a word opens no quote; `what's` is two words and
 /// `project's` is `project`.
-pub(super) fn sentence_words(text: &str) -> Vec<Spoken> {
+pub(crate) fn sentence_words(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        // `@"a path"` mentions a file at some doors.
-        if rest.starts_with("@\"") {
-            rest = &rest[1..];
-            continue;
-        }
-        if let Some((quoted, after)) = quoted_part(rest, first) {
-            words.push(Spoken::new(quoted, true));
+    while !rest.is_empty() {
+        // `@"a path"` mentions a file in the chat.
+        rest = rest.strip_prefix('@').filter(|mention| mention.starts_with('"')).unwrap_or(rest);
+        if let Some((quoted, after)) = quoted_part(rest) {
+            words.push(Word::spoken(quoted, true));
             rest = after;
         } else {
-            let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-            push_spoken(&mut words, &rest[..end]);
-            rest = &rest[end..];
+            let (word, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
+            push_spoken(&mut words, word);
+            rest = after;
         }
         rest = rest.trim_start();
     }
@@ -131,14 +119,34 @@ pub(super) fn sentence_words(text: &str) -> Vec<Spoken> {
 }
 
 /// The quoted text at the beginning of `text`, if its closing quote ends a word.
-fn quoted_part(text: &str, first: char) -> Option<(&str, &str)> {
-    let (_, close) = QUOTES.iter().find(|(open, _)| *open == first)?;
-    let body = &text[first.len_utf8()..];
-    let ends_word = |after: &str| !after.starts_with(char::is_alphanumeric);
-    let mut candidates = body.match_indices(*close);
-    let (end, found) = candidates.find(|(at, found)| ends_word(&body[at + found.len()..]))?;
-    let after = &body[end + found.len()..];
-    (end > 0).then(|| (&body[..end], after.trim_start_matches([',', ';', '.', '?', '!', ':'])))
+fn quoted_part(text: &str) -> Option<(&str, &str)> {
+    const QUOTES: [(char, char); 5] =
+        [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’')];
+    let (body, close) =
+        QUOTES.iter().find_map(|(open, close)| Some((text.strip_prefix(*open)?, *close)))?;
+    let mut parts = body.match_indices(close).map(|(end, _)| (&body[..end], &body[end..]));
+    let (quoted, after) = parts.find_map(|(quoted, after)| {
+        let after = after.strip_prefix(close)?;
+        (!after.starts_with(char::is_alphanumeric)).then_some((quoted, after))
+    })?;
+    let after = after.trim_start_matches([',', ';', '.', '?', '!', ':']);
+    (!quoted.is_empty()).then_some((quoted, after))
+}
+
+fn push_spoken(words: &mut Vec<Word>, raw: &str) {
+    let text = raw.trim_end_matches([',', ';', '?', '!', ':']);
+    // A dot at the end is a full stop, unless there are only dots: `.` and `..` are directories.
+    let undotted = text.trim_end_matches('.');
+    let text = if undotted.is_empty() || undotted.ends_with('/') { text } else { undotted };
+    let text = mentioned(text).replace('’', "'");
+    let lower = text.to_lowercase();
+    let stem = if lower.ends_with("'s") { &text[..text.len() - 2] } else { &text };
+    if !text.is_empty() {
+        words.push(Word::spoken(stem, false));
+    }
+    if matches!(lower.as_str(), "what's" | "where's" | "who's" | "that's" | "it's") {
+        words.push(Word::spoken("is", false));
+    }
 }
 
 /// `@src/main.rs` mentions a file; `@scope/package` is the name of a package.
@@ -148,25 +156,6 @@ fn mentioned(word: &str) -> &str {
         name.trim_start_matches('.').contains('.')
     });
     path.unwrap_or(word)
-}
-
-fn push_spoken(words: &mut Vec<Spoken>, raw: &str) {
-    let text = raw.trim_end_matches([',', ';', '?', '!', ':']);
-    // A dot at the end is a full stop, unless there are only dots: `.` and `..` are directories.
-    let undotted = text.trim_end_matches('.');
-    let text = if undotted.is_empty() || undotted.ends_with('/') { text } else { undotted };
-    let text = mentioned(text).replace('’', "'");
-    match text.to_lowercase().as_str() {
-        "" => {}
-        "what's" | "where's" | "who's" | "that's" | "it's" => {
-            let (word, _) = text.split_once('\'').unwrap_or((&text, ""));
-            words.extend([Spoken::new(word, false), Spoken::new("is", false)]);
-        }
-        lower => {
-            let without = if lower.ends_with("'s") { &text[..text.len() - 2] } else { &text };
-            words.push(Spoken::new(without, false));
-        }
-    }
 }
 
 #[cfg(test)]
@@ -228,9 +217,24 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_can_be_split(text in "\\PC*|[ \"'`\\\\=’“”a.?]{0,20}") {
-            let _ = command_words(&text);
-            sentence_words(&text);
+        fn words_are_where_they_say_and_nothing_is_added(
+            text in "\\PC*|[ \"'`\\\\=’“”a.?]{0,20}"
+        ) {
+            match command_words(&text) {
+                Ok(words) => for word in words {
+                    let begins = text[word.start..].chars().next();
+                    prop_assert!(begins.is_some_and(|char| !char.is_whitespace()));
+                    let is_equals = |at: usize| word.text[at..].starts_with('=');
+                    prop_assert!(word.equals.is_none_or(is_equals), "{word:?}");
+                },
+                Err(OpenQuote(quote)) => prop_assert!(text.contains(quote)),
+            }
+            for word in sentence_words(&text) {
+                let is_one = word.quoted || !word.text.contains(char::is_whitespace);
+                prop_assert!(is_one && (!word.text.is_empty() || text.contains("'s") || text.contains("’s")));
+                let plain = text.replace('’', "'");
+                prop_assert!(word.text == "is" || plain.contains(&word.text.replace('’', "'")));
+            }
         }
 
         #[test]

@@ -2,24 +2,24 @@
 
 use serde_json::{Value, json};
 
-use super::{ReadFile, paths, read};
+use super::{paths, read};
 use crate::results::{describe, indented, told};
 use crate::script::{Script, Stop, Told};
-use crate::toolbox::Action;
+use crate::tools::{
+    DEFINITION, FIND_FILES, IMPACT, IMPORTERS, LIST, OUTLINE, READ, REFERENCES, SEARCH,
+};
 
-/// Lines shown before and after a definition.
+/// Lines shown before a definition, and in all.
 const LINES_BEFORE: u64 = 2;
-const LINES_SHOWN: u64 = 14;
+const LINES_SHOWN: usize = 14;
 /// The most other definitions that are named.
 const MAX_OTHERS: usize = 5;
-/// Words by which people call files of a language.
-const LANGUAGES: [(&str, &str); 20] = [
+/// Words by which users call files of a language.
+const LANGUAGES: [(&str, &str); 18] = [
     ("rust", "*.rs"),
     ("python", "*.py"),
-    ("javascript", "*.js,*.mjs,*.cjs,*.jsx"),
-    ("typescript", "*.ts,*.mts,*.cts,*.tsx"),
-    ("js", "*.js,*.mjs,*.cjs,*.jsx"),
-    ("ts", "*.ts,*.mts,*.cts,*.tsx"),
+    ("javascript|js", "*.js,*.mjs,*.cjs,*.jsx"),
+    ("typescript|ts", "*.ts,*.mts,*.cts,*.tsx"),
     ("go", "*.go"),
     ("java", "*.java"),
     ("c", "*.c,*.h"),
@@ -36,64 +36,83 @@ const LANGUAGES: [(&str, &str); 20] = [
     ("toml", "*.toml"),
 ];
 
-/// A place in the project.
-struct Place<'a> {
+/// Where a symbol is defined, or imported.
+struct DefinitionPlace<'a> {
     path: &'a str,
     line: u64,
     kind: Option<&'a str>,
 }
 
-pub(super) fn definition(script: &mut Script<'_>, symbol: &str) -> Told {
-    let (found, by_text) = if script.tools.can(Action::Definition) {
-        let say = format!("Looking up where `{symbol}` is defined.");
-        (script.ask(&say, Action::Definition, &[("symbol", json!(symbol))])?, false)
-    } else {
-        let say = format!("No tool knows definitions here; searching for `{symbol}`.");
-        (search_text(script, &say, &definition_pattern(script, symbol), None)?, true)
-    };
-    let places = places(found);
-    // An import names the symbol too, but what it names is elsewhere.
-    let is_import = |place: &&Place<'_>| place.kind == Some("import");
-    let first = places.iter().find(|place| !is_import(place)).or_else(|| places.first());
-    let Some(first) = first else { return mentions(script, symbol, found) };
-    let Place { path, line, .. } = *first;
-    let excerpt = around(script, path, line)?;
-    let what = match first.kind {
-        _ if by_text => format!("`{symbol}` seems to be defined"),
-        Some(kind) => format!("`{symbol}` is defined as {} {kind}", article(kind)),
-        None => format!("`{symbol}` is defined"),
-    };
-    let mut text = format!("{what} in {path}:{line}:\n\n{excerpt}");
-    let others = places.iter().filter(|place| (place.path, place.line) != (path, line));
-    let others: Vec<String> =
-        others.map(|place| format!("{}:{}", place.path, place.line)).collect();
-    if !others.is_empty() {
-        let named = others.iter().take(MAX_OTHERS).cloned().collect::<Vec<_>>().join(", ");
-        let more = others.len().saturating_sub(MAX_OTHERS);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        text += &format!("\n\nAlso found: {named}{more}.");
-    }
-    Ok(text)
-}
-
-fn article(word: &str) -> &'static str {
-    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
-}
-
-fn places(found: &Value) -> Vec<Place<'_>> {
+fn places(found: &Value) -> Vec<DefinitionPlace<'_>> {
     let lists = ["definitions", "matches", "results"];
     let list = lists.iter().find_map(|key| found[*key].as_array());
     let places = list.into_iter().flatten().filter_map(|one| {
         let [path, kind] = ["path", "kind"].map(|key| one[key].as_str());
-        Some(Place { path: path?, line: one["line"].as_u64()?, kind })
+        Some(DefinitionPlace { path: path?, line: one["line"].as_u64()?, kind })
     });
     places.collect()
+}
+
+/// An import names the symbol too, but what it names is elsewhere.
+fn is_no_import(place: &&DefinitionPlace<'_>) -> bool {
+    place.kind != Some("import")
+}
+
+pub(super) fn definition(script: &mut Script<'_>, symbol: &str) -> Told {
+    let by_text = !script.tools.can(DEFINITION);
+    let found = if by_text {
+        let say = format!("No tool knows definitions here; searching for `{symbol}`.");
+        let keywords =
+            r"\b(fn|function|class|struct|enum|trait|interface|def|func|type|const|let|var|mod)\s+";
+        let is_regex = script.tools.takes_regex();
+        let (before, after) = if is_regex { (keywords, r"\b") } else { ("", "") };
+        let pattern = format!("{before}{}{after}", literal(script, symbol));
+        search_text(script, &say, &pattern, None)?
+    } else {
+        looked_up(script, symbol)?
+    };
+    let places = places(found);
+    let first = places.iter().find(is_no_import).or_else(|| places.first());
+    let Some(&DefinitionPlace { path, line, kind }) = first else {
+        return mentions(script, symbol, found);
+    };
+    let offset = line.saturating_sub(LINES_BEFORE).max(1);
+    let say = format!("Reading {path} around line {line}.");
+    let arguments = json!({"path": path, "offset": offset, "limit": LINES_SHOWN});
+    let excerpt = script.ask(READ, &say, arguments)?["content"].as_str().unwrap_or_default();
+    let what = match kind {
+        _ if by_text => "seems to be defined".to_owned(),
+        Some(kind) if kind.starts_with(['a', 'e', 'i', 'o', 'u']) => {
+            format!("is defined as an {kind}")
+        }
+        Some(kind) => format!("is defined as a {kind}"),
+        None => "is defined".to_owned(),
+    };
+    let others = places.iter().filter(|place| (place.path, place.line) != (path, line));
+    let others: Vec<_> = others.map(|place| format!("{}:{}", place.path, place.line)).collect();
+    let also = match others.len() {
+        0 => String::new(),
+        1..=MAX_OTHERS => format!("\n\nAlso found: {}.", others.join(", ")),
+        all => {
+            let more = all - MAX_OTHERS;
+            format!("\n\nAlso found: {} and {more} more.", others[..MAX_OTHERS].join(", "))
+        }
+    };
+    Ok(format!(
+        "`{symbol}` {what} in {path}:{line}:\n\n{}{also}",
+        indented(excerpt, LINES_SHOWN + 1)
+    ))
+}
+
+fn looked_up<'a>(script: &mut Script<'a>, symbol: &str) -> Result<&'a Value, Stop> {
+    let say = format!("Looking up where `{symbol}` is defined.");
+    script.ask(DEFINITION, &say, json!({"symbol": symbol}))
 }
 
 /// Without a definition the next best thing is where the word occurs.
 fn mentions(script: &mut Script<'_>, symbol: &str, found: &Value) -> Told {
     let missing = describe(found);
-    if !script.tools.can(Action::Search) {
+    if !script.tools.can(SEARCH) {
         return Ok(missing);
     }
     let say = format!("{missing}\n\nSearching for the word.");
@@ -104,37 +123,15 @@ fn mentions(script: &mut Script<'_>, symbol: &str, found: &Value) -> Told {
     ))
 }
 
-/// The lines around a place, as the reading tool numbers them.
-fn around(script: &mut Script<'_>, path: &str, line: u64) -> Result<String, Stop> {
-    let first = line.saturating_sub(LINES_BEFORE).max(1);
-    let arguments =
-        [("path", json!(path)), ("offset", json!(first)), ("limit", json!(LINES_SHOWN))];
-    let result =
-        script.ask(&format!("Reading {path} around line {line}."), Action::Read, &arguments)?;
-    let content = result["content"].as_str().unwrap_or_default();
-    let most = usize::try_from(LINES_SHOWN).unwrap_or(usize::MAX);
-    Ok(indented(content, most + 1))
-}
-
-/// A pattern for what defines `symbol`, for tools that know only text.
-fn definition_pattern(script: &Script<'_>, symbol: &str) -> String {
-    if !script.tools.takes_regex() {
-        return symbol.to_owned();
-    }
-    let keywords = "fn|function|class|struct|enum|trait|interface|def|func|type|const|let|var|mod";
-    format!(r"\b({keywords})\s+{}\b", escaped(symbol))
-}
-
 /// `text` as the search tool has to be given it.
 fn literal(script: &Script<'_>, text: &str) -> String {
-    if script.tools.takes_regex() { escaped(text) } else { text.to_owned() }
-}
-
-fn escaped(text: &str) -> String {
     let is_special = |char: char| r"\.+*?()|[]{}^$".contains(char);
-    let parts =
-        text.chars().map(|char| if is_special(char) { format!("\\{char}") } else { char.into() });
-    parts.collect()
+    let escape = |char| is_special(char).then_some('\\').into_iter().chain([char]);
+    if script.tools.takes_regex() {
+        text.chars().flat_map(escape).collect()
+    } else {
+        text.to_owned()
+    }
 }
 
 fn search_text<'a>(
@@ -143,126 +140,103 @@ fn search_text<'a>(
     pattern: &str,
     within: Option<&str>,
 ) -> Result<&'a Value, Stop> {
-    let mut arguments = vec![("pattern", json!(pattern))];
-    arguments.extend(within.map(|path| ("path", json!(path))));
-    // `TODO` is a mark, `todo` is a word; who writes in capitals means capitals.
-    if pattern.chars().any(char::is_uppercase) {
-        arguments.push(("case_sensitive", json!(true)));
-    }
-    script.ask(say, Action::Search, &arguments)
+    // `TODO` is a mark, `todo` is a word: capitals in a request are meant.
+    let case = pattern.chars().any(char::is_uppercase).then_some(true);
+    let arguments = json!({"pattern": pattern, "path": within, "case_sensitive": case});
+    script.ask(SEARCH, say, arguments)
 }
 
 pub(super) fn search(script: &mut Script<'_>, text: &str, within: Option<&str>) -> Told {
     let place = within.map_or("the project".to_owned(), |path| format!("`{path}`"));
     let say = format!("Searching {place} for `{text}`.");
-    let result = search_text(script, &say, &literal(script, text), within)?;
-    Ok(describe(result))
+    search_text(script, &say, &literal(script, text), within).map(describe)
 }
 
 pub(super) fn files(script: &mut Script<'_>, name: &str) -> Told {
-    let language = LANGUAGES.iter().find(|(word, _)| name.eq_ignore_ascii_case(word));
+    let is_meant = |words: &str| words.split('|').any(|word| name.eq_ignore_ascii_case(word));
+    let language = LANGUAGES.iter().find(|(words, _)| is_meant(words));
     let pattern = match language {
         Some((_, pattern)) => (*pattern).to_owned(),
         None if name.contains(['*', '.', '?', '/']) => name.to_owned(),
         None => format!("*{name}*"),
     };
     let say = format!("Looking for files like `{pattern}`.");
-    let result = script.ask(&say, Action::FindFiles, &[("pattern", json!(pattern))])?;
-    Ok(describe(result))
+    script.tell(FIND_FILES, &say, json!({"pattern": pattern}))
 }
 
-pub(super) fn list(script: &mut Script<'_>, path: &str) -> Told {
-    if !script.tools.can(Action::List) {
-        let pattern = if path == "." { "*".to_owned() } else { format!("{path}/*") };
-        return files(script, &pattern);
+pub(super) fn list(script: &mut Script<'_>) -> Told {
+    let path = script.slot("path").filter(|path| *path != ".");
+    if !script.tools.can(LIST) {
+        return files(script, &path.map_or("*".to_owned(), |path| format!("{path}/*")));
     }
-    let say = if path == "." { "Listing the project.".into() } else { format!("Listing {path}.") };
-    let result = script.ask(&say, Action::List, &[("path", json!(path))])?;
-    let heading = if path == "." { "The project holds:" } else { &format!("{path} holds:") };
-    Ok(told(heading, result))
+    let say = format!("Listing {}.", path.unwrap_or("the project"));
+    let result = script.ask(LIST, &say, json!({"path": path.unwrap_or(".")}))?;
+    Ok(told(&format!("{} holds:", path.unwrap_or("The project")), result))
 }
 
 pub(super) fn references(script: &mut Script<'_>, symbol: &str) -> Told {
-    if !script.tools.can(Action::References) {
+    if !script.tools.can(REFERENCES) {
         return search(script, symbol, None);
     }
     let say = format!("Looking for the uses of `{symbol}`.");
-    let result = script.ask(&say, Action::References, &[("symbol", json!(symbol))])?;
-    Ok(describe(result))
+    script.tell(REFERENCES, &say, json!({"symbol": symbol}))
 }
 
 pub(super) fn users(script: &mut Script<'_>, symbol: &str) -> Told {
-    if !script.tools.can(Action::Importers) {
+    if !script.tools.can(IMPORTERS) {
         return references(script, symbol);
     }
     let target = module_of(script, symbol)?;
     let say = format!("Looking for the files that import {target}.");
-    let found = script.attempt(&say, Action::Importers, &[("target", json!(target))])?;
-    match found {
-        Ok(found) if found["importers"].as_array().is_some_and(|all| !all.is_empty()) => {
-            Ok(importers(symbol, &target, found))
-        }
-        _ => Ok(format!("No file imports {target}. {}", references(script, symbol)?)),
-    }
+    let found = script.attempt(IMPORTERS, &say, json!({"target": target}))?;
+    let is_some = |found: &&Value| found["importers"].as_array().is_some_and(|all| !all.is_empty());
+    let Some(found) = found.ok().filter(is_some) else {
+        return Ok(format!("No file imports {target}. {}", references(script, symbol)?));
+    };
+    let files = found["files"].as_u64().unwrap_or(0);
+    let verb = if files == 1 { "1 file imports" } else { &format!("{files} files import") };
+    let module = if symbol == target { String::new() } else { format!(" ({target})") };
+    Ok(told(&format!("{verb} `{symbol}`{module}:"), found))
 }
 
 /// The file whose importers are the users of `symbol`; the symbol itself if there is none.
 fn module_of(script: &mut Script<'_>, symbol: &str) -> Result<String, Stop> {
     let is_path = symbol.contains('/') || symbol.contains("::") || symbol.contains('.');
-    if is_path || !script.tools.can(Action::Definition) {
+    if is_path || !script.tools.can(DEFINITION) {
         return Ok(symbol.to_owned());
     }
-    let say = format!("Looking up where `{symbol}` is defined.");
-    let found = script.ask(&say, Action::Definition, &[("symbol", json!(symbol))])?;
-    let places = places(found);
-    let defined = places.iter().find(|place| place.kind != Some("import"));
-    if let Some(place) = defined {
+    let places = places(looked_up(script, symbol)?);
+    if let Some(place) = places.iter().find(is_no_import) {
         return Ok(place.path.to_owned());
     }
-    if !script.tools.can(Action::FindFiles) {
+    if !script.tools.can(FIND_FILES) {
         return Ok(symbol.to_owned());
     }
     let say = format!("`{symbol}` is not defined here; looking for a file of that name.");
-    let pattern = json!(format!("{symbol}.*"));
-    let found = script.ask(&say, Action::FindFiles, &[("pattern", pattern)])?;
+    let found = script.ask(FIND_FILES, &say, json!({"pattern": format!("{symbol}.*")}))?;
     Ok(paths(found).next().unwrap_or(symbol).to_owned())
 }
 
-fn importers(symbol: &str, target: &str, found: &Value) -> String {
-    let files = found["files"].as_u64().unwrap_or(0);
-    let verb = if files == 1 { "1 file imports" } else { &format!("{files} files import") };
-    let what =
-        if symbol == target { format!("`{symbol}`") } else { format!("`{symbol}` ({target})") };
-    told(&format!("{verb} {what}:"), found)
-}
-
 pub(super) fn impact(script: &mut Script<'_>, target: &str) -> Told {
-    if !script.tools.can(Action::Impact) {
+    if !script.tools.can(IMPACT) {
         return users(script, target);
     }
     let say = format!("Working out what depends on `{target}`.");
-    let result = script.ask(&say, Action::Impact, &[("target", json!(target))])?;
-    let tests = result["tests"].as_array().map_or(0, Vec::len);
-    let tests = if tests > 0 {
-        format!("\n\nTests among them: {}.", names(&result["tests"]))
-    } else {
-        String::new()
-    };
+    let result = script.ask(IMPACT, &say, json!({"target": target}))?;
+    let tests = result["tests"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let tests = tests.take(MAX_OTHERS).collect::<Vec<_>>().join(", ");
+    let tests = if tests.is_empty() { tests } else { format!("\n\nTests among them: {tests}.") };
     Ok(format!("{}{tests}", describe(result)))
 }
 
-fn names(list: &Value) -> String {
-    let names = list.as_array().into_iter().flatten().filter_map(Value::as_str);
-    names.take(MAX_OTHERS).collect::<Vec<_>>().join(", ")
-}
-
 pub(super) fn outline(script: &mut Script<'_>, file: &str) -> Told {
-    let ReadFile { path, result } = read(script, file)?;
-    if !script.tools.can(Action::Outline) {
-        return Ok(told(&format!("{path} reads:"), result));
+    let found = read(script, file)?;
+    let path = &found.path;
+    if !script.tools.can(OUTLINE) {
+        return Ok(told(&format!("{path} reads:"), found.result));
     }
     let say = format!("Asking for the outline of {path}.");
-    let outline = script.ask(&say, Action::Outline, &[("path", json!(path))])?;
+    let outline = script.ask(OUTLINE, &say, json!({"path": path}))?;
     let heading = format!("I cannot say what code means, but this is what {path} defines:");
     Ok(told(&heading, outline))
 }

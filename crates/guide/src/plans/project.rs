@@ -2,94 +2,61 @@
 
 use serde_json::{Value, json};
 
-use super::{paths, read};
-use crate::intent::Fact;
+use super::{is_readme, paths, read};
 use crate::manifest;
 use crate::results::{FileLines, told};
 use crate::script::{Script, Stop, Told};
-use crate::toolbox::Action;
+use crate::tools::{FIND_FILES, LIST};
 
 /// Lines of a README that are shown.
 const README_LINES: usize = 12;
 
-pub(super) fn fact(script: &mut Script<'_>, file: Option<&str>, fact: Fact) -> Told {
-    if let Some(file) = file {
+pub(super) fn fact(script: &mut Script<'_>) -> Told {
+    let fact = script.slot("fact").unwrap_or("name").to_lowercase();
+    let stated = |script: &mut Script<'_>, file: &str| {
         let found = read(script, file)?;
-        return Ok(match manifest::fact(&found.path, &found.lines().text(), fact) {
-            Ok(value) => {
-                format!("The project's {} is **{value}**, says {}.", fact.word(), found.path)
-            }
-            Err(why) => why,
-        });
-    }
-    let names = root_files(script)?;
-    let Some(manifest) = manifest::FILES.iter().find(|file| names.iter().any(|name| name == *file))
-    else {
-        return readme_name(script, &names, fact, "There is no manifest like package.json here.");
+        let value = manifest::fact(&found.path, &found.lines.text(), &fact);
+        Ok(value.map(|value| format!("The project's {fact} is **{value}**, says {}.", found.path)))
     };
-    let found = read(script, manifest)?;
-    match manifest::fact(&found.path, &found.lines().text(), fact) {
-        Ok(value) => Ok(format!("The project's {} is **{value}**, says {manifest}.", fact.word())),
-        Err(why) => readme_name(script, &names, fact, &why),
+    if let Some(file) = script.slot("file") {
+        return stated(script, file).map(|told| told.unwrap_or_else(|why| why));
     }
-}
-
-/// The heading of a README is a name too, if no manifest has one.
-fn readme_name(script: &mut Script<'_>, names: &[String], fact: Fact, why: &str) -> Told {
-    let Some(readme) = readme(names).filter(|_| fact == Fact::Name) else {
-        return Ok(why.to_owned());
+    let (names, _) = root(script, &format!("{},README*", manifest::FILES.join(",")))?;
+    let manifest = manifest::FILES.iter().find(|file| names.contains(file));
+    let why = match manifest.map(|manifest| stated(script, manifest)).transpose()? {
+        Some(Ok(told)) => return Ok(told),
+        Some(Err(why)) => why,
+        None => "There is no manifest like package.json here.".to_owned(),
     };
-    let found = read(script, readme)?;
-    let lines = found.lines().lines;
-    let heading = lines.iter().find_map(|line| line.strip_prefix("# "));
-    Ok(match heading {
+    // The heading of a README is a name too, if no manifest has one.
+    let readme = names.iter().find(|name| is_readme(name)).filter(|_| fact == "name");
+    let Some(readme) = readme else { return Ok(why) };
+    let lines = read(script, readme)?.lines.lines;
+    Ok(match lines.iter().find_map(|line| line.strip_prefix("# ")) {
         Some(heading) => format!("{why} Its {readme} is headed **{}**.", heading.trim()),
-        None => why.to_owned(),
+        None => why,
     })
 }
 
-fn readme(names: &[String]) -> Option<&str> {
-    let is_readme = |name: &&String| name.to_lowercase().starts_with("readme");
-    names.iter().find(is_readme).map(String::as_str)
-}
-
-/// The names of the files in the project's root.
-fn root_files(script: &mut Script<'_>) -> Result<Vec<String>, Stop> {
-    if script.tools.can(Action::List) {
-        let found =
-            script.ask("Looking at what there is.", Action::List, &[("path", json!("."))])?;
-        let entries = found["entries"].as_array().into_iter().flatten();
-        let names = entries.filter_map(|entry| entry["name"].as_str());
-        return Ok(names.map(str::to_owned).collect());
-    }
-    let pattern = json!(format!("{},README*", manifest::FILES.join(",")));
-    let found =
-        script.ask("Looking at what there is.", Action::FindFiles, &[("pattern", pattern)])?;
-    Ok(paths(found).filter(|path| !path.contains('/')).map(str::to_owned).collect())
-}
-
 pub(super) fn overview(script: &mut Script<'_>) -> Told {
-    let listed = match script.tools.can(Action::List) {
-        true => script.ask("Looking at what there is.", Action::List, &[("path", json!("."))])?,
-        false => script.ask(
-            "Looking at what there is.",
-            Action::FindFiles,
-            &[("pattern", json!("*"))],
-        )?,
-    };
-    let names: Vec<String> = match listed["entries"].as_array() {
-        Some(entries) => entries.iter().filter_map(name).collect(),
-        None => paths(listed).map(str::to_owned).collect(),
-    };
+    let (names, listed) = root(script, "*")?;
     let holds = told("The project holds:", listed);
-    let Some(readme) = readme(&names) else { return Ok(holds) };
-    let found = read(script, readme)?;
-    let start = beginning(&found.lines());
+    let Some(readme) = names.iter().find(|name| is_readme(name)) else { return Ok(holds) };
+    let start = beginning(&read(script, readme)?.lines);
     Ok(format!("{holds}\n\nIts {readme} begins:\n\n{start}"))
 }
 
-fn name(entry: &Value) -> Option<String> {
-    entry["name"].as_str().map(str::to_owned)
+/// The names in the project's root, and the result they are from. Tools that cannot list find what
+/// is like `pattern`.
+fn root<'a>(script: &mut Script<'a>, pattern: &str) -> Result<(Vec<&'a str>, &'a Value), Stop> {
+    let say = "Looking at what there is.";
+    if !script.tools.can(LIST) {
+        let found = script.ask(FIND_FILES, say, json!({"pattern": pattern}))?;
+        return Ok((paths(found).filter(|path| !path.contains('/')).collect(), found));
+    }
+    let listed = script.ask(LIST, say, json!({"path": "."}))?;
+    let entries = listed["entries"].as_array().into_iter().flatten();
+    Ok((entries.filter_map(|entry| entry["name"].as_str()).collect(), listed))
 }
 
 /// The first lines, quoted, without pictures and markup of their own.
