@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use context_manager::Prices;
+use guide::Guide;
 use providers::catalogue::{
     Choice, Endpoint, Facts, Wanted, choose, endpoint, model_info, unencrypted_host,
 };
-use providers::{HttpProvider, Network, OfflineProvider, Roots, Secret, offline, probe_ollama};
+use providers::{HttpProvider, Network, Roots, Secret, probe_ollama};
 use session::Model;
 
 use crate::config::{Config, Keys};
@@ -35,7 +36,7 @@ pub(crate) struct Chosen {
 impl Chosen {
     /// The most tokens that the model can see, if there is a model.
     pub(crate) fn window(&self) -> Option<u64> {
-        Some(self.model.context_tokens).filter(|_| self.model.name != offline::NAME)
+        Some(self.model.context_tokens).filter(|_| self.model.name != guide::NAME)
     }
 }
 
@@ -75,7 +76,7 @@ pub(crate) async fn chosen(
 
 /// What a person means by the name of a model: `model`, `provider` or `provider:model`.
 pub(crate) fn wanted_by_name(text: &str) -> Wanted {
-    let is_provider = |name: &str| name == offline::NAME || endpoint(name).is_some();
+    let is_provider = |name: &str| name == guide::NAME || endpoint(name).is_some();
     match text.split_once(':') {
         Some((provider, model)) if is_provider(provider) => Wanted {
             provider: Some(provider.to_owned()),
@@ -103,8 +104,8 @@ async fn ollama_models(environment: &Environment) -> Option<Vec<String>> {
 
 fn no_model() -> Model {
     Model {
-        provider: Arc::new(OfflineProvider),
-        name: offline::NAME.to_owned(),
+        provider: Arc::new(Guide),
+        name: guide::NAME.to_owned(),
         max_tokens: MAX_ANSWER,
         context_tokens: u64::MAX,
         effort: None,

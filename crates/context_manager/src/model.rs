@@ -71,8 +71,9 @@ pub enum Deferral {
 }
 
 /// How hard a model is asked to think.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Effort {
     /// As little as possible.
     Low,

@@ -1,13 +1,12 @@
 //! What happens while tools run, as events that any screen or log can follow.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::VariantArray as _;
 
-use crate::{ApprovalRequest, ErrorCode};
+use crate::{ApprovalRequest, ErrorCode, UnknownName};
 
 /// Something that happened to a tool call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,7 +71,23 @@ pub enum ActivityData {
 }
 
 /// The type of an event, for subscriptions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(
+    serialize_all = "snake_case",
+    parse_err_ty = UnknownName,
+    parse_err_fn = ActivityType::unknown
+)]
 pub enum ActivityType {
     /// `tool_call_start`
     ToolCallStart,
@@ -92,27 +107,15 @@ pub enum ActivityType {
 
 impl ActivityType {
     /// All types.
-    pub const ALL: [ActivityType; 7] = [
-        ActivityType::ToolCallStart,
-        ActivityType::ToolCallEnd,
-        ActivityType::ToolOutputChunk,
-        ActivityType::Error,
-        ActivityType::ApprovalRequested,
-        ActivityType::ApprovalAnswered,
-        ActivityType::Missed,
-    ];
+    pub const ALL: &[ActivityType] = ActivityType::VARIANTS;
 
     /// The spelling in JSON.
     pub fn as_str(self) -> &'static str {
-        match self {
-            ActivityType::ToolCallStart => "tool_call_start",
-            ActivityType::ToolCallEnd => "tool_call_end",
-            ActivityType::ToolOutputChunk => "tool_output_chunk",
-            ActivityType::Error => "error",
-            ActivityType::ApprovalRequested => "approval_requested",
-            ActivityType::ApprovalAnswered => "approval_answered",
-            ActivityType::Missed => "missed",
-        }
+        self.into()
+    }
+
+    fn unknown(text: &str) -> UnknownName {
+        UnknownName::among("event type", text, Self::ALL)
     }
 }
 
@@ -128,26 +131,6 @@ impl ActivityData {
             ActivityData::ApprovalAnswered { .. } => ActivityType::ApprovalAnswered,
             ActivityData::Missed { .. } => ActivityType::Missed,
         }
-    }
-}
-
-impl fmt::Display for ActivityType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The text is not the name of an event type.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown event type `{0}`")]
-pub struct UnknownActivityType(String);
-
-impl FromStr for ActivityType {
-    type Err = UnknownActivityType;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|kind| kind.as_str() == text);
-        found.ok_or_else(|| UnknownActivityType(text.to_owned()))
     }
 }
 
@@ -173,7 +156,7 @@ mod tests {
     #[test]
     fn every_type_has_the_name_that_its_events_carry() {
         for kind in ActivityType::ALL {
-            assert_eq!(kind.as_str().parse::<ActivityType>().unwrap(), kind);
+            assert_eq!(kind.as_str().parse::<ActivityType>().unwrap(), *kind);
         }
         let chunk = ActivityData::ToolOutputChunk { chunk: "x".into() };
         let json = serde_json::to_value(&chunk).unwrap();

@@ -1,32 +1,45 @@
 //! The one error a tool can answer with, and the table that gives each code its two spellings.
 
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::VariantArray as _;
+
+use crate::UnknownName;
 
 /// Declares the codes once; everything that needs the list is derived from this table.
 macro_rules! error_codes {
-    ($($(#[doc = $doc:literal])+ $variant:ident = $text:literal => $kind:ident,)+) => {
+    ($($(#[doc = $doc:literal])+ $variant:ident => $kind:ident,)+) => {
         /// What went wrong, as a stable word that programs and models can rely on.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+            strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
+        )]
+        #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+        #[strum(
+            serialize_all = "SCREAMING_SNAKE_CASE",
+            parse_err_ty = UnknownName,
+            parse_err_fn = ErrorCode::unknown
+        )]
         pub enum ErrorCode {
             $($(#[doc = $doc])+ $variant,)+
         }
 
         impl ErrorCode {
             /// Every code, in the order of the table.
-            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$variant),+];
+            pub const ALL: &[ErrorCode] = ErrorCode::VARIANTS;
 
             /// The upper-case spelling, such as `FILE_NOT_FOUND`.
             pub fn as_str(self) -> &'static str {
-                match self { $(ErrorCode::$variant => $text),+ }
+                self.into()
             }
 
             /// The coarse class that the flat view reports as `error_type`.
             pub fn error_type(self) -> ErrorType {
                 match self { $(ErrorCode::$variant => ErrorType::$kind),+ }
+            }
+
+            fn unknown(text: &str) -> UnknownName {
+                UnknownName::among("error code", text, Self::ALL)
             }
         }
     };
@@ -34,51 +47,52 @@ macro_rules! error_codes {
 
 error_codes! {
     /// The arguments do not fit the tool's schema.
-    InvalidArguments = "INVALID_ARGUMENTS" => Validation,
+    InvalidArguments => Validation,
     /// No tool has this name.
-    UnknownTool = "UNKNOWN_TOOL" => Validation,
+    UnknownTool => Validation,
     /// A regular expression or glob does not parse.
-    InvalidPattern = "INVALID_PATTERN" => Validation,
+    InvalidPattern => Validation,
     /// A line or byte range lies outside the file.
-    InvalidRange = "INVALID_RANGE" => Validation,
+    InvalidRange => Validation,
     /// The path leaves the project or is malformed.
-    InvalidPath = "INVALID_PATH" => Security,
+    InvalidPath => Security,
     /// Nothing exists at the path.
-    FileNotFound = "FILE_NOT_FOUND" => User,
+    FileNotFound => User,
     /// The path is not a regular file.
-    NotAFile = "NOT_A_FILE" => User,
+    NotAFile => User,
     /// The path is not a directory.
-    NotADirectory = "NOT_A_DIRECTORY" => User,
+    NotADirectory => User,
     /// The file is larger than this operation takes.
-    FileTooLarge = "FILE_TOO_LARGE" => User,
+    FileTooLarge => User,
     /// A file must be read before it may be changed.
-    NotRead = "NOT_READ" => User,
+    NotRead => User,
     /// The file is no longer what the change was based on.
-    Conflict = "CONFLICT" => User,
+    Conflict => User,
     /// A person looked at the proposal and refused it.
-    Rejected = "REJECTED" => Permission,
+    Rejected => Permission,
     /// The proposal needs a person's yes and nobody could be asked.
-    ApprovalRequired = "APPROVAL_REQUIRED" => Permission,
+    ApprovalRequired => Permission,
     /// The role, a rule or the system does not allow it.
-    PermissionDenied = "PERMISSION_DENIED" => Permission,
+    PermissionDenied => Permission,
     /// The tool is switched off by configuration.
-    ToolDisabled = "TOOL_DISABLED" => Permission,
+    ToolDisabled => Permission,
     /// The operation took longer than it may.
-    Timeout = "TIMEOUT" => System,
+    Timeout => System,
     /// The operation ran and failed.
-    ExecutionError = "EXECUTION_ERROR" => System,
+    ExecutionError => System,
     /// Commands cannot be confined on this system.
-    SandboxUnavailable = "SANDBOX_UNAVAILABLE" => System,
+    SandboxUnavailable => System,
     /// The caller withdrew the call.
-    Cancelled = "CANCELLED" => System,
+    Cancelled => System,
     /// The process ended before the call had a result.
-    Interrupted = "INTERRUPTED" => System,
+    Interrupted => System,
     /// A fault of Toolkiln itself.
-    Internal = "INTERNAL" => System,
+    Internal => System,
 }
 
 /// The five classes of failure that the flat view distinguishes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case", suffix = "_error")]
 pub enum ErrorType {
     /// Wrong parameters or usage.
     Validation,
@@ -95,46 +109,7 @@ pub enum ErrorType {
 impl ErrorType {
     /// The spelling in the flat view, such as `user_error`.
     pub fn as_str(self) -> &'static str {
-        match self {
-            ErrorType::Validation => "validation_error",
-            ErrorType::User => "user_error",
-            ErrorType::System => "system_error",
-            ErrorType::Permission => "permission_error",
-            ErrorType::Security => "security_error",
-        }
-    }
-}
-
-impl fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The text is not one of the error codes.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown error code `{0}`")]
-pub struct UnknownErrorCode(String);
-
-impl FromStr for ErrorCode {
-    type Err = UnknownErrorCode;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.iter().copied().find(|code| code.as_str() == text);
-        found.ok_or_else(|| UnknownErrorCode(text.to_owned()))
-    }
-}
-
-impl Serialize for ErrorCode {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for ErrorCode {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+        self.into()
     }
 }
 

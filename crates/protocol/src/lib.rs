@@ -20,21 +20,22 @@ mod recall;
 mod role;
 mod session;
 mod tokens;
+mod unknown_name;
 mod view;
 
-pub use activity::{ActivityData, ActivityEvent, ActivityType, UnknownActivityType};
+pub use activity::{ActivityData, ActivityEvent, ActivityType};
 pub use approval::{ApprovalRequest, ApprovalResponse, Remember};
 pub use command_view::describe_command;
 pub use diff::{
     BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndings, LineKind, Mark, MarkKind,
     apply_selected, unified, visible,
 };
-pub use error::{ErrorCode, ErrorType, ToolError, UnknownErrorCode};
+pub use error::{ErrorCode, ErrorType, ToolError};
 pub use hash::{ContentHash, InvalidHash};
 pub use image::{Image, ImageFormat, ImageTokens};
 pub use json::{MAX_JSON_DEPTH, StrictJsonError, parse_strict_json};
 pub use message::{CallReport, Content, Message, Speaker, ToolCall};
-pub use permission::{PermissionSet, ToolPermission, UnknownPermission};
+pub use permission::{PermissionSet, ToolPermission};
 pub use proposal::{
     Base, Change, ChangeSet, CommandSpec, FileBytes, ProjectMode, Proposal, RunMode, WebRequest,
 };
@@ -47,7 +48,8 @@ pub use session::{
     TurnEnd, Usage,
 };
 pub use tokens::estimate_tokens;
-pub use view::{UnknownView, View, describe_call};
+pub use unknown_name::UnknownName;
+pub use view::{View, describe_call};
 
 /// What a tool call ends with: a JSON value, or an error that goes back to the model.
 pub type ToolResult = Result<serde_json::Value, ToolError>;

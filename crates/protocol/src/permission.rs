@@ -1,12 +1,30 @@
 //! What a tool may do, as a role grants it and a definition declares it.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use strum::VariantArray as _;
+
+use crate::UnknownName;
 
 /// One right that a tool can need and a role can grant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(parse_err_ty = UnknownName, parse_err_fn = ToolPermission::unknown)]
 pub enum ToolPermission {
     /// Read files, list directories, search.
     ReadFiles,
@@ -24,48 +42,15 @@ pub enum ToolPermission {
 
 impl ToolPermission {
     /// All six.
-    pub const ALL: [ToolPermission; 6] = [
-        ToolPermission::ReadFiles,
-        ToolPermission::WriteFiles,
-        ToolPermission::CreateFiles,
-        ToolPermission::DeleteFiles,
-        ToolPermission::ExecuteCommands,
-        ToolPermission::NetworkAccess,
-    ];
+    pub const ALL: &[ToolPermission] = ToolPermission::VARIANTS;
 
     /// The name as configuration and definitions spell it.
     pub fn as_str(self) -> &'static str {
-        match self {
-            ToolPermission::ReadFiles => "ReadFiles",
-            ToolPermission::WriteFiles => "WriteFiles",
-            ToolPermission::CreateFiles => "CreateFiles",
-            ToolPermission::DeleteFiles => "DeleteFiles",
-            ToolPermission::ExecuteCommands => "ExecuteCommands",
-            ToolPermission::NetworkAccess => "NetworkAccess",
-        }
+        self.into()
     }
-}
 
-impl fmt::Display for ToolPermission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The text is not one of the permissions.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "unknown permission `{0}`; there are ReadFiles, WriteFiles, CreateFiles, DeleteFiles, \
-     ExecuteCommands and NetworkAccess"
-)]
-pub struct UnknownPermission(String);
-
-impl FromStr for ToolPermission {
-    type Err = UnknownPermission;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|permission| permission.as_str() == text);
-        found.ok_or_else(|| UnknownPermission(text.to_owned()))
+    fn unknown(text: &str) -> UnknownName {
+        UnknownName::among("permission", text, Self::ALL)
     }
 }
 
@@ -80,7 +65,7 @@ impl PermissionSet {
 
     /// The set of all permissions.
     pub fn all() -> Self {
-        ToolPermission::ALL.into_iter().collect()
+        ToolPermission::ALL.iter().copied().collect()
     }
 
     /// Whether `permission` is in the set.
@@ -107,7 +92,7 @@ impl PermissionSet {
 
     /// The permissions, in their declared order.
     pub fn iter(self) -> impl Iterator<Item = ToolPermission> {
-        ToolPermission::ALL.into_iter().filter(move |permission| self.contains(*permission))
+        ToolPermission::ALL.iter().copied().filter(move |permission| self.contains(*permission))
     }
 }
 

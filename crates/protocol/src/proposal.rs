@@ -220,8 +220,11 @@ pub struct CommandSpec {
 }
 
 /// How a command meets the files of the project.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ProjectMode {
     /// On a copy, whose changes are approved like any other.
     #[default]
@@ -237,12 +240,7 @@ pub enum ProjectMode {
 impl ProjectMode {
     /// The spelling in reports.
     pub fn as_str(self) -> &'static str {
-        match self {
-            ProjectMode::Copy => "copy",
-            ProjectMode::Look => "look",
-            ProjectMode::Live => "live",
-            ProjectMode::Direct => "direct",
-        }
+        self.into()
     }
 }
 

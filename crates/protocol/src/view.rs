@@ -1,12 +1,12 @@
 //! One result, four shapes: how each family of callers expects to see a tool's answer.
 
-use std::fmt::{self, Write};
-use std::str::FromStr;
+use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use strum::VariantArray as _;
 
-use crate::{ToolCall, ToolError, ToolResult};
+use crate::{ToolCall, ToolError, ToolResult, UnknownName};
 
 /// Longest rendering of a single argument in the text that prefixes a flat error.
 const MAX_SHOWN_ARGUMENT: usize = 60;
@@ -14,8 +14,22 @@ const MAX_SHOWN_ARGUMENT: usize = 60;
 const MAX_SHOWN_CALL: usize = 240;
 
 /// The shape in which a result is shown. Every view is a total function of call and result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case", parse_err_ty = UnknownName, parse_err_fn = View::unknown)]
 pub enum View {
     /// `{success, error, error_type?, suggestion?, …fields}`.
     Flat,
@@ -29,16 +43,15 @@ pub enum View {
 
 impl View {
     /// All views.
-    pub const ALL: [View; 4] = [View::Flat, View::Tagged, View::Block, View::Bare];
+    pub const ALL: &[View] = View::VARIANTS;
 
     /// The lower-case name.
     pub fn as_str(self) -> &'static str {
-        match self {
-            View::Flat => "flat",
-            View::Tagged => "tagged",
-            View::Block => "block",
-            View::Bare => "bare",
-        }
+        self.into()
+    }
+
+    fn unknown(text: &str) -> UnknownName {
+        UnknownName::among("view", text, Self::ALL)
     }
 
     /// Shows the result of `call` in this view.
@@ -62,26 +75,6 @@ impl View {
             (View::Bare, Ok(value)) => value.clone(),
             (View::Bare, Err(error)) => json!(error),
         }
-    }
-}
-
-impl fmt::Display for View {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The text is not the name of a view.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown view `{0}`; there are flat, tagged, block and bare")]
-pub struct UnknownView(String);
-
-impl FromStr for View {
-    type Err = UnknownView;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|view| view.as_str() == text);
-        found.ok_or_else(|| UnknownView(text.to_owned()))
     }
 }
 

@@ -81,9 +81,5 @@ pub(crate) const REASONING_DETAILS: &str = "reasoning_details";
 
 /// The name that all providers have for an effort.
 pub(crate) fn effort_name(effort: Effort) -> &'static str {
-    match effort {
-        Effort::Low => "low",
-        Effort::Medium => "medium",
-        Effort::High => "high",
-    }
+    effort.into()
 }

@@ -1,7 +1,6 @@
 //! What the hidden entry point is told to do, and what it answers. Plain data; the descriptors that
 //! belong to it travel beside it.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -145,50 +144,45 @@ pub(crate) enum Report {
 }
 
 /// A part of the sandbox, for messages that say what is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, strum::Display,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
     /// The helper process.
+    #[strum(to_string = "a helper process")]
     Launch,
     /// A user namespace.
+    #[strum(to_string = "user namespaces")]
     UserNamespace,
     /// Mount, process, network and the other namespaces.
+    #[strum(to_string = "namespaces")]
     Namespaces,
     /// A root directory of its own.
+    #[strum(to_string = "a root of its own")]
     Root,
     /// A private `/proc`.
+    #[strum(to_string = "a private /proc")]
     Proc,
     /// Files of root that look like an unprivileged user's.
+    #[strum(to_string = "mapped owners")]
     IdMapping,
     /// The project as a copy on write.
+    #[strum(to_string = "copies on write")]
     Overlay,
     /// Becoming an unprivileged user without capabilities.
+    #[strum(to_string = "an unprivileged user")]
     Privileges,
     /// Limits on processes, memory, files.
+    #[strum(to_string = "limits")]
     Limits,
     /// The filter for system calls.
+    #[strum(to_string = "a filter for system calls")]
     Seccomp,
     /// The second wall around files.
+    #[strum(to_string = "Landlock")]
     Landlock,
     /// Limits for all processes of a command together.
+    #[strum(to_string = "control groups")]
     ControlGroup,
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Part::Launch => "a helper process",
-            Part::UserNamespace => "user namespaces",
-            Part::Namespaces => "namespaces",
-            Part::Root => "a root of its own",
-            Part::Proc => "a private /proc",
-            Part::IdMapping => "mapped owners",
-            Part::Overlay => "copies on write",
-            Part::Privileges => "an unprivileged user",
-            Part::Limits => "limits",
-            Part::Seccomp => "a filter for system calls",
-            Part::Landlock => "Landlock",
-            Part::ControlGroup => "control groups",
-        })
-    }
 }

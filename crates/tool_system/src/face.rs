@@ -3,17 +3,35 @@
 //! A face only translates. It renames arguments, leaves some out, fixes others, and may spell the
 //! result differently; there is never a second implementation behind it.
 
-use std::fmt;
-use std::str::FromStr;
-
-use protocol::View;
+use protocol::{UnknownName, View};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use strum::VariantArray as _;
 
 /// A set of tool names and spellings that belong together. A session publishes one of them and
 /// understands all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(
+    serialize_all = "snake_case",
+    parse_err_ty = UnknownName,
+    parse_err_fn = Vocabulary::unknown
+)]
 pub enum Vocabulary {
     /// Toolkiln's own names.
     Standard,
@@ -27,17 +45,15 @@ pub enum Vocabulary {
 
 impl Vocabulary {
     /// All vocabularies, in the order in which an unknown name is looked for.
-    pub const ALL: [Vocabulary; 4] =
-        [Vocabulary::Standard, Vocabulary::Explorer, Vocabulary::Workspace, Vocabulary::Ally];
+    pub const ALL: &[Vocabulary] = Vocabulary::VARIANTS;
 
     /// The lower-case name.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Vocabulary::Standard => "standard",
-            Vocabulary::Explorer => "explorer",
-            Vocabulary::Workspace => "workspace",
-            Vocabulary::Ally => "ally",
-        }
+        self.into()
+    }
+
+    fn unknown(text: &str) -> UnknownName {
+        UnknownName::among("vocabulary", text, Self::ALL)
     }
 
     /// The view in which callers of this vocabulary expect results.
@@ -48,26 +64,6 @@ impl Vocabulary {
             Vocabulary::Workspace => View::Tagged,
             Vocabulary::Ally => View::Flat,
         }
-    }
-}
-
-impl fmt::Display for Vocabulary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The text is not the name of a vocabulary.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown vocabulary `{0}`; there are standard, explorer, workspace and ally")]
-pub struct UnknownVocabulary(String);
-
-impl FromStr for Vocabulary {
-    type Err = UnknownVocabulary;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|vocabulary| vocabulary.as_str() == text);
-        found.ok_or_else(|| UnknownVocabulary(text.to_owned()))
     }
 }
 

@@ -19,7 +19,7 @@ mod table;
 pub use command::CommandPattern;
 pub use effect::{Effect, EffectKind, effects_of};
 pub use judgement::{Action, Verdict};
-pub use mode::{ApprovalMode, CommandMode, Decision, UnknownDecision, UnknownMode};
+pub use mode::{ApprovalMode, CommandMode, Decision};
 pub use pattern::{InvalidPattern, PathPattern, ToolPattern};
 pub use protected::{PROTECTED, ProtectedGroup, protection};
 pub use rule::{Rule, RuleSource};

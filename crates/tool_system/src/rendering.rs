@@ -1,10 +1,8 @@
 //! The tool list as the different callers of a model want it.
 
-use std::fmt;
-use std::str::FromStr;
-
-use protocol::{PermissionSet, ToolPermission};
+use protocol::{PermissionSet, ToolPermission, UnknownName};
 use serde_json::{Map, Value, json};
+use strum::VariantArray as _;
 
 use crate::ListedTool;
 
@@ -12,7 +10,22 @@ use crate::ListedTool;
 pub(crate) const TERMINATE: &str = "terminate";
 
 /// A format for a list of tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    strum::Display,
+    strum::EnumString,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[strum(
+    serialize_all = "lowercase",
+    parse_err_ty = UnknownName,
+    parse_err_fn = Rendering::unknown
+)]
 pub enum Rendering {
     /// Every field of every definition.
     Json,
@@ -26,17 +39,15 @@ pub enum Rendering {
 
 impl Rendering {
     /// All formats.
-    pub const ALL: [Rendering; 4] =
-        [Rendering::Json, Rendering::Anthropic, Rendering::OpenAi, Rendering::Mcp];
+    pub const ALL: &[Rendering] = Rendering::VARIANTS;
 
     /// The lower-case name.
     pub fn as_str(self) -> &'static str {
-        match self {
-            Rendering::Json => "json",
-            Rendering::Anthropic => "anthropic",
-            Rendering::OpenAi => "openai",
-            Rendering::Mcp => "mcp",
-        }
+        self.into()
+    }
+
+    fn unknown(text: &str) -> UnknownName {
+        UnknownName::among("format", text, Self::ALL)
     }
 
     /// One tool in this format.
@@ -65,26 +76,6 @@ impl Rendering {
                 "annotations": annotations(tool.definition().required_permissions),
             }),
         }
-    }
-}
-
-impl fmt::Display for Rendering {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// The text is not the name of a format.
-#[derive(Debug, thiserror::Error)]
-#[error("unknown format `{0}`; there are json, anthropic, openai and mcp")]
-pub struct UnknownRendering(String);
-
-impl FromStr for Rendering {
-    type Err = UnknownRendering;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|rendering| rendering.as_str() == text);
-        found.ok_or_else(|| UnknownRendering(text.to_owned()))
     }
 }
 

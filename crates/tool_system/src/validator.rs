@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn schemas_that_mean_something_else_in_an_older_draft_are_not_read_by_it() {
         let registry = crate::ToolRegistry::builtin();
-        for tool in crate::Vocabulary::ALL.into_iter().flat_map(|one| registry.list(one)) {
+        for tool in crate::Vocabulary::ALL.iter().flat_map(|one| registry.list(*one)) {
             assert_eq!(draft_for(tool.input_schema()), Draft::Draft7, "{}", tool.name());
         }
         let pair = json!({"type": "array", "prefixItems": [{"type": "string"}]});

@@ -1,6 +1,5 @@
 //! What a directory entry is.
 
-use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FileType, Stat};
@@ -10,20 +9,26 @@ use serde::Serialize;
 const PERMISSION_BITS: u32 = 0o7777;
 
 /// The kinds of things a directory can hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, strum::Display)]
 #[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     /// A regular file.
+    #[strum(to_string = "a regular file")]
     File,
     /// A directory.
+    #[strum(to_string = "a directory")]
     Directory,
     /// A symbolic link, whatever it points to.
+    #[strum(to_string = "a symbolic link")]
     Symlink,
     /// A named pipe.
+    #[strum(to_string = "a named pipe")]
     Fifo,
     /// A Unix socket.
+    #[strum(to_string = "a socket")]
     Socket,
     /// A character or block device.
+    #[strum(to_string = "a device")]
     Device,
 }
 
@@ -39,19 +44,6 @@ impl EntryKind {
             FileType::CharacterDevice | FileType::BlockDevice => Some(EntryKind::Device),
             FileType::Unknown => None,
         }
-    }
-}
-
-impl fmt::Display for EntryKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            EntryKind::File => "a regular file",
-            EntryKind::Directory => "a directory",
-            EntryKind::Symlink => "a symbolic link",
-            EntryKind::Fifo => "a named pipe",
-            EntryKind::Socket => "a socket",
-            EntryKind::Device => "a device",
-        })
     }
 }
 

@@ -247,9 +247,10 @@ fn described(newest: Option<&EntrySummary>) -> String {
 
 fn tools() -> Check {
     let registry = ToolRegistry::builtin();
-    let counts = Vocabulary::ALL.map(|vocabulary| {
-        format!("{} {vocabulary}", registry.list_for(vocabulary, &AgentRole::Actor).len())
+    let counts = Vocabulary::ALL.iter().map(|vocabulary| {
+        format!("{} {vocabulary}", registry.list_for(*vocabulary, &AgentRole::Actor).len())
     });
+    let counts: Vec<String> = counts.collect();
     let listed = registry.list(Vocabulary::Standard);
     let rendered: Vec<Value> = listed.iter().map(|tool| Rendering::Mcp.render(tool)).collect();
     let bytes = json!(rendered).to_string().len();

@@ -1,20 +1,24 @@
 //! Opening a connection: plain, encrypted, or encrypted through a proxy.
+//!
+//! `hyper-rustls` does the encryption. What is here is what it leaves to its callers: encryption that
+//! is set up when it is first needed, one time limit for all steps, and errors that say which step
+//! failed and whether trying again can help.
 
-use std::io::{self, IoSlice};
+use std::error::Error;
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::Uri;
-use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::client::proxy::matcher::Matcher;
 use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_rustls::TlsConnector;
+use rustls::pki_types::InvalidDnsNameError;
+use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::tls::LazyTls;
@@ -49,6 +53,8 @@ impl ConnectError {
 #[error("the address of the proxy is not one: write it as http://host:port")]
 pub(crate) struct InvalidProxy;
 
+type OpenConnection = MaybeHttpsStream<TokioIo<TcpStream>>;
+
 /// Opens connections for the pool.
 #[derive(Clone, Debug)]
 pub(crate) struct Connector {
@@ -69,28 +75,42 @@ impl Connector {
         Ok(Self { tcp, tunnel, tls: Arc::new(LazyTls::new(network.roots.clone())), timeout })
     }
 
-    async fn connect(mut self, uri: Uri) -> Result<Wire, ConnectError> {
-        let encrypted = uri.scheme_str() == Some("https");
-        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
-        let tcp = match &mut self.tunnel {
-            Some(tunnel) if encrypted => {
-                tunnel.call(uri).await.map_err(|error| ConnectError::Proxy(innermost(&error)))?
-            }
-            _ => self.tcp.call(uri).await.map_err(|error| ConnectError::Tcp(innermost(&error)))?,
-        };
-        let tcp = tcp.into_inner();
-        if !encrypted {
-            return Ok(Wire::new(tcp));
+    async fn connect(mut self, uri: Uri) -> Result<OpenConnection, ConnectError> {
+        if uri.scheme_str() != Some("https") {
+            let opened = self.tcp.call(uri).await;
+            let opened = opened.map_err(|error| ConnectError::Tcp(innermost(&error)))?;
+            return Ok(MaybeHttpsStream::Http(opened));
         }
         let config = self.tls.config().map_err(ConnectError::Tls)?;
-        let name = ServerName::try_from(host);
-        let name = name.map_err(|error| ConnectError::Tls(error.to_string()))?;
-        let stream = TlsConnector::from(config).connect(name, tcp).await;
-        let stream = stream.map_err(|error| match error.kind() {
-            io::ErrorKind::InvalidData => ConnectError::Tls(innermost(&error)),
-            _ => ConnectError::Tcp(innermost(&error)),
-        })?;
-        Ok(Wire::new(stream))
+        match self.tunnel {
+            Some(tunnel) => {
+                let encrypted = HttpsConnector::from((tunnel, config)).call(uri).await;
+                encrypted.map_err(|error| reason(&*error, ConnectError::Proxy))
+            }
+            None => {
+                let encrypted = HttpsConnector::from((self.tcp, config)).call(uri).await;
+                encrypted.map_err(|error| reason(&*error, ConnectError::Tcp))
+            }
+        }
+    }
+}
+
+/// Tells a failed encryption from a connection that was not opened. An I/O error at the top is how
+/// `hyper-rustls` wraps what went wrong in the handshake; those who open connections have error
+/// types of their own.
+fn reason(
+    error: &(dyn Error + Send + Sync + 'static),
+    not_opened: fn(String) -> ConnectError,
+) -> ConnectError {
+    if error.is::<InvalidDnsNameError>() {
+        return ConnectError::Tls(error.to_string());
+    }
+    let handshake = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    let kind = handshake.and_then(|error| error.downcast_ref::<io::Error>()).map(io::Error::kind);
+    match kind {
+        Some(io::ErrorKind::InvalidData) => ConnectError::Tls(innermost(error)),
+        Some(_) => ConnectError::Tcp(innermost(error)),
+        None => not_opened(innermost(error)),
     }
 }
 
@@ -107,9 +127,9 @@ fn tunnel(proxy: &str, tcp: &HttpConnector) -> Result<Tunnel<HttpConnector>, Inv
 }
 
 impl Service<Uri> for Connector {
-    type Response = Wire;
+    type Response = OpenConnection;
     type Error = ConnectError;
-    type Future = Pin<Box<dyn Future<Output = Result<Wire, ConnectError>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<OpenConnection, ConnectError>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
@@ -124,61 +144,24 @@ impl Service<Uri> for Connector {
     }
 }
 
-trait Duplex: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Duplex for T {}
+#[cfg(test)]
+mod tests {
+    use rustls::pki_types::ServerName;
 
-/// An open connection, encrypted or not.
-pub(crate) struct Wire(TokioIo<Box<dyn Duplex>>);
+    use super::*;
 
-impl Wire {
-    fn new(stream: impl Duplex + 'static) -> Self {
-        Self(TokioIo::new(Box::new(stream)))
-    }
-}
-
-impl Connection for Wire {
-    fn connected(&self) -> Connected {
-        Connected::new()
-    }
-}
-
-impl Read for Wire {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buf)
-    }
-}
-
-impl Write for Wire {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, buf)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(cx, bufs)
-    }
-
-    /// Where it is not, all pieces of a request are copied into one.
-    fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
+    #[test]
+    fn errors_say_which_step_failed() {
+        let in_handshake = |kind| io::Error::other(io::Error::new(kind, "why")).into();
+        let bad_name = ServerName::try_from("a b").expect_err("not a name");
+        let cases: [(Box<dyn Error + Send + Sync>, &str); 4] = [
+            (in_handshake(io::ErrorKind::InvalidData), "no trust could be established: why"),
+            (in_handshake(io::ErrorKind::UnexpectedEof), "why"),
+            (bad_name.into(), "no trust could be established: invalid dns name"),
+            ("closed".into(), "the proxy did not let us through: closed"),
+        ];
+        for (error, expected) in cases {
+            assert_eq!(reason(&*error, ConnectError::Proxy).to_string(), expected);
+        }
     }
 }

@@ -5,22 +5,36 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 /// Why an address is not public.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub(super) enum Kind {
+    #[strum(to_string = "an unspecified address")]
     Unspecified,
+    #[strum(to_string = "a loopback address")]
     Loopback,
+    #[strum(to_string = "an address of this machine")]
     OwnMachine,
+    #[strum(to_string = "a link-local address")]
     LinkLocal,
+    #[strum(to_string = "the address of a metadata service")]
     Metadata,
+    #[strum(to_string = "a multicast address")]
     Multicast,
+    #[strum(to_string = "a broadcast address")]
     Broadcast,
+    #[strum(to_string = "an address of a private network")]
     Private,
+    #[strum(to_string = "an address of a carrier's private network")]
     SharedByCarrier,
+    #[strum(to_string = "a unique local address")]
     UniqueLocal,
+    #[strum(to_string = "an address for documentation")]
     Documentation,
+    #[strum(to_string = "an address for benchmarks")]
     Benchmarking,
     /// Holds an IPv4 address that another machine would take out.
+    #[strum(to_string = "an address that stands for an IPv4 address")]
     Translated,
+    #[strum(to_string = "a reserved address")]
     Reserved,
 }
 
@@ -30,27 +44,6 @@ impl Kind {
     pub(super) fn is_allowed_by_name(self) -> bool {
         use Kind::{Benchmarking, Documentation, Private, SharedByCarrier, UniqueLocal};
         matches!(self, Private | SharedByCarrier | UniqueLocal | Documentation | Benchmarking)
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Kind::Unspecified => "an unspecified address",
-            Kind::Loopback => "a loopback address",
-            Kind::OwnMachine => "an address of this machine",
-            Kind::LinkLocal => "a link-local address",
-            Kind::Metadata => "the address of a metadata service",
-            Kind::Multicast => "a multicast address",
-            Kind::Broadcast => "a broadcast address",
-            Kind::Private => "an address of a private network",
-            Kind::SharedByCarrier => "an address of a carrier's private network",
-            Kind::UniqueLocal => "a unique local address",
-            Kind::Documentation => "an address for documentation",
-            Kind::Benchmarking => "an address for benchmarks",
-            Kind::Translated => "an address that stands for an IPv4 address",
-            Kind::Reserved => "a reserved address",
-        })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::repository::{assert_none, cargo_metadata, read};
 
 /// The crates of the workspace a crate may use as normal or build dependencies. Development
 /// dependencies are free: they do not ship.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("protocol", &[]),
     ("context_manager", &["protocol"]),
     ("workspace", &["protocol"]),
@@ -17,6 +17,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("sandbox", &["protocol"]),
     ("tool_system", &["protocol", "workspace", "code_index", "sandbox"]),
     ("providers", &["protocol", "context_manager"]),
+    ("guide", &["protocol", "context_manager"]),
     ("store", &["protocol"]),
     ("session", BELOW_SESSION),
     ("web_service", SESSION_AND_BELOW),
@@ -58,6 +59,7 @@ const EVERYTHING_THAT_SHIPS: &[&str] = &[
     "sandbox",
     "tool_system",
     "providers",
+    "guide",
     "store",
     "session",
     "web_service",

@@ -15,17 +15,33 @@ use super::{CommandPattern, Decision, Effect, PathPattern, ToolPattern, expiry};
 const ID_DIGITS: usize = 8;
 
 /// Who wrote a rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    Deserialize,
+    strum::Display,
+    strum::IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleSource {
     /// The user's configuration.
     #[default]
+    #[strum(to_string = "your configuration")]
     User,
     /// The command line of this run.
+    #[strum(to_string = "the command line or /allow")]
     CommandLine,
     /// The project's own configuration, which can only narrow.
+    #[strum(to_string = "the project's configuration")]
     Project,
-    /// An answer that a person asked to be remembered.
+    /// An answer that the user asked to be remembered.
+    #[strum(to_string = "a remembered answer")]
     Remembered,
 }
 
@@ -68,18 +84,7 @@ pub struct Rule {
 impl RuleSource {
     /// The source in words, to follow "from".
     pub fn as_str(self) -> &'static str {
-        match self {
-            RuleSource::User => "your configuration",
-            RuleSource::CommandLine => "the command line or /allow",
-            RuleSource::Project => "the project's configuration",
-            RuleSource::Remembered => "a remembered answer",
-        }
-    }
-}
-
-impl fmt::Display for RuleSource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.into()
     }
 }
 

@@ -356,7 +356,8 @@ proptest! {
         effects in prop::collection::vec(any_effect(), 0..4),
     ) {
         let decisions = ApprovalMode::ALL
-            .map(|mode| judge(&Policy::new(mode, rules.clone()), &effects).decision);
+            .iter()
+            .map(|mode| judge(&Policy::new(*mode, rules.clone()), &effects).decision);
         prop_assert!(decisions.is_sorted());
     }
 

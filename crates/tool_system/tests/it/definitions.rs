@@ -194,7 +194,7 @@ fn parameter_examples() {
 fn every_tool_is_described_and_its_example_is_a_right_call_in_every_vocabulary() {
     let registry = ToolRegistry::builtin();
     for vocabulary in Vocabulary::ALL {
-        for tool in registry.list(vocabulary) {
+        for tool in registry.list(*vocabulary) {
             assert!(tool.description().len() > 20, "{vocabulary} {}", tool.name());
             assert!(!tool.definition().termination_behavior_doc.is_empty());
             tool.validator().unwrap().validate(tool.example()).unwrap();

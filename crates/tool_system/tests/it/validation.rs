@@ -71,8 +71,8 @@ fn read_strings(schema: &Value, arguments: &Map<String, Value>) -> Map<String, V
 fn any_call() -> impl Strategy<Value = (Vocabulary, &'static str, Map<String, Value>)> {
     let registry = ToolRegistry::builtin();
     let calls: Vec<_> = Vocabulary::ALL
-        .into_iter()
-        .flat_map(|vocabulary| registry.list(vocabulary))
+        .iter()
+        .flat_map(|vocabulary| registry.list(*vocabulary))
         .map(|tool| {
             let (vocabulary, name) = (tool.vocabulary(), tool.name());
             arguments(tool.input_schema()).prop_map(move |arguments| (vocabulary, name, arguments))

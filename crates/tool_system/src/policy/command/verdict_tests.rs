@@ -43,7 +43,7 @@ fn a_command_that_can_reach_nothing_runs_in_every_mode_whatever_its_text_says() 
     ];
     for mode in ApprovalMode::ALL {
         for line in lines {
-            let verdict = judge(&policy(mode, ""), line);
+            let verdict = judge(&policy(*mode, ""), line);
             assert_eq!(verdict.decision, Decision::Allow, "{line}: {}", verdict.explanation);
         }
     }

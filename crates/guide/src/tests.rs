@@ -3,12 +3,12 @@ mod talks;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use protocol::ToolError;
-use serde_json::json;
 use tool_system::Vocabulary;
 
 use super::testing::{Talk, answered, called, read_answer, request, said, tools_of};
 use super::*;
+use protocol::{Content, ErrorCode, ToolError, ToolResult};
+use serde_json::{Map, Value, json};
 
 const PROJECT: &str = r#"
 //- /package.json
@@ -202,7 +202,7 @@ proptest! {
 
 #[test]
 fn the_readme_lists_what_is_understood() {
-    let readme = include_str!("../../../../README.md");
+    let readme = include_str!("../../../README.md");
     for (request, effect) in examples() {
         let row = format!("| `{request}` | {effect} |");
         assert!(readme.contains(&row), "README.md lacks {row}");

@@ -1,14 +1,12 @@
 //! What the guide says about itself.
 
-use std::fmt::Write as _;
-
 use context_manager::ToolSpec;
 
-use super::schema::{parameters, usage};
-use super::toolbox::Toolbox;
+use crate::parameters::{parameters, usage};
+use crate::tools::Tools;
 
 /// The first line of the first answer.
-pub(super) const NOTICE: &str =
+pub(crate) const NOTICE: &str =
     "(No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)";
 
 /// Requests that are understood, and what becomes of them. The help and the documentation are made
@@ -45,58 +43,48 @@ pub fn examples() -> &'static [(&'static str, &'static str)] {
     ]
 }
 
-pub(super) fn hello() -> String {
-    "Hello. Ask for something like \"Find all TODO comments in this project\", or run a tool as a \
-     command, such as `grep TODO`. `help` shows what I understand."
-        .to_owned()
-}
+pub(crate) const HELLO: &str = "Hello. Ask for something like \"Find all TODO comments in this \
+    project\", or run a tool as a command, such as `grep TODO`. `help` shows what I understand.";
+
+const HOW_TO_CONFIGURE: &str = "For anything else, configure a model: set `ANTHROPIC_API_KEY` or \
+    `OPENAI_API_KEY`, point `--base-url` at a compatible server, or start Ollama on this machine.";
 
 /// What is said to a request that is not understood.
-pub(super) fn not_understood() -> String {
+pub(crate) fn not_understood() -> String {
     format!(
         "I did not understand that. I am not a language model: I only know the requests below, and \
-         every tool as a command. {}\n\n{}",
-        how_to_configure(),
+         every tool as a command. {HOW_TO_CONFIGURE}\n\n{}",
         requests()
     )
 }
 
-fn how_to_configure() -> &'static str {
-    "For anything else, configure a model: set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, point \
-     `--base-url` at a compatible server, or start Ollama on this machine."
-}
-
 fn requests() -> String {
-    let mut text = String::new();
-    for (request, effect) in examples() {
-        let _ = writeln!(text, "- {request} ({effect})");
-    }
-    text.trim_end().to_owned()
+    let rows = examples().iter().map(|(request, effect)| format!("- {request} ({effect})"));
+    rows.collect::<Vec<_>>().join("\n")
 }
 
 /// What is understood: requests, and the tools with what each needs.
-pub(super) fn overview(tools: Toolbox<'_>) -> String {
+pub(crate) fn overview(tools: Tools<'_>) -> String {
     let mut text = format!(
         "I understand these requests and ones like them:\n\n{}\n\nEvery tool is a command, as in \
          `/tool name=value`. These need:\n\n",
         requests()
     );
-    for tool in tools.all() {
+    for tool in tools.0 {
         let needed = parameters(tool).into_iter().filter(|one| one.required);
         let needed: Vec<_> = needed.map(|one| one.name).collect();
         let needed = if needed.is_empty() { "nothing".to_owned() } else { needed.join(", ") };
-        let _ = writeln!(text, "- {}: {needed}", tool.name);
+        text += &format!("- {}: {needed}\n", tool.name);
     }
-    let _ = write!(text, "\n`help NAME` shows all that a tool takes. {}", how_to_configure());
-    text
+    text + &format!("\n`help NAME` shows all that a tool takes. {HOW_TO_CONFIGURE}")
 }
 
 /// All about one tool.
-pub(super) fn about(tool: &ToolSpec) -> String {
+pub(crate) fn about(tool: &ToolSpec) -> String {
     let mut text = format!("{}: {}\n\n{}\n", tool.name, tool.description, usage(tool));
     for parameter in parameters(tool) {
         if let Some(explanation) = parameter.explanation() {
-            let _ = write!(text, "\n- {}: {explanation}", parameter.name);
+            text += &format!("\n- {}: {explanation}", parameter.name);
         }
     }
     text.trim_end().to_owned()

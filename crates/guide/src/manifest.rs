@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use super::intent::Fact;
-
 /// The manifests that are understood, in the order in which they are looked for.
-pub(super) const FILES: [&str; 7] = [
+pub(crate) const FILES: [&str; 7] = [
     "package.json",
     "Cargo.toml",
     "pyproject.toml",
@@ -15,60 +13,41 @@ pub(super) const FILES: [&str; 7] = [
     "pom.xml",
 ];
 
-/// A fact that the manifest at `path` states, or why there is none.
-pub(super) fn fact(path: &str, text: &str, fact: Fact) -> Result<String, String> {
-    let file = path.rsplit('/').next().unwrap_or(path);
-    let key = fact.word();
-    let found = match file.rsplit('.').next() {
-        Some("json") => json(text).map(|all| plain(&all[key])),
-        Some("toml") => toml(text).map(|all| from_toml(&all, key)),
-        Some("mod") => Ok((fact == Fact::Name).then(|| after(text, "module ")).flatten()),
-        Some("yaml" | "yml") => Ok(after(text, &format!("{key}: "))),
-        Some("xml") => Ok(from_maven(text, fact)),
-        _ => return Err(format!("I do not know how to find the {key} of a project in {path}.")),
+/// The `name`, `version` or `description` that the manifest at `path` states, or why there is none.
+pub(crate) fn fact(path: &str, text: &str, fact: &str) -> Result<String, String> {
+    let unreadable = |why: String| format!("{path} cannot be understood: {why}.");
+    let pointer = |all: &Value, table: &str| {
+        Some(all.pointer(&format!("{table}/{fact}"))?.as_str()?.to_owned())
     };
-    match found {
-        Ok(Some(value)) => Ok(value),
-        Ok(None) => Err(format!("{path} states no {key}{}.", members(text))),
-        Err(why) => Err(format!("{path} cannot be understood: {why}.")),
-    }
-}
-
-fn json(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
-}
-
-fn toml(text: &str) -> Result<toml::Table, String> {
-    text.parse().map_err(|error: toml::de::Error| error.message().to_owned())
-}
-
-fn plain(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
-}
-
-fn from_toml(all: &toml::Table, key: &str) -> Option<String> {
-    let tables = [&["package"][..], &["project"], &["tool", "poetry"], &["workspace", "package"]];
-    tables.iter().find_map(|path| {
-        let (first, rest) = path.split_first()?;
-        let table = rest.iter().try_fold(all.get(*first)?, |table, step| table.get(step))?;
-        table.get(key)?.as_str().map(str::to_owned)
-    })
+    let mut members = String::new();
+    let found = match path.rsplit(['.', '/']).next() {
+        Some("json") => {
+            let all = serde_json::from_str(text).map_err(|error| unreadable(error.to_string()))?;
+            pointer(&all, "")
+        }
+        Some("toml") => {
+            let all = toml::from_str(text).map_err(|error| unreadable(error.message().into()))?;
+            members = workspace_of(&all);
+            let tables = ["/package", "/project", "/tool/poetry", "/workspace/package"];
+            tables.iter().find_map(|table| pointer(&all, table))
+        }
+        Some("mod") => after(text, "module ").filter(|_| fact == "name"),
+        Some("yaml" | "yml") => after(text, &format!("{fact}: ")),
+        Some("xml") => from_maven(text, if fact == "name" { "artifactId" } else { fact }),
+        _ => return Err(format!("I do not know how to find the {fact} of a project in {path}.")),
+    };
+    found.ok_or_else(|| format!("{path} states no {fact}{members}."))
 }
 
 /// What follows a word at the beginning of a line.
 fn after(text: &str, word: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix(word))?;
-    let value = value.split(" //").next().unwrap_or(value);
+    let value = value.split(" //").next()?;
     Some(value.trim().trim_matches(['"', '\'']).to_owned())
 }
 
 /// The project's own element: those of its parent and of its dependencies are deeper.
-fn from_maven(text: &str, fact: Fact) -> Option<String> {
-    let tag = match fact {
-        Fact::Name => "artifactId",
-        Fact::Version => "version",
-        Fact::Description => "description",
-    };
+fn from_maven(text: &str, tag: &str) -> Option<String> {
     let outside = match (text.find("<parent>"), text.find("</parent>")) {
         (Some(start), Some(end)) if start < end => format!("{}{}", &text[..start], &text[end..]),
         _ => text.to_owned(),
@@ -80,14 +59,12 @@ fn from_maven(text: &str, fact: Fact) -> Option<String> {
 }
 
 /// A workspace has members instead of a name.
-fn members(text: &str) -> String {
-    let Ok(all) = toml(text) else { return String::new() };
-    let members = all.get("workspace").and_then(|table| table.get("members")?.as_array());
-    let names = members.into_iter().flatten().filter_map(toml::Value::as_str);
-    let names: Vec<&str> = names.collect();
-    match names[..] {
-        [] => String::new(),
-        _ => format!(": it is a workspace of {}", names.join(", ")),
+fn workspace_of(all: &Value) -> String {
+    let members = all["workspace"]["members"].as_array().into_iter().flatten();
+    let members: Vec<&str> = members.filter_map(Value::as_str).collect();
+    match members.is_empty() {
+        true => String::new(),
+        false => format!(": it is a workspace of {}", members.join(", ")),
     }
 }
 
@@ -108,11 +85,11 @@ mod tests {
             ("pom.xml", maven),
         ];
         for (path, text) in cases {
-            assert_eq!(fact(path, text, Fact::Name).as_deref(), Ok("kiln"), "{path}");
-            assert_eq!(fact(path, text, Fact::Version).as_deref(), Ok("3"), "{path}");
+            assert_eq!(fact(path, text, "name").as_deref(), Ok("kiln"), "{path}");
+            assert_eq!(fact(path, text, "version").as_deref(), Ok("3"), "{path}");
         }
         let module = "module example.com/kiln // v3\n\ngo 1.22\n";
-        assert_eq!(fact("go.mod", module, Fact::Name).as_deref(), Ok("example.com/kiln"));
+        assert_eq!(fact("go.mod", module, "name").as_deref(), Ok("example.com/kiln"));
     }
 
     #[test]
@@ -137,7 +114,7 @@ mod tests {
             ("go.mod", "go 1.22", "go.mod states no name."),
         ];
         for (path, text, expected) in cases {
-            assert_eq!(fact(path, text, Fact::Name).unwrap_err(), expected);
+            assert_eq!(fact(path, text, "name").unwrap_err(), expected);
         }
     }
 }

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use tool_system::Vocabulary;
 
 use super::{ALL, PROJECT, talk};
-use crate::offline::testing::Talk;
+use crate::testing::Talk;
 
 #[tokio::test]
 async fn test_1_basic_file_reading() {

@@ -18,7 +18,7 @@ use workspace::{Journal, JournalOptions, Workspace};
 use super::answer;
 
 /// The tools of a vocabulary as a session offers them.
-pub(super) fn tools_of(vocabulary: Vocabulary) -> Vec<ToolSpec> {
+pub(crate) fn tools_of(vocabulary: Vocabulary) -> Vec<ToolSpec> {
     // Property tests ask for them often, and schemas are made anew for each registry.
     static REGISTRY: LazyLock<ToolRegistry> = LazyLock::new(ToolRegistry::builtin);
     let listed = REGISTRY.list(vocabulary);
@@ -32,7 +32,7 @@ pub(super) fn tools_of(vocabulary: Vocabulary) -> Vec<ToolSpec> {
 }
 
 /// A request with these messages.
-pub(super) fn request(tools: &[ToolSpec], messages: Vec<Message>) -> ModelRequest {
+pub(crate) fn request(tools: &[ToolSpec], messages: Vec<Message>) -> ModelRequest {
     ModelRequest {
         model: super::NAME.into(),
         system: String::new(),
@@ -45,16 +45,16 @@ pub(super) fn request(tools: &[ToolSpec], messages: Vec<Message>) -> ModelReques
     }
 }
 
-pub(super) fn said(text: &str) -> Message {
+pub(crate) fn said(text: &str) -> Message {
     Message { role: Speaker::User, content: vec![Content::Text { text: text.into() }] }
 }
 
-pub(super) fn called(text: &str, call: ToolCall) -> Message {
+pub(crate) fn called(text: &str, call: ToolCall) -> Message {
     let text = Content::Text { text: text.into() };
     Message { role: Speaker::Assistant, content: vec![text, Content::ToolUse(call)] }
 }
 
-pub(super) fn answered(id: &str, result: ToolResult) -> Message {
+pub(crate) fn answered(id: &str, result: ToolResult) -> Message {
     let content = vec![Content::ToolResult {
         tool_use_id: id.into(),
         result,
@@ -65,7 +65,7 @@ pub(super) fn answered(id: &str, result: ToolResult) -> Message {
 }
 
 /// The text of an answer, and its call if it has one. Checks what holds for every answer.
-pub(super) fn read_answer(events: &[ModelEvent]) -> (String, Option<ToolCall>) {
+pub(crate) fn read_answer(events: &[ModelEvent]) -> (String, Option<ToolCall>) {
     let (mut text, mut started, mut call, mut end) = (String::new(), None, None, None);
     for event in events {
         assert_eq!(end, None, "nothing follows the end");
@@ -98,8 +98,8 @@ impl Approver for Person {
 }
 
 /// A conversation in a real project with real tools.
-pub(super) struct Talk {
-    pub(super) project: Fixture,
+pub(crate) struct Talk {
+    pub(crate) project: Fixture,
     executor: ToolExecutor,
     tools: Vec<ToolSpec>,
     messages: Vec<Message>,
@@ -109,7 +109,7 @@ pub(super) struct Talk {
 const MAX_CALLS: usize = 8;
 
 impl Talk {
-    pub(super) fn new(vocabulary: Vocabulary, fixture: &str, refusal: Option<String>) -> Self {
+    pub(crate) fn new(vocabulary: Vocabulary, fixture: &str, refusal: Option<String>) -> Self {
         let project = Fixture::new(fixture);
         let workspace = Arc::new(Workspace::open(project.root()).unwrap());
         let state = project.root().with_file_name("state");
@@ -129,7 +129,7 @@ impl Talk {
     }
 
     /// Says something and plays the turn to its end; all that was said and called.
-    pub(super) async fn say(&mut self, text: &str) -> String {
+    pub(crate) async fn say(&mut self, text: &str) -> String {
         self.executor.clear_current_turn();
         self.messages.push(said(text));
         let mut transcript = format!("> {text}\n");

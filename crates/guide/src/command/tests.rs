@@ -3,7 +3,7 @@ use serde_json::json;
 use tool_system::{ToolRegistry, Vocabulary};
 
 use super::*;
-use crate::offline::testing::tools_of;
+use crate::testing::tools_of;
 
 /// What a line means in the standard vocabulary, in one line.
 fn meaning(line: &str) -> String {
@@ -11,7 +11,7 @@ fn meaning(line: &str) -> String {
 }
 
 fn meaning_in(line: &str, tools: &[ToolSpec]) -> String {
-    match parse(line, Toolbox::new(tools)) {
+    match parse(line, Tools(tools)) {
         None => "English".into(),
         Some(Command::Run(tool, arguments)) => {
             format!("{} {}", tool.name, Value::Object(arguments))
@@ -154,7 +154,7 @@ fn problems_say_what_to_do() {
 #[test]
 fn a_name_from_another_vocabulary_is_recognised() {
     let tools = tools_of(Vocabulary::Explorer);
-    let foreign = |line| foreign_name(line, Toolbox::new(&tools));
+    let foreign = |line| foreign_name(line, Tools(&tools));
     assert_eq!(meaning_in("grep TODO", &tools), "English");
     assert!(
         foreign("grep TODO").is_some_and(|told| told.contains("`search_files` does that here"))
@@ -202,7 +202,7 @@ fn every_tool_can_be_called_by_its_own_example() {
         [Vocabulary::Standard, Vocabulary::Explorer, Vocabulary::Workspace, Vocabulary::Ally]
     {
         let tools = tools_of(vocabulary);
-        let toolbox = Toolbox::new(&tools);
+        let toolbox = Tools(&tools);
         for listed in ToolRegistry::builtin().list(vocabulary) {
             let (name, example) = (listed.name(), listed.example());
             let expected = Command::Run(toolbox.named(name).unwrap(), example.clone());
@@ -222,7 +222,22 @@ fn every_tool_can_be_called_by_its_own_example() {
 
 proptest! {
     #[test]
-    fn any_line_can_be_parsed(line in "/?(grep|read|undo|edit_lines|x) ?(\\PC*|[ a='\"{}\\[\\],-]{0,20})") {
-        meaning(&line);
+    fn a_command_has_what_its_tool_needs_and_nothing_else(
+        line in "/?(grep|read|undo|edit_lines|x) ?(\\PC*|[ a='\"{}\\[\\],-]{0,20})"
+    ) {
+        let tools = tools_of(Vocabulary::Standard);
+        match parse(&line, Tools(&tools)) {
+            None => prop_assert!(!line.starts_with('/')),
+            Some(Command::Run(tool, arguments)) if !line.contains('{') => {
+                for one in parameters(tool) {
+                    prop_assert!(!one.required || arguments.contains_key(one.name), "{}", one.name);
+                }
+                let known = parameters(tool);
+                let is_known = |name: &String| known.iter().any(|one| one.name == name);
+                prop_assert!(arguments.keys().all(is_known), "{arguments:?}");
+            }
+            Some(Command::Problem(problem)) => prop_assert!(problem.ends_with(['.', '`', '?'])),
+            Some(_) => {}
+        }
     }
 }

@@ -1,0 +1,258 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::plans::respond;
+use crate::script::Stop;
+use crate::testing::tools_of;
+use tool_system::Vocabulary;
+
+/// What sentences mean: an intent and its slots, and below it sentences that ask for just that.
+const MEANINGS: &str = r##"
+ProjectFact file=package.json fact=name
+    Read package.json and tell me the project name
+    please read package.json, then tell me the name.
+    Could you open `package.json` and show me the project's name?
+ProjectFact fact=name
+    What is the project name?
+    What is the name of this project
+ProjectFact
+    what's this project called
+ProjectFact fact=version
+    what is the project's version?
+    Which version is this?
+    tell me the version
+Define symbol=DatabaseService
+    Find where DatabaseService is defined
+    where is DatabaseService defined?
+    Where is the class DatabaseService implemented in this project?
+    show me the definition of DatabaseService
+    go to the definition of the DatabaseService class, please
+    Hey, can you find where `DatabaseService` is declared?
+Define symbol=handle_submit
+    where is the function handle_submit() defined
+CommentAtTop file=main.js about=what it does
+    Add a comment to the top of main.js explaining what it does
+CommentAtTop file=main.js
+    add a header comment at the top of main.js
+CommentAtTop file=main.js about=it
+    I'd like you to put a short comment at the beginning of main.js describing it.
+CommentAtTop text=Fires the kiln. file=a.py
+    add a comment "Fires the kiln." to the top of a.py
+    add a comment saying "Fires the kiln." at the top of a.py
+AddLine line=target/ file=.gitignore
+    add the line "target/" to .gitignore
+    append 'target/' to the end of .gitignore
+AddLine line=x y top=top file=a.txt
+    insert a line x y at the top of a.txt
+Replace find=a b replace=c file=src/x.rs
+    replace "a b" with c in src/x.rs
+Replace file=src/x.rs find=a b replace=c
+    In src/x.rs, change a b to c
+Rename symbol=fire to=light
+    rename fire to light
+    rename the function fire() to light everywhere
+Move file=a.md to=docs/a.md
+    move a.md to docs/a.md
+    rename the file a.md to docs/a.md
+Create file=notes.md content=# Notes
+    create file notes.md containing "# Notes"
+    create a new file called notes.md with the text # Notes
+Create file=notes.md
+    create an empty file notes.md
+Delete file=docs/a.md
+    delete docs/a.md
+    remove the file docs/a.md.
+Undo
+    undo
+    Undo the last change
+    undo that, please
+    revert my last edit
+Redo
+    redo
+    redo it
+Search text=TODO
+    Find all TODO comments in the project
+    Find all TODO comments in this project
+    find all TODO comments
+    list every TODO comment in the whole codebase
+    search for TODO
+    Search the project for "TODO"
+    find all occurrences of TODO in this repo
+    which files contain TODO?
+    find TODO
+Search text=TODO within=src
+    find all TODO comments in src
+Search text=a b within=src/x
+    search for a b in src/x
+References symbol=main
+    find all uses of main
+    find all references to main
+    who calls main?
+FindFiles file=*.rs
+    find files named *.rs
+    find all *.rs files
+FindFiles file=rust
+    find all rust files in this project
+List path=src
+    list the files in src
+    what's in src?
+    show the contents of the src directory
+    ls src
+List
+    list the files
+    list the files in this project
+    ls
+List path=.
+    what files are in the project
+Read file=src/main.rs
+    show me src/main.rs
+    read the file src/main.rs
+    cat src/main.rs
+Users symbol=ToolExecutionService
+    What files use ToolExecutionService?
+    which files import ToolExecutionService
+    who imports ToolExecutionService?
+    Where is ToolExecutionService used?
+    find all files that use ToolExecutionService
+    what depends on the module ToolExecutionService?
+Impact symbol=src/db.ts
+    what breaks if I change src/db.ts?
+    What would happen if we delete src/db.ts
+    what is affected by changes to src/db.ts
+Overview
+    what is this project?
+    explain the structure
+    Explain the structure of this project
+    what does this project do
+    tell me about this project
+    How is the code organized?
+    give me an overview
+Outline file=src/main.rs
+    what does src/main.rs do?
+    explain src/main.rs
+    outline src/main.rs
+    what is in src/main.rs
+    list the contents of src/main.rs
+    ls src/main.rs
+Help
+    help
+    What can you do?
+    what can I ask you
+    help me
+Hello
+    hello
+    Hi there!
+    good morning
+Thanks
+    thanks
+    Thank you very much!
+    ok
+RunTests
+    run the tests
+    please run all tests
+"##;
+
+#[test]
+fn sentences_mean_what_they_say() {
+    let mut expected = "";
+    for line in MEANINGS.lines().filter(|line| !line.is_empty()) {
+        let Some(sentence) = line.strip_prefix("    ") else {
+            expected = line;
+            continue;
+        };
+        let (intent, slots) = understand(sentence).unwrap_or_else(|| panic!("{sentence}"));
+        let slots = slots.iter().map(|(name, text)| format!(" {name}={text}"));
+        assert_eq!(format!("{intent:?}{}", slots.collect::<String>()), expected, "{sentence}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_not_guessed_at() {
+    let sentences = [
+        "",
+        "?",
+        "remove the bug in the parser",
+        "what needs to be fixed",
+        "find bugs",
+        "make it faster",
+        "rename everything to something better please",
+        "add logging to main.rs",
+        "write a function that sorts a list",
+        "where is it used",
+        "delete everything",
+        "why does this fail?",
+        "fix the tests",
+        "in the beginning",
+    ];
+    for sentence in sentences {
+        assert_eq!(understand(sentence), None, "{sentence}");
+    }
+}
+
+/// A sentence that has the form, with every optional word or without.
+fn sentence_of(form: &str, with_optional: bool) -> String {
+    let words = form.split(' ').filter_map(|part| {
+        let slot = part.strip_prefix('<').and_then(|slot| slot.strip_suffix('>'));
+        let part = slot.map_or(part, |slot| slot.split_once(':').map_or(slot, |(_, kind)| kind));
+        match part {
+            "x" | "word" | "directory" | "directories" => return Some("something"),
+            "name" | "symbol" => return Some("Kiln"),
+            "file" if slot.is_some() => return Some("a.rs"),
+            "quote" => return Some("\"two words\""),
+            _ => {}
+        }
+        let required = part.strip_suffix('?');
+        let first = required.unwrap_or(part).split('|').next()?;
+        let class = CLASSES.iter().find(|(class, _)| *class == first);
+        let word = class.map_or(Some(first), |(_, words)| words.split('|').next());
+        word.filter(|_| with_optional || required.is_none())
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn forms() -> impl Iterator<Item = &'static str> {
+    REQUESTS.iter().flat_map(|(_, forms)| forms.iter().copied())
+}
+
+#[test]
+fn every_form_is_reached_and_has_the_slots_of_its_plan() {
+    let tools = tools_of(Vocabulary::Standard);
+    for form in forms() {
+        for with_optional in [true, false] {
+            let sentence = sentence_of(form, with_optional);
+            assert!(fit(form, &sentence_words(&sentence)).is_some(), "{form}: {sentence}");
+            assert!(understand(&sentence).is_some(), "{form}: {sentence}");
+            if let Err(Stop::Call { arguments, .. }) = respond(&sentence, &tools, &[]) {
+                let empty =
+                    arguments.iter().find(|(name, value)| *value == "" && *name != "content");
+                assert_eq!(empty, None, "{form}: {sentence}");
+            }
+        }
+    }
+}
+
+#[test]
+fn classes_are_used_and_known() {
+    let used = |form: &'static str| form.split([' ', '|', '?', ':', '>']);
+    for (name, _) in CLASSES {
+        assert!(forms().flat_map(used).any(|part| part == *name), "{name} is used nowhere");
+    }
+    for part in forms().flat_map(used).filter(|part| part.starts_with('@')) {
+        assert!(CLASSES.iter().any(|(name, _)| *name == part), "{part}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_understood_was_said(
+        words in prop::collection::vec("find|the|all|in|of|to|a\\.rs|\"x y\"|TODO|add|comment|\\PC{0,6}", 0..20)
+    ) {
+        let text = words.join(" ");
+        let said: Vec<String> = sentence_words(&text).into_iter().map(|word| word.text).collect();
+        let said = said.join(" ");
+        for (name, slot) in understand(&text).map(|(_, slots)| slots).unwrap_or_default() {
+            let mut parts = slot.split_whitespace().filter(|part| *part != ".");
+            prop_assert!(parts.all(|part| said.contains(part)), "{name}={slot} in {text}");
+        }
+    }
+}
