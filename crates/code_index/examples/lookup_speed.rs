@@ -1,29 +1,25 @@
-//! How fast names are looked up in a project, and whether the glance before parsing hides anything.
+//! How fast names are looked up in a project.
 //!
 //! ```sh
 //! cargo run --release -p code_index --example lookup_speed -- <project> [names]
 //! ```
 //!
-//! It parses a sample of the files and checks that the glance would have let every symbol in it
-//! through; asks for random functions, types and macros of the sample; and writes a symbol table and
-//! asks that. Files that were parsed for the sample are not kept, so the first questions parse.
+//! It parses a sample of the files, asks for random functions, types and macros of it, writes a symbol
+//! table and asks that. Files that were parsed for the sample are not kept, so the first questions parse.
 #![allow(clippy::disallowed_methods, clippy::print_stdout, reason = "a program for a terminal")]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use code_index::{
     CodeBase, DefinitionQuery, FileFilter, FileQuery, Language, SearchScope, SymbolKind,
     SymbolName, SymbolTable, TableOptions, file_symbols, find_definitions,
-    find_definitions_in_table, find_files, hidden_by_glance, write_symbol_table,
+    find_definitions_in_table, find_files, write_symbol_table,
 };
 use workspace::{RelPath, Workspace};
 
 /// Files in the sample, at most.
 const SAMPLE: usize = 1500;
-/// Hidden symbols that are shown.
-const SHOWN: usize = 30;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -36,7 +32,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sample: Vec<&RelPath> =
         known.iter().copied().step_by((known.len() / SAMPLE).max(1)).collect();
     println!("{} files, {} of a known language", files.len(), known.len());
-    check_glance(&workspace, &sample)?;
     let names = random_names(&workspace, &sample, count)?;
     let mut times = Vec::new();
     let mut missed = 0;
@@ -82,29 +77,6 @@ fn with_table(
     }
     report("by table", &mut times);
     println!("  {} of {} answers differ from walking: {different:?}", different.len(), names.len());
-    Ok(())
-}
-
-fn check_glance(workspace: &Workspace, sample: &[&RelPath]) -> Result<(), workspace::Error> {
-    let mut counts: BTreeMap<Language, [usize; 3]> = BTreeMap::new();
-    let mut shown = 0;
-    for path in sample {
-        let (Some(language), Some(text)) = (Language::of(path), text_of(workspace, path)) else {
-            continue;
-        };
-        let until = Instant::now() + Duration::from_secs(5);
-        let (symbols, hidden) = hidden_by_glance(language, &text, until);
-        let count = counts.entry(language).or_default();
-        count[0] += symbols;
-        for (symbol, how) in hidden {
-            count[if how == "hidden" { 1 } else { 2 }] += 1;
-            if how == "hidden" && shown < SHOWN {
-                shown += 1;
-                println!("  {how}: {path}:{} {} {}", symbol.line, symbol.kind.name(), symbol.name);
-            }
-        }
-    }
-    println!("symbols, hidden, belittled by language: {counts:?}");
     Ok(())
 }
 

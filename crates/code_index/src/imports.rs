@@ -27,6 +27,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use workspace::RelPath;
 
+pub(crate) use extract::Dialect;
 pub use impact::{Impact, ImpactNode, ImpactQuery, impact};
 pub use importers::{Importer, Importers, find_importers};
 pub use on_disk::FilesOnDisk;

@@ -19,6 +19,7 @@ mod pattern;
 mod ranking;
 mod scope;
 mod symbols;
+mod test_files;
 mod text_search;
 
 pub use code_base::CodeBase;
@@ -30,8 +31,6 @@ pub use imports::{
 };
 pub use language::Language;
 pub use live::{Built, IndexFacts, IndexOptions, IndexStatus};
-#[doc(hidden)]
-pub use lookup::hidden_by_glance;
 pub use lookup::{
     Coverage, Definition, DefinitionQuery, DefinitionType, Definitions, FileOutline, FileStamp,
     NearName, NotAName, OutlineEntry, OutlineFiles, Reference, ReferenceQuery, References, Renamed,

@@ -21,8 +21,11 @@ mod symbol_table;
 mod word;
 mod word_files;
 
-#[doc(hidden)]
-pub use could_define::hidden_by_glance;
+#[cfg(test)]
+pub(crate) use could_define::hidden;
+pub(crate) use could_define::{
+    Chance, NameContext, TokenBefore, begins_condition, begins_expression,
+};
 pub use definitions::{Definition, DefinitionQuery, DefinitionType, Definitions, find_definitions};
 pub use identifier::{Renamed, check_new_name, files_with_name, rename_in};
 pub use near_names::NearName;
@@ -33,4 +36,5 @@ pub use symbol_table::{
     FileStamp, SymbolTable, TableEntry, TableOptions, TableReport, find_definitions_in_table,
     write_symbol_table,
 };
+pub(crate) use word::is_name_byte;
 pub use word_files::Coverage;

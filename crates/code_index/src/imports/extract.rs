@@ -58,19 +58,7 @@ impl Dialect {
         if is_component(path) {
             return Language::TypeScript.grammar().map(|_| Dialect::JavaScript);
         }
-        let language = Language::of(path)?;
-        language.grammar()?;
-        Some(match language {
-            Language::JavaScript | Language::Tsx | Language::TypeScript => Dialect::JavaScript,
-            Language::Python => Dialect::Python,
-            Language::Rust => Dialect::Rust,
-            Language::Go => Dialect::Go,
-            Language::Java => Dialect::Java,
-            Language::C | Language::Cpp => Dialect::C,
-            Language::Php => Dialect::Php,
-            Language::Ruby => Dialect::Ruby,
-            Language::Bash | Language::CSharp => return None,
-        })
+        Language::parsed(path)?.spec().imports
     }
 }
 

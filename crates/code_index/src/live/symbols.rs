@@ -142,9 +142,7 @@ impl Shared {
         let max = self.options.max_file_bytes;
         let mut different = BTreeSet::new();
         self.state().files.for_each_stamp(|path, stamp| {
-            let is_parsed = |path: &RelPath| {
-                Language::of(path).is_some_and(|language| language.grammar().is_some())
-            };
+            let is_parsed = |path: &RelPath| Language::parsed(path).is_some();
             let Ok(path) = RelPath::from_bytes(path) else { return };
             if is_parsed(&path)
                 && (stamp.size <= max || stamp == Stamp::UNSETTLED)

@@ -5,7 +5,7 @@ use workspace::RelPath;
 use super::by_text::{Look, TextDefinition};
 use super::definitions::{Definition, DefinitionQuery};
 use super::signature::{TextLines, signature};
-use super::standing::{Standing, is_private, remoteness};
+use super::standing::{Standing, remoteness};
 use super::symbol_name::Fit;
 use crate::Language;
 use crate::symbols::Symbol;
@@ -54,7 +54,7 @@ impl Hits {
                 fit,
                 kind_rank: symbol.kind.rank(),
                 remoteness: remoteness(source.path),
-                is_private: is_private(source.language, &symbol.name, &signature),
+                is_private: source.language.spec().privacy.hides(&symbol.name, &signature),
                 depth: source.path.depth(),
                 path: source.path.clone(),
                 line: symbol.line,

@@ -8,6 +8,7 @@ use super::word_files::{
 };
 use crate::excerpt::excerpt;
 use crate::first_by_path::FirstByPath;
+use crate::language::Dollar;
 use crate::symbols::{Occurrence, Parsers, Role};
 use crate::{CodeBase, Language, SearchScope};
 
@@ -116,11 +117,7 @@ fn occurrences(
 ) -> Vec<Occurrence> {
     let mut found = parsers.occurrences(language, text, name, until);
     // Where `$` is a letter, a name beside one is another name.
-    let dollar_is_letter = matches!(
-        language,
-        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java
-    );
-    if dollar_is_letter {
+    if language.spec().names.dollar == Dollar::Letter {
         found.retain(|one| {
             let before = (one.at.start as usize).checked_sub(1).and_then(|at| text.get(at));
             before != Some(&b'$') && text.get(one.at.end as usize) != Some(&b'$')

@@ -158,7 +158,7 @@ impl<V: WordVisitor> FileVisitor for Reading<'_, V> {
         let Some(text) = text else { return Flow::Continue };
         let path = open.path();
         if self.wanted.is_none_or(|wanted| wanted.are_in(path, text)) {
-            let language = Language::of(path).filter(|language| language.grammar().is_some());
+            let language = Language::parsed(path);
             self.visitor.visit(&WordFile { path: path.clone(), text, language });
         }
         // The walk itself looks at the clock, and says so when time runs out.

@@ -69,10 +69,9 @@ struct Grammar {
 }
 
 fn grammar(language: Language) -> Option<&'static Grammar> {
-    static C: OnceLock<Option<Grammar>> = OnceLock::new();
-    static CPP: OnceLock<Option<Grammar>> = OnceLock::new();
-    let cell = if language == Language::C { &C } else { &CPP };
-    cell.get_or_init(|| read_grammar(&language.grammar()?)).as_ref()
+    static ALL: [OnceLock<Option<Grammar>>; Language::ALL.len()] =
+        [const { OnceLock::new() }; Language::ALL.len()];
+    ALL[language as usize].get_or_init(|| read_grammar(&language.grammar()?)).as_ref()
 }
 
 fn read_grammar(grammar: &tree_sitter::Language) -> Option<Grammar> {

@@ -10,7 +10,6 @@ use std::ops::Range;
 
 use super::assemble::{Found, What};
 use super::{SymbolKind, c_family};
-use crate::Language;
 
 /// A shorter body is not worth cutting.
 const MIN_BYTES: usize = 16;
@@ -84,10 +83,10 @@ impl Cut<'_> {
 }
 
 /// Leaves out bodies and, in C++, macros between `class` and its name.
-pub(super) fn cut(language: Language, text: &[u8]) -> Cut<'_> {
+pub(super) fn cut(is_cpp: bool, text: &[u8]) -> Cut<'_> {
     let mut pieces: Vec<(Range<usize>, bool)> =
         bodies(text).into_iter().map(|body| (body, true)).collect();
-    if language == Language::Cpp {
+    if is_cpp {
         let outside = |at: usize| {
             let before = pieces.partition_point(|(body, _)| body.start <= at);
             before == 0 || pieces[before - 1].0.end <= at

@@ -56,8 +56,7 @@ pub fn write_symbol_table(
     progress: &(dyn Fn(u64, u64) + Sync),
     out: &mut dyn Write,
 ) -> io::Result<TableReport> {
-    let has_grammar =
-        |path: &RelPath| Language::of(path).is_some_and(|language| language.grammar().is_some());
+    let has_grammar = |path: &RelPath| Language::parsed(path).is_some();
     let mut files: Vec<RelPath> = files.into_iter().filter(has_grammar).collect();
     files.sort();
     files.dedup();
