@@ -13,7 +13,7 @@ mod name_context;
 pub(crate) use name_context::{NameContext, TokenBefore};
 
 #[cfg(test)]
-use super::definitions::DefinitionType;
+use super::definition_query::DefinitionType;
 use super::word::{Word, is_name_byte};
 use crate::Language;
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use workspace::RelPath;
 
 use super::by_text::{Look, TextDefinition};
-use super::definitions::{Definition, DefinitionQuery};
+use super::definition_query::{Definition, DefinitionQuery};
 use super::signature::{TextLines, signature};
 use super::standing::{Standing, remoteness};
 use super::symbol_name::Fit;

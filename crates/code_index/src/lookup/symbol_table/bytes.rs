@@ -24,7 +24,7 @@ pub(super) fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
 
 /// A place of a name, as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct PackedPlace {
     pub(super) file: u32,
     pub(super) line: u32,
     pub(super) column: u32,
@@ -34,7 +34,7 @@ pub(super) struct Place {
 }
 
 /// Writes places that are in order.
-pub(super) fn write_places(out: &mut Vec<u8>, places: &[Place]) {
+pub(super) fn write_places(out: &mut Vec<u8>, places: &[PackedPlace]) {
     let mut before = 0;
     for place in places {
         write_number(out, place.file - before);
@@ -106,12 +106,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The next place; `file` is the number of the file of the place before.
-    pub(super) fn next_place(&mut self, file: &mut u32) -> Option<Place> {
+    pub(super) fn next_place(&mut self, file: &mut u32) -> Option<PackedPlace> {
         if self.rest.is_empty() {
             return None;
         }
         *file = file.checked_add(self.number()?)?;
-        Some(Place {
+        Some(PackedPlace {
             file: *file,
             line: self.number()?,
             column: self.number()?,
