@@ -239,7 +239,7 @@ proptest! {
             let Some(table) = SymbolTable::open(bytes.as_slice()) else { return Ok(()) };
             for name in ["bar", "Foo", "zzz"] {
                 for definition in answer(bench, &table, name, &[]).found {
-                    let text = bench.project.read(&definition.path.to_text());
+                    let text = bench.project.read(definition.path.to_text());
                     let line = text.lines().nth(definition.line as usize - 1);
                     prop_assert!(line.is_some_and(|line| line.contains(name)), "{:?}", definition);
                 }
