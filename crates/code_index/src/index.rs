@@ -4,6 +4,10 @@
 //! finished index goes to a writer ([`Builder`]) and is read from whatever holds its bytes
 //! ([`Segment`]). A question is turned into a [`Plan`], which names the trigrams that a matching
 //! file must have. The answer only ever narrows: each candidate is to be searched.
+//!
+//! `cargo xtask bench search` asks for what is written by hand here: "rare literal, with the index"
+//! for the plans and lists, "index build" for the batches and runs, "size of the index" for how lists
+//! are packed.
 
 mod answer;
 mod batch;
@@ -18,7 +22,7 @@ mod postings;
 mod run;
 mod segment;
 mod stamp;
-mod varint;
+pub(crate) mod varint;
 
 pub use batch::Batch;
 pub use builder::{Builder, IndexedFile, Totals};

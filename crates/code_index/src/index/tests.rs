@@ -197,7 +197,9 @@ proptest! {
             }
             for file in (0..segment.len() as u32 + 2).chain([u32::MAX]) {
                 let path = segment.path(file).unwrap_or_default();
-                let _ = (segment.find(path), segment.stamp(file), segment.flags(file));
+                let is_file = (file as usize) < segment.len();
+                prop_assert!(is_file || segment.stamp(file).is_none());
+                prop_assert!(segment.find(path).is_none_or(|file| (file as usize) < segment.len()));
                 let beneath = segment.beneath(path);
                 prop_assert!(beneath.start <= beneath.end);
             }

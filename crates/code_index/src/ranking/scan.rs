@@ -255,8 +255,16 @@ mod tests {
         #[test]
         fn any_query_on_any_text_is_scanned(query in "\\PC{0,40}", text in "\\PC{0,200}") {
             if let Some(scanner) = Scanner::new(&Question::new(&query, true)) {
-                scanner.scan(text.as_bytes());
-                scanner.scan(query.as_bytes());
+                for text in [&text, &query] {
+                    let Some(findings) = scanner.scan(text.as_bytes()) else { continue };
+                    let terms = scanner.terms.len();
+                    prop_assert_eq!((findings.hits.len(), findings.definitions.len()), (terms, terms));
+                    let pairs = findings.definitions.iter().zip(&findings.hits);
+                    prop_assert!(pairs.into_iter().all(|(defined, all)| 0.0 <= *defined && defined <= all));
+                    prop_assert!(findings.hits.iter().any(|hits| *hits > 0.0), "{:?}", findings);
+                    let sets = findings.in_line.iter().chain(&findings.in_window);
+                    prop_assert!(sets.into_iter().all(|set| *set > 0 && u64::from(*set) < 1 << terms));
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Queries would do, but cost half as much again as parsing: they look at every node, and four of
 //! five nodes are in function bodies, where next to nothing is to be found. A walk does not enter
-//! those. It also follows declarators (`int (*const *name[3])(void)`) to any depth, which patterns
+//! those, as "pass over symbols, of ctags' time" of `cargo xtask bench search` needs. It also follows declarators (`int (*const *name[3])(void)`) to any depth, which patterns
 //! cannot, and knows what macros do to C that was never meant to be parsed without a preprocessor.
 
 use std::ops::Range;
