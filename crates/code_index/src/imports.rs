@@ -94,7 +94,7 @@ pub(crate) struct Import {
 
 /// Where an import leads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum ImportPlace {
     /// A file of the project.
     File(RelPath),
     /// All files of one language directly in a directory of the project.
@@ -106,7 +106,7 @@ pub(crate) enum Place {
 /// One thing that an import leads to, and the names taken from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Resolution {
-    place: Place,
+    place: ImportPlace,
     names: Vec<String>,
 }
 

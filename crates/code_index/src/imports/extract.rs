@@ -14,7 +14,7 @@ use workspace::RelPath;
 
 use super::Import;
 use crate::Language;
-use syntax::Source;
+use syntax::SourceText;
 
 /// What a file says about itself as far as imports go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub(crate) fn extract(
         (Language::of(path)?, bytes)
     };
     let tree = syntax::parse(language, bytes, is_over)?;
-    let source = Source::new(bytes);
+    let source = SourceText::new(bytes);
     let root = tree.root_node();
     Some(match dialect {
         Dialect::JavaScript => javascript::facts(&source, root),

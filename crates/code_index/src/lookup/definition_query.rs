@@ -2,7 +2,7 @@
 
 use workspace::RelPath;
 
-use super::by_text::Look;
+use super::by_text::TextLook;
 use super::near_names::NearName;
 use super::symbol_name::SymbolName;
 use super::word_files::Coverage;
@@ -109,12 +109,12 @@ impl DefinitionType {
     }
 
     /// Whether a line that looks like this counts.
-    pub(super) fn accepts_look(self, look: Look) -> bool {
+    pub(super) fn accepts_look(self, look: TextLook) -> bool {
         matches!(
             (self, look),
-            (DefinitionType::Function, Look::Function)
-                | (DefinitionType::Class, Look::Type)
-                | (DefinitionType::Variable, Look::Variable)
+            (DefinitionType::Function, TextLook::Function)
+                | (DefinitionType::Class, TextLook::Type)
+                | (DefinitionType::Variable, TextLook::Variable)
         )
     }
 }

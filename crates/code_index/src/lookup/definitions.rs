@@ -13,8 +13,8 @@ use workspace::{Error, RelPath};
 use super::by_text::definitions_by_text;
 use super::could_define::{Chance, chance_in};
 use super::definition_query::{DefinitionQuery, DefinitionType, Definitions};
-use super::hits::{Hits, Source};
-use super::near_names::{Near, nearest};
+use super::hits::{Hits, ParsedSource};
+use super::near_names::{NearQuery, nearest};
 use super::standing::remoteness;
 use super::symbol_cache::SymbolCache;
 use super::symbol_name::SymbolName;
@@ -84,7 +84,7 @@ pub fn find_definitions(
         found.as_qualified = false;
     }
     if found.total == 0 && !cancel() {
-        let near = Near::to(&query.name.name);
+        let near = NearQuery::to(&query.name.name);
         if let Some((table, _)) = &table {
             found.near = near.in_table(table);
             return Ok(found);
@@ -262,7 +262,9 @@ impl Examiner<'_> {
         let word_file = WordFile { path: path.clone(), text, language: Some(language) };
         match &candidate.reason {
             Reason::Known(known) => match known.symbols(&file.meta, text, &query.name.name) {
-                Some(symbols) => self.hits.add(&Source { path, text, language }, &symbols, query),
+                Some(symbols) => {
+                    self.hits.add(&ParsedSource { path, text, language }, &symbols, query)
+                }
                 None => self.parse(&word_file, language),
             },
             Reason::Changed => self.visit(&word_file),
@@ -279,7 +281,7 @@ impl Examiner<'_> {
             self.unfinished.push(file.path.clone());
         }
         self.hits.add(
-            &Source { path: &file.path, text: file.text, language },
+            &ParsedSource { path: &file.path, text: file.text, language },
             &symbols.symbols,
             query,
         );

@@ -32,8 +32,9 @@ pub fn files_with_name(
 ) -> Result<(Vec<RelPath>, Vec<RelPath>, Coverage), Error> {
     let word = Word::new(name);
     let wanted = Wanted { word: &word, also: &[] };
-    let (coverage, threads) = visit_files_with_word(code, &wanted, scope, cancel, Gather::default)?;
-    let mut gathered = Gather::default();
+    let (coverage, threads) =
+        visit_files_with_word(code, &wanted, scope, cancel, NameVisitor::default)?;
+    let mut gathered = NameVisitor::default();
     for thread in threads {
         gathered.known.extend(thread.known);
         gathered.other.extend(thread.other);
@@ -44,12 +45,12 @@ pub fn files_with_name(
 }
 
 #[derive(Default)]
-struct Gather {
+struct NameVisitor {
     known: Vec<RelPath>,
     other: Vec<RelPath>,
 }
 
-impl WordVisitor for Gather {
+impl WordVisitor for NameVisitor {
     fn visit(&mut self, file: &WordFile<'_>) {
         let list = if file.language.is_some() { &mut self.known } else { &mut self.other };
         list.push(file.path.clone());

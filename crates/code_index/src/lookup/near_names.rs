@@ -32,19 +32,19 @@ pub(super) struct Distance(usize);
 
 /// Looks for near names in the files it visits.
 pub(super) struct NearVisitor<'a> {
-    wanted: &'a Near,
+    wanted: &'a NearQuery,
     found: BTreeMap<(Distance, String), (RelPath, u32)>,
 }
 
 /// A name and what names must have in common with it to be near.
-pub(super) struct Near {
+pub(super) struct NearQuery {
     folded: BatchComparator<char>,
     length: usize,
     max: usize,
 }
 
-impl Near {
-    pub(super) fn to(name: &str) -> Near {
+impl NearQuery {
+    pub(super) fn to(name: &str) -> NearQuery {
         let folded = fold(name);
         let max = match folded.len() {
             0..=2 => 0,
@@ -52,7 +52,7 @@ impl Near {
             6..=12 => 2,
             _ => 3,
         };
-        Near { length: folded.len(), folded: BatchComparator::new(folded.chars()), max }
+        NearQuery { length: folded.len(), folded: BatchComparator::new(folded.chars()), max }
     }
 
     /// How near `other` is; none if it is not.
@@ -165,7 +165,7 @@ mod tests {
             ("id", "it", None),
         ];
         for (name, other, expected) in table {
-            let found = Near::to(name).distance(other.as_bytes()).map(|distance| distance.0);
+            let found = NearQuery::to(name).distance(other.as_bytes()).map(|distance| distance.0);
             assert_eq!(found, expected, "{name} {other}");
         }
     }
@@ -173,7 +173,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn a_name_is_near_if_few_edits_lead_to_it(a in "[a-dé_]{3,12}", b in "[a-dé_]{3,12}") {
-            let near = Near::to(&a);
+            let near = NearQuery::to(&a);
             let (fa, fb) = (fold(&a), fold(&b));
             let by_length = b.len().abs_diff(fa.len()) <= near.max + 1;
             let edits = strsim::osa_distance(&fb, &fa);

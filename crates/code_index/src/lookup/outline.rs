@@ -73,18 +73,18 @@ pub fn files_to_outline(
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<OutlineFiles, Error> {
-    let (walk, gathered) = code.visit(scope, cancel, Gather::default)?;
+    let (walk, gathered) = code.visit(scope, cancel, OutlineVisitor::default)?;
     let mut files: Vec<RelPath> = gathered.into_iter().flat_map(|thread| thread.files).collect();
     files.sort_by_cached_key(|path| (remoteness(path), path.depth(), path.clone()));
     Ok(OutlineFiles { files, walk })
 }
 
 #[derive(Default)]
-struct Gather {
+struct OutlineVisitor {
     files: Vec<RelPath>,
 }
 
-impl FileVisitor for Gather {
+impl FileVisitor for OutlineVisitor {
     fn visit(&mut self, file: &FoundFile<'_>) -> Flow {
         let path = file.path();
         if Language::parsed(&path).is_some() {

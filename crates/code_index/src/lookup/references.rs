@@ -63,7 +63,7 @@ pub fn find_references(
 ) -> Result<References, Error> {
     let word = Word::new(&query.name);
     let wanted = Wanted { word: &word, also: &[] };
-    let worker = || Worker {
+    let worker = || ReferenceWorker {
         query,
         word: &word,
         scope,
@@ -127,7 +127,7 @@ fn occurrences(
 }
 
 /// One thread's share.
-struct Worker<'a> {
+struct ReferenceWorker<'a> {
     query: &'a ReferenceQuery,
     word: &'a Word,
     scope: &'a SearchScope,
@@ -139,7 +139,7 @@ struct Worker<'a> {
     unfinished: Vec<RelPath>,
 }
 
-impl WordVisitor for Worker<'_> {
+impl WordVisitor for ReferenceWorker<'_> {
     fn visit(&mut self, file: &WordFile<'_>) {
         let places: Vec<(usize, u32, Option<Role>)> = match file.language {
             Some(language) => {
@@ -185,7 +185,7 @@ impl WordVisitor for Worker<'_> {
     }
 }
 
-impl Worker<'_> {
+impl ReferenceWorker<'_> {
     fn shown(&self, file: &WordFile<'_>, at: usize, line: u32, role: Option<Role>) -> Reference {
         let start = memchr::memrchr(b'\n', &file.text[..at]).map_or(0, |newline| newline + 1);
         let end = memchr::memchr(b'\n', &file.text[at..]).map_or(file.text.len(), |end| at + end);

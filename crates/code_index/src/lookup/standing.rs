@@ -51,7 +51,7 @@ const FOREIGN: [&str; 15] = [
 
 /// The place of a definition among others; the least comes first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Standing {
+pub(crate) struct DefinitionRank {
     pub(crate) by_text: bool,
     pub(crate) fit: Fit,
     pub(crate) kind_rank: u8,

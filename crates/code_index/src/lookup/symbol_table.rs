@@ -28,7 +28,7 @@ use std::time::{Duration, SystemTime};
 
 pub use building::TableReport;
 pub(crate) use building::{TableOptions, write_symbol_table};
-use bytes::{Reader, number_at};
+use bytes::{TableReader, number_at};
 pub(crate) use known_places::KnownPlaces;
 use workspace::{EntryMeta, RelPath};
 
@@ -197,7 +197,7 @@ impl<B: AsRef<[u8]>> SymbolTable<B> {
     /// Calls `look` with every name and its first place, in order, until it says no.
     pub(crate) fn each_name(&self, mut look: impl FnMut(&[u8], &TableEntry) -> bool) {
         let Some(names) = self.all().get(..self.ends.names_end) else { return };
-        let mut reader = Reader::new(names);
+        let mut reader = TableReader::new(names);
         let mut before = Vec::new();
         let mut place = Vec::new();
         while let Some((name, places)) = reader.next_name(&mut before) {
@@ -213,14 +213,14 @@ impl<B: AsRef<[u8]>> SymbolTable<B> {
         self.bytes.as_ref()
     }
 
-    fn block(&self, index: usize) -> Option<Reader<'_>> {
+    fn block(&self, index: usize) -> Option<TableReader<'_>> {
         let at = self.ends.names_end + index * 8;
         let start = usize::try_from(number_at(self.all(), at)?).ok()?;
-        Some(Reader::new(self.all().get(start..self.ends.names_end)?))
+        Some(TableReader::new(self.all().get(start..self.ends.names_end)?))
     }
 
     fn read_places(&self, places: &[u8], found: &mut Vec<TableEntry>) {
-        let mut reader = Reader::new(places);
+        let mut reader = TableReader::new(places);
         let mut file = 0u32;
         while let Some(place) = reader.next_place(&mut file) {
             let Some(&kind) = SymbolKind::ALL.get(usize::from(place.kind)) else { return };

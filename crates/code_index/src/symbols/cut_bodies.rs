@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::assemble::{Found, What};
+use super::assemble::{RawKind, RawSymbol};
 use super::{SymbolKind, c_family};
 
 /// A shorter body is not worth cutting.
@@ -26,7 +26,7 @@ pub(super) struct Cut<'a> {
 
 impl Cut<'_> {
     /// Changes places in the shorter text to those in the original.
-    pub(super) fn put_back(&self, found: &mut Found) {
+    pub(super) fn put_back(&self, found: &mut RawSymbol) {
         for range in [&mut found.name, &mut found.extent].into_iter().chain(&mut found.within) {
             *range = self.original(range.start)..self.original(range.end);
         }
@@ -34,9 +34,9 @@ impl Cut<'_> {
 
     /// Functions whose bodies were left out and which are not among `found`, each with its head, as
     /// places in the shorter text.
-    pub(super) fn functions_not_in(&self, found: &[Found]) -> Vec<Range<usize>> {
-        let is_function = |one: &&Found| {
-            one.what == What::Symbol(SymbolKind::Function) && one.order < c_family::DOUBTFUL
+    pub(super) fn functions_not_in(&self, found: &[RawSymbol]) -> Vec<Range<usize>> {
+        let is_function = |one: &&RawSymbol| {
+            one.what == RawKind::Symbol(SymbolKind::Function) && one.order < c_family::DOUBTFUL
         };
         let mut known: Vec<&Range<usize>> =
             found.iter().filter(is_function).map(|one| &one.extent).collect();

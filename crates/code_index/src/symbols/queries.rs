@@ -16,7 +16,7 @@ use std::time::Instant;
 use tree_sitter::{Query, QueryCursor, QueryCursorOptions, StreamingIterator as _, Tree};
 
 use super::SymbolKind;
-use super::assemble::{Found, What};
+use super::assemble::{RawKind, RawSymbol};
 use super::parsers::stop_at;
 use crate::Language;
 use crate::language::SymbolSource;
@@ -29,13 +29,13 @@ const MATCH_LIMIT: u32 = 4096;
 enum Capture {
     Name,
     In,
-    Whole(What),
+    Whole(RawKind),
     /// Only a predicate looks at it.
     Unused,
 }
 
 /// A compiled query and the meaning of its captures.
-struct Patterns {
+struct CompiledQuery {
     query: Query,
     captures: Vec<Capture>,
     /// For each pattern, the byte that a name may have at one of its ends without it being part of
@@ -44,14 +44,14 @@ struct Patterns {
 }
 
 /// Compiles each query when it is first needed. None without a grammar.
-fn patterns(language: Language) -> Option<&'static Patterns> {
-    static ALL: [OnceLock<Option<Patterns>>; Language::ALL.len()] =
+fn patterns(language: Language) -> Option<&'static CompiledQuery> {
+    static ALL: [OnceLock<Option<CompiledQuery>>; Language::ALL.len()] =
         [const { OnceLock::new() }; Language::ALL.len()];
     ALL[language as usize].get_or_init(|| compile(language).ok()).as_ref()
 }
 
 /// The error is for those who write queries; a test shows it.
-fn compile(language: Language) -> Result<Patterns, String> {
+fn compile(language: Language) -> Result<CompiledQuery, String> {
     let SymbolSource::Queries(files) = language.spec().symbols else {
         return Err("it has none".to_owned());
     };
@@ -60,18 +60,18 @@ fn compile(language: Language) -> Result<Patterns, String> {
     let meaning = |name: &&str| match *name {
         "name" => Ok(Capture::Name),
         "in" => Ok(Capture::In),
-        "scope" => Ok(Capture::Whole(What::Scope)),
-        "namespace" => Ok(Capture::Whole(What::Namespace)),
-        "attribute" => Ok(Capture::Whole(What::Attribute)),
+        "scope" => Ok(Capture::Whole(RawKind::Scope)),
+        "namespace" => Ok(Capture::Whole(RawKind::Namespace)),
+        "attribute" => Ok(Capture::Whole(RawKind::Attribute)),
         // Captures for predicates alone begin with an underscore.
         name if name.starts_with('_') => Ok(Capture::Unused),
         name => SymbolKind::named(name)
-            .map(|kind| Capture::Whole(What::Symbol(kind)))
+            .map(|kind| Capture::Whole(RawKind::Symbol(kind)))
             .ok_or(format!("`@{name}` is not a kind of symbol")),
     };
     let captures = query.capture_names().iter().map(meaning).collect::<Result<Vec<_>, _>>()?;
     let trims = (0..query.pattern_count()).map(|pattern| trim(&query, pattern)).collect();
-    Ok(Patterns { query, captures, trims })
+    Ok(CompiledQuery { query, captures, trims })
 }
 
 /// Whether the queries of a language that has any compile and find symbols.
@@ -83,7 +83,7 @@ pub(crate) fn check(language: Language) -> Result<(), String> {
     let patterns = compile(language)?;
     let has = |wanted: fn(&Capture) -> bool| patterns.captures.iter().any(wanted);
     let has_names = has(|capture| matches!(capture, Capture::Name));
-    let has_symbols = has(|capture| matches!(capture, Capture::Whole(What::Symbol(_))));
+    let has_symbols = has(|capture| matches!(capture, Capture::Whole(RawKind::Symbol(_))));
     if has_names && has_symbols { Ok(()) } else { Err("they capture no symbols".to_owned()) }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn find(
     tree: &Tree,
     text: &[u8],
     until: Instant,
-) -> (Vec<Found>, bool) {
+) -> (Vec<RawSymbol>, bool) {
     let Some(patterns) = patterns(language) else { return (Vec::new(), false) };
     cursor.set_match_limit(MATCH_LIMIT);
     let mut in_time = true;
@@ -137,14 +137,14 @@ pub(super) fn find(
         let Some((what, extent)) = whole else { continue };
         let order = one.pattern_index as u32;
         let found_name = match what {
-            What::Attribute => extent.clone(),
-            What::Scope => within.take().unwrap_or(extent.start..extent.start),
-            What::Symbol(_) | What::Namespace => match name {
+            RawKind::Attribute => extent.clone(),
+            RawKind::Scope => within.take().unwrap_or(extent.start..extent.start),
+            RawKind::Symbol(_) | RawKind::Namespace => match name {
                 Some(name) if !name.is_empty() => name,
                 _ => continue,
             },
         };
-        found.push(Found { what, name: found_name, extent, within, order });
+        found.push(RawSymbol { what, name: found_name, extent, within, order });
     }
     drop(matches);
     (found, in_time && !cursor.did_exceed_match_limit())

@@ -60,7 +60,7 @@ pub(crate) fn write_symbol_table(
     let mut files: Vec<RelPath> = files.into_iter().filter(has_grammar).collect();
     files.sort();
     files.dedup();
-    let pass = Pass {
+    let pass = TablePass {
         workspace,
         files: &files,
         options,
@@ -73,7 +73,7 @@ pub(crate) fn write_symbol_table(
         0 => workspace::available_threads(),
         threads => threads,
     };
-    let workers: Vec<Worker> = std::thread::scope(|scope| {
+    let workers: Vec<TableWorker> = std::thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(|| pass.work())).collect();
         handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
     });
@@ -99,7 +99,7 @@ pub(crate) fn write_symbol_table(
     Ok(report)
 }
 
-struct Pass<'a> {
+struct TablePass<'a> {
     workspace: &'a Workspace,
     files: &'a [RelPath],
     options: &'a TableOptions,
@@ -110,19 +110,19 @@ struct Pass<'a> {
 }
 
 #[derive(Default)]
-struct Worker {
+struct TableWorker {
     gathered: NameRuns,
     stamps: Vec<(usize, FileStamp)>,
     symbols: u64,
     text_bytes: u64,
 }
 
-impl Pass<'_> {
-    fn work(&self) -> Worker {
+impl TablePass<'_> {
+    fn work(&self) -> TableWorker {
         if self.options.background {
             workspace::stand_back();
         }
-        let mut worker = Worker::default();
+        let mut worker = TableWorker::default();
         let mut parsers = Parsers::new();
         let mut buffer = Vec::new();
         while !(self.cancel)() {
@@ -143,7 +143,7 @@ impl Pass<'_> {
         path: &RelPath,
         parsers: &mut Parsers,
         buffer: &mut Vec<u8>,
-        worker: &mut Worker,
+        worker: &mut TableWorker,
     ) -> Option<FileStamp> {
         let language = Language::of(path)?;
         let file = self.workspace.open_file(path).ok()?;

@@ -47,11 +47,11 @@ pub(super) fn write_name(out: &mut Vec<u8>, before: &[u8], name: &[u8], places: 
 
 /// Reads what the functions above wrote.
 #[derive(Debug, Clone)]
-pub(super) struct Reader<'a> {
+pub(super) struct TableReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TableReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }

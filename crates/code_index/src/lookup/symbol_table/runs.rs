@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::bytes::{MAX_NAME, PackedPlace, Reader, write_name, write_places};
+use super::bytes::{MAX_NAME, PackedPlace, TableReader, write_name, write_places};
 
 /// Memory that unsorted names of one thread take before they are packed.
 const UNSORTED_BYTES: usize = 8 * 1024 * 1024;
@@ -67,8 +67,8 @@ pub(super) fn merge<E>(
     runs: &[Vec<u8>],
     mut take: impl FnMut(&[u8], &[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut readers: Vec<(Reader<'_>, Vec<u8>)> =
-        runs.iter().map(|run| (Reader::new(run), Vec::new())).collect();
+    let mut readers: Vec<(TableReader<'_>, Vec<u8>)> =
+        runs.iter().map(|run| (TableReader::new(run), Vec::new())).collect();
     let mut next = BinaryHeap::new();
     for (index, (reader, before)) in readers.iter_mut().enumerate() {
         if let Some((name, places)) = reader.next_name(before) {
@@ -91,7 +91,7 @@ pub(super) fn merge<E>(
         } else {
             all.clear();
             for places in std::iter::once(first).chain(rest) {
-                let mut reader = Reader::new(places);
+                let mut reader = TableReader::new(places);
                 let mut file = 0;
                 all.extend(std::iter::from_fn(|| reader.next_place(&mut file)));
             }
