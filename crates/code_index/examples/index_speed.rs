@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use code_index::index::{
-    Builder, Content, Extractor, Flags, IndexedFile, Plan, Segment, Spool, Stamp,
+    Content, Extractor, Flags, IndexBuilder, IndexStamp, IndexedFile, Segment, Spool, TrigramPlan,
 };
 use workspace::{Entry, EntryKind, Flow, RelPath, StateDir, WalkOptions, Workspace};
 
@@ -70,7 +70,7 @@ fn measure(workspace: &Workspace, at: &Path, patterns: &[String]) -> Result<(), 
     let mut files = scan(workspace)?;
     let scanned = start.elapsed();
     let spool = FileSpool { file: state.scratch()?, end: AtomicU64::new(0) };
-    let builder = Builder::new(&spool);
+    let builder = IndexBuilder::new(&spool);
     let text = read(workspace, &builder, &mut files)?;
     let read = start.elapsed();
     let mut draft = state.draft("text.index")?;
@@ -121,7 +121,7 @@ fn measure(workspace: &Workspace, at: &Path, patterns: &[String]) -> Result<(), 
         let mut count = 0;
         for _ in 0..ROUNDS {
             let start = Instant::now();
-            let plan = Plan::of(regex, case_sensitive, false);
+            let plan = TrigramPlan::of(regex, case_sensitive, false);
             planning = planning.min(start.elapsed());
             let start = Instant::now();
             count = segment.candidates(&plan).count();
@@ -145,7 +145,7 @@ fn milliseconds(time: Duration) -> f64 {
 struct Scanned {
     path: RelPath,
     size: u64,
-    stamp: Stamp,
+    stamp: IndexStamp,
     flags: Flags,
 }
 
@@ -168,7 +168,7 @@ impl workspace::Visitor for Scanner {
             let since = |time: std::time::SystemTime| {
                 time.duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as i64)
             };
-            let stamp = Stamp {
+            let stamp = IndexStamp {
                 size: meta.size,
                 modified: since(meta.modified),
                 changed: since(meta.changed),
@@ -188,7 +188,7 @@ type Share = (u64, Vec<(u32, Flags)>);
 /// Reads all files on several threads and returns the bytes of text.
 fn read(
     workspace: &Workspace,
-    builder: &Builder<'_>,
+    builder: &IndexBuilder<'_>,
     files: &mut [Scanned],
 ) -> Result<u64, Box<dyn Error>> {
     let shares = shares(files);

@@ -12,8 +12,8 @@ use workspace::{
 };
 
 use crate::SearchScope;
-use crate::index::Plan;
-use crate::live::{Built, IndexOptions, IndexStatus, LiveIndex, Table};
+use crate::index::TrigramPlan;
+use crate::live::{Built, IndexOptions, IndexStatus, LiveIndex, MappedTable};
 use crate::lookup::TableReport;
 
 /// The files of a project, ready to be searched.
@@ -69,7 +69,7 @@ impl CodeBase {
 
     /// The table of all symbols with the files of which it does not know everything, if it is
     /// there.
-    pub(crate) fn symbols(&self, scope: &SearchScope) -> Option<(Arc<Table>, Vec<RelPath>)> {
+    pub(crate) fn symbols(&self, scope: &SearchScope) -> Option<(Arc<MappedTable>, Vec<RelPath>)> {
         self.index.as_ref()?.symbols(scope)
     }
 
@@ -121,7 +121,7 @@ impl CodeBase {
         cancel: &(dyn Fn() -> bool + Sync),
         visitor: impl FnMut() -> V,
     ) -> Result<(WalkReport, Vec<V>), Error> {
-        self.visit_matching(scope, &Plan::All, cancel, visitor)
+        self.visit_matching(scope, &TrigramPlan::All, cancel, visitor)
     }
 
     /// Visits the files that `scope` covers and its filter accepts, as far as they can match
@@ -131,7 +131,7 @@ impl CodeBase {
     pub(crate) fn visit_matching<V: FileVisitor>(
         &self,
         scope: &SearchScope,
-        plan: &Plan,
+        plan: &TrigramPlan,
         cancel: &(dyn Fn() -> bool + Sync),
         mut visitor: impl FnMut() -> V,
     ) -> Result<(WalkReport, Vec<V>), Error> {
@@ -181,7 +181,7 @@ pub(crate) enum FoundFile<'a> {
     /// Met on a walk.
     Met(&'a Entry<'a>),
     /// In a list.
-    Listed { opener: &'a Opener<'a>, path: &'a RelPath },
+    ListedFiles { opener: &'a Opener<'a>, path: &'a RelPath },
     /// Named by whoever searches, perhaps through a link.
     Named { workspace: &'a Workspace, path: &'a RelPath },
 }
@@ -191,7 +191,7 @@ impl FoundFile<'_> {
     pub(crate) fn path(&self) -> RelPath {
         match self {
             FoundFile::Met(entry) => entry.path(),
-            FoundFile::Listed { path, .. } | FoundFile::Named { path, .. } => (*path).clone(),
+            FoundFile::ListedFiles { path, .. } | FoundFile::Named { path, .. } => (*path).clone(),
         }
     }
 
@@ -199,7 +199,7 @@ impl FoundFile<'_> {
     pub(crate) fn meta(&self) -> Result<EntryMeta, Error> {
         match self {
             FoundFile::Met(entry) => entry.meta(),
-            FoundFile::Listed { opener, path } => opener.workspace().metadata(path),
+            FoundFile::ListedFiles { opener, path } => opener.workspace().metadata(path),
             FoundFile::Named { workspace, path } => workspace.metadata(path),
         }
     }
@@ -208,7 +208,7 @@ impl FoundFile<'_> {
     pub(crate) fn open(&self) -> Result<OpenFile, Error> {
         match self {
             FoundFile::Met(entry) => entry.open(),
-            FoundFile::Listed { opener, path } => opener.open(path),
+            FoundFile::ListedFiles { opener, path } => opener.open(path),
             FoundFile::Named { workspace, path } => workspace.open_file(path),
         }
     }

@@ -64,7 +64,8 @@ pub fn find_files(
     {
         return Ok(found);
     }
-    let worker = || Worker { query, first: First::new(scope.max_results), total: 0, earlier: 0 };
+    let worker =
+        || FileWorker { query, first: First::new(scope.max_results), total: 0, earlier: 0 };
     let (walk, workers) = code.visit(scope, cancel, worker)?;
     let total = workers.iter().map(|worker| worker.total).sum();
     let earlier = workers.iter().map(|worker| worker.earlier).sum();
@@ -90,14 +91,14 @@ fn listed_files(code: &CodeBase, query: &FileQuery, scope: &SearchScope) -> Opti
     Some(found)
 }
 
-struct Worker<'a> {
+struct FileWorker<'a> {
     query: &'a FileQuery,
     first: First<FilePosition, FilePosition>,
     total: u64,
     earlier: u64,
 }
 
-impl FileVisitor for Worker<'_> {
+impl FileVisitor for FileWorker<'_> {
     fn visit(&mut self, file: &FoundFile<'_>) -> Flow {
         self.total += 1;
         let modified = match self.query.order {

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use workspace::RelPath;
 
+pub(crate) use extract::Dialect;
 pub use impact::{Impact, ImpactNode, ImpactQuery, impact};
 pub use importers::{Importer, Importers, find_importers};
 pub use on_disk::FilesOnDisk;
@@ -93,7 +94,7 @@ pub(crate) struct Import {
 
 /// Where an import leads.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum ImportPlace {
     /// A file of the project.
     File(RelPath),
     /// All files of one language directly in a directory of the project.
@@ -105,7 +106,7 @@ pub(crate) enum Place {
 /// One thing that an import leads to, and the names taken from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Resolution {
-    place: Place,
+    place: ImportPlace,
     names: Vec<String>,
 }
 

@@ -1,78 +1,79 @@
 //! The languages whose files are understood beyond their text.
+//!
+//! Everything that is particular to a language is in its row, a [`LanguageSpec`] in the module of that
+//! language. CONTRIBUTING.md says how to add one.
 
+mod bash;
+mod c_family;
+mod csharp;
+mod ecmascript;
+mod go;
+mod java;
+mod php;
+mod python;
+mod ruby;
+mod rust;
+mod spec;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub(crate) use spec::{Dollar, LanguageSpec, SymbolSource};
 use workspace::RelPath;
 
-/// A language with a grammar.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Language {
-    /// Bash and other shells of its family.
-    Bash,
-    /// C.
-    C,
-    /// C++.
-    Cpp,
-    /// C#.
-    CSharp,
-    /// Go.
-    Go,
-    /// Java.
-    Java,
-    /// JavaScript, JSX included.
-    JavaScript,
-    /// PHP.
-    Php,
-    /// Python.
-    Python,
-    /// Ruby.
-    Ruby,
-    /// Rust.
-    Rust,
-    /// TypeScript with JSX.
-    Tsx,
-    /// TypeScript.
-    TypeScript,
+/// Makes the enumeration of languages and ties each to its row.
+macro_rules! languages {
+    ($($language:ident => $row:path,)+) => {
+        /// A language with a grammar.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "each is the language of its name")]
+        pub enum Language {
+            $($language,)+
+        }
+
+        impl Language {
+            /// Every language, built in or not.
+            pub const ALL: [Language; [$(stringify!($language)),+].len()] =
+                [$(Language::$language),+];
+
+            /// What is known about it.
+            pub(crate) fn spec(self) -> &'static LanguageSpec {
+                match self {
+                    $(Language::$language => &$row,)+
+                }
+            }
+        }
+    };
+}
+
+languages! {
+    Bash => bash::ROW,
+    C => c_family::C,
+    Cpp => c_family::CPP,
+    CSharp => csharp::ROW,
+    Go => go::ROW,
+    Java => java::ROW,
+    JavaScript => ecmascript::JAVASCRIPT,
+    Php => php::ROW,
+    Python => python::ROW,
+    Ruby => ruby::ROW,
+    Rust => rust::ROW,
+    Tsx => ecmascript::TSX,
+    TypeScript => ecmascript::TYPESCRIPT,
 }
 
 impl Language {
-    /// Every language, built in or not.
-    pub const ALL: [Language; 13] = [
-        Language::Bash,
-        Language::C,
-        Language::Cpp,
-        Language::CSharp,
-        Language::Go,
-        Language::Java,
-        Language::JavaScript,
-        Language::Php,
-        Language::Python,
-        Language::Ruby,
-        Language::Rust,
-        Language::Tsx,
-        Language::TypeScript,
-    ];
-
     /// The language of a file, by its name. Headers ending in `.h` are C.
     pub fn of(path: &RelPath) -> Option<Language> {
-        if let Some(language) = path.file_name().and_then(by_whole_name) {
-            return Some(language);
-        }
-        Some(match path.extension()? {
-            b"bash" | b"bats" | b"sh" => Language::Bash,
-            b"c" | b"h" => Language::C,
-            b"cc" | b"cpp" | b"cxx" | b"c++" | b"hh" | b"hpp" | b"hxx" | b"h++" | b"ipp"
-            | b"tpp" | b"inl" => Language::Cpp,
-            b"cs" => Language::CSharp,
-            b"go" => Language::Go,
-            b"java" => Language::Java,
-            b"cjs" | b"js" | b"jsx" | b"mjs" => Language::JavaScript,
-            b"php" | b"phtml" => Language::Php,
-            b"py" | b"pyi" | b"pyw" => Language::Python,
-            b"gemspec" | b"rake" | b"rb" | b"ru" => Language::Ruby,
-            b"rs" => Language::Rust,
-            b"tsx" => Language::Tsx,
-            b"cts" | b"mts" | b"ts" => Language::TypeScript,
-            _ => return None,
-        })
+        static FILE_NAMES: LazyLock<ByText> = LazyLock::new(|| by_text(|spec| spec.file_names));
+        static EXTENSIONS: LazyLock<ByText> = LazyLock::new(|| by_text(|spec| spec.extensions));
+        let known = path.file_name().and_then(|name| FILE_NAMES.get(name));
+        known.or_else(|| EXTENSIONS.get(path.extension()?)).copied()
+    }
+
+    /// The language of a file by its name, if its grammar is built in.
+    pub(crate) fn parsed(path: &RelPath) -> Option<Language> {
+        Language::of(path).filter(|language| language.grammar().is_some())
     }
 
     /// The language of a file by its name and, where the name does not decide, by its text: the
@@ -91,68 +92,30 @@ impl Language {
 
     /// What people call it.
     pub fn name(self) -> &'static str {
-        match self {
-            Language::Bash => "Bash",
-            Language::C => "C",
-            Language::Cpp => "C++",
-            Language::CSharp => "C#",
-            Language::Go => "Go",
-            Language::Java => "Java",
-            Language::JavaScript => "JavaScript",
-            Language::Php => "PHP",
-            Language::Python => "Python",
-            Language::Ruby => "Ruby",
-            Language::Rust => "Rust",
-            Language::Tsx => "TSX",
-            Language::TypeScript => "TypeScript",
+        self.spec().name
+    }
+
+    /// The name that `written` stands for: without the `$` that some languages write before it.
+    pub fn name_in(self, written: &str) -> &str {
+        match self.spec().names.dollar {
+            Dollar::Mark => written.strip_prefix('$').unwrap_or(written),
+            Dollar::Letter | Dollar::Foreign => written,
         }
     }
 
     /// The grammar, if it is built in.
     pub(crate) fn grammar(self) -> Option<tree_sitter::Language> {
-        match self {
-            #[cfg(feature = "bash")]
-            Language::Bash => Some(tree_sitter_bash::LANGUAGE.into()),
-            #[cfg(feature = "c")]
-            Language::C => Some(tree_sitter_c::LANGUAGE.into()),
-            #[cfg(feature = "cpp")]
-            Language::Cpp => Some(tree_sitter_cpp::LANGUAGE.into()),
-            #[cfg(feature = "csharp")]
-            Language::CSharp => Some(tree_sitter_c_sharp::LANGUAGE.into()),
-            #[cfg(feature = "go")]
-            Language::Go => Some(tree_sitter_go::LANGUAGE.into()),
-            #[cfg(feature = "java")]
-            Language::Java => Some(tree_sitter_java::LANGUAGE.into()),
-            #[cfg(feature = "javascript")]
-            Language::JavaScript => Some(tree_sitter_javascript::LANGUAGE.into()),
-            #[cfg(feature = "php")]
-            Language::Php => Some(tree_sitter_php::LANGUAGE_PHP.into()),
-            #[cfg(feature = "python")]
-            Language::Python => Some(tree_sitter_python::LANGUAGE.into()),
-            #[cfg(feature = "ruby")]
-            Language::Ruby => Some(tree_sitter_ruby::LANGUAGE.into()),
-            #[cfg(feature = "rust")]
-            Language::Rust => Some(tree_sitter_rust::LANGUAGE.into()),
-            #[cfg(feature = "typescript")]
-            Language::Tsx => Some(tree_sitter_typescript::LANGUAGE_TSX.into()),
-            #[cfg(feature = "typescript")]
-            Language::TypeScript => Some(tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into()),
-            #[allow(unreachable_patterns, reason = "reached when a language is left out")]
-            _ => None,
-        }
+        (self.spec().grammar)()
     }
 }
 
-/// Files that are known by their whole name.
-fn by_whole_name(name: &[u8]) -> Option<Language> {
-    Some(match name {
-        b"Brewfile" | b"Capfile" | b"Gemfile" | b"Guardfile" | b"Podfile" | b"Rakefile"
-        | b"Vagrantfile" => Language::Ruby,
-        b".bash_aliases" | b".bash_login" | b".bash_logout" | b".bash_profile" | b".bashrc"
-        | b".profile" | b"PKGBUILD" | b"APKBUILD" => Language::Bash,
-        b"SConscript" | b"SConstruct" => Language::Python,
-        _ => return None,
-    })
+type ByText = HashMap<&'static [u8], Language>;
+
+fn by_text(texts: fn(&LanguageSpec) -> &'static [&'static str]) -> ByText {
+    let of_one = |language: Language| {
+        texts(language.spec()).iter().map(move |text| (text.as_bytes(), language))
+    };
+    Language::ALL.into_iter().flat_map(of_one).collect()
 }
 
 /// The interpreter that a script asks for, or the mode that an editor is told to use.
@@ -183,16 +146,10 @@ fn by_interpreter(program: &[u8]) -> Option<Language> {
     // `python3.12` is Python.
     let is_version = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     let end = program.iter().rposition(|byte| !is_version(byte)).map_or(0, |last| last + 1);
-    Some(match &program[..end] {
-        b"ash" | b"bash" | b"bats" | b"dash" | b"ksh" | b"mksh" | b"sh" | b"zsh" => Language::Bash,
-        b"bun" | b"node" | b"nodejs" => Language::JavaScript,
-        b"deno" | b"ts-node" | b"tsx" => Language::TypeScript,
-        b"php" => Language::Php,
-        b"pypy" | b"python" => Language::Python,
-        b"jruby" | b"rake" | b"ruby" => Language::Ruby,
-        b"rust-script" => Language::Rust,
-        _ => return None,
-    })
+    let named = |language: &Language| {
+        language.spec().interpreters.iter().any(|known| known.as_bytes() == &program[..end])
+    };
+    Language::ALL.into_iter().find(named)
 }
 
 /// Whether a header has what only C++ has, at the beginning of a line and as code would have it.
@@ -225,65 +182,4 @@ fn is_cpp_line(word: &[u8], rest: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn path(name: &str) -> RelPath {
-        RelPath::parse(name).expect("a path")
-    }
-
-    #[test]
-    fn names_decide_first() {
-        let table = [
-            ("src/a.rs", Some(Language::Rust)),
-            ("a.tsx", Some(Language::Tsx)),
-            ("a.d.ts", Some(Language::TypeScript)),
-            ("Rakefile", Some(Language::Ruby)),
-            (".bashrc", Some(Language::Bash)),
-            ("a.h", Some(Language::C)),
-            ("README", None),
-            ("a.txt", None),
-        ];
-        for (name, language) in table {
-            assert_eq!(Language::of(&path(name)), language, "{name}");
-        }
-    }
-
-    #[test]
-    fn scripts_say_what_they_are() {
-        let table = [
-            ("#!/bin/sh\n", Some(Language::Bash)),
-            ("#! /usr/bin/env bash", Some(Language::Bash)),
-            ("#!/usr/bin/env -S python3.12 -u\n", Some(Language::Python)),
-            ("#!/usr/bin/env A=1 node\n", Some(Language::JavaScript)),
-            ("#!/usr/bin/perl\n", None),
-            ("#!", None),
-            ("#!/usr/bin/env", None),
-            ("#   -*- shell-script -*-\n", Some(Language::Bash)),
-            ("", None),
-        ];
-        for (text, language) in table {
-            assert_eq!(Language::of_file(&path("bin/tool"), text.as_bytes()), language, "{text}");
-        }
-        assert_eq!(Language::of_file(&path("a.txt"), b"#!/bin/sh\n"), None);
-    }
-
-    #[test]
-    fn a_header_with_classes_is_cpp() {
-        let table = [
-            ("int f(void);\n", Language::C),
-            ("/*\n * class of device\n   class of its own, said he\n */\n", Language::C),
-            ("struct class { int a; };\n", Language::C),
-            ("class Foo;\n", Language::Cpp),
-            ("class Foo : public Bar {\n", Language::Cpp),
-            ("class Foo\n{\n", Language::Cpp),
-            ("namespace a::b {\n", Language::Cpp),
-            ("  template <typename T>\nT f();\n", Language::Cpp),
-            ("struct A {\n public:\n  A();\n};\n", Language::Cpp),
-            ("using namespace std;\n", Language::Cpp),
-        ];
-        for (text, language) in table {
-            assert_eq!(Language::of_file(&path("a.h"), text.as_bytes()), Some(language), "{text}");
-        }
-    }
-}
+mod tests;

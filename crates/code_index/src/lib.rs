@@ -19,6 +19,7 @@ mod pattern;
 mod ranking;
 mod scope;
 mod symbols;
+mod test_files;
 mod text_search;
 
 pub use code_base::CodeBase;
@@ -30,14 +31,11 @@ pub use imports::{
 };
 pub use language::Language;
 pub use live::{Built, IndexFacts, IndexOptions, IndexStatus};
-#[doc(hidden)]
-pub use lookup::hidden_by_glance;
 pub use lookup::{
-    Coverage, Definition, DefinitionQuery, DefinitionType, Definitions, FileOutline, FileStamp,
-    NearName, NotAName, OutlineEntry, OutlineFiles, Reference, ReferenceQuery, References, Renamed,
-    SymbolName, SymbolTable, TableEntry, TableOptions, TableReport, check_new_name,
-    files_to_outline, files_with_name, find_definitions, find_definitions_in_table,
-    find_references, occurrences_in, outline_file, rename_in, write_symbol_table,
+    Coverage, Definition, DefinitionQuery, DefinitionType, Definitions, FileOutline, NearName,
+    NotAName, OutlineEntry, OutlineFiles, Reference, ReferenceQuery, References, Renamed,
+    SymbolName, TableReport, check_new_name, files_to_outline, files_with_name, find_definitions,
+    find_references, occurrences_in, outline_file, rename_in,
 };
 pub use pattern::PatternError;
 pub use ranking::{RankedFile, RankedFiles, RankedQuery, Snippet, search_ranked};

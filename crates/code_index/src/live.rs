@@ -21,14 +21,14 @@ use std::time::{Duration, Instant};
 use workspace::{Flow, RelPath, WalkOptions, WalkReport, Watcher, Workspace};
 
 use crate::SearchScope;
-use crate::index::Plan;
-use files::Files;
-use jobs::Job;
+use crate::index::TrigramPlan;
+use files::LiveFiles;
+use jobs::IndexJob;
 use symbols::Symbols;
 
 pub use build::Built;
 pub use status::{IndexFacts, IndexStatus};
-pub(crate) use symbols::Table;
+pub(crate) use symbols::MappedTable;
 
 /// The name of the index in the cache directory.
 const FILE: &str = "text.index";
@@ -54,24 +54,24 @@ pub struct IndexOptions {
 
 /// The index of one project.
 pub(crate) struct LiveIndex {
-    shared: Arc<Shared>,
+    shared: Arc<IndexShared>,
 }
 
-struct Shared {
+struct IndexShared {
     workspace: Arc<Workspace>,
     /// The directory for the index.
     cache: PathBuf,
     options: IndexOptions,
-    state: Mutex<State>,
+    state: Mutex<IndexState>,
     /// Told when there is a job.
     job: Condvar,
     /// Told when a job is done.
     done: Condvar,
 }
 
-struct State {
+struct IndexState {
     phase: Phase,
-    files: Files,
+    files: LiveFiles,
     watcher: Option<Arc<Watcher>>,
     /// Whether `files` is all there is, once the events are drained.
     complete: bool,
@@ -86,7 +86,7 @@ struct State {
     pending: BTreeMap<RelPath, bool>,
     jobs: jobs::Queue,
     symbols: Symbols,
-    progress: Option<status::Progress>,
+    progress: Option<status::IndexProgress>,
     /// Why the last job failed.
     trouble: Option<String>,
 }
@@ -103,7 +103,7 @@ enum Phase {
 }
 
 /// The files that can match, and what else is known.
-pub(crate) struct Listed {
+pub(crate) struct ListedFiles {
     /// The files, by path.
     pub(crate) files: Vec<RelPath>,
     /// As a walk would have reported.
@@ -112,9 +112,9 @@ pub(crate) struct Listed {
 
 impl LiveIndex {
     pub(crate) fn new(workspace: Arc<Workspace>, cache: PathBuf, options: IndexOptions) -> Self {
-        let state = State {
+        let state = IndexState {
             phase: Phase::Unopened,
-            files: Files::default(),
+            files: LiveFiles::default(),
             watcher: None,
             complete: false,
             report: WalkReport::default(),
@@ -129,16 +129,16 @@ impl LiveIndex {
         };
         let state = Mutex::new(state);
         let (job, done) = Default::default();
-        Self { shared: Arc::new(Shared { workspace, cache, options, state, job, done }) }
+        Self { shared: Arc::new(IndexShared { workspace, cache, options, state, job, done }) }
     }
 
     /// The files of `scope` that can match `plan`; none if the index cannot say at this moment.
-    pub(crate) fn narrow(&self, plan: &Plan, scope: &SearchScope) -> Option<Listed> {
+    pub(crate) fn narrow(&self, plan: &TrigramPlan, scope: &SearchScope) -> Option<ListedFiles> {
         let state = self.ready(!plan.is_all(), scope)?;
         let start = scope.start.as_bytes();
         let accepts = |path: &[u8]| scope.filter.accepts_bytes(path, start);
         let files = state.files.candidates(plan, &scope.start, accepts);
-        Some(Listed { files, report: state.report_on(&scope.start) })
+        Some(ListedFiles { files, report: state.report_on(&scope.start) })
     }
 
     /// Shows the paths of all files of `scope` in path order, until told to stop; none if the index
@@ -158,7 +158,7 @@ impl LiveIndex {
 
     /// What is known of all files, if that is everything `scope` covers. If nobody tells what
     /// changes, every file is looked at first, should that be `worth` it.
-    fn ready(&self, worth: bool, scope: &SearchScope) -> Option<MutexGuard<'_, State>> {
+    fn ready(&self, worth: bool, scope: &SearchScope) -> Option<MutexGuard<'_, IndexState>> {
         let shared = &self.shared;
         if scope.hidden || scope.max_depth != shared.options.max_depth {
             return None;
@@ -166,11 +166,11 @@ impl LiveIndex {
         let mut state = shared.state();
         if state.phase == Phase::Unopened {
             if shared.options.stays {
-                shared.want(&mut state, Job::Open);
+                shared.want(&mut state, IndexJob::Open);
                 return None;
             }
             drop(state);
-            shared.perform(Job::Open);
+            shared.perform(IndexJob::Open);
             state = shared.state();
         }
         if state.phase != Phase::Ready {
@@ -180,7 +180,7 @@ impl LiveIndex {
             shared.refresh(&mut state);
         } else if worth {
             drop(state);
-            shared.perform(Job::Look);
+            shared.perform(IndexJob::Look);
             state = shared.state();
         } else {
             return None;
@@ -195,8 +195,8 @@ impl LiveIndex {
             return None;
         }
         if shared.options.stays {
-            if state.looked.elapsed() > RESCAN && !state.jobs.has(Job::Look) {
-                shared.want(&mut state, Job::Look);
+            if state.looked.elapsed() > RESCAN && !state.jobs.has(IndexJob::Look) {
+                shared.want(&mut state, IndexJob::Look);
             }
             shared.want_maintenance(&mut state);
         }
@@ -211,17 +211,17 @@ impl LiveIndex {
         }
         let mut state = shared.state();
         if state.phase == Phase::Absent {
-            shared.want(&mut state, Job::Build);
+            shared.want(&mut state, IndexJob::Build);
         }
     }
 
     /// Finds the index and looks at every file.
     pub(crate) fn check(&self) -> IndexStatus {
         if self.shared.state().phase == Phase::Unopened {
-            self.shared.perform(Job::Open);
+            self.shared.perform(IndexJob::Open);
         }
         if self.shared.state().phase == Phase::Ready {
-            self.shared.perform(Job::Look);
+            self.shared.perform(IndexJob::Look);
         }
         self.status()
     }
@@ -247,15 +247,15 @@ impl Drop for LiveIndex {
     }
 }
 
-impl State {
+impl IndexState {
     /// What a walk from `start` would have reported.
     fn report_on(&self, start: &RelPath) -> WalkReport {
         WalkReport { files: self.files.count_beneath(start) as u64, ..self.report.clone() }
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl IndexShared {
+    fn state(&self) -> MutexGuard<'_, IndexState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,11 +1,12 @@
 //! Looking up names: where they are defined, where they are used, and what a file is made of.
 //!
-//! Nothing is parsed ahead of a question. A question narrows the files by text, looks at the places
-//! of the name in them, and parses only where a definition is possible; parsed files are kept. A
-//! symbol table, once there is one, answers without reading files that have no definition.
+//! Nothing is parsed ahead of the first question. It narrows the files by text, looks at the places of
+//! the name in them, and parses only where a definition is possible; parsed files are kept. A symbol
+//! table, once there is one, names the files and places instead.
 
 mod by_text;
 mod could_define;
+mod definition_query;
 mod definitions;
 mod headings;
 mod hits;
@@ -21,16 +22,19 @@ mod symbol_table;
 mod word;
 mod word_files;
 
-#[doc(hidden)]
-pub use could_define::hidden_by_glance;
-pub use definitions::{Definition, DefinitionQuery, DefinitionType, Definitions, find_definitions};
+#[cfg(test)]
+pub(crate) use could_define::hidden;
+pub(crate) use could_define::{
+    Chance, NameContext, TokenBefore, begins_condition, begins_expression,
+};
+pub use definition_query::{Definition, DefinitionQuery, DefinitionType, Definitions};
+pub use definitions::find_definitions;
 pub use identifier::{Renamed, check_new_name, files_with_name, rename_in};
 pub use near_names::NearName;
 pub use outline::{FileOutline, OutlineEntry, OutlineFiles, files_to_outline, outline_file};
 pub use references::{Reference, ReferenceQuery, References, find_references, occurrences_in};
 pub use symbol_name::{NotAName, SymbolName};
-pub use symbol_table::{
-    FileStamp, SymbolTable, TableEntry, TableOptions, TableReport, find_definitions_in_table,
-    write_symbol_table,
-};
+pub use symbol_table::TableReport;
+pub(crate) use symbol_table::{FileStamp, SymbolTable, TableOptions, write_symbol_table};
+pub(crate) use word::is_name_byte;
 pub use word_files::Coverage;

@@ -83,7 +83,7 @@ pub fn search_ranked(
 ) -> Result<RankedFiles, Error> {
     let question = Question::new(&query.text, query.natural);
     let Some(scanner) = Scanner::new(&question) else { return Ok(RankedFiles::default()) };
-    let worker = || Worker {
+    let worker = || RankingWorker {
         scanner: &scanner,
         scope,
         about_tests: question.about_tests,
@@ -155,7 +155,7 @@ fn best_files(
 }
 
 /// One thread's share of a search.
-struct Worker<'a> {
+struct RankingWorker<'a> {
     scanner: &'a Scanner,
     scope: &'a SearchScope,
     about_tests: bool,
@@ -165,7 +165,7 @@ struct Worker<'a> {
     timed_out: bool,
 }
 
-impl Worker<'_> {
+impl RankingWorker<'_> {
     fn look_at(&mut self, file: OpenFile) {
         let path = file.path().clone();
         if file.meta.size > self.scope.max_file_bytes {
@@ -222,7 +222,7 @@ struct InPath {
     name_share: f32,
 }
 
-impl FileVisitor for Worker<'_> {
+impl FileVisitor for RankingWorker<'_> {
     fn visit(&mut self, file: &FoundFile<'_>) -> Flow {
         if Instant::now() >= self.scope.deadline {
             self.timed_out = true;
@@ -240,7 +240,7 @@ impl FileVisitor for Worker<'_> {
 /// Looks at files that have something of the query in their names and were not seen before.
 struct ByName<'s, 'a> {
     seen: &'s BTreeSet<RelPath>,
-    worker: Worker<'a>,
+    worker: RankingWorker<'a>,
 }
 
 impl FileVisitor for ByName<'_, '_> {

@@ -30,6 +30,12 @@ pub struct SearchScope {
 }
 
 impl SearchScope {
+    /// Whether the file at `path` is in it.
+    pub(crate) fn covers(&self, path: &RelPath) -> bool {
+        path.starts_with(&self.start)
+            && (*path == self.start || self.filter.accepts(path, &self.start))
+    }
+
     pub(crate) fn walk_options(&self) -> WalkOptions {
         WalkOptions {
             start: self.start.clone(),

@@ -18,6 +18,8 @@ use std::ops::Range;
 pub use kind::SymbolKind;
 pub(crate) use parsers::Parsers;
 pub use parsers::file_symbols;
+#[cfg(test)]
+pub(crate) use queries::check as check_queries;
 
 /// A name and the place that gives it its meaning.
 #[derive(Debug, Clone, PartialEq, Eq)]

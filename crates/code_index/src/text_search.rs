@@ -14,10 +14,10 @@ use workspace::{Error, RelPath, WalkReport};
 
 use crate::code_base::CodeBase;
 use crate::first_by_path::FirstByPath;
-use crate::index::Plan;
+use crate::index::TrigramPlan;
 use crate::{PatternError, SearchScope};
 use line_matcher::LineMatcher;
-use worker::Worker;
+use worker::TextWorker;
 
 /// Memory that a compiled pattern may take. The engine's time grows with it, so this also bounds
 /// how slow a pattern can be.
@@ -50,7 +50,7 @@ pub struct TextQuery {
 pub enum Show {
     /// The lines that match.
     #[default]
-    Lines,
+    MatchingLines,
     /// The files with matches, and how many each has.
     Files,
 }
@@ -121,8 +121,8 @@ pub fn search_text(
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<Result<TextMatches, Error>, PatternError> {
     let matcher = compile(query)?;
-    let plan = Plan::of(&query.pattern, query.case_sensitive, query.multiline);
-    let worker = || Worker::new(&matcher, query, scope, cancel);
+    let plan = TrigramPlan::of(&query.pattern, query.case_sensitive, query.multiline);
+    let worker = || TextWorker::new(&matcher, query, scope, cancel);
     let found = code.visit_matching(scope, &plan, cancel, worker);
     Ok(found.map(|(walk, workers)| combine(walk, workers, scope.max_results)))
 }
@@ -139,7 +139,7 @@ fn compile(query: &TextQuery) -> Result<LineMatcher, PatternError> {
     Ok(LineMatcher::new(regex, &query.pattern, query.case_sensitive && !query.multiline))
 }
 
-fn combine(walk: WalkReport, workers: Vec<Worker<'_>>, wanted: usize) -> TextMatches {
+fn combine(walk: WalkReport, workers: Vec<TextWorker<'_>>, wanted: usize) -> TextMatches {
     let mut found = TextMatches { walk, ..TextMatches::default() };
     let mut too_large = BTreeSet::new();
     let mut too_slow = BTreeSet::new();

@@ -79,6 +79,15 @@ impl Fixture {
         expect(fs::read(&path), &path)
     }
 
+    /// Makes a file look as if it had last been changed in 1970, so that its time stamp can be
+    /// trusted to show the next change.
+    #[track_caller]
+    pub fn make_old(&self, relative: impl AsRef<Path>) {
+        let path = self.path(relative);
+        let file = expect(fs::File::options().write(true).open(&path), &path);
+        expect(file.set_modified(std::time::SystemTime::UNIX_EPOCH), &path);
+    }
+
     /// Writes a file and makes the directories above it.
     #[track_caller]
     pub fn write(&self, relative: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {

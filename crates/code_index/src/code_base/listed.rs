@@ -8,7 +8,7 @@ use workspace::{Flow, Opener, RelPath, WalkReport, Workspace};
 
 use super::{FileVisitor, FoundFile};
 use crate::SearchScope;
-use crate::live::Listed;
+use crate::live::ListedFiles;
 
 /// Files that a thread takes at once: few, so that the threads end together, but neighbours.
 const PIECE: usize = 64;
@@ -17,7 +17,7 @@ const PIECE: usize = 64;
 const FILES_PER_THREAD: usize = 16;
 
 /// What the threads have in common.
-struct Shared<'a> {
+struct ListVisit<'a> {
     workspace: &'a Workspace,
     files: &'a [RelPath],
     next: AtomicUsize,
@@ -29,14 +29,14 @@ struct Shared<'a> {
 /// Visits the files of a list in their order, except that several threads are at it.
 pub(super) fn visit<V: FileVisitor>(
     workspace: &Workspace,
-    listed: Listed,
+    listed: ListedFiles,
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
     mut visitor: impl FnMut() -> V,
 ) -> (WalkReport, Vec<V>) {
-    let Listed { files, mut report } = listed;
+    let ListedFiles { files, mut report } = listed;
     let threads = (files.len() / FILES_PER_THREAD).clamp(1, workspace::available_threads());
-    let shared = Shared {
+    let shared = ListVisit {
         workspace,
         files: &files,
         next: AtomicUsize::new(0),
@@ -58,7 +58,7 @@ pub(super) fn visit<V: FileVisitor>(
     (report, visitors)
 }
 
-impl Shared<'_> {
+impl ListVisit<'_> {
     fn run(
         &self,
         visitor: &mut impl FileVisitor,
@@ -78,7 +78,7 @@ impl Shared<'_> {
                 if Instant::now() >= deadline {
                     return self.stop(&self.timed_out);
                 }
-                let file = FoundFile::Listed { opener: &opener, path };
+                let file = FoundFile::ListedFiles { opener: &opener, path };
                 if visitor.visit(&file) == Flow::Stop {
                     return self.stopped.store(true, Ordering::Relaxed);
                 }

@@ -1,19 +1,18 @@
 //! What people call kinds of files.
 
-/// Names of languages that are no extension, and their extensions.
-const LANGUAGES: &[(&str, &[&str])] = &[
+use crate::Language;
+
+/// What searches call kinds of files, and the extensions that no row of [`Language`] has for that
+/// name.
+const KINDS: &[(&str, &[&str])] = &[
     ("assembly", &["asm", "s"]),
-    ("c#", &["cs"]),
-    ("c++", &["cc", "cpp", "cxx", "c++", "h", "hh", "hpp", "hxx", "inl", "ipp", "tpp"]),
+    ("c++", &["h"]),
     ("clojure", &["clj", "cljc", "cljs", "edn"]),
-    ("csharp", &["cs"]),
     ("elixir", &["ex", "exs"]),
     ("erlang", &["erl", "hrl"]),
     ("f#", &["fs", "fsi", "fsx"]),
     ("fsharp", &["fs", "fsi", "fsx"]),
-    ("golang", &["go"]),
     ("haskell", &["hs", "lhs"]),
-    ("javascript", &["js", "jsx", "mjs", "cjs"]),
     ("julia", &["jl"]),
     ("kotlin", &["kt", "kts"]),
     ("markdown", &["md", "markdown", "mdx"]),
@@ -22,13 +21,9 @@ const LANGUAGES: &[(&str, &[&str])] = &[
     ("perl", &["pl", "pm"]),
     ("powershell", &["ps1", "psm1"]),
     ("protobuf", &["proto"]),
-    ("python", &["py", "pyi", "pyw"]),
-    ("ruby", &["rb", "rake", "gemspec"]),
-    ("rust", &["rs"]),
-    ("shell", &["sh", "bash", "zsh"]),
+    ("shell", &["zsh"]),
     ("terraform", &["tf", "tfvars"]),
     ("text", &["txt"]),
-    ("typescript", &["ts", "tsx", "mts", "cts"]),
     ("yaml", &["yaml", "yml"]),
 ];
 
@@ -42,14 +37,21 @@ pub(super) fn extensions(texts: &[String]) -> Vec<Vec<u8>> {
         if name.is_empty() {
             continue;
         }
-        match LANGUAGES.iter().find(|(language, _)| *language == name) {
-            Some((_, known)) => {
-                extensions.extend(known.iter().map(|known| known.as_bytes().to_vec()));
-            }
-            None => extensions.push(name.into_bytes()),
+        let known = called(&name);
+        if known.is_empty() {
+            extensions.push(name.into_bytes());
         }
+        extensions.extend(known.into_iter().map(|known| known.as_bytes().to_vec()));
     }
     extensions
+}
+
+/// The extensions of what is called so; none if it is not a name of a kind of files.
+fn called(name: &str) -> Vec<&'static str> {
+    let rows = Language::ALL.into_iter().map(Language::spec);
+    let rows = rows.filter(|row| row.called.contains(&name)).flat_map(|row| row.extensions);
+    let kinds = KINDS.iter().filter(|(kind, _)| *kind == name).flat_map(|(_, known)| *known);
+    rows.chain(kinds).copied().collect()
 }
 
 /// Whether a file of this name has the extension, whatever its case. `d.ts` is one, too.
@@ -64,7 +66,7 @@ mod tests {
 
     #[test]
     fn extensions_are_found_in_every_spelling() {
-        let table: [(&str, &[&str]); 7] = [
+        let table: [(&str, &[&str]); 11] = [
             ("rs", &["rs"]),
             (".rs", &["rs"]),
             ("*.RS", &["rs"]),
@@ -72,12 +74,16 @@ mod tests {
             ("ts, .js", &["ts", "js"]),
             ("Python", &["py", "pyi", "pyw"]),
             ("c", &["c"]),
+            ("typescript", &["tsx", "cts", "mts", "ts"]),
+            ("shell", &["bash", "bats", "sh", "zsh"]),
+            ("csharp", &["cs"]),
+            ("kotlin", &["kt", "kts"]),
         ];
         for (text, expected) in table {
             let expected: Vec<_> = expected.iter().map(|text| text.as_bytes().to_vec()).collect();
             assert_eq!(extensions(&[text.to_owned()]), expected, "{text}");
         }
-        assert!(LANGUAGES.is_sorted());
+        assert!(KINDS.is_sorted());
     }
 
     #[test]

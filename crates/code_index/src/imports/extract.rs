@@ -14,7 +14,7 @@ use workspace::RelPath;
 
 use super::Import;
 use crate::Language;
-use syntax::Source;
+use syntax::SourceText;
 
 /// What a file says about itself as far as imports go.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,19 +58,7 @@ impl Dialect {
         if is_component(path) {
             return Language::TypeScript.grammar().map(|_| Dialect::JavaScript);
         }
-        let language = Language::of(path)?;
-        language.grammar()?;
-        Some(match language {
-            Language::JavaScript | Language::Tsx | Language::TypeScript => Dialect::JavaScript,
-            Language::Python => Dialect::Python,
-            Language::Rust => Dialect::Rust,
-            Language::Go => Dialect::Go,
-            Language::Java => Dialect::Java,
-            Language::C | Language::Cpp => Dialect::C,
-            Language::Php => Dialect::Php,
-            Language::Ruby => Dialect::Ruby,
-            Language::Bash | Language::CSharp => return None,
-        })
+        Language::parsed(path)?.spec().imports
     }
 }
 
@@ -94,7 +82,7 @@ pub(crate) fn extract(
         (Language::of(path)?, bytes)
     };
     let tree = syntax::parse(language, bytes, is_over)?;
-    let source = Source::new(bytes);
+    let source = SourceText::new(bytes);
     let root = tree.root_node();
     Some(match dialect {
         Dialect::JavaScript => javascript::facts(&source, root),

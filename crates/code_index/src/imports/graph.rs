@@ -9,7 +9,7 @@ use super::extract::Dialect;
 use super::mentions::{MentionMatcher, Mentions};
 use super::project_files::{ProjectFiles, dir_of, name_of};
 use super::resolve::Resolver;
-use super::{Import, Place, Resolution};
+use super::{Import, ImportPlace, Resolution};
 
 /// One import of one file, and one of the places it leads to.
 #[derive(Debug, Clone)]
@@ -83,9 +83,9 @@ impl Graph {
         }
         for (index, edge) in edges.iter().enumerate() {
             let list = match &edge.to.place {
-                Place::File(file) => self.importers.entry(file.clone()).or_default(),
-                Place::Directory(dir) => self.by_directory.entry(dir.clone()).or_default(),
-                Place::Outside { .. } => continue,
+                ImportPlace::File(file) => self.importers.entry(file.clone()).or_default(),
+                ImportPlace::Directory(dir) => self.by_directory.entry(dir.clone()).or_default(),
+                ImportPlace::Outside { .. } => continue,
             };
             list.push((path.clone(), index));
         }
@@ -127,10 +127,10 @@ pub fn every_import(files: Arc<dyn ProjectFiles>) -> Vec<(RelPath, u32, RelPath)
     let mut graph = Graph::new(files);
     graph.load_files(&RelPath::root(), None, &|_| true);
     let edges = graph.all_edges().filter_map(|(from, edge)| match &edge.to.place {
-        Place::File(to) | Place::Directory(to) => {
+        ImportPlace::File(to) | ImportPlace::Directory(to) => {
             Some((from.clone(), edge.import.line, to.clone()))
         }
-        Place::Outside { .. } => None,
+        ImportPlace::Outside { .. } => None,
     });
     edges.collect()
 }

@@ -11,7 +11,7 @@ use super::importers::load_importers;
 use super::mentions::Mentions;
 use super::project_files::{ProjectFiles, name_of};
 use super::reexports::{Wanted, takers};
-use super::target::{Target, interpret};
+use super::target::{ImportTarget, interpret};
 
 /// Names of directories that hold tests.
 const TEST_DIRS: [&str; 8] =
@@ -69,12 +69,12 @@ pub fn impact(files: Arc<dyn ProjectFiles>, query: &ImpactQuery) -> Impact {
     let mut found = Impact::default();
     for target in interpret(&graph.resolver, &query.target) {
         match target {
-            Target::File(path) | Target::NameIn(path, _) => found.targets.push(path),
-            Target::Directory(dir) => {
+            ImportTarget::File(path) | ImportTarget::NameIn(path, _) => found.targets.push(path),
+            ImportTarget::Directory(dir) => {
                 let inside = graph.resolver.files.paths().beneath(&dir);
                 found.targets.extend(inside.filter(|path| Dialect::of(path).is_some()).cloned());
             }
-            Target::Symbol(_) | Target::Outside(_) => {}
+            ImportTarget::Symbol(_) | ImportTarget::Outside(_) => {}
         }
     }
     found.targets.sort();

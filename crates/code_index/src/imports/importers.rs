@@ -12,8 +12,8 @@ use super::mentions::Mentions;
 use super::project_files::{ProjectFiles, name_of, stem_of};
 use super::reexports::{Wanted, takers};
 use super::resolve::Resolver;
-use super::target::{Target, interpret};
-use super::{ALL_NAMES, ImportKind, Place};
+use super::target::{ImportTarget, interpret};
+use super::{ALL_NAMES, ImportKind, ImportPlace};
 
 /// The most files that are followed because they hand on what is asked for.
 const MAX_PASSAGES: usize = 64;
@@ -67,14 +67,14 @@ pub fn find_importers(files: Arc<dyn ProjectFiles>, asked: &str) -> Importers {
     let mut graph = Graph::new(files);
     let targets = interpret(&graph.resolver, asked);
     let mut found = Importers::default();
-    let has_files = targets.iter().any(|target| matches!(target, Target::File(_)));
+    let has_files = targets.iter().any(|target| matches!(target, ImportTarget::File(_)));
     for target in targets {
         let mut importers = of_target(&mut graph, &target, found.targets.len());
         // A symbol is of interest beside files only where they do not define it.
-        if has_files && matches!(target, Target::Symbol(_)) {
+        if has_files && matches!(target, ImportTarget::Symbol(_)) {
             importers.retain(|one| !found.importers.iter().any(|known| is_same(known, one)));
         }
-        let is_certain = matches!(target, Target::File(_) | Target::Directory(_));
+        let is_certain = matches!(target, ImportTarget::File(_) | ImportTarget::Directory(_));
         if is_certain || !importers.is_empty() {
             found.targets.push(target.text());
             found.importers.append(&mut importers);
@@ -101,26 +101,26 @@ fn is_same(one: &Importer, other: &Importer) -> bool {
     one.path == other.path && one.line == other.line
 }
 
-fn of_target(graph: &mut Graph, target: &Target, index: usize) -> Vec<Importer> {
+fn of_target(graph: &mut Graph, target: &ImportTarget, index: usize) -> Vec<Importer> {
     let found = match target {
-        Target::File(path) => of_file(graph, path, Wanted::Everything),
-        Target::NameIn(path, name) => of_file(graph, path, names([name.clone()])),
-        Target::Directory(dir) => of_directory(graph, dir),
-        Target::Symbol(name) => of_symbol(graph, name),
-        Target::Outside(name) => of_package(graph, name),
+        ImportTarget::File(path) => of_file(graph, path, Wanted::Everything),
+        ImportTarget::NameIn(path, name) => of_file(graph, path, names([name.clone()])),
+        ImportTarget::Directory(dir) => of_directory(graph, dir),
+        ImportTarget::Symbol(name) => of_symbol(graph, name),
+        ImportTarget::Outside(name) => of_package(graph, name),
     };
     merged(found, index)
 }
 
 /// An import that counts, before rows of one statement are put together.
-struct Hit {
+struct ImportHit {
     from: RelPath,
     edge: Edge,
     via: Option<RelPath>,
 }
 
 /// The importers of a file, or of some names in it, directly and through files that hand it on.
-fn of_file(graph: &mut Graph, path: &RelPath, wanted: Wanted) -> Vec<Hit> {
+fn of_file(graph: &mut Graph, path: &RelPath, wanted: Wanted) -> Vec<ImportHit> {
     let mut hits = Vec::new();
     let mut passed: BTreeMap<RelPath, BTreeSet<String>> = BTreeMap::new();
     let mut open = VecDeque::from([(path.clone(), wanted)]);
@@ -132,7 +132,11 @@ fn of_file(graph: &mut Graph, path: &RelPath, wanted: Wanted) -> Vec<Hit> {
             if via.is_some() && taker.perhaps {
                 continue;
             }
-            hits.push(Hit { from: taker.from.clone(), edge: taker.edge.clone(), via: via.clone() });
+            hits.push(ImportHit {
+                from: taker.from.clone(),
+                edge: taker.edge.clone(),
+                via: via.clone(),
+            });
             let has_room = passed.len() < MAX_PASSAGES || passed.contains_key(taker.from);
             if taker.passes.is_empty() || taker.from == path || !has_room {
                 continue;
@@ -166,7 +170,7 @@ fn other_names(graph: &Graph, path: &RelPath) -> Vec<String> {
     declared.collect()
 }
 
-fn of_directory(graph: &mut Graph, dir: &RelPath) -> Vec<Hit> {
+fn of_directory(graph: &mut Graph, dir: &RelPath) -> Vec<ImportHit> {
     let inside = graph.resolver.files.paths().beneath(dir);
     let inside: Vec<RelPath> =
         inside.filter(|path| Dialect::of(path).is_some()).take(MAX_FILES).cloned().collect();
@@ -181,7 +185,7 @@ fn of_directory(graph: &mut Graph, dir: &RelPath) -> Vec<Hit> {
         for (from, edge) in graph.importers_of(path) {
             let is_new = seen.insert((from.clone(), edge.import.line, edge.to.place.clone()));
             if is_new && !from.starts_with(dir) {
-                hits.push(Hit { from: from.clone(), edge: edge.clone(), via: None });
+                hits.push(ImportHit { from: from.clone(), edge: edge.clone(), via: None });
             }
         }
     }
@@ -190,7 +194,7 @@ fn of_directory(graph: &mut Graph, dir: &RelPath) -> Vec<Hit> {
 
 /// Who imports a name from a file that defines it, or from one that hands it on; if no file does,
 /// who imports it from outside.
-fn of_symbol(graph: &mut Graph, name: &str) -> Vec<Hit> {
+fn of_symbol(graph: &mut Graph, name: &str) -> Vec<ImportHit> {
     graph.load(&Mentions::of_words([name.to_owned()]));
     let as_default = format!("default:{name}");
     let mut defining = Vec::new();
@@ -213,11 +217,11 @@ fn of_symbol(graph: &mut Graph, name: &str) -> Vec<Hit> {
     }
     if defining.is_empty() {
         let outside = graph.all_edges().filter(|(_, edge)| {
-            matches!(edge.to.place, Place::Outside { .. })
+            matches!(edge.to.place, ImportPlace::Outside { .. })
                 && edge.to.names.iter().any(|taken| taken == name)
                 && edge.import.kind != ImportKind::Path
         });
-        hits.extend(outside.map(|(from, edge)| Hit {
+        hits.extend(outside.map(|(from, edge)| ImportHit {
             from: from.clone(),
             edge: edge.clone(),
             via: None,
@@ -231,7 +235,7 @@ fn names(names: impl IntoIterator<Item = String>) -> Wanted {
 }
 
 /// Who imports a package from outside, or something in it.
-fn of_package(graph: &mut Graph, name: &str) -> Vec<Hit> {
+fn of_package(graph: &mut Graph, name: &str) -> Vec<ImportHit> {
     let name = name.strip_prefix("node:").unwrap_or(name).trim_end_matches(".h");
     let first = name.split(['.', ':', '\\']).find(|part| !part.is_empty()).unwrap_or(name);
     let other = first.replace('-', "_");
@@ -239,11 +243,14 @@ fn of_package(graph: &mut Graph, name: &str) -> Vec<Hit> {
     graph.load(&Mentions::of_words(words));
     let spelled = [name.to_owned(), name.replacen(first, &other, 1)];
     let hits = graph.all_edges().filter(|(_, edge)| {
-        let Place::Outside { package, name } = &edge.to.place else { return false };
+        let ImportPlace::Outside { package, name } = &edge.to.place else { return false };
         spelled.iter().any(|asked| is_part(asked, package, name, &edge.to.names))
     });
-    let hit =
-        |(from, edge): (&RelPath, &Edge)| Hit { from: from.clone(), edge: edge.clone(), via: None };
+    let hit = |(from, edge): (&RelPath, &Edge)| ImportHit {
+        from: from.clone(),
+        edge: edge.clone(),
+        via: None,
+    };
     hits.map(hit).collect()
 }
 
@@ -265,9 +272,9 @@ fn is_part(asked: &str, package: &str, name: &str, names: &[String]) -> bool {
 }
 
 /// One row for each statement and target: names of one line come together.
-fn merged(hits: Vec<Hit>, target: usize) -> Vec<Importer> {
+fn merged(hits: Vec<ImportHit>, target: usize) -> Vec<Importer> {
     let mut rows: BTreeMap<(RelPath, u32, Arc<str>), Importer> = BTreeMap::new();
-    for Hit { from, edge, via } in hits {
+    for ImportHit { from, edge, via } in hits {
         let import = &edge.import;
         let key = (from.clone(), import.line, Arc::clone(&import.statement));
         let row = rows.entry(key).or_insert_with(|| Importer {

@@ -9,7 +9,7 @@ use workspace::{EntryKind, Flow, RelPath, WalkReport};
 
 use super::project_files::{PathList, ProjectFiles};
 use crate::code_base::{FileVisitor, FoundFile};
-use crate::index::Plan;
+use crate::index::TrigramPlan;
 use crate::{CodeBase, SearchScope};
 
 /// A project on disk, within the bounds of one question.
@@ -56,7 +56,7 @@ impl FilesOnDisk {
     }
 
     /// The one place where files are visited.
-    fn look_at(&self, start: &RelPath, plan: &Plan, look: &(dyn Fn(&FoundFile<'_>) + Sync)) {
+    fn look_at(&self, start: &RelPath, plan: &TrigramPlan, look: &(dyn Fn(&FoundFile<'_>) + Sync)) {
         let scope = SearchScope { start: start.clone(), ..self.scope.clone() };
         let visited = self.code.visit_matching(&scope, plan, &self.cancel, || Looking { look });
         // A start that is no directory has no files.
@@ -102,7 +102,7 @@ impl ProjectFiles for FilesOnDisk {
     fn paths(&self) -> &PathList {
         self.paths.get_or_init(|| {
             let found = Mutex::new(Vec::new());
-            self.look_at(&self.scope.start, &Plan::All, &|file| {
+            self.look_at(&self.scope.start, &TrigramPlan::All, &|file| {
                 found.lock().unwrap_or_else(PoisonError::into_inner).push(file.path());
             });
             PathList::new(found.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -117,7 +117,7 @@ impl ProjectFiles for FilesOnDisk {
         look: &(dyn Fn(RelPath, Vec<u8>) + Sync),
     ) {
         // Patterns may span lines, so that the plan must not count on ends of lines.
-        let plan = pattern.map_or(Plan::All, |pattern| Plan::of(pattern, true, true));
+        let plan = pattern.map_or(TrigramPlan::All, |pattern| TrigramPlan::of(pattern, true, true));
         self.look_at(start, &plan, &|found| {
             let path = found.path();
             if !wanted(&path) {

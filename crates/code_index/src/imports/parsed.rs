@@ -18,12 +18,12 @@ static REMEMBERED: LazyLock<Mutex<Remembered>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct Remembered {
-    facts: HashMap<Key, Arc<FileFacts>>,
+    facts: HashMap<ParsedKey, Arc<FileFacts>>,
     imports: usize,
 }
 
 /// The content, and what of the name decides how it is understood.
-type Key = (ContentHash, Box<[u8]>, bool);
+type ParsedKey = (ContentHash, Box<[u8]>, bool);
 
 /// The parsed files of one question.
 pub(super) struct ParsedFiles {
@@ -65,7 +65,7 @@ impl ParsedFiles {
     }
 }
 
-fn remember(key: Key, facts: FileFacts) -> Arc<FileFacts> {
+fn remember(key: ParsedKey, facts: FileFacts) -> Arc<FileFacts> {
     let weight = facts.imports.len() + 1;
     let facts = Arc::new(facts);
     let mut remembered = locked(&REMEMBERED);

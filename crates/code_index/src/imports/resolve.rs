@@ -19,7 +19,7 @@ use workspace::RelPath;
 use super::extract::{Dialect, FileFacts};
 use super::parsed::ParsedFiles;
 use super::project_files::ProjectFiles;
-use super::{Import, Place, Resolution};
+use super::{Import, ImportPlace, Resolution};
 
 pub(super) use cargo::Crates;
 pub(super) use go::GoModules;
@@ -64,7 +64,7 @@ impl Resolver {
             Some(Dialect::Ruby) => ruby::resolve(self, from, import),
             None => Vec::new(),
         };
-        found.retain(|one| one.place != Place::File(from.clone()));
+        found.retain(|one| one.place != ImportPlace::File(from.clone()));
         found
     }
 
@@ -95,11 +95,11 @@ impl Resolver {
 
 impl Resolution {
     fn file(path: RelPath, names: &[String]) -> Resolution {
-        Resolution { place: Place::File(path), names: names.to_vec() }
+        Resolution { place: ImportPlace::File(path), names: names.to_vec() }
     }
 
     fn outside(package: &str, name: &str, names: &[String]) -> Resolution {
-        let place = Place::Outside { package: package.to_owned(), name: name.to_owned() };
+        let place = ImportPlace::Outside { package: package.to_owned(), name: name.to_owned() };
         Resolution { place, names: names.to_vec() }
     }
 }

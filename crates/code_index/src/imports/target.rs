@@ -7,11 +7,11 @@ use workspace::RelPath;
 use super::extract::Dialect;
 use super::project_files::{PathList, dir_of, name_of, stem_of};
 use super::resolve::Resolver;
-use super::{Import, ImportKind, Place};
+use super::{Import, ImportKind, ImportPlace};
 
 /// Something that can be imported.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Target {
+pub(super) enum ImportTarget {
     /// A file of the project.
     File(RelPath),
     /// The files beneath a directory.
@@ -24,14 +24,14 @@ pub(super) enum Target {
     Outside(String),
 }
 
-impl Target {
+impl ImportTarget {
     pub(super) fn text(&self) -> String {
         match self {
-            Target::File(path) => path.to_text(),
-            Target::Directory(path) => format!("{path}/"),
-            Target::NameIn(path, name) => format!("{name} in {path}"),
-            Target::Symbol(name) => format!("symbol {name}"),
-            Target::Outside(name) => format!("package {name}"),
+            ImportTarget::File(path) => path.to_text(),
+            ImportTarget::Directory(path) => format!("{path}/"),
+            ImportTarget::NameIn(path, name) => format!("{name} in {path}"),
+            ImportTarget::Symbol(name) => format!("symbol {name}"),
+            ImportTarget::Outside(name) => format!("package {name}"),
         }
     }
 }
@@ -40,7 +40,7 @@ impl Target {
 const ENTRIES: [&str; 3] = ["index", "__init__", "mod"];
 
 /// Everything that `asked` can mean, likely or not; what nobody imports falls away later.
-pub(super) fn interpret(resolver: &Resolver, asked: &str) -> Vec<Target> {
+pub(super) fn interpret(resolver: &Resolver, asked: &str) -> Vec<ImportTarget> {
     let asked = asked.trim().trim_end_matches(';').trim_matches(['"', '\'', '`', '<', '>']);
     let paths = resolver.files.paths();
     if asked.is_empty() {
@@ -48,7 +48,7 @@ pub(super) fn interpret(resolver: &Resolver, asked: &str) -> Vec<Target> {
     }
     let exact = RelPath::parse(asked.trim_start_matches('/')).ok();
     if let Some(path) = exact.as_ref().filter(|path| resolver.files.is_file(path)) {
-        return vec![Target::File(path.clone())];
+        return vec![ImportTarget::File(path.clone())];
     }
     let mut found = BTreeSet::new();
     if asked.contains("::") {
@@ -56,23 +56,23 @@ pub(super) fn interpret(resolver: &Resolver, asked: &str) -> Vec<Target> {
     } else if asked.contains('/') {
         slashed(resolver, asked, exact.as_ref(), &mut found);
     } else if asked.contains('\\') {
-        found.extend(by_suffix(paths, &asked.replace('\\', "/")).map(Target::File));
+        found.extend(by_suffix(paths, &asked.replace('\\', "/")).map(ImportTarget::File));
     } else if asked.contains('.') {
         dotted(paths, asked, &mut found);
     } else {
-        found.extend(by_suffix(paths, asked).map(Target::File));
-        found.extend(resolver.crates().library(asked).cloned().map(Target::File));
-        found.extend(resolver.javascript().package_entry(asked).map(Target::File));
-        found.insert(Target::Symbol(asked.to_owned()));
+        found.extend(by_suffix(paths, asked).map(ImportTarget::File));
+        found.extend(resolver.crates().library(asked).cloned().map(ImportTarget::File));
+        found.extend(resolver.javascript().package_entry(asked).map(ImportTarget::File));
+        found.insert(ImportTarget::Symbol(asked.to_owned()));
     }
     let is_bare = !asked.contains(['/', '.', '\\']) && !asked.contains("::");
     if found.is_empty() || is_bare {
-        found.insert(Target::Outside(asked.to_owned()));
+        found.insert(ImportTarget::Outside(asked.to_owned()));
     }
     if is_bare && found.len() == 2 {
         // Neither file nor package of ours: perhaps a directory without an entry.
         let dir = exact.filter(|dir| paths.has_dir(dir));
-        found.extend(dir.map(Target::Directory));
+        found.extend(dir.map(ImportTarget::Directory));
     }
     found.into_iter().collect()
 }
@@ -82,17 +82,17 @@ fn slashed(
     resolver: &Resolver,
     asked: &str,
     exact: Option<&RelPath>,
-    found: &mut BTreeSet<Target>,
+    found: &mut BTreeSet<ImportTarget>,
 ) {
     let paths = resolver.files.paths();
     if let Some(path) = exact {
         let beside = by_path(paths, path);
         if !beside.is_empty() {
-            found.extend(beside.into_iter().map(Target::File));
+            found.extend(beside.into_iter().map(ImportTarget::File));
             return;
         }
         if paths.has_dir(path) {
-            found.insert(Target::Directory(path.clone()));
+            found.insert(ImportTarget::Directory(path.clone()));
             return;
         }
     }
@@ -101,42 +101,42 @@ fn slashed(
         let import = plain_import(asked, None);
         let root = RelPath::parse("index.ts").ok();
         for one in root.into_iter().flat_map(|root| resolver.resolve(&root, &import)) {
-            if let Place::File(path) = one.place {
-                found.insert(Target::File(path));
+            if let ImportPlace::File(path) = one.place {
+                found.insert(ImportTarget::File(path));
             }
         }
         if let Some(dir) = resolver.go().directory(asked) {
-            found.insert(Target::Directory(dir));
+            found.insert(ImportTarget::Directory(dir));
         }
     }
     if found.is_empty() {
         let climbed = asked.split('/').filter(|part| !matches!(*part, "" | "." | ".."));
         let suffix = climbed.collect::<Vec<_>>().join("/");
         let suffix = suffix.trim_start_matches("@/").trim_start_matches("~/");
-        found.extend(by_suffix(paths, suffix).map(Target::File));
+        found.extend(by_suffix(paths, suffix).map(ImportTarget::File));
     }
 }
 
 /// `os.path`, `java.util.List`, `package.module.name`, `file.ext`.
-fn dotted(paths: &PathList, asked: &str, found: &mut BTreeSet<Target>) {
-    found.extend(paths.named(asked.as_bytes()).cloned().map(Target::File));
+fn dotted(paths: &PathList, asked: &str, found: &mut BTreeSet<ImportTarget>) {
+    found.extend(paths.named(asked.as_bytes()).cloned().map(ImportTarget::File));
     if !found.is_empty() {
         return;
     }
-    found.extend(by_suffix(paths, asked).map(Target::File));
+    found.extend(by_suffix(paths, asked).map(ImportTarget::File));
     let slashed = asked.trim_start_matches('.').replace('.', "/");
-    found.extend(by_suffix(paths, &slashed).map(Target::File));
+    found.extend(by_suffix(paths, &slashed).map(ImportTarget::File));
     if found.is_empty()
         && let Some((module, name)) = slashed.rsplit_once('/')
         && module.contains('/')
     {
         let files = by_suffix(paths, module);
-        found.extend(files.map(|file| Target::NameIn(file, name.to_owned())));
+        found.extend(files.map(|file| ImportTarget::NameIn(file, name.to_owned())));
     }
 }
 
 /// `crate::module::name`, `my_crate::module`, `serde::de`.
-fn qualified_rust(resolver: &Resolver, asked: &str, found: &mut BTreeSet<Target>) {
+fn qualified_rust(resolver: &Resolver, asked: &str, found: &mut BTreeSet<ImportTarget>) {
     let (path, name) = asked.rsplit_once("::").unwrap_or(("", asked));
     let import = plain_import(path, Some(name));
     for root in resolver.files.paths().iter() {
@@ -146,10 +146,10 @@ fn qualified_rust(resolver: &Resolver, asked: &str, found: &mut BTreeSet<Target>
             continue;
         }
         for one in resolver.resolve(root, &import) {
-            let Place::File(path) = one.place else { continue };
+            let ImportPlace::File(path) = one.place else { continue };
             match one.names.first() {
-                None => found.insert(Target::File(path)),
-                Some(name) => found.insert(Target::NameIn(path, name.clone())),
+                None => found.insert(ImportTarget::File(path)),
+                Some(name) => found.insert(ImportTarget::NameIn(path, name.clone())),
             };
         }
     }

@@ -2,7 +2,7 @@
 
 use super::candidates::Candidates;
 use super::format::{ALWAYS, FOLDS};
-use super::plan::{Need, Plan};
+use super::plan::{Need, TrigramPlan};
 use super::postings;
 use super::segment::{List, Nonsense, Segment};
 
@@ -14,8 +14,8 @@ impl<O: AsRef<[u8]>> Segment<O> {
     /// The files that can hold what `plan` asks for: those with the trigrams, those that are
     /// candidates always and, if the plan says so, those with a Kelvin sign or a long s. If the
     /// plan asks for nothing, or the index turns out to be damaged, these are all files.
-    pub fn candidates(&self, plan: &Plan) -> Candidates {
-        let Plan::Narrow(narrow) = plan else { return Candidates::every(self.files()) };
+    pub fn candidates(&self, plan: &TrigramPlan) -> Candidates {
+        let TrigramPlan::Narrow(narrow) = plan else { return Candidates::every(self.files()) };
         let found = self.meeting(&narrow.need).and_then(|mut found| {
             self.add_list(ALWAYS, &mut found)?;
             if narrow.folds {

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::builder::Builder;
+use super::builder::IndexBuilder;
 use super::run::RunWriter;
 
 /// In a batch a file is known by 16 bits.
@@ -11,7 +11,7 @@ const BYTE_VALUES: usize = 256;
 
 /// One thread's part in building an index.
 pub struct Batch<'b> {
-    builder: &'b Builder<'b>,
+    builder: &'b IndexBuilder<'b>,
     /// Each file with where its trigrams end.
     files: Vec<(u32, usize)>,
     trigrams: Vec<u32>,
@@ -21,7 +21,7 @@ pub struct Batch<'b> {
 }
 
 impl<'b> Batch<'b> {
-    pub(super) fn new(builder: &'b Builder<'b>) -> Self {
+    pub(super) fn new(builder: &'b IndexBuilder<'b>) -> Self {
         let (files, trigrams, pairs, spare) = Default::default();
         Self { builder, files, trigrams, pairs, spare }
     }

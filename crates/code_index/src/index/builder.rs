@@ -8,8 +8,8 @@ use super::batch::Batch;
 use super::format::{ALWAYS, FOLDS, Footer, MAGIC};
 use super::merge::Merge;
 use super::path_order::path_order;
-use super::run::{Run, RunWriter, Spool};
-use super::stamp::{Flags, Stamp};
+use super::run::{PostingRun, RunWriter, Spool};
+use super::stamp::{Flags, IndexStamp};
 
 /// Postings that all threads together hold before they set them aside. With what sorting them
 /// takes this is less than 80 MB.
@@ -18,9 +18,9 @@ const POSTINGS_IN_MEMORY: usize = 6_000_000;
 const BUFFER: usize = 1 << 20;
 
 /// Makes an index of any size in bounded memory. Threads add files through batches of their own.
-pub struct Builder<'s> {
+pub struct IndexBuilder<'s> {
     spool: &'s dyn Spool,
-    runs: Mutex<Vec<Run>>,
+    runs: Mutex<Vec<PostingRun>>,
     postings_in_memory: usize,
     /// How many batches share that.
     batches: AtomicUsize,
@@ -32,7 +32,7 @@ pub struct IndexedFile<'a> {
     /// Its path, as `RelPath::as_bytes` gives it.
     pub path: &'a [u8],
     /// What it looked like before it was read.
-    pub stamp: Stamp,
+    pub stamp: IndexStamp,
     /// What was found in it.
     pub flags: Flags,
 }
@@ -48,7 +48,7 @@ pub struct Totals {
     pub postings: u64,
 }
 
-impl<'s> Builder<'s> {
+impl<'s> IndexBuilder<'s> {
     /// A builder that sets aside in `spool` what does not fit into memory.
     pub fn new(spool: &'s dyn Spool) -> Self {
         Self::with_room_for(POSTINGS_IN_MEMORY, spool)

@@ -20,8 +20,8 @@ use std::ops::Range;
 
 use protocol::ContentHash;
 
-use super::postings::Kind;
-use super::stamp::Stamp;
+use super::postings::ListKind;
+use super::stamp::IndexStamp;
 
 pub(super) const MAGIC: &[u8; 8] = b"TKINDEX1";
 /// To be counted up with each change of the format or of what counts as a trigram.
@@ -47,15 +47,15 @@ pub(super) fn first_of(bucket: usize) -> u32 {
 
 /// A trigram in the dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct DictionaryEntry {
     /// The lower half of the trigram.
     pub(super) half: u16,
-    pub(super) kind: Kind,
+    pub(super) kind: ListKind,
     /// The only file, or where the list begins, from the beginning of the bucket's lists.
     pub(super) place: u32,
 }
 
-impl Entry {
+impl DictionaryEntry {
     pub(super) const BYTES: usize = 6;
 
     pub(super) fn half_of(trigram: u32) -> u16 {
@@ -69,10 +69,16 @@ impl Entry {
     }
 
     /// None if the kind of list is unknown.
-    pub(super) fn from_bytes(&[low, high, a, b, c, d]: &[u8; Self::BYTES]) -> Option<Entry> {
+    pub(super) fn from_bytes(
+        &[low, high, a, b, c, d]: &[u8; Self::BYTES],
+    ) -> Option<DictionaryEntry> {
         let both = u16::from_le_bytes([low, high]);
-        let kind = Kind::from_bits(both >> HALF_BITS)?;
-        Some(Entry { half: both & HALF_MASK as u16, kind, place: u32::from_le_bytes([a, b, c, d]) })
+        let kind = ListKind::from_bits(both >> HALF_BITS)?;
+        Some(DictionaryEntry {
+            half: both & HALF_MASK as u16,
+            kind,
+            place: u32::from_le_bytes([a, b, c, d]),
+        })
     }
 }
 
@@ -173,15 +179,15 @@ impl Footer {
 
     /// The length of the whole index.
     pub(super) fn index_bytes(&self) -> u64 {
-        let each_file = 4 + Stamp::BYTES as u64 + 1;
+        let each_file = 4 + IndexStamp::BYTES as u64 + 1;
         let fixed = MAGIC.len() + BUCKETS * Bucket::BYTES + Self::BYTES;
-        let entries = u64::from(self.entries) * Entry::BYTES as u64;
+        let entries = u64::from(self.entries) * DictionaryEntry::BYTES as u64;
         let files = u64::from(self.files) * each_file + self.paths;
         fixed as u64 + self.postings + entries + files + self.metadata
     }
 
     /// Finds the parts of an index.
-    pub(super) fn read(index: &[u8]) -> Result<Parts, SegmentError> {
+    pub(super) fn read(index: &[u8]) -> Result<SegmentParts, SegmentError> {
         if !index.starts_with(MAGIC) {
             return Err(SegmentError::NotAnIndex);
         }
@@ -210,7 +216,7 @@ impl Footer {
     }
 
     /// The places of the parts; none unless they end exactly where the footer begins.
-    fn parts(&self, footer_at: usize) -> Option<Parts> {
+    fn parts(&self, footer_at: usize) -> Option<SegmentParts> {
         let files = self.files as usize;
         let mut at = MAGIC.len();
         let mut next = |length: Option<usize>| {
@@ -218,13 +224,13 @@ impl Footer {
             at = at.checked_add(length?)?;
             Some(start..at)
         };
-        let parts = Parts {
+        let parts = SegmentParts {
             files: self.files,
             postings: next(usize::try_from(self.postings).ok())?,
-            entries: next((self.entries as usize).checked_mul(Entry::BYTES))?,
+            entries: next((self.entries as usize).checked_mul(DictionaryEntry::BYTES))?,
             paths: next(usize::try_from(self.paths).ok())?,
             path_ends: next(files.checked_mul(4))?,
-            stamps: next(files.checked_mul(Stamp::BYTES))?,
+            stamps: next(files.checked_mul(IndexStamp::BYTES))?,
             flags: next(Some(files))?,
             metadata: next(usize::try_from(self.metadata).ok())?,
             directory: next(Some(BUCKETS * Bucket::BYTES))?,
@@ -235,7 +241,7 @@ impl Footer {
 
 /// Where the parts of an index are.
 #[derive(Debug, Clone)]
-pub(super) struct Parts {
+pub(super) struct SegmentParts {
     pub(super) files: u32,
     pub(super) postings: Range<usize>,
     pub(super) entries: Range<usize>,

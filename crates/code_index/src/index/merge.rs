@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::format::{BUCKETS, Bucket, Entry, MAGIC, bucket_of, checksum};
-use super::postings::{Encoder, Kind};
-use super::run::{Cursor, Run, Spool};
+use super::format::{BUCKETS, Bucket, DictionaryEntry, MAGIC, bucket_of, checksum};
+use super::postings::{Encoder, ListKind};
+use super::run::{Cursor, PostingRun, Spool};
 
 /// Bytes of runs that all threads together have in memory, as far as the borders of buckets allow.
 const RUNS_IN_MEMORY: usize = 8 << 20;
@@ -18,7 +18,7 @@ const RUNS_IN_MEMORY: usize = 8 << 20;
 /// The merge of some runs.
 pub(super) struct Merge<'a> {
     spool: &'a dyn Spool,
-    runs: &'a [Run],
+    runs: &'a [PostingRun],
     files: u32,
 }
 
@@ -43,7 +43,7 @@ struct Portion {
 
 impl<'a> Merge<'a> {
     /// `runs` should be in the order of their files.
-    pub(super) fn new(spool: &'a dyn Spool, runs: &'a [Run], files: u32) -> Self {
+    pub(super) fn new(spool: &'a dyn Spool, runs: &'a [PostingRun], files: u32) -> Self {
         Self { spool, runs, files }
     }
 
@@ -153,11 +153,13 @@ impl Portion {
         let place = u32::try_from(self.lists.len() - lists_at)
             .map_err(|_| io::Error::other("there are too many files for an index"))?;
         let (kind, place) = match list {
-            &[only] => (Kind::Single, only),
+            &[only] => (ListKind::Single, only),
             _ => (encoder.push(list, &mut self.lists), place),
         };
         self.postings += list.len() as u64;
-        self.entries.extend(Entry { half: Entry::half_of(trigram), kind, place }.to_bytes());
+        self.entries.extend(
+            DictionaryEntry { half: DictionaryEntry::half_of(trigram), kind, place }.to_bytes(),
+        );
         Ok(())
     }
 }
@@ -205,7 +207,7 @@ impl<'o, W: Write> InOrder<'o, W> {
                 checksum: checksum(entries),
             };
             merged.directory.extend(bucket.to_bytes());
-            merged.trigrams += (entries.len() / Entry::BYTES) as u32;
+            merged.trigrams += (entries.len() / DictionaryEntry::BYTES) as u32;
         }
         merged.entries.extend_from_slice(&portion.entries);
         merged.list_bytes += portion.lists.len() as u64;

@@ -14,7 +14,7 @@ use piece::Analysis;
 
 /// What a question asks of the files that may answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Plan {
+pub enum TrigramPlan {
     /// Nothing: each file may hold a match.
     All,
     /// Some trigrams.
@@ -29,13 +29,13 @@ pub struct Narrow {
     pub(super) folds: bool,
 }
 
-impl Plan {
+impl TrigramPlan {
     /// The plan of a regular expression, read as the text search reads it.
     ///
     /// `multi_line` is for searches whose matches may span lines; trigrams do not, so what
     /// surrounds a line break is not asked for. A pattern that does not parse has no plan: the
     /// search is where it is refused.
-    pub fn of(pattern: &str, case_sensitive: bool, multi_line: bool) -> Plan {
+    pub fn of(pattern: &str, case_sensitive: bool, multi_line: bool) -> TrigramPlan {
         // The search engine wraps patterns in the same way, which matters for some broken ones.
         let wrapped = format!("(?:{pattern})");
         let parsed = ParserBuilder::new()
@@ -49,52 +49,52 @@ impl Plan {
             Ok(hir) => {
                 let mut analysis = Analysis::new(multi_line);
                 let need = analysis.need(&hir);
-                Plan::from_need(need, analysis.folds)
+                TrigramPlan::from_need(need, analysis.folds)
             }
-            Err(_) => Plan::All,
+            Err(_) => TrigramPlan::All,
         }
     }
 
     /// The plan for files in which each of `words` occurs somewhere, in any case.
-    pub fn all_of_words(words: &[&[u8]]) -> Plan {
+    pub fn all_of_words(words: &[&[u8]]) -> TrigramPlan {
         let need = Need::every(words.iter().flat_map(|word| {
             let word: Vec<u8> = word.iter().map(|&byte| small(byte)).collect();
             trigrams_of(&word).collect::<Vec<_>>()
         }));
-        Plan::from_need(need, false)
+        TrigramPlan::from_need(need, false)
     }
 
     /// The plan for files that one of `plans` admits.
-    pub fn any_of(plans: impl IntoIterator<Item = Plan>) -> Plan {
+    pub fn any_of(plans: impl IntoIterator<Item = TrigramPlan>) -> TrigramPlan {
         let mut branches = Vec::new();
         let mut folds = false;
         for plan in plans {
             match plan {
-                Plan::All => return Plan::All,
-                Plan::Narrow(narrow) => {
+                TrigramPlan::All => return TrigramPlan::All,
+                TrigramPlan::Narrow(narrow) => {
                     folds |= narrow.folds;
                     branches.push(narrow.need);
                 }
             }
         }
-        Plan::from_need(Need::either(branches), folds)
+        TrigramPlan::from_need(Need::either(branches), folds)
     }
 
-    fn from_need(need: Need, folds: bool) -> Plan {
-        if need.is_free() { Plan::All } else { Plan::Narrow(Narrow { need, folds }) }
+    fn from_need(need: Need, folds: bool) -> TrigramPlan {
+        if need.is_free() { TrigramPlan::All } else { TrigramPlan::Narrow(Narrow { need, folds }) }
     }
 
     /// Whether it leaves out nothing.
     pub fn is_all(&self) -> bool {
-        matches!(self, Plan::All)
+        matches!(self, TrigramPlan::All)
     }
 
     /// Whether a text with these trigrams, in ascending order, may hold a match. `folds` is what
     /// the extractor said of it.
     pub fn admits(&self, trigrams: &[u32], folds: bool) -> bool {
         match self {
-            Plan::All => true,
-            Plan::Narrow(narrow) => {
+            TrigramPlan::All => true,
+            TrigramPlan::Narrow(narrow) => {
                 (narrow.folds && folds)
                     || narrow.need.holds(&|trigram| trigrams.binary_search(&trigram).is_ok())
             }

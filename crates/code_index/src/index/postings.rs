@@ -16,7 +16,7 @@ const MAX_WIDTH: u8 = 32;
 
 /// How a list is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ListKind {
     /// One file, in the dictionary.
     Single,
     /// Gaps.
@@ -25,20 +25,20 @@ pub(super) enum Kind {
     Bitmap,
 }
 
-impl Kind {
+impl ListKind {
     pub(super) fn to_bits(self) -> u16 {
         match self {
-            Kind::Single => 1,
-            Kind::Packed => 2,
-            Kind::Bitmap => 3,
+            ListKind::Single => 1,
+            ListKind::Packed => 2,
+            ListKind::Bitmap => 3,
         }
     }
 
-    pub(super) fn from_bits(bits: u16) -> Option<Kind> {
+    pub(super) fn from_bits(bits: u16) -> Option<ListKind> {
         match bits {
-            1 => Some(Kind::Single),
-            2 => Some(Kind::Packed),
-            3 => Some(Kind::Bitmap),
+            1 => Some(ListKind::Single),
+            2 => Some(ListKind::Packed),
+            3 => Some(ListKind::Bitmap),
             _ => None,
         }
     }
@@ -57,19 +57,19 @@ impl Encoder {
     }
 
     /// Appends a list of more than one file, which must ascend.
-    pub(super) fn push(&mut self, list: &[u32], out: &mut Vec<u8>) -> Kind {
+    pub(super) fn push(&mut self, list: &[u32], out: &mut Vec<u8>) -> ListKind {
         self.pack(list);
         varint::push(out, list.len() as u32);
         if self.packed.len() <= Candidates::byte_length(self.files) {
             out.extend_from_slice(&self.packed);
-            return Kind::Packed;
+            return ListKind::Packed;
         }
         let start = out.len();
         out.resize(start + Candidates::byte_length(self.files), 0);
         for &file in list {
             out[start + (file / 8) as usize] |= 1 << (file % 8);
         }
-        Kind::Bitmap
+        ListKind::Bitmap
     }
 
     fn pack(&mut self, list: &[u32]) {
@@ -98,13 +98,13 @@ pub(super) fn length(bytes: &mut &[u8], files: u32) -> Option<u32> {
 
 /// Adds the files of a list to `into`; none if it makes no sense. `bytes` begin after the length.
 pub(super) fn read(
-    kind: Kind,
+    kind: ListKind,
     length: u32,
     mut bytes: &[u8],
     files: u32,
     into: &mut Candidates,
 ) -> Option<()> {
-    if kind == Kind::Bitmap {
+    if kind == ListKind::Bitmap {
         into.insert_bytes(bytes.get(..Candidates::byte_length(files))?);
         return Some(());
     }
@@ -141,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    fn round_trip(list: &[u32], files: u32) -> (Kind, usize) {
+    fn round_trip(list: &[u32], files: u32) -> (ListKind, usize) {
         let mut bytes = Vec::new();
         let kind = Encoder::new(files).push(list, &mut bytes);
         let mut rest = bytes.as_slice();
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn lists_take_little_room() {
         let third: Vec<u32> = (0..300_000).filter(|&file| scattered(file, 3)).collect();
-        assert_eq!(round_trip(&third, 1_000_000).0, Kind::Packed);
+        assert_eq!(round_trip(&third, 1_000_000).0, ListKind::Packed);
         assert!(round_trip(&third, 1_000_000).1 < third.len() * 5 / 8);
-        assert_eq!(round_trip(&third, 300_000), (Kind::Bitmap, 37_503));
+        assert_eq!(round_trip(&third, 300_000), (ListKind::Bitmap, 37_503));
         let dense: Vec<u32> = (0..100_000).collect();
         assert!(round_trip(&dense, 100_000).1 < 1000);
     }
@@ -187,11 +187,12 @@ mod tests {
             files in 0u32..3000,
             bitmap: bool,
         ) {
-            let kind = if bitmap { Kind::Bitmap } else { Kind::Packed };
+            let kind = if bitmap { ListKind::Bitmap } else { ListKind::Packed };
             let mut found = Candidates::none(files);
             let _ = read(kind, count, &bytes, files, &mut found);
             prop_assert!(found.to_vec().iter().all(|&file| file < files));
-            let _ = length(&mut bytes.as_slice(), files);
+            let counted = length(&mut bytes.as_slice(), files);
+            prop_assert!(counted.is_none_or(|count| count <= files));
         }
     }
 }

@@ -19,7 +19,7 @@ pub trait Spool: Sync {
 ///
 /// For each trigram in order it has the distance to the one before it in the same bucket, the
 /// number of files less one, the first file and the gaps to the others less one, all as varints.
-pub(super) struct Run {
+pub(super) struct PostingRun {
     at: u64,
     /// Where each bucket begins, and where the last one ends.
     starts: Vec<u32>,
@@ -27,7 +27,7 @@ pub(super) struct Run {
     pub(super) files: (u32, u32),
 }
 
-impl Run {
+impl PostingRun {
     /// The bytes of some buckets.
     pub(super) fn length(&self, buckets: &Range<usize>) -> usize {
         (self.starts[buckets.end] - self.starts[buckets.start]) as usize
@@ -85,10 +85,10 @@ impl RunWriter {
         self.files.1 = self.files.1.max(next.saturating_sub(1));
     }
 
-    pub(super) fn finish(mut self, spool: &dyn Spool) -> io::Result<Run> {
+    pub(super) fn finish(mut self, spool: &dyn Spool) -> io::Result<PostingRun> {
         self.starts.resize(BUCKETS + 1, self.bytes.len() as u32);
         let at = spool.append(&self.bytes)?;
-        Ok(Run { at, starts: self.starts, files: self.files })
+        Ok(PostingRun { at, starts: self.starts, files: self.files })
     }
 }
 

@@ -3,10 +3,12 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::format::{BUCKETS, Bucket, Entry, Footer, Parts, SegmentError, bucket_of, checksum};
+use super::format::{
+    BUCKETS, Bucket, DictionaryEntry, Footer, SegmentError, SegmentParts, bucket_of, checksum,
+};
 use super::path_order::{is_beneath, path_order};
-use super::postings::{Kind, length};
-use super::stamp::{Flags, Stamp};
+use super::postings::{ListKind, length};
+use super::stamp::{Flags, IndexStamp};
 
 /// An index in bytes that somebody holds, for instance a mapped file.
 ///
@@ -14,7 +16,7 @@ use super::stamp::{Flags, Stamp};
 /// damaged index gives other candidates, up to all files, but never more than that.
 pub struct Segment<O> {
     owner: O,
-    parts: Parts,
+    parts: SegmentParts,
     /// One bit per bucket of the dictionary whose checksum was found right.
     sound: [AtomicU64; BUCKETS / 64],
 }
@@ -26,7 +28,7 @@ pub(super) struct Nonsense;
 #[derive(Clone, Copy)]
 pub(super) enum List<'a> {
     Single(u32),
-    Many { kind: Kind, length: u32, bytes: &'a [u8] },
+    Many { kind: ListKind, length: u32, bytes: &'a [u8] },
 }
 
 impl List<'_> {
@@ -86,9 +88,9 @@ impl<O: AsRef<[u8]>> Segment<O> {
     }
 
     /// What a file looked like when it was indexed.
-    pub fn stamp(&self, file: u32) -> Option<Stamp> {
+    pub fn stamp(&self, file: u32) -> Option<IndexStamp> {
         let (stamps, _) = self.part(&self.parts.stamps).as_chunks();
-        stamps.get(file as usize).map(Stamp::from_bytes)
+        stamps.get(file as usize).map(IndexStamp::from_bytes)
     }
 
     /// What was found in a file.
@@ -126,15 +128,17 @@ impl<O: AsRef<[u8]>> Segment<O> {
     /// The list of a trigram, if any file has it.
     pub(super) fn list(&self, trigram: u32) -> Result<Option<List<'_>>, Nonsense> {
         let (lists_at, entries) = self.bucket(bucket_of(trigram)).ok_or(Nonsense)?;
-        let half = Entry::half_of(trigram);
-        let half_at = |entry: &[u8; Entry::BYTES]| Entry::from_bytes(entry).map(|entry| entry.half);
+        let half = DictionaryEntry::half_of(trigram);
+        let half_at = |entry: &[u8; DictionaryEntry::BYTES]| {
+            DictionaryEntry::from_bytes(entry).map(|entry| entry.half)
+        };
         let at = entries.partition_point(|entry| half_at(entry) < Some(half));
         let Some(entry) = entries.get(at) else { return Ok(None) };
-        let entry = Entry::from_bytes(entry).ok_or(Nonsense)?;
+        let entry = DictionaryEntry::from_bytes(entry).ok_or(Nonsense)?;
         if entry.half != half {
             return Ok(None);
         }
-        if entry.kind == Kind::Single {
+        if entry.kind == ListKind::Single {
             return Ok(Some(List::Single(entry.place)));
         }
         let postings = &self.owner.as_ref()[..self.parts.postings.end];
@@ -148,7 +152,7 @@ impl<O: AsRef<[u8]>> Segment<O> {
     }
 
     /// Where the lists of a bucket begin, and its entries.
-    fn bucket(&self, bucket: usize) -> Option<(u64, &[[u8; Entry::BYTES]])> {
+    fn bucket(&self, bucket: usize) -> Option<(u64, &[[u8; DictionaryEntry::BYTES]])> {
         let (directory, _) = self.part(&self.parts.directory).as_chunks();
         let this = Bucket::from_bytes(directory.get(bucket)?);
         let (all, _) = self.part(&self.parts.entries).as_chunks();

@@ -64,7 +64,7 @@ impl Content<'_> {
 /// By what a later look tells whether a file is still the one that was indexed. It must be taken
 /// before the content is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct IndexStamp {
     /// Size in bytes.
     pub size: u64,
     /// Time of the last change of the content, in nanoseconds since 1970.
@@ -75,16 +75,16 @@ pub struct Stamp {
     pub inode: u64,
 }
 
-impl Stamp {
+impl IndexStamp {
     /// The stamp of a file that could change without looking different. It is the same as none.
-    pub const UNSETTLED: Stamp =
-        Stamp { size: u64::MAX, modified: i64::MIN, changed: i64::MIN, inode: u64::MAX };
+    pub const UNSETTLED: IndexStamp =
+        IndexStamp { size: u64::MAX, modified: i64::MIN, changed: i64::MIN, inode: u64::MAX };
 
     /// Bytes of a stamp in the index.
     pub(super) const BYTES: usize = 4 * 8;
 
     /// Whether a file that looked like this and now looks like `other` has not changed.
-    pub fn is_same(&self, other: &Stamp) -> bool {
+    pub fn is_same(&self, other: &IndexStamp) -> bool {
         self == other && *self != Self::UNSETTLED
     }
 
@@ -97,13 +97,13 @@ impl Stamp {
         bytes
     }
 
-    pub(super) fn from_bytes(bytes: &[u8; Self::BYTES]) -> Stamp {
+    pub(super) fn from_bytes(bytes: &[u8; Self::BYTES]) -> IndexStamp {
         let number = |at: usize| {
             let mut eight = [0; 8];
             eight.copy_from_slice(&bytes[at..at + 8]);
             u64::from_le_bytes(eight)
         };
-        Stamp {
+        IndexStamp {
             size: number(0),
             modified: number(8).cast_signed(),
             changed: number(16).cast_signed(),
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn an_unsettled_stamp_is_the_same_as_none() {
-        let stamp = Stamp { size: 1, modified: -2, changed: 3, inode: u64::MAX };
-        assert!(stamp.is_same(&Stamp::from_bytes(&stamp.to_bytes())));
-        assert!(!stamp.is_same(&Stamp { changed: 4, ..stamp }));
-        assert!(!Stamp::UNSETTLED.is_same(&Stamp::UNSETTLED));
+        let stamp = IndexStamp { size: 1, modified: -2, changed: 3, inode: u64::MAX };
+        assert!(stamp.is_same(&IndexStamp::from_bytes(&stamp.to_bytes())));
+        assert!(!stamp.is_same(&IndexStamp { changed: 4, ..stamp }));
+        assert!(!IndexStamp::UNSETTLED.is_same(&IndexStamp::UNSETTLED));
     }
 }

@@ -46,9 +46,9 @@ impl Sample {
         (trigrams, content.flags() | linked)
     }
 
-    fn stamp(&self) -> Stamp {
+    fn stamp(&self) -> IndexStamp {
         let size = self.content.len() as u64;
-        Stamp { size, modified: -1, changed: size as i64 * 7, inode: size ^ 0xABCD }
+        IndexStamp { size, modified: -1, changed: size as i64 * 7, inode: size ^ 0xABCD }
     }
 }
 
@@ -78,7 +78,7 @@ const PLAIN: Way = Way { postings_in_memory: usize::MAX, batches: 1, threads: 1 
 
 fn build(samples: &[Sample], way: Way) -> Vec<u8> {
     let spool = MemorySpool::default();
-    let builder = Builder::with_room_for(way.postings_in_memory, &spool);
+    let builder = IndexBuilder::with_room_for(way.postings_in_memory, &spool);
     let mut batches: Vec<Batch<'_>> = (0..way.batches).map(|_| builder.batch()).collect();
     let mut files = Vec::new();
     let mut order: Vec<usize> = (0..samples.len()).collect();
@@ -115,7 +115,7 @@ fn texts() -> impl Strategy<Value = Vec<(Vec<u8>, bool)>> {
 }
 
 /// Plans as questions make them, and some that no pattern would give.
-fn plans() -> impl Strategy<Value = Plan> {
+fn plans() -> impl Strategy<Value = TrigramPlan> {
     let regex = prop_oneof![
         "[ab ]{3,8}",
         "[ab]{3,4}\\.\\*[ab]{3,4}",
@@ -124,7 +124,7 @@ fn plans() -> impl Strategy<Value = Plan> {
         "\\(\\?i\\)[ks]{3}",
     ];
     (regex, any::<bool>())
-        .prop_map(|(regex, case_sensitive)| Plan::of(&regex, case_sensitive, false))
+        .prop_map(|(regex, case_sensitive)| TrigramPlan::of(&regex, case_sensitive, false))
 }
 
 proptest! {
@@ -147,7 +147,7 @@ proptest! {
             prop_assert_eq!(segment.flags(file), Some(*flags));
             for trigram in trigrams.as_slice() {
                 let word = &trigram.to_be_bytes()[1..];
-                prop_assert!(segment.candidates(&Plan::all_of_words(&[word])).contains(file));
+                prop_assert!(segment.candidates(&TrigramPlan::all_of_words(&[word])).contains(file));
             }
         }
         for plan in plans {
@@ -197,7 +197,9 @@ proptest! {
             }
             for file in (0..segment.len() as u32 + 2).chain([u32::MAX]) {
                 let path = segment.path(file).unwrap_or_default();
-                let _ = (segment.find(path), segment.stamp(file), segment.flags(file));
+                let is_file = (file as usize) < segment.len();
+                prop_assert!(is_file || segment.stamp(file).is_none());
+                prop_assert!(segment.find(path).is_none_or(|file| (file as usize) < segment.len()));
                 let beneath = segment.beneath(path);
                 prop_assert!(beneath.start <= beneath.end);
             }
@@ -227,7 +229,7 @@ fn each_cut_and_each_flip_at_the_end_is_found_out() {
 fn a_damaged_dictionary_or_list_makes_all_files_candidates() {
     let samples = three_files();
     let index = build(&samples, PLAIN);
-    let plan = Plan::of("abcd", true, false);
+    let plan = TrigramPlan::of("abcd", true, false);
     assert_eq!(Segment::open(&index).unwrap().candidates(&plan).count(), 2);
     let parts = Footer::read(&index).unwrap();
     for part in [parts.entries, parts.postings] {
@@ -270,14 +272,14 @@ fn directories_are_ranges_of_files() {
 #[test]
 fn a_builder_refuses_what_cannot_be_right() {
     let spool = MemorySpool::default();
-    let stamp = Stamp::UNSETTLED;
+    let stamp = IndexStamp::UNSETTLED;
     let file = |path| IndexedFile { path, stamp, flags: Flags::default() };
-    let finish = |builder: Builder<'_>, files: &[IndexedFile<'_>]| {
+    let finish = |builder: IndexBuilder<'_>, files: &[IndexedFile<'_>]| {
         builder.finish(files, b"", 1, io::sink()).map_err(|error| error.to_string())
     };
-    let unsorted = finish(Builder::new(&spool), &[file(b"a.c"), file(b"a/b")]);
+    let unsorted = finish(IndexBuilder::new(&spool), &[file(b"a.c"), file(b"a/b")]);
     assert_eq!(unsorted, Err("the files are not in path order".into()));
-    let builder = Builder::new(&spool);
+    let builder = IndexBuilder::new(&spool);
     let mut batch = builder.batch();
     batch.add(1, &[0x616263]).unwrap();
     batch.finish().unwrap();
@@ -302,11 +304,12 @@ fn a_spool_that_fails_or_forgets_is_reported() {
         (Forgetful(None), io::ErrorKind::UnexpectedEof),
         (Forgetful(Some(0xFF)), io::ErrorKind::InvalidData),
     ] {
-        let builder = Builder::new(&spool);
+        let builder = IndexBuilder::new(&spool);
         let mut batch = builder.batch();
         batch.add(0, &[0x616263, 0x626364]).unwrap();
         batch.finish().unwrap();
-        let files = [IndexedFile { path: b"a", stamp: Stamp::UNSETTLED, flags: Flags::default() }];
+        let files =
+            [IndexedFile { path: b"a", stamp: IndexStamp::UNSETTLED, flags: Flags::default() }];
         assert_eq!(builder.finish(&files, b"", 2, io::sink()).unwrap_err().kind(), kind);
     }
 }

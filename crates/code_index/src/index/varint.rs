@@ -4,7 +4,7 @@
 const MAX_BYTES: u32 = 5;
 
 /// Appends `number`.
-pub(super) fn push(out: &mut Vec<u8>, mut number: u32) {
+pub(crate) fn push(out: &mut Vec<u8>, mut number: u32) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -13,7 +13,7 @@ pub(super) fn push(out: &mut Vec<u8>, mut number: u32) {
 }
 
 /// Takes a number off the beginning of `bytes`; none if there is no whole one.
-pub(super) fn take(bytes: &mut &[u8]) -> Option<u32> {
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u32> {
     if let [byte @ 0..0x80, rest @ ..] = *bytes {
         *bytes = rest;
         return Some(u32::from(*byte));

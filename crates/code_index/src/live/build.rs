@@ -14,9 +14,11 @@ use workspace::{Error, RelPath, StateDir, Watcher, Workspace, available_threads,
 
 use super::files::Base;
 use super::scan::{scan, stamp};
-use super::status::Progress;
-use super::{FILE, Phase, Shared};
-use crate::index::{Builder, Content, Extractor, Flags, IndexedFile, Segment, Spool, Stamp};
+use super::status::IndexProgress;
+use super::{FILE, IndexShared, Phase};
+use crate::index::{
+    Content, Extractor, Flags, IndexBuilder, IndexStamp, IndexedFile, Segment, Spool,
+};
 
 /// Files that a thread takes at once. Neighbours have much in common, which makes merging quick.
 const PIECE: usize = 512;
@@ -48,7 +50,7 @@ impl About {
     }
 }
 
-impl Shared {
+impl IndexShared {
     /// The index on the disk, if there is one of the right kind. One that is damaged counts as
     /// none.
     pub(super) fn find_base(&self) -> Result<Option<Base>, Error> {
@@ -78,12 +80,12 @@ impl Shared {
         let scanned = scan(&self.workspace, watcher.as_deref(), &self.walk_options(), &cancel)?;
         let paths: Vec<RelPath> = scanned.files.into_iter().map(|(path, _)| path).collect();
         let spool = Scratch::new(cache.scratch()?);
-        let builder = Builder::new(&spool);
+        let builder = IndexBuilder::new(&spool);
         let told = |done, total| {
-            self.state().progress = Some(Progress { done, total });
+            self.state().progress = Some(IndexProgress { done, total });
             progress(done, total);
         };
-        let reading = Reading {
+        let reading = IndexReader {
             workspace: &self.workspace,
             paths: &paths,
             max_file_bytes: self.options.max_file_bytes,
@@ -93,7 +95,7 @@ impl Shared {
             next: AtomicUsize::new(0),
             done: AtomicU64::new(0),
             text_bytes: AtomicU64::new(0),
-            facts: Mutex::new(vec![(Stamp::UNSETTLED, Flags::OPAQUE); paths.len()]),
+            facts: Mutex::new(vec![(IndexStamp::UNSETTLED, Flags::OPAQUE); paths.len()]),
         };
         let failed = |error| Error::Io { path: self.cache.display().to_string(), source: error };
         reading.run(&builder).map_err(failed)?;
@@ -137,7 +139,7 @@ impl Shared {
 }
 
 /// Reading all files on several threads.
-struct Reading<'a> {
+struct IndexReader<'a> {
     workspace: &'a Workspace,
     paths: &'a [RelPath],
     max_file_bytes: u64,
@@ -147,11 +149,11 @@ struct Reading<'a> {
     next: AtomicUsize,
     done: AtomicU64,
     text_bytes: AtomicU64,
-    facts: Mutex<Vec<(Stamp, Flags)>>,
+    facts: Mutex<Vec<(IndexStamp, Flags)>>,
 }
 
-impl Reading<'_> {
-    fn run(&self, builder: &Builder<'_>) -> io::Result<()> {
+impl IndexReader<'_> {
+    fn run(&self, builder: &IndexBuilder<'_>) -> io::Result<()> {
         thread::scope(|scope| {
             let threads: Vec<_> = (0..available_threads())
                 .map(|_| {
@@ -170,7 +172,7 @@ impl Reading<'_> {
         })
     }
 
-    fn read_share(&self, builder: &Builder<'_>) -> io::Result<()> {
+    fn read_share(&self, builder: &IndexBuilder<'_>) -> io::Result<()> {
         let mut batch = builder.batch();
         let mut extractor = Extractor::new();
         let mut text = Vec::new();
@@ -208,9 +210,11 @@ impl Reading<'_> {
     /// Reads a file into `text` and says what it looked like before, and whether its text is to be
     /// indexed. It is not if the file is too large, cannot be read, or has other names under which
     /// it can change without an event.
-    fn read(&self, path: &RelPath, text: &mut Vec<u8>) -> (Stamp, bool) {
+    fn read(&self, path: &RelPath, text: &mut Vec<u8>) -> (IndexStamp, bool) {
         let now = SystemTime::now();
-        let Ok(file) = self.workspace.open_listed(path) else { return (Stamp::UNSETTLED, false) };
+        let Ok(file) = self.workspace.open_listed(path) else {
+            return (IndexStamp::UNSETTLED, false);
+        };
         let stamp = stamp(&file.meta, now);
         if file.meta.size > self.max_file_bytes || file.meta.nlink > 1 {
             return (stamp, false);

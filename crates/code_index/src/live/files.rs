@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use workspace::{Flow, Mapped, RelPath};
 
-use crate::index::{Plan, Segment, Stamp, Trigrams, path_order};
+use crate::index::{IndexStamp, Segment, TrigramPlan, Trigrams, path_order};
 
 /// An opened index.
 pub(crate) type Base = Segment<Mapped>;
@@ -14,7 +14,7 @@ pub(crate) type Base = Segment<Mapped>;
 /// Every file the project has, in two parts: the index as it was built, and above it what has
 /// changed since. It knows nothing of disks; others tell it.
 #[derive(Default)]
-pub(super) struct Files {
+pub(super) struct LiveFiles {
     base: Option<Arc<Base>>,
     /// One bit per file of the base: gone, or with another content now.
     outdated: Vec<u64>,
@@ -28,7 +28,7 @@ pub(super) struct Files {
 
 /// A file that the base does not know as it is.
 struct Fresh {
-    stamp: Stamp,
+    stamp: IndexStamp,
     /// Which writing of which file this is about.
     writing: u64,
     content: Content,
@@ -58,17 +58,17 @@ pub(super) enum Digest {
     Text { trigrams: Trigrams, folds: bool },
 }
 
-impl Files {
+impl LiveFiles {
     /// The files of a base, all of them as it says.
-    pub(super) fn of(base: Arc<Base>) -> Files {
+    pub(super) fn of(base: Arc<Base>) -> LiveFiles {
         let words = base.len().div_ceil(64);
-        Files { outdated: vec![0; words], base: Some(base), ..Files::default() }
+        LiveFiles { outdated: vec![0; words], base: Some(base), ..LiveFiles::default() }
     }
 
     /// The files of a new base in place of these. What a table does not know stays so.
     pub(super) fn rebase(&mut self, base: Arc<Base>) {
         let unknown_to_table = self.unknown_to_table.take();
-        *self = Files { unknown_to_table, ..Files::of(base) };
+        *self = LiveFiles { unknown_to_table, ..LiveFiles::of(base) };
     }
 
     /// From now on takes note of what a table of symbols does not know.
@@ -88,7 +88,7 @@ impl Files {
     }
 
     /// Shows the path of each file with what it looks like.
-    pub(super) fn for_each_stamp(&self, mut visit: impl FnMut(&[u8], Stamp)) {
+    pub(super) fn for_each_stamp(&self, mut visit: impl FnMut(&[u8], IndexStamp)) {
         if let Some(base) = &self.base {
             for id in self.beneath(&RelPath::root()).filter(|id| !bit(&self.outdated, *id)) {
                 if let (Some(path), Some(stamp)) = (base.path(id), base.stamp(id)) {
@@ -120,7 +120,7 @@ impl Files {
     }
 
     /// A file exists and was written, so that nothing known of its content holds.
-    pub(super) fn written(&mut self, path: RelPath, stamp: Stamp) {
+    pub(super) fn written(&mut self, path: RelPath, stamp: IndexStamp) {
         self.outdate(&path);
         self.writings += 1;
         if let Some(unknown) = &mut self.unknown_to_table {
@@ -131,7 +131,7 @@ impl Files {
     }
 
     /// A file exists and looks like this. If it looks as it did, what is known of it holds.
-    pub(super) fn seen(&mut self, path: RelPath, stamp: Stamp) {
+    pub(super) fn seen(&mut self, path: RelPath, stamp: IndexStamp) {
         let known = self.base.as_ref().and_then(|base| {
             let id = base.find(path.as_bytes())?;
             base.stamp(id)?.is_same(&stamp).then_some(id)
@@ -160,7 +160,7 @@ impl Files {
     pub(super) fn replace_beneath(
         &mut self,
         dir: &RelPath,
-        scanned: Vec<(RelPath, Stamp)>,
+        scanned: Vec<(RelPath, IndexStamp)>,
         unsure: &BTreeSet<RelPath>,
     ) {
         let is_unsure = |path: &RelPath| {
@@ -225,7 +225,7 @@ impl Files {
     /// The files beneath `start` that can match `plan` and that `accepts` accepts, by path.
     pub(super) fn candidates(
         &self,
-        plan: &Plan,
+        plan: &TrigramPlan,
         start: &RelPath,
         mut accepts: impl FnMut(&[u8]) -> bool,
     ) -> Vec<RelPath> {

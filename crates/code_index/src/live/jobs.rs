@@ -8,11 +8,11 @@ use std::thread;
 
 use workspace::Error;
 
-use super::{Shared, State};
+use super::{IndexShared, IndexState};
 
 /// A piece of work. The order is that of urgency.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Job {
+pub(super) enum IndexJob {
     /// Find the index and bring it up to date.
     Open,
     /// Look at every file.
@@ -28,8 +28,8 @@ pub(super) enum Job {
 /// The work that waits, and the thread that does it.
 #[derive(Default)]
 pub(super) struct Queue {
-    wanted: BTreeSet<Job>,
-    running: Option<Job>,
+    wanted: BTreeSet<IndexJob>,
+    running: Option<IndexJob>,
     has_thread: bool,
     stopped: Arc<AtomicBool>,
 }
@@ -45,7 +45,7 @@ impl Queue {
     }
 
     /// Whether this is waiting or being done.
-    pub(super) fn has(&self, job: Job) -> bool {
+    pub(super) fn has(&self, job: IndexJob) -> bool {
         self.wanted.contains(&job) || self.running == Some(job)
     }
 
@@ -54,9 +54,9 @@ impl Queue {
     }
 }
 
-impl Shared {
+impl IndexShared {
     /// Has something done in the background.
-    pub(super) fn want(self: &Arc<Self>, state: &mut State, job: Job) {
+    pub(super) fn want(self: &Arc<Self>, state: &mut IndexState, job: IndexJob) {
         state.jobs.wanted.insert(job);
         if !state.jobs.has_thread {
             let shared = Arc::clone(self);
@@ -96,13 +96,13 @@ impl Shared {
     }
 
     /// Does it. What goes wrong is kept for whoever asks; searches go on without an index.
-    pub(super) fn perform(&self, job: Job) {
+    pub(super) fn perform(&self, job: IndexJob) {
         let outcome = catch_unwind(AssertUnwindSafe(|| match job {
-            Job::Open => self.open(),
-            Job::Look => self.look(),
-            Job::Digest => self.digest(),
-            Job::Build => self.build(&|_, _| {}).map(drop),
-            Job::Symbols => self.find_symbols(),
+            IndexJob::Open => self.open(),
+            IndexJob::Look => self.look(),
+            IndexJob::Digest => self.digest(),
+            IndexJob::Build => self.build(&|_, _| {}).map(drop),
+            IndexJob::Symbols => self.find_symbols(),
         }));
         let trouble = match outcome {
             Ok(Ok(())) => None,
@@ -113,7 +113,7 @@ impl Shared {
         let mut state = self.state();
         match (&trouble, job) {
             (None, _) => {}
-            (Some(_), Job::Symbols) => state.symbols_failed(),
+            (Some(_), IndexJob::Symbols) => state.symbols_failed(),
             (Some(_), _) => state.complete = false,
         }
         state.changed_meanwhile = None;

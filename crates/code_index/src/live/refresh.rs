@@ -9,11 +9,11 @@ use workspace::{
     Entry, EntryKind, Error, Events, Flow, RelPath, Visitor, WalkOptions, WalkReport, Watcher,
 };
 
-use super::files::{Digest, Files};
-use super::jobs::Job;
+use super::files::{Digest, LiveFiles};
+use super::jobs::IndexJob;
 use super::scan::{scan, stamp};
-use super::{Phase, Shared, State};
-use crate::index::{Content, Extractor, Stamp, Trigrams};
+use super::{IndexShared, IndexState, Phase};
+use crate::index::{Content, Extractor, IndexStamp, Trigrams};
 
 /// More changes than this at once are left to a look at every file, in the background.
 const MANY: usize = 500;
@@ -25,7 +25,7 @@ const DIGEST_FROM: usize = 32;
 const REBUILD_FROM: usize = 1000;
 const REBUILD_SHARE: usize = 20;
 
-impl Shared {
+impl IndexShared {
     /// Finds the index. Where somebody stays to use it, it is brought up to date at once.
     pub(super) fn open(&self) -> Result<(), Error> {
         let base = self.find_base()?;
@@ -34,7 +34,7 @@ impl Shared {
             state.phase = Phase::Absent;
             return Ok(());
         };
-        state.files = Files::of(Arc::new(base));
+        state.files = LiveFiles::of(Arc::new(base));
         state.phase = Phase::Ready;
         state.complete = false;
         if self.options.stays {
@@ -62,7 +62,7 @@ impl Shared {
     }
 
     /// Applies what the events tell. Nothing happens without a watcher.
-    pub(super) fn refresh(self: &Arc<Self>, state: &mut State) {
+    pub(super) fn refresh(self: &Arc<Self>, state: &mut IndexState) {
         let Some(watcher) = state.watcher.clone() else { return };
         let Events { mut touched, rules, lost } = watcher.drain();
         touched.append(&mut state.pending);
@@ -78,16 +78,16 @@ impl Shared {
     }
 
     /// What is known no longer holds; until every file has been looked at, searches walk.
-    fn lose(self: &Arc<Self>, state: &mut State) {
+    fn lose(self: &Arc<Self>, state: &mut IndexState) {
         state.complete = false;
         state.losses += 1;
-        self.want(state, Job::Look);
+        self.want(state, IndexJob::Look);
     }
 
     /// Looks again at what was touched; none if there is too much of it.
     fn apply(
         &self,
-        state: &mut State,
+        state: &mut IndexState,
         watcher: &Watcher,
         touched: BTreeMap<RelPath, bool>,
     ) -> Option<()> {
@@ -117,7 +117,7 @@ impl Shared {
                 self.entries(&dir, &touched)
             } else {
                 watcher.forget(&dir);
-                Found::new()
+                SeenFiles::new()
             };
             for path in touched.into_keys() {
                 state.files.gone(&path);
@@ -132,21 +132,21 @@ impl Shared {
     }
 
     /// Which of the touched entries of a directory are there and count.
-    fn entries(&self, dir: &RelPath, touched: &BTreeMap<RelPath, bool>) -> Found {
+    fn entries(&self, dir: &RelPath, touched: &BTreeMap<RelPath, bool>) -> SeenFiles {
         let options =
             WalkOptions { start: dir.clone(), max_depth: 1, threads: 1, ..self.walk_options() };
         let now = SystemTime::now();
-        let visitor = || Looking { touched, now, found: Found::new() };
+        let visitor = || Looking { touched, now, found: SeenFiles::new() };
         // A directory that cannot be read has no entries; its own going is told apart from this.
         let walked = self.workspace.walk(&options, &|| false, visitor);
         walked.map_or_else(
-            |_| Found::new(),
+            |_| SeenFiles::new(),
             |(_, threads)| threads.into_iter().flat_map(|thread| thread.found).collect(),
         )
     }
 
     /// Takes in a directory that appeared; none if it is large.
-    fn enter(&self, state: &mut State, watcher: &Watcher, path: RelPath) -> Option<()> {
+    fn enter(&self, state: &mut IndexState, watcher: &Watcher, path: RelPath) -> Option<()> {
         let options = WalkOptions {
             start: path.clone(),
             max_depth: self.options.max_depth.checked_sub(path.depth())?,
@@ -162,16 +162,16 @@ impl Shared {
     }
 
     /// Has done in the background what keeps questions quick.
-    pub(super) fn want_maintenance(self: &Arc<Self>, state: &mut State) {
+    pub(super) fn want_maintenance(self: &Arc<Self>, state: &mut IndexState) {
         let fresh = state.files.fresh();
         let too_many = REBUILD_FROM.max(state.files.len() / REBUILD_SHARE);
-        if fresh > too_many && !state.jobs.has(Job::Build) {
-            self.want(state, Job::Build);
+        if fresh > too_many && !state.jobs.has(IndexJob::Build) {
+            self.want(state, IndexJob::Build);
         } else if fresh >= DIGEST_FROM
-            && !state.jobs.has(Job::Digest)
+            && !state.jobs.has(IndexJob::Digest)
             && state.files.undigested(DIGEST_FROM).len() == DIGEST_FROM
         {
-            self.want(state, Job::Digest);
+            self.want(state, IndexJob::Digest);
         }
     }
 
@@ -207,7 +207,7 @@ impl Shared {
     }
 }
 
-impl State {
+impl IndexState {
     /// Every file has been looked at, since `losses` events had been lost.
     pub(super) fn looked_at(&mut self, report: WalkReport, watched: bool, losses: u64) {
         if !watched {
@@ -220,12 +220,12 @@ impl State {
 }
 
 /// Entries that are there.
-type Found = BTreeMap<RelPath, (EntryKind, Stamp)>;
+type SeenFiles = BTreeMap<RelPath, (EntryKind, IndexStamp)>;
 
 struct Looking<'a> {
     touched: &'a BTreeMap<RelPath, bool>,
     now: SystemTime,
-    found: Found,
+    found: SeenFiles,
 }
 
 impl Visitor for Looking<'_> {

@@ -7,7 +7,7 @@ use workspace::{
     Workspace,
 };
 
-use crate::index::Stamp;
+use crate::index::IndexStamp;
 
 /// A file system may keep times no finer than this. A file that was written so shortly before it
 /// was looked at can be written again without looking different.
@@ -15,7 +15,7 @@ const COARSEST_CLOCK: Duration = Duration::from_secs(2);
 
 /// The files beneath a directory, by path.
 pub(super) struct Scan {
-    pub(super) files: Vec<(RelPath, Stamp)>,
+    pub(super) files: Vec<(RelPath, IndexStamp)>,
     pub(super) report: WalkReport,
     /// Whether every directory could be watched.
     pub(super) watched: bool,
@@ -45,7 +45,7 @@ pub(super) fn scan(
 struct Looking<'a> {
     watcher: Option<&'a Watcher>,
     now: SystemTime,
-    files: Vec<(RelPath, Stamp)>,
+    files: Vec<(RelPath, IndexStamp)>,
     watched: bool,
 }
 
@@ -71,12 +71,12 @@ impl Visitor for Looking<'_> {
 }
 
 /// What a file looks like at `now`. One that could change unnoticed looks like no other.
-pub(super) fn stamp(meta: &EntryMeta, now: SystemTime) -> Stamp {
+pub(super) fn stamp(meta: &EntryMeta, now: SystemTime) -> IndexStamp {
     let settled = now.checked_sub(COARSEST_CLOCK).unwrap_or(UNIX_EPOCH);
     if meta.modified >= settled || meta.changed >= settled {
-        return Stamp::UNSETTLED;
+        return IndexStamp::UNSETTLED;
     }
-    Stamp {
+    IndexStamp {
         size: meta.size,
         modified: nanoseconds(meta.modified),
         changed: nanoseconds(meta.changed),

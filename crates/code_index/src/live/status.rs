@@ -6,7 +6,7 @@ use super::{LiveIndex, Phase, build};
 
 /// How far a job is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct IndexProgress {
     pub(super) done: u64,
     pub(super) total: u64,
 }

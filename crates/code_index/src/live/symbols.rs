@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use workspace::{Error, Flow, Mapped, RelPath, StateDir};
 
-use super::jobs::Job;
-use super::status::Progress;
-use super::{LiveIndex, Shared, State};
-use crate::index::Stamp;
+use super::jobs::IndexJob;
+use super::status::IndexProgress;
+use super::{IndexShared, IndexState, LiveIndex};
+use crate::index::IndexStamp;
 use crate::lookup::{FileStamp, SymbolTable, TableOptions, TableReport, write_symbol_table};
 use crate::{Language, SearchScope};
 
@@ -24,7 +24,7 @@ const REBUILD_FROM: usize = 500;
 const FILE_TIME: Duration = Duration::from_secs(5);
 
 /// An opened table.
-pub(crate) type Table = SymbolTable<Mapped>;
+pub(crate) type MappedTable = SymbolTable<Mapped>;
 
 /// The table, as far as there is one.
 #[derive(Default)]
@@ -34,13 +34,13 @@ pub(super) enum Symbols {
     Absent,
     /// It cannot be made.
     Failed,
-    Ready(Arc<Table>),
+    Ready(Arc<MappedTable>),
 }
 
 impl LiveIndex {
     /// The table of symbols, and the files of which it does not know everything; none if there is
     /// none yet. Asking for it has it made.
-    pub(crate) fn symbols(&self, scope: &SearchScope) -> Option<(Arc<Table>, Vec<RelPath>)> {
+    pub(crate) fn symbols(&self, scope: &SearchScope) -> Option<(Arc<MappedTable>, Vec<RelPath>)> {
         let mut state = self.ready(false, scope)?;
         let is_ready = matches!(state.symbols, Symbols::Ready(_));
         if is_ready && state.files.unknown_to_table().len() > REBUILD_FROM {
@@ -53,8 +53,8 @@ impl LiveIndex {
             }
             Symbols::Failed => None,
             Symbols::Absent => {
-                if !state.jobs.has(Job::Symbols) {
-                    self.shared.want(&mut state, Job::Symbols);
+                if !state.jobs.has(IndexJob::Symbols) {
+                    self.shared.want(&mut state, IndexJob::Symbols);
                 }
                 None
             }
@@ -71,7 +71,7 @@ impl LiveIndex {
     }
 }
 
-impl Shared {
+impl IndexShared {
     /// Finds the table of symbols or makes it.
     pub(super) fn find_symbols(&self) -> Result<(), Error> {
         if let Some(table) = self.open_symbols()? {
@@ -87,7 +87,7 @@ impl Shared {
         self.build_symbols(&|_, _| {}).map(drop)
     }
 
-    fn open_symbols(&self) -> Result<Option<Table>, Error> {
+    fn open_symbols(&self) -> Result<Option<MappedTable>, Error> {
         let cache = StateDir::existing(&self.workspace, &self.cache)?;
         let Some(cache) = cache else { return Ok(None) };
         Ok(cache.map(FILE)?.and_then(SymbolTable::open))
@@ -113,7 +113,7 @@ impl Shared {
         };
         let told = |done, total| {
             if done % 256 == 0 {
-                self.state().progress = Some(Progress { done, total });
+                self.state().progress = Some(IndexProgress { done, total });
             }
             progress(done, total);
         };
@@ -136,18 +136,16 @@ impl Shared {
     }
 
     /// The files of which a table does not know what they are now.
-    fn different_from(&self, table: &Table) -> BTreeSet<RelPath> {
+    fn different_from(&self, table: &MappedTable) -> BTreeSet<RelPath> {
         let known: HashMap<RelPath, FileStamp> =
             (0..table.files() as u32).filter_map(|file| table.file(file)).collect();
         let max = self.options.max_file_bytes;
         let mut different = BTreeSet::new();
         self.state().files.for_each_stamp(|path, stamp| {
-            let is_parsed = |path: &RelPath| {
-                Language::of(path).is_some_and(|language| language.grammar().is_some())
-            };
+            let is_parsed = |path: &RelPath| Language::parsed(path).is_some();
             let Ok(path) = RelPath::from_bytes(path) else { return };
             if is_parsed(&path)
-                && (stamp.size <= max || stamp == Stamp::UNSETTLED)
+                && (stamp.size <= max || stamp == IndexStamp::UNSETTLED)
                 && !known.get(&path).is_some_and(|known| looks_like(known, &stamp))
             {
                 different.insert(path);
@@ -157,14 +155,14 @@ impl Shared {
     }
 }
 
-impl State {
+impl IndexState {
     /// The table cannot be made, which is no reason to try again at each question.
     pub(super) fn symbols_failed(&mut self) {
         self.symbols = Symbols::Failed;
     }
 }
 
-fn looks_like(known: &FileStamp, stamp: &Stamp) -> bool {
+fn looks_like(known: &FileStamp, stamp: &IndexStamp) -> bool {
     (known.size, known.ino) == (stamp.size, stamp.inode)
         && i64::try_from(known.modified).is_ok_and(|modified| modified == stamp.modified)
 }

@@ -61,7 +61,7 @@ const PROSE: [&[u8]; 9] = [b"md", b"txt", b"rst", b"adoc", b"html", b"htm", b"xm
 
 /// What kind of thing the line seems to define.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum TextLook {
     Function,
     Type,
     Variable,
@@ -71,7 +71,7 @@ pub(crate) enum Look {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TextDefinition {
     pub(crate) at: usize,
-    pub(crate) look: Look,
+    pub(crate) look: TextLook,
 }
 
 /// The places in a file, with this extension, that look like a definition of `word`.
@@ -101,7 +101,7 @@ pub(crate) fn definitions_by_text(
     found
 }
 
-fn look(before: &[u8], after: &[u8]) -> Option<Look> {
+fn look(before: &[u8], after: &[u8]) -> Option<TextLook> {
     let before = String::from_utf8_lossy(before).to_lowercase();
     let trimmed = before.trim_start();
     let comment =
@@ -134,10 +134,10 @@ fn look(before: &[u8], after: &[u8]) -> Option<Look> {
         return Some(match *definer {
             "class" | "struct" | "enum" | "union" | "trait" | "interface" | "protocol"
             | "extension" | "object" | "record" | "type" | "typealias" | "typedef" | "table"
-            | "view" | "message" | "data" => Look::Type,
-            "let" | "var" | "val" | "const" | "set" | "config" | "index" => Look::Variable,
-            "local" if !after.starts_with(b"(") => Look::Variable,
-            _ => Look::Function,
+            | "view" | "message" | "data" => TextLook::Type,
+            "let" | "var" | "val" | "const" | "set" | "config" | "index" => TextLook::Variable,
+            "local" if !after.starts_with(b"(") => TextLook::Variable,
+            _ => TextLook::Function,
         });
     }
     if is_call_or_use || !trimmed.is_empty() {
@@ -147,9 +147,9 @@ fn look(before: &[u8], after: &[u8]) -> Option<Look> {
         || [b":=".as_slice(), b"?=", b"+=", b"::="].iter().any(|sign| after.starts_with(sign));
     let colon = after.starts_with(b":") && !after.starts_with(b"::");
     match (equals, colon) {
-        (true, _) if is_function_value(after) => Some(Look::Function),
-        (true, _) => Some(Look::Variable),
-        (_, true) => Some(Look::Function),
+        (true, _) if is_function_value(after) => Some(TextLook::Function),
+        (true, _) => Some(TextLook::Variable),
+        (_, true) => Some(TextLook::Function),
         _ => None,
     }
 }
@@ -167,25 +167,25 @@ mod tests {
     #[test]
     fn lines_that_look_like_definitions_are_told_from_uses() {
         let table = [
-            ("lua", "function foo(a)", Some(Look::Function)),
-            ("lua", "local function foo(a)", Some(Look::Function)),
-            ("lua", "function Account.foo(self)", Some(Look::Function)),
-            ("lua", "local foo = 1", Some(Look::Variable)),
-            ("lua", "foo = function() end", Some(Look::Function)),
+            ("lua", "function foo(a)", Some(TextLook::Function)),
+            ("lua", "local function foo(a)", Some(TextLook::Function)),
+            ("lua", "function Account.foo(self)", Some(TextLook::Function)),
+            ("lua", "local foo = 1", Some(TextLook::Variable)),
+            ("lua", "foo = function() end", Some(TextLook::Function)),
             ("lua", "  print(foo)", None),
             ("lua", "local x = foo()", None),
             ("lua", "function bar(foo)", None),
-            ("sql", "create table if not exists foo (", Some(Look::Type)),
+            ("sql", "create table if not exists foo (", Some(TextLook::Type)),
             ("lua", "x.foo = 1", None),
             ("lua", "-- function foo", None),
-            ("swift", "public func foo() -> Int {", Some(Look::Function)),
-            ("swift", "struct foo: Codable {", Some(Look::Type)),
-            ("kt", "data class foo(val a: Int)", Some(Look::Type)),
-            ("sql", "CREATE TABLE foo (", Some(Look::Type)),
-            ("mk", "foo: bar.o", Some(Look::Function)),
-            ("mk", "foo := 1", Some(Look::Variable)),
+            ("swift", "public func foo() -> Int {", Some(TextLook::Function)),
+            ("swift", "struct foo: Codable {", Some(TextLook::Type)),
+            ("kt", "data class foo(val a: Int)", Some(TextLook::Type)),
+            ("sql", "CREATE TABLE foo (", Some(TextLook::Type)),
+            ("mk", "foo: bar.o", Some(TextLook::Function)),
+            ("mk", "foo := 1", Some(TextLook::Variable)),
             ("mk", "\t$(foo) x", None),
-            ("ex", "  defp foo(a), do: a", Some(Look::Function)),
+            ("ex", "  defp foo(a), do: a", Some(TextLook::Function)),
             ("hs", "foo :: Int -> Int", None),
             ("md", "foo: what it is", None),
             ("x", "if foo == 1", None),

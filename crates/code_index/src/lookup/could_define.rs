@@ -1,26 +1,28 @@
-//! Whether a name could be defined where it stands, by a glance at the text around it.
+//! Whether a name could be defined where it stands, judged by the text around it.
 //!
-//! Names are used far more often than they are defined, and parsing costs a thousand times more than
-//! a glance. So a file is parsed only if the glance says that a name in it could be a definition. It
-//! may err on the side of parsing too much, never on the other: every symbol that the parser finds
-//! in a large corpus passes, which `examples/lookup_speed.rs` checks.
+//! Names are used far more often than they are defined, and parsing a file costs a thousand times
+//! more than looking at the places of a name in it. So a file is parsed only if one of them could be
+//! a definition: this is the one step that narrows files by their text, and the measurement
+//! "find_definition, first question" of `cargo xtask bench search` needs it. It may err on the side
+//! of parsing too much, never on the other: its tests check every symbol that the parser finds
+//! in this repository, and `symbols/tests.rs` those of every language's fixture. The rules
+//! are in the row of each language.
 
-mod around;
-mod c_family;
-mod others;
+mod name_context;
 
-use around::Around;
+pub(crate) use name_context::{NameContext, TokenBefore};
 
-use std::time::Instant;
-
+#[cfg(test)]
+use super::definition_query::DefinitionType;
 use super::word::{Word, is_name_byte};
 use crate::Language;
-use crate::symbols::{Parsers, Symbol, SymbolKind};
+#[cfg(test)]
+use crate::symbols::{Symbol, SymbolKind};
 
-/// What a glance says.
+/// How likely a name is defined at a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Chance {
-    /// It is used here.
+    /// It is used there.
     No,
     /// A field, a local variable or an import, if anything.
     Minor,
@@ -28,10 +30,49 @@ pub(crate) enum Chance {
     Major,
 }
 
+/// Words after which an expression follows in most languages, and so no definition.
+const BEFORE_EXPRESSIONS: [&[u8]; 22] = [
+    b"return",
+    b"await",
+    b"typeof",
+    b"new",
+    b"throw",
+    b"yield",
+    b"void",
+    b"delete",
+    b"case",
+    b"else",
+    b"do",
+    b"in",
+    b"of",
+    b"instanceof",
+    b"is",
+    b"not",
+    b"and",
+    b"or",
+    b"if",
+    b"elif",
+    b"while",
+    b"raise",
+];
+/// Words before a condition in brackets.
+const BEFORE_CONDITIONS: [&[u8]; 8] =
+    [b"if", b"for", b"while", b"switch", b"catch", b"return", b"foreach", b"match"];
+
+/// Whether an expression follows this word, in most languages.
+pub(crate) fn begins_expression(word: &[u8]) -> bool {
+    BEFORE_EXPRESSIONS.contains(&word)
+}
+
+/// Whether a condition in brackets follows this word, in most languages.
+pub(crate) fn begins_condition(word: &[u8]) -> bool {
+    BEFORE_CONDITIONS.contains(&word)
+}
+
 /// The best chance that any place of `word` in `text` has to define it.
 pub(crate) fn chance_in(language: Language, text: &[u8], word: &Word) -> Chance {
     if !word.bytes().iter().all(|&byte| is_name_byte(byte)) {
-        // Operators and the like follow no rule that a glance could check.
+        // Operators and the like follow no rule that could be checked.
         return Chance::Major;
     }
     let mut best = Chance::No;
@@ -46,40 +87,44 @@ pub(crate) fn chance_in(language: Language, text: &[u8], word: &Word) -> Chance 
 
 /// The chance that the name between `start` and `end` is defined there.
 pub(crate) fn chance_at(language: Language, text: &[u8], start: usize, end: usize) -> Chance {
-    let comment: &[u8] = match language {
-        Language::Python | Language::Ruby | Language::Bash => b"#",
-        _ => b"//",
-    };
-    let around = Around::new(text, start, end, comment);
-    match language {
-        Language::C => c_family::chance(&around, false),
-        Language::Cpp => c_family::chance(&around, true),
-        _ => others::chance(&around, language),
+    let spec = language.spec();
+    let name = NameContext::new(text, start, end, spec.line_comment.as_bytes());
+    let before = name.before();
+    if let TokenBefore::Word(word, _) = before
+        && spec.definers.iter().any(|definer| definer.as_bytes() == word)
+    {
+        return Chance::Major;
     }
+    if name.in_comment_line() {
+        return Chance::No;
+    }
+    (spec.could_define)(&name, before)
 }
 
-/// How many symbols a file has, and those that a glance would hide: all of them if it says that a
-/// name cannot be defined where it is, or that it is less than it is. For checking large corpora.
-#[doc(hidden)]
-pub fn hidden_by_glance(
+/// Those of the symbols of `text` that narrowing would hide: their names are said not to be defined
+/// where they are, or functions and types are said to be less than that, so that a question for
+/// functions or types alone does not look at them.
+#[cfg(test)]
+pub(crate) fn hidden<'s>(
     language: Language,
     text: &[u8],
-    until: Instant,
-) -> (usize, Vec<(Symbol, &'static str)>) {
-    let symbols = Parsers::new().symbols(language, text, until).symbols;
-    let count = symbols.len();
-    let hidden = symbols.into_iter().filter_map(|symbol| {
+    symbols: &'s [Symbol],
+) -> Vec<&'s Symbol> {
+    let is_major = |kind: SymbolKind| {
+        let majors = [DefinitionType::Function, DefinitionType::Class];
+        majors.iter().any(|only| only.accepts(kind, Some(&b'(')))
+    };
+    let is_hidden = |symbol: &&Symbol| {
         let (start, end) = (symbol.name_at.start as usize, symbol.name_at.end as usize);
-        let plain = text.get(start..end)?.iter().all(|&byte| is_name_byte(byte));
-        match chance_at(language, text, start, end) {
-            Chance::No if plain => Some((symbol, "hidden")),
-            Chance::Minor if plain && symbol.kind.rank() < SymbolKind::Declaration.rank() => {
-                Some((symbol, "belittled"))
+        let is_plain = text[start..end].iter().all(|&byte| is_name_byte(byte));
+        is_plain
+            && match chance_at(language, text, start, end) {
+                Chance::No => true,
+                Chance::Minor => is_major(symbol.kind),
+                Chance::Major => false,
             }
-            _ => None,
-        }
-    });
-    (count, hidden.collect())
+    };
+    symbols.iter().filter(is_hidden).collect()
 }
 
 #[cfg(test)]

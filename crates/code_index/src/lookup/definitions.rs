@@ -1,24 +1,30 @@
 //! Where a name is defined.
+//!
+//! One engine answers: files in which the name may be defined are named, and an [`Examiner`] looks at
+//! each as it is. The files come from the symbol table, which knows the places too, or from the text
+//! index; a file whose places are not known is parsed only if [`chance_in`] sees a chance in its text.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use workspace::{Error, RelPath};
 
-use super::by_text::{Look, definitions_by_text};
+use super::by_text::definitions_by_text;
 use super::could_define::{Chance, chance_in};
-use super::hits::{Hits, Source};
-use super::near_names::{Near, NearName, nearest};
+use super::definition_query::{DefinitionQuery, DefinitionType, Definitions};
+use super::hits::{Hits, ParsedSource};
+use super::near_names::{NearQuery, nearest};
 use super::standing::remoteness;
 use super::symbol_cache::SymbolCache;
 use super::symbol_name::SymbolName;
-use super::symbol_table::find_definitions_in_table;
+use super::symbol_table::{KnownPlaces, SymbolTable};
 use super::word::Word;
 use super::word_files::{
     Coverage, Wanted, WordFile, WordVisitor, named, read_text, until, visit_all_files,
     visit_files_with_word,
 };
-use crate::symbols::{Parsers, SymbolKind};
+use crate::symbols::Parsers;
 use crate::{CodeBase, Language, SearchScope};
 
 /// Bytes of files that may only define a field, a local variable or an import, parsed although the
@@ -26,121 +32,30 @@ use crate::{CodeBase, Language, SearchScope};
 const MINOR_BYTES: u64 = 512 * 1024;
 /// The same when it was not found elsewhere.
 const MINOR_BYTES_ALONE: u64 = 24 * 1024 * 1024;
+/// Files that are looked at for one answer of the table. A name that is defined in more of them has
+/// more definitions than an answer shows; those in other files are counted as the table has them.
+const MAX_TABLE_FILES: usize = 600;
+/// Candidates that are worth another thread.
+const FILES_PER_THREAD: usize = 4;
 /// The time that looking for near names may take.
 const NEAR_TIME: Duration = Duration::from_secs(2);
 
-/// What to look for.
-#[derive(Debug, Clone)]
-pub struct DefinitionQuery {
-    /// The name.
-    pub name: SymbolName,
-    /// Only definitions of this type.
-    pub only: Option<DefinitionType>,
-    /// Lines to show before and after the name.
-    pub context: u32,
-    /// Characters of a line to show.
-    pub max_line_chars: usize,
+/// A file that may define the name.
+pub(super) struct Candidate {
+    pub(super) path: RelPath,
+    pub(super) reason: Reason,
 }
 
-/// The coarse types that people ask for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DefinitionType {
-    /// Functions, methods and macros.
-    Function,
-    /// Classes and all other types.
-    Class,
-    /// Constants, variables, fields and locals.
-    Variable,
-    /// Names that an import brings into a file.
-    Import,
+pub(super) enum Reason {
+    /// The table has these places for it.
+    Known(KnownPlaces),
+    /// The table does not know the file as it is.
+    Changed,
+    /// Its text lets nothing greater than a field, a local variable or an import be expected.
+    Minor { bytes: u64 },
 }
 
-/// A place that defines a name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
-    /// The file.
-    pub path: RelPath,
-    /// The line of the name, from 1.
-    pub line: u32,
-    /// What it is.
-    pub kind: &'static str,
-    /// What it stands in, joined by dots.
-    pub container: Option<String>,
-    /// The head of the definition on one line.
-    pub signature: String,
-    /// The lines before that of the name.
-    pub before: Vec<String>,
-    /// The lines after it.
-    pub after: Vec<String>,
-    /// Whether it was told by the look of the line alone.
-    pub by_text: bool,
-}
-
-/// The best definitions, and what is known of the rest.
-#[derive(Debug, Clone, Default)]
-pub struct Definitions {
-    /// Best first.
-    pub found: Vec<Definition>,
-    /// Definitions in all.
-    pub total: u64,
-    /// False if what was found has the name but does not stand in what was said.
-    pub as_qualified: bool,
-    /// Files that may define it as a field, local variable or import and were not parsed.
-    pub not_parsed: u64,
-    /// Names that resemble it, if it was not found.
-    pub near: Vec<NearName>,
-    /// What was covered.
-    pub coverage: Coverage,
-}
-
-impl DefinitionType {
-    /// Whether something of this kind, followed by this sign, counts.
-    pub(crate) fn accepts(self, kind: SymbolKind, next: Option<&u8>) -> bool {
-        use SymbolKind as Kind;
-        let is_function = next == Some(&b'(');
-        match self {
-            DefinitionType::Function => match kind {
-                Kind::Declaration => is_function,
-                _ => matches!(kind, Kind::Function | Kind::Method | Kind::Macro),
-            },
-            DefinitionType::Class => matches!(
-                kind,
-                Kind::Class
-                    | Kind::Struct
-                    | Kind::Union
-                    | Kind::Enum
-                    | Kind::Interface
-                    | Kind::Trait
-                    | Kind::TypeAlias
-            ),
-            DefinitionType::Variable => match kind {
-                Kind::Declaration => !is_function,
-                _ => matches!(
-                    kind,
-                    Kind::Constant
-                        | Kind::Static
-                        | Kind::Variable
-                        | Kind::Variant
-                        | Kind::Field
-                        | Kind::Local
-                ),
-            },
-            DefinitionType::Import => kind == Kind::Import,
-        }
-    }
-
-    fn accepts_look(self, look: Look) -> bool {
-        matches!(
-            (self, look),
-            (DefinitionType::Function, Look::Function)
-                | (DefinitionType::Class, Look::Type)
-                | (DefinitionType::Variable, Look::Variable)
-        )
-    }
-}
-
-/// The definitions of a name in the files of `scope`, by a table of all symbols or, until there is
-/// one, by what the files say. No file is parsed that does not have the name
+/// The definitions of a name in the files of `scope`. No file is parsed that does not have the name
 /// at a place where it could be defined. `cancel` is asked often.
 pub fn find_definitions(
     code: &CodeBase,
@@ -148,28 +63,28 @@ pub fn find_definitions(
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<Definitions, Error> {
+    let word = Word::new(&query.name.name);
+    let search = DefinitionSearch { code, query, word: &word, scope, cancel };
     let table = code.symbols(scope);
     if let Some((table, changed)) = &table {
-        let found = find_definitions_in_table(code, table, changed, query, scope, cancel);
+        let found = search.by_table(table, changed);
         if found.total > 0 {
             return Ok(found);
         }
     }
-    let word = Word::new(&query.name.name);
-    let within: Vec<Word> = query.name.within.iter().map(|name| Word::new(name)).collect();
-    let search = Search { code, query, word: &word, scope, cancel };
-    let mut found = search.run(&within)?;
-    if found.total == 0 && !within.is_empty() {
+    // The table knows only files with a grammar, and names as they are written.
+    let mut found = search.by_text()?;
+    if found.total == 0 && !query.name.within.is_empty() {
         // Not there; the name alone may be elsewhere.
         let unqualified = DefinitionQuery {
             name: SymbolName { name: query.name.name.clone(), within: Vec::new() },
             ..query.clone()
         };
-        found = Search { query: &unqualified, ..search }.run(&[])?;
+        found = DefinitionSearch { query: &unqualified, ..search }.by_text()?;
         found.as_qualified = false;
     }
     if found.total == 0 && !cancel() {
-        let near = Near::to(&query.name.name);
+        let near = NearQuery::to(&query.name.name);
         if let Some((table, _)) = &table {
             found.near = near.in_table(table);
             return Ok(found);
@@ -184,120 +99,181 @@ pub fn find_definitions(
     Ok(found)
 }
 
+/// One question.
 #[derive(Clone, Copy)]
-struct Search<'a> {
-    code: &'a CodeBase,
-    query: &'a DefinitionQuery,
-    word: &'a Word,
-    scope: &'a SearchScope,
-    cancel: &'a (dyn Fn() -> bool + Sync),
+pub(super) struct DefinitionSearch<'a> {
+    pub(super) code: &'a CodeBase,
+    pub(super) query: &'a DefinitionQuery,
+    pub(super) word: &'a Word,
+    pub(super) scope: &'a SearchScope,
+    pub(super) cancel: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Search<'_> {
-    fn run(&self, within: &[Word]) -> Result<Definitions, Error> {
-        let wanted = Wanted { word: self.word, also: within };
-        let (mut coverage, workers) =
-            visit_files_with_word(self.code, &wanted, self.scope, self.cancel, || self.worker())?;
-        let mut hits = Hits::new(self.scope.max_results);
-        let mut minor = Vec::new();
-        let mut unfinished = Vec::new();
-        for worker in workers {
-            hits.merge(worker.hits);
-            minor.extend(worker.minor);
-            unfinished.extend(worker.unfinished);
-        }
-        let not_parsed = self.parse_minor(minor, &mut hits, &mut unfinished);
-        coverage.unfinished = named(unfinished);
-        let (found, total) = hits.into_best();
-        Ok(Definitions { found, total, as_qualified: true, not_parsed, near: Vec::new(), coverage })
+impl DefinitionSearch<'_> {
+    /// Looks at the files that `table` names, and at those that `changed` since it was made. `total`
+    /// is 0 if it knows none, which says nothing about files without a grammar.
+    pub(super) fn by_table<B: AsRef<[u8]>>(
+        &self,
+        table: &SymbolTable<B>,
+        changed: &[RelPath],
+    ) -> Definitions {
+        let mut files = table.files_defining(self.query, self.scope);
+        let changed: BTreeSet<&RelPath> = changed.iter().collect();
+        files.retain(|(path, _)| !changed.contains(path));
+        files.sort_by_cached_key(|(path, known)| {
+            (known.best_rank(), remoteness(path), path.depth(), path.clone())
+        });
+        let beyond = files.split_off(files.len().min(MAX_TABLE_FILES));
+        let beyond: u64 = beyond.iter().map(|(_, known)| known.count()).sum();
+        let known =
+            files.into_iter().map(|(path, known)| Candidate { path, reason: Reason::Known(known) });
+        let changed = changed.into_iter().filter(|path| self.scope.covers(path));
+        let changed = changed.map(|path| Candidate { path: path.clone(), reason: Reason::Changed });
+        let examiners = self.examine(&known.chain(changed).collect::<Vec<_>>());
+        let files_read = examiners.iter().map(|examiner| examiner.files_read).sum();
+        let coverage = Coverage { files_read, ..Coverage::default() };
+        let mut found = self.answer(examiners, coverage);
+        found.total += beyond;
+        found
     }
 
-    fn worker(&self) -> Worker<'_> {
-        Worker {
-            search: self,
+    /// Looks at the files in whose text the name stands.
+    fn by_text(&self) -> Result<Definitions, Error> {
+        let within: Vec<Word> = self.query.name.within.iter().map(|name| Word::new(name)).collect();
+        let wanted = Wanted { word: self.word, also: &within };
+        let (coverage, examiners) =
+            visit_files_with_word(self.code, &wanted, self.scope, self.cancel, || self.examiner())?;
+        Ok(self.answer(examiners, coverage))
+    }
+
+    /// What the examiners found together, after a look at what each of them has put off.
+    fn answer(&self, examiners: Vec<Examiner<'_>>, mut coverage: Coverage) -> Definitions {
+        let mut all = self.examiner();
+        for examiner in examiners {
+            all.merge(examiner);
+        }
+        let mut minor = std::mem::take(&mut all.minor);
+        let left_out = self.leave_out_minor(&mut minor, all.hits.total());
+        for examiner in self.examine(&minor) {
+            all.merge(examiner);
+        }
+        coverage.unfinished = named(all.unfinished);
+        let (found, total) = all.hits.into_best();
+        Definitions {
+            found,
+            total,
+            as_qualified: true,
+            not_parsed: left_out,
+            near: Vec::new(),
+            coverage,
+        }
+    }
+
+    /// Keeps those of the lesser files that may be parsed, the nearest first, and says how many are
+    /// left out.
+    fn leave_out_minor(&self, minor: &mut Vec<Candidate>, found: u64) -> u64 {
+        minor.sort_by_cached_key(|one| (remoteness(&one.path), one.path.depth(), one.path.clone()));
+        let mut left = if found > 0 { MINOR_BYTES } else { MINOR_BYTES_ALONE };
+        let affordable = minor.iter().take_while(|one| {
+            let Reason::Minor { bytes } = one.reason else { return false };
+            let fits = bytes <= left;
+            left = left.saturating_sub(bytes);
+            fits
+        });
+        let count = affordable.count();
+        minor.drain(count..).count() as u64
+    }
+
+    /// Looks at each candidate, on several threads if there are many.
+    fn examine(&self, candidates: &[Candidate]) -> Vec<Examiner<'_>> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut examiner = self.examiner();
+            let mut buffer = Vec::new();
+            while let Some(candidate) = candidates.get(next.fetch_add(1, Ordering::Relaxed)) {
+                if Instant::now() >= self.scope.deadline || (self.cancel)() {
+                    examiner.unfinished.push(candidate.path.clone());
+                } else {
+                    examiner.candidate(candidate, &mut buffer);
+                }
+            }
+            examiner
+        };
+        let threads = candidates.len().div_ceil(FILES_PER_THREAD);
+        match workspace::available_threads().min(threads) {
+            0 => Vec::new(),
+            1 => vec![work()],
+            threads => std::thread::scope(|scope| {
+                let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+                handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
+            }),
+        }
+    }
+
+    fn examiner(&self) -> Examiner<'_> {
+        Examiner {
+            search: *self,
             parsers: Parsers::new(),
             hits: Hits::new(self.scope.max_results),
             minor: Vec::new(),
             unfinished: Vec::new(),
+            files_read: 0,
         }
     }
-
-    /// Parses files that can only hold lesser definitions, the nearest first, and says how many
-    /// were left.
-    fn parse_minor(
-        &self,
-        mut minor: Vec<(RelPath, u64)>,
-        hits: &mut Hits,
-        unfinished: &mut Vec<RelPath>,
-    ) -> u64 {
-        minor.sort_by_cached_key(|(path, _)| (remoteness(path), path.depth(), path.clone()));
-        let mut left = if hits.total() > 0 { MINOR_BYTES } else { MINOR_BYTES_ALONE };
-        let affordable = minor.iter().take_while(|(_, size)| {
-            let fits = *size <= left;
-            left = left.saturating_sub(*size);
-            fits
-        });
-        let count = affordable.count();
-        let not_parsed = (minor.len() - count) as u64;
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut worker = self.worker();
-            let mut buffer = Vec::new();
-            while let Some((path, _)) = minor[..count].get(next.fetch_add(1, Ordering::Relaxed)) {
-                if Instant::now() >= self.scope.deadline || (self.cancel)() {
-                    worker.unfinished.push(path.clone());
-                    continue;
-                }
-                // What has gone or grown in the meantime defines nothing any more.
-                let Ok(file) = self.code.workspace().open_file(path) else { continue };
-                let text = read_text(&file, self.scope.max_file_bytes, &mut buffer);
-                if let (Some(text), Some(language)) = (text, Language::of(path)) {
-                    worker.parse(
-                        &WordFile { path: path.clone(), text, language: Some(language) },
-                        language,
-                    );
-                }
-            }
-            worker
-        };
-        let threads = workspace::available_threads().min(count);
-        std::thread::scope(|scope| {
-            let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            for worker in handles.into_iter().filter_map(|handle| handle.join().ok()) {
-                hits.merge(worker.hits);
-                unfinished.extend(worker.unfinished);
-            }
-        });
-        not_parsed
-    }
 }
 
-/// One thread's share.
-struct Worker<'a> {
-    search: &'a Search<'a>,
+/// One thread's share of a question.
+struct Examiner<'a> {
+    search: DefinitionSearch<'a>,
     parsers: Parsers,
     hits: Hits,
-    /// Files that can only hold lesser definitions, with their sizes.
-    minor: Vec<(RelPath, u64)>,
+    /// Files that are put off because they can only hold lesser definitions.
+    minor: Vec<Candidate>,
     unfinished: Vec<RelPath>,
+    /// Candidates that were read.
+    files_read: u64,
 }
 
-impl WordVisitor for Worker<'_> {
+impl WordVisitor for Examiner<'_> {
     fn visit(&mut self, file: &WordFile<'_>) {
-        let Search { query, word, .. } = *self.search;
+        let DefinitionSearch { query, word, .. } = self.search;
         let Some(language) = file.language else { return self.read_as_text(file) };
         match (chance_in(language, file.text, word), query.only) {
             (Chance::No, _) => {}
             (Chance::Minor, Some(DefinitionType::Function | DefinitionType::Class)) => {}
-            (Chance::Minor, None) => self.minor.push((file.path.clone(), file.text.len() as u64)),
+            (Chance::Minor, None) => {
+                let reason = Reason::Minor { bytes: file.text.len() as u64 };
+                self.minor.push(Candidate { path: file.path.clone(), reason });
+            }
             (Chance::Minor | Chance::Major, _) => self.parse(file, language),
         }
     }
 }
 
-impl Worker<'_> {
+impl Examiner<'_> {
+    fn candidate(&mut self, candidate: &Candidate, buffer: &mut Vec<u8>) {
+        let DefinitionSearch { code, query, scope, .. } = self.search;
+        let path = &candidate.path;
+        // What has gone or grown in the meantime defines nothing any more.
+        let Some(language) = Language::parsed(path) else { return };
+        let Ok(file) = code.workspace().open_file(path) else { return };
+        let Some(text) = read_text(&file, scope.max_file_bytes, buffer) else { return };
+        self.files_read += 1;
+        let word_file = WordFile { path: path.clone(), text, language: Some(language) };
+        match &candidate.reason {
+            Reason::Known(known) => match known.symbols(&file.meta, text, &query.name.name) {
+                Some(symbols) => {
+                    self.hits.add(&ParsedSource { path, text, language }, &symbols, query)
+                }
+                None => self.parse(&word_file, language),
+            },
+            Reason::Changed => self.visit(&word_file),
+            Reason::Minor { .. } => self.parse(&word_file, language),
+        }
+    }
+
     fn parse(&mut self, file: &WordFile<'_>, language: Language) {
-        let Search { query, scope, .. } = *self.search;
+        let DefinitionSearch { query, scope, .. } = self.search;
         let parsers = &mut self.parsers;
         let symbols = SymbolCache::shared()
             .symbols_of(language, file.text, || parsers.symbols(language, file.text, until(scope)));
@@ -305,14 +281,14 @@ impl Worker<'_> {
             self.unfinished.push(file.path.clone());
         }
         self.hits.add(
-            &Source { path: &file.path, text: file.text, language },
+            &ParsedSource { path: &file.path, text: file.text, language },
             &symbols.symbols,
             query,
         );
     }
 
     fn read_as_text(&mut self, file: &WordFile<'_>) {
-        let Search { query, word, .. } = *self.search;
+        let DefinitionSearch { query, word, .. } = self.search;
         let extension = file.path.extension().unwrap_or_default();
         for found in definitions_by_text(extension, file.text, word) {
             if query.only.is_none_or(|only| only.accepts_look(found.look)) {
@@ -320,4 +296,13 @@ impl Worker<'_> {
             }
         }
     }
+
+    fn merge(&mut self, other: Examiner<'_>) {
+        self.hits.merge(other.hits);
+        self.minor.extend(other.minor);
+        self.unfinished.extend(other.unfinished);
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,10 +2,10 @@
 
 use workspace::RelPath;
 
-use super::by_text::{Look, TextDefinition};
-use super::definitions::{Definition, DefinitionQuery};
+use super::by_text::{TextDefinition, TextLook};
+use super::definition_query::{Definition, DefinitionQuery};
 use super::signature::{TextLines, signature};
-use super::standing::{Standing, is_private, remoteness};
+use super::standing::{DefinitionRank, remoteness};
 use super::symbol_name::Fit;
 use crate::Language;
 use crate::symbols::Symbol;
@@ -16,12 +16,12 @@ const SIGILS: [char; 4] = ['$', '@', ':', '#'];
 /// The best hits of one thread.
 pub(super) struct Hits {
     wanted: usize,
-    best: Vec<(Standing, Definition)>,
+    best: Vec<(DefinitionRank, Definition)>,
     total: u64,
 }
 
 /// A file that was read.
-pub(super) struct Source<'a> {
+pub(super) struct ParsedSource<'a> {
     pub(super) path: &'a RelPath,
     pub(super) text: &'a [u8],
     pub(super) language: Language,
@@ -37,7 +37,12 @@ impl Hits {
     }
 
     /// Adds those of a file's symbols that are asked for.
-    pub(super) fn add(&mut self, source: &Source<'_>, symbols: &[Symbol], query: &DefinitionQuery) {
+    pub(super) fn add(
+        &mut self,
+        source: &ParsedSource<'_>,
+        symbols: &[Symbol],
+        query: &DefinitionQuery,
+    ) {
         let mut lines = None;
         for symbol in symbols {
             let Some(fit) = fit(symbol, source.path, query) else { continue };
@@ -49,12 +54,12 @@ impl Hits {
             let lines = lines.get_or_insert_with(|| TextLines::new(source.text));
             let (before, after) = lines.context(symbol.line, query.context, query.max_line_chars);
             let signature = signature(source.text, start, end);
-            let standing = Standing {
+            let standing = DefinitionRank {
                 by_text: false,
                 fit,
                 kind_rank: symbol.kind.rank(),
                 remoteness: remoteness(source.path),
-                is_private: is_private(source.language, &symbol.name, &signature),
+                is_private: source.language.spec().privacy.hides(&symbol.name, &signature),
                 depth: source.path.depth(),
                 path: source.path.clone(),
                 line: symbol.line,
@@ -86,7 +91,7 @@ impl Hits {
         let lines = TextLines::new(text);
         let line = lines.line_of(found.at);
         let (before, after) = lines.context(line, query.context, query.max_line_chars);
-        let standing = Standing {
+        let standing = DefinitionRank {
             by_text: true,
             fit: Fit::Loose,
             kind_rank: 0,
@@ -97,9 +102,9 @@ impl Hits {
             line,
         };
         let kind = match found.look {
-            Look::Function => "function",
-            Look::Type => "type",
-            Look::Variable => "variable",
+            TextLook::Function => "function",
+            TextLook::Type => "type",
+            TextLook::Variable => "variable",
         };
         let signature = signature(text, found.at, found.at + query.name.name.len());
         self.push(
@@ -117,7 +122,7 @@ impl Hits {
         );
     }
 
-    fn push(&mut self, standing: Standing, definition: Definition) {
+    fn push(&mut self, standing: DefinitionRank, definition: Definition) {
         self.total += 1;
         self.best.push((standing, definition));
         if self.best.len() > self.wanted.saturating_mul(2).max(64) {

@@ -7,6 +7,7 @@ use workspace::{Error, RelPath};
 use super::references::occurrences_in;
 use super::word::Word;
 use super::word_files::{Coverage, Wanted, WordFile, WordVisitor, visit_files_with_word};
+use crate::language::Dollar;
 use crate::symbols::Role;
 use crate::{CodeBase, Language, SearchScope};
 
@@ -31,8 +32,9 @@ pub fn files_with_name(
 ) -> Result<(Vec<RelPath>, Vec<RelPath>, Coverage), Error> {
     let word = Word::new(name);
     let wanted = Wanted { word: &word, also: &[] };
-    let (coverage, threads) = visit_files_with_word(code, &wanted, scope, cancel, Gather::default)?;
-    let mut gathered = Gather::default();
+    let (coverage, threads) =
+        visit_files_with_word(code, &wanted, scope, cancel, NameVisitor::default)?;
+    let mut gathered = NameVisitor::default();
     for thread in threads {
         gathered.known.extend(thread.known);
         gathered.other.extend(thread.other);
@@ -43,12 +45,12 @@ pub fn files_with_name(
 }
 
 #[derive(Default)]
-struct Gather {
+struct NameVisitor {
     known: Vec<RelPath>,
     other: Vec<RelPath>,
 }
 
-impl WordVisitor for Gather {
+impl WordVisitor for NameVisitor {
     fn visit(&mut self, file: &WordFile<'_>) {
         let list = if file.language.is_some() { &mut self.known } else { &mut self.other };
         list.push(file.path.clone());
@@ -89,100 +91,18 @@ pub fn rename_in(
 
 /// Why `name` cannot be a name in a language; none if it can.
 pub fn check_new_name(language: Language, name: &str) -> Option<&'static str> {
-    let dollar = matches!(
-        language,
-        Language::JavaScript
-            | Language::TypeScript
-            | Language::Tsx
-            | Language::Java
-            | Language::Php
-    );
-    let body = match language {
-        Language::Ruby => name.strip_suffix(['?', '!']).unwrap_or(name),
-        _ => name,
-    };
-    let hyphen = language == Language::Bash;
+    let spec = language.spec();
+    let rules = spec.names;
+    let dollar = rules.dollar == Dollar::Letter;
+    let name = language.name_in(name);
+    let body = name.strip_suffix(rules.endings).unwrap_or(name);
     let begins = |c: char| c.is_alphabetic() || c == '_' || dollar && c == '$';
-    let goes_on = |c: char| begins(c) || c.is_numeric() || hyphen && c == '-';
+    let goes_on = |c: char| begins(c) || c.is_numeric() || rules.hyphen && c == '-';
     let mut characters = body.chars();
     if !characters.next().is_some_and(begins) || !characters.all(goes_on) {
         return Some("is not a name");
     }
-    keywords(language).split(' ').any(|keyword| keyword == name).then_some("is a reserved word")
-}
-
-/// The words that cannot be names.
-fn keywords(language: Language) -> &'static str {
-    match language {
-        Language::Bash => {
-            "case do done elif else esac fi for function if in select then until while time"
-        }
-        Language::C => {
-            "auto break case char const continue default do double else enum extern float for goto if inline \
-             int long register restrict return short signed sizeof static struct switch typedef union unsigned \
-             void volatile while _Bool _Complex _Atomic _Generic _Noreturn _Static_assert _Thread_local"
-        }
-        Language::Cpp => {
-            "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t \
-             char32_t class co_await co_return co_yield compl concept const consteval constexpr constinit \
-             const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern \
-             false float for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr \
-             operator or or_eq private protected public register reinterpret_cast requires return short signed \
-             sizeof static static_assert static_cast struct switch template this thread_local throw true try \
-             typedef typeid typename union unsigned using virtual void volatile wchar_t while xor xor_eq"
-        }
-        Language::CSharp => {
-            "abstract as base bool break byte case catch char checked class const continue decimal default \
-             delegate do double else enum event explicit extern false finally fixed float for foreach goto if \
-             implicit in int interface internal is lock long namespace new null object operator out override \
-             params private protected public readonly ref return sbyte sealed short sizeof stackalloc static \
-             string struct switch this throw true try typeof uint ulong unchecked unsafe ushort using virtual \
-             void volatile while"
-        }
-        Language::Go => {
-            "break case chan const continue default defer else fallthrough for func go goto if import interface \
-             map package range return select struct switch type var _"
-        }
-        Language::Java => {
-            "abstract assert boolean break byte case catch char class const continue default do double else enum \
-             extends false final finally float for goto if implements import instanceof int interface long native \
-             new null package private protected public return short static strictfp super switch synchronized \
-             this throw throws transient true try void volatile while _"
-        }
-        Language::JavaScript => {
-            "arguments await break case catch class const continue debugger default delete do else enum eval \
-             export extends false finally for function if implements import in instanceof interface let new null \
-             package private protected public return static super switch this throw true try typeof var void \
-             while with yield"
-        }
-        Language::TypeScript | Language::Tsx => {
-            "any arguments await boolean break case catch class const continue debugger default delete do else \
-             enum eval export extends false finally for function if implements import in instanceof interface let \
-             never new null number object package private protected public return static string super switch \
-             symbol this throw true try typeof undefined unknown var void while with yield"
-        }
-        Language::Php => {
-            "abstract and array as break callable case catch class clone const continue declare default do echo \
-             else elseif empty enddeclare endfor endforeach endif endswitch endwhile enum eval exit extends final \
-             finally fn for foreach function global goto if implements include include_once instanceof insteadof \
-             interface isset list match namespace new or print private protected public readonly require \
-             require_once return static switch throw trait try unset use var while xor yield"
-        }
-        Language::Python => {
-            "False None True and as assert async await break class continue def del elif else except finally for \
-             from global if import in is lambda nonlocal not or pass raise return try while with yield"
-        }
-        Language::Ruby => {
-            "BEGIN END alias and begin break case class def defined? do else elsif end ensure false for if in \
-             module next nil not or redo rescue retry return self super then true undef unless until when while \
-             yield __FILE__ __LINE__ __ENCODING__"
-        }
-        Language::Rust => {
-            "as async await break const continue crate dyn else enum extern false fn for if impl in let loop match \
-             mod move mut pub ref return self Self static struct super trait true type unsafe use where while \
-             abstract become box do final gen macro override priv try typeof unsized virtual yield _"
-        }
-    }
+    spec.keywords.split(' ').any(|keyword| keyword == name).then_some("is a reserved word")
 }
 
 #[cfg(test)]

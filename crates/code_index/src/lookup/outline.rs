@@ -6,7 +6,7 @@ use workspace::{Error, Flow, OpenFile, RelPath, WalkReport};
 
 use super::headings::headings;
 use super::signature::signature;
-use super::standing::{is_private, remoteness};
+use super::standing::remoteness;
 use super::symbol_cache::SymbolCache;
 use super::word_files::read_text;
 use crate::code_base::{FileVisitor, FoundFile};
@@ -58,7 +58,7 @@ pub fn outline_file(file: &OpenFile, scope: &SearchScope) -> Option<FileOutline>
 
 /// The skeleton of a text, as the file at `path`.
 fn outline_text(path: &RelPath, text: &[u8], until: Instant) -> FileOutline {
-    let language = Language::of(path).filter(|language| language.grammar().is_some());
+    let language = Language::parsed(path);
     let Some(language) = language else { return headings(path, text) };
     let found = SymbolCache::shared()
         .symbols_of(language, text, || Parsers::new().symbols(language, text, until));
@@ -73,21 +73,21 @@ pub fn files_to_outline(
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<OutlineFiles, Error> {
-    let (walk, gathered) = code.visit(scope, cancel, Gather::default)?;
+    let (walk, gathered) = code.visit(scope, cancel, OutlineVisitor::default)?;
     let mut files: Vec<RelPath> = gathered.into_iter().flat_map(|thread| thread.files).collect();
     files.sort_by_cached_key(|path| (remoteness(path), path.depth(), path.clone()));
     Ok(OutlineFiles { files, walk })
 }
 
 #[derive(Default)]
-struct Gather {
+struct OutlineVisitor {
     files: Vec<RelPath>,
 }
 
-impl FileVisitor for Gather {
+impl FileVisitor for OutlineVisitor {
     fn visit(&mut self, file: &FoundFile<'_>) -> Flow {
         let path = file.path();
-        if Language::of(&path).is_some_and(|language| language.grammar().is_some()) {
+        if Language::parsed(&path).is_some() {
             self.files.push(path);
         }
         Flow::Continue
@@ -129,7 +129,7 @@ fn nested(language: Language, text: &[u8], symbols: &[Symbol]) -> Vec<OutlineEnt
             _ => {}
         }
         let shown = signature(text, symbol.name_at.start as usize, symbol.name_at.end as usize);
-        let private = is_private(language, &symbol.name, &shown);
+        let private = language.spec().privacy.hides(&symbol.name, &shown);
         entries.push(OutlineEntry {
             line: symbol.line,
             depth: depth + extra,

@@ -8,6 +8,7 @@ use super::word_files::{
 };
 use crate::excerpt::excerpt;
 use crate::first_by_path::FirstByPath;
+use crate::language::Dollar;
 use crate::symbols::{Occurrence, Parsers, Role};
 use crate::{CodeBase, Language, SearchScope};
 
@@ -62,7 +63,7 @@ pub fn find_references(
 ) -> Result<References, Error> {
     let word = Word::new(&query.name);
     let wanted = Wanted { word: &word, also: &[] };
-    let worker = || Worker {
+    let worker = || ReferenceWorker {
         query,
         word: &word,
         scope,
@@ -116,11 +117,7 @@ fn occurrences(
 ) -> Vec<Occurrence> {
     let mut found = parsers.occurrences(language, text, name, until);
     // Where `$` is a letter, a name beside one is another name.
-    let dollar_is_letter = matches!(
-        language,
-        Language::JavaScript | Language::TypeScript | Language::Tsx | Language::Java
-    );
-    if dollar_is_letter {
+    if language.spec().names.dollar == Dollar::Letter {
         found.retain(|one| {
             let before = (one.at.start as usize).checked_sub(1).and_then(|at| text.get(at));
             before != Some(&b'$') && text.get(one.at.end as usize) != Some(&b'$')
@@ -130,7 +127,7 @@ fn occurrences(
 }
 
 /// One thread's share.
-struct Worker<'a> {
+struct ReferenceWorker<'a> {
     query: &'a ReferenceQuery,
     word: &'a Word,
     scope: &'a SearchScope,
@@ -142,7 +139,7 @@ struct Worker<'a> {
     unfinished: Vec<RelPath>,
 }
 
-impl WordVisitor for Worker<'_> {
+impl WordVisitor for ReferenceWorker<'_> {
     fn visit(&mut self, file: &WordFile<'_>) {
         let places: Vec<(usize, u32, Option<Role>)> = match file.language {
             Some(language) => {
@@ -188,7 +185,7 @@ impl WordVisitor for Worker<'_> {
     }
 }
 
-impl Worker<'_> {
+impl ReferenceWorker<'_> {
     fn shown(&self, file: &WordFile<'_>, at: usize, line: u32, role: Option<Role>) -> Reference {
         let start = memchr::memrchr(b'\n', &file.text[..at]).map_or(0, |newline| newline + 1);
         let end = memchr::memchr(b'\n', &file.text[at..]).map_or(file.text.len(), |end| at + end);

@@ -3,7 +3,7 @@
 use workspace::RelPath;
 
 use super::symbol_name::Fit;
-use crate::Language;
+use crate::test_files::{has_test_name, is_usual_test_name};
 
 /// Parts of a path that hold tests, examples and the like.
 const ASIDE: [&str; 22] = [
@@ -51,7 +51,7 @@ const FOREIGN: [&str; 15] = [
 
 /// The place of a definition among others; the least comes first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Standing {
+pub(crate) struct DefinitionRank {
     pub(crate) by_text: bool,
     pub(crate) fit: Fit,
     pub(crate) kind_rank: u8,
@@ -71,29 +71,11 @@ pub(crate) fn remoteness(path: &RelPath) -> u8 {
         if FOREIGN.contains(&part.as_str()) || part.ends_with(".min.js") {
             return 2;
         }
-        let is_test =
-            stem.starts_with("test_") || stem.ends_with("_test") || stem.ends_with("_spec");
-        if is_test || ASIDE.contains(&stem) || part.contains(".test.") || part.contains(".spec.") {
+        if ASIDE.contains(&stem) || is_usual_test_name(&part) {
             worst = 1;
         }
     }
-    worst
-}
-
-/// Whether the head of a definition says that it cannot be seen from elsewhere.
-pub(crate) fn is_private(language: Language, name: &str, signature: &str) -> bool {
-    let has =
-        |word: &str| signature.split(|c: char| !c.is_alphanumeric()).any(|found| found == word);
-    match language {
-        Language::Rust => !has("pub"),
-        Language::C | Language::Cpp => has("static"),
-        Language::Go => !name.chars().next().is_some_and(char::is_uppercase),
-        Language::JavaScript | Language::TypeScript | Language::Tsx => {
-            !has("export") && !has("exports")
-        }
-        Language::Python | Language::Ruby | Language::Bash => name.starts_with('_'),
-        Language::Java | Language::CSharp | Language::Php => has("private") || has("protected"),
-    }
+    if has_test_name(path) { 1 } else { worst }
 }
 
 #[cfg(test)]
@@ -108,6 +90,7 @@ mod tests {
             ("tests/it/main.rs", 1),
             ("src/foo_test.go", 1),
             ("src/app.spec.ts", 1),
+            ("src/UserTest.java", 1),
             ("docs/a.py", 1),
             ("vendor/x/y.go", 2),
             ("web/node_modules/test/a.js", 2),

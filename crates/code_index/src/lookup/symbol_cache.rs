@@ -20,19 +20,19 @@ const TEXT_BYTES: usize = 48;
 #[derive(Debug)]
 pub(crate) struct SymbolCache {
     max_bytes: usize,
-    held: Mutex<Held>,
+    held: Mutex<HeldSymbols>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct HeldSymbols {
     /// What was used lately.
-    young: HashMap<Key, Arc<FileSymbols>>,
+    young: HashMap<SymbolKey, Arc<FileSymbols>>,
     young_bytes: usize,
     /// What was used before that; forgotten when `young` is full.
-    old: HashMap<Key, Arc<FileSymbols>>,
+    old: HashMap<SymbolKey, Arc<FileSymbols>>,
 }
 
-type Key = (Language, ContentHash);
+type SymbolKey = (Language, ContentHash);
 
 impl SymbolCache {
     /// The cache of this process. Entries are named by content alone, so projects can share it, and
@@ -68,7 +68,7 @@ impl SymbolCache {
         parsed
     }
 
-    fn keep(&self, key: Key, symbols: &Arc<FileSymbols>) {
+    fn keep(&self, key: SymbolKey, symbols: &Arc<FileSymbols>) {
         let bytes = size_of_symbols(symbols);
         let mut held = self.held();
         if bytes > self.max_bytes / 2 || held.young.contains_key(&key) {
@@ -82,13 +82,13 @@ impl SymbolCache {
         held.young.insert(key, Arc::clone(symbols));
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, Held> {
+    fn held(&self) -> std::sync::MutexGuard<'_, HeldSymbols> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
-    fn get(&self, key: Key) -> Option<Arc<FileSymbols>> {
+impl HeldSymbols {
+    fn get(&self, key: SymbolKey) -> Option<Arc<FileSymbols>> {
         self.young.get(&key).or_else(|| self.old.get(&key)).cloned()
     }
 }

@@ -188,7 +188,10 @@ mod tests {
         fn any_text_is_read_without_panic(text in ".*") {
             if let Some(name) = SymbolName::parse(&text) {
                 prop_assert!(!name.name.is_empty());
-                let _ = name.fits(&RelPath::parse("a/b.rs").unwrap(), Some(&text));
+                // A name fits the container that it says itself.
+                let path = RelPath::parse("a/b.rs").unwrap();
+                let container = name.within.join(".");
+                prop_assert_eq!(name.fits(&path, Some(&container)), Some(Fit::Exact));
             }
         }
     }

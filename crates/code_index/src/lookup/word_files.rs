@@ -8,7 +8,7 @@ use workspace::{Error, Flow, OpenFile, RelPath, Text, WalkReport, is_binary};
 
 use super::word::Word;
 use crate::code_base::{CodeBase, FileVisitor, FoundFile};
-use crate::index::Plan;
+use crate::index::TrigramPlan;
 use crate::{Language, SearchScope};
 
 /// How many files that were left out are named.
@@ -61,7 +61,7 @@ pub(crate) fn visit_files_with_word<V: WordVisitor>(
     cancel: &(dyn Fn() -> bool + Sync),
     visitor: impl FnMut() -> V,
 ) -> Result<(Coverage, Vec<V>), Error> {
-    let plan = Plan::all_of_words(&[wanted.word.bytes()]);
+    let plan = TrigramPlan::all_of_words(&[wanted.word.bytes()]);
     visit(code, (&plan, Some(wanted)), scope, cancel, visitor)
 }
 
@@ -72,17 +72,17 @@ pub(crate) fn visit_all_files<V: WordVisitor>(
     cancel: &(dyn Fn() -> bool + Sync),
     visitor: impl FnMut() -> V,
 ) -> Result<(Coverage, Vec<V>), Error> {
-    visit(code, (&Plan::All, None), scope, cancel, visitor)
+    visit(code, (&TrigramPlan::All, None), scope, cancel, visitor)
 }
 
 fn visit<V: WordVisitor>(
     code: &CodeBase,
-    (plan, wanted): (&Plan, Option<&Wanted<'_>>),
+    (plan, wanted): (&TrigramPlan, Option<&Wanted<'_>>),
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
     mut visitor: impl FnMut() -> V,
 ) -> Result<(Coverage, Vec<V>), Error> {
-    let reader = || Reading {
+    let reader = || WordReader {
         scope,
         wanted,
         buffer: Vec::new(),
@@ -122,7 +122,7 @@ pub(crate) fn read_text<'a>(
     Some(buffer)
 }
 
-fn together<V>(walk: WalkReport, threads: Vec<Reading<'_, V>>) -> (Coverage, Vec<V>) {
+fn together<V>(walk: WalkReport, threads: Vec<WordReader<'_, V>>) -> (Coverage, Vec<V>) {
     let mut coverage = Coverage { walk, ..Coverage::default() };
     let mut too_large = Vec::new();
     let mut visitors = Vec::new();
@@ -136,7 +136,7 @@ fn together<V>(walk: WalkReport, threads: Vec<Reading<'_, V>>) -> (Coverage, Vec
 }
 
 /// One thread's share: reads files and hands on those with the name in them.
-struct Reading<'a, V> {
+struct WordReader<'a, V> {
     scope: &'a SearchScope,
     wanted: Option<&'a Wanted<'a>>,
     buffer: Vec<u8>,
@@ -145,7 +145,7 @@ struct Reading<'a, V> {
     visitor: V,
 }
 
-impl<V: WordVisitor> FileVisitor for Reading<'_, V> {
+impl<V: WordVisitor> FileVisitor for WordReader<'_, V> {
     fn visit(&mut self, file: &FoundFile<'_>) -> Flow {
         // A file that cannot be opened is skipped, as every search does.
         let Ok(open) = file.open() else { return Flow::Continue };
@@ -158,7 +158,7 @@ impl<V: WordVisitor> FileVisitor for Reading<'_, V> {
         let Some(text) = text else { return Flow::Continue };
         let path = open.path();
         if self.wanted.is_none_or(|wanted| wanted.are_in(path, text)) {
-            let language = Language::of(path).filter(|language| language.grammar().is_some());
+            let language = Language::parsed(path);
             self.visitor.visit(&WordFile { path: path.clone(), text, language });
         }
         // The walk itself looks at the clock, and says so when time runs out.

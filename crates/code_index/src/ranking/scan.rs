@@ -5,7 +5,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use super::definition::is_definition;
 use super::question::{Form, FormKind, Question, Term};
 use super::words::{begins_part, is_ending, is_identifier, part_end};
-use crate::index::Plan;
+use crate::index::TrigramPlan;
 
 /// A hit in the middle of a word, as `path` in `filepath`.
 const INSIDE: f32 = 0.15;
@@ -36,7 +36,7 @@ pub(super) struct Scanner {
 
 /// A place where a term stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Hit {
+pub(super) struct TermHit {
     pub(super) term: usize,
     pub(super) start: usize,
     pub(super) quality: f32,
@@ -82,19 +82,19 @@ impl Scanner {
     }
 
     /// The plan for texts that have anything of the terms.
-    pub(super) fn plan(&self) -> Plan {
+    pub(super) fn plan(&self) -> TrigramPlan {
         let forms = self.terms.iter().flat_map(|term| &term.forms);
-        Plan::any_of(forms.map(|form| Plan::all_of_words(&[form.text.as_bytes()])))
+        TrigramPlan::any_of(forms.map(|form| TrigramPlan::all_of_words(&[form.text.as_bytes()])))
     }
 
     /// All hits in a text, in the order of their ends.
-    pub(super) fn hits<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Hit> + 'a {
+    pub(super) fn hits<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = TermHit> + 'a {
         self.automaton.find_overlapping_iter(text).filter_map(|found| {
             let (term, place) = self.forms[found.pattern().as_usize()];
             let form = &self.terms[term].forms[place];
             let quality = quality(form, text, found.start(), found.end())?;
             let is_definition = quality >= CLEAR && is_definition(text, found.start());
-            Some(Hit { term, start: found.start(), quality, is_definition })
+            Some(TermHit { term, start: found.start(), quality, is_definition })
         })
     }
 
@@ -255,8 +255,16 @@ mod tests {
         #[test]
         fn any_query_on_any_text_is_scanned(query in "\\PC{0,40}", text in "\\PC{0,200}") {
             if let Some(scanner) = Scanner::new(&Question::new(&query, true)) {
-                scanner.scan(text.as_bytes());
-                scanner.scan(query.as_bytes());
+                for text in [&text, &query] {
+                    let Some(findings) = scanner.scan(text.as_bytes()) else { continue };
+                    let terms = scanner.terms.len();
+                    prop_assert_eq!((findings.hits.len(), findings.definitions.len()), (terms, terms));
+                    let pairs = findings.definitions.iter().zip(&findings.hits);
+                    prop_assert!(pairs.into_iter().all(|(defined, all)| 0.0 <= *defined && defined <= all));
+                    prop_assert!(findings.hits.iter().any(|hits| *hits > 0.0), "{:?}", findings);
+                    let sets = findings.in_line.iter().chain(&findings.in_window);
+                    prop_assert!(sets.into_iter().all(|set| *set > 0 && u64::from(*set) < 1 << terms));
+                }
             }
         }
     }

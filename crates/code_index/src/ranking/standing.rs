@@ -2,6 +2,8 @@
 
 use workspace::RelPath;
 
+use crate::test_files::has_test_name;
+
 const TEST: f32 = 0.5;
 const EXAMPLE: f32 = 0.75;
 const DOCUMENT: f32 = 0.6;
@@ -64,11 +66,8 @@ pub(super) fn standing(path: &RelPath, content: &[u8], about_tests: bool) -> f32
     }
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     let stem = name.split('.').next().unwrap_or(name);
-    let is_test = within(TEST_DIRECTORIES)
-        || ["test_", "tests_"].iter().any(|start| stem.starts_with(start))
-        || ["_test", "_tests", "_spec"].iter().any(|end| stem.ends_with(end))
-        || [".test.", ".spec."].iter().any(|middle| name.contains(middle))
-        || ["test", "tests"].contains(&stem);
+    let is_test =
+        within(TEST_DIRECTORIES) || has_test_name(path) || ["test", "tests"].contains(&stem);
     let kind = if DOCUMENTS.contains(&extension) {
         DOCUMENT
     } else if DATA_FILES.contains(&extension) {

@@ -6,8 +6,8 @@ use super::{Symbol, SymbolKind};
 
 /// Something recognised in a file, before it is known what it stands in.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) what: What,
+pub(super) struct RawSymbol {
+    pub(super) what: RawKind,
     /// Where the name stands; for a scope, what its members are said to be in.
     pub(super) name: Range<usize>,
     /// The whole of it.
@@ -18,12 +18,12 @@ pub(super) struct Found {
     pub(super) order: u32,
 }
 
-impl Found {
+impl RawSymbol {
     /// The same in a text where it stands so many bytes later, to be believed less than what was
     /// found there already.
-    pub(super) fn moved(self, by: usize) -> Found {
+    pub(super) fn moved(self, by: usize) -> RawSymbol {
         let moved = |range: Range<usize>| range.start + by..range.end + by;
-        Found {
+        RawSymbol {
             what: self.what,
             name: moved(self.name),
             extent: moved(self.extent),
@@ -33,13 +33,13 @@ impl Found {
     }
 
     fn is_symbol(&self) -> bool {
-        matches!(self.what, What::Symbol(_) | What::Namespace)
+        matches!(self.what, RawKind::Symbol(_) | RawKind::Namespace)
     }
 }
 
 /// What was recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum RawKind {
     /// A symbol.
     Symbol(SymbolKind),
     /// A place that other symbols stand in without being one itself, like `impl Foo`.
@@ -51,7 +51,7 @@ pub(super) enum What {
 }
 
 /// A scope that is still open.
-struct Open {
+struct OpenScope {
     start: usize,
     end: usize,
     path: String,
@@ -59,14 +59,14 @@ struct Open {
     kind: Option<SymbolKind>,
 }
 
-impl Open {
+impl OpenScope {
     /// Whether `found` stands in this scope.
-    fn holds(&self, found: &Found) -> bool {
+    fn holds(&self, found: &RawSymbol) -> bool {
         // Several names of one declaration stand beside each other.
         let is_same = self.start == found.extent.start && self.end == found.extent.end;
         // In `typedef struct a { … } b` and `struct a { … } b`, `a` is no part of `b`.
         let by_the_way = match (self.kind, found.what) {
-            (Some(outer), What::Symbol(inner)) => inner.is_type() && outer.is_declared_by_type(),
+            (Some(outer), RawKind::Symbol(inner)) => inner.is_type() && outer.is_declared_by_type(),
             _ => false,
         };
         found.extent.start < self.end && !is_same && !by_the_way
@@ -74,7 +74,7 @@ impl Open {
 }
 
 /// Turns finds into symbols, ordered by place.
-pub(super) fn assemble(text: &[u8], mut found: Vec<Found>) -> Vec<Symbol> {
+pub(super) fn assemble(text: &[u8], mut found: Vec<RawSymbol>) -> Vec<Symbol> {
     // When two patterns find the same name, the first of them knows better.
     found.sort_by_key(|one| (one.name.start, one.is_symbol(), one.order));
     found.dedup_by(|next, one| {
@@ -83,7 +83,7 @@ pub(super) fn assemble(text: &[u8], mut found: Vec<Found>) -> Vec<Symbol> {
     // An outer find comes before what stands in it.
     found.sort_by_key(|one| (one.extent.start, std::cmp::Reverse(one.extent.end), one.name.start));
     let mut symbols: Vec<Symbol> = Vec::with_capacity(found.len());
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenScope> = Vec::new();
     let mut attributes: Option<Range<usize>> = None;
     let mut found = found.into_iter().peekable();
     while let Some(one) = found.next() {
@@ -91,7 +91,7 @@ pub(super) fn assemble(text: &[u8], mut found: Vec<Found>) -> Vec<Symbol> {
         while open.last().is_some_and(|scope| !scope.holds(&one)) {
             open.pop();
         }
-        if one.what == What::Attribute {
+        if one.what == RawKind::Attribute {
             attributes = Some(match attributes.take() {
                 Some(first) if is_blank(text, first.end..start) => first.start..one.extent.end,
                 _ => one.extent,
@@ -106,8 +106,8 @@ pub(super) fn assemble(text: &[u8], mut found: Vec<Found>) -> Vec<Symbol> {
         }
         let around = open.last();
         // A field that a method defines, like `self.a = 1`, belongs to the type.
-        let is_field = one.what == What::Symbol(SymbolKind::Field);
-        let is_method = |scope: &&Open| scope.kind == Some(SymbolKind::Method);
+        let is_field = one.what == RawKind::Symbol(SymbolKind::Field);
+        let is_method = |scope: &&OpenScope| scope.kind == Some(SymbolKind::Method);
         let around_path = match around {
             Some(method) if is_field && is_method(&method) => {
                 method.path.rsplit_once('.').map(|(of_type, _)| of_type)
@@ -118,21 +118,21 @@ pub(super) fn assemble(text: &[u8], mut found: Vec<Found>) -> Vec<Symbol> {
         let container = joined(around_path, within.as_deref());
         let name = String::from_utf8_lossy(&text[one.name.clone()]).into_owned();
         let kind = match one.what {
-            What::Symbol(kind) => Some(settled(kind, around, within.is_some())),
-            What::Namespace => Some(SymbolKind::Module),
-            What::Scope | What::Attribute => None,
+            RawKind::Symbol(kind) => Some(settled(kind, around, within.is_some())),
+            RawKind::Namespace => Some(SymbolKind::Module),
+            RawKind::Scope | RawKind::Attribute => None,
         };
-        if one.what == What::Namespace {
+        if one.what == RawKind::Namespace {
             open.clear();
         }
-        let end = if one.what == What::Namespace { usize::MAX } else { extent.end };
+        let end = if one.what == RawKind::Namespace { usize::MAX } else { extent.end };
         // Most symbols have nothing in them, and are not worth a path.
         if kind != Some(SymbolKind::Import)
             && found.peek().is_some_and(|next| next.extent.start < end)
         {
             let inner = path_of(&text[one.name.clone()]);
             let path = joined(container.as_deref(), Some(&inner)).unwrap_or_default();
-            open.push(Open { start: extent.start, end, path, kind });
+            open.push(OpenScope { start: extent.start, end, path, kind });
         }
         if let Some(kind) = kind {
             let symbol = Symbol {
@@ -148,7 +148,7 @@ pub(super) fn assemble(text: &[u8], mut found: Vec<Found>) -> Vec<Symbol> {
         }
     }
     symbols.sort_by_key(|symbol| symbol.name_at.start);
-    let mut lines = Lines::new(text);
+    let mut lines = LineCounter::new(text);
     for symbol in &mut symbols {
         (symbol.line, symbol.column) = lines.place_of(symbol.name_at.start as usize);
     }
@@ -157,7 +157,7 @@ pub(super) fn assemble(text: &[u8], mut found: Vec<Found>) -> Vec<Symbol> {
 
 /// The kind after a look at what is around: a function in a type is a method, a variable in a
 /// function is local.
-fn settled(kind: SymbolKind, around: Option<&Open>, names_its_type: bool) -> SymbolKind {
+fn settled(kind: SymbolKind, around: Option<&OpenScope>, names_its_type: bool) -> SymbolKind {
     let in_type = around.is_some_and(|scope| scope.kind.is_none_or(SymbolKind::is_type));
     let hidden = around.is_some_and(|scope| scope.kind.is_some_and(SymbolKind::hides_variables));
     match kind {
@@ -213,14 +213,14 @@ fn short(range: Range<usize>) -> Range<u32> {
 }
 
 /// Counts lines up to places that come in order.
-pub(super) struct Lines<'a> {
+pub(super) struct LineCounter<'a> {
     text: &'a [u8],
     line: u32,
     /// Where the line begins.
     start: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineCounter<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
         Self { text, line: 1, start: 0 }
     }

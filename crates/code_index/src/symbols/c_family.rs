@@ -2,7 +2,7 @@
 //!
 //! Queries would do, but cost half as much again as parsing: they look at every node, and four of
 //! five nodes are in function bodies, where next to nothing is to be found. A walk does not enter
-//! those. It also follows declarators (`int (*const *name[3])(void)`) to any depth, which patterns
+//! those, as "pass over symbols, of ctags' time" of `cargo xtask bench search` needs. It also follows declarators (`int (*const *name[3])(void)`) to any depth, which patterns
 //! cannot, and knows what macros do to C that was never meant to be parsed without a preprocessor.
 
 use std::ops::Range;
@@ -12,7 +12,7 @@ use std::time::Instant;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use super::SymbolKind;
-use super::assemble::{Found, What};
+use super::assemble::{RawKind, RawSymbol};
 use super::cut_bodies::defines;
 use crate::Language;
 
@@ -32,19 +32,19 @@ const NODES_PER_LOOK: u32 = 4096;
 
 /// What the walk does with a kind of node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum WalkStep {
     /// Looks inside.
     Enter,
     /// Passes by: nothing is defined inside.
     Pass,
     /// A definition with a body or initial value; what is inside is visited too.
-    Define(Definition),
+    Define(DefiningNode),
     /// A body of statements, entered only if something may be defined in it.
     Body,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Definition {
+enum DefiningNode {
     Function,
     Declaration,
     Field,
@@ -59,8 +59,8 @@ enum Definition {
 }
 
 /// The numbers of a grammar that the walk asks for.
-struct Grammar {
-    steps: Vec<Step>,
+struct GrammarIds {
+    steps: Vec<WalkStep>,
     name: u16,
     body: u16,
     r#type: u16,
@@ -68,21 +68,20 @@ struct Grammar {
     parameters: u16,
 }
 
-fn grammar(language: Language) -> Option<&'static Grammar> {
-    static C: OnceLock<Option<Grammar>> = OnceLock::new();
-    static CPP: OnceLock<Option<Grammar>> = OnceLock::new();
-    let cell = if language == Language::C { &C } else { &CPP };
-    cell.get_or_init(|| read_grammar(&language.grammar()?)).as_ref()
+fn grammar(language: Language) -> Option<&'static GrammarIds> {
+    static ALL: [OnceLock<Option<GrammarIds>>; Language::ALL.len()] =
+        [const { OnceLock::new() }; Language::ALL.len()];
+    ALL[language as usize].get_or_init(|| read_grammar(&language.grammar()?)).as_ref()
 }
 
-fn read_grammar(grammar: &tree_sitter::Language) -> Option<Grammar> {
+fn read_grammar(grammar: &tree_sitter::Language) -> Option<GrammarIds> {
     let kinds = 0..grammar.node_kind_count() as u16;
     let step_of = |id: u16| match grammar.node_kind_for_id(id) {
         Some(kind) if grammar.node_kind_is_named(id) => step(kind),
-        _ => Step::Pass,
+        _ => WalkStep::Pass,
     };
     let field = |name: &str| grammar.field_id_for_name(name).map(u16::from);
-    Some(Grammar {
+    Some(GrammarIds {
         steps: kinds.map(step_of).collect(),
         name: field("name")?,
         body: field("body")?,
@@ -92,28 +91,30 @@ fn read_grammar(grammar: &tree_sitter::Language) -> Option<Grammar> {
     })
 }
 
-fn step(kind: &str) -> Step {
+fn step(kind: &str) -> WalkStep {
     match kind {
-        "function_definition" | "inline_method_definition" => Step::Define(Definition::Function),
-        "declaration" => Step::Define(Definition::Declaration),
-        "field_declaration" => Step::Define(Definition::Field),
-        "type_definition" => Step::Define(Definition::Typedef),
-        "struct_specifier" => Step::Define(Definition::Type(SymbolKind::Struct)),
-        "union_specifier" => Step::Define(Definition::Type(SymbolKind::Union)),
-        "enum_specifier" => Step::Define(Definition::Type(SymbolKind::Enum)),
-        "class_specifier" => Step::Define(Definition::Type(SymbolKind::Class)),
-        "enumerator" => Step::Define(Definition::Named(SymbolKind::Variant)),
+        "function_definition" | "inline_method_definition" => {
+            WalkStep::Define(DefiningNode::Function)
+        }
+        "declaration" => WalkStep::Define(DefiningNode::Declaration),
+        "field_declaration" => WalkStep::Define(DefiningNode::Field),
+        "type_definition" => WalkStep::Define(DefiningNode::Typedef),
+        "struct_specifier" => WalkStep::Define(DefiningNode::Type(SymbolKind::Struct)),
+        "union_specifier" => WalkStep::Define(DefiningNode::Type(SymbolKind::Union)),
+        "enum_specifier" => WalkStep::Define(DefiningNode::Type(SymbolKind::Enum)),
+        "class_specifier" => WalkStep::Define(DefiningNode::Type(SymbolKind::Class)),
+        "enumerator" => WalkStep::Define(DefiningNode::Named(SymbolKind::Variant)),
         "preproc_def" | "preproc_function_def" => {
-            Step::Define(Definition::Named(SymbolKind::Macro))
+            WalkStep::Define(DefiningNode::Named(SymbolKind::Macro))
         }
-        "namespace_definition" => Step::Define(Definition::Named(SymbolKind::Module)),
+        "namespace_definition" => WalkStep::Define(DefiningNode::Named(SymbolKind::Module)),
         "alias_declaration" | "concept_definition" => {
-            Step::Define(Definition::Named(SymbolKind::TypeAlias))
+            WalkStep::Define(DefiningNode::Named(SymbolKind::TypeAlias))
         }
-        "namespace_alias_definition" => Step::Define(Definition::Named(SymbolKind::Import)),
-        "template_declaration" => Step::Define(Definition::Template),
-        "expression_statement" => Step::Define(Definition::Statement),
-        "compound_statement" | "try_statement" => Step::Body,
+        "namespace_alias_definition" => WalkStep::Define(DefiningNode::Named(SymbolKind::Import)),
+        "template_declaration" => WalkStep::Define(DefiningNode::Template),
+        "expression_statement" => WalkStep::Define(DefiningNode::Statement),
+        "compound_statement" | "try_statement" => WalkStep::Body,
         "translation_unit"
         | "linkage_specification"
         | "declaration_list"
@@ -139,8 +140,8 @@ fn step(kind: &str) -> Step {
         | "lambda_expression"
         | "call_expression"
         | "argument_list"
-        | "ERROR" => Step::Enter,
-        _ => Step::Pass,
+        | "ERROR" => WalkStep::Enter,
+        _ => WalkStep::Pass,
     }
 }
 
@@ -150,7 +151,7 @@ pub(super) fn find(
     tree: &Tree,
     text: &[u8],
     until: Instant,
-) -> (Vec<Found>, bool) {
+) -> (Vec<RawSymbol>, bool) {
     let Some(grammar) = grammar(language) else { return (Vec::new(), false) };
     let mut walk = Walk { grammar, text, found: Vec::new() };
     let mut cursor = tree.walk();
@@ -185,9 +186,9 @@ fn is_macro_name(name: &[u8]) -> bool {
 }
 
 struct Walk<'a> {
-    grammar: &'static Grammar,
+    grammar: &'static GrammarIds,
     text: &'a [u8],
-    found: Vec<Found>,
+    found: Vec<RawSymbol>,
 }
 
 impl Walk<'_> {
@@ -198,27 +199,27 @@ impl Walk<'_> {
             return true;
         }
         match self.grammar.steps.get(node.kind_id() as usize) {
-            Some(Step::Enter) => true,
-            Some(Step::Body) => defines(&self.text[self.clamped(node.byte_range())]),
-            Some(Step::Define(definition)) => self.define(*definition, cursor),
-            Some(Step::Pass) | None => false,
+            Some(WalkStep::Enter) => true,
+            Some(WalkStep::Body) => defines(&self.text[self.clamped(node.byte_range())]),
+            Some(WalkStep::Define(definition)) => self.define(*definition, cursor),
+            Some(WalkStep::Pass) | None => false,
         }
     }
 
-    fn define(&mut self, definition: Definition, cursor: &TreeCursor<'_>) -> bool {
+    fn define(&mut self, definition: DefiningNode, cursor: &TreeCursor<'_>) -> bool {
         let node = cursor.node();
         match definition {
-            Definition::Function => self.function(node),
-            Definition::Declaration => self.declaration(node, cursor),
-            Definition::Statement => {
+            DefiningNode::Function => self.function(node),
+            DefiningNode::Declaration => self.declaration(node, cursor),
+            DefiningNode::Statement => {
                 self.macro_call(node, next(cursor));
                 true
             }
-            Definition::Field => self.field(node),
-            Definition::Typedef => {
+            DefiningNode::Field => self.field(node),
+            DefiningNode::Typedef => {
                 self.declarators(node, |declared| (SymbolKind::TypeAlias, declared))
             }
-            Definition::Type(kind) => {
+            DefiningNode::Type(kind) => {
                 if node.child_by_field_id(self.grammar.body).is_none() {
                     return false;
                 }
@@ -227,16 +228,16 @@ impl Walk<'_> {
                 }
                 true
             }
-            Definition::Named(kind) => {
+            DefiningNode::Named(kind) => {
                 if let Some(name) = node.child_by_field_id(self.grammar.name) {
                     self.push(kind, name.byte_range(), None, node.byte_range());
                 }
                 kind == SymbolKind::Module
             }
-            Definition::Template => {
+            DefiningNode::Template => {
                 if let Some(parameters) = node.child_by_field_id(self.grammar.parameters) {
                     let extent = node.start_byte()..parameters.end_byte();
-                    self.note(What::Attribute, extent.clone(), None, extent);
+                    self.note(RawKind::Attribute, extent.clone(), None, extent);
                 }
                 true
             }
@@ -427,12 +428,12 @@ impl Walk<'_> {
         within: Option<Range<usize>>,
         extent: Range<usize>,
     ) {
-        self.note(What::Symbol(kind), name, within, extent);
+        self.note(RawKind::Symbol(kind), name, within, extent);
     }
 
     fn note(
         &mut self,
-        what: What,
+        what: RawKind,
         name: Range<usize>,
         within: Option<Range<usize>>,
         extent: Range<usize>,
@@ -441,7 +442,7 @@ impl Walk<'_> {
         if !name.is_empty() {
             let within = within.map(|range| self.clamped(range));
             let extent = self.clamped(extent);
-            self.found.push(Found { what, name, extent, within, order: 0 });
+            self.found.push(RawSymbol { what, name, extent, within, order: 0 });
         }
     }
 

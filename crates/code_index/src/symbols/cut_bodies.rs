@@ -2,15 +2,15 @@
 //!
 //! Most of a C file is in function bodies, and parsing is what takes the time. A body that begins and
 //! ends at the margin, as nearly all do, and in which nothing is defined, is left out before parsing.
-//! That makes the pass over the Linux source about three times as fast, and keeps macros in bodies
-//! from confusing the parser about what comes after. When in doubt, a body stays.
+//! That makes the pass over the Linux source about three times as fast, which "pass over symbols, of
+//! ctags' time" of `cargo xtask bench search` needs, and keeps macros in bodies from confusing the
+//! parser about what comes after. When in doubt, a body stays.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::assemble::{Found, What};
+use super::assemble::{RawKind, RawSymbol};
 use super::{SymbolKind, c_family};
-use crate::Language;
 
 /// A shorter body is not worth cutting.
 const MIN_BYTES: usize = 16;
@@ -26,7 +26,7 @@ pub(super) struct Cut<'a> {
 
 impl Cut<'_> {
     /// Changes places in the shorter text to those in the original.
-    pub(super) fn put_back(&self, found: &mut Found) {
+    pub(super) fn put_back(&self, found: &mut RawSymbol) {
         for range in [&mut found.name, &mut found.extent].into_iter().chain(&mut found.within) {
             *range = self.original(range.start)..self.original(range.end);
         }
@@ -34,9 +34,9 @@ impl Cut<'_> {
 
     /// Functions whose bodies were left out and which are not among `found`, each with its head, as
     /// places in the shorter text.
-    pub(super) fn functions_not_in(&self, found: &[Found]) -> Vec<Range<usize>> {
-        let is_function = |one: &&Found| {
-            one.what == What::Symbol(SymbolKind::Function) && one.order < c_family::DOUBTFUL
+    pub(super) fn functions_not_in(&self, found: &[RawSymbol]) -> Vec<Range<usize>> {
+        let is_function = |one: &&RawSymbol| {
+            one.what == RawKind::Symbol(SymbolKind::Function) && one.order < c_family::DOUBTFUL
         };
         let mut known: Vec<&Range<usize>> =
             found.iter().filter(is_function).map(|one| &one.extent).collect();
@@ -84,10 +84,10 @@ impl Cut<'_> {
 }
 
 /// Leaves out bodies and, in C++, macros between `class` and its name.
-pub(super) fn cut(language: Language, text: &[u8]) -> Cut<'_> {
+pub(super) fn cut(is_cpp: bool, text: &[u8]) -> Cut<'_> {
     let mut pieces: Vec<(Range<usize>, bool)> =
         bodies(text).into_iter().map(|body| (body, true)).collect();
-    if language == Language::Cpp {
+    if is_cpp {
         let outside = |at: usize| {
             let before = pieces.partition_point(|(body, _)| body.start <= at);
             before == 0 || pieces[before - 1].0.end <= at

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use tree_sitter::{Node, Tree};
 
-use super::assemble::Lines;
+use super::assemble::LineCounter;
 use super::{Occurrence, Role, Symbol, SymbolKind};
 use crate::Language;
 
@@ -40,7 +40,7 @@ pub(super) fn with_roles(
         Some(tree) => roles_in_tree(language, tree, places),
         None => vec![Role::Reference; places.len()],
     };
-    let mut lines = Lines::new(text);
+    let mut lines = LineCounter::new(text);
     let mut symbols = symbols.iter().peekable();
     let mut found = Vec::with_capacity(places.len());
     for (place, role) in places.iter().zip(roles) {

@@ -8,6 +8,7 @@ use tree_sitter::{ParseOptions, Parser, QueryCursor, Tree};
 use super::assemble::assemble;
 use super::{FileSymbols, Occurrence, c_family, cut_bodies, occurrences, queries};
 use crate::Language;
+use crate::language::SymbolSource;
 
 /// What a thread keeps between files. The queries are compiled once and shared by all threads.
 pub(crate) struct Parsers {
@@ -31,8 +32,8 @@ impl Parsers {
         until: Instant,
     ) -> FileSymbols {
         let text = addressable(text);
-        if matches!(language, Language::C | Language::Cpp) {
-            return self.c_symbols(language, text, until);
+        if let SymbolSource::CFamily { is_cpp } = language.spec().symbols {
+            return self.c_symbols(language, is_cpp, text, until);
         }
         match self.parse(language, text, until) {
             Some(tree) => self.extract(language, &tree, text, until),
@@ -43,8 +44,14 @@ impl Parsers {
     /// Parses without function bodies, which is much faster. Macros may keep the parser from
     /// understanding what is left; then functions whose bodies are known but which were not
     /// recognised are parsed once more, each by itself.
-    fn c_symbols(&mut self, language: Language, text: &[u8], until: Instant) -> FileSymbols {
-        let cut = cut_bodies::cut(language, text);
+    fn c_symbols(
+        &mut self,
+        language: Language,
+        is_cpp: bool,
+        text: &[u8],
+        until: Instant,
+    ) -> FileSymbols {
+        let cut = cut_bodies::cut(is_cpp, text);
         let Some(tree) = self.parse(language, &cut.text, until) else {
             return FileSymbols::default();
         };
@@ -101,9 +108,11 @@ impl Parsers {
         text: &[u8],
         until: Instant,
     ) -> FileSymbols {
-        let (found, complete) = match language {
-            Language::C | Language::Cpp => c_family::find(language, tree, text, until),
-            _ => queries::find(language, &mut self.cursor, tree, text, until),
+        let (found, complete) = match language.spec().symbols {
+            SymbolSource::CFamily { .. } => c_family::find(language, tree, text, until),
+            SymbolSource::Queries(_) => {
+                queries::find(language, &mut self.cursor, tree, text, until)
+            }
         };
         FileSymbols { symbols: assemble(text, found), complete }
     }

@@ -25,6 +25,8 @@ fn symbols_of(language: Language, text: &[u8]) -> FileSymbols {
 fn outline(language: Language, text: &str) -> String {
     let found = symbols_of(language, text.as_bytes());
     assert!(found.complete);
+    let hidden = crate::lookup::hidden(language, text.as_bytes(), &found.symbols);
+    assert!(hidden.is_empty(), "narrowing hides {hidden:?}");
     let mut lines = String::new();
     for symbol in &found.symbols {
         let name_at = symbol.name_at.start as usize..symbol.name_at.end as usize;

@@ -14,7 +14,7 @@ use crate::excerpt::{Excerpt, excerpt};
 const LINES_OF_A_MATCH: usize = 5;
 
 /// Gathers the matching lines of one file.
-pub(super) struct Lines<'a> {
+pub(super) struct MatchingLines<'a> {
     pub(super) query: &'a TextQuery,
     pub(super) matcher: &'a LineMatcher,
     pub(super) path: &'a RelPath,
@@ -32,7 +32,7 @@ pub(super) struct Lines<'a> {
     pub(super) is_binary: bool,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> MatchingLines<'a> {
     pub(super) fn new(query: &'a TextQuery, matcher: &'a LineMatcher, path: &'a RelPath) -> Self {
         Self {
             query,
@@ -64,7 +64,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Sink for Lines<'_> {
+impl Sink for MatchingLines<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {

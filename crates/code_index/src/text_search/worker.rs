@@ -8,7 +8,7 @@ use workspace::{Flow, OpenFile, RelPath};
 
 use super::bounded_reader::BoundedReader;
 use super::line_matcher::LineMatcher;
-use super::lines::Lines;
+use super::lines::MatchingLines;
 use super::{FileMatches, Show, TextMatch, TextQuery};
 use crate::SearchScope;
 use crate::code_base::{FileVisitor, FoundFile};
@@ -18,7 +18,7 @@ use crate::first_by_path::FirstByPath;
 /// at once.
 const SMALL: u64 = 64 * 1024;
 
-pub(super) struct Worker<'a> {
+pub(super) struct TextWorker<'a> {
     matcher: &'a LineMatcher,
     query: &'a TextQuery,
     scope: &'a SearchScope,
@@ -39,7 +39,7 @@ pub(super) struct Worker<'a> {
     pub(super) too_slow: Vec<RelPath>,
 }
 
-impl<'a> Worker<'a> {
+impl<'a> TextWorker<'a> {
     pub(super) fn new(
         matcher: &'a LineMatcher,
         query: &'a TextQuery,
@@ -76,13 +76,14 @@ impl<'a> Worker<'a> {
             self.too_large.push(path);
             return;
         }
-        let mut sink = Lines::new(self.query, self.matcher, &path);
+        let mut sink = MatchingLines::new(self.query, self.matcher, &path);
         let mut is_earlier = false;
         if let Some(after) = &self.query.after {
-            is_earlier = path < after.path || path == after.path && self.query.show != Show::Lines;
+            is_earlier =
+                path < after.path || path == after.path && self.query.show != Show::MatchingLines;
             sink.shown_to = if path == after.path { after.line } else { 0 };
         }
-        if self.query.show == Show::Lines && !is_earlier {
+        if self.query.show == Show::MatchingLines && !is_earlier {
             sink.room = self.lines.room_for(&path);
         }
         let searcher = if sink.room > 0 { &mut self.showing } else { &mut self.counting };
@@ -108,7 +109,7 @@ impl<'a> Worker<'a> {
         };
         match searched {
             Ok(()) => {
-                let Lines { matches, total, earlier, is_binary, .. } = sink;
+                let MatchingLines { matches, total, earlier, is_binary, .. } = sink;
                 if !is_binary && total > 0 {
                     self.note(path, matches, total, if is_earlier { total } else { earlier });
                 }
@@ -130,7 +131,7 @@ impl<'a> Worker<'a> {
         self.total += total;
         self.files_with_matches += 1;
         match self.query.show {
-            Show::Lines => {
+            Show::MatchingLines => {
                 self.earlier += earlier;
                 self.lines.add(path, matches);
             }
@@ -143,7 +144,7 @@ impl<'a> Worker<'a> {
     }
 }
 
-impl FileVisitor for Worker<'_> {
+impl FileVisitor for TextWorker<'_> {
     fn visit(&mut self, file: &FoundFile<'_>) -> Flow {
         // A file that cannot be opened is skipped, as a search always did.
         if let Ok(file) = file.open() {

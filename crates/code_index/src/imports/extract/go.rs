@@ -3,10 +3,10 @@
 use tree_sitter::Node;
 
 use super::FileFacts;
-use super::syntax::{Source, walk};
+use super::syntax::{SourceText, walk};
 use crate::imports::ImportKind;
 
-pub(super) fn facts(source: &Source<'_>, root: Node<'_>) -> FileFacts {
+pub(super) fn facts(source: &SourceText<'_>, root: Node<'_>) -> FileFacts {
     let mut facts = FileFacts::default();
     walk(root, |node| match node.kind() {
         "import_spec" => {

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 use super::FileFacts;
-use super::syntax::{Source, children, has, walk};
+use super::syntax::{SourceText, children, has, walk};
 use crate::imports::{ALL_NAMES, ImportKind};
 
-pub(super) fn facts(source: &Source<'_>, root: Node<'_>) -> FileFacts {
+pub(super) fn facts(source: &SourceText<'_>, root: Node<'_>) -> FileFacts {
     let mut facts = FileFacts::default();
     let mut used = BTreeSet::new();
     walk(root, |node| {

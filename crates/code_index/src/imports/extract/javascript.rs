@@ -3,11 +3,11 @@
 use tree_sitter::Node;
 
 use super::FileFacts;
-use super::syntax::{Source, children, has, walk};
+use super::syntax::{SourceText, children, has, walk};
 use crate::imports::{ALL_NAMES, Import, ImportKind};
 
-pub(super) fn facts(source: &Source<'_>, root: Node<'_>) -> FileFacts {
-    let mut found = Found::default();
+pub(super) fn facts(source: &SourceText<'_>, root: Node<'_>) -> FileFacts {
+    let mut found = ScriptImports::default();
     walk(root, |node| {
         match node.kind() {
             "import_statement" => {
@@ -52,7 +52,7 @@ pub(super) fn only_scripts(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[derive(Default)]
-struct Found {
+struct ScriptImports {
     facts: FileFacts,
     /// The name that each import has in this file: its place in the list, the name there, here.
     local: Vec<(usize, String, String)>,
@@ -64,7 +64,7 @@ struct Found {
     is_module: bool,
 }
 
-impl Found {
+impl ScriptImports {
     fn add(&mut self, import: Import, names: Vec<(String, String)>) {
         let index = self.facts.imports.len();
         let mut import = import;
@@ -73,7 +73,7 @@ impl Found {
         self.facts.imports.push(import);
     }
 
-    fn import(&mut self, source: &Source<'_>, node: Node<'_>) {
+    fn import(&mut self, source: &SourceText<'_>, node: Node<'_>) {
         let required = children(node).find(|child| child.kind() == "import_require_clause");
         let from = node.child_by_field_name("source");
         let from = from.or_else(|| required?.child_by_field_name("source"));
@@ -105,7 +105,7 @@ impl Found {
         self.add(source.import(node, specifier, kind), names);
     }
 
-    fn export(&mut self, source: &Source<'_>, node: Node<'_>) {
+    fn export(&mut self, source: &SourceText<'_>, node: Node<'_>) {
         let clause = children(node).find(|child| child.kind() == "export_clause");
         let listed = clause.map(|clause| specifiers(source, clause).collect::<Vec<_>>());
         if let Some(from) = node.child_by_field_name("source") {
@@ -145,7 +145,7 @@ impl Found {
         }
     }
 
-    fn call(&mut self, source: &Source<'_>, node: Node<'_>) {
+    fn call(&mut self, source: &SourceText<'_>, node: Node<'_>) {
         let Some(function) = node.child_by_field_name("function") else { return };
         let kind = match function.kind() {
             "import" => ImportKind::Dynamic,
@@ -179,7 +179,7 @@ impl Found {
     }
 
     /// `exports.name = …`, `module.exports = …`.
-    fn assignment(&mut self, source: &Source<'_>, node: Node<'_>) {
+    fn assignment(&mut self, source: &SourceText<'_>, node: Node<'_>) {
         let Some(left) = node.child_by_field_name("left") else { return };
         let left = source.text(left);
         if left == "module.exports" {
@@ -206,7 +206,7 @@ impl Found {
     }
 
     /// `/// <reference path="…" />`.
-    fn reference(&mut self, source: &Source<'_>, node: Node<'_>) {
+    fn reference(&mut self, source: &SourceText<'_>, node: Node<'_>) {
         let text = source.text(node);
         let Some(inside) = text.strip_prefix("///") else { return };
         let Some(inside) = inside.trim_start().strip_prefix("<reference") else { return };
@@ -224,7 +224,7 @@ impl Found {
         self.facts.imports.push(source.import(node, specifier, ImportKind::Reference));
     }
 
-    fn augmentation(&mut self, source: &Source<'_>, node: Node<'_>) {
+    fn augmentation(&mut self, source: &SourceText<'_>, node: Node<'_>) {
         let name = node.child_by_field_name("name").and_then(|name| source.quoted(name));
         self.augmented.extend(name.map(|name| source.import(node, name, ImportKind::Reference)));
     }
@@ -251,7 +251,7 @@ impl Found {
 
 /// The names in a list such as `{ a, b as c }`: there and here.
 fn specifiers<'s>(
-    source: &'s Source<'_>,
+    source: &'s SourceText<'_>,
     list: Node<'s>,
 ) -> impl Iterator<Item = (String, String)> + 's {
     let is_one = |child: &Node<'_>| matches!(child.kind(), "import_specifier" | "export_specifier");
@@ -262,12 +262,12 @@ fn specifiers<'s>(
     })
 }
 
-fn unquoted(source: &Source<'_>, node: Node<'_>) -> String {
+fn unquoted(source: &SourceText<'_>, node: Node<'_>) -> String {
     source.quoted(node).unwrap_or_else(|| source.owned(node))
 }
 
 /// `const { a, b: c } = …`.
-fn destructured(source: &Source<'_>, pattern: Node<'_>) -> Vec<(String, String)> {
+fn destructured(source: &SourceText<'_>, pattern: Node<'_>) -> Vec<(String, String)> {
     let names = children(pattern).filter_map(|entry| match entry.kind() {
         "shorthand_property_identifier_pattern" => Some((source.owned(entry), source.owned(entry))),
         "pair_pattern" => Some((source.field(entry, "key")?, source.field(entry, "value")?)),
@@ -282,7 +282,7 @@ fn destructured(source: &Source<'_>, pattern: Node<'_>) -> Vec<(String, String)>
 }
 
 /// The names that a declaration makes.
-fn declared_names(source: &Source<'_>, declaration: Node<'_>) -> Vec<String> {
+fn declared_names(source: &SourceText<'_>, declaration: Node<'_>) -> Vec<String> {
     match declaration.kind() {
         "lexical_declaration" | "variable_declaration" => children(declaration)
             .filter_map(|one| one.child_by_field_name("name"))

@@ -3,13 +3,13 @@
 use tree_sitter::Node;
 
 use super::FileFacts;
-use super::syntax::{Source, children, walk};
+use super::syntax::{SourceText, children, walk};
 use crate::imports::ImportKind;
 
 /// Stands for the directory of the file itself in a specifier.
 pub(in crate::imports) const OWN_DIRECTORY: &str = "__DIR__";
 
-pub(super) fn facts(source: &Source<'_>, root: Node<'_>) -> FileFacts {
+pub(super) fn facts(source: &SourceText<'_>, root: Node<'_>) -> FileFacts {
     let mut facts = FileFacts::default();
     walk(root, |node| {
         match node.kind() {
@@ -37,7 +37,7 @@ pub(super) fn facts(source: &Source<'_>, root: Node<'_>) -> FileFacts {
 }
 
 /// `use A\B as C, D;` and `use A\{B, C\D};`.
-fn uses(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>) {
+fn uses(facts: &mut FileFacts, source: &SourceText<'_>, node: Node<'_>) {
     let mut prefix = String::new();
     let mut clauses = Vec::new();
     for part in children(node) {
@@ -63,7 +63,7 @@ fn uses(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>) {
 }
 
 /// The file that an expression of constant parts names: `__DIR__ . '/x.php'`.
-fn file(source: &Source<'_>, node: Node<'_>) -> Option<String> {
+fn file(source: &SourceText<'_>, node: Node<'_>) -> Option<String> {
     match node.kind() {
         "parenthesized_expression" => file(source, children(node).next()?),
         "string" | "encapsed_string" => source.quoted(node).filter(|text| !text.contains('$')),

@@ -4,13 +4,13 @@ use tree_sitter::Node;
 use workspace::RelPath;
 
 use super::FileFacts;
-use super::syntax::{Source, children, fields, has, walk};
+use super::syntax::{SourceText, children, fields, has, walk};
 use crate::imports::{ALL_NAMES, ImportKind};
 
 /// What a package shows to the outside is what its `__init__` has, imports included.
 const PACKAGE_STEM: &str = "__init__";
 
-pub(super) fn facts(source: &Source<'_>, root: Node<'_>, path: &RelPath) -> FileFacts {
+pub(super) fn facts(source: &SourceText<'_>, root: Node<'_>, path: &RelPath) -> FileFacts {
     let mut facts = FileFacts::default();
     let is_package = crate::imports::project_files::stem_of(path) == PACKAGE_STEM;
     // Where the outermost function or class that we are in ends.
@@ -34,7 +34,7 @@ pub(super) fn facts(source: &Source<'_>, root: Node<'_>, path: &RelPath) -> File
 }
 
 /// `import a.b as c, d`.
-fn plain(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>) {
+fn plain(facts: &mut FileFacts, source: &SourceText<'_>, node: Node<'_>) {
     for name in fields(node, "name") {
         let module = match name.kind() {
             "aliased_import" => source.field(name, "name"),
@@ -47,7 +47,7 @@ fn plain(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>) {
 }
 
 /// `from .a import b as c`.
-fn from(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>, exposes: bool) {
+fn from(facts: &mut FileFacts, source: &SourceText<'_>, node: Node<'_>, exposes: bool) {
     let Some(module) = source.field(node, "module_name") else { return };
     let mut import = source.import(node, without_space(&module), ImportKind::Import);
     let mut names: Vec<(String, String)> = fields(node, "name")
@@ -66,7 +66,7 @@ fn from(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>, exposes: boo
     facts.imports.push(import);
 }
 
-fn call(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>) {
+fn call(facts: &mut FileFacts, source: &SourceText<'_>, node: Node<'_>) {
     let Some(function) = source.field(node, "function") else { return };
     let is_loading =
         matches!(&*function, "__import__" | "import_module" | "importlib.import_module");
@@ -81,7 +81,7 @@ fn call(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>) {
     }
 }
 
-fn assigned(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>) {
+fn assigned(facts: &mut FileFacts, source: &SourceText<'_>, node: Node<'_>) {
     let Some(left) = node.child_by_field_name("left") else { return };
     match left.kind() {
         "identifier" => facts.defines.push(source.owned(left)),

@@ -3,10 +3,10 @@
 use tree_sitter::Node;
 
 use super::FileFacts;
-use super::syntax::{Source, children, has, walk};
+use super::syntax::{SourceText, children, has, walk};
 use crate::imports::ImportKind;
 
-pub(super) fn facts(source: &Source<'_>, root: Node<'_>) -> FileFacts {
+pub(super) fn facts(source: &SourceText<'_>, root: Node<'_>) -> FileFacts {
     let mut facts = FileFacts::default();
     walk(root, |node| {
         match node.kind() {
@@ -21,7 +21,7 @@ pub(super) fn facts(source: &Source<'_>, root: Node<'_>) -> FileFacts {
     facts
 }
 
-fn call(facts: &mut FileFacts, source: &Source<'_>, node: Node<'_>) {
+fn call(facts: &mut FileFacts, source: &SourceText<'_>, node: Node<'_>) {
     let Some(method) = source.field(node, "method") else { return };
     let kind = match &*method {
         "require" | "require_relative" | "load" => ImportKind::Require,

@@ -4,22 +4,26 @@ use std::collections::HashSet;
 
 use tree_sitter::Node;
 
-use super::syntax::{Source, children, has, walk};
+use super::syntax::{SourceText, children, has, walk};
 use super::{DeclaredModule, FileFacts};
 use crate::imports::{ALL_NAMES, ImportKind};
 
 /// What stands before a path that begins outside of every module.
 const GLOBAL: &str = "::";
 
-pub(super) fn facts(source: &Source<'_>, root: Node<'_>) -> FileFacts {
-    let mut found =
-        Found { source, facts: FileFacts::default(), scope: Vec::new(), paths: HashSet::new() };
+pub(super) fn facts(source: &SourceText<'_>, root: Node<'_>) -> FileFacts {
+    let mut found = RustImports {
+        source,
+        facts: FileFacts::default(),
+        scope: Vec::new(),
+        paths: HashSet::new(),
+    };
     walk(root, |node| found.enter(node));
     found.facts
 }
 
-struct Found<'a, 's> {
-    source: &'s Source<'a>,
+struct RustImports<'a, 's> {
+    source: &'s SourceText<'a>,
     facts: FileFacts,
     /// The inline modules around the present node, and where each ends.
     scope: Vec<(usize, String)>,
@@ -27,7 +31,7 @@ struct Found<'a, 's> {
     paths: HashSet<(Vec<String>, String)>,
 }
 
-impl Found<'_, '_> {
+impl RustImports<'_, '_> {
     fn enter(&mut self, node: Node<'_>) -> bool {
         while self.scope.last().is_some_and(|(end, _)| node.start_byte() >= *end) {
             self.scope.pop();
@@ -185,7 +189,7 @@ struct Leaf {
 }
 
 /// The leaves of a `use` tree, without recursion: trees in hostile files may be deep.
-fn leaves(source: &Source<'_>, tree: Node<'_>) -> Vec<Leaf> {
+fn leaves(source: &SourceText<'_>, tree: Node<'_>) -> Vec<Leaf> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), tree)];
     while let Some((prefix, node)) = open.pop() {
@@ -237,7 +241,7 @@ fn leaf(whole: &str, alias: Option<String>) -> Leaf {
 }
 
 /// The value of `#[path = "…"]` before an item.
-fn attribute_path(source: &Source<'_>, item: Node<'_>) -> Option<String> {
+fn attribute_path(source: &SourceText<'_>, item: Node<'_>) -> Option<String> {
     let mut before = item.prev_named_sibling();
     while let Some(node) = before {
         match node.kind() {

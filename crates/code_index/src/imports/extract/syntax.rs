@@ -80,13 +80,13 @@ pub(super) fn has(node: Node<'_>, kind: &str) -> bool {
 }
 
 /// The text that a tree was made from.
-pub(super) struct Source<'a> {
+pub(super) struct SourceText<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Source<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Source<'a> {
-        Source { bytes }
+impl<'a> SourceText<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> SourceText<'a> {
+        SourceText { bytes }
     }
 
     pub(super) fn text(&self, node: Node<'_>) -> Cow<'a, str> {

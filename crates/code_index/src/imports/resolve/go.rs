@@ -6,7 +6,7 @@ use std::sync::Arc;
 use workspace::RelPath;
 
 use crate::imports::project_files::{ProjectFiles, dir_of, join};
-use crate::imports::{Import, Place, Resolution};
+use crate::imports::{Import, ImportPlace, Resolution};
 
 /// The modules of a project: those with a `go.mod`, and what `replace` leads to them.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ impl GoModules {
     pub(super) fn resolve(&self, import: &Import) -> Vec<Resolution> {
         let path = import.specifier.as_str();
         if let Some(dir) = self.directory(path) {
-            return vec![Resolution { place: Place::Directory(dir), names: Vec::new() }];
+            return vec![Resolution { place: ImportPlace::Directory(dir), names: Vec::new() }];
         }
         vec![Resolution::outside(package_of(path), path, &[])]
     }

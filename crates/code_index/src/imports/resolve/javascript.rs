@@ -11,7 +11,7 @@ use workspace::RelPath;
 
 use super::virtual_disk::VirtualDisk;
 use crate::imports::project_files::{ProjectFiles, ancestors, dir_of, join, name_of};
-use crate::imports::{Import, Place, Resolution};
+use crate::imports::{Import, ImportPlace, Resolution};
 
 /// Endings that an import may leave out, as a TypeScript file means them.
 const TYPED: [&str; 14] = [
@@ -66,7 +66,7 @@ impl JavaScript {
         place.map(|place| Resolution { place, names: import.names.clone() }).into_iter().collect()
     }
 
-    fn place(&self, from: &RelPath, specifier: &str) -> Option<Place> {
+    fn place(&self, from: &RelPath, specifier: &str) -> Option<ImportPlace> {
         let found = self.found(from, specifier);
         let package = package_of(specifier);
         let local = package.and_then(|package| self.packages.get(package));
@@ -75,12 +75,12 @@ impl JavaScript {
         if let (Some(dir), false) = (local, is_source) {
             let inner = specifier[package.unwrap_or_default().len()..].trim_start_matches('/');
             if let Some(path) = self.source(dir, inner) {
-                return Some(Place::File(path));
+                return Some(ImportPlace::File(path));
             }
         }
         match found.filter(|path| !path.components().any(|name| name == b"node_modules")) {
-            Some(path) => Some(Place::File(path)),
-            None => package.map(|package| Place::Outside {
+            Some(path) => Some(ImportPlace::File(path)),
+            None => package.map(|package| ImportPlace::Outside {
                 package: package.to_owned(),
                 name: specifier.strip_prefix("node:").unwrap_or(specifier).to_owned(),
             }),
@@ -202,7 +202,7 @@ impl JavaScript {
     pub(in crate::imports) fn package_entry(&self, name: &str) -> Option<RelPath> {
         self.packages.get(name)?;
         match self.place(&RelPath::parse("index.ts").ok()?, name)? {
-            Place::File(path) => Some(path),
+            ImportPlace::File(path) => Some(path),
             _ => None,
         }
     }

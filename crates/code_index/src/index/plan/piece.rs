@@ -23,81 +23,83 @@ const EDGE_BYTES: usize = 2;
 type Texts = BTreeSet<Vec<u8>>;
 
 /// What each match of a part looks like. All texts have small letters.
-enum Piece {
+enum PatternPiece {
     /// It is one of these.
     Whole(Texts),
     /// It begins with one text of `start`, ends with one of `end`, and its file meets `need`.
     Part { start: Texts, end: Texts, need: Need },
 }
 
-impl Piece {
-    fn nothing() -> Piece {
-        Piece::Whole(just(b""))
+impl PatternPiece {
+    fn nothing() -> PatternPiece {
+        PatternPiece::Whole(just(b""))
     }
 
-    fn anything() -> Piece {
-        Piece::Part { start: just(b""), end: just(b""), need: Need::default() }
+    fn anything() -> PatternPiece {
+        PatternPiece::Part { start: just(b""), end: just(b""), need: Need::default() }
     }
 
-    fn text(bytes: &[u8]) -> Piece {
+    fn text(bytes: &[u8]) -> PatternPiece {
         let whole = bytes.iter().map(|&byte| small(byte)).collect::<Vec<_>>();
         if whole.len() <= MAX_TEXT_BYTES {
-            return Piece::Whole(just(&whole));
+            return PatternPiece::Whole(just(&whole));
         }
-        Piece::Whole(just(&whole)).loosened()
+        PatternPiece::Whole(just(&whole)).loosened()
     }
 
     fn need(self) -> Need {
         match self {
-            Piece::Whole(texts) => need_of(&texts),
-            Piece::Part { need, .. } => need,
+            PatternPiece::Whole(texts) => need_of(&texts),
+            PatternPiece::Part { need, .. } => need,
         }
     }
 
     /// What it asks for beyond what its edges, taken whole, ask for.
     fn need_of_part(self) -> Need {
         match self {
-            Piece::Whole(_) => Need::default(),
-            Piece::Part { need, .. } => need,
+            PatternPiece::Whole(_) => Need::default(),
+            PatternPiece::Part { need, .. } => need,
         }
     }
 
     fn starts(&self) -> &Texts {
         match self {
-            Piece::Whole(texts) | Piece::Part { start: texts, .. } => texts,
+            PatternPiece::Whole(texts) | PatternPiece::Part { start: texts, .. } => texts,
         }
     }
 
     fn ends(&self) -> &Texts {
         match self {
-            Piece::Whole(texts) | Piece::Part { end: texts, .. } => texts,
+            PatternPiece::Whole(texts) | PatternPiece::Part { end: texts, .. } => texts,
         }
     }
 
     /// The same knowledge without the claim to be all of the match.
-    fn loosened(self) -> Piece {
+    fn loosened(self) -> PatternPiece {
         match self {
-            Piece::Whole(texts) => {
-                Piece::Part { start: heads(&texts), end: tails(&texts), need: need_of(&texts) }
-            }
+            PatternPiece::Whole(texts) => PatternPiece::Part {
+                start: heads(&texts),
+                end: tails(&texts),
+                need: need_of(&texts),
+            },
             part => part,
         }
     }
 
-    fn then(self, next: Piece) -> Piece {
-        if let (Piece::Whole(left), Piece::Whole(right)) = (&self, &next)
+    fn then(self, next: PatternPiece) -> PatternPiece {
+        if let (PatternPiece::Whole(left), PatternPiece::Whole(right)) = (&self, &next)
             && let Some(both) = joined(left, right, MAX_TEXTS)
         {
-            return Piece::Whole(both);
+            return PatternPiece::Whole(both);
         }
         let seams = joined(self.ends(), next.starts(), MAX_SEAMS);
         let start = match &self {
-            Piece::Whole(texts) => heads(seams.as_ref().unwrap_or(texts)),
-            Piece::Part { start, .. } => start.clone(),
+            PatternPiece::Whole(texts) => heads(seams.as_ref().unwrap_or(texts)),
+            PatternPiece::Part { start, .. } => start.clone(),
         };
         let end = match &next {
-            Piece::Whole(texts) => tails(seams.as_ref().unwrap_or(texts)),
-            Piece::Part { end, .. } => end.clone(),
+            PatternPiece::Whole(texts) => tails(seams.as_ref().unwrap_or(texts)),
+            PatternPiece::Part { end, .. } => end.clone(),
         };
         let seam = match &seams {
             Some(seams) => need_of(seams),
@@ -107,19 +109,23 @@ impl Piece {
                 need_of_whole(&self).and(need_of_whole(&next)).and(near)
             }
         };
-        Piece::Part { start, end, need: self.need_of_part().and(next.need_of_part()).and(seam) }
+        PatternPiece::Part {
+            start,
+            end,
+            need: self.need_of_part().and(next.need_of_part()).and(seam),
+        }
     }
 
-    fn one_of(pieces: Vec<Piece>) -> Piece {
+    fn one_of(pieces: Vec<PatternPiece>) -> PatternPiece {
         let texts = pieces.iter().try_fold(Texts::new(), |mut all, piece| match piece {
-            Piece::Whole(texts) => {
+            PatternPiece::Whole(texts) => {
                 all.extend(texts.iter().cloned());
                 (all.len() <= MAX_TEXTS && bytes_in(&all) <= MAX_TEXT_BYTES).then_some(all)
             }
-            Piece::Part { .. } => None,
+            PatternPiece::Part { .. } => None,
         });
         if let Some(texts) = texts {
-            return Piece::Whole(texts);
+            return PatternPiece::Whole(texts);
         }
         let (mut start, mut end, mut needs) = (Texts::new(), Texts::new(), Vec::new());
         for piece in pieces {
@@ -127,14 +133,14 @@ impl Piece {
             end.extend(tails(piece.ends()));
             needs.push(piece.need());
         }
-        Piece::Part { start: heads(&start), end: tails(&end), need: Need::either(needs) }
+        PatternPiece::Part { start: heads(&start), end: tails(&end), need: Need::either(needs) }
     }
 }
 
-fn need_of_whole(piece: &Piece) -> Need {
+fn need_of_whole(piece: &PatternPiece) -> Need {
     match piece {
-        Piece::Whole(texts) => need_of(texts),
-        Piece::Part { .. } => Need::default(),
+        PatternPiece::Whole(texts) => need_of(texts),
+        PatternPiece::Part { .. } => Need::default(),
     }
 }
 
@@ -198,31 +204,33 @@ impl Analysis {
     }
 
     /// The parser bounds how deep expressions are nested, and so this recursion.
-    fn piece(&mut self, hir: &Hir) -> Piece {
+    fn piece(&mut self, hir: &Hir) -> PatternPiece {
         match hir.kind() {
             // What a match must stand next to is no part of it.
-            HirKind::Empty | HirKind::Look(_) => Piece::nothing(),
-            HirKind::Literal(literal) => Piece::text(&literal.0),
+            HirKind::Empty | HirKind::Look(_) => PatternPiece::nothing(),
+            HirKind::Literal(literal) => PatternPiece::text(&literal.0),
             HirKind::Class(class) => self.class(class),
             HirKind::Capture(capture) => self.piece(&capture.sub),
             HirKind::Repetition(repetition) => self.repetition(repetition),
             HirKind::Concat(parts) => {
-                parts.iter().fold(Piece::nothing(), |all, part| all.then(self.piece(part)))
+                parts.iter().fold(PatternPiece::nothing(), |all, part| all.then(self.piece(part)))
             }
             HirKind::Alternation(branches) => {
-                Piece::one_of(branches.iter().map(|branch| self.piece(branch)).collect())
+                PatternPiece::one_of(branches.iter().map(|branch| self.piece(branch)).collect())
             }
         }
     }
 
-    fn repetition(&mut self, repetition: &Repetition) -> Piece {
+    fn repetition(&mut self, repetition: &Repetition) -> PatternPiece {
         match (repetition.min, repetition.max) {
-            (_, Some(0)) => Piece::nothing(),
-            (0, Some(1)) => Piece::one_of(vec![self.piece(&repetition.sub), Piece::nothing()]),
-            (0, _) => Piece::anything(),
+            (_, Some(0)) => PatternPiece::nothing(),
+            (0, Some(1)) => {
+                PatternPiece::one_of(vec![self.piece(&repetition.sub), PatternPiece::nothing()])
+            }
+            (0, _) => PatternPiece::anything(),
             (min, max) => {
                 let copies = min.min(MAX_COPIES);
-                let mut all = Piece::nothing();
+                let mut all = PatternPiece::nothing();
                 for _ in 0..copies {
                     all = all.then(self.piece(&repetition.sub));
                 }
@@ -232,12 +240,12 @@ impl Analysis {
         }
     }
 
-    fn class(&mut self, class: &Class) -> Piece {
+    fn class(&mut self, class: &Class) -> PatternPiece {
         let mut texts: Texts = match class {
             Class::Unicode(class) => {
                 let size = class.iter().map(|range| range.len() as u32).sum::<u32>();
                 if size > MAX_CLASS {
-                    return Piece::anything();
+                    return PatternPiece::anything();
                 }
                 let characters: BTreeSet<char> =
                     class.iter().flat_map(|range| range.start()..=range.end()).collect();
@@ -251,7 +259,7 @@ impl Analysis {
             Class::Bytes(class) => {
                 let size = class.iter().map(|range| range.len() as u32).sum::<u32>();
                 if size > MAX_CLASS {
-                    return Piece::anything();
+                    return PatternPiece::anything();
                 }
                 let bytes = class.iter().flat_map(|range| range.start()..=range.end());
                 bytes.map(|byte| vec![small(byte)]).collect()
@@ -260,7 +268,7 @@ impl Analysis {
         if !self.multi_line {
             texts.remove(b"\n".as_slice());
         }
-        if texts.len() > MAX_TEXTS { Piece::anything() } else { Piece::Whole(texts) }
+        if texts.len() > MAX_TEXTS { PatternPiece::anything() } else { PatternPiece::Whole(texts) }
     }
 }
 

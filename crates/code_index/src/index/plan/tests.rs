@@ -23,11 +23,13 @@ fn spelled(need: &Need) -> String {
     trigrams.chain(groups).collect::<Vec<_>>().join(" ")
 }
 
-fn shown(plan: &Plan) -> String {
+fn shown(plan: &TrigramPlan) -> String {
     match plan {
-        Plan::All => "all".into(),
-        Plan::Narrow(narrow) if narrow.folds => format!("{} or folds", spelled(&narrow.need)),
-        Plan::Narrow(narrow) => spelled(&narrow.need),
+        TrigramPlan::All => "all".into(),
+        TrigramPlan::Narrow(narrow) if narrow.folds => {
+            format!("{} or folds", spelled(&narrow.need))
+        }
+        TrigramPlan::Narrow(narrow) => spelled(&narrow.need),
     }
 }
 
@@ -75,35 +77,37 @@ fn plans_of_patterns() {
         ),
     ];
     for (pattern, expected) in table {
-        assert_eq!(shown(&Plan::of(pattern, true, false)), expected, "{pattern}");
+        assert_eq!(shown(&TrigramPlan::of(pattern, true, false)), expected, "{pattern}");
     }
 }
 
 #[test]
 fn matches_that_span_lines_ask_for_nothing_around_the_break() {
-    assert_eq!(shown(&Plan::of("abc[\\n ]def", true, true)), "abc def");
-    assert_eq!(shown(&Plan::of("abc\\ndefg", true, true)), "abc def efg");
-    assert_eq!(shown(&Plan::of("abc\\ndefg", true, false)), "abc def efg");
+    assert_eq!(shown(&TrigramPlan::of("abc[\\n ]def", true, true)), "abc def");
+    assert_eq!(shown(&TrigramPlan::of("abc\\ndefg", true, true)), "abc def efg");
+    assert_eq!(shown(&TrigramPlan::of("abc\\ndefg", true, false)), "abc def efg");
 }
 
 #[test]
 fn words_and_choices() {
-    assert_eq!(shown(&Plan::all_of_words(&[b"FooBar", b"x", b"foo"])), "bar foo oba oob");
-    assert_eq!(shown(&Plan::all_of_words(&[b"x"])), "all");
-    let either = |words: [&[u8]; 2]| Plan::any_of(words.map(|word| Plan::all_of_words(&[word])));
+    assert_eq!(shown(&TrigramPlan::all_of_words(&[b"FooBar", b"x", b"foo"])), "bar foo oba oob");
+    assert_eq!(shown(&TrigramPlan::all_of_words(&[b"x"])), "all");
+    let either = |words: [&[u8]; 2]| {
+        TrigramPlan::any_of(words.map(|word| TrigramPlan::all_of_words(&[word])))
+    };
     assert_eq!(shown(&either([b"foo", b"foobar"])), "foo");
     assert_eq!(shown(&either([b"foo", b"bar"])), "(bar|foo)");
     assert_eq!(shown(&either([b"foo", b"x"])), "all");
-    assert!(!Plan::any_of([]).admits(&[], true));
+    assert!(!TrigramPlan::any_of([]).admits(&[], true));
 }
 
 #[test]
 fn folds_are_asked_for_only_where_case_does_not_count() {
-    let plan = Plan::of("lock", false, false);
+    let plan = TrigramPlan::of("lock", false, false);
     assert!(plan.admits(&[], true));
     assert!(!plan.admits(&[], false));
-    assert!(!Plan::of("lock", true, false).admits(&[], true));
-    assert!(!Plan::of("bite", false, false).admits(&[], true));
+    assert!(!TrigramPlan::of("lock", true, false).admits(&[], true));
+    assert!(!TrigramPlan::of("bite", false, false).admits(&[], true));
 }
 
 /// If this fails, the tables of the regex engine have grown, and the extractor has to look for
@@ -127,10 +131,12 @@ fn only_two_characters_fold_to_ascii() {
 #[test]
 fn a_huge_pattern_has_a_plan_of_bounded_size() {
     let words: Vec<String> = (0..5000).map(|word| format!("w{word}rd")).collect();
-    assert!(Plan::of(&words.join("|"), true, false).admits(&[], false));
-    let Plan::Narrow(narrow) = Plan::of(&words.join(".*"), true, false) else { panic!() };
+    assert!(TrigramPlan::of(&words.join("|"), true, false).admits(&[], false));
+    let TrigramPlan::Narrow(narrow) = TrigramPlan::of(&words.join(".*"), true, false) else {
+        panic!()
+    };
     assert!(narrow.need.all.len() <= 1024);
-    assert!(!Plan::of(&"(a|b)".repeat(2000), true, false).admits(&[], false));
+    assert!(!TrigramPlan::of(&"(a|b)".repeat(2000), true, false).admits(&[], false));
 }
 
 /// The matcher as the text search makes it.
@@ -233,7 +239,7 @@ fn searched(
     let Some(matcher) = matcher(&sample.pattern, case_sensitive, multi_line) else {
         return (0, true);
     };
-    let plan = Plan::of(&sample.pattern, case_sensitive, multi_line);
+    let plan = TrigramPlan::of(&sample.pattern, case_sensitive, multi_line);
     let mut extractor = Extractor::new();
     let matches = |text: &[u8]| matcher.is_match(text).unwrap();
     let (mut matched, mut admitted) = (0, true);
@@ -264,7 +270,8 @@ fn no_plan_rules_out_a_match() {
             let (matched, admitted) = searched(&sample, &around, case_sensitive, multi_line);
             prop_assert!(admitted);
             texts.set(texts.get() + matched);
-            if matched > 0 && !Plan::of(&sample.pattern, case_sensitive, multi_line).is_all() {
+            if matched > 0 && !TrigramPlan::of(&sample.pattern, case_sensitive, multi_line).is_all()
+            {
                 narrowed.set(narrowed.get() + 1);
             }
             Ok(())

@@ -1,4 +1,13 @@
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use workspace::{RelPath, Workspace};
+
 use super::*;
+use crate::symbols::Parsers;
+use crate::{CodeBase, FileFilter, FileQuery, SearchScope, find_files};
 
 /// The chance of the word between `|` marks.
 fn chance(language: Language, marked: &str) -> Chance {
@@ -125,11 +134,50 @@ fn elsewhere_uses_are_told_from_definitions() {
 }
 
 proptest::proptest! {
+    /// The chance in a text is the best one of its places, whatever stands around them.
     #[test]
-    fn any_text_is_judged_without_panic(text in "[a-z(){};:,.*&=<>/\\\\\"'# \\n\\[\\]@$!-]{0,60}") {
+    fn the_best_place_of_a_text_decides(text in "(a|b|fn |def |[(){};:,.*&=<>/\\\\\"'# \\n\\[\\]@$!-]){0,40}") {
+        let word = Word::new("a");
         for language in Language::ALL {
-            let word = Word::new("a");
-            let _ = chance_in(language, text.as_bytes(), &word);
+            let places = word.places(text.as_bytes());
+            let best = places.map(|at| chance_at(language, text.as_bytes(), at, at + 1)).max();
+            let found = chance_in(language, text.as_bytes(), &word);
+            proptest::prop_assert_eq!(found, best.unwrap_or(Chance::No), "{:?}", language);
         }
     }
+}
+
+/// Every definition that the parser finds in this repository's own sources is let through.
+#[test]
+fn narrowing_hides_no_definition_of_this_repository() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let workspace = Arc::new(Workspace::open(&root).unwrap());
+    let scope = SearchScope {
+        start: RelPath::root(),
+        filter: FileFilter::default(),
+        hidden: false,
+        max_depth: 32,
+        max_entries: 100_000,
+        deadline: Instant::now() + Duration::from_secs(600),
+        max_results: usize::MAX,
+        max_file_bytes: 1 << 20,
+        file_time: Duration::from_secs(60),
+    };
+    let code = CodeBase::new(Arc::clone(&workspace));
+    let files = find_files(&code, &FileQuery::default(), &scope, &|| false).unwrap().files;
+    let mut parsers = Parsers::new();
+    let mut definitions = BTreeMap::new();
+    let mut hides = Vec::new();
+    for path in files.into_iter().map(|file| file.path) {
+        let Some(language) = Language::parsed(&path) else { continue };
+        let text = workspace.open_file(&path).unwrap().read_all(1 << 20).unwrap();
+        let found = parsers.symbols(language, &text, Instant::now() + Duration::from_secs(60));
+        assert!(found.complete, "{path}");
+        *definitions.entry(language.name()).or_insert(0) += found.symbols.len();
+        for symbol in hidden(language, &text, &found.symbols) {
+            hides.push(format!("{path}:{} {} {}", symbol.line, symbol.kind.name(), symbol.name));
+        }
+    }
+    assert_eq!(hides, [""; 0]);
+    assert!(definitions["Rust"] > 10_000 && definitions["Python"] > 5, "{definitions:?}");
 }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use workspace::{RelPath, Workspace};
 
-use super::bytes::{Place, write_name};
-use super::runs::{Gathered, merge};
+use super::bytes::{PackedPlace, write_name};
+use super::runs::{NameRuns, merge};
 use super::{FOOTER_NUMBERS, FileStamp, MAGIC, NAMES_PER_BLOCK, NO_STAMP};
 use crate::Language;
 use crate::lookup::word_files::read_text;
@@ -20,15 +20,15 @@ const WRITE_BYTES: usize = 256 * 1024;
 
 /// How the pass goes about it.
 #[derive(Debug, Clone)]
-pub struct TableOptions {
+pub(crate) struct TableOptions {
     /// Threads to use; 0 for as many as there are processors.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// Size above which a file is left out.
-    pub max_file_bytes: u64,
+    pub(crate) max_file_bytes: u64,
     /// The time that one file may take.
-    pub file_time: Duration,
+    pub(crate) file_time: Duration,
     /// Whether nobody waits for it, so that others go first.
-    pub background: bool,
+    pub(crate) background: bool,
 }
 
 /// What a pass did.
@@ -48,7 +48,7 @@ pub struct TableReport {
 
 /// Parses `files`, as far as their language is known, on several threads, and writes the table.
 /// `progress` is told how many of how many files are done; `cancel` is asked before each.
-pub fn write_symbol_table(
+pub(crate) fn write_symbol_table(
     workspace: &Workspace,
     files: impl IntoIterator<Item = RelPath>,
     options: &TableOptions,
@@ -56,12 +56,11 @@ pub fn write_symbol_table(
     progress: &(dyn Fn(u64, u64) + Sync),
     out: &mut dyn Write,
 ) -> io::Result<TableReport> {
-    let has_grammar =
-        |path: &RelPath| Language::of(path).is_some_and(|language| language.grammar().is_some());
+    let has_grammar = |path: &RelPath| Language::parsed(path).is_some();
     let mut files: Vec<RelPath> = files.into_iter().filter(has_grammar).collect();
     files.sort();
     files.dedup();
-    let pass = Pass {
+    let pass = TablePass {
         workspace,
         files: &files,
         options,
@@ -74,7 +73,7 @@ pub fn write_symbol_table(
         0 => workspace::available_threads(),
         threads => threads,
     };
-    let workers: Vec<Worker> = std::thread::scope(|scope| {
+    let workers: Vec<TableWorker> = std::thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(|| pass.work())).collect();
         handles.into_iter().filter_map(|handle| handle.join().ok()).collect()
     });
@@ -100,7 +99,7 @@ pub fn write_symbol_table(
     Ok(report)
 }
 
-struct Pass<'a> {
+struct TablePass<'a> {
     workspace: &'a Workspace,
     files: &'a [RelPath],
     options: &'a TableOptions,
@@ -111,19 +110,19 @@ struct Pass<'a> {
 }
 
 #[derive(Default)]
-struct Worker {
-    gathered: Gathered,
+struct TableWorker {
+    gathered: NameRuns,
     stamps: Vec<(usize, FileStamp)>,
     symbols: u64,
     text_bytes: u64,
 }
 
-impl Pass<'_> {
-    fn work(&self) -> Worker {
+impl TablePass<'_> {
+    fn work(&self) -> TableWorker {
         if self.options.background {
             workspace::stand_back();
         }
-        let mut worker = Worker::default();
+        let mut worker = TableWorker::default();
         let mut parsers = Parsers::new();
         let mut buffer = Vec::new();
         while !(self.cancel)() {
@@ -144,7 +143,7 @@ impl Pass<'_> {
         path: &RelPath,
         parsers: &mut Parsers,
         buffer: &mut Vec<u8>,
-        worker: &mut Worker,
+        worker: &mut TableWorker,
     ) -> Option<FileStamp> {
         let language = Language::of(path)?;
         let file = self.workspace.open_file(path).ok()?;
@@ -163,7 +162,7 @@ impl Pass<'_> {
                 (Some(name), _) => self.container(name),
             };
             last = symbol.container.as_deref().map(|name| (name, container));
-            let place = Place {
+            let place = PackedPlace {
                 file: index as u32,
                 line: symbol.line,
                 column: symbol.column,
@@ -192,7 +191,7 @@ fn kind_number(kind: SymbolKind) -> u8 {
 }
 
 /// Writes all parts and gives the number of names.
-fn write(
+pub(super) fn write(
     out: &mut dyn Write,
     runs: &[Vec<u8>],
     (files, stamps): (&[RelPath], &[FileStamp]),
@@ -246,8 +245,7 @@ fn write(
         out.flush_if_full()?;
     }
     ends.push(out.place());
-    ends.push(names as u64);
-    ends.resize(FOOTER_NUMBERS, 0);
+    debug_assert_eq!(ends.len(), FOOTER_NUMBERS);
     for number in ends {
         out.number(number);
     }

@@ -1,20 +1,9 @@
 //! Numbers and names as bytes. Reading never goes beyond what is there.
 
-/// Bits of a number in each byte.
-const BITS: u32 = 7;
-/// The bit that says that more follows.
-const MORE: u8 = 1 << BITS;
+use crate::index::varint;
+
 /// The longest name that is read; what is longer was never written.
 pub(super) const MAX_NAME: usize = 1024;
-
-/// Writes a number in as few bytes as it takes.
-pub(super) fn write_number(out: &mut Vec<u8>, mut number: u32) {
-    while number >= u32::from(MORE) {
-        out.push(number as u8 | MORE);
-        number >>= BITS;
-    }
-    out.push(number as u8);
-}
 
 /// The number of eight bytes at `at`.
 pub(super) fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
@@ -24,7 +13,7 @@ pub(super) fn number_at(bytes: &[u8], at: usize) -> Option<u64> {
 
 /// A place of a name, as numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct PackedPlace {
     pub(super) file: u32,
     pub(super) line: u32,
     pub(super) column: u32,
@@ -34,35 +23,35 @@ pub(super) struct Place {
 }
 
 /// Writes places that are in order.
-pub(super) fn write_places(out: &mut Vec<u8>, places: &[Place]) {
+pub(super) fn write_places(out: &mut Vec<u8>, places: &[PackedPlace]) {
     let mut before = 0;
     for place in places {
-        write_number(out, place.file - before);
+        varint::push(out, place.file - before);
         before = place.file;
-        write_number(out, place.line);
-        write_number(out, place.column);
+        varint::push(out, place.line);
+        varint::push(out, place.column);
         out.push(place.kind);
-        write_number(out, place.container);
+        varint::push(out, place.container);
     }
 }
 
 /// Writes a name after the one before it, with its places.
 pub(super) fn write_name(out: &mut Vec<u8>, before: &[u8], name: &[u8], places: &[u8]) {
     let shared = before.iter().zip(name).take_while(|(a, b)| a == b).count();
-    write_number(out, shared as u32);
-    write_number(out, (name.len() - shared) as u32);
+    varint::push(out, shared as u32);
+    varint::push(out, (name.len() - shared) as u32);
     out.extend_from_slice(&name[shared..]);
-    write_number(out, places.len() as u32);
+    varint::push(out, places.len() as u32);
     out.extend_from_slice(places);
 }
 
 /// Reads what the functions above wrote.
 #[derive(Debug, Clone)]
-pub(super) struct Reader<'a> {
+pub(super) struct TableReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> TableReader<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
@@ -73,16 +62,8 @@ impl<'a> Reader<'a> {
         Some(*first)
     }
 
-    pub(super) fn number(&mut self) -> Option<u32> {
-        let mut number = 0u32;
-        for shift in (0..u32::BITS).step_by(BITS as usize) {
-            let byte = self.byte()?;
-            number |= u32::from(byte & !MORE).checked_shl(shift)?;
-            if byte & MORE == 0 {
-                return Some(number);
-            }
-        }
-        None
+    fn number(&mut self) -> Option<u32> {
+        varint::take(&mut self.rest)
     }
 
     fn take(&mut self, count: u32) -> Option<&'a [u8]> {
@@ -106,12 +87,12 @@ impl<'a> Reader<'a> {
     }
 
     /// The next place; `file` is the number of the file of the place before.
-    pub(super) fn next_place(&mut self, file: &mut u32) -> Option<Place> {
+    pub(super) fn next_place(&mut self, file: &mut u32) -> Option<PackedPlace> {
         if self.rest.is_empty() {
             return None;
         }
         *file = file.checked_add(self.number()?)?;
-        Some(Place {
+        Some(PackedPlace {
             file: *file,
             line: self.number()?,
             column: self.number()?,

@@ -4,29 +4,29 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::bytes::{MAX_NAME, Place, Reader, write_name, write_places};
+use super::bytes::{MAX_NAME, PackedPlace, TableReader, write_name, write_places};
 
 /// Memory that unsorted names of one thread take before they are packed.
 const UNSORTED_BYTES: usize = 8 * 1024 * 1024;
 
 /// What one thread has found.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct NameRuns {
     names: Vec<u8>,
-    entries: Vec<(usize, u32, Place)>,
+    entries: Vec<(usize, u32, PackedPlace)>,
     /// Packed and sorted parts.
     pub(super) runs: Vec<Vec<u8>>,
 }
 
-impl Gathered {
+impl NameRuns {
     /// Adds a name; one that is too long to be a name is left out.
-    pub(super) fn add(&mut self, name: &[u8], place: Place) {
+    pub(super) fn add(&mut self, name: &[u8], place: PackedPlace) {
         if name.is_empty() || name.len() > MAX_NAME {
             return;
         }
         self.entries.push((self.names.len(), name.len() as u32, place));
         self.names.extend_from_slice(name);
-        let used = self.names.len() + self.entries.len() * size_of::<(usize, u32, Place)>();
+        let used = self.names.len() + self.entries.len() * size_of::<(usize, u32, PackedPlace)>();
         if used > UNSORTED_BYTES {
             self.pack();
         }
@@ -35,8 +35,9 @@ impl Gathered {
     /// Sorts and packs what was added since the last time.
     pub(super) fn pack(&mut self) {
         let names = &self.names;
-        let name_of =
-            |&(start, length, _): &(usize, u32, Place)| &names[start..start + length as usize];
+        let name_of = |&(start, length, _): &(usize, u32, PackedPlace)| {
+            &names[start..start + length as usize]
+        };
         self.entries
             .sort_unstable_by(|a, b| name_of(a).cmp(name_of(b)).then_with(|| a.2.cmp(&b.2)));
         let mut run = Vec::new();
@@ -66,8 +67,8 @@ pub(super) fn merge<E>(
     runs: &[Vec<u8>],
     mut take: impl FnMut(&[u8], &[u8]) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut readers: Vec<(Reader<'_>, Vec<u8>)> =
-        runs.iter().map(|run| (Reader::new(run), Vec::new())).collect();
+    let mut readers: Vec<(TableReader<'_>, Vec<u8>)> =
+        runs.iter().map(|run| (TableReader::new(run), Vec::new())).collect();
     let mut next = BinaryHeap::new();
     for (index, (reader, before)) in readers.iter_mut().enumerate() {
         if let Some((name, places)) = reader.next_name(before) {
@@ -90,7 +91,7 @@ pub(super) fn merge<E>(
         } else {
             all.clear();
             for places in std::iter::once(first).chain(rest) {
-                let mut reader = Reader::new(places);
+                let mut reader = TableReader::new(places);
                 let mut file = 0;
                 all.extend(std::iter::from_fn(|| reader.next_place(&mut file)));
             }

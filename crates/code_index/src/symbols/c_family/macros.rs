@@ -8,18 +8,18 @@ use std::ops::Range;
 use tree_sitter::Tree;
 
 use super::super::SymbolKind;
-use super::super::assemble::{Found, What};
+use super::super::assemble::{RawKind, RawSymbol};
 
 /// Less than what the parser found at the same place.
 const ORDER: u32 = 3;
 
 /// The definitions of macros that stand in `text` outside of comments.
-pub(in super::super) fn macros(tree: &Tree, text: &[u8]) -> Vec<Found> {
+pub(in super::super) fn macros(tree: &Tree, text: &[u8]) -> Vec<RawSymbol> {
     let starts = memchr::memmem::find_iter(text, b"define");
     starts.filter_map(|define| macro_at(tree, text, define)).collect()
 }
 
-fn macro_at(tree: &Tree, text: &[u8], define: usize) -> Option<Found> {
+fn macro_at(tree: &Tree, text: &[u8], define: usize) -> Option<RawSymbol> {
     let line = memchr::memrchr(b'\n', &text[..define]).map_or(0, |newline| newline + 1);
     if text[line..define].trim_ascii() != b"#" {
         return None;
@@ -36,8 +36,8 @@ fn macro_at(tree: &Tree, text: &[u8], define: usize) -> Option<Found> {
     if node.is_some_and(|node| node.kind() == "comment" || node.kind().contains("string")) {
         return None;
     }
-    Some(Found {
-        what: What::Symbol(SymbolKind::Macro),
+    Some(RawSymbol {
+        what: RawKind::Symbol(SymbolKind::Macro),
         name: start..start + length,
         extent: line..end_of(text, start..start + length),
         within: None,

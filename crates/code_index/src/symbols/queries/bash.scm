@@ -6,4 +6,5 @@
 (command
   name: (command_name (word) @_alias)
   argument: (concatenation . (word) @name) @macro
-  (#eq? @_alias "alias"))
+  (#eq? @_alias "alias")
+  (#set! trim "="))

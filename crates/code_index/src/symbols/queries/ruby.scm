@@ -7,19 +7,21 @@
 (method name: (_) @name) @method
 (singleton_method object: (self) name: (_) @name) @method
 (singleton_method object: [(constant) (identifier) (scope_resolution)] @in name: (_) @name) @method
-(alias name: (_) @name) @method
+((alias name: (_) @name) @method (#set! trim ":"))
 (call
   !receiver
   method: (identifier) @_define
   arguments: (argument_list . [(simple_symbol) @name (string (string_content) @name)])
-  (#any-of? @_define "define_method" "alias_method" "define_singleton_method")) @method
+  (#any-of? @_define "define_method" "alias_method" "define_singleton_method")
+  (#set! trim ":")) @method
 (call
   !receiver
   method: (identifier) @_attr
   arguments: (argument_list [(simple_symbol) @name (string (string_content) @name)])
   (#any-of? @_attr "attr" "attr_reader" "attr_writer" "attr_accessor" "mattr_accessor"
     "mattr_reader" "mattr_writer" "cattr_accessor" "cattr_reader" "cattr_writer" "class_attribute"
-    "thread_mattr_accessor")) @field
+    "thread_mattr_accessor")
+  (#set! trim ":")) @field
 
 (assignment
   left: (constant) @name

@@ -99,7 +99,7 @@ fn rename(cx: &ToolContext, args: &RenameSymbolArgs) -> Result<Outcome, ToolErro
         // The change is worked out from the file as it is, so it need not have been read before.
         let target = Target::look(cx, &path.to_text())?;
         let text = target.text();
-        let names = (spelled(language, &args.symbol, &name), in_language(language, new_name));
+        let names = (spelled(language, &args.symbol, &name), language.name_in(new_name));
         let mentions = args.include_comments.unwrap_or(false);
         let renamed = rename_in(language, text.body(), names, mentions, scope.deadline)
             .ok_or_else(|| out_of_time(path))?;
@@ -175,21 +175,14 @@ fn message(name: &str, new_name: &str, replacements: u64, others: usize) -> Stri
 /// The name as files of a language spell it: `$` is a letter in some, a mark in others.
 fn spelled<'a>(language: Language, asked: &'a str, name: &'a SymbolName) -> &'a str {
     let asked = asked.trim();
-    match in_language(language, asked) {
+    match language.name_in(asked) {
         dollar if dollar.starts_with('$') && dollar[1..] == name.name => dollar,
         _ => &name.name,
     }
 }
 
-fn in_language(language: Language, name: &str) -> &str {
-    match language {
-        Language::Php | Language::Bash => name.strip_prefix('$').unwrap_or(name),
-        _ => name,
-    }
-}
-
 fn refuse_bad_name(language: Language, new_name: &str) -> Result<(), ToolError> {
-    match check_new_name(language, in_language(language, new_name)) {
+    match check_new_name(language, language.name_in(new_name)) {
         None => Ok(()),
         Some(why) => {
             let message = format!("`{new_name}` {why} in {}; nothing was changed", language.name());

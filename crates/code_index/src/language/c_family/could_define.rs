@@ -1,7 +1,6 @@
-//! C and C++.
+//! Whether a name could be defined in C and C++.
 
-use super::Chance;
-use super::around::{Around, Before};
+use crate::lookup::{Chance, NameContext, TokenBefore, is_name_byte};
 
 /// Words after which an expression follows, or a place to go to.
 const BEFORE_USES: [&[u8]; 22] = [
@@ -55,34 +54,38 @@ const LIST_REACH: usize = 256 * 1024;
 /// How much of the text before a block is looked at.
 const HEADER_BYTES: usize = 400;
 
-pub(super) fn chance(name: &Around<'_>, is_cpp: bool) -> Chance {
-    if name.in_comment_line() {
-        return Chance::No;
-    }
+pub(super) fn in_c(name: &NameContext<'_>, before: TokenBefore<'_>) -> Chance {
+    chance(name, before, false)
+}
+
+pub(super) fn in_cpp(name: &NameContext<'_>, before: TokenBefore<'_>) -> Chance {
+    chance(name, before, true)
+}
+
+fn chance(name: &NameContext<'_>, before: TokenBefore<'_>, is_cpp: bool) -> Chance {
     if name.line_before().starts_with(b"#") || name.begins_line() && name.name().starts_with(b"#") {
-        return directive(name);
+        return directive(before);
     }
-    let before = name.before();
     let next = name.next();
     match before {
-        Before::Word(word, _) if BEFORE_USES.contains(&word) => Chance::No,
+        TokenBefore::Word(word, _) if BEFORE_USES.contains(&word) => Chance::No,
         _ if next == b'(' => callable(name, before, is_cpp),
-        Before::Word(word, _) if TAGS.contains(&word) => tagged(name, next, is_cpp),
-        Before::Word(word, at) => declared(name, word, at, next, is_cpp),
-        Before::Sign(b'*', at) => pointer(name, at, next),
-        Before::Sign(b'&' | b'>', at) if is_cpp => {
+        TokenBefore::Word(word, _) if TAGS.contains(&word) => tagged(name, next, is_cpp),
+        TokenBefore::Word(word, at) => declared(name, word, at, next, is_cpp),
+        TokenBefore::Sign(b'*', at) => pointer(name, at, next),
+        TokenBefore::Sign(b'&' | b'>', at) if is_cpp => {
             let arrow = at.checked_sub(1).is_some_and(|at| name.text[at] == b'-');
             if arrow { Chance::No } else { declarator(name, next) }
         }
-        Before::Sign(b'}', at) => {
+        TokenBefore::Sign(b'}', at) => {
             let same_line = memchr::memchr(b'\n', &name.text[at..name.start]).is_none();
             if same_line || name.is_outermost() { Chance::Major } else { Chance::No }
         }
-        Before::Sign(b')', at) => after_brackets(name, at, next),
-        Before::Sign(b'(', at) => in_brackets(name, at, next),
-        Before::Sign(b',', _) => listed(name, next),
-        Before::Sign(b'{', _) => constant(name, next),
-        Before::Sign(b':', at) if is_cpp => {
+        TokenBefore::Sign(b')', at) => after_brackets(name, at, next),
+        TokenBefore::Sign(b'(', at) => in_brackets(name, at, next),
+        TokenBefore::Sign(b',', _) => listed(name, next),
+        TokenBefore::Sign(b'{', _) => constant(name, next),
+        TokenBefore::Sign(b':', at) if is_cpp => {
             let scope = at.checked_sub(1).is_some_and(|at| name.text[at] == b':');
             match (scope, name.is_outermost()) {
                 (true, true) => Chance::Major,
@@ -92,56 +95,57 @@ pub(super) fn chance(name: &Around<'_>, is_cpp: bool) -> Chance {
         }
         // A directive in the midst of a list: `#endif` and the like end in a word, `#else` too, but
         // `#if (X)` and strings do not.
-        Before::Sign(b'"' | b']', _) if is_cpp || name.is_outermost() => declarator(name, next),
-        Before::Sign(b'"', _) => constant(name, next),
-        Before::Sign(b';', _) | Before::Nothing if name.is_outermost() => Chance::Major,
+        TokenBefore::Sign(b'"' | b']', _) if is_cpp || name.is_outermost() => {
+            declarator(name, next)
+        }
+        TokenBefore::Sign(b'"', _) => constant(name, next),
+        TokenBefore::Sign(b';', _) | TokenBefore::Nothing if name.is_outermost() => Chance::Major,
         _ => Chance::No,
     }
 }
 
 /// In a line for the preprocessor.
-fn directive(name: &Around<'_>) -> Chance {
-    match name.before() {
-        Before::Word(b"define", _) => Chance::Major,
+fn directive(before: TokenBefore<'_>) -> Chance {
+    match before {
+        TokenBefore::Word(b"define", _) => Chance::Major,
         _ => Chance::No,
     }
 }
 
 /// Before an opening bracket: a function, or the call of one.
-fn callable(name: &Around<'_>, before: Before<'_>, is_cpp: bool) -> Chance {
+fn callable(name: &NameContext<'_>, before: TokenBefore<'_>, is_cpp: bool) -> Chance {
     let major_if = |yes: bool| if yes { Chance::Major } else { Chance::No };
     match before {
-        Before::Word(..) | Before::Nothing => Chance::Major,
-        Before::Sign(b'*', at) => match type_before_stars(name, at) {
-            Before::Word(word, _) => major_if(!BEFORE_USES.contains(&word)),
-            Before::Sign(sign, _) => {
+        TokenBefore::Word(..) | TokenBefore::Nothing => Chance::Major,
+        TokenBefore::Sign(b'*', at) => match type_before_stars(name, at) {
+            TokenBefore::Word(word, _) => major_if(!BEFORE_USES.contains(&word)),
+            TokenBefore::Sign(sign, _) => {
                 major_if(matches!(sign, b')' | b'(' | b'>' | b'}' | b',' | b';'))
             }
-            Before::Nothing => Chance::Major,
+            TokenBefore::Nothing => Chance::Major,
         },
-        Before::Sign(b')', at) => major_if(names_a_macro(name, at)),
-        Before::Sign(b':', at) => {
+        TokenBefore::Sign(b')', at) => major_if(names_a_macro(name, at)),
+        TokenBefore::Sign(b':', at) => {
             let scope = at.checked_sub(1).is_some_and(|at| name.text[at] == b':');
-            let access =
-                matches!(name.before_place(at), Before::Word(word, _) if ACCESS.contains(&word));
+            let access = matches!(name.before_place(at), TokenBefore::Word(word, _) if ACCESS.contains(&word));
             major_if(is_cpp && (scope || access))
         }
-        Before::Sign(b'&' | b'>' | b']' | b'~', at) if is_cpp => {
+        TokenBefore::Sign(b'&' | b'>' | b']' | b'~', at) if is_cpp => {
             major_if(at.checked_sub(1).is_none_or(|at| name.text[at] != b'-'))
         }
-        Before::Sign(b';' | b'}' | b'{' | b'/' | b'"' | b'>' | b']', _) => {
+        TokenBefore::Sign(b';' | b'}' | b'{' | b'/' | b'"' | b'>' | b']', _) => {
             major_if(is_cpp || name.is_outermost())
         }
-        Before::Sign(b',', _) => {
+        TokenBefore::Sign(b',', _) => {
             let argument = name.open_parenthesis(name.start).is_some();
             major_if(!argument && (name.is_outermost() || is_list_of_declarators(name)))
         }
-        Before::Sign(..) => Chance::No,
+        TokenBefore::Sign(..) => Chance::No,
     }
 }
 
 /// After `struct` and the like: the type, if a body follows.
-fn tagged(name: &Around<'_>, next: u8, is_cpp: bool) -> Chance {
+fn tagged(name: &NameContext<'_>, next: u8, is_cpp: bool) -> Chance {
     let opens = matches!(next, b'{' | b':' | b'=' | b';' | b'/' | b'#' | b'<')
         || is_cpp && next != b'*' && next != b'&'
         || is_attribute(name.word_at(name.next_at(name.end)));
@@ -149,7 +153,7 @@ fn tagged(name: &Around<'_>, next: u8, is_cpp: bool) -> Chance {
 }
 
 /// After another word, which may be a type.
-fn declared(name: &Around<'_>, word: &[u8], at: usize, next: u8, is_cpp: bool) -> Chance {
+fn declared(name: &NameContext<'_>, word: &[u8], at: usize, next: u8, is_cpp: bool) -> Chance {
     match next {
         b'{' => Chance::Major,
         b')' => {
@@ -177,13 +181,13 @@ fn declared(name: &Around<'_>, word: &[u8], at: usize, next: u8, is_cpp: bool) -
 }
 
 /// After one star or more.
-fn pointer(name: &Around<'_>, at: usize, next: u8) -> Chance {
+fn pointer(name: &NameContext<'_>, at: usize, next: u8) -> Chance {
     let before = type_before_stars(name, at);
     match before {
-        Before::Word(word, _) if BEFORE_USES.contains(&word) => Chance::No,
+        TokenBefore::Word(word, _) if BEFORE_USES.contains(&word) => Chance::No,
         // `(*name)(…)`, `(*name[4])(…)`: a pointer to a function or an array.
-        Before::Sign(b'(' | b'^', _) if matches!(next, b')' | b'[') => by_indentation(name),
-        Before::Word(..) | Before::Sign(b'}' | b')' | b'>' | b',' | b']', _) => {
+        TokenBefore::Sign(b'(' | b'^', _) if matches!(next, b')' | b'[') => by_indentation(name),
+        TokenBefore::Word(..) | TokenBefore::Sign(b'}' | b')' | b'>' | b',' | b']', _) => {
             declarator(name, next)
         }
         _ => Chance::No,
@@ -191,7 +195,7 @@ fn pointer(name: &Around<'_>, at: usize, next: u8) -> Chance {
 }
 
 /// Where a declarator can stand, judged by what follows it.
-fn declarator(name: &Around<'_>, next: u8) -> Chance {
+fn declarator(name: &NameContext<'_>, next: u8) -> Chance {
     match next {
         b',' | b'=' if name.open_parenthesis(name.start).is_some() => Chance::No,
         b';' | b'=' | b'[' | b',' | b':' | b'{' | b'}' | b'/' | b'#' => by_indentation(name),
@@ -201,7 +205,7 @@ fn declarator(name: &Around<'_>, next: u8) -> Chance {
 }
 
 /// After a closing bracket: an attribute with arguments, a condition, or a cast.
-fn after_brackets(name: &Around<'_>, at: usize, next: u8) -> Chance {
+fn after_brackets(name: &NameContext<'_>, at: usize, next: u8) -> Chance {
     if !names_a_macro(name, at) {
         return Chance::No;
     }
@@ -212,11 +216,11 @@ fn after_brackets(name: &Around<'_>, at: usize, next: u8) -> Chance {
 }
 
 /// Directly after an opening bracket: `DEFINE_MUTEX(name)`, `int (name)(void)`.
-fn in_brackets(name: &Around<'_>, at: usize, next: u8) -> Chance {
+fn in_brackets(name: &NameContext<'_>, at: usize, next: u8) -> Chance {
     let follows = name.next_at(name.next_at(name.end) + 1);
     if next == b')'
         && name.sign_at(follows) == b'('
-        && matches!(name.before_place(at), Before::Word(..))
+        && matches!(name.before_place(at), TokenBefore::Word(..))
     {
         return by_indentation(name);
     }
@@ -224,7 +228,7 @@ fn in_brackets(name: &Around<'_>, at: usize, next: u8) -> Chance {
 }
 
 /// After a comma: one of several declarators or constants, or an argument.
-fn listed(name: &Around<'_>, next: u8) -> Chance {
+fn listed(name: &NameContext<'_>, next: u8) -> Chance {
     if name.open_parenthesis(name.start).is_some() {
         return macro_argument(name);
     }
@@ -236,9 +240,9 @@ fn listed(name: &Around<'_>, next: u8) -> Chance {
 }
 
 /// An argument of a macro whose name says that it defines something.
-fn macro_argument(name: &Around<'_>) -> Chance {
+fn macro_argument(name: &NameContext<'_>) -> Chance {
     let Some(open) = name.open_parenthesis(name.start) else { return Chance::No };
-    let Before::Word(word, at) = name.before_place(open) else { return Chance::No };
+    let TokenBefore::Word(word, at) = name.before_place(open) else { return Chance::No };
     let defines = [b"DEF".as_slice(), b"DECL", b"_HEAD", b"EVENT", b"struct_group", b"STRUCT"];
     let says_so = defines.iter().any(|part| memchr::memmem::find(word, part).is_some());
     let outermost = at == 0 || name.text[at - 1] == b'\n' || name.is_outermost();
@@ -256,7 +260,7 @@ fn macro_argument(name: &Around<'_>) -> Chance {
 }
 
 /// In a list of constants, if the list belongs to an `enum`.
-fn constant(name: &Around<'_>, next: u8) -> Chance {
+fn constant(name: &NameContext<'_>, next: u8) -> Chance {
     if !matches!(next, b',' | b'=' | b'}' | b'/' | b'#')
         && !is_attribute(name.word_at(name.next_at(name.end)))
     {
@@ -299,7 +303,7 @@ fn in_line_comment(text: &[u8], at: usize) -> bool {
 }
 
 /// Whether the statement begins like a declaration: with two words, or a word and a star.
-fn is_list_of_declarators(name: &Around<'_>) -> bool {
+fn is_list_of_declarators(name: &NameContext<'_>) -> bool {
     let from = name.start.saturating_sub(HEADER_BYTES * 4);
     let text = &name.text[from..name.start];
     let begin = text.iter().rposition(|byte| matches!(byte, b';' | b'{' | b'}'));
@@ -317,41 +321,41 @@ fn is_list_of_declarators(name: &Around<'_>) -> bool {
         || sign == b'*'
         || sign == b'<'
         || sign == b':'
-        || super::is_name_byte(sign)
+        || is_name_byte(sign)
         || sign == b'(' && first.starts_with(b"_")
 }
 
 /// The token before the stars, `const` and the like before the one at `at`.
-fn type_before_stars<'a>(name: &Around<'a>, at: usize) -> Before<'a> {
+fn type_before_stars<'a>(name: &NameContext<'a>, at: usize) -> TokenBefore<'a> {
     let mut before = name.before_place(at);
     loop {
         match before {
-            Before::Sign(b'*', at) => before = name.before_place(at),
+            TokenBefore::Sign(b'*', at) => before = name.before_place(at),
             _ => return before,
         }
     }
 }
 
 /// Whether the brackets that close at `at` belong to a word that can be an attribute or a macro.
-fn names_a_macro(name: &Around<'_>, at: usize) -> bool {
+fn names_a_macro(name: &NameContext<'_>, at: usize) -> bool {
     match name.opening_of(at).map(|open| name.before_place(open)) {
-        Some(Before::Word(word, _)) => !CONDITIONS.contains(&word),
+        Some(TokenBefore::Word(word, _)) => !CONDITIONS.contains(&word),
         // Two pairs of brackets: `__attribute__((x))` has its word before the outer one.
-        Some(Before::Sign(b'(', _)) => true,
+        Some(TokenBefore::Sign(b'(', _)) => true,
         Some(_) => false,
         None => true,
     }
 }
 
 /// Whether the word at `at` stands in a line for the preprocessor above the name.
-fn is_directive_word(name: &Around<'_>, at: usize) -> bool {
+fn is_directive_word(name: &NameContext<'_>, at: usize) -> bool {
     let line = memchr::memrchr(b'\n', &name.text[..at]).map_or(0, |newline| newline + 1);
     let line = &name.text[line..at];
     line.trim_ascii_start().starts_with(b"#") || memchr::memmem::find(line, b"//").is_some()
 }
 
 /// What stands at the left edge is more than a field.
-fn by_indentation(name: &Around<'_>) -> Chance {
+fn by_indentation(name: &NameContext<'_>) -> Chance {
     if name.is_outermost() { Chance::Major } else { Chance::Minor }
 }
 

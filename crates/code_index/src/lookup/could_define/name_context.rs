@@ -1,6 +1,6 @@
 //! The text around a name, as tokens.
 
-use super::is_name_byte;
+use crate::lookup::word::is_name_byte;
 
 /// How far back or ahead a bracket is looked for.
 const BRACKET_REACH: usize = 4096;
@@ -9,17 +9,17 @@ const COMMENT_REACH: usize = 64 * 1024;
 
 /// A name in its text.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
-    pub(super) text: &'a [u8],
-    pub(super) start: usize,
-    pub(super) end: usize,
+pub(crate) struct NameContext<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) start: usize,
+    pub(crate) end: usize,
     /// What begins a comment to the end of the line.
     comment: &'static [u8],
 }
 
 /// What stands before a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Before<'a> {
+pub(crate) enum TokenBefore<'a> {
     /// The beginning of the file.
     Nothing,
     /// A word that begins at the place.
@@ -28,22 +28,22 @@ pub(super) enum Before<'a> {
     Sign(u8, usize),
 }
 
-impl<'a> Around<'a> {
-    pub(super) fn new(text: &'a [u8], start: usize, end: usize, comment: &'static [u8]) -> Self {
+impl<'a> NameContext<'a> {
+    pub(crate) fn new(text: &'a [u8], start: usize, end: usize, comment: &'static [u8]) -> Self {
         Self { text, start, end, comment }
     }
 
-    pub(super) fn name(&self) -> &'a [u8] {
+    pub(crate) fn name(&self) -> &'a [u8] {
         &self.text[self.start..self.end]
     }
 
     /// The token before the name.
-    pub(super) fn before(&self) -> Before<'a> {
+    pub(crate) fn before(&self) -> TokenBefore<'a> {
         self.before_place(self.start)
     }
 
     /// The token before a place; blanks and comments are passed over.
-    pub(super) fn before_place(&self, at: usize) -> Before<'a> {
+    pub(crate) fn before_place(&self, at: usize) -> TokenBefore<'a> {
         let text = self.text;
         let mut at = at;
         loop {
@@ -69,13 +69,13 @@ impl<'a> Around<'a> {
             }
         }
         match at.checked_sub(1).map(|last| text[last]) {
-            None => Before::Nothing,
+            None => TokenBefore::Nothing,
             Some(byte) if is_name_byte(byte) => {
                 let begin = text[..at].iter().rposition(|&byte| !is_name_byte(byte));
                 let begin = begin.map_or(0, |before| before + 1);
-                Before::Word(&text[begin..at], begin)
+                TokenBefore::Word(&text[begin..at], begin)
             }
-            Some(byte) => Before::Sign(byte, at - 1),
+            Some(byte) => TokenBefore::Sign(byte, at - 1),
         }
     }
 
@@ -89,12 +89,12 @@ impl<'a> Around<'a> {
     }
 
     /// The character after the name; blanks and block comments are passed over. 0 at the end.
-    pub(super) fn next(&self) -> u8 {
+    pub(crate) fn next(&self) -> u8 {
         self.sign_at(self.next_at(self.end))
     }
 
     /// Where the next token at or after `at` begins.
-    pub(super) fn next_at(&self, mut at: usize) -> usize {
+    pub(crate) fn next_at(&self, mut at: usize) -> usize {
         loop {
             let rest = &self.text[at.min(self.text.len())..];
             at = self.text.len() - rest.trim_ascii_start().len();
@@ -111,46 +111,51 @@ impl<'a> Around<'a> {
         }
     }
 
-    pub(super) fn sign_at(&self, at: usize) -> u8 {
+    pub(crate) fn sign_at(&self, at: usize) -> u8 {
         self.text.get(at).copied().unwrap_or(0)
     }
 
     /// The word that begins at `at`; empty if none does.
-    pub(super) fn word_at(&self, at: usize) -> &'a [u8] {
+    pub(crate) fn word_at(&self, at: usize) -> &'a [u8] {
         let rest = &self.text[at.min(self.text.len())..];
         let length = rest.iter().position(|&byte| !is_name_byte(byte)).unwrap_or(rest.len());
         &rest[..length]
     }
 
+    /// Whether the next token after the name is this word.
+    pub(crate) fn is_followed_by(&self, word: &[u8]) -> bool {
+        self.word_at(self.next_at(self.end)) == word
+    }
+
     /// Where the line of the name begins.
-    pub(super) fn line_start(&self) -> usize {
+    pub(crate) fn line_start(&self) -> usize {
         memchr::memrchr(b'\n', &self.text[..self.start]).map_or(0, |newline| newline + 1)
     }
 
     /// The line up to the name, without indentation.
-    pub(super) fn line_before(&self) -> &'a [u8] {
+    pub(crate) fn line_before(&self) -> &'a [u8] {
         self.text[self.line_start()..self.start].trim_ascii_start()
     }
 
     /// The rest of the line after the name.
-    pub(super) fn line_after(&self) -> &'a [u8] {
+    pub(crate) fn line_after(&self) -> &'a [u8] {
         let rest = &self.text[self.end..];
         &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
     }
 
     /// Whether the line of the name is not indented.
-    pub(super) fn is_outermost(&self) -> bool {
+    pub(crate) fn is_outermost(&self) -> bool {
         !self.sign_at(self.line_start()).is_ascii_whitespace()
     }
 
     /// Whether the name is the first thing in its line.
-    pub(super) fn begins_line(&self) -> bool {
+    pub(crate) fn begins_line(&self) -> bool {
         self.line_before().is_empty()
     }
 
     /// The bracket that is open at `at`, looked for backwards: where it is. None if a statement or
     /// block begins first, or if it is too far.
-    pub(super) fn open_parenthesis(&self, at: usize) -> Option<usize> {
+    pub(crate) fn open_parenthesis(&self, at: usize) -> Option<usize> {
         let from = at.saturating_sub(BRACKET_REACH);
         let mut depth = 0u32;
         for place in (from..at).rev() {
@@ -166,7 +171,7 @@ impl<'a> Around<'a> {
     }
 
     /// The bracket that the one at `close` closes.
-    pub(super) fn opening_of(&self, close: usize) -> Option<usize> {
+    pub(crate) fn opening_of(&self, close: usize) -> Option<usize> {
         let from = close.saturating_sub(BRACKET_REACH);
         let mut depth = 0u32;
         for place in (from..close).rev() {
@@ -182,7 +187,7 @@ impl<'a> Around<'a> {
 
     /// What follows the bracket that is opened at `open`: where it begins. None if the bracket is
     /// not closed soon.
-    pub(super) fn after_closing(&self, open: usize) -> Option<usize> {
+    pub(crate) fn after_closing(&self, open: usize) -> Option<usize> {
         let to = self.text.len().min(open + BRACKET_REACH);
         let mut depth = 0u32;
         for place in open..to {
@@ -198,7 +203,7 @@ impl<'a> Around<'a> {
 
     /// Whether the name stands in a line of a block comment that begins with a star, or in a
     /// comment that takes the whole line.
-    pub(super) fn in_comment_line(&self) -> bool {
+    pub(crate) fn in_comment_line(&self) -> bool {
         let line = &self.text[self.line_start()..];
         let line = line.trim_ascii_start();
         if line.starts_with(self.comment) {
