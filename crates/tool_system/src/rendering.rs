@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use protocol::{PermissionSet, ToolPermission};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::ListedTool;
 
@@ -20,14 +19,11 @@ pub enum Rendering {
     Anthropic,
     /// The `tools` array of OpenAI's chat completions.
     OpenAi,
-    /// The `tools` array of MCP's `tools/list`.
-    Mcp,
 }
 
 impl Rendering {
     /// All formats.
-    pub const ALL: [Rendering; 4] =
-        [Rendering::Json, Rendering::Anthropic, Rendering::OpenAi, Rendering::Mcp];
+    pub const ALL: [Rendering; 3] = [Rendering::Json, Rendering::Anthropic, Rendering::OpenAi];
 
     /// The lower-case name.
     pub fn as_str(self) -> &'static str {
@@ -35,7 +31,6 @@ impl Rendering {
             Rendering::Json => "json",
             Rendering::Anthropic => "anthropic",
             Rendering::OpenAi => "openai",
-            Rendering::Mcp => "mcp",
         }
     }
 
@@ -56,14 +51,6 @@ impl Rendering {
                     "parameters": tool.schema_for_models(),
                 },
             }),
-            // The turn belongs to the MCP host, so the flag that ends it is not offered there.
-            Rendering::Mcp => json!({
-                "name": tool.name(),
-                "description": tool.description(),
-                "inputSchema": tool.input_schema(),
-                "outputSchema": brief(&tool.output_schema()),
-                "annotations": annotations(tool.definition().required_permissions),
-            }),
         }
     }
 }
@@ -76,7 +63,7 @@ impl fmt::Display for Rendering {
 
 /// The text is not the name of a format.
 #[derive(Debug, thiserror::Error)]
-#[error("unknown format `{0}`; there are json, anthropic, openai and mcp")]
+#[error("unknown format `{0}`; there are json, anthropic and openai")]
 pub struct UnknownRendering(String);
 
 impl FromStr for Rendering {
@@ -111,10 +98,16 @@ fn definition(tool: &ListedTool) -> Value {
 /// with every request: bounds and closed lists of names, which a call is checked against anyway and
 /// whose errors explain themselves, are left out.
 pub(crate) fn for_models(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    leave_out_checks(&mut schema);
+    let mut schema = without_checks(schema);
     // What it means is said once, in the instructions.
     schema["properties"][TERMINATE] = json!({"type": "boolean"});
+    schema
+}
+
+/// The schema without bounds and closed lists of names.
+pub(crate) fn without_checks(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    leave_out_checks(&mut schema);
     schema
 }
 
@@ -130,60 +123,5 @@ fn leave_out_checks(schema: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(leave_out_checks),
         _ => {}
-    }
-}
-
-/// What a result always has, by name. Hosts put the whole list into every prompt, so the schema
-/// that is sent says enough to notice a wrong result by and no more; `Json` has all of it.
-fn brief(schema: &Value) -> Value {
-    let mut brief = json!({"type": "object"});
-    if let Some(required) = schema.get("required") {
-        brief["required"] = required.clone();
-    }
-    brief
-}
-
-/// MCP's hints. Only those that carry meaning are sent: destructive and idempotent say nothing
-/// about a tool that only looks.
-fn annotations(permissions: PermissionSet) -> Value {
-    let has = |permission| permissions.contains(permission);
-    let executes = has(ToolPermission::ExecuteCommands);
-    let writes = has(ToolPermission::WriteFiles) || executes;
-    let deletes = has(ToolPermission::DeleteFiles);
-    let read_only = !writes && !deletes && !has(ToolPermission::CreateFiles);
-    let mut hints = Map::new();
-    hints.insert("readOnlyHint".into(), read_only.into());
-    if !read_only {
-        hints.insert("destructiveHint".into(), (writes || deletes).into());
-        hints.insert("idempotentHint".into(), (deletes && !writes).into());
-    }
-    hints.insert("openWorldHint".into(), has(ToolPermission::NetworkAccess).into());
-    Value::Object(hints)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn annotations_follow_the_permissions() {
-        let hints = |permissions: &[ToolPermission]| {
-            annotations(permissions.iter().copied().collect()).to_string()
-        };
-        use ToolPermission::{CreateFiles, DeleteFiles, NetworkAccess, ReadFiles, WriteFiles};
-        assert_eq!(hints(&[ReadFiles]), r#"{"readOnlyHint":true,"openWorldHint":false}"#);
-        assert_eq!(hints(&[NetworkAccess]), r#"{"readOnlyHint":true,"openWorldHint":true}"#);
-        assert_eq!(
-            hints(&[ReadFiles, WriteFiles]),
-            r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}"#
-        );
-        assert_eq!(
-            hints(&[CreateFiles]),
-            r#"{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false}"#
-        );
-        assert_eq!(
-            hints(&[DeleteFiles]),
-            r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}"#
-        );
     }
 }
