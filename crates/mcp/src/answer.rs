@@ -1,12 +1,16 @@
-//! The result of a call in MCP's words.
+//! The result of a call as MCP sends it.
 
 use protocol::{CallReport, ErrorCode, Image, ToolError};
 use rmcp::ErrorData;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
+use crate::tool_list::MAX_RESULT_CHARS;
+
 /// Where a result carries the whole error for programs.
 const ERROR_META: &str = "toolkiln/error";
+/// Where Claude Code looks for the size up to which it does not cut a result.
+pub(crate) const MAX_RESULT_META: &str = "anthropic/maxResultSizeChars";
 
 /// The answer to `tools/call`. Only a tool that does not exist is a fault of the protocol; every
 /// other failure is a result that the model gets to read.
@@ -27,6 +31,8 @@ fn success(value: Value, text: Option<String>, images: &[Image]) -> CallToolResu
     let mut result = CallToolResult::success(std::iter::once(text).chain(shown).collect());
     // Before revision 2026-07-28 structured content has to be an object.
     result.structured_content = Some(value).filter(Value::is_object);
+    let meta = &mut result.meta.get_or_insert_default().0;
+    meta.insert(MAX_RESULT_META.into(), MAX_RESULT_CHARS.into());
     result
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Up to revision 2025-11-25 the server asks the client while the call is open. From 2026-07-28 on
 //! the call ends with "input required", and the client repeats it with the answer: see
-//! [`parked`](crate::parked).
+//! [`waiting_calls`](crate::waiting_calls).
 
 use async_trait::async_trait;
 use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError};
@@ -16,13 +16,13 @@ use tool_system::{Approver, RefuseAll};
 
 use crate::question::{HOW_TO_ALLOW, form, response_to};
 
-/// Who answers for the user.
+/// The approver of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asking {
-    /// The host, by elicitation, if it can.
-    TheHost,
-    /// Whoever the executor was made with.
-    AsConfigured,
+pub enum ApproverChoice {
+    /// The host's user, by elicitation, if the host can ask.
+    Host,
+    /// The approver that the executor was made with.
+    Configured,
 }
 
 /// Whether a client can show a form. One that names no way of asking means forms.
@@ -30,19 +30,19 @@ pub(crate) fn shows_forms(client: &ClientCapabilities) -> bool {
     client.elicitation.as_ref().is_some_and(|can| can.form.is_some() || can.url.is_none())
 }
 
-/// For hosts that cannot ask.
-pub(crate) fn nobody() -> RefuseAll {
+/// The approver for hosts that cannot ask.
+pub(crate) fn no_approver() -> RefuseAll {
     RefuseAll { how_to_allow: format!("This host cannot ask the user. {HOW_TO_ALLOW}") }
 }
 
 /// Asks while the call is open: for clients of earlier revisions.
-pub(crate) struct ByRequest<'a> {
+pub(crate) struct ElicitingApprover<'a> {
     pub(crate) peer: &'a Peer<RoleServer>,
     pub(crate) version: ProtocolVersion,
 }
 
 #[async_trait]
-impl Approver for ByRequest<'_> {
+impl Approver for ElicitingApprover<'_> {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         let form = ElicitRequest::new(form(request, &self.version)?);
         match self.ask(form).await {
@@ -55,8 +55,8 @@ impl Approver for ByRequest<'_> {
     }
 }
 
-impl ByRequest<'_> {
-    /// The gate drops this when the call is cancelled or nobody answers in time.
+impl ElicitingApprover<'_> {
+    /// The gate drops this when the call is cancelled or no answer comes in time.
     async fn ask(&self, form: ElicitRequest) -> Result<ClientResult, ServiceError> {
         let (request, options) =
             (ServerRequest::ElicitRequest(form), PeerRequestOptions::no_options());
@@ -86,7 +86,7 @@ impl Drop for OpenQuestion<'_> {
         let why = Some("the question no longer matters".to_owned());
         let (peer, withdrawal) =
             (self.peer.clone(), CancelledNotificationParam::new(Some(id), why));
-        // Nobody waits for this: a connection that is closing takes no notifications any more and
+        // This is not waited for: a connection that is closing takes no notifications any more and
         // would hold up the end of the call. If the client or the runtime is gone, so is the
         // question.
         if let Ok(runtime) = Handle::try_current() {

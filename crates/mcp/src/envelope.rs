@@ -1,4 +1,4 @@
-//! What can be told of a message that is not taken in as a whole.
+//! Recovers id and method from a message that is malformed or too long.
 
 use memchr::memchr2;
 use rmcp::model::RequestId;
@@ -7,8 +7,8 @@ use rmcp::model::RequestId;
 /// shorter.
 const TOKEN_BYTES: usize = 256;
 
-/// Finds the `id` and the `method` at the top level of a JSON text that passes by in pieces,
-/// without keeping the text. So a client whose request is too long or malformed still gets an
+/// Finds the `id` and the `method` at the top level of a JSON text that arrives in pieces, without
+/// keeping the text. So a client whose request is too long or malformed still gets an
 /// answer that it can match.
 #[derive(Default)]
 pub(crate) struct Envelope {
@@ -22,7 +22,7 @@ pub(crate) struct Envelope {
 }
 
 impl Envelope {
-    /// What a whole text reveals.
+    /// Looks through a whole text.
     pub(crate) fn of(text: &[u8]) -> Self {
         let mut envelope = Self::default();
         envelope.feed(text);

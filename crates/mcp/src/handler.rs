@@ -7,44 +7,49 @@ use protocol::{ActivityType, CallReport, ToolCall};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-    Implementation, InputResponses, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ServerCapabilities, ServerConfig, Tool,
+    Implementation, InitializeRequestParams, InitializeResult, InputResponses,
+    ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesRequestMethod,
+    ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
-use tool_system::{Approver, Rendering, ToolExecutor};
+use tool_system::{Approver, ToolExecutor};
 
-use crate::approval::{self, Asking, ByRequest};
-use crate::parked::{ParkedCalls, Resumed, RunningCall, Step, no_such_question};
+use crate::approval::{self, ApproverChoice, ElicitingApprover};
+use crate::tool_list::listed_tool;
+use crate::waiting_calls::{CallStep, Resumption, RunningCall, WaitingCalls, no_such_question};
 use crate::{answer, progress};
 
 /// How long a client may keep the tool list and the discovery, which do not change while the
 /// process lives.
 const FRESH_MS: u64 = 60 * 60 * 1000;
 
-/// What a model should know before it picks a tool.
-const INSTRUCTIONS: &str = "Tools for one project directory. Paths are relative to its root, and \
-     nothing outside can be reached. A result that was cut says how to get the rest; an error \
-     begins with its code and says what to do next.";
+/// What a model should know before it picks a tool. A host that loads tools on demand shows a model
+/// nothing else, so it names what the tools can do, in the words a model would search for.
+const INSTRUCTIONS: &str = "Tools for one project directory. Use them to explore code (find files, \
+     search text and symbols, list directories, read files and images), to edit files (replace \
+     text, edit lines, patch several files at once, rename symbols, move, delete), to run commands, \
+     tests and formatters in a sandbox, to look at and commit to git, and to undo and redo changes. \
+     Paths are relative to the project's root, and nothing outside can be reached. A result that \
+     was cut says how to get the rest; an error begins with its code and says what to do next.";
 
 /// Methods that rmcp hands over as unknown when their parameters do not fit.
 const KNOWN_METHODS: [&str; 4] = ["initialize", "server/discover", "tools/list", "tools/call"];
 
 /// One executor's tools as an MCP server.
-pub(crate) struct Handler {
+pub(crate) struct McpHandler {
     executor: Arc<ToolExecutor>,
-    asking: Asking,
-    parked: ParkedCalls,
+    approver: ApproverChoice,
+    waiting: WaitingCalls,
     tools: OnceLock<Result<Vec<Tool>, String>>,
     calls: AtomicU64,
 }
 
-impl Handler {
-    pub(crate) fn new(executor: Arc<ToolExecutor>, asking: Asking) -> Self {
-        let (parked, calls) = (ParkedCalls::default(), AtomicU64::new(0));
-        Self { executor, asking, parked, tools: OnceLock::new(), calls }
+impl McpHandler {
+    pub(crate) fn new(executor: Arc<ToolExecutor>, approver: ApproverChoice) -> Self {
+        let (waiting, calls) = (WaitingCalls::default(), AtomicU64::new(0));
+        Self { executor, approver, waiting, tools: OnceLock::new(), calls }
     }
 
     /// Runs a call with an approver; output goes to the client if it wants progress.
@@ -67,20 +72,20 @@ impl Handler {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let resumed = match state {
-            Some(id) => self.parked.resume(&id, &call, inputs),
+            Some(id) => self.waiting.resume(&id, &call, inputs),
             None if inputs.is_some() => Err(no_such_question()),
-            None => Ok(Resumed::Answered(RunningCall::start(Arc::clone(&self.executor), call))),
+            None => Ok(Resumption::Answered(RunningCall::start(Arc::clone(&self.executor), call))),
         };
         let mut running = match resumed {
-            Ok(Resumed::Answered(running)) => running,
-            Ok(Resumed::Unanswered(again)) => return Ok(CallToolResponse::InputRequired(again)),
+            Ok(Resumption::Answered(running)) => running,
+            Ok(Resumption::Unanswered(again)) => return Ok(CallToolResponse::InputRequired(again)),
             Err(error) => return answer::of(Err(error).into()).map(CallToolResponse::Complete),
         };
         let id = running.id.clone();
         let result = match self.forwarding(running.next(&context.ct), &id, context).await {
-            Step::Done(result) => result,
-            Step::Asks(request, reply) => {
-                match self.parked.park(running, request, reply, version) {
+            CallStep::Done(result) => result,
+            CallStep::Asks(request, reply) => {
+                match self.waiting.keep(running, request, reply, version) {
                     Ok(question) => return Ok(CallToolResponse::InputRequired(question)),
                     Err(error) => Err(error).into(),
                 }
@@ -111,7 +116,7 @@ impl Handler {
         let tools = self.tools.get_or_init(|| {
             let offered = self.executor.offered();
             let rendered = offered.iter().map(|tool| {
-                serde_json::from_value(Rendering::Mcp.render(tool))
+                serde_json::from_value(listed_tool(tool))
                     .map_err(|error| format!("the definition of {}: {error}", tool.name()))
             });
             rendered.collect()
@@ -120,12 +125,25 @@ impl Handler {
     }
 }
 
-impl ServerHandler for Handler {
+impl ServerHandler for McpHandler {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new("toolkiln", env!("CARGO_PKG_VERSION"));
         info.instructions = Some(INSTRUCTIONS.into());
         info
+    }
+
+    /// A client that shakes hands again gets the same answer, and the revision that was agreed on
+    /// holds, not the one that was asked for.
+    async fn initialize(
+        &self,
+        mut request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let result = self.negotiate_initialize(&request)?;
+        request.protocol_version = result.protocol_version.clone();
+        context.peer.set_peer_info(request);
+        Ok(result)
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -160,17 +178,19 @@ impl ServerHandler for Handler {
         let version = version.unwrap_or(ProtocolVersion::LATEST_WITH_INITIALIZE);
         let shows_forms =
             || context.client_capabilities().as_ref().is_some_and(approval::shows_forms);
-        let result = match self.asking {
-            Asking::AsConfigured => self.execute(&call, &context, &*self.executor.approver()).await,
-            Asking::TheHost if !shows_forms() => {
-                self.execute(&call, &context, &approval::nobody()).await
+        let result = match self.approver {
+            ApproverChoice::Configured => {
+                self.execute(&call, &context, &*self.executor.approver()).await
             }
-            Asking::TheHost if answers_by_repetition(&version) => {
+            ApproverChoice::Host if !shows_forms() => {
+                self.execute(&call, &context, &approval::no_approver()).await
+            }
+            ApproverChoice::Host if answers_by_repetition(&version) => {
                 let brought = (request.request_state, request.input_responses);
                 return self.advance(call, &version, brought, &context).await;
             }
-            Asking::TheHost => {
-                let approver = ByRequest { peer: &context.peer, version };
+            ApproverChoice::Host => {
+                let approver = ElicitingApprover { peer: &context.peer, version };
                 self.execute(&call, &context, &approver).await
             }
         };

@@ -1,6 +1,6 @@
-//! Toolkiln's tools as an MCP server: the door through which other people's programs call them.
+//! Toolkiln's tools as an MCP server, for hosts such as Claude Code, Codex and VS Code.
 //!
-//! Here live the stdio transport (bounded lines, strict JSON, one write a message), the handler
+//! Here live the stdio transport (bounded lines, strict JSON, bounded work, one write a message), the handler
 //! that answers `tools/list` and `tools/call` from a [`tool_system::ToolExecutor`], the translation
 //! of results, errors and progress into MCP's shapes, and asking the host's user by elicitation.
 //! Both lifecycles of the protocol are served: the `initialize` handshake and the stateless requests
@@ -11,15 +11,21 @@
 
 mod answer;
 mod approval;
+mod backlog;
+mod batch;
 mod envelope;
 mod handler;
+mod host_limits;
 mod line_reader;
 mod message;
-mod parked;
 mod progress;
 mod question;
 mod serve;
+mod tool_list;
 mod transport;
+mod waiting_calls;
 
-pub use approval::Asking;
+pub use approval::ApproverChoice;
+pub use host_limits::host_limits;
 pub use serve::{ServeError, serve, serve_stdio};
+pub use tool_list::listed_tool;

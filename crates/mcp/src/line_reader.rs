@@ -10,14 +10,14 @@ use crate::envelope::Envelope;
 
 /// Room made for each read; as much as a pipe holds.
 const READ_BYTES: usize = 64 * 1024;
-/// A buffer that has grown beyond this is given back once its line is taken.
+/// A buffer that has grown beyond this is freed once its line is taken.
 const KEPT_BYTES: usize = 1024 * 1024;
 
 /// A line without its line break.
-pub(crate) enum Line {
+pub(crate) enum InputLine {
     /// All of it.
     Whole(BytesMut),
-    /// It was longer than allowed and is gone but for this.
+    /// It was longer than allowed; only its id and method were kept.
     TooLong(Envelope),
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct LineReader<R> {
     buffer: BytesMut,
     /// Bytes of `buffer` that hold no line break.
     searched: usize,
-    /// Set while the rest of a line that is too long passes by.
+    /// Set while the rest of a line that is too long is skipped.
     passing: Option<Envelope>,
 }
 
@@ -39,7 +39,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 
     /// The next line, or `None` at the end. Bytes after the last line break are a line too.
     /// Cancelling the wait loses nothing.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) async fn next(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             if let Some(at) = memchr(b'\n', &self.buffer[self.searched..]) {
                 let end = self.searched + at;
@@ -72,7 +72,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         self.searched = self.buffer.len();
     }
 
-    fn finish(&mut self, line: BytesMut) -> Line {
+    fn finish(&mut self, line: BytesMut) -> InputLine {
         self.searched = 0;
         if line.len() > KEPT_BYTES {
             self.buffer = BytesMut::from(&self.buffer[..]);
@@ -80,10 +80,10 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         match self.passing.take() {
             Some(mut envelope) => {
                 envelope.feed(&line);
-                Line::TooLong(envelope)
+                InputLine::TooLong(envelope)
             }
-            None if line.len() > self.limit => Line::TooLong(Envelope::of(&line)),
-            None => Line::Whole(line),
+            None if line.len() > self.limit => InputLine::TooLong(Envelope::of(&line)),
+            None => InputLine::Whole(line),
         }
     }
 }
@@ -97,8 +97,8 @@ mod tests {
         let mut lines = Vec::new();
         while let Some(line) = reader.next().await.unwrap() {
             lines.push(match line {
-                Line::Whole(line) => String::from_utf8(line.to_vec()).unwrap(),
-                Line::TooLong(envelope) => format!("too long: {:?}", envelope.request_id()),
+                InputLine::Whole(line) => String::from_utf8(line.to_vec()).unwrap(),
+                InputLine::TooLong(envelope) => format!("too long: {:?}", envelope.request_id()),
             });
         }
         lines
@@ -131,7 +131,7 @@ mod tests {
             () = std::future::ready(()) => {}
         }
         tokio::io::AsyncWriteExt::write_all(&mut client, b" whole\n").await.unwrap();
-        let Some(Line::Whole(line)) = reader.next().await.unwrap() else { panic!("no line") };
+        let Some(InputLine::Whole(line)) = reader.next().await.unwrap() else { panic!("no line") };
         assert_eq!(&line[..], b"half whole");
     }
 }

@@ -1,29 +1,31 @@
-//! From a line to a message, and what to say about a line that is none.
+//! Reads a message from a line, and says what is wrong with a line that is not one.
 
 use protocol::parse_strict_json;
 use rmcp::ErrorData;
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage};
 use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use crate::envelope::Envelope;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// What a line turned out to be.
-pub(crate) enum Received {
-    /// A message.
+/// What a line holds.
+pub(crate) enum LineContent {
     Message(Box<ClientJsonRpcMessage>),
-    /// Something else, with what the sender is to be told about it.
+    /// Several messages, or what should be some; [`of_value`] reads each.
+    Batch(Vec<Value>),
+    /// Something else, with the reply to its sender.
     Refused(Box<ServerJsonRpcMessage>),
-    /// Something that has to be passed over in silence.
+    /// Something that must not be answered.
     Nothing,
 }
 
 /// Reads one line, refusing JSON that two readers could understand differently.
-pub(crate) fn read(line: &[u8]) -> Received {
+pub(crate) fn read(line: &[u8]) -> LineContent {
     let text = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line).trim_ascii();
     if text.is_empty() {
-        return Received::Nothing;
+        return LineContent::Nothing;
     }
     let Ok(json) = std::str::from_utf8(text) else {
         return unreadable(text, "the message is not UTF-8");
@@ -38,37 +40,59 @@ pub(crate) fn read(line: &[u8]) -> Received {
         }
         Err(error) => return unreadable(text, &error.to_string()),
     };
-    match serde_json::from_value(value) {
-        Ok(message) => Received::Message(Box::new(message)),
-        Err(error) => {
-            refused(&Envelope::of(text), ErrorData::invalid_request(error.to_string(), None))
-        }
+    match value {
+        Value::Array(messages) => LineContent::Batch(messages),
+        value => match serde_json::from_value(value) {
+            Ok(message) => LineContent::Message(Box::new(message)),
+            Err(error) => {
+                refused(&Envelope::of(text), ErrorData::invalid_request(error.to_string(), None))
+            }
+        },
     }
 }
 
+/// Reads one message of a batch.
+pub(crate) fn of_value(value: Value) -> LineContent {
+    let text = value.to_string();
+    match serde_json::from_value(value) {
+        Ok(message) => LineContent::Message(Box::new(message)),
+        Err(error) => refused(
+            &Envelope::of(text.as_bytes()),
+            ErrorData::invalid_request(error.to_string(), None),
+        ),
+    }
+}
+
+/// The answer to a request for which there is no room.
+pub(crate) fn too_many(id: RequestId) -> ServerJsonRpcMessage {
+    let message =
+        "too many requests wait for an answer; send this one again after some are answered";
+    JsonRpcMessage::error(ErrorData::internal_error(message, None), Some(id))
+}
+
 /// The answer to a line that was too long to be kept.
-pub(crate) fn too_long(envelope: &Envelope, limit: usize) -> Received {
+pub(crate) fn too_long(envelope: &Envelope, limit: usize) -> LineContent {
     let message = format!("the message is longer than {limit} bytes");
     refused(envelope, ErrorData::invalid_request(message, None))
 }
 
 /// What is not JSON is answered only if it was meant to be a request: a reply to mere noise could
 /// make a peer that echoes talk to itself for ever.
-fn unreadable(text: &[u8], why: &str) -> Received {
+fn unreadable(text: &[u8], why: &str) -> LineContent {
     match Envelope::of(text).request_id() {
         Some(id) => {
             let error = ErrorData::parse_error(why.to_owned(), None);
-            Received::Refused(Box::new(JsonRpcMessage::error(error, Some(id))))
+            LineContent::Refused(Box::new(JsonRpcMessage::error(error, Some(id))))
         }
-        None => Received::Nothing,
+        None => LineContent::Nothing,
     }
 }
 
-fn refused(envelope: &Envelope, error: ErrorData) -> Received {
+fn refused(envelope: &Envelope, error: ErrorData) -> LineContent {
     if envelope.is_notification() {
-        return Received::Nothing;
+        return LineContent::Nothing;
     }
-    Received::Refused(Box::new(JsonRpcMessage::error(error, envelope.request_id())))
+    LineContent::Refused(Box::new(JsonRpcMessage::error(error, envelope.request_id())))
 }
 
 /// Whether the text is JSON, however deep and ambiguous.
@@ -82,9 +106,10 @@ mod tests {
 
     fn reply(line: &[u8]) -> String {
         match read(line) {
-            Received::Message(_) => "message".into(),
-            Received::Nothing => "nothing".into(),
-            Received::Refused(reply) => serde_json::to_string(&reply).unwrap(),
+            LineContent::Message(_) => "message".into(),
+            LineContent::Nothing => "nothing".into(),
+            LineContent::Batch(messages) => format!("batch of {}", messages.len()),
+            LineContent::Refused(reply) => serde_json::to_string(&reply).unwrap(),
         }
     }
 

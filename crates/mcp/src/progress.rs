@@ -1,16 +1,22 @@
-//! A call's output, passed on while it runs.
+//! Tells a client how a call goes on while it runs: its output, and during silence the time.
+
+use std::time::Duration;
 
 use protocol::{ActivityData, ActivityEvent};
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tool_system::Subscription;
 
 /// Bytes of output after which a notification is full; what waits beyond goes into the next one.
 const MESSAGE_BYTES: usize = 64 * 1024;
+/// How long a call is silent before the client is told that it still runs. Clients give up after 60
+/// seconds without progress, some after 30.
+const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Waits for `work`, a part of the call with the id `call_id`, and sends its output to `peer` as progress. All
-/// of it is on its way before the result is returned.
+/// Waits for `work`, a part of the call with the id `call_id`, and sends its output to `peer` as
+/// progress. All of it is sent before the result is returned.
 pub(crate) async fn forward<T>(
     work: impl Future<Output = T>,
     chunks: Subscription,
@@ -25,19 +31,20 @@ pub(crate) async fn forward<T>(
         finished.cancel();
         result
     };
-    let mut forward = Forward { chunks, call_id, progress: 0.0 };
-    let (result, ()) = tokio::join!(work, forward.run(&finished, cancel, peer, token));
+    let mut reporter = ProgressReporter { chunks, call_id, started: Instant::now(), progress: 0.0 };
+    let (result, ()) = tokio::join!(work, reporter.run(&finished, cancel, peer, token));
     result
 }
 
-struct Forward<'a> {
+struct ProgressReporter<'a> {
     chunks: Subscription,
     call_id: &'a str,
-    /// Chunks passed on so far.
+    started: Instant,
+    /// Chunks and heartbeats so far; it has to grow with every notification.
     progress: f64,
 }
 
-impl Forward<'_> {
+impl ProgressReporter<'_> {
     /// One notification at a time: what comes while one is being written waits and goes into the
     /// next, so a slow client slows nobody but gets fewer and longer ones.
     async fn run(
@@ -47,21 +54,31 @@ impl Forward<'_> {
         peer: &Peer<RoleServer>,
         token: ProgressToken,
     ) {
+        let mut silent_until = Instant::now() + HEARTBEAT;
         loop {
-            let event = tokio::select! {
+            let message = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return,
-                event = self.chunks.next() => event,
+                event = self.chunks.next() => match event {
+                    Some(event) => self.gather(&event),
+                    None => return,
+                },
                 () = finished.cancelled() => return,
+                () = tokio::time::sleep_until(silent_until) => Some(self.heartbeat()),
             };
-            let Some(event) = event else { return };
-            let Some(message) = self.gather(&event) else { continue };
+            let Some(message) = message else { continue };
             let mut params = ProgressNotificationParam::new(token.clone(), self.progress);
             params.message = Some(message);
             if peer.notify_progress(params).await.is_err() {
                 return;
             }
+            silent_until = Instant::now() + HEARTBEAT;
         }
+    }
+
+    fn heartbeat(&mut self) -> String {
+        self.progress += 1.0;
+        format!("still running after {} s", self.started.elapsed().as_secs())
     }
 
     /// The chunk in `first` and those that already wait behind it.
@@ -77,8 +94,8 @@ impl Forward<'_> {
         (self.progress > before).then_some(message)
     }
 
-    /// Events of other calls, and the news that some were missed, are passed over: the result
-    /// holds everything anyway.
+    /// Events of other calls, and the news that some were missed, are skipped: the result holds
+    /// everything anyway.
     fn add(&mut self, event: &ActivityEvent, message: &mut String) {
         if let ActivityData::ToolOutputChunk { chunk } = &event.data
             && *event.call_id == *self.call_id

@@ -1,6 +1,9 @@
-//! A proposal as a form that a host shows, and what the filled-in form means.
+//! A proposal as a form that a host shows to its user, and what the filled-in form means.
 
-use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, QuestionText, ToolError};
+use protocol::{
+    ApprovalRequest, ApprovalResponse, DiffKind, ErrorCode, FileDiff, Proposal, QuestionText,
+    ToolError, visible,
+};
 use rmcp::model::{ElicitRequestParams, ProtocolVersion};
 use serde_json::{Value, json};
 
@@ -20,9 +23,10 @@ pub(crate) fn form(
     request: &ApprovalRequest,
     version: &ProtocolVersion,
 ) -> Result<ElicitRequestParams, ToolError> {
-    let mut decision = choices(request, version);
+    let words = FormWords::of(request);
+    let mut decision = choices(request, &words, version);
     decision["type"] = "string".into();
-    decision["title"] = "Decision".into();
+    decision["title"] = words.headline.into();
     let note = json!({"type": "string", "title": "If not: the reason, for the model"});
     let params = json!({
         "mode": "form",
@@ -38,18 +42,61 @@ pub(crate) fn form(
     })
 }
 
+/// What the form says about this proposal in particular.
+struct FormWords {
+    headline: String,
+    yes: &'static str,
+    no: &'static str,
+}
+
+impl FormWords {
+    fn of(request: &ApprovalRequest) -> Self {
+        let (headline, yes, no) = match &request.proposal {
+            Proposal::Command(_) => ("Run this command?".into(), "Run it", "Do not run it"),
+            Proposal::Web(_) => ("Send this request?".into(), "Send it", "Do not send it"),
+            Proposal::Changes(_) => {
+                (change_headline(&request.diffs), "Apply it", "Do not apply it")
+            }
+        };
+        Self { headline, yes, no }
+    }
+}
+
+fn change_headline(diffs: &[FileDiff]) -> String {
+    let [file] = diffs else { return format!("Change {} files?", diffs.len()) };
+    let verb = match file.kind {
+        DiffKind::Create => "Create",
+        DiffKind::Delete => "Delete",
+        DiffKind::Move => "Move",
+        _ => "Change",
+    };
+    let path = visible(&file.path);
+    match &file.from_path {
+        Some(from) => format!("{verb} {} to {path}?", visible(from)),
+        None => format!("{verb} {path}?"),
+    }
+}
+
 /// What can be chosen, and how it reads. Choices with titles are written in another way since
-/// revision 2025-11-25.
-fn choices(request: &ApprovalRequest, version: &ProtocolVersion) -> Value {
-    let always = request.remembers.as_ref().map(|words| (ALWAYS, format!("Do it; {words}")));
-    let all = [(ONCE, "Do it".to_owned())].into_iter().chain(always);
-    let all = all.chain([(DENY, "Do not do it".to_owned())]);
+/// revision 2025-11-25, which is also the first in which a choice can be the default.
+fn choices(request: &ApprovalRequest, words: &FormWords, version: &ProtocolVersion) -> Value {
+    let always = request.remembers.as_deref();
+    let always = always.map(|rule| (ALWAYS, format!("{}; {}", words.yes, visible(rule))));
+    let all = [(ONCE, words.yes.to_owned())].into_iter().chain(always);
+    let all = all.chain([(DENY, words.no.to_owned())]);
     if version.as_str() >= ProtocolVersion::V_2025_11_25.as_str() {
         let all = all.map(|(value, title)| json!({"const": value, "title": title}));
-        return json!({"oneOf": all.collect::<Value>()});
+        return json!({"oneOf": all.collect::<Value>(), "default": default_choice(request)});
     }
     let (values, titles): (Vec<&str>, Vec<String>) = all.unzip();
     json!({"enum": values, "enumNames": titles})
+}
+
+/// The choice of a user who accepts the form as it is. Where a careful reader should look twice, that
+/// is not enough for a yes.
+fn default_choice(request: &ApprovalRequest) -> &'static str {
+    let has_warnings = request.diffs.iter().any(|file| !file.warnings.is_empty());
+    if has_warnings { DENY } else { ONCE }
 }
 
 /// What the answer means. Only an accepted form with an allowing choice is a yes, and only a form

@@ -1,4 +1,4 @@
-//! The way in: serves an executor on a pair of streams until the client closes its side.
+//! The entry point: serves an executor on a pair of streams until the client closes its side.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 use tool_system::ToolExecutor;
 
-use crate::approval::Asking;
-use crate::handler::Handler;
+use crate::approval::ApproverChoice;
+use crate::handler::McpHandler;
 use crate::transport::LineTransport;
 
 /// How long calls may run on once the client has closed its side. Clients wait about two seconds
@@ -36,16 +36,19 @@ pub enum ServeError {
 /// # Panics
 ///
 /// Outside of a Tokio runtime with I/O and time enabled.
-pub async fn serve_stdio(executor: Arc<ToolExecutor>, asking: Asking) -> Result<(), ServeError> {
+pub async fn serve_stdio(
+    executor: Arc<ToolExecutor>,
+    approver: ApproverChoice,
+) -> Result<(), ServeError> {
     let (reader, writer) = rmcp::transport::stdio_pipes();
-    serve(executor, asking, reader, writer).await
+    serve(executor, approver, reader, writer).await
 }
 
 /// Serves `executor` to the client that writes to `reader` and reads from `writer`; returns at the
 /// end of `reader`.
 pub async fn serve<R, W>(
     executor: Arc<ToolExecutor>,
-    asking: Asking,
+    approver: ApproverChoice,
     reader: R,
     writer: W,
 ) -> Result<(), ServeError>
@@ -53,7 +56,7 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let handler = Arc::new(Handler::new(executor, asking));
+    let handler = Arc::new(McpHandler::new(executor, approver));
     let transport = LineTransport::new(reader, writer);
     let stop = CancellationToken::new();
     let running = loop {
@@ -61,7 +64,7 @@ where
             serve_server_with_ct(Arc::clone(&handler), transport.clone(), stop.clone()).await;
         match opening {
             Ok(running) => break running,
-            // A notification or a stray answer before the first request is no reason to leave.
+            // A notification or a stray answer before the first request does not end the connection.
             Err(ServerInitializeError::ExpectedInitializeRequest(_)) => {}
             Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
             Err(error) => return Err(ServeError::Connection(Box::new(error))),

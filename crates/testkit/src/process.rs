@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,6 +13,10 @@ use serde_json::{Value, json};
 /// How long a test waits for something that must come. It is generous because a healthy server
 /// never needs it.
 const WATCHDOG: Duration = Duration::from_secs(30);
+
+/// Lines that are kept until the test takes them. Beyond that the server's writes wait, as with a
+/// client that reads slowly.
+const KEPT_LINES: usize = 64;
 
 /// A running server, killed on drop.
 ///
@@ -46,7 +50,7 @@ impl StdioServer {
         let stdout = child.stdout.take().expect("standard output is piped");
         let stderr = child.stderr.take().expect("standard error is piped");
 
-        let (sender, lines) = channel();
+        let (sender, lines) = sync_channel(KEPT_LINES);
         thread::spawn(move || forward_lines(stdout, sender));
         let kept = Arc::new(Mutex::new(Vec::new()));
         let keeper = Arc::clone(&kept);
@@ -85,6 +89,40 @@ impl StdioServer {
         if let Err(error) = stdin.write_all(&line).and_then(|()| stdin.flush()) {
             panic!("the server does not read: {error}{}", self.report());
         }
+    }
+
+    /// Sends all lines from a thread of their own, and meanwhile hands every message that arrives to
+    /// `take` until that answers `true`.
+    #[track_caller]
+    pub fn send_all(&mut self, lines: Vec<Vec<u8>>, mut take: impl FnMut(Value) -> bool) {
+        let mut stdin = self.stdin.take().expect("standard input is open");
+        let sending = thread::spawn(move || {
+            let sent =
+                lines.iter().try_for_each(|line| stdin.write_all(&[line, &b"\n"[..]].concat()));
+            sent.map(|()| stdin)
+        });
+        loop {
+            match self.receive(Instant::now() + WATCHDOG) {
+                Ok(message) => {
+                    if take(message) {
+                        break;
+                    }
+                }
+                Err(_) => panic!("a message did not come within {WATCHDOG:?}{}", self.report()),
+            }
+        }
+        let sent = sending.join().expect("the sending thread ends");
+        self.stdin = Some(sent.expect("the server reads"));
+    }
+
+    /// The most memory that the server had at any time, in kilobytes.
+    #[track_caller]
+    pub fn peak_memory_kb(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))
+            .expect("the server runs");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|text| text.trim().strip_suffix(" kB"));
+        peak.and_then(|number| number.parse().ok()).expect("the kernel counts memory")
     }
 
     /// The oldest message nobody has claimed, of any kind; `None` if there is none within `timeout`
@@ -189,7 +227,7 @@ impl Drop for StdioServer {
     }
 }
 
-fn forward_lines(stdout: ChildStdout, sender: Sender<Vec<u8>>) {
+fn forward_lines(stdout: ChildStdout, sender: SyncSender<Vec<u8>>) {
     for line in BufReader::new(stdout).split(b'\n') {
         let Ok(line) = line else { return };
         if sender.send(line).is_err() {

@@ -38,6 +38,8 @@ pub enum Approval {
 pub struct ToolDefinition {
     /// The name in the standard vocabulary.
     pub name: &'static str,
+    /// What it is called in lists for people, where its name is not such words already.
+    pub title: Option<&'static str>,
     /// The group it is shown under.
     pub category: Category,
     /// What the role must grant.
@@ -88,6 +90,7 @@ impl ToolDefinition {
         parameters: Value,
         output_schema: Value,
     ) -> Self {
+        let parameters = schema::with_properties(parameters);
         let documents = Documents { description, parameters, output_schema };
         Self::with_documents(name, category, || documents)
     }
@@ -99,6 +102,7 @@ impl ToolDefinition {
     ) -> Self {
         Self {
             name,
+            title: None,
             category,
             required_permissions: [ToolPermission::ReadFiles].into_iter().collect(),
             approval: Approval::Never,
@@ -110,6 +114,13 @@ impl ToolDefinition {
             example: json!({}),
             documents: Arc::new(LazyLock::new(Box::new(documents))),
         }
+    }
+
+    /// What it is called in lists for people.
+    #[must_use]
+    pub fn title(mut self, title: &'static str) -> Self {
+        self.title = Some(title);
+        self
     }
 
     /// What the role must grant, instead of reading only.

@@ -162,6 +162,12 @@ impl Face {
                 if let Some((_, text)) = self.described.iter().find(|(own, _)| *own == name) {
                     schema["description"] = (*text).into();
                 }
+                // That text is not empty marks it as absent otherwise, which it cannot be here.
+                if self.required.contains(&name.as_str())
+                    && let Some(schema) = schema.as_object_mut()
+                {
+                    schema.remove("minLength");
+                }
                 (self.spell(&name), schema)
             });
             *properties = described.collect();

@@ -11,9 +11,11 @@
 // CONTRIBUTING.md is the same text as a real one.
 extern crate self as tool_system;
 
+mod absent_arguments;
 mod activity;
 mod agent_host;
 mod approval_gate;
+mod argument_problems;
 mod arguments;
 mod category;
 mod change_plan;

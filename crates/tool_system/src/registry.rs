@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use protocol::{AgentRole, ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
-use crate::rendering::for_models;
+use crate::rendering::{for_models, without_checks};
 use crate::validator::closest;
 use crate::{Category, Face, Tool, ToolDefinition, ToolValidator, Vocabulary, extensions};
 
@@ -162,6 +162,12 @@ impl ListedTool {
         self.face.name
     }
 
+    /// What the tool is called in lists for people: the words of its name unless its definition has
+    /// others.
+    pub fn title(&self) -> String {
+        self.definition.title.map_or_else(|| in_words(self.face.name), str::to_owned)
+    }
+
     /// The vocabulary.
     pub fn vocabulary(&self) -> Vocabulary {
         self.face.vocabulary
@@ -186,6 +192,11 @@ impl ListedTool {
     /// ends its turn.
     pub fn schema_for_models(&self) -> Value {
         for_models(self.input_schema())
+    }
+
+    /// The schema of the arguments without the bounds that a call is checked against anyway.
+    pub fn brief_schema(&self) -> Value {
+        without_checks(self.input_schema())
     }
 
     /// The schema of the result in this vocabulary.
@@ -214,4 +225,11 @@ impl ListedTool {
     pub(crate) fn face(&self) -> &Face {
         &self.face
     }
+}
+
+/// `read_file` as `Read file`.
+fn in_words(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }

@@ -1,7 +1,7 @@
 //! The tool list as the different callers of a model want it.
 
-use protocol::{PermissionSet, ToolPermission, UnknownName};
-use serde_json::{Map, Value, json};
+use protocol::UnknownName;
+use serde_json::{Value, json};
 use strum::VariantArray as _;
 
 use crate::ListedTool;
@@ -33,8 +33,6 @@ pub enum Rendering {
     Anthropic,
     /// The `tools` array of OpenAI's chat completions.
     OpenAi,
-    /// The `tools` array of MCP's `tools/list`.
-    Mcp,
 }
 
 impl Rendering {
@@ -67,14 +65,6 @@ impl Rendering {
                     "parameters": tool.schema_for_models(),
                 },
             }),
-            // The turn belongs to the MCP host, so the flag that ends it is not offered there.
-            Rendering::Mcp => json!({
-                "name": tool.name(),
-                "description": tool.description(),
-                "inputSchema": tool.input_schema(),
-                "outputSchema": brief(&tool.output_schema()),
-                "annotations": annotations(tool.definition().required_permissions),
-            }),
         }
     }
 }
@@ -102,10 +92,16 @@ fn definition(tool: &ListedTool) -> Value {
 /// with every request: bounds and closed lists of names, which a call is checked against anyway and
 /// whose errors explain themselves, are left out.
 pub(crate) fn for_models(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    leave_out_checks(&mut schema);
+    let mut schema = without_checks(schema);
     // What it means is said once, in the instructions.
     schema["properties"][TERMINATE] = json!({"type": "boolean"});
+    schema
+}
+
+/// The schema without bounds and closed lists of names.
+pub(crate) fn without_checks(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    leave_out_checks(&mut schema);
     schema
 }
 
@@ -121,60 +117,5 @@ fn leave_out_checks(schema: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(leave_out_checks),
         _ => {}
-    }
-}
-
-/// What a result always has, by name. Hosts put the whole list into every prompt, so the schema
-/// that is sent says enough to notice a wrong result by and no more; `Json` has all of it.
-fn brief(schema: &Value) -> Value {
-    let mut brief = json!({"type": "object"});
-    if let Some(required) = schema.get("required") {
-        brief["required"] = required.clone();
-    }
-    brief
-}
-
-/// MCP's hints. Only those that carry meaning are sent: destructive and idempotent say nothing
-/// about a tool that only looks.
-fn annotations(permissions: PermissionSet) -> Value {
-    let has = |permission| permissions.contains(permission);
-    let executes = has(ToolPermission::ExecuteCommands);
-    let writes = has(ToolPermission::WriteFiles) || executes;
-    let deletes = has(ToolPermission::DeleteFiles);
-    let read_only = !writes && !deletes && !has(ToolPermission::CreateFiles);
-    let mut hints = Map::new();
-    hints.insert("readOnlyHint".into(), read_only.into());
-    if !read_only {
-        hints.insert("destructiveHint".into(), (writes || deletes).into());
-        hints.insert("idempotentHint".into(), (deletes && !writes).into());
-    }
-    hints.insert("openWorldHint".into(), has(ToolPermission::NetworkAccess).into());
-    Value::Object(hints)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn annotations_follow_the_permissions() {
-        let hints = |permissions: &[ToolPermission]| {
-            annotations(permissions.iter().copied().collect()).to_string()
-        };
-        use ToolPermission::{CreateFiles, DeleteFiles, NetworkAccess, ReadFiles, WriteFiles};
-        assert_eq!(hints(&[ReadFiles]), r#"{"readOnlyHint":true,"openWorldHint":false}"#);
-        assert_eq!(hints(&[NetworkAccess]), r#"{"readOnlyHint":true,"openWorldHint":true}"#);
-        assert_eq!(
-            hints(&[ReadFiles, WriteFiles]),
-            r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":false}"#
-        );
-        assert_eq!(
-            hints(&[CreateFiles]),
-            r#"{"readOnlyHint":false,"destructiveHint":false,"idempotentHint":false,"openWorldHint":false}"#
-        );
-        assert_eq!(
-            hints(&[DeleteFiles]),
-            r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}"#
-        );
     }
 }

@@ -14,7 +14,35 @@ pub fn input_schema<T: JsonSchema>() -> Value {
     if let Value::Object(schema) = &mut schema {
         schema.remove("description");
     }
+    each_schema(&mut schema, &mut optional_text_is_not_empty);
+    with_properties(schema)
+}
+
+/// The schema with `properties`, which an object without fields lacks: some hosts refuse a tool
+/// whose schema has none.
+pub(crate) fn with_properties(mut schema: Value) -> Value {
+    if let Value::Object(fields) = &mut schema {
+        fields.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    }
     schema
+}
+
+/// Optional text is not empty, so that the validator can take `""` as absent: some models fill in
+/// every argument. Where empty text has a meaning, such as the text that replaces another, the
+/// argument declares `length(min = 0)`.
+fn optional_text_is_not_empty(schema: &mut Map<String, Value>) {
+    let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    for (name, property) in properties {
+        let Value::Object(property) = property else { continue };
+        let is_text = property.get("type").is_some_and(|kind| kind == "string");
+        if property.get("minLength").is_some_and(|least| least == 0) {
+            property.remove("minLength");
+        } else if is_text && !property.contains_key("enum") && !required.iter().any(|it| it == name)
+        {
+            property.entry("minLength").or_insert_with(|| 1.into());
+        }
+    }
 }
 
 /// The schema of a tool's result. It carries no descriptions: callers check with it, models do not
@@ -126,7 +154,15 @@ mod tests {
         mode: Option<Mode>,
         #[serde(default)]
         names: Vec<String>,
+        below: Option<String>,
+        #[schemars(length(min = 0))]
+        text: Option<String>,
     }
+
+    /// Looks around.
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct NoArgs {}
 
     #[derive(Deserialize, Serialize, JsonSchema)]
     #[serde(rename_all = "kebab-case")]
@@ -145,8 +181,14 @@ mod tests {
 
     #[test]
     fn an_input_schema_is_short_and_says_what_the_doc_comments_say() {
-        assert_snapshot!(input_schema::<Args>(), @r#"{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","description":"Which file."},"limit":{"type":"integer","minimum":1,"description":"How many lines."},"mode":{"type":"string","enum":["fast","very-safe"]},"names":{"type":"array","items":{"type":"string"},"default":[]}},"required":["path"]}"#);
+        assert_snapshot!(input_schema::<Args>(), @r#"{"type":"object","additionalProperties":false,"properties":{"path":{"type":"string","description":"Which file."},"limit":{"type":"integer","minimum":1,"description":"How many lines."},"mode":{"type":"string","enum":["fast","very-safe"]},"names":{"type":"array","items":{"type":"string"},"default":[]},"below":{"type":"string","minLength":1},"text":{"type":"string"}},"required":["path"]}"#);
         assert_eq!(description_of::<Args>(), "Does a thing to a file.");
+    }
+
+    #[test]
+    fn a_schema_without_arguments_has_properties_too() {
+        assert_snapshot!(input_schema::<NoArgs>(), @r#"{"type":"object","additionalProperties":false,"properties":{}}"#);
+        assert_snapshot!(input_schema::<Map<String, Value>>(), @r#"{"type":"object","additionalProperties":true,"properties":{}}"#);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Judges arguments by a tool's schema, and explains every problem at once.
 
-use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, ValidationError, Validator};
 use protocol::{ErrorCode, ToolCall, ToolError, describe_call, parse_strict_json};
 use serde_json::{Map, Value, json};
+
+use crate::absent_arguments::drop_absent;
+use crate::argument_problems::{self, ArgumentProblem};
 
 /// Names whose similarity reaches this are offered as "did you mean".
 const SIMILAR: f64 = 0.7;
@@ -25,19 +27,16 @@ impl ToolValidator {
         Ok(Self { name: name.to_owned(), schema: schema.clone(), compiled, example })
     }
 
-    /// Accepts `arguments` exactly if the schema does, or if it does once values that are JSON
-    /// written as a string are read as the JSON they hold. Models do send `"[\"a\"]"` for `["a"]`.
+    /// Accepts `arguments` exactly if the schema does, or if it does after two repairs of what models
+    /// send: optional arguments that say nothing (`null`, `""`) are left out, and values that are JSON
+    /// written as a string, such as `"[\"a\"]"` for `["a"]`, are read as the JSON they hold.
     pub fn validate(&self, arguments: Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
         let mut arguments = Value::Object(arguments);
         if !self.compiled.is_valid(&arguments) {
+            drop_absent(&mut arguments, &self.schema);
             self.read_stringified(&mut arguments);
-            let problems: Vec<Problem> = self
-                .compiled
-                .iter_errors(&arguments)
-                .flat_map(|error| self.problems(&error))
-                .collect();
-            if !problems.is_empty() {
-                return Err(self.error(&problems));
+            if let Some(error) = self.compiled.iter_errors(&arguments).next() {
+                return Err(self.explain(&arguments, &error));
             }
         }
         match arguments {
@@ -52,47 +51,25 @@ impl ToolValidator {
         for (name, value) in arguments {
             let Some(schema) = self.schema["properties"].get(name) else { continue };
             let Value::String(text) = &*value else { continue };
-            let Ok(property) = compile(schema) else { continue };
-            if property.is_valid(value) {
+            if accepts(schema, value) {
                 continue;
             }
-            if let Some(inner) =
-                parse_strict_json(text).ok().filter(|inner| property.is_valid(inner))
-            {
+            let Ok(mut inner) = parse_strict_json(text) else { continue };
+            drop_absent(&mut inner, schema);
+            if accepts(schema, &inner) {
                 *value = inner;
             }
         }
     }
 
-    fn problems(&self, error: &ValidationError<'_>) -> Vec<Problem> {
-        let path = readable_path(error.instance_path().as_str());
-        match error.kind() {
-            ValidationErrorKind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
-                let path = join(&path, name);
-                vec![Problem { message: format!("`{path}` is required"), path }]
-            }
-            ValidationErrorKind::AdditionalProperties { unexpected } => {
-                unexpected.iter().map(|name| self.unknown_field(&path, name)).collect()
-            }
-            ValidationErrorKind::Type { .. } if error.instance().is_null() => {
-                vec![Problem { message: format!("`{path}` is null; leave it out instead"), path }]
-            }
-            _ => vec![Problem { message: format!("`{path}`: {error}"), path }],
+    /// All problems at once; `first` stands in for those of schemas that only the library
+    /// understands.
+    fn explain(&self, arguments: &Value, first: &ValidationError<'_>) -> ToolError {
+        let mut problems = argument_problems::problems(&self.schema, arguments);
+        if problems.is_empty() {
+            let path = first.instance_path().as_str().to_owned();
+            problems.push(ArgumentProblem { path, message: first.to_string() });
         }
-    }
-
-    fn unknown_field(&self, path: &str, name: &str) -> Problem {
-        let known = self.schema["properties"].as_object().into_iter().flat_map(Map::keys);
-        let hint = match closest(name, known.map(String::as_str)) {
-            Some(near) if path.is_empty() => format!(" (did you mean `{near}`?)"),
-            _ => String::new(),
-        };
-        let path = join(path, name);
-        Problem { message: format!("`{path}` is not a parameter of {}{hint}", self.name), path }
-    }
-
-    fn error(&self, problems: &[Problem]) -> ToolError {
         let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
         let listed = problems
             .iter()
@@ -105,9 +82,9 @@ impl ToolValidator {
     }
 }
 
-struct Problem {
-    path: String,
-    message: String,
+/// Whether a schema takes a value.
+pub(crate) fn accepts(schema: &Value, value: &Value) -> bool {
+    compile(schema).is_ok_and(|compiled| compiled.is_valid(value))
 }
 
 fn compile(schema: &Value) -> Result<Validator, ValidationError<'static>> {
@@ -153,18 +130,6 @@ fn mentions_different(schema: &Value) -> bool {
         Value::Array(items) => items.iter().any(mentions_different),
         _ => false,
     }
-}
-
-/// `/edits/2/old` as a person writes it: `edits[2].old`.
-fn readable_path(pointer: &str) -> String {
-    pointer.split('/').skip(1).fold(String::new(), |path, step| match step.parse::<usize>() {
-        Ok(index) => format!("{path}[{index}]"),
-        Err(_) => join(&path, &step.replace("~1", "/").replace("~0", "~")),
-    })
-}
-
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 /// The candidate that looks most like `name`, if any looks like it at all.
@@ -248,15 +213,31 @@ mod tests {
             json!({"pattern": "x", "max_results": "many"}),
             json!({"pattern": "x", "max_results": true}),
             json!({"pattern": "x", "exclude": "a"}),
-            json!({"pattern": "x", "exclude": null}),
+            json!({"pattern": null}),
         ] {
             assert!(validate(wrong.clone()).is_err(), "{wrong}");
         }
     }
 
     #[test]
-    fn a_null_is_told_to_be_left_out() {
-        let error = validate(json!({"pattern": "x", "max_results": null})).unwrap_err();
-        assert_eq!(error.message, "`max_results` is null; leave it out instead");
+    fn optional_arguments_that_say_nothing_count_as_absent() {
+        assert_eq!(
+            validate(
+                json!({"pattern": "", "max_results": null, "exclude": "", "deep": "{\"on\":null}"})
+            )
+            .unwrap(),
+            json!({"pattern": "", "deep": {}})
+        );
+        let error = validate(json!({"pattern": null, "max_results": ""})).unwrap_err();
+        assert_eq!(error.message, "`pattern`: expected a string, got null");
+    }
+
+    #[test]
+    fn a_keyword_that_is_not_explained_in_words_is_told_as_the_library_does() {
+        let schema = json!({"type": "object", "properties": {}, "maxProperties": 0});
+        let validator = ToolValidator::new("none", &schema, Map::new()).unwrap();
+        let arguments = json!({"a": 1}).as_object().unwrap().clone();
+        let error = validator.validate(arguments).unwrap_err();
+        assert!(!error.message.is_empty(), "{error}");
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use tool_system::Rendering;
+use serde_json::Value;
+use tool_system::{ListedTool, Rendering};
 
 use super::Scope;
 
@@ -49,13 +50,14 @@ pub(crate) enum ToolsFormat {
 }
 
 impl ToolsFormat {
-    pub(crate) fn rendering(self) -> Option<Rendering> {
+    /// What makes an entry of a list in JSON; absent for the table.
+    pub(crate) fn entry(self) -> Option<fn(&ListedTool) -> Value> {
         match self {
             ToolsFormat::Table => None,
-            ToolsFormat::Json => Some(Rendering::Json),
-            ToolsFormat::Anthropic => Some(Rendering::Anthropic),
-            ToolsFormat::Openai => Some(Rendering::OpenAi),
-            ToolsFormat::Mcp => Some(Rendering::Mcp),
+            ToolsFormat::Json => Some(|tool| Rendering::Json.render(tool)),
+            ToolsFormat::Anthropic => Some(|tool| Rendering::Anthropic.render(tool)),
+            ToolsFormat::Openai => Some(|tool| Rendering::OpenAi.render(tool)),
+            ToolsFormat::Mcp => Some(mcp::listed_tool),
         }
     }
 }

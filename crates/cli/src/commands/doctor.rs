@@ -7,7 +7,7 @@ use providers::catalogue::{COMPATIBLE, ENDPOINTS, Wanted};
 use sandbox::{Finding, Launcher, Probe, Problem};
 use serde::Serialize;
 use serde_json::{Value, json};
-use tool_system::{IndexStatus, Rendering, ToolRegistry, Vocabulary};
+use tool_system::{IndexStatus, ToolRegistry, Vocabulary};
 use workspace::{EntrySummary, RelPath, Workspace, available_threads};
 
 use super::layer;
@@ -252,7 +252,7 @@ fn tools() -> Check {
     });
     let counts: Vec<String> = counts.collect();
     let listed = registry.list(Vocabulary::Standard);
-    let rendered: Vec<Value> = listed.iter().map(|tool| Rendering::Mcp.render(tool)).collect();
+    let rendered: Vec<Value> = listed.iter().map(|tool| mcp::listed_tool(tool)).collect();
     let bytes = json!(rendered).to_string().len();
     let detail = format!("{}; standard list {bytes} bytes", counts.join(", "));
     Check { name: "tools", state: State::Ok, detail }

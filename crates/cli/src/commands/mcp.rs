@@ -3,17 +3,19 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use mcp::Asking;
+use mcp::{ApproverChoice, host_limits};
 
 use crate::args::McpArgs;
 use crate::project::{Lifetime, Project, project_root};
 
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&project_root::checked(&args.scope)?)?;
-    let executor = project.executor(&args.scope, &args.gate, Lifetime::Stays, |_| {})?;
+    let executor = project.executor(&args.scope, &args.gate, Lifetime::Stays, |options| {
+        options.limits = host_limits(options.limits.clone());
+    })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let asking = if args.gate.yes { Asking::AsConfigured } else { Asking::TheHost };
-    runtime.block_on(mcp::serve_stdio(Arc::new(executor), asking))?;
+    let approver = if args.gate.yes { ApproverChoice::Configured } else { ApproverChoice::Host };
+    runtime.block_on(mcp::serve_stdio(Arc::new(executor), approver))?;
     // A tool that still waits for the disk must not keep the process alive.
     runtime.shutdown_background();
     Ok(ExitCode::SUCCESS)

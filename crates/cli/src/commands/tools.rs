@@ -19,9 +19,9 @@ pub(crate) fn run(args: &ToolsArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(args.scope.root())?;
     let role = project.config.role(&args.scope.role)?;
     let tools = project.registry().list_for(args.scope.vocabulary, &role);
-    match args.format.rendering() {
-        Some(rendering) => {
-            let rendered: Vec<Value> = tools.iter().map(|tool| rendering.render(tool)).collect();
+    match args.format.entry() {
+        Some(entry) => {
+            let rendered: Vec<Value> = tools.iter().map(|tool| entry(tool)).collect();
             output::json(&Value::Array(rendered))?;
         }
         None => {

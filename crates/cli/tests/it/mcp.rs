@@ -119,3 +119,57 @@ fn the_vocabulary_is_chosen_on_the_command_line() {
     let called = server.request("tools/call", read);
     assert_eq!(called["result"]["structuredContent"]["content"], "hello\n");
 }
+
+/// Calls that a client sends without waiting for answers, and the bytes of the file that each reads.
+const PIPELINED: usize = 4_000;
+const READ_BYTES: usize = 48 * 1024;
+/// What the server may take at most while it answers them.
+const MOST_MEMORY_KB: u64 = 200 * 1024;
+
+#[test]
+fn memory_stays_bounded_however_many_calls_are_sent_at_once() {
+    let project = Fixture::new("//- /a.txt\nhello\n");
+    project.write("big.txt", format!("{}\n", "x".repeat(63)).repeat(READ_BYTES / 64));
+    let mut command = command(None);
+    command.arg("mcp").arg("--root").arg(project.root());
+    let mut server = StdioServer::start(command);
+    initialize(&mut server);
+    let read = json!({"name": "read_file", "arguments": {"path": "big.txt"}});
+    let lines: Vec<Vec<u8>> = (0..PIPELINED)
+        .map(|id| {
+            let id = format!("r{id}");
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": read})
+        })
+        .map(|request| request.to_string().into_bytes())
+        .collect();
+    let mut answers = 0;
+    server.send_all(lines, |answer| {
+        let content = answer["result"]["structuredContent"]["content"].as_str();
+        assert!(content.is_some_and(|content| content.len() > READ_BYTES), "{answer:.300}");
+        answers += 1;
+        answers == PIPELINED
+    });
+    let peak = server.peak_memory_kb();
+    assert!(peak < MOST_MEMORY_KB, "{peak} KB");
+    assert!(server.finish().success());
+}
+
+#[test]
+fn a_result_stays_below_the_size_at_which_hosts_cut_it() {
+    let project = Fixture::new("//- /a.txt\nhello\n");
+    let lines: String =
+        (0..20_000).map(|line| format!("let value_{line} = \"{line}\";\n")).collect();
+    project.write("big.rs", lines);
+    let mut server = start(&project, &[]);
+    initialize(&mut server);
+    let read = json!({"name": "read_file", "arguments": {"path": "big.rs", "limit": 20_000}});
+    let result = &server.request("tools/call", read)["result"];
+    let content = &result["structuredContent"];
+    assert!(content.to_string().len() < 90_000, "{}", content.to_string().len());
+    assert!(result["_meta"]["anthropic/maxResultSizeChars"].is_number());
+    let shown = content["content"].as_str().expect("text").lines().count();
+    let next = json!({"name": "read_file", "arguments": {"path": "big.rs", "offset": shown + 1}});
+    let rest = server.request("tools/call", next);
+    let first = rest["result"]["structuredContent"]["content"].as_str().expect("text");
+    assert!(first.contains(&format!("let value_{shown} = ")), "{content:.300} {first:.300}");
+}

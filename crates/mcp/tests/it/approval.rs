@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp::Asking;
+use mcp::ApproverChoice;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Era, Setup};
@@ -149,7 +149,7 @@ async fn a_host_that_cannot_ask_is_told_how_to_allow_it() {
 async fn as_configured_nobody_asks_the_host() {
     for era in Era::BOTH {
         let capabilities = json!({"elicitation": {}});
-        let setup = Setup { capabilities, asking: Asking::AsConfigured, ..Setup::new(era) };
+        let setup = Setup { capabilities, approver: ApproverChoice::Configured, ..Setup::new(era) };
         let mut client = Client::open(setup).await;
         assert_done(&client.call("append_file", append("more\n")).await);
         assert_eq!(client.project.read("README.md"), "hello\nmore\n");

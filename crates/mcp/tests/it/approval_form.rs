@@ -29,21 +29,22 @@ async fn the_form_shows_the_diff_and_the_choices() {
                 "properties": {
                   "decision": {
                     "type": "string",
-                    "title": "Decision",
+                    "title": "Change README.md?",
                     "oneOf": [
                       {
                         "const": "once",
-                        "title": "Do it"
+                        "title": "Apply it"
                       },
                       {
                         "const": "always",
-                        "title": "Do it; from now on update_file may create and change `README.md`, with any content, without a question"
+                        "title": "Apply it; from now on update_file may create and change `README.md`, with any content, without a question"
                       },
                       {
                         "const": "deny",
-                        "title": "Do not do it"
+                        "title": "Do not apply it"
                       }
-                    ]
+                    ],
+                    "default": "once"
                   },
                   "note": {
                     "type": "string",
@@ -69,7 +70,8 @@ async fn older_clients_get_choices_as_they_know_them() {
     let question = Question::about(&mut client, "append_file", arguments).await;
     let decision = &question.form["requestedSchema"]["properties"]["decision"];
     assert_eq!(decision["enum"], json!(["once", "always", "deny"]));
-    assert_eq!(decision["enumNames"][0], "Do it");
+    assert_eq!(decision["enumNames"][0], "Apply it");
+    assert_eq!(decision.get("default"), None, "choices have defaults since 2025-11-25");
     assert_done(&question.answer(&mut client, accept("once")).await);
 }
 
@@ -135,4 +137,36 @@ async fn a_long_reason_leaves_room_for_the_diff() {
     let message = message("update_file", arguments).await;
     assert!(message.len() < 2_000, "{}", message.len());
     assert!(message.contains("…\n") && message.contains("\n-hello\n+bye\n"), "{message}");
+}
+
+#[tokio::test]
+async fn headline_and_default_fit_the_call() {
+    let table = [
+        ("create_file", json!({"path": "a.txt", "content": "x\n"}), "Create a.txt?", "once"),
+        ("delete_file", json!({"path": "README.md"}), "Delete README.md?", "once"),
+        (
+            "move_file",
+            json!({"from": "README.md", "to": "b.md"}),
+            "Move README.md to b.md?",
+            "once",
+        ),
+        (
+            "update_file",
+            json!({"path": "README.md", "content": "a\u{202e}b\n"}),
+            "Change README.md?",
+            "deny",
+        ),
+        (
+            "apply_changes",
+            json!({"changes": [{"path": "README.md", "content": "x\n"}, {"path": "src/lib.rs", "delete": true}]}),
+            "Change 2 files?",
+            "once",
+        ),
+    ];
+    for (name, arguments, headline, default) in table {
+        let mut client = asked_client(Era::Stateless).await;
+        let question = Question::about(&mut client, name, arguments).await;
+        let decision = &question.form["requestedSchema"]["properties"]["decision"];
+        assert_eq!((&decision["title"], &decision["default"]), (&json!(headline), &json!(default)));
+    }
 }

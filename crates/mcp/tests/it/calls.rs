@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use mcp::Asking;
+use mcp::ApproverChoice;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Era, Setup};
@@ -35,7 +35,10 @@ async fn an_answer_is_structured_and_the_same_as_text() {
           "total": 2,
           "message": "Found 2 files."
         },
-        "isError": false
+        "isError": false,
+        "_meta": {
+          "anthropic/maxResultSizeChars": 500000
+        }
       }
     }
     "#);
@@ -111,7 +114,7 @@ fn sensible_calls() -> Vec<(&'static str, Value)> {
 
 #[tokio::test]
 async fn structured_content_fits_the_output_schema() {
-    let setup = Setup { asking: Asking::AsConfigured, ..Setup::new(Era::Stateless) };
+    let setup = Setup { approver: ApproverChoice::Configured, ..Setup::new(Era::Stateless) };
     let mut client = Client::open(setup).await;
     let list = client.request("tools/list", json!({})).await;
     let tools = list["result"]["tools"].as_array().expect("a list");

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mcp::{Asking, ServeError};
+use mcp::{ApproverChoice, ServeError};
 use serde_json::{Value, json};
 use testkit::Fixture;
 use tokio::io::{
@@ -50,15 +50,15 @@ pub(crate) struct Setup {
     pub(crate) version: &'static str,
     /// What the client says it can do.
     pub(crate) capabilities: Value,
-    pub(crate) asking: Asking,
+    pub(crate) approver: ApproverChoice,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
 }
 
 impl Setup {
     /// A client that can do nothing special, of the built-in tools.
     pub(crate) fn new(era: Era) -> Setup {
-        let (capabilities, asking, tools) = (json!({}), Asking::TheHost, Vec::new());
-        Setup { era, version: "2025-11-25", capabilities, asking, tools }
+        let (capabilities, approver, tools) = (json!({}), ApproverChoice::Host, Vec::new());
+        Setup { era, version: "2025-11-25", capabilities, approver, tools }
     }
 }
 
@@ -105,7 +105,7 @@ impl Client {
         let executor = Arc::new(executor(&project, setup.tools));
         let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
         let (reader, writer) = tokio::io::split(theirs);
-        let server = tokio::spawn(mcp::serve(executor, setup.asking, reader, writer));
+        let server = tokio::spawn(mcp::serve(executor, setup.approver, reader, writer));
         let (input, output) = tokio::io::split(ours);
         Client {
             era: setup.era,

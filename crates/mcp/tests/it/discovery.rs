@@ -18,7 +18,7 @@ async fn initialize_negotiates_the_version_and_says_who_we_are() {
         "name": "toolkiln",
         "version": "0.1.0"
       },
-      "instructions": "Tools for one project directory. Paths are relative to its root, and nothing outside can be reached. A result that was cut says how to get the rest; an error begins with its code and says what to do next."
+      "instructions": "Tools for one project directory. Use them to explore code (find files, search text and symbols, list directories, read files and images), to edit files (replace text, edit lines, patch several files at once, rename symbols, move, delete), to run commands, tests and formatters in a sandbox, to look at and commit to git, and to undo and redo changes. Paths are relative to the project's root, and nothing outside can be reached. A result that was cut says how to get the rest; an error begins with its code and says what to do next."
     }
     "#);
     assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
@@ -55,7 +55,7 @@ async fn server_discover_tells_versions_and_capabilities() {
       "capabilities": {
         "tools": {}
       },
-      "instructions": "Tools for one project directory. Paths are relative to its root, and nothing outside can be reached. A result that was cut says how to get the rest; an error begins with its code and says what to do next.",
+      "instructions": "Tools for one project directory. Use them to explore code (find files, search text and symbols, list directories, read files and images), to edit files (replace text, edit lines, patch several files at once, rename symbols, move, delete), to run commands, tests and formatters in a sandbox, to look at and commit to git, and to undo and redo changes. Paths are relative to the project's root, and nothing outside can be reached. A result that was cut says how to get the rest; an error begins with its code and says what to do next.",
       "ttlMs": 3600000,
       "cacheScope": "private",
       "_meta": {
@@ -147,6 +147,9 @@ async fn every_tool_comes_with_hints_and_schemas() {
         let name = &tool["name"];
         assert!(tool["description"].as_str().is_some_and(|text| text.len() > 20), "{name}");
         assert_eq!(tool["inputSchema"]["type"], "object", "{name}");
+        assert!(tool["inputSchema"]["properties"].is_object(), "{name}");
+        assert!(tool["title"].as_str().is_some_and(|title| !title.contains('_')), "{name}");
+        assert_eq!(tool["annotations"]["title"], tool["title"], "{name}");
         assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
         jsonschema::meta::validate(&tool["inputSchema"]).expect("a valid schema");
         jsonschema::meta::validate(&tool["outputSchema"]).expect("a valid schema");
@@ -154,7 +157,10 @@ async fn every_tool_comes_with_hints_and_schemas() {
         assert!(tool["annotations"]["openWorldHint"].is_boolean(), "{name}");
     }
     let grep = tools.iter().find(|tool| tool["name"] == "grep").expect("grep is there");
-    assert_eq!(grep["annotations"], json!({"readOnlyHint": true, "openWorldHint": false}));
+    assert_eq!(
+        grep["annotations"],
+        json!({"title": "Search text", "readOnlyHint": true, "openWorldHint": false})
+    );
 }
 
 #[tokio::test]

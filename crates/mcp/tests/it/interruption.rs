@@ -81,6 +81,32 @@ async fn without_a_token_there_is_no_progress() {
     assert_eq!(client.finish().await, Vec::<Value>::new());
 }
 
+/// The clock is stopped and jumps ahead whenever nothing else is left to do.
+#[tokio::test(start_paused = true)]
+async fn a_silent_call_tells_that_it_still_runs() {
+    let talk = Arc::new(Talk::default());
+    let mut client = Client::with_tools(Era::Handshake, [Arc::clone(&talk) as _]).await;
+    let call = json!({"name": "talk", "_meta": {"progressToken": "t"}});
+    client.send_request("tools/call", call).await;
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        let params = client.next().await.expect("progress")["params"].take();
+        told.push(format!("{} {}", params["progress"], params["message"]));
+    }
+    talk.go_on.notify_one();
+    let params = client.next().await.expect("progress")["params"].take();
+    told.push(format!("{} {}", params["progress"], params["message"]));
+    assert_eq!(
+        told,
+        [
+            r#"1.0 "1""#,
+            r#"2.0 "still running after 10 s""#,
+            r#"3.0 "still running after 20 s""#,
+            r#"6.0 "234""#,
+        ]
+    );
+}
+
 #[tokio::test]
 async fn each_call_shows_its_own_output_only() {
     let talk = Arc::new(Talk::default());

@@ -3,9 +3,11 @@
 mod approval;
 mod approval_form;
 mod approval_repeated;
+mod back_pressure;
 mod calls;
 mod client;
 mod discovery;
+mod eras;
 mod hostile_input;
 mod interruption;
 mod questions;

@@ -91,7 +91,10 @@ async fn the_other_vocabularies_have_their_names_and_spellings() {
     let bench = Bench::speaking(Vocabulary::Workspace, PROJECT);
     let listed = bench.ok("list_directory", json!({"path": "src", "includeHidden": true})).await;
     assert_eq!(each(&listed["entries"], "name"), ["lib", "main.rs"]);
-    assert_eq!(bench.err("list_directory", json!({})).await.message, "`path` is required");
+    assert_eq!(
+        bench.err("list_directory", json!({})).await.message,
+        "`path` is required: a string"
+    );
     let bench = Bench::speaking(Vocabulary::Explorer, PROJECT);
     let listed = bench.ok("list_files", json!({"path": ".", "recursive": true})).await;
     assert_eq!(listed["total"], 7);

@@ -58,12 +58,15 @@ async fn pages_of_files_and_of_globs_show_everything_once() {
 async fn a_cursor_that_no_search_gave_is_refused() {
     let bench = Bench::new("//- /a.txt\nx\n");
     for tool in ["grep", "glob"] {
-        for cursor in ["", "7", "x:y", "1:../up"] {
+        for cursor in [" ", "7", "x:y", "1:../up"] {
             let error = bench.err(tool, json!({"pattern": "x", "cursor": cursor})).await;
             assert_eq!(error.code, ErrorCode::InvalidArguments, "{tool} {cursor}");
             assert!(error.suggestion.unwrap().contains("next_cursor"), "{tool} {cursor}");
         }
     }
+    // Models that fill in every argument mean the first page.
+    let first = bench.ok("glob", json!({"pattern": "*", "cursor": ""})).await;
+    assert_eq!(first["total"], 1);
     // By time and by path are different orders.
     let arguments = json!({"pattern": "x", "sort": "modified", "cursor": ":a.txt"});
     assert_eq!(bench.err("glob", arguments).await.code, ErrorCode::InvalidArguments);

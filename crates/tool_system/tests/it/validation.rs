@@ -1,4 +1,5 @@
-//! The validator accepts exactly what the schema accepts, and the tool can parse all of that.
+//! The validator accepts exactly what the schema accepts once arguments are repaired, and the tool can
+//! parse all of that.
 
 use proptest::prelude::*;
 use protocol::ErrorCode;
@@ -53,8 +54,35 @@ fn arguments(schema: &Value) -> BoxedStrategy<Map<String, Value>> {
         .boxed()
 }
 
-/// Reads the strings that the schema refuses as JSON, by the rule as it is documented.
-fn read_strings(schema: &Value, arguments: &Map<String, Value>) -> Map<String, Value> {
+/// Leaves out optional `null` and `""` that the schema refuses, by the rule as it is documented.
+fn without_fillers(schema: &Value, value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let required = schema["required"].as_array().cloned().unwrap_or_default();
+            let kept = fields.into_iter().filter_map(|(name, value)| {
+                let Some(property) = schema["properties"].get(&name) else {
+                    return Some((name, value));
+                };
+                let optional = !required.contains(&json!(name));
+                let filler = value.is_null() || value == "";
+                if optional && filler && !jsonschema::is_valid(property, &value) {
+                    return None;
+                }
+                let value = without_fillers(property, value);
+                Some((name, value))
+            });
+            Value::Object(kept.collect())
+        }
+        Value::Array(items) => {
+            items.into_iter().map(|item| without_fillers(&schema["items"], item)).collect()
+        }
+        other => other,
+    }
+}
+
+/// Leaves out fillers and reads the strings that the schema refuses as JSON, by the rule as it is
+/// documented.
+fn repaired(schema: &Value, arguments: &Map<String, Value>) -> Map<String, Value> {
     let accepts =
         |name: &str, value: &Value| jsonschema::is_valid(&schema["properties"][name], value);
     let read = |(name, value): (&String, &Value)| {
@@ -62,10 +90,12 @@ fn read_strings(schema: &Value, arguments: &Map<String, Value>) -> Map<String, V
             Value::String(text) if !accepts(name, value) => serde_json::from_str(text).ok(),
             _ => None,
         };
+        let inner = inner.map(|inner| without_fillers(&schema["properties"][name], inner));
         let chosen = inner.filter(|inner| accepts(name, inner)).unwrap_or_else(|| value.clone());
         (name.clone(), chosen)
     };
-    arguments.iter().map(read).collect()
+    let arguments = without_fillers(schema, Value::Object(arguments.clone()));
+    arguments.as_object().expect("an object").iter().map(read).collect()
 }
 
 fn any_call() -> impl Strategy<Value = (Vocabulary, &'static str, Map<String, Value>)> {
@@ -89,7 +119,7 @@ proptest! {
         let registry = ToolRegistry::builtin();
         let tool = registry.get(vocabulary, name).unwrap();
         let schema = tool.input_schema();
-        let read = read_strings(schema, &arguments);
+        let read = repaired(schema, &arguments);
         let expected = jsonschema::is_valid(schema, &Value::Object(read.clone()));
         match tool.validator().unwrap().validate(arguments) {
             Ok(accepted) => {
@@ -135,21 +165,21 @@ async fn a_wrong_call_is_explained_with_every_problem_and_a_right_one() {
     insta::assert_json_snapshot!(error, @r#"
     {
       "code": "INVALID_ARGUMENTS",
-      "message": "`max_results`: \"many\" is not of type \"integer\"; `patern` is not a parameter of grep (did you mean `pattern`?); `pattern` is required",
+      "message": "unknown argument `patern` (did you mean `pattern`?); `max_results`: expected a whole number of at least 1, got \"many\"; `pattern` is required: a string",
       "suggestion": "Example: grep(pattern=\"fn main\", file_type=\"rs\")",
       "details": {
         "problems": [
           {
-            "path": "max_results",
-            "message": "`max_results`: \"many\" is not of type \"integer\""
+            "path": "patern",
+            "message": "unknown argument `patern` (did you mean `pattern`?)"
           },
           {
-            "path": "patern",
-            "message": "`patern` is not a parameter of grep (did you mean `pattern`?)"
+            "path": "max_results",
+            "message": "`max_results`: expected a whole number of at least 1, got \"many\""
           },
           {
             "path": "pattern",
-            "message": "`pattern` is required"
+            "message": "`pattern` is required: a string"
           }
         ],
         "example": {

@@ -39,6 +39,7 @@ struct BashTool;
 impl Tool for BashTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<BashArgs, BashOutput>("bash", Category::Execution)
+            .title("Run a command")
             .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
             .approval(Approval::PerCall)
             .termination(

@@ -14,6 +14,7 @@ struct JobArgs {
     action: Action,
     id: Option<String>,
     command: Option<String>,
+    #[schemars(length(min = 0))]
     input: Option<String>,
     cursor: Option<Whole<0>>,
 }
@@ -63,6 +64,7 @@ struct JobTool;
 impl Tool for JobTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<JobArgs, JobOutput>("job", Category::Execution)
+            .title("Run a background job")
             .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
             .approval(Approval::PerCall)
             .termination(

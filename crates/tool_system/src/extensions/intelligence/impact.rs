@@ -59,6 +59,7 @@ struct ImpactTool;
 impl Tool for ImpactTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<ImpactArgs, ImpactOutput>("impact", Category::Intelligence)
+            .title("Find what a change affects")
             .termination(
                 "Use terminate=false if the affected files or tests are to be read, changed or \
                  run. Use terminate=true when presenting the results to the user.",

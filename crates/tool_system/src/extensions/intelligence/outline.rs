@@ -46,6 +46,7 @@ struct OutlineTool;
 impl Tool for OutlineTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<OutlineArgs, OutlineOutput>("outline", Category::Intelligence)
+            .title("Outline symbols")
             .termination(
                 "Use terminate=false if parts of what is shown are to be read next. Use \
                  terminate=true when presenting the structure to the user.",

@@ -49,6 +49,7 @@ struct ReadTool;
 impl Tool for ReadTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<ReadArgs, ReadOutput>("read", Category::Reading)
+            .title("Read files")
             .termination(
                 "Use terminate=false: what was read is usually needed for the next step. Use \
                  terminate=true only when the user asked to see the files and nothing else.",

@@ -48,6 +48,7 @@ struct GlobTool;
 impl Tool for GlobTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<GlobArgs, GlobOutput>("glob", Category::Search)
+            .title("Find files")
             .termination(
                 "Use terminate=false if the results need further processing, such as reading the \
                  files. Use terminate=true when presenting the results to the user.",

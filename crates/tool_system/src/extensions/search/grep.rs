@@ -80,6 +80,7 @@ struct GrepTool;
 impl Tool for GrepTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<GrepArgs, GrepOutput>("grep", Category::Search)
+            .title("Search text")
             .termination(
                 "Use terminate=false if the results need further processing, such as reading or \
                  changing what was found. Use terminate=true when presenting the results to the user.",

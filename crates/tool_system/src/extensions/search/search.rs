@@ -49,6 +49,7 @@ struct SearchTool;
 impl Tool for SearchTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<SearchArgs, SearchOutput>("search", Category::Search)
+            .title("Search code")
             .termination(
                 "Use terminate=false if the results need further processing, such as reading the \
                  files. Use terminate=true when presenting the results to the user.",

@@ -27,6 +27,7 @@ struct FileChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 0))]
     replace: Option<String>,
     /// Of the match, or first to edit
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,6 +37,7 @@ struct FileChange {
     end_line: Option<Whole<1>>,
     /// Whole file or new lines
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 0))]
     content: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     delete: Option<bool>,

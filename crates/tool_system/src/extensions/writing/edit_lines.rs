@@ -13,8 +13,10 @@ struct EditLinesArgs {
     /// 0: insert at the top
     start_line: Whole<0>,
     end_line: Option<Whole<1>>,
+    #[schemars(length(min = 0))]
     content: Option<String>,
     /// What the lines must hold now
+    #[schemars(length(min = 0))]
     expected: Option<String>,
 }
 

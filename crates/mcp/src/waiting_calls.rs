@@ -28,20 +28,20 @@ use tool_system::{Approver, ToolExecutor};
 use crate::question::{form, response_to};
 
 /// Calls that wait at once; the oldest is given up for a new one.
-const MAX_PARKED: usize = 64;
+const MAX_WAITING: usize = 64;
 /// Bytes of all files together that calls which wait would write. Each holds them several times.
-const MAX_PARKED_BYTES: usize = 256 * 1024 * 1024;
+const MAX_WAITING_BYTES: usize = 256 * 1024 * 1024;
 /// Random bytes of an id.
 const ID_BYTES: usize = 16;
 /// The name of the question among the inputs of a call.
 const QUESTION: &str = "approval";
 
-type Reply = oneshot::Sender<Result<ApprovalResponse, ToolError>>;
+type ApprovalReply = oneshot::Sender<Result<ApprovalResponse, ToolError>>;
 
 /// How far a call has come.
-pub(crate) enum Step {
+pub(crate) enum CallStep {
     /// It waits for the user.
-    Asks(Box<ApprovalRequest>, Reply),
+    Asks(Box<ApprovalRequest>, ApprovalReply),
     Done(CallReport),
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct RunningCall {
     identity: ContentHash,
     /// The id that its events carry.
     pub(crate) id: String,
-    steps: mpsc::Receiver<Step>,
+    steps: mpsc::Receiver<CallStep>,
     cancel: CancellationToken,
     _given_up: DropGuard,
 }
@@ -67,16 +67,16 @@ impl RunningCall {
             _given_up: cancel.clone().drop_guard(),
         };
         tokio::spawn(async move {
-            let approver = Asker { steps: sender };
+            let approver = StepApprover { steps: sender };
             let result = executor.report_asking(&call, &cancel, &approver).await;
-            // Whoever has left does not want to know.
-            let _ = approver.steps.send(Step::Done(result)).await;
+            // It fails if the call was given up, and then the result does not matter.
+            let _ = approver.steps.send(CallStep::Done(result)).await;
         });
         running
     }
 
     /// Waits for the next question or the end. A request that is cancelled cancels the call.
-    pub(crate) async fn next(&mut self, request: &CancellationToken) -> Step {
+    pub(crate) async fn next(&mut self, request: &CancellationToken) -> CallStep {
         let step = tokio::select! {
             step = self.steps.recv() => step,
             () = request.cancelled() => {
@@ -86,58 +86,58 @@ impl RunningCall {
         };
         step.unwrap_or_else(|| {
             let message = "the call ended without a result";
-            Step::Done(Err(ToolError::new(ErrorCode::Internal, message)).into())
+            CallStep::Done(Err(ToolError::new(ErrorCode::Internal, message)).into())
         })
     }
 }
 
-/// Asks for a call on its own task.
-struct Asker {
-    steps: mpsc::Sender<Step>,
+/// Hands the questions of a call to the request that waits for its next step.
+struct StepApprover {
+    steps: mpsc::Sender<CallStep>,
 }
 
 #[async_trait]
-impl Approver for Asker {
+impl Approver for StepApprover {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         let (reply, answer) = oneshot::channel();
-        let asked = self.steps.send(Step::Asks(Box::new(request.clone()), reply)).await;
+        let asked = self.steps.send(CallStep::Asks(Box::new(request.clone()), reply)).await;
         let withdrawn = || ToolError::new(ErrorCode::Cancelled, "the question was withdrawn");
         asked.map_err(|_| withdrawn())?;
         answer.await.map_err(|_| withdrawn())?
     }
 }
 
-/// The calls that wait.
+/// The calls that wait for an answer.
 #[derive(Default)]
-pub(crate) struct ParkedCalls {
-    calls: Mutex<VecDeque<Parked>>,
+pub(crate) struct WaitingCalls {
+    calls: Mutex<VecDeque<WaitingCall>>,
 }
 
-struct Parked {
+struct WaitingCall {
     id: String,
     call: RunningCall,
     request: Box<ApprovalRequest>,
-    reply: Reply,
+    reply: ApprovalReply,
     question: InputRequiredResult,
     expires: Instant,
     bytes: usize,
 }
 
 /// What a request that brings an id back comes to.
-pub(crate) enum Resumed {
+pub(crate) enum Resumption {
     /// The call goes on.
     Answered(RunningCall),
     /// The answer is missing; the question still stands.
     Unanswered(InputRequiredResult),
 }
 
-impl ParkedCalls {
+impl WaitingCalls {
     /// Keeps a call until its question is answered; gives what its request ends with.
-    pub(crate) fn park(
+    pub(crate) fn keep(
         &self,
         call: RunningCall,
         request: Box<ApprovalRequest>,
-        reply: Reply,
+        reply: ApprovalReply,
         version: &ProtocolVersion,
     ) -> Result<InputRequiredResult, ToolError> {
         let form = ElicitRequest::new(form(&request, version)?);
@@ -146,13 +146,13 @@ impl ParkedCalls {
         let question = InputRequiredResult::new(Some(questions), Some(id.clone()));
         let expires = Instant::now() + Duration::from_millis(request.expires_in_ms);
         let mut calls = self.calls();
-        calls.retain(|parked| Instant::now() < parked.expires);
+        calls.retain(|waiting| Instant::now() < waiting.expires);
         let bytes = bytes_of(&request.proposal);
-        let held: Vec<usize> = calls.iter().map(|parked| parked.bytes).collect();
+        let held: Vec<usize> = calls.iter().map(|waiting| waiting.bytes).collect();
         calls.drain(..given_up_for(bytes, &held));
-        let parked =
-            Parked { id, call, request, reply, question: question.clone(), expires, bytes };
-        calls.push_back(parked);
+        let waiting =
+            WaitingCall { id, call, request, reply, question: question.clone(), expires, bytes };
+        calls.push_back(waiting);
         Ok(question)
     }
 
@@ -163,24 +163,25 @@ impl ParkedCalls {
         id: &str,
         call: &ToolCall,
         inputs: Option<InputResponses>,
-    ) -> Result<Resumed, ToolError> {
+    ) -> Result<Resumption, ToolError> {
         let mut calls = self.calls();
-        let index = calls.iter().position(|parked| parked.id == id).ok_or_else(no_such_question)?;
-        let parked = calls.remove(index).ok_or_else(no_such_question)?;
-        if parked.expires <= Instant::now() || parked.call.identity != identity(call) {
+        let index =
+            calls.iter().position(|waiting| waiting.id == id).ok_or_else(no_such_question)?;
+        let waiting = calls.remove(index).ok_or_else(no_such_question)?;
+        if waiting.expires <= Instant::now() || waiting.call.identity != identity(call) {
             return Err(no_such_question());
         }
         let Some(answer) = inputs.and_then(|mut inputs| inputs.remove(QUESTION)) else {
-            let question = parked.question.clone();
-            calls.push_back(parked);
-            return Ok(Resumed::Unanswered(question));
+            let question = waiting.question.clone();
+            calls.push_back(waiting);
+            return Ok(Resumption::Unanswered(question));
         };
-        let response = response_to(&parked.request, &answer);
-        parked.reply.send(response).map_err(|_| no_such_question())?;
-        Ok(Resumed::Answered(parked.call))
+        let response = response_to(&waiting.request, &answer);
+        waiting.reply.send(response).map_err(|_| no_such_question())?;
+        Ok(Resumption::Answered(waiting.call))
     }
 
-    fn calls(&self) -> MutexGuard<'_, VecDeque<Parked>> {
+    fn calls(&self) -> MutexGuard<'_, VecDeque<WaitingCall>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -190,9 +191,9 @@ fn given_up_for(bytes: usize, held: &[usize]) -> usize {
     let mut left = bytes;
     let fits = |bytes: &&usize| {
         left = left.saturating_add(**bytes);
-        left <= MAX_PARKED_BYTES
+        left <= MAX_WAITING_BYTES
     };
-    let kept = held.iter().rev().take(MAX_PARKED - 1).take_while(fits).count();
+    let kept = held.iter().rev().take(MAX_WAITING - 1).take_while(fits).count();
     held.len() - kept
 }
 
@@ -241,14 +242,14 @@ mod tests {
 
     #[test]
     fn the_oldest_calls_are_given_up_for_new_ones() {
-        let large = MAX_PARKED_BYTES / 4;
+        let large = MAX_WAITING_BYTES / 4;
         let cases: [(usize, Vec<usize>, usize); 6] = [
             (0, vec![], 0),
-            (10, vec![0; MAX_PARKED - 1], 0),
-            (10, vec![0; MAX_PARKED], 1),
+            (10, vec![0; MAX_WAITING - 1], 0),
+            (10, vec![0; MAX_WAITING], 1),
             (large, vec![large; 3], 0),
             (large, vec![0, large, large, large, large, 0], 2),
-            (MAX_PARKED_BYTES + 1, vec![0; 3], 3),
+            (MAX_WAITING_BYTES + 1, vec![0; 3], 3),
         ];
         for (bytes, held, given_up) in cases {
             assert_eq!(given_up_for(bytes, &held), given_up, "{bytes} {held:?}");

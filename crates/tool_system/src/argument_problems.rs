@@ -1,0 +1,228 @@
+//! What is wrong with arguments, in words: which one, what was expected and what came.
+
+use serde_json::{Map, Value};
+
+use crate::validator::{accepts, closest};
+
+/// Characters of a value that a message quotes.
+const MAX_QUOTED: usize = 60;
+
+/// One thing that is wrong.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ArgumentProblem {
+    /// Where, as in `edits[2].old`.
+    pub(crate) path: String,
+    pub(crate) message: String,
+}
+
+/// Everything in `arguments` that `schema` refuses, outermost first.
+pub(crate) fn problems(schema: &Value, arguments: &Value) -> Vec<ArgumentProblem> {
+    let mut found = Vec::new();
+    look(schema, arguments, "", &mut found);
+    found
+}
+
+fn look(schema: &Value, value: &Value, path: &str, found: &mut Vec<ArgumentProblem>) {
+    let before = found.len();
+    match value {
+        Value::Object(fields) if is_kind(schema, "object") => {
+            look_into_object(schema, fields, path, found);
+        }
+        Value::Array(items) if is_kind(schema, "array") => {
+            for (index, item) in items.iter().enumerate() {
+                look(&schema["items"], item, &format!("{path}[{index}]"), found);
+            }
+        }
+        _ => {}
+    }
+    if found.len() == before && !accepts(schema, value) {
+        let (expected, came) = (expected(schema), quoted(value));
+        let message = format!("`{path}`: expected {expected}, got {came}");
+        found.push(ArgumentProblem { path: path.to_owned(), message });
+    }
+}
+
+fn look_into_object(
+    schema: &Value,
+    fields: &Map<String, Value>,
+    path: &str,
+    found: &mut Vec<ArgumentProblem>,
+) {
+    let no_properties = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&no_properties);
+    let mut all_told = false;
+    for (name, value) in fields {
+        match properties.get(name) {
+            Some(property) => look(property, value, &join(path, name), found),
+            None if schema["additionalProperties"] == false => {
+                found.push(unknown(path, name, properties, &mut all_told));
+            }
+            None => {}
+        }
+    }
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    for name in required.filter(|name| !fields.contains_key(*name)) {
+        let (path, expected) = (join(path, name), expected(&properties[name]));
+        found.push(ArgumentProblem { message: format!("`{path}` is required: {expected}"), path });
+    }
+}
+
+/// A name that does not exist, with the one that was meant or, the first time, all that exist.
+fn unknown(
+    path: &str,
+    name: &str,
+    properties: &Map<String, Value>,
+    all_told: &mut bool,
+) -> ArgumentProblem {
+    let (one, all) = match path {
+        "" => ("argument", "the arguments are".to_owned()),
+        _ => ("field", format!("the fields of `{path}` are")),
+    };
+    let hint = match closest(name, properties.keys().map(String::as_str)) {
+        Some(near) => format!(" (did you mean `{near}`?)"),
+        None if properties.is_empty() => format!("; there are no {one}s"),
+        None if std::mem::replace(all_told, true) => String::new(),
+        None => format!("; {all} {}", listed(properties.keys().map(|name| format!("`{name}`")))),
+    };
+    let path = join(path, name);
+    ArgumentProblem { message: format!("unknown {one} `{path}`{hint}"), path }
+}
+
+/// What a schema takes, as in "a whole number of at least 1".
+fn expected(schema: &Value) -> String {
+    if let Some(options) = schema["enum"].as_array() {
+        return format!("one of {}", listed(options.iter().map(Value::to_string)));
+    }
+    if let Some(only) = schema.get("const") {
+        return only.to_string();
+    }
+    if let Some(branches) = schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
+        return branches.iter().map(expected).collect::<Vec<_>>().join(" or ");
+    }
+    match &schema["type"] {
+        Value::String(kind) => expected_kind(kind, schema),
+        Value::Array(kinds) => {
+            let kinds = kinds.iter().filter_map(Value::as_str);
+            kinds.map(|kind| expected_kind(kind, schema)).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "another value".into(),
+    }
+}
+
+fn expected_kind(kind: &str, schema: &Value) -> String {
+    let bound = |least: &str, most: &str| match (schema.get(least), schema.get(most)) {
+        (Some(least), Some(most)) => format!(" from {least} to {most}"),
+        (Some(least), None) => format!(" of at least {least}"),
+        (None, Some(most)) => format!(" of at most {most}"),
+        (None, None) => String::new(),
+    };
+    match kind {
+        "integer" => format!("a whole number{}", bound("minimum", "maximum")),
+        "number" => format!("a number{}", bound("minimum", "maximum")),
+        "boolean" => "true or false".into(),
+        "string" if schema["minLength"] == 1 => "a string that is not empty".into(),
+        "string" => "a string".into(),
+        "array" if schema["minItems"] == 1 => format!("a list{} that is not empty", items(schema)),
+        "array" => format!("a list{}", items(schema)),
+        "object" => "an object".into(),
+        other => other.to_owned(),
+    }
+}
+
+fn items(schema: &Value) -> &'static str {
+    match schema["items"]["type"].as_str() {
+        Some("string") => " of strings",
+        Some("integer" | "number") => " of numbers",
+        Some("object") => " of objects",
+        _ => "",
+    }
+}
+
+/// What came, shortened.
+fn quoted(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(MAX_QUOTED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn listed(names: impl Iterator<Item = String>) -> String {
+    names.collect::<Vec<_>>().join(", ")
+}
+
+fn is_kind(schema: &Value, kind: &str) -> bool {
+    schema["type"] == kind
+        || schema["type"].as_array().is_some_and(|kinds| kinds.iter().any(|one| one == kind))
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn every_problem_names_the_argument_what_was_expected_and_what_came() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "path": {"type": "string"},
+                "below": {"type": "string", "minLength": 1},
+                "mode": {"type": "string", "enum": ["fast", "safe"]},
+                "limit": {"type": "integer", "minimum": 1},
+                "share": {"type": "number", "minimum": 0, "maximum": 1},
+                "deep": {"type": "boolean"},
+                "names": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+                "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+                "edits": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {"old": {"type": "string"}, "new": {"type": "string"}},
+                    "required": ["old"],
+                    "additionalProperties": false,
+                }},
+            },
+            "required": ["path"],
+            "additionalProperties": false,
+        });
+        let told = |arguments: Value| {
+            let problems = problems(&schema, &arguments);
+            let lines = problems.into_iter().map(|problem| problem.message + "\n");
+            lines.collect::<String>()
+        };
+        insta::assert_snapshot!(told(json!({
+            "path": null, "below": "", "mode": "slow", "limit": 0, "share": 2, "deep": "no",
+            "names": [], "either": [], "edits": [{"old": 1}, {"olt": "x"}, "y"],
+        })), @r#"
+        `path`: expected a string, got null
+        `below`: expected a string that is not empty, got ""
+        `mode`: expected one of "fast", "safe", got "slow"
+        `limit`: expected a whole number of at least 1, got 0
+        `share`: expected a number from 0 to 1, got 2
+        `deep`: expected true or false, got "no"
+        `names`: expected a list of strings that is not empty, got []
+        `either`: expected a string or a whole number, got []
+        `edits[0].old`: expected a string, got 1
+        unknown field `edits[1].olt` (did you mean `old`?)
+        `edits[1].old` is required: a string
+        `edits[2]`: expected an object, got "y"
+        "#);
+        insta::assert_snapshot!(told(json!({"nothing": 1, "zzz": 2, "names": "x".repeat(100)})), @r#"
+        unknown argument `nothing`; the arguments are `path`, `below`, `mode`, `limit`, `share`, `deep`, `names`, `either`, `edits`
+        unknown argument `zzz`
+        `names`: expected a list of strings that is not empty, got "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
+        `path` is required: a string
+        "#);
+    }
+
+    #[test]
+    fn a_tool_without_arguments_says_so() {
+        let schema = json!({"type": "object", "properties": {}, "additionalProperties": false});
+        let message = &problems(&schema, &json!({"x": 1}))[0].message;
+        assert_eq!(message, "unknown argument `x`; there are no arguments");
+    }
+}
