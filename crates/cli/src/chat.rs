@@ -29,7 +29,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 use tool_system::{ToolExecutor, Vocabulary};
 
-use crate::args::ChatArgs;
+use crate::commands::chat::ChatArgs;
 use crate::conversation::{Desk, resumed};
 use crate::model_choice::Chosen;
 use crate::output::{self, Printer, Stream};
@@ -94,8 +94,16 @@ impl Chat {
         Ok(chat)
     }
 
-    /// Reads and answers until the person leaves.
-    pub(crate) fn converse(&mut self, runtime: &Runtime) -> anyhow::Result<ExitCode> {
+    /// Answers `first`, then reads and answers until the user leaves.
+    pub(crate) fn converse(
+        &mut self,
+        runtime: &Runtime,
+        first: Option<&str>,
+    ) -> anyhow::Result<ExitCode> {
+        if let Some(first) = first.filter(|text| !text.trim().is_empty()) {
+            self.note(&format!("{PROMPT}{first}"));
+            runtime.block_on(self.say(first.to_owned()))?;
+        }
         let mut input = self.input()?;
         loop {
             if std::mem::take(&mut self.was_asked) {

@@ -12,7 +12,7 @@ use tool_system::policy::{Decision, Rule, RuleSource, ToolPattern};
 use tool_system::{CustomTool, CustomToolMistake, ToolRegistry, Vocabulary};
 use workspace::{RelPath, Workspace};
 
-use crate::args::TrustArgs;
+use crate::commands::tools::TrustArgs;
 use crate::output;
 use crate::project::{Project, project_file};
 

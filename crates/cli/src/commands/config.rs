@@ -1,15 +1,17 @@
 //! `toolkiln config`: every value with where it came from, and the files that are looked at.
 
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use protocol::visible;
 use providers::catalogue::{COMPATIBLE, ENDPOINTS};
 use serde_json::{Value as Json, json};
 use toml::Value;
 use workspace::Workspace;
 
-use crate::args::{ConfigCommand, ConfigPathArgs, ConfigShowArgs};
+use crate::args::ModelArgs;
 use crate::config::{Config, FlagLayer, Keys, PROJECT_FILE, Setting, key_file, user_file};
 use crate::environment::{Environment, Found};
 use crate::output;
@@ -17,6 +19,42 @@ use crate::project::Project;
 
 /// Characters of a value that the table shows.
 const SHOWN_CHARS: usize = 60;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  toolkiln config show
+  toolkiln config path";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every value and where it came from
+    #[command(
+        after_help = "Examples:\n  toolkiln config show\n  toolkiln config show --provider openai --json"
+    )]
+    Show(ConfigShowArgs),
+    /// Show the files that are looked at
+    #[command(after_help = "Examples:\n  toolkiln config path")]
+    Path(ConfigPathArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigShowArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigPathArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
 
 pub(crate) fn run(command: &ConfigCommand) -> anyhow::Result<ExitCode> {
     match command {

@@ -1,7 +1,9 @@
 //! `toolkiln doctor`: what works here, and what does not.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use protocol::AgentRole;
 use providers::catalogue::{COMPATIBLE, ENDPOINTS, Wanted};
 use sandbox::{Finding, Launcher, Probe, Problem};
@@ -11,7 +13,6 @@ use tool_system::{IndexStatus, Rendering, ToolRegistry, Vocabulary};
 use workspace::{EntrySummary, RelPath, Workspace, available_threads};
 
 use super::layer;
-use crate::args::DoctorArgs;
 use crate::config::{Config, FlagLayer, Keys};
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
@@ -31,6 +32,22 @@ struct Check {
     name: &'static str,
     state: State,
     detail: String,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln doctor
+  toolkiln doctor --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DoctorArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print the checks as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {

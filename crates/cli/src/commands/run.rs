@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use anyhow::{Context as _, anyhow, bail};
+use clap::Args;
 use protocol::{Content, LogEntry, PauseReason, TurnEnd};
 use providers::catalogue::Wanted;
 use session::{Session, TurnOutcome};
 use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
-use crate::args::RunArgs;
+use crate::args::{Gate, ModelArgs, Scope};
 use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::{End, JsonLines, NamedInstructions};
 use crate::chat::look::Ink;
@@ -30,6 +31,32 @@ use crate::project::Lifetime;
 const STANDARD_INPUT: &str = "-";
 /// A longer message is a mistake.
 const MAX_PROMPT_BYTES: u64 = 4 * 1024 * 1024;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln run \"Find all TODO comments in this project\"
+  git diff | toolkiln run -                       # the message comes from standard input
+  toolkiln run \"Fix the failing test\" --allow 'edit_lines:src/**'
+  toolkiln run \"List the public types\" --json --budget-usd 0.50";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// What to do, or - to read it from standard input
+    pub(crate) prompt: String,
+    /// Print every event as a line of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Go on with a conversation: its id, the beginning of it, or its title; the last one if empty
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     output::work_begins();

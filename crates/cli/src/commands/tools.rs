@@ -1,16 +1,82 @@
 //! `toolkiln tools`: what there is.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value;
-use tool_system::{Approval, Category, ListedTool};
+use tool_system::{Approval, Category, ListedTool, Rendering};
 
-use crate::args::{ToolsArgs, ToolsCommand};
+use crate::args::Scope;
 use crate::project::Project;
 use crate::{custom_tools, output};
 
 /// Width of the column with names.
 const NAME_WIDTH: usize = 16;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln tools
+  toolkiln tools --vocabulary explorer --format anthropic
+  toolkiln tools trust .toolkiln/tools/deploy.toml";
+
+const TRUST_EXAMPLES: &str = "\
+Examples:
+  toolkiln tools trust .toolkiln/tools/deploy.toml";
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+pub(crate) struct ToolsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ToolsCommand>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    /// How to show them
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: ToolsFormat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// Let a tool that the project defines be used, exactly as its file is now
+    Trust(TrustArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TRUST_EXAMPLES)]
+pub(crate) struct TrustArgs {
+    /// The file, such as .toolkiln/tools/NAME.toml
+    pub(crate) file: String,
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ToolsFormat {
+    /// For people
+    Table,
+    /// Every field of every definition
+    Json,
+    /// Anthropic's `tools` array
+    Anthropic,
+    /// OpenAI's `tools` array
+    Openai,
+    /// MCP's `tools` array
+    Mcp,
+}
+
+impl ToolsFormat {
+    pub(crate) fn rendering(self) -> Option<Rendering> {
+        match self {
+            ToolsFormat::Table => None,
+            ToolsFormat::Json => Some(Rendering::Json),
+            ToolsFormat::Anthropic => Some(Rendering::Anthropic),
+            ToolsFormat::Openai => Some(Rendering::OpenAi),
+            ToolsFormat::Mcp => Some(Rendering::Mcp),
+        }
+    }
+}
 
 pub(crate) fn run(args: &ToolsArgs) -> anyhow::Result<ExitCode> {
     if let Some(ToolsCommand::Trust(args)) = &args.command {
