@@ -25,6 +25,7 @@ use crate::commands::mcp::McpArgs;
 use crate::commands::policy::{self, PolicyCommand};
 use crate::commands::redo::RedoArgs;
 use crate::commands::run::RunArgs;
+use crate::commands::setup::SetupArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::tools::ToolsArgs;
 use crate::commands::undo::UndoArgs;
@@ -37,6 +38,7 @@ pub(crate) use sessions::{SessionsCheckArgs, SessionsCommand};
 
 const EXAMPLES: &str = "\
 Examples:
+  toolkiln setup                                  # choose a model; without one a built-in guide answers
   toolkiln                                        # talk about the project in this directory
   toolkiln \"What does this project do?\"           # the same, with a first message
   toolkiln -p \"Find all TODO comments\"            # answer and leave, as `toolkiln run` does
@@ -75,6 +77,8 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Choose the model that answers, and test the connection to it
+    Setup(SetupArgs),
     /// Talk with a model about the project; `toolkiln` alone does the same
     Chat(ChatArgs),
     /// Work on one message to the end without asking

@@ -44,6 +44,9 @@ const HISTORY: &str = "history";
 /// Files that are offered after an `@`.
 const OFFERED_FILES: usize = 40;
 const PROMPT: &str = "> ";
+/// What a first start without a model leads to.
+const NO_MODEL: &str = "No model is set up, so the built-in guide answers; it understands simple \
+                        requests (`help`). `toolkiln setup` finds and tests a model.";
 
 /// A conversation, the place where it is shown, and everything to begin another one.
 pub(crate) struct Chat {
@@ -88,6 +91,9 @@ impl Chat {
             was_asked: false,
         };
         chat.greet();
+        if chat.chosen.window().is_none() && chat.desk.project.config.model.provider.is_none() {
+            chat.note(NO_MODEL);
+        }
         if args.resume.is_some() {
             chat.show_past().await?;
         }

@@ -14,6 +14,7 @@ pub(crate) mod policy;
 pub(crate) mod redo;
 pub(crate) mod run;
 pub(crate) mod sessions;
+pub(crate) mod setup;
 pub(crate) mod stats;
 pub(crate) mod tools;
 pub(crate) mod undo;

@@ -1,6 +1,7 @@
 //! Configuration in layers: what is built in, the user's own file, a project's file that may only
 //! narrow, the environment, and the command line. Each value remembers where it came from.
 
+mod edit;
 mod file;
 mod keys;
 mod layers;
@@ -19,7 +20,7 @@ use sandbox::{Allowance, LayerLimits};
 use toml::Value;
 use tool_system::policy::{ApprovalMode, CommandMode, PolicyTable, Rule, RuleSource};
 use tool_system::{EditCheck, IgnoredFiles, Limits, Vocabulary};
-use workspace::Workspace;
+use workspace::{Workspace, replace_user_file};
 
 pub(crate) use keys::{Keys, key_file};
 pub(crate) use layers::{Given, Layers, PROJECT_FILE, Said, Setting, Source};
@@ -87,8 +88,22 @@ impl Config {
         project: &Workspace,
         flags: &FlagLayer,
     ) -> anyhow::Result<Self> {
+        Self::lay_all(environment, user_text(environment)?, Some(project), flags)
+    }
+
+    /// What holds outside of every project.
+    pub(crate) fn of_user(environment: &Environment, flags: &FlagLayer) -> anyhow::Result<Self> {
+        Self::lay_all(environment, user_text(environment)?, None, flags)
+    }
+
+    fn lay_all(
+        environment: &Environment,
+        user: Option<UserText>,
+        project: Option<&Workspace>,
+        flags: &FlagLayer,
+    ) -> anyhow::Result<Self> {
         let schema = Schema::new();
-        let files = Files::read(environment, project, &schema)?;
+        let files = Files::read(user, project, &schema)?;
         let mut layers = Layers::new(schema);
         layers.lay(files.user);
         for given in files.project {
@@ -200,21 +215,19 @@ struct Files {
 
 impl Files {
     fn read(
-        environment: &Environment,
-        project: &Workspace,
+        user: Option<UserText>,
+        project: Option<&Workspace>,
         schema: &Schema,
     ) -> anyhow::Result<Self> {
         let mut files = Self::default();
-        let dir = environment.config_dir.as_ref().and_then(|dir| Workspace::open(dir).ok());
-        if let Some(dir) = dir
-            && let Some(text) = read(&dir, USER_FILE)?
-        {
-            let path = dir.given_path().join(USER_FILE).display().to_string();
+        if let Some(UserText { path, text }) = user {
             let leaves = file::read(&text, schema, Author::User);
             files.user = files
                 .take(path.clone(), leaves, |line| Source::UserFile { path: path.clone(), line });
         }
-        if let Some(text) = read(project, PROJECT_FILE)? {
+        if let Some(project) = project
+            && let Some(text) = read(project, PROJECT_FILE)?
+        {
             let leaves = file::read(&text, schema, Author::Project);
             let name = PROJECT_FILE.to_owned();
             files.project = files.take(name, leaves, |line| Source::ProjectFile { line });
@@ -276,6 +289,57 @@ fn check(given: &Given) -> anyhow::Result<()> {
 /// The path of the user's file, if it can be told.
 pub(crate) fn user_file(environment: &Environment) -> Option<PathBuf> {
     Some(environment.config_dir.as_ref()?.join(USER_FILE))
+}
+
+/// The user's file as it is to be read.
+struct UserText {
+    /// As messages name it.
+    path: String,
+    text: String,
+}
+
+fn user_text(environment: &Environment) -> anyhow::Result<Option<UserText>> {
+    let dir = environment.config_dir.as_ref().and_then(|dir| Workspace::open(dir).ok());
+    let Some(dir) = dir else { return Ok(None) };
+    let path = dir.given_path().join(USER_FILE).display().to_string();
+    Ok(read(&dir, USER_FILE)?.map(|text| UserText { path, text }))
+}
+
+/// The user's file with another model in it, not written yet.
+pub(crate) struct UserFileDraft {
+    pub(crate) path: PathBuf,
+    text: String,
+    is_changed: bool,
+}
+
+impl UserFileDraft {
+    /// Sets values of the section `model` and removes those that are none. Everything else in the file
+    /// stays as it is.
+    pub(crate) fn with_model(
+        environment: &Environment,
+        entries: &[(&str, Option<&str>)],
+    ) -> anyhow::Result<Self> {
+        let path = user_file(environment).context("neither XDG_CONFIG_HOME nor HOME is set")?;
+        let before = user_text(environment)?.map(|user| user.text).unwrap_or_default();
+        let text = edit::with_model(&before, entries).with_context(|| {
+            let section = edit::section(entries);
+            format!("{} cannot be edited safely; put this into it:\n\n{section}", path.display())
+        })?;
+        Ok(Self { path, is_changed: text != before, text })
+    }
+
+    /// What will hold once it is written.
+    pub(crate) fn config(&self, environment: &Environment) -> anyhow::Result<Config> {
+        let user = UserText { path: self.path.display().to_string(), text: self.text.clone() };
+        Config::lay_all(environment, Some(user), None, &FlagLayer::default())
+    }
+
+    pub(crate) fn write(&self) -> anyhow::Result<()> {
+        if self.is_changed {
+            replace_user_file(&self.path, self.text.as_bytes())?;
+        }
+        Ok(())
+    }
 }
 
 fn read(dir: &Workspace, name: &str) -> anyhow::Result<Option<String>> {

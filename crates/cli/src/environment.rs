@@ -129,6 +129,12 @@ fn ollama_url(host: &str) -> String {
     }
 }
 
+/// The key in a variable that the configuration names; none if the variable is not set or empty.
+pub(crate) fn key_in(variable: &str) -> Option<Result<Secret, NoKey>> {
+    let value = env::var(variable).ok().filter(|value| !value.trim().is_empty())?;
+    Some(Secret::new(&value))
+}
+
 /// The user's configuration directory, if it can be told.
 fn config_dir() -> Option<PathBuf> {
     let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     sandbox::hidden_entry();
     output::catch_panics();
     let result = match Arguments::read() {
+        Command::Setup(args) => commands::setup::run(&args),
         Command::Chat(args) => commands::chat::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Sessions(command) => commands::sessions::run(&command),

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use context_manager::Prices;
 use providers::catalogue::{
-    Choice, Endpoint, Facts, Wanted, choose, endpoint, model_info, unencrypted_host,
+    Choice, ChoiceError, Endpoint, Facts, Wanted, choose, endpoint, model_info, unencrypted_host,
 };
 use providers::{HttpProvider, Network, OfflineProvider, Roots, Secret, offline, probe_ollama};
 use session::Model;
@@ -55,7 +55,14 @@ pub(crate) async fn chosen(
     if nothing_is_said(wanted) && nothing_is_said(&configured) && facts.keys.is_empty() {
         facts.ollama = ollama_models(environment).await;
     }
-    match choose(wanted, &configured, &facts)? {
+    let choice =
+        choose(wanted, &configured, &facts).map_err(|error| match &config.model.key_env {
+            Some(own) if matches!(error, ChoiceError::NoKey { .. }) => {
+                anyhow!("{error}, nor {own}, which model.key_env names")
+            }
+            _ => error.into(),
+        })?;
+    match choice {
         Choice::Offline { why } => Ok(Chosen { model: no_model(), why }),
         Choice::Model { endpoint, model, base_url, why } => {
             let asked =

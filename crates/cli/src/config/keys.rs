@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use providers::Secret;
-use providers::catalogue::{COMPATIBLE, ENDPOINTS, Endpoint, endpoint};
+use providers::catalogue::{COMPATIBLE, ENDPOINTS, Endpoint, endpoint, endpoint_at};
 use toml::de::{DeTable, DeValue};
 use workspace::Workspace;
 
 use super::file::place;
 use super::schema::closest;
 use super::{Config, MAX_FILE_BYTES};
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 
 /// The user's file with keys, in the configuration directory.
 const KEY_FILE: &str = "keys.toml";
@@ -38,6 +38,12 @@ impl Keys {
     /// Looks into the environment and the key file. A file that others could read is refused.
     pub(crate) fn load(environment: &Environment, config: &Config) -> anyhow::Result<Self> {
         let mut found = Vec::new();
+        if let Some(variable) = &config.model.key_env
+            && let Some(secret) = environment::key_in(variable)
+        {
+            let secret = secret.with_context(|| variable.clone())?;
+            found.push(Key { secret, source: variable.clone(), endpoint: configured(config) });
+        }
         for endpoint in ENDPOINTS.iter().chain([&COMPATIBLE]) {
             let Some(variable) = endpoint.key_variable else { continue };
             let Some(secret) = environment.keys.get(variable) else { continue };
@@ -69,6 +75,13 @@ impl Keys {
         };
         self.found.iter().find(fits)
     }
+}
+
+/// The provider that the configuration is about.
+fn configured(config: &Config) -> &'static Endpoint {
+    let named = config.model.provider.as_ref().and_then(|name| endpoint(name.as_ref()));
+    let at = || Some(endpoint_at(config.model.base_url.as_ref()?.as_str()));
+    named.or_else(at).unwrap_or(&COMPATIBLE)
 }
 
 /// Where the keys are kept, if that can be told.

@@ -70,12 +70,13 @@ pub(crate) struct Layers {
 /// What was said about one provider or model is not true of another: a layer that names another one
 /// starts these keys anew. So nothing is sent to an address that was meant for somebody else. A
 /// name that ends with a dot stands for all keys in that section.
-const BELONGS_TO: [(&str, &[&str]); 2] = [
+const BELONGS_TO: [(&str, &[&str]); 3] = [
     (
         "model.provider",
         &[
             "model.name",
             "model.base_url",
+            "model.key_env",
             "model.max_tokens",
             "model.tools",
             "model.images",
@@ -93,6 +94,7 @@ const BELONGS_TO: [(&str, &[&str]); 2] = [
             "model.prices.",
         ],
     ),
+    ("model.base_url", &["model.key_env"]),
 ];
 
 impl Layers {

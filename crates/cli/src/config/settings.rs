@@ -54,6 +54,8 @@ pub(crate) struct ModelConfig {
     pub(crate) images: Option<bool>,
     /// The file with the keys, in place of `keys.toml`.
     pub(crate) key_file: Option<String>,
+    /// The variable that holds the key, in place of the provider's usual one.
+    pub(crate) key_env: Option<String>,
     /// What a million tokens cost.
     pub(crate) prices: Prices,
 }
@@ -70,6 +72,7 @@ impl Default for ModelConfig {
             tools: true,
             images: None,
             key_file: None,
+            key_env: None,
             prices: Prices::default(),
         }
     }
