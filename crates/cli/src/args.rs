@@ -181,7 +181,7 @@ pub(crate) struct Gate {
     /// Approve what tools propose without asking
     #[arg(long)]
     pub(crate) yes: bool,
-    /// What asks where no rule decides: strict, workspace or read-only
+    /// What needs approval where no rule decides: strict, workspace or read-only
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<ApprovalMode>,
     /// Allow a tool on paths or a command, such as 'edit_lines:src/**' or 'bash:cargo test*'
@@ -196,7 +196,6 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// The rules of the command line.
     pub(crate) fn rules(&self) -> anyhow::Result<Vec<Rule>> {
         let allowed = self.allow.iter().map(|text| (Decision::Allow, text));
         let denied = self.deny.iter().map(|text| (Decision::Deny, text));
@@ -204,22 +203,21 @@ impl Gate {
     }
 }
 
-/// Which tools, for whom, on which project.
+/// The project, and the tools as a role sees them.
 #[derive(Debug, Args)]
 pub(crate) struct Scope {
-    /// The project; the present directory if left out
+    /// The project; the current directory if left out
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Names and spellings of the tools: standard, explorer, workspace or ally
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) vocabulary: Vocabulary,
-    /// Who acts: planner, actor, or a role from the configuration
+    /// The role: planner, actor, or one from the configuration
     #[arg(long, value_name = "NAME", default_value = "actor")]
     pub(crate) role: String,
 }
 
 impl Scope {
-    /// The project, wherever it is.
     pub(crate) fn root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new("."))
     }

@@ -181,7 +181,7 @@ impl Chat {
         }
     }
 
-    /// A dim line for the person.
+    /// A dim line for the user.
     fn note(&self, text: &str) {
         output::painted(self.notes, [(Ink::DIM, text)]);
     }

@@ -28,7 +28,7 @@ const FREE: Prices = Prices { input: 0.0, output: 0.0, cache_read: 0.0, cache_wr
 /// A model and why it was chosen.
 pub(crate) struct Chosen {
     pub(crate) model: Model,
-    /// One line for a person.
+    /// One line for the user.
     pub(crate) why: String,
 }
 
@@ -80,7 +80,7 @@ pub(crate) async fn chosen(
     }
 }
 
-/// What a person means by the name of a model: `model`, `provider` or `provider:model`.
+/// What the user means by the name of a model: `model`, `provider` or `provider:model`.
 pub(crate) fn wanted_by_name(text: &str) -> Wanted {
     let is_provider = |name: &str| name == offline::NAME || endpoint(name).is_some();
     match text.split_once(':') {
@@ -132,7 +132,7 @@ fn http_model(
     let key = keys.of(endpoint);
     if let (Some(key), Some(host)) = (key, unencrypted_host(base_url)) {
         warn_once(&format!(
-            "toolkiln: the key from {} goes to {host} unencrypted, for everybody on the way to read; use https:// in {}",
+            "toolkiln: the key from {} goes to {host} unencrypted, so that others on the network can read it; use https:// in {}",
             key.source,
             address_setting(config, environment, endpoint.name)
         ));

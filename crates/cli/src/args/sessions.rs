@@ -93,7 +93,7 @@ pub(crate) struct SessionsCheckArgs {
     /// The project
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
-    /// Mend what can be mended and say what was done
+    /// Repair what can be repaired and say what was done
     #[arg(long)]
     pub(crate) repair: bool,
     /// Print as JSON

@@ -55,7 +55,7 @@ pub(crate) fn execute(
 ) -> anyhow::Result<ExitCode> {
     let call = ToolCall::new("call_1", tool, arguments);
     let project = Project::open(&project_root::checked(scope)?)?;
-    // This process ends with the call, so nobody could ask for the rest of a cut result.
+    // This process ends with the call, so the rest of a cut result could not be read.
     let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
         options.limits.result_bytes = u64::MAX;
         options.limits.run_output_bytes = u64::MAX;

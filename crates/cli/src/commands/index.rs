@@ -72,7 +72,7 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<ExitCode> {
     Ok(if status.trouble.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Shows a person how far it is, at most a few times a second.
+/// Shows the progress, at most a few times a second.
 fn progress(what: &'static str) -> impl Fn(u64, u64) + Sync {
     let shown = Mutex::new(Instant::now());
     let is_terminal = Stream::Err.is_terminal();

@@ -11,12 +11,12 @@ use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use providers::catalogue::{ChoiceError, OFFLINE, Wanted};
 
-use crate::config::{Config, Keys, Source, UserFileDraft};
+use crate::config::{Config, ConfigSource, Keys, UserFileDraft};
 use crate::environment::{Environment, key_in};
 use crate::model_choice::chosen;
 use crate::terminal::{is_attended, question};
 use crate::{chat::safe_text::one_line, output};
-use offers::{Findings, Offer};
+use offers::{ModelOffer, SetupFindings};
 use selection::Selection;
 
 /// Models that are listed for a choice; others can be typed.
@@ -65,7 +65,10 @@ async fn set_up(args: &SetupArgs) -> anyhow::Result<ExitCode> {
     let given = Selection::given(args);
     let selection = match given.is_complete() {
         true => given,
-        false if given.is_empty() => offered(&environment, args.yes, asks).await?,
+        false if given.is_empty() => {
+            let offered = offered(&environment, args.yes, asks).await?;
+            Selection { key_env: given.key_env.or(offered.key_env), ..offered }
+        }
         false => with_model(given, &environment, args.yes, asks).await?,
     };
     // A value that is refused is named by its option rather than by a line of a file.
@@ -97,7 +100,7 @@ async fn set_up(args: &SetupArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether there is somebody to ask.
+/// Whether the user can be asked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asks {
     TheUser,
@@ -137,7 +140,7 @@ async fn offered(
 ) -> anyhow::Result<Selection> {
     let config = Config::of_user(environment, &Default::default())?;
     let keys = Keys::load(environment, &config)?;
-    let findings = Findings::gather(environment, &keys).await;
+    let findings = SetupFindings::gather(environment, &keys).await;
     output::to_people(&findings.shown());
     let offers = findings.offers();
     if takes_first {
@@ -146,7 +149,7 @@ async fn offered(
     }
     if asks == Asks::Nothing {
         bail!(
-            "nobody can be asked here. Choose with --provider and --model, or take the first with --yes"
+            "the user cannot be asked here. Choose with --provider and --model, or take the first with --yes"
         );
     }
     let count = offers.len() + 2;
@@ -160,12 +163,12 @@ async fn offered(
         }
     };
     match offers.into_iter().nth(number - 1) {
-        Some(Offer { selection, models }) if models.is_empty() => {
+        Some(ModelOffer { selection, models }) if models.is_empty() => {
             let default = selection.default_model().unwrap_or_default();
             let name = asked(&format!("Which model? [{default}] "))?;
             Ok(Selection { model: Some(name).filter(|name| !name.is_empty()), ..selection })
         }
-        Some(Offer { selection, models }) => {
+        Some(ModelOffer { selection, models }) => {
             Ok(Selection { model: Some(model_of(&models)?), ..selection })
         }
         None if number < count => another_server().await,
@@ -173,7 +176,7 @@ async fn offered(
     }
 }
 
-fn with_first_model(Offer { selection, models }: Offer) -> anyhow::Result<Selection> {
+fn with_first_model(ModelOffer { selection, models }: ModelOffer) -> anyhow::Result<Selection> {
     Ok(Selection { model: models.into_iter().next(), ..selection })
 }
 
@@ -260,7 +263,7 @@ fn confirmed(text: &str) -> anyhow::Result<bool> {
 fn warn_of_other_settings(config: &Config) {
     let about_model = config.layers.settings().iter().filter(|setting| {
         selection::ABOUT_ONE_MODEL.iter().any(|prefix| setting.key.starts_with(prefix))
-            && setting.sources().any(|source| matches!(source, Source::UserFile { .. }))
+            && setting.sources().any(|source| matches!(source, ConfigSource::UserFile { .. }))
     });
     let names: Vec<&str> = about_model.map(|setting| setting.key.as_str()).collect();
     if !names.is_empty() {

@@ -54,7 +54,7 @@ pub(crate) struct TrustArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ToolsFormat {
-    /// For people
+    /// A table to read
     Table,
     /// Every field of every definition
     Json,

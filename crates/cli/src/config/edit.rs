@@ -3,7 +3,7 @@
 use toml::Value;
 use toml::de::{DeTable, DeValue};
 
-use super::file::{Author, Leaf, read};
+use super::file::{Author, FileValue, read};
 use super::schema::{Schema, join};
 
 /// The section that is written.
@@ -112,7 +112,7 @@ fn says_the_same(before: &str, after: &str, entries: &[Entry<'_>]) -> bool {
         return false;
     };
     let is_ours = |key: &str| entries.iter().any(|(name, _)| join(SECTION, name) == key);
-    let said = |leaves: Vec<Leaf>| {
+    let said = |leaves: Vec<FileValue>| {
         let mut said: Vec<_> = leaves.into_iter().map(|leaf| (leaf.key, leaf.value)).collect();
         said.sort_by(|(left, _), (right, _)| left.cmp(right));
         said
@@ -121,7 +121,7 @@ fn says_the_same(before: &str, after: &str, entries: &[Entry<'_>]) -> bool {
     expected.retain(|leaf| !is_ours(&leaf.key));
     expected.extend(entries.iter().filter_map(|(name, value)| {
         let value = Value::from((*value)?);
-        Some(Leaf { key: join(SECTION, name), value, line: 0 })
+        Some(FileValue { key: join(SECTION, name), value, line: 0 })
     }));
     said(expected) == said(after)
 }

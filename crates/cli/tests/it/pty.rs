@@ -87,7 +87,7 @@ impl Session {
         self.press(&format!("{answer}\n"));
     }
 
-    /// What a terminal sends to the program in front when Ctrl-C is pressed while nobody reads keys.
+    /// What a terminal sends to the program in front when Ctrl-C is pressed while no keys are read.
     pub(crate) fn interrupt(&self) {
         let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         kill_process(id, Signal::INT).unwrap();

@@ -23,7 +23,7 @@ pub(super) const HOW_TO_GET_ONE: &str = "neither a key nor a server was found. S
 
 /// Something that can be chosen.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Offer {
+pub(super) struct ModelOffer {
     pub(super) selection: Selection,
     /// The models that a server has; empty if the provider is not asked.
     pub(super) models: Vec<String>,
@@ -40,13 +40,13 @@ struct LocalServer {
 
 /// Everything that was looked for.
 #[derive(Debug)]
-pub(super) struct Findings {
+pub(super) struct SetupFindings {
     /// Providers that have a key, with the place where it was found.
     keys: Vec<(&'static Endpoint, String)>,
     servers: Vec<LocalServer>,
 }
 
-impl Findings {
+impl SetupFindings {
     /// Looks for keys and asks the servers of this machine.
     pub(super) async fn gather(environment: &Environment, keys: &Keys) -> Self {
         let mut with_key: Vec<(&'static Endpoint, String)> = Vec::new();
@@ -69,7 +69,7 @@ impl Findings {
     }
 
     /// What can be chosen, the best first.
-    pub(super) fn offers(&self) -> Vec<Offer> {
+    pub(super) fn offers(&self) -> Vec<ModelOffer> {
         let selection = |endpoint: &Endpoint| Selection {
             provider: Some(endpoint.name.to_owned()),
             ..Selection::default()
@@ -77,8 +77,8 @@ impl Findings {
         let keys = self
             .keys
             .iter()
-            .map(|(endpoint, _)| Offer { selection: selection(endpoint), models: Vec::new() });
-        let servers = self.usable().map(|(server, models)| Offer {
+            .map(|(endpoint, _)| ModelOffer { selection: selection(endpoint), models: Vec::new() });
+        let servers = self.usable().map(|(server, models)| ModelOffer {
             selection: selection(server.endpoint),
             models: models.to_vec(),
         });
@@ -159,7 +159,7 @@ mod tests {
 
     use super::*;
 
-    fn findings(keys: &[&str], servers: &[(&str, Option<&[&str]>)]) -> Findings {
+    fn findings(keys: &[&str], servers: &[(&str, Option<&[&str]>)]) -> SetupFindings {
         let known = |name: &str| endpoint(name).unwrap();
         let key = |name: &&str| (known(name), known(name).key_variable.unwrap().to_owned());
         let server = |(name, models): &(&str, Option<&[&str]>)| LocalServer {
@@ -167,7 +167,7 @@ mod tests {
             address: known(name).base_url.to_owned(),
             models: models.map(|models| models.iter().map(ToString::to_string).collect()),
         };
-        Findings {
+        SetupFindings {
             keys: keys.iter().map(key).collect(),
             servers: servers.iter().map(server).collect(),
         }
