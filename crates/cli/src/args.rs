@@ -1,37 +1,71 @@
-//! The command line: how it is parsed into commands and options.
+//! The command line: how it is parsed into commands, and the options that several commands share.
+//! The options of one command are in the file of that command.
 
 mod rule_text;
-mod tools;
+mod sessions;
+mod short_form;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use jiff::SignedDuration;
-use protocol::View;
 use tool_system::Vocabulary;
 use tool_system::policy::{ApprovalMode, Decision, Rule};
 
+use crate::commands::call::CallArgs;
+use crate::commands::chat::ChatArgs;
+use crate::commands::completions::CompletionsArgs;
+use crate::commands::config::{self, ConfigCommand};
+use crate::commands::doctor::DoctorArgs;
+use crate::commands::history::HistoryArgs;
+use crate::commands::index::IndexArgs;
+use crate::commands::layer::LayerArgs;
+use crate::commands::man::ManArgs;
+use crate::commands::mcp::McpArgs;
+use crate::commands::policy::{self, PolicyCommand};
+use crate::commands::redo::RedoArgs;
+use crate::commands::run::RunArgs;
+use crate::commands::setup::SetupArgs;
+use crate::commands::stats::StatsArgs;
+use crate::commands::tools::ToolsArgs;
+use crate::commands::undo::UndoArgs;
 use crate::config::FlagLayer;
-use crate::output;
+use crate::output::{self, Stream};
+use crate::terminal;
 
 pub(crate) use rule_text::allow_rule;
-pub(crate) use tools::{ToolsArgs, ToolsCommand, TrustArgs};
+pub(crate) use sessions::{SessionsCheckArgs, SessionsCommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln setup                                  # choose a model; without one a built-in guide answers
+  toolkiln                                        # talk about the project in this directory
+  toolkiln \"What does this project do?\"           # the same, with a first message
+  toolkiln -p \"Find all TODO comments\"            # answer and leave, as `toolkiln run` does
+  toolkiln mcp --root ~/project                   # serve the tools to another agent
+  toolkiln doctor                                 # what works on this machine
+
+`toolkiln help COMMAND` shows the options and examples of a command.";
 
 /// Safe, fast hands on a code base for language models.
 #[derive(Debug, Parser)]
-#[command(name = "toolkiln", version, args_conflicts_with_subcommands = true)]
+#[command(name = "toolkiln", version, args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    command: Option<Command>,
     #[command(flatten)]
-    pub(crate) chat: ChatArgs,
+    chat: ChatArgs,
+    /// Answer PROMPT and leave, as `toolkiln run` does; a PROMPT of one word needs this option
+    #[arg(short, long, requires = "prompt")]
+    print: bool,
 }
 
 impl Arguments {
     /// Reads the command line. The process ends here if there is nothing to do but to print help, or
     /// if it cannot be understood.
-    pub(crate) fn read() -> Self {
-        Self::try_parse().unwrap_or_else(|error| {
+    pub(crate) fn read() -> Command {
+        let is_terminal = terminal::is_attended() && Stream::Out.is_terminal();
+        short_form::command_of(std::env::args_os().collect(), is_terminal).unwrap_or_else(|error| {
             if error.use_stderr() {
                 output::to_people(error.render().to_string().trim_end());
                 std::process::exit(error.exit_code());
@@ -43,12 +77,14 @@ impl Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Talk with a model about the project; what `toolkiln` alone does too
+    /// Choose the model that answers, and test the connection to it
+    Setup(SetupArgs),
+    /// Talk with a model about the project; `toolkiln` alone does the same
     Chat(ChatArgs),
-    /// Work on one message to the end, with nobody to ask
+    /// Work on one message to the end without asking
     Run(RunArgs),
-    /// List, show, export and mend conversations
-    #[command(subcommand)]
+    /// List, show, copy, export and repair conversations
+    #[command(subcommand, after_help = sessions::EXAMPLES)]
     Sessions(SessionsCommand),
     /// Show which tools and models were used, how well and at what cost
     Stats(StatsArgs),
@@ -67,52 +103,25 @@ pub(crate) enum Command {
     /// Redo what the last undo took back
     Redo(RedoArgs),
     /// Show, explain, test and revoke the rules on what may be done
-    #[command(subcommand)]
+    #[command(subcommand, after_help = policy::EXAMPLES)]
     Policy(PolicyCommand),
-    /// Show what is configured, and by whom
-    #[command(subcommand)]
+    /// Show the configuration, and where each value comes from
+    #[command(subcommand, after_help = config::EXAMPLES)]
     Config(ConfigCommand),
     /// Show or clear what commands wrote to ignored paths, which later commands see
     Layer(LayerArgs),
     /// Check what works on this machine and in this project
     Doctor(DoctorArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ChatArgs {
-    /// Go on with a conversation: its id, the beginning of it, or its title; the last one if empty
-    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
-    pub(crate) resume: Option<String>,
-    #[command(flatten)]
-    pub(crate) scope: Scope,
-    #[command(flatten)]
-    pub(crate) gate: Gate,
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    /// What to do, or - to read it from standard input
-    pub(crate) prompt: String,
-    /// Print every event as a line of JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Go on with a conversation: its id, the beginning of it, or its title; the last one if empty
-    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
-    pub(crate) resume: Option<String>,
-    #[command(flatten)]
-    pub(crate) scope: Scope,
-    #[command(flatten)]
-    pub(crate) gate: Gate,
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
+    /// Print a script that completes commands and options in a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page
+    Man(ManArgs),
 }
 
 /// Which model answers, and how far it may go.
 #[derive(Debug, Default, Args)]
 pub(crate) struct ModelArgs {
-    /// Who serves the model, such as anthropic, openai, ollama or offline
+    /// The provider of the model, such as anthropic, openai, ollama or offline
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     /// The model, as its provider calls it
@@ -172,7 +181,7 @@ pub(crate) struct Gate {
     /// Approve what tools propose without asking
     #[arg(long)]
     pub(crate) yes: bool,
-    /// What asks where no rule decides: strict, workspace or read-only
+    /// What needs approval where no rule decides: strict, workspace or read-only
     #[arg(long, value_name = "MODE")]
     pub(crate) mode: Option<ApprovalMode>,
     /// Allow a tool on paths or a command, such as 'edit_lines:src/**' or 'bash:cargo test*'
@@ -181,13 +190,12 @@ pub(crate) struct Gate {
     /// Deny a tool on paths or a command
     #[arg(long, value_name = "TOOL:WHAT")]
     pub(crate) deny: Vec<String>,
-    /// Run commands without confining them, as the user you are: only inside a wall of your own
+    /// Run commands without confining them, with your own rights: only inside a container or VM
     #[arg(long)]
     pub(crate) unsafe_no_sandbox: bool,
 }
 
 impl Gate {
-    /// The rules of the command line.
     pub(crate) fn rules(&self) -> anyhow::Result<Vec<Rule>> {
         let allowed = self.allow.iter().map(|text| (Decision::Allow, text));
         let denied = self.deny.iter().map(|text| (Decision::Deny, text));
@@ -195,290 +203,25 @@ impl Gate {
     }
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct HistoryArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// How many changes to show
-    #[arg(long, default_value = "20")]
-    pub(crate) limit: usize,
-    /// Print the changes as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct UndoArgs {
-    /// The id of the change; the last one if left out
-    pub(crate) change: Option<String>,
-    #[command(flatten)]
-    pub(crate) scope: Scope,
-    #[command(flatten)]
-    pub(crate) gate: Gate,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RedoArgs {
-    #[command(flatten)]
-    pub(crate) scope: Scope,
-    #[command(flatten)]
-    pub(crate) gate: Gate,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum PolicyCommand {
-    /// Show the mode and all rules with their ids
-    List(PolicyListArgs),
-    /// Say what would be decided about a call, by which rule and why
-    Explain(PolicyExplainArgs),
-    /// Check the rules against their own examples
-    Test(PolicyListArgs),
-    /// Forget a remembered rule
-    Revoke(PolicyRevokeArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PolicyListArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    #[command(flatten)]
-    pub(crate) gate: Gate,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PolicyExplainArgs {
-    /// The tool, by its name in any vocabulary
-    pub(crate) tool: String,
-    /// Its arguments as a JSON object, or - to read them from standard input
-    #[arg(default_value = "{}")]
-    pub(crate) json: String,
-    #[command(flatten)]
-    pub(crate) scope: Scope,
-    #[command(flatten)]
-    pub(crate) gate: Gate,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct PolicyRevokeArgs {
-    /// The id of the rule
-    pub(crate) id: String,
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-}
-
-/// Which tools, for whom, on which project.
+/// The project, and the tools as a role sees them.
 #[derive(Debug, Args)]
 pub(crate) struct Scope {
-    /// The project; the present directory if left out
+    /// The project; the current directory if left out
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Names and spellings of the tools: standard, explorer, workspace or ally
     #[arg(long, value_name = "NAME", default_value = "standard")]
     pub(crate) vocabulary: Vocabulary,
-    /// Who acts: planner, actor, or a role from the configuration
+    /// The role: planner, actor, or one from the configuration
     #[arg(long, value_name = "NAME", default_value = "actor")]
     pub(crate) role: String,
 }
 
 impl Scope {
-    /// The project, wherever it is.
     pub(crate) fn root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new("."))
     }
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct CallArgs {
-    /// The tool, by its name in any vocabulary
-    pub(crate) tool: String,
-    /// Its arguments as a JSON object, or - to read them from standard input
-    #[arg(default_value = "{}")]
-    pub(crate) json: String,
-    #[command(flatten)]
-    pub(crate) scope: Scope,
-    /// The shape of the result: flat, tagged, block or bare; the vocabulary's own if left out
-    #[arg(long)]
-    pub(crate) view: Option<View>,
-    #[command(flatten)]
-    pub(crate) gate: Gate,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct McpArgs {
-    #[command(flatten)]
-    pub(crate) scope: Scope,
-    #[command(flatten)]
-    pub(crate) gate: Gate,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct IndexArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// Only say what there is and what has changed since
-    #[arg(long)]
-    pub(crate) status: bool,
-    /// Also make the table of all symbols, which a server makes when it is first asked for one
-    #[arg(long, conflicts_with = "status")]
-    pub(crate) symbols: bool,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct LayerArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// Forget all of it
-    #[arg(long)]
-    pub(crate) clear: bool,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SessionsCommand {
-    /// List conversations, the last one first
-    List(SessionsListArgs),
-    /// Show a conversation
-    Show(SessionArgs),
-    /// Copy a conversation, up to an entry if one is named
-    Fork(SessionsForkArgs),
-    /// Give a conversation a name
-    Rename(SessionsRenameArgs),
-    /// Remove a conversation for good
-    Delete(SessionArgs),
-    /// Print a conversation as JSON lines
-    Export(SessionArgs),
-    /// Make a conversation from JSON lines on standard input
-    Import(SessionsImportArgs),
-    /// Look for damage
-    Check(SessionsCheckArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsListArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// How many to show
-    #[arg(long, default_value = "20")]
-    pub(crate) limit: u32,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionArgs {
-    /// The conversation: its id, the beginning of it, or its title
-    pub(crate) session: String,
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsForkArgs {
-    #[command(flatten)]
-    pub(crate) of: SessionArgs,
-    /// The last entry that is copied
-    #[arg(long, value_name = "ENTRY")]
-    pub(crate) at: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsRenameArgs {
-    #[command(flatten)]
-    pub(crate) of: SessionArgs,
-    /// The name
-    pub(crate) title: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsImportArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsCheckArgs {
-    /// The conversation; all of them if left out
-    pub(crate) session: Option<String>,
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// Mend what can be mended and say what was done
-    #[arg(long)]
-    pub(crate) repair: bool,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct StatsArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// Only one conversation
-    #[arg(long, value_name = "SESSION")]
-    pub(crate) session: Option<String>,
-    /// What was learned: which tools helped, and which approvals repeat
-    #[arg(long)]
-    pub(crate) favourites: bool,
-    /// Forget what was learned
-    #[arg(long, conflicts_with = "favourites")]
-    pub(crate) clear_favourites: bool,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum ConfigCommand {
-    /// Show every value and where it came from
-    Show(ConfigShowArgs),
-    /// Show the files that are looked at
-    Path(ConfigPathArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ConfigShowArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    #[command(flatten)]
-    pub(crate) model: ModelArgs,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct ConfigPathArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct DoctorArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// Print the checks as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
+#[cfg(test)]
+mod tests;

@@ -29,7 +29,7 @@ use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 use tool_system::{ToolExecutor, Vocabulary};
 
-use crate::args::ChatArgs;
+use crate::commands::chat::ChatArgs;
 use crate::conversation::{Desk, resumed};
 use crate::model_choice::Chosen;
 use crate::output::{self, Printer, Stream};
@@ -44,6 +44,9 @@ const HISTORY: &str = "history";
 /// Files that are offered after an `@`.
 const OFFERED_FILES: usize = 40;
 const PROMPT: &str = "> ";
+/// What a first start without a model leads to.
+const NO_MODEL: &str = "No model is set up, so the built-in guide answers; it understands simple \
+                        requests (`help`). `toolkiln setup` finds and tests a model.";
 
 /// A conversation, the place where it is shown, and everything to begin another one.
 pub(crate) struct Chat {
@@ -88,14 +91,25 @@ impl Chat {
             was_asked: false,
         };
         chat.greet();
+        if chat.chosen.window().is_none() && chat.desk.project.config.model.provider.is_none() {
+            chat.note(NO_MODEL);
+        }
         if args.resume.is_some() {
             chat.show_past().await?;
         }
         Ok(chat)
     }
 
-    /// Reads and answers until the person leaves.
-    pub(crate) fn converse(&mut self, runtime: &Runtime) -> anyhow::Result<ExitCode> {
+    /// Answers `first`, then reads and answers until the user leaves.
+    pub(crate) fn converse(
+        &mut self,
+        runtime: &Runtime,
+        first: Option<&str>,
+    ) -> anyhow::Result<ExitCode> {
+        if let Some(first) = first.filter(|text| !text.trim().is_empty()) {
+            self.note(&format!("{PROMPT}{first}"));
+            runtime.block_on(self.say(first.to_owned()))?;
+        }
         let mut input = self.input()?;
         loop {
             if std::mem::take(&mut self.was_asked) {
@@ -167,7 +181,7 @@ impl Chat {
         }
     }
 
-    /// A dim line for the person.
+    /// A dim line for the user.
     fn note(&self, text: &str) {
         output::painted(self.notes, [(Ink::DIM, text)]);
     }

@@ -2,16 +2,19 @@
 
 pub(crate) mod call;
 pub(crate) mod chat;
+pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod history;
 pub(crate) mod index;
 pub(crate) mod layer;
+pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod policy;
 pub(crate) mod redo;
 pub(crate) mod run;
 pub(crate) mod sessions;
+pub(crate) mod setup;
 pub(crate) mod stats;
 pub(crate) mod tools;
 pub(crate) mod undo;

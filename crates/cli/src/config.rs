@@ -1,6 +1,7 @@
 //! Configuration in layers: what is built in, the user's own file, a project's file that may only
 //! narrow, the environment, and the command line. Each value remembers where it came from.
 
+mod edit;
 mod file;
 mod keys;
 mod layers;
@@ -19,14 +20,14 @@ use sandbox::{Allowance, LayerLimits};
 use toml::Value;
 use tool_system::policy::{ApprovalMode, CommandMode, PolicyTable, Rule, RuleSource};
 use tool_system::{EditCheck, IgnoredFiles, Limits, Vocabulary};
-use workspace::Workspace;
+use workspace::{Workspace, replace_user_file};
 
 pub(crate) use keys::{Keys, key_file};
-pub(crate) use layers::{Given, Layers, PROJECT_FILE, Said, Setting, Source};
+pub(crate) use layers::{ConfigSource, Given, LayerValue, LayeredSetting, Layers, PROJECT_FILE};
 pub(crate) use settings::{AgentConfig, ModelConfig};
 
 use crate::environment::Environment;
-use file::{Author, Leaf, Mistake, in_words};
+use file::{Author, FileMistake, FileValue, in_words};
 use schema::{Schema, nested};
 use settings::{CheckConfig, ChecksConfig, IgnoredConfig, RoleConfig, Settings};
 
@@ -74,7 +75,7 @@ pub(crate) struct FlagLayer(Vec<Given>);
 impl FlagLayer {
     /// Sets `key` by the option `flag` if that was given.
     pub(crate) fn set(&mut self, flag: &'static str, key: &str, value: Option<impl Into<Value>>) {
-        let source = Source::Flag { name: flag };
+        let source = ConfigSource::Flag { name: flag };
         let given = |value: Value| Given { key: key.to_owned(), value, source };
         self.0.extend(value.map(Into::into).map(given));
     }
@@ -87,8 +88,22 @@ impl Config {
         project: &Workspace,
         flags: &FlagLayer,
     ) -> anyhow::Result<Self> {
+        Self::lay_all(environment, user_text(environment)?, Some(project), flags)
+    }
+
+    /// What holds outside of every project.
+    pub(crate) fn of_user(environment: &Environment, flags: &FlagLayer) -> anyhow::Result<Self> {
+        Self::lay_all(environment, user_text(environment)?, None, flags)
+    }
+
+    fn lay_all(
+        environment: &Environment,
+        user: Option<UserText>,
+        project: Option<&Workspace>,
+        flags: &FlagLayer,
+    ) -> anyhow::Result<Self> {
         let schema = Schema::new();
-        let files = Files::read(environment, project, &schema)?;
+        let files = ConfigFiles::read(user, project, &schema)?;
         let mut layers = Layers::new(schema);
         layers.lay(files.user);
         for given in files.project {
@@ -146,8 +161,9 @@ impl Config {
     /// the user can raise.
     pub(crate) fn turn_limit(&self, vocabulary: Vocabulary) -> u32 {
         let limit = self.agent.turn_limit.get();
-        let by_user =
-            |said: &Said| !matches!(said.source, Source::Default | Source::ProjectFile { .. });
+        let by_user = |said: &LayerValue| {
+            !matches!(said.source, ConfigSource::Default | ConfigSource::ProjectFile { .. })
+        };
         let setting = self.layers.setting("agent.turn_limit");
         let is_set = setting.is_some_and(|setting| setting.said.iter().any(by_user));
         if vocabulary == Vocabulary::Explorer && !is_set {
@@ -190,7 +206,7 @@ impl Config {
 
 /// What both files say.
 #[derive(Default)]
-struct Files {
+struct ConfigFiles {
     user: Vec<Given>,
     project: Vec<Given>,
     /// Those that are there.
@@ -198,26 +214,26 @@ struct Files {
     mistakes: Vec<String>,
 }
 
-impl Files {
+impl ConfigFiles {
     fn read(
-        environment: &Environment,
-        project: &Workspace,
+        user: Option<UserText>,
+        project: Option<&Workspace>,
         schema: &Schema,
     ) -> anyhow::Result<Self> {
         let mut files = Self::default();
-        let dir = environment.config_dir.as_ref().and_then(|dir| Workspace::open(dir).ok());
-        if let Some(dir) = dir
-            && let Some(text) = read(&dir, USER_FILE)?
-        {
-            let path = dir.given_path().join(USER_FILE).display().to_string();
+        if let Some(UserText { path, text }) = user {
             let leaves = file::read(&text, schema, Author::User);
-            files.user = files
-                .take(path.clone(), leaves, |line| Source::UserFile { path: path.clone(), line });
+            files.user = files.take(path.clone(), leaves, |line| ConfigSource::UserFile {
+                path: path.clone(),
+                line,
+            });
         }
-        if let Some(text) = read(project, PROJECT_FILE)? {
+        if let Some(project) = project
+            && let Some(text) = read(project, PROJECT_FILE)?
+        {
             let leaves = file::read(&text, schema, Author::Project);
             let name = PROJECT_FILE.to_owned();
-            files.project = files.take(name, leaves, |line| Source::ProjectFile { line });
+            files.project = files.take(name, leaves, |line| ConfigSource::ProjectFile { line });
         }
         if files.mistakes.is_empty() { Ok(files) } else { bail!(files.mistakes.join("\n")) }
     }
@@ -225,8 +241,8 @@ impl Files {
     fn take(
         &mut self,
         name: String,
-        leaves: Result<Vec<Leaf>, Vec<Mistake>>,
-        source: impl Fn(usize) -> Source,
+        leaves: Result<Vec<FileValue>, Vec<FileMistake>>,
+        source: impl Fn(usize) -> ConfigSource,
     ) -> Vec<Given> {
         let leaves = leaves.unwrap_or_else(|found| {
             let told = found.iter().map(|mistake| format!("{name}, {mistake}"));
@@ -234,7 +250,7 @@ impl Files {
             Vec::new()
         });
         self.names.push(name);
-        let given = |Leaf { key, value, line }| Given { key, value, source: source(line) };
+        let given = |FileValue { key, value, line }| Given { key, value, source: source(line) };
         leaves.into_iter().map(given).collect()
     }
 }
@@ -245,7 +261,7 @@ fn rules(layers: &Layers) -> anyhow::Result<Vec<Rule>> {
     let mut rules = Vec::new();
     for said in said {
         let source = match said.source {
-            Source::ProjectFile { .. } => RuleSource::Project,
+            ConfigSource::ProjectFile { .. } => RuleSource::Project,
             _ => RuleSource::User,
         };
         let table: PolicyTable =
@@ -276,6 +292,57 @@ fn check(given: &Given) -> anyhow::Result<()> {
 /// The path of the user's file, if it can be told.
 pub(crate) fn user_file(environment: &Environment) -> Option<PathBuf> {
     Some(environment.config_dir.as_ref()?.join(USER_FILE))
+}
+
+/// The user's file as it is to be read.
+struct UserText {
+    /// As messages name it.
+    path: String,
+    text: String,
+}
+
+fn user_text(environment: &Environment) -> anyhow::Result<Option<UserText>> {
+    let dir = environment.config_dir.as_ref().and_then(|dir| Workspace::open(dir).ok());
+    let Some(dir) = dir else { return Ok(None) };
+    let path = dir.given_path().join(USER_FILE).display().to_string();
+    Ok(read(&dir, USER_FILE)?.map(|text| UserText { path, text }))
+}
+
+/// The user's file with another model in it, not written yet.
+pub(crate) struct UserFileDraft {
+    pub(crate) path: PathBuf,
+    text: String,
+    is_changed: bool,
+}
+
+impl UserFileDraft {
+    /// Sets values of the section `model` and removes those that are none. Everything else in the file
+    /// stays as it is.
+    pub(crate) fn with_model(
+        environment: &Environment,
+        entries: &[(&str, Option<&str>)],
+    ) -> anyhow::Result<Self> {
+        let path = user_file(environment).context("neither XDG_CONFIG_HOME nor HOME is set")?;
+        let before = user_text(environment)?.map(|user| user.text).unwrap_or_default();
+        let text = edit::with_model(&before, entries).with_context(|| {
+            let section = edit::section(entries);
+            format!("{} cannot be edited safely; put this into it:\n\n{section}", path.display())
+        })?;
+        Ok(Self { path, is_changed: text != before, text })
+    }
+
+    /// What will hold once it is written.
+    pub(crate) fn config(&self, environment: &Environment) -> anyhow::Result<Config> {
+        let user = UserText { path: self.path.display().to_string(), text: self.text.clone() };
+        Config::lay_all(environment, Some(user), None, &FlagLayer::default())
+    }
+
+    pub(crate) fn write(&self) -> anyhow::Result<()> {
+        if self.is_changed {
+            replace_user_file(&self.path, self.text.as_bytes())?;
+        }
+        Ok(())
+    }
 }
 
 fn read(dir: &Workspace, name: &str) -> anyhow::Result<Option<String>> {
@@ -327,6 +394,20 @@ mod tests {
         assert_eq!(limits("[agent]\nturn_limit = 20\n", ""), [20, 20]);
         assert_eq!(limits("", "[agent]\nturn_limit = 30\n"), [30, 10]);
         assert_eq!(limits("", "[agent]\nturn_limit = 5\n"), [5, 5]);
+    }
+
+    #[test]
+    fn the_variable_of_a_key_stays_with_its_provider_and_address() {
+        let user =
+            "[model]\nprovider = \"openai\"\nbase_url = \"http://mine/v1\"\nkey_env = \"K\"\n";
+        let key_env = |flag: &'static str, key: &str, value: &str| {
+            let mut flags = FlagLayer::default();
+            flags.set(flag, key, Some(value));
+            load(user, "", &flags).model.key_env
+        };
+        assert_eq!(key_env("--model", "model.name", "m").as_deref(), Some("K"));
+        assert_eq!(key_env("--provider", "model.provider", "anthropic"), None);
+        assert_eq!(key_env("--base-url", "model.base_url", "http://theirs/v1"), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tool_system::policy::{Decision, Rule, RuleSource, ToolPattern};
 use tool_system::{CustomTool, CustomToolMistake, ToolRegistry, Vocabulary};
 use workspace::{RelPath, Workspace};
 
-use crate::args::TrustArgs;
+use crate::commands::tools::TrustArgs;
 use crate::output;
 use crate::project::{Project, project_file};
 
@@ -31,7 +31,7 @@ struct Trusted {
 }
 
 /// A file that defines a tool.
-struct Found {
+struct FoundToolFile {
     file: String,
     trusted: bool,
     tool: Result<CustomTool, Vec<CustomToolMistake>>,
@@ -39,7 +39,7 @@ struct Found {
 
 /// Adds the tools that are trusted. A name that is taken stays what it was.
 pub(crate) fn register(project: &Project, registry: &mut ToolRegistry) {
-    for Found { file, trusted, tool } in found(project) {
+    for FoundToolFile { file, trusted, tool } in found(project) {
         let Ok(tool) = tool else { continue };
         if !trusted {
             let how = format!(
@@ -74,7 +74,7 @@ fn quoted(word: &str) -> String {
     if word.chars().all(plain) { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
-/// Rules for trusted tools: whether their files want a person to be asked each time.
+/// Rules for trusted tools: whether their files want the user to be asked each time.
 pub(crate) fn rules(project: &Project) -> Vec<Rule> {
     let trusted = found(project).into_iter().filter(|found| found.trusted);
     let rule = |tool: CustomTool| {
@@ -88,7 +88,7 @@ pub(crate) fn rules(project: &Project) -> Vec<Rule> {
 
 /// What is to be said about files whose tools are not listed.
 pub(crate) fn not_listed(project: &Project) -> Vec<String> {
-    let told = found(project).into_iter().filter_map(|Found { file, trusted, tool }| {
+    let told = found(project).into_iter().filter_map(|FoundToolFile { file, trusted, tool }| {
         let file = visible(&file);
         match tool {
             Err(mistakes) => Some(explained(&file, &mistakes)),
@@ -136,7 +136,7 @@ fn explained(file: &str, mistakes: &[CustomToolMistake]) -> String {
 }
 
 /// Every file that defines a tool, in the order of their names. A project without any costs one look.
-fn found(project: &Project) -> Vec<Found> {
+fn found(project: &Project) -> Vec<FoundToolFile> {
     let workspace = &project.workspace;
     let Ok(directory) = RelPath::parse(DIRECTORY) else { return Vec::new() };
     let Ok(listing) = workspace.list_dir(&directory, false) else { return Vec::new() };
@@ -148,7 +148,7 @@ fn found(project: &Project) -> Vec<Found> {
     files.filter_map(|entry| one(workspace, &listing.path_of(entry), &trusted)).collect()
 }
 
-fn one(workspace: &Workspace, path: &RelPath, trusted: &Trusted) -> Option<Found> {
+fn one(workspace: &Workspace, path: &RelPath, trusted: &Trusted) -> Option<FoundToolFile> {
     let file = path.to_text();
     let text = match read(workspace, path) {
         Ok(text) => text,
@@ -159,7 +159,7 @@ fn one(workspace: &Workspace, path: &RelPath, trusted: &Trusted) -> Option<Found
     };
     let hash = ContentHash::of(text.as_bytes()).to_string();
     let trusted = trusted.files.get(&file) == Some(&hash);
-    Some(Found { file, trusted, tool: CustomTool::read(&text) })
+    Some(FoundToolFile { file, trusted, tool: CustomTool::read(&text) })
 }
 
 fn read(workspace: &Workspace, path: &RelPath) -> anyhow::Result<String> {

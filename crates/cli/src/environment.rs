@@ -10,7 +10,7 @@ use providers::catalogue::{COMPATIBLE, ENDPOINTS, endpoint};
 use providers::{NoKey, Secret};
 use sandbox::{Profile, Toolchains, Upstream};
 
-use crate::config::{Given, Source};
+use crate::config::{ConfigSource, Given};
 
 /// The variables of our own that set a key of the configuration.
 const SETTINGS: [(&str, &str); 3] = [
@@ -39,28 +39,26 @@ pub(crate) struct Environment {
     /// Keys of providers by variable.
     pub(crate) keys: BTreeMap<&'static str, Result<Secret, NoKey>>,
     /// Addresses of providers by variable.
-    pub(crate) base_urls: BTreeMap<&'static str, Found>,
+    pub(crate) base_urls: BTreeMap<&'static str, FoundVariable>,
     /// How the network is reached.
-    pub(crate) network: Network,
+    pub(crate) network: NetworkVariables,
 }
 
 /// How the network is reached.
 #[derive(Debug, Default)]
-pub(crate) struct Network {
+pub(crate) struct NetworkVariables {
     /// A file with the certificates to trust, in place of the system's.
-    pub(crate) certificates: Option<Found>,
+    pub(crate) certificates: Option<FoundVariable>,
     /// The proxy for requests.
-    pub(crate) proxy: Option<Found>,
+    pub(crate) proxy: Option<FoundVariable>,
     /// The hosts that are reached without it.
-    pub(crate) no_proxy: Option<Found>,
+    pub(crate) no_proxy: Option<FoundVariable>,
 }
 
-/// What a variable holds.
+/// A variable that is set, and its value.
 #[derive(Debug)]
-pub(crate) struct Found {
-    /// The variable.
+pub(crate) struct FoundVariable {
     pub(crate) variable: &'static str,
-    /// Its value.
     pub(crate) value: String,
 }
 
@@ -76,9 +74,10 @@ impl Environment {
         let read = |name: &str| read(name).filter(|value| !value.trim().is_empty());
         let given = |(name, key): (&'static str, &str)| {
             let value = read(name)?.into();
-            Some(Given { key: key.to_owned(), value, source: Source::Variable { name } })
+            Some(Given { key: key.to_owned(), value, source: ConfigSource::Variable { name } })
         };
-        let found = |variable: &'static str| Some(Found { variable, value: read(variable)? });
+        let found =
+            |variable: &'static str| Some(FoundVariable { variable, value: read(variable)? });
         let first = |names: &[&'static str]| names.iter().copied().find_map(found);
         let keys =
             ENDPOINTS.iter().chain([&COMPATIBLE]).filter_map(|endpoint| endpoint.key_variable);
@@ -87,13 +86,13 @@ impl Environment {
         let url = |variable: &'static str| {
             let value = read(variable)?;
             let value = if variable == OLLAMA_HOST { ollama_url(&value) } else { value };
-            Some((variable, Found { variable, value }))
+            Some((variable, FoundVariable { variable, value }))
         };
         Self {
             layer: SETTINGS.into_iter().filter_map(given).collect(),
             keys: keys.filter_map(key).collect(),
             base_urls: urls.filter_map(url).collect(),
-            network: Network {
+            network: NetworkVariables {
                 certificates: found("SSL_CERT_FILE"),
                 proxy: first(&["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]),
                 no_proxy: first(&["NO_PROXY", "no_proxy"]),
@@ -103,7 +102,7 @@ impl Environment {
     }
 
     /// The address that the usual variable of a provider holds.
-    pub(crate) fn usual_base_url(&self, provider: &str) -> Option<&Found> {
+    pub(crate) fn usual_base_url(&self, provider: &str) -> Option<&FoundVariable> {
         self.base_urls.get(endpoint(provider)?.url_variable?)
     }
 }
@@ -129,6 +128,12 @@ fn ollama_url(host: &str) -> String {
     }
 }
 
+/// The key in a variable that the configuration names; none if the variable is not set or empty.
+pub(crate) fn key_in(variable: &str) -> Option<Result<Secret, NoKey>> {
+    let value = env::var(variable).ok().filter(|value| !value.trim().is_empty())?;
+    Some(Secret::new(&value))
+}
+
 /// The user's configuration directory, if it can be told.
 fn config_dir() -> Option<PathBuf> {
     let base = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
@@ -150,7 +155,7 @@ pub(crate) fn cache_dir() -> Option<PathBuf> {
 /// What confined commands of the project at `root` see of this machine: the system, the user's
 /// toolchains, and the repository that the project is a worktree of.
 pub(crate) fn confinement(root: &Path) -> Profile {
-    // Without a home of his own a user has no toolchains in it either.
+    // A user without a home directory has no toolchains in it either.
     let home = absolute("HOME").unwrap_or_else(|| NO_HOME.into());
     let search_path = env::var_os("PATH").unwrap_or_default();
     let toolchains = Toolchains::find(&home, &search_path, |name| env::var(name).ok());
@@ -162,8 +167,8 @@ pub(crate) fn confinement(root: &Path) -> Profile {
     profile
 }
 
-/// The proxy that commands with the network go through, if the operator has one.
-fn upstream(network: &Network) -> Option<Upstream> {
+/// The proxy that commands with the network go through, if there is one.
+fn upstream(network: &NetworkVariables) -> Option<Upstream> {
     let upstream = Upstream::new(&network.proxy.as_ref()?.value);
     let no_proxy = network.no_proxy.as_ref().map_or("", |found| found.value.as_str());
     Some(upstream.except(no_proxy))

@@ -42,7 +42,7 @@ const HUNG_UP: i32 = 129;
 /// Signals that end a run: the first cancels what is under way, the second does not wait for that, the
 /// third ends the process.
 #[derive(Clone, Debug)]
-pub(crate) struct Stop {
+pub(crate) struct StopSignal {
     /// Fires at the first signal.
     pub(crate) cancel: CancellationToken,
     /// Fires at the second.
@@ -50,9 +50,9 @@ pub(crate) struct Stop {
     code: Arc<AtomicI32>,
 }
 
-impl Stop {
+impl StopSignal {
     /// Listens from now on, for the rest of the process, on a thread of its own: whoever works may be
-    /// held up by somebody who does not read what is written.
+    /// held up by a reader that does not read what is written.
     pub(crate) fn listen() -> io::Result<Self> {
         let stop = Self {
             cancel: CancellationToken::new(),
@@ -129,7 +129,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_first_signal_cancels_and_the_second_does_not_wait() {
-        let stop = Stop::listen().unwrap();
+        let stop = StopSignal::listen().unwrap();
         assert_eq!((stop.cancel.is_cancelled(), stop.exit_code()), (false, None));
         stop.hear(TERMINATED);
         assert!(stop.cancel.is_cancelled() && !stop.at_once.is_cancelled());

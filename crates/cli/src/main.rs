@@ -22,8 +22,8 @@ fn main() -> ExitCode {
     // This program also confines its own commands; then it is started anew and does not return.
     sandbox::hidden_entry();
     output::catch_panics();
-    let arguments = Arguments::read();
-    let result = match arguments.command.unwrap_or(Command::Chat(arguments.chat)) {
+    let result = match Arguments::read() {
+        Command::Setup(args) => commands::setup::run(&args),
         Command::Chat(args) => commands::chat::run(&args),
         Command::Run(args) => commands::run::run(&args),
         Command::Sessions(command) => commands::sessions::run(&command),
@@ -39,6 +39,8 @@ fn main() -> ExitCode {
         Command::Config(command) => commands::config::run(&command),
         Command::Layer(args) => commands::layer::run(&args),
         Command::Doctor(args) => commands::doctor::run(&args),
+        Command::Completions(args) => commands::completions::run(&args),
+        Command::Man(args) => commands::man::run(&args),
     };
     result.unwrap_or_else(|error| output::failure(&error))
 }

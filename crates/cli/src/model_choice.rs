@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use context_manager::Prices;
 use guide::Guide;
 use providers::catalogue::{
-    Choice, Endpoint, Facts, Wanted, choose, endpoint, model_info, unencrypted_host,
+    Choice, ChoiceError, Endpoint, Facts, Wanted, choose, endpoint, model_info, unencrypted_host,
 };
 use providers::{HttpProvider, Network, Roots, Secret, probe_ollama};
 use session::Model;
@@ -29,7 +29,7 @@ const FREE: Prices = Prices { input: 0.0, output: 0.0, cache_read: 0.0, cache_wr
 /// A model and why it was chosen.
 pub(crate) struct Chosen {
     pub(crate) model: Model,
-    /// One line for a person.
+    /// One line for the user.
     pub(crate) why: String,
 }
 
@@ -56,7 +56,14 @@ pub(crate) async fn chosen(
     if nothing_is_said(wanted) && nothing_is_said(&configured) && facts.keys.is_empty() {
         facts.ollama = ollama_models(environment).await;
     }
-    match choose(wanted, &configured, &facts)? {
+    let choice =
+        choose(wanted, &configured, &facts).map_err(|error| match &config.model.key_env {
+            Some(own) if matches!(error, ChoiceError::NoKey { .. }) => {
+                anyhow!("{error}, nor {own}, which model.key_env names")
+            }
+            _ => error.into(),
+        })?;
+    match choice {
         Choice::Offline { why } => Ok(Chosen { model: no_model(), why }),
         Choice::Model { endpoint, model, base_url, why } => {
             let asked =
@@ -74,7 +81,7 @@ pub(crate) async fn chosen(
     }
 }
 
-/// What a person means by the name of a model: `model`, `provider` or `provider:model`.
+/// What the user means by the name of a model: `model`, `provider` or `provider:model`.
 pub(crate) fn wanted_by_name(text: &str) -> Wanted {
     let is_provider = |name: &str| name == guide::NAME || endpoint(name).is_some();
     match text.split_once(':') {
@@ -126,7 +133,7 @@ fn http_model(
     let key = keys.of(endpoint);
     if let (Some(key), Some(host)) = (key, unencrypted_host(base_url)) {
         warn_once(&format!(
-            "toolkiln: the key from {} goes to {host} unencrypted, for everybody on the way to read; use https:// in {}",
+            "toolkiln: the key from {} goes to {host} unencrypted, so that others on the network can read it; use https:// in {}",
             key.source,
             address_setting(config, environment, endpoint.name)
         ));

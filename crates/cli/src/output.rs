@@ -1,5 +1,5 @@
-//! The only place that writes to the standard streams. Results go to standard output, words for
-//! people to standard error.
+//! The only place that writes to the standard streams. Results go to standard output, messages
+//! for the user to standard error.
 //!
 //! Whatever text comes here, from whatever source, no control, bidirectional or invisible character
 //! in it reaches a terminal: it is written out as an escape. The only sequences that a terminal obeys
@@ -75,13 +75,13 @@ fn look(stream: &(impl AsFd + io::IsTerminal)) -> Look {
 #[derive(Debug)]
 pub(crate) struct Printer {
     stream: Stream,
-    text: Text,
+    text: PrintedText,
     /// The last character that was written.
     before: Option<char>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Text {
+enum PrintedText {
     /// Words with inks.
     Inked,
     /// JSON, which stays valid and means the same.
@@ -91,12 +91,12 @@ enum Text {
 impl Printer {
     /// For what was drawn with inks.
     pub(crate) fn inked(stream: Stream) -> Self {
-        Self { stream, text: Text::Inked, before: None }
+        Self { stream, text: PrintedText::Inked, before: None }
     }
 
     /// For JSON.
     pub(crate) fn json(stream: Stream) -> Self {
-        Self { stream, text: Text::Json, before: None }
+        Self { stream, text: PrintedText::Json, before: None }
     }
 }
 
@@ -104,8 +104,8 @@ impl Write for Printer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         self.stream.write(&match self.text {
-            Text::Inked => harmless_but(&text, &mut self.before, Ink::length_at_start),
-            Text::Json => harmless_json(&text),
+            PrintedText::Inked => harmless_but(&text, &mut self.before, Ink::length_at_start),
+            PrintedText::Json => harmless_json(&text),
         })?;
         Ok(bytes.len())
     }
@@ -124,7 +124,7 @@ pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
     ExitCode::from(USAGE)
 }
 
-/// Prints a result: indented for a person at a terminal, on one line for a program.
+/// Prints a result: indented at a terminal, on one line for a program.
 pub(crate) fn json(value: &Value) -> io::Result<()> {
     let indented = Stream::Out.is_terminal();
     json_text(&if indented { format!("{value:#}") } else { value.to_string() })
@@ -140,7 +140,7 @@ pub(crate) fn result(line: &str) -> io::Result<()> {
     Stream::Out.write(&format!("{}\n", harmless(line)))
 }
 
-/// The exit code if the reader has had enough: what was asked for was shown as far as anybody looked.
+/// The exit code if the reader has had enough: what was asked for was shown as far as it was read.
 static CLOSED: AtomicI32 = AtomicI32::new(0);
 
 /// As shells tell a program that wrote to a closed pipe.
@@ -161,12 +161,12 @@ fn unless_closed<T>(written: io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Prints a line for people. If nobody can read it, there is nobody to tell.
+/// Prints a line for the user. A failure is ignored: there is no other way to report it.
 pub(crate) fn to_people(line: &str) {
     painted(Look::Plain, [(Ink::PLAIN, line)]);
 }
 
-/// Prints lines for people, each in its ink.
+/// Prints lines for the user, each in its ink.
 pub(crate) fn painted<'a>(look: Look, lines: impl IntoIterator<Item = (Ink, &'a str)>) {
     for (ink, line) in lines {
         let line = look.paint(ink, &harmless(line));
@@ -174,12 +174,12 @@ pub(crate) fn painted<'a>(look: Look, lines: impl IntoIterator<Item = (Ink, &'a 
     }
 }
 
-/// Prints what was drawn with inks, for people.
+/// Prints what was drawn with inks, for the user.
 pub(crate) fn drawn(text: &str) {
     let _ = Printer::inked(Stream::Err).write_all(text.as_bytes());
 }
 
-/// Prints the beginning of a line for people, to be answered on it.
+/// Prints a question for the user, to be answered on the same line.
 pub(crate) fn prompt(text: &str) {
     let _ = Stream::Err.write(&harmless(text)).and_then(|()| Stream::Err.flush());
 }

@@ -28,7 +28,7 @@ const HOW_TO_ALLOW: &str =
 
 /// What can be answered, each by its letter or its word alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Key {
+enum AnswerKey {
     Yes,
     No,
     Edit,
@@ -38,39 +38,49 @@ enum Key {
     Help,
 }
 
-const KEYS: [(Key, &str, &str, &str); 7] = [
-    (Key::Yes, "y", "yes", "do it"),
-    (Key::No, "n", "no", "do not; a reason behind it goes to the model, as does any other text"),
-    (Key::Edit, "e", "edit", "edit the proposed text in your editor, then see it again"),
-    (Key::Hunks, "h", "hunks", "pick hunks, then see what is left"),
-    (Key::Always, "a", "always", "do it, and do not ask again for what is named under \"Always\""),
-    (Key::Undo, "u", "undo", "undo the last change that was made, then ask again"),
-    (Key::Help, "?", "help", "this text"),
+const KEYS: [(AnswerKey, &str, &str, &str); 7] = [
+    (AnswerKey::Yes, "y", "yes", "do it"),
+    (
+        AnswerKey::No,
+        "n",
+        "no",
+        "do not; a reason behind it goes to the model, as does any other text",
+    ),
+    (AnswerKey::Edit, "e", "edit", "edit the proposed text in your editor, then see it again"),
+    (AnswerKey::Hunks, "h", "hunks", "pick hunks, then see what is left"),
+    (
+        AnswerKey::Always,
+        "a",
+        "always",
+        "do it, and do not ask again for what is named under \"Always\"",
+    ),
+    (AnswerKey::Undo, "u", "undo", "undo the last change that was made, then ask again"),
+    (AnswerKey::Help, "?", "help", "this text"),
 ];
 
 /// What a line that was typed means.
 #[derive(Debug, PartialEq, Eq)]
-enum Answer {
-    Key(Key),
+enum TypedAnswer {
+    Key(AnswerKey),
     Refusal(Option<String>),
     Nothing,
 }
 
-impl Answer {
+impl TypedAnswer {
     /// Only a whole answer counts. Any other text is a refusal, with that text as the reason.
     fn of(line: &str, offers_always: bool) -> Self {
         let line = line.trim();
         let is = |word: &str| line.eq_ignore_ascii_case(word);
         let key = KEYS.iter().find(|(_, letter, word, _)| is(letter) || is(word));
         match key {
-            Some((Key::No, ..)) => Answer::Refusal(None),
-            Some((Key::Always, ..)) if !offers_always => Answer::Key(Key::Help),
-            Some((key, ..)) => Answer::Key(*key),
-            None if line.is_empty() => Answer::Nothing,
+            Some((AnswerKey::No, ..)) => TypedAnswer::Refusal(None),
+            Some((AnswerKey::Always, ..)) if !offers_always => TypedAnswer::Key(AnswerKey::Help),
+            Some((key, ..)) => TypedAnswer::Key(*key),
+            None if line.is_empty() => TypedAnswer::Nothing,
             None => {
                 let reason = line.split_once(' ').filter(|(word, _)| matches!(*word, "n" | "no"));
                 let reason = reason.map_or(line, |(_, reason)| reason.trim());
-                Answer::Refusal(Some(reason.to_owned()))
+                TypedAnswer::Refusal(Some(reason.to_owned()))
             }
         }
     }
@@ -85,7 +95,7 @@ pub(crate) struct Terminal {
     pub(crate) turn: tokio::sync::Mutex<()>,
 }
 
-/// Whether somebody can be asked: questions go to standard error, answers come from standard input.
+/// Whether the user can be asked: questions go to standard error, answers come from standard input.
 pub(crate) fn is_attended() -> bool {
     io::stdin().is_terminal() && Stream::Err.is_terminal()
 }
@@ -95,7 +105,7 @@ impl Approver for Terminal {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         let _turn = self.turn.lock().await;
         let (withdrawn, withdraws) = question::withdrawable().map_err(unusable)?;
-        let asking = Asking {
+        let asking = OpenQuestion {
             editor: self.editor.clone(),
             look: Stream::Err.look(),
             journal: Arc::clone(&self.journal),
@@ -108,7 +118,7 @@ impl Approver for Terminal {
     }
 }
 
-struct Asking {
+struct OpenQuestion {
     editor: Option<String>,
     look: Look,
     journal: Arc<OnDemand<Arc<Journal>>>,
@@ -116,7 +126,7 @@ struct Asking {
     withdrawn: Withdrawn,
 }
 
-impl Asking {
+impl OpenQuestion {
     fn run(&self) -> Result<ApprovalResponse, ToolError> {
         let request = &self.request;
         let offers_always = request.remembers.is_some();
@@ -124,25 +134,25 @@ impl Asking {
         self.show(&diff_view::draw(request));
         loop {
             let line = self.prompt(&format!("Do it? [{letters}] ")).ok_or_else(unanswered)?;
-            match Answer::of(&line, offers_always) {
-                Answer::Nothing => {}
-                Answer::Refusal(reason) => return Ok(ApprovalResponse::no(reason)),
-                Answer::Key(Key::Yes) => return Ok(request.approve()),
-                Answer::Key(Key::Always) => return Ok(request.approve_always()),
-                Answer::Key(Key::Edit) => match self.edited() {
+            match TypedAnswer::of(&line, offers_always) {
+                TypedAnswer::Nothing => {}
+                TypedAnswer::Refusal(reason) => return Ok(ApprovalResponse::no(reason)),
+                TypedAnswer::Key(AnswerKey::Yes) => return Ok(request.approve()),
+                TypedAnswer::Key(AnswerKey::Always) => return Ok(request.approve_always()),
+                TypedAnswer::Key(AnswerKey::Edit) => match self.edited() {
                     Ok(files) if files.is_empty() => say("Nothing was edited."),
                     Ok(files) => return Ok(request.with_files(files)),
                     Err(error) => say(&error.message),
                 },
-                Answer::Key(Key::Hunks) => match self.picked() {
+                TypedAnswer::Key(AnswerKey::Hunks) => match self.picked() {
                     Some(hunks) => return Ok(request.with_hunks(hunks)),
                     None => say("Nothing was picked."),
                 },
-                Answer::Key(Key::Undo) => {
+                TypedAnswer::Key(AnswerKey::Undo) => {
                     say(&self.undo_last().unwrap_or_else(|error| error.message));
                 }
-                Answer::Key(Key::Help | Key::No) => {
-                    let offered = |key: Key| key != Key::Always || offers_always;
+                TypedAnswer::Key(AnswerKey::Help | AnswerKey::No) => {
+                    let offered = |key: AnswerKey| key != AnswerKey::Always || offers_always;
                     for (_, letter, word, about) in KEYS.iter().filter(|(key, ..)| offered(*key)) {
                         say(&format!("  {letter}, {word:8}{about}"));
                     }
@@ -195,7 +205,7 @@ impl Asking {
         (!picked.is_empty()).then_some(picked)
     }
 
-    /// Asks on standard error; `None` if nobody answers any more.
+    /// Asks on standard error; `None` if the input has ended.
     fn prompt(&self, question: &str) -> Option<String> {
         question::prompt(question, &self.withdrawn)
     }
@@ -218,7 +228,7 @@ impl Asking {
         let paths = paths.join(", ");
         let question = format!("Undo the last change to {}? [y/n] ", visible(&paths));
         let answer = self.prompt(&question).unwrap_or_default();
-        if Answer::of(&answer, false) != Answer::Key(Key::Yes) {
+        if TypedAnswer::of(&answer, false) != TypedAnswer::Key(AnswerKey::Yes) {
             return Ok("Nothing was undone.".into());
         }
         let label = Label {
@@ -255,14 +265,14 @@ fn say(text: &str) {
     crate::output::to_people(text);
 }
 
-/// Nobody was there to read the question, which is not a no of the user.
+/// The question could not be read, which is not a no of the user.
 fn unanswered() -> ToolError {
     let message = "the question at the terminal was not answered";
     ToolError::new(ErrorCode::ApprovalRequired, message).suggest(HOW_TO_ALLOW)
 }
 
 fn unusable(error: io::Error) -> ToolError {
-    ToolError::new(ErrorCode::ExecutionError, format!("nobody can be asked: {error}"))
+    ToolError::new(ErrorCode::ExecutionError, format!("the user cannot be asked: {error}"))
 }
 
 #[cfg(test)]
@@ -271,14 +281,14 @@ mod tests {
 
     #[test]
     fn only_whole_answers_count() {
-        let refusal = |text: &str| Answer::Refusal(Some(text.to_owned()));
+        let refusal = |text: &str| TypedAnswer::Refusal(Some(text.to_owned()));
         let table = [
-            ("y", Answer::Key(Key::Yes)),
-            (" YES ", Answer::Key(Key::Yes)),
-            ("a", Answer::Key(Key::Always)),
-            ("n", Answer::Refusal(None)),
-            ("no", Answer::Refusal(None)),
-            ("", Answer::Nothing),
+            ("y", TypedAnswer::Key(AnswerKey::Yes)),
+            (" YES ", TypedAnswer::Key(AnswerKey::Yes)),
+            ("a", TypedAnswer::Key(AnswerKey::Always)),
+            ("n", TypedAnswer::Refusal(None)),
+            ("no", TypedAnswer::Refusal(None)),
+            ("", TypedAnswer::Nothing),
             ("n use tabs", refusal("use tabs")),
             ("yes but use tabs", refusal("yes but use tabs")),
             ("y y", refusal("y y")),
@@ -288,9 +298,13 @@ mod tests {
             ("y\u{200b}", refusal("y\u{200b}")),
         ];
         for (line, expected) in table {
-            assert_eq!(Answer::of(line, true), expected, "{line:?}");
+            assert_eq!(TypedAnswer::of(line, true), expected, "{line:?}");
         }
-        assert_eq!(Answer::of("a", false), Answer::Key(Key::Help), "it was not offered");
+        assert_eq!(
+            TypedAnswer::of("a", false),
+            TypedAnswer::Key(AnswerKey::Help),
+            "it was not offered"
+        );
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn has_system(request: &ModelRequest) -> bool {
     !request.system.trim().is_empty()
 }
 
-fn tool(tool: &ToolSpec) -> Value {
+pub(crate) fn tool(tool: &ToolSpec) -> Value {
     let mut block = json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters});
     if tool.listing == Listing::OnDemand {
         block[DEFER] = true.into();

@@ -38,6 +38,15 @@ impl Api {
         }
     }
 
+    /// An entry of the list of tools.
+    pub fn tool(self, tool: &ToolSpec) -> Value {
+        match self {
+            Self::Anthropic => anthropic::tool(tool),
+            Self::OpenAiResponses => openai_responses::tool(tool),
+            Self::OpenAiChat => openai_chat::tool(tool),
+        }
+    }
+
     /// The body of a request, as it is sent.
     pub fn request_body(self, request: &ModelRequest, quirks: &Quirks) -> Value {
         match self {

@@ -1,11 +1,12 @@
 //! What is known about models and about those who offer them, and how one of them is chosen.
 //!
-//! All of it is data and pure functions; only [`probe_ollama`](crate::probe_ollama) asks anybody.
+//! All of it is data and pure functions; only [`probe_models`](crate::probe_models) and
+//! [`probe_ollama`](crate::probe_ollama) ask a server.
 
 mod choice;
 mod endpoint;
 mod model;
 
-pub use choice::{Choice, ChoiceError, Facts, Wanted, choose};
+pub use choice::{Choice, ChoiceError, Facts, Wanted, choose, endpoint_at};
 pub use endpoint::{COMPATIBLE, ENDPOINTS, Endpoint, OFFLINE, endpoint, unencrypted_host};
 pub use model::{CATALOGUE_DATE, ModelInfo, model_info};

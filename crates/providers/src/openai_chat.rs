@@ -67,7 +67,7 @@ fn frame(request: &ModelRequest, quirks: &Quirks) -> Map<String, Value> {
     body
 }
 
-fn tool(tool: &ToolSpec) -> Value {
+pub(crate) fn tool(tool: &ToolSpec) -> Value {
     let function = json!({
         "name": tool.name,
         "description": tool.description,

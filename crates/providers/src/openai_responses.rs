@@ -74,7 +74,7 @@ fn frame(request: &ModelRequest) -> Map<String, Value> {
     body
 }
 
-fn tool(tool: &ToolSpec) -> Value {
+pub(crate) fn tool(tool: &ToolSpec) -> Value {
     if tool.listing == Listing::Finder {
         return json!({
             "type": "tool_search",

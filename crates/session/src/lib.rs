@@ -20,5 +20,5 @@ pub use attachments::Attached;
 pub use context_manager::{ChatContext, TurnOutcome};
 pub use log::StoredLog;
 pub use prompt::SystemPromptService;
-pub use runtime::{ContextToolRuntime, Toolbox, Wiring};
+pub use runtime::{ContextToolRuntime, Toolbox, Wiring, tool_spec};
 pub use session::{Model, Parts, Session, SessionError};

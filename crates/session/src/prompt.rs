@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use protocol::{AgentRole, ToolPermission};
-use tool_system::{Category, InstructionFile, ListedTool, Rendering};
+use serde_json::Value;
+use tool_system::{Category, InstructionFile, ListedTool};
 
 use crate::instructions::{project_text, users_file, users_words};
 
@@ -126,9 +127,14 @@ impl SystemPromptService {
     }
 }
 
+/// What formats of requests write around a tool, at most.
+const AROUND_A_TOOL: usize = 96;
+
 /// What a tool takes in a request, in the format that takes most.
 fn listed_bytes(tool: &ListedTool) -> usize {
-    Rendering::OpenAi.render(tool).to_string().len()
+    let description = Value::from(tool.description()).to_string();
+    let schema = tool.schema_for_models().to_string();
+    tool.name().len() + description.len() + schema.len() + AROUND_A_TOOL
 }
 
 /// The tools under their categories.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use context_manager::{LogError, ToolRuntime, ToolSpec};
+use context_manager::{Listing, LogError, ToolRuntime, ToolSpec};
 use protocol::{AgentRole, CallReport, ContentHash, ErrorCode, Instructions, ToolCall, ToolError};
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -52,12 +52,7 @@ impl ContextToolRuntime {
     /// The tools that `executor` offers.
     pub fn new(executor: ToolExecutor) -> Self {
         let offered = executor.useful();
-        let specs = offered.iter().map(|tool| ToolSpec {
-            name: tool.name().to_owned(),
-            description: tool.description().to_owned(),
-            parameters: tool.schema_for_models(),
-            listing: Default::default(),
-        });
+        let specs = offered.iter().map(|tool| tool_spec(tool));
         let unprepared = Mutex::new(offered.first().cloned());
         Self { specs: specs.collect(), executor, unprepared, in_prompt: None }
     }
@@ -85,6 +80,16 @@ impl ContextToolRuntime {
     /// Who runs the calls.
     pub fn executor(&self) -> &ToolExecutor {
         &self.executor
+    }
+}
+
+/// A tool as a model is told about it.
+pub fn tool_spec(tool: &ListedTool) -> ToolSpec {
+    ToolSpec {
+        name: tool.name().to_owned(),
+        description: tool.description().to_owned(),
+        parameters: tool.schema_for_models(),
+        listing: Listing::Always,
     }
 }
 

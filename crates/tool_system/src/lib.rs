@@ -85,7 +85,6 @@ pub use limits::{LimitOverrides, Limits};
 pub use on_demand::OnDemand;
 pub use perform::JournalPerformer;
 pub use registry::{ListedTool, ToolRegistry};
-pub use rendering::Rendering;
 pub use schema::{input_schema, output_schema};
 pub(crate) use tool::json_of;
 pub use tool::{Outcome, Proposed, TakesBack, Tool};

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use protocol::{AgentRole, ErrorCode, ToolError};
 use serde_json::{Map, Value};
 
-use crate::rendering::{for_models, without_checks};
+use crate::rendering::{self, for_models, without_checks};
 use crate::validator::closest;
 use crate::{Category, Face, Tool, ToolDefinition, ToolValidator, Vocabulary, extensions};
 
@@ -181,6 +181,11 @@ impl ListedTool {
     /// The tool's definition, in its own spelling.
     pub fn definition(&self) -> &ToolDefinition {
         &self.definition
+    }
+
+    /// Every field of the definition, in this vocabulary.
+    pub fn to_json(&self) -> Value {
+        rendering::definition(self)
     }
 
     /// The schema of the arguments in this vocabulary.

@@ -1,75 +1,14 @@
-//! The tool list as the different callers of a model want it.
+//! A tool as JSON: its whole definition, and the schema that a model is told.
 
-use protocol::UnknownName;
 use serde_json::{Value, json};
-use strum::VariantArray as _;
 
 use crate::ListedTool;
 
 /// The name of the flag by which a model ends its turn with a call.
 pub(crate) const TERMINATE: &str = "terminate";
 
-/// A format for a list of tools.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    strum::Display,
-    strum::EnumString,
-    strum::IntoStaticStr,
-    strum::VariantArray,
-)]
-#[strum(
-    serialize_all = "lowercase",
-    parse_err_ty = UnknownName,
-    parse_err_fn = Rendering::unknown
-)]
-pub enum Rendering {
-    /// Every field of every definition.
-    Json,
-    /// The `tools` array of Anthropic's Messages API.
-    Anthropic,
-    /// The `tools` array of OpenAI's chat completions.
-    OpenAi,
-}
-
-impl Rendering {
-    /// All formats.
-    pub const ALL: &[Rendering] = Rendering::VARIANTS;
-
-    /// The lower-case name.
-    pub fn as_str(self) -> &'static str {
-        self.into()
-    }
-
-    fn unknown(text: &str) -> UnknownName {
-        UnknownName::among("format", text, Self::ALL)
-    }
-
-    /// One tool in this format.
-    pub fn render(self, tool: &ListedTool) -> Value {
-        match self {
-            Rendering::Json => definition(tool),
-            Rendering::Anthropic => json!({
-                "name": tool.name(),
-                "description": tool.description(),
-                "input_schema": tool.schema_for_models(),
-            }),
-            Rendering::OpenAi => json!({
-                "type": "function",
-                "function": {
-                    "name": tool.name(),
-                    "description": tool.description(),
-                    "parameters": tool.schema_for_models(),
-                },
-            }),
-        }
-    }
-}
-
-fn definition(tool: &ListedTool) -> Value {
+/// Every field of a definition.
+pub(crate) fn definition(tool: &ListedTool) -> Value {
     let own = tool.definition();
     json!({
         "name": tool.name(),

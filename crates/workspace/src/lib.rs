@@ -44,6 +44,7 @@ mod sync_thread;
 mod temp_name;
 mod text;
 mod tracked;
+mod user_file;
 mod walk;
 mod watch;
 
@@ -72,6 +73,7 @@ pub use root::{OpenDir, Workspace};
 pub use state_dir::{StateDir, keep_private};
 pub use text::{Encoding, LineEnding, LineEndings, Lines, Text, Unencodable};
 pub use tracked::{IndexStamp, MAX_INDEX_BYTES, Tracked, TrackedFiles};
+pub use user_file::replace_user_file;
 pub use walk::{
     DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Entry, Flow, UNREADABLE_LIMIT, Visitor, WalkOptions,
     WalkReport, available_threads,

@@ -4,7 +4,7 @@ use protocol::ToolPermission;
 use tool_system::policy::{CommandPattern, Decision, PathPattern, Rule, RuleSource, ToolPattern};
 use tool_system::{ToolRegistry, Vocabulary};
 
-/// The rule that a person allows something by, such as `edit_lines:src/**` or `bash:cargo test*`.
+/// The rule by which the user allows something, such as `edit_lines:src/**` or `bash:cargo test*`.
 pub(crate) fn allow_rule(text: &str) -> anyhow::Result<Rule> {
     rule(Decision::Allow, text)
 }

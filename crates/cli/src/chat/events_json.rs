@@ -14,7 +14,7 @@ const SCHEMA_VERSION: u32 = 1;
 /// The lines that stand around the entries of the log.
 #[derive(Serialize)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
-enum Frame<'a> {
+enum EventLine<'a> {
     Session {
         id: &'a str,
         schema_version: u32,
@@ -50,7 +50,7 @@ struct RunResult<'a> {
 
 /// How a run ended, apart from what its log tells.
 #[derive(Debug)]
-pub(crate) struct End<'a> {
+pub(crate) struct RunEnd<'a> {
     pub(crate) outcome: Outcome,
     pub(crate) exit_code: u8,
     /// What a program can show if not all went well.
@@ -85,7 +85,7 @@ impl<W: Write> JsonLines<W> {
         instructions: &[NamedInstructions],
     ) -> io::Result<()> {
         let Settings { provider, model, role } = settings;
-        let frame = Frame::Session {
+        let frame = EventLine::Session {
             id,
             schema_version: SCHEMA_VERSION,
             provider,
@@ -107,7 +107,7 @@ impl<W: Write> JsonLines<W> {
     }
 
     /// Says how the run came out.
-    pub(crate) fn end(mut self, end: &End<'_>) -> io::Result<()> {
+    pub(crate) fn end(mut self, end: &RunEnd<'_>) -> io::Result<()> {
         let result = RunResult {
             outcome: end.outcome,
             is_error: end.outcome != Outcome::Done,
@@ -120,7 +120,7 @@ impl<W: Write> JsonLines<W> {
             files_changed: end.files_changed,
             denied: &self.tally.denied,
         };
-        line(&mut self.out, &Frame::Result(result))
+        line(&mut self.out, &EventLine::Result(result))
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
         }
         let outcome = lines.tally().outcome();
         let files_changed = &["src/a.rs".into()];
-        lines.end(&End { outcome, exit_code: 0, message: None, files_changed }).unwrap();
+        lines.end(&RunEnd { outcome, exit_code: 0, message: None, files_changed }).unwrap();
         assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
         {"type":"session","data":{"id":"s1","schema_version":1,"provider":"offline","model":"echo","role":"actor","instructions":[{"path":"AGENTS.md","remark":null}]}}
         {"sequence":2,"at":2,"type":"user_message","data":{"content":[{"type":"text","text":"hi"},{"type":"image","name":"a.png","media_type":"image/png","width":2,"height":1,"size":3,"hash":"bad7c9a32d645d0eb45be765104af05c7a16c3c28f5ef95ed66e1fd10c12798d"}]}}

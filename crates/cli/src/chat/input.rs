@@ -1,4 +1,4 @@
-//! What the person types: a line editor at a terminal, plain lines elsewhere.
+//! What the user types: a line editor at a terminal, plain lines elsewhere.
 
 mod completion;
 mod ctrl_c;
@@ -46,7 +46,7 @@ pub(crate) struct InputOptions {
     pub(crate) find_files: FindFiles,
 }
 
-/// What came from the person.
+/// What came from the user.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Entered {
     /// A line, or several.
@@ -168,7 +168,7 @@ impl LineEditor {
         Ok(Entered::Text(text))
     }
 
-    /// A history that is not there or cannot be read is no reason not to listen.
+    /// A history that is not there or cannot be read does not stop the input.
     fn load_history(&mut self) {
         if let Some(path) = &self.history {
             let _ = self.editor.load_history(path);
@@ -196,7 +196,7 @@ fn to_io(error: ReadlineError) -> io::Error {
     }
 }
 
-/// What the editor asks while somebody types.
+/// What the editor asks while the user types.
 struct Assistant {
     completion: Completion,
     /// Whether the line was empty when it was last looked at. An interrupt does not tell.

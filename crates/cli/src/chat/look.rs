@@ -5,7 +5,7 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 /// How text may look where it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Look {
-    /// A file, a pipe, or a person who wants no colours: text stays as it is.
+    /// A file, a pipe, or a user who wants no colours: text stays as it is.
     Plain,
     /// A terminal of this many columns.
     Styled {

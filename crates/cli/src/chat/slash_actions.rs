@@ -33,7 +33,7 @@ impl Chat {
             ChatCommand::Cost => self.cost(),
             ChatCommand::Tools => self.tools(),
             ChatCommand::Clear => output::clear_screen(),
-            // A command that fails is no reason to leave.
+            // A command that fails does not end the conversation.
             other => self.act(other).await.unwrap_or_else(|error| {
                 output::to_people(&format!("{error:#}"));
             }),
@@ -69,7 +69,7 @@ impl Chat {
         }
     }
 
-    /// Undoes or redoes through the very tool, so that the person sees what it does and is asked.
+    /// Undoes or redoes through the very tool, so that the user sees what it does and is asked.
     async fn take_back(&mut self, tool: &str, change: Option<String>) -> anyhow::Result<()> {
         let arguments: Map<String, Value> =
             change.map(|id| ("change_id".to_owned(), Value::from(id))).into_iter().collect();

@@ -4,11 +4,12 @@ use std::io::Read as _;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
+use clap::Args;
 use protocol::{ToolCall, View, parse_strict_json};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use crate::args::{CallArgs, Gate, Scope};
+use crate::args::{Gate, Scope};
 use crate::output;
 use crate::project::{Lifetime, Project, project_root};
 
@@ -16,6 +17,29 @@ use crate::project::{Lifetime, Project, project_root};
 const TOOL_ERROR: u8 = 1;
 /// Larger arguments are refused before they are parsed.
 const MAX_ARGUMENT_BYTES: u64 = 64 * 1024 * 1024;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln call read_file '{\"path\": \"src/main.rs\", \"limit\": 20}'
+  toolkiln call grep '{\"pattern\": \"TODO\"}' --root ~/project
+  echo '{\"pattern\": \"**/*.tsx\"}' | toolkiln call glob - --view tagged";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct CallArgs {
+    /// The tool, by its name in any vocabulary
+    pub(crate) tool: String,
+    /// Its arguments as a JSON object, or - to read them from standard input
+    #[arg(default_value = "{}")]
+    pub(crate) json: String,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    /// The shape of the result: flat, tagged, block or bare; the vocabulary's own if left out
+    #[arg(long)]
+    pub(crate) view: Option<View>,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+}
 
 pub(crate) fn run(args: CallArgs) -> anyhow::Result<ExitCode> {
     execute(args.tool, arguments(args.json)?, &args.scope, &args.gate, args.view)
@@ -31,7 +55,7 @@ pub(crate) fn execute(
 ) -> anyhow::Result<ExitCode> {
     let call = ToolCall::new("call_1", tool, arguments);
     let project = Project::open(&project_root::checked(scope)?)?;
-    // This process ends with the call, so nobody could ask for the rest of a cut result.
+    // This process ends with the call, so the rest of a cut result could not be read.
     let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
         options.limits.result_bytes = u64::MAX;
         options.limits.run_output_bytes = u64::MAX;

@@ -1,22 +1,60 @@
 //! `toolkiln config`: every value with where it came from, and the files that are looked at.
 
 use std::path::Path;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use protocol::visible;
 use providers::catalogue::{COMPATIBLE, ENDPOINTS};
 use serde_json::{Value as Json, json};
 use toml::Value;
 use workspace::Workspace;
 
-use crate::args::{ConfigCommand, ConfigPathArgs, ConfigShowArgs};
-use crate::config::{Config, FlagLayer, Keys, PROJECT_FILE, Setting, key_file, user_file};
-use crate::environment::{Environment, Found};
+use crate::args::ModelArgs;
+use crate::config::{Config, FlagLayer, Keys, LayeredSetting, PROJECT_FILE, key_file, user_file};
+use crate::environment::{Environment, FoundVariable};
 use crate::output;
 use crate::project::Project;
 
 /// Characters of a value that the table shows.
 const SHOWN_CHARS: usize = 60;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  toolkiln config show
+  toolkiln config path";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Show every value and where it came from
+    #[command(
+        after_help = "Examples:\n  toolkiln config show\n  toolkiln config show --provider openai --json"
+    )]
+    Show(ConfigShowArgs),
+    /// Show the files that are looked at
+    #[command(after_help = "Examples:\n  toolkiln config path")]
+    Path(ConfigPathArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigShowArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigPathArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
 
 pub(crate) fn run(command: &ConfigCommand) -> anyhow::Result<ExitCode> {
     match command {
@@ -26,7 +64,7 @@ pub(crate) fn run(command: &ConfigCommand) -> anyhow::Result<ExitCode> {
 }
 
 /// A line of what is shown.
-struct Row {
+struct ConfigRow {
     key: String,
     value: Json,
     sources: Vec<String>,
@@ -37,14 +75,14 @@ struct Row {
 fn show(args: &ConfigShowArgs) -> anyhow::Result<ExitCode> {
     let environment = Environment::gather();
     let config = Project::open_with(&args.root, &environment, &args.model.layer())?.config;
-    let mut rows: Vec<Row> = config.layers.settings().iter().map(Row::of).collect();
+    let mut rows: Vec<ConfigRow> = config.layers.settings().iter().map(ConfigRow::of).collect();
     rows.extend(from_environment(&environment));
     let keys = Keys::load(&environment, &config);
     if let Ok(keys) = &keys {
         rows.extend(of_keys(keys));
     }
     if args.json {
-        output::json(&rows.iter().map(Row::to_json).collect())?;
+        output::json(&rows.iter().map(ConfigRow::to_json).collect())?;
     } else {
         table(&rows)?;
     }
@@ -52,8 +90,8 @@ fn show(args: &ConfigShowArgs) -> anyhow::Result<ExitCode> {
     keys.map(|_| ExitCode::SUCCESS)
 }
 
-impl Row {
-    fn of(setting: &Setting) -> Self {
+impl ConfigRow {
+    fn of(setting: &LayeredSetting) -> Self {
         let shown = |value: &Value| match (setting.key.as_str(), value) {
             ("model.base_url", Value::String(url)) => without_password(url).into(),
             _ => to_json(value),
@@ -106,7 +144,7 @@ impl Row {
 }
 
 /// What the environment says beside the keys of the configuration.
-fn from_environment(environment: &Environment) -> Vec<Row> {
+fn from_environment(environment: &Environment) -> Vec<ConfigRow> {
     let urls = ENDPOINTS.iter().filter_map(|endpoint| {
         let url = environment.usual_base_url(endpoint.name)?;
         Some((format!("base_url of {}", endpoint.name), url))
@@ -119,23 +157,23 @@ fn from_environment(environment: &Environment) -> Vec<Row> {
     ];
     let network =
         network.into_iter().filter_map(|(key, found)| Some((key.into(), found.as_ref()?)));
-    let row = |(key, found): (String, &Found)| {
-        Row::found(key, without_password(&found.value), found.variable)
+    let row = |(key, found): (String, &FoundVariable)| {
+        ConfigRow::found(key, without_password(&found.value), found.variable)
     };
     urls.chain(network).map(row).collect()
 }
 
 /// Which keys there are. Nothing about them is shown but that.
-fn of_keys(keys: &Keys) -> Vec<Row> {
+fn of_keys(keys: &Keys) -> Vec<ConfigRow> {
     let found = ENDPOINTS.iter().chain([&COMPATIBLE]).filter_map(|endpoint| {
         let key = keys.of(endpoint)?;
-        Some(Row::found(format!("key of {}", endpoint.name), "set", &key.source))
+        Some(ConfigRow::found(format!("key of {}", endpoint.name), "set", &key.source))
     });
     found.collect()
 }
 
-fn table(rows: &[Row]) -> std::io::Result<()> {
-    let widest = |text: fn(&Row) -> usize| rows.iter().map(text).max().unwrap_or(0);
+fn table(rows: &[ConfigRow]) -> std::io::Result<()> {
+    let widest = |text: fn(&ConfigRow) -> usize| rows.iter().map(text).max().unwrap_or(0);
     let key_width = widest(|row| row.key.chars().count());
     let value_width = widest(|row| row.value_text().chars().count());
     for row in rows {
@@ -183,7 +221,7 @@ fn to_json(value: &Value) -> Json {
 fn path(args: &ConfigPathArgs) -> anyhow::Result<ExitCode> {
     let environment = Environment::gather();
     let project = Workspace::open(&args.root)?;
-    // A file that cannot be understood must not keep anybody from finding it.
+    // A file that cannot be understood must not keep the user from finding it.
     let config = Config::load(&environment, &project, &FlagLayer::default()).ok();
     let configured = config.and_then(|config| config.model.key_file);
     let keys = key_file(&environment, configured.as_deref());

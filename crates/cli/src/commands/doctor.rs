@@ -1,7 +1,9 @@
 //! `toolkiln doctor`: what works here, and what does not.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use protocol::AgentRole;
 use providers::catalogue::{COMPATIBLE, ENDPOINTS, Wanted};
 use sandbox::{Finding, Launcher, Probe, Problem};
@@ -11,7 +13,6 @@ use tool_system::{IndexStatus, ToolRegistry, Vocabulary};
 use workspace::{EntrySummary, RelPath, Workspace, available_threads};
 
 use super::layer;
-use crate::args::DoctorArgs;
 use crate::config::{Config, FlagLayer, Keys};
 use crate::environment::Environment;
 use crate::model_choice::{Chosen, chosen};
@@ -20,7 +21,7 @@ use crate::{environment, output};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum State {
+enum CheckState {
     Ok,
     Degraded,
     Failed,
@@ -29,8 +30,24 @@ enum State {
 #[derive(Debug, Serialize)]
 struct Check {
     name: &'static str,
-    state: State,
+    state: CheckState,
     detail: String,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln doctor
+  toolkiln doctor --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DoctorArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print the checks as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
@@ -43,9 +60,11 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
             checks.push(index(args));
             checks.push(private_layer(args));
         }
-        Err(error) => {
-            checks.push(Check { name: "project", state: State::Failed, detail: error.to_string() })
-        }
+        Err(error) => checks.push(Check {
+            name: "project",
+            state: CheckState::Failed,
+            detail: error.to_string(),
+        }),
     }
     checks.push(tools());
     if args.json {
@@ -53,14 +72,14 @@ pub(crate) fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
     } else {
         for Check { name, state, detail } in &checks {
             let mark = match state {
-                State::Ok => "ok      ",
-                State::Degraded => "degraded",
-                State::Failed => "FAILED  ",
+                CheckState::Ok => "ok      ",
+                CheckState::Degraded => "degraded",
+                CheckState::Failed => "FAILED  ",
             };
             output::result(&format!("{mark}  {name:14} {detail}"))?;
         }
     }
-    let failed = checks.iter().any(|check| check.state == State::Failed);
+    let failed = checks.iter().any(|check| check.state == CheckState::Failed);
     Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
@@ -72,14 +91,14 @@ fn machine() -> Check {
         std::env::consts::OS,
         std::env::consts::ARCH
     );
-    Check { name: "machine", state: State::Ok, detail }
+    Check { name: "machine", state: CheckState::Ok, detail }
 }
 
 fn of_project(workspace: &Workspace) -> Vec<Check> {
     vec![
         Check {
             name: "project",
-            state: State::Ok,
+            state: CheckState::Ok,
             detail: workspace.canonical_path().display().to_string(),
         },
         readable(workspace),
@@ -102,19 +121,19 @@ fn of_configuration(workspace: &Workspace) -> Vec<Check> {
 fn readable(workspace: &Workspace) -> Check {
     let (state, detail) = match workspace.list_dir(&RelPath::root(), true) {
         Ok(listing) => match listing.entries.len() {
-            1 => (State::Ok, "1 entry at the top".into()),
-            many => (State::Ok, format!("{many} entries at the top")),
+            1 => (CheckState::Ok, "1 entry at the top".into()),
+            many => (CheckState::Ok, format!("{many} entries at the top")),
         },
-        Err(error) => (State::Failed, error.to_string()),
+        Err(error) => (CheckState::Failed, error.to_string()),
     };
     Check { name: "reading", state, detail }
 }
 
 fn confinement(workspace: &Workspace) -> Check {
     let resolver = workspace.resolver_name();
-    let state = if resolver == "openat2" { State::Ok } else { State::Degraded };
+    let state = if resolver == "openat2" { CheckState::Ok } else { CheckState::Degraded };
     let detail = match state {
-        State::Ok => format!("paths are resolved by the kernel beneath the root ({resolver})"),
+        CheckState::Ok => format!("paths are resolved by the kernel beneath the root ({resolver})"),
         _ => format!(
             "this kernel lacks openat2; paths are resolved by a {resolver}, which is slower"
         ),
@@ -133,9 +152,9 @@ fn sandbox(workspace: &Workspace) -> Check {
     });
     let told: Vec<String> = told.collect();
     let (state, first) = match level {
-        Some(level) if told.is_empty() => (State::Ok, level.summary()),
-        Some(level) => (State::Degraded, level.summary()),
-        None => (State::Degraded, "commands cannot be confined, so none is run".to_owned()),
+        Some(level) if told.is_empty() => (CheckState::Ok, level.summary()),
+        Some(level) => (CheckState::Degraded, level.summary()),
+        None => (CheckState::Degraded, "commands cannot be confined, so none is run".to_owned()),
     };
     let detail = std::iter::once(first).chain(told).collect::<Vec<_>>().join("; ");
     Check { name: "sandbox", state, detail }
@@ -156,9 +175,9 @@ fn configuration(loaded: &anyhow::Result<Config>) -> Check {
                     detail.push_str(&format!("; {}: {by} instead of {}", setting.key, said.source));
                 }
             }
-            (State::Ok, detail)
+            (CheckState::Ok, detail)
         }
-        Err(error) => (State::Failed, format!("{error:#}").replace('\n', "; ")),
+        Err(error) => (CheckState::Failed, format!("{error:#}").replace('\n', "; ")),
     };
     Check { name: "configuration", state, detail }
 }
@@ -171,9 +190,9 @@ fn model(environment: &Environment, config: &Config) -> Check {
         .and_then(|runtime| runtime.block_on(chosen(config, environment, &Wanted::default())));
     let (state, detail) = match chosen {
         Ok(Chosen { model, why }) => {
-            (State::Ok, format!("{} by {}, because {why}", model.name, model.provider.name()))
+            (CheckState::Ok, format!("{} by {}, because {why}", model.name, model.provider.name()))
         }
-        Err(error) => (State::Degraded, format!("{error:#}")),
+        Err(error) => (CheckState::Degraded, format!("{error:#}")),
     };
     Check { name: "model", state, detail }
 }
@@ -186,30 +205,30 @@ fn keys(environment: &Environment, config: &Config) -> Check {
                 Some(format!("{} ({})", endpoint.name, keys.of(endpoint)?.source))
             });
             let found: Vec<_> = found.collect();
-            (State::Ok, if found.is_empty() { "none".into() } else { found.join(", ") })
+            (CheckState::Ok, if found.is_empty() { "none".into() } else { found.join(", ") })
         }
-        Err(error) => (State::Degraded, format!("{error:#}")),
+        Err(error) => (CheckState::Degraded, format!("{error:#}")),
     };
     Check { name: "keys", state, detail }
 }
 
-/// What was changed before, and whether a crash left something that cannot be mended by itself.
+/// What was changed before, and whether a crash left something that is not repaired by itself.
 fn journal(args: &DoctorArgs) -> Check {
     let opened = Project::open(&args.root).and_then(|project| {
         let state = project.state()?;
         Ok(if state.exists() { Some(state.journal()?) } else { None })
     });
     let (state, detail) = match opened {
-        Ok(None) => (State::Ok, "nothing has been changed yet".into()),
+        Ok(None) => (CheckState::Ok, "nothing has been changed yet".into()),
         Ok(Some(journal)) => match (journal.recovery().conflicts.as_slice(), journal.entries(1)) {
-            ([], Ok(entries)) => (State::Ok, described(entries.first())),
-            ([], Err(error)) => (State::Failed, error.to_string()),
+            ([], Ok(entries)) => (CheckState::Ok, described(entries.first())),
+            ([], Err(error)) => (CheckState::Failed, error.to_string()),
             ([first, ..], _) => {
                 let detail = format!("an interrupted change to {first} could not be taken back");
-                (State::Failed, detail)
+                (CheckState::Failed, detail)
             }
         },
-        Err(error) => (State::Failed, format!("{error:#}")),
+        Err(error) => (CheckState::Failed, format!("{error:#}")),
     };
     Check { name: "journal", state, detail }
 }
@@ -218,8 +237,8 @@ fn journal(args: &DoctorArgs) -> Check {
 fn private_layer(args: &DoctorArgs) -> Check {
     let usage = Project::open(&args.root).and_then(|project| layer::usage(&project));
     let (state, detail) = match usage {
-        Ok(usage) => (State::Ok, layer::described(usage)),
-        Err(error) => (State::Failed, format!("{error:#}")),
+        Ok(usage) => (CheckState::Ok, layer::described(usage)),
+        Err(error) => (CheckState::Failed, format!("{error:#}")),
     };
     Check { name: "private layer", state, detail }
 }
@@ -228,12 +247,13 @@ fn index(args: &DoctorArgs) -> Check {
     let status = Project::open(&args.root)
         .map(|project| project.code_base(Lifetime::OneCall).check_index().unwrap_or_default());
     let (state, detail) = match status {
-        Ok(IndexStatus { trouble: Some(trouble), .. }) => (State::Degraded, trouble),
-        Ok(IndexStatus { index: Some(facts), changed, .. }) => {
-            (State::Ok, format!("{} files, of which {changed} have changed since", facts.files))
-        }
-        Ok(_) => (State::Ok, "none; searches walk, and a server builds one if it pays".into()),
-        Err(error) => (State::Failed, format!("{error:#}")),
+        Ok(IndexStatus { trouble: Some(trouble), .. }) => (CheckState::Degraded, trouble),
+        Ok(IndexStatus { index: Some(facts), changed, .. }) => (
+            CheckState::Ok,
+            format!("{} files, of which {changed} have changed since", facts.files),
+        ),
+        Ok(_) => (CheckState::Ok, "none; searches walk, and a server builds one if it pays".into()),
+        Err(error) => (CheckState::Failed, format!("{error:#}")),
     };
     Check { name: "index", state, detail }
 }
@@ -255,5 +275,5 @@ fn tools() -> Check {
     let rendered: Vec<Value> = listed.iter().map(|tool| mcp::listed_tool(tool)).collect();
     let bytes = json!(rendered).to_string().len();
     let detail = format!("{}; standard list {bytes} bytes", counts.join(", "));
-    Check { name: "tools", state: State::Ok, detail }
+    Check { name: "tools", state: CheckState::Ok, detail }
 }

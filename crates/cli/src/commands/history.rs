@@ -1,14 +1,34 @@
 //! `toolkiln history`: what was changed.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use jiff::{Timestamp, Unit};
 use serde_json::{Value, json};
 use workspace::EntrySummary;
 
-use crate::args::HistoryArgs;
 use crate::output;
 use crate::project::Project;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln history
+  toolkiln history --limit 5 --json";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct HistoryArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// How many changes to show
+    #[arg(long, default_value = "20")]
+    pub(crate) limit: usize,
+    /// Print the changes as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;

@@ -1,15 +1,16 @@
 //! `toolkiln index`: the index that makes searches instant, built now or looked at.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
+use clap::Args;
 use jiff::{Timestamp, Unit};
 use serde_json::json;
 use tool_system::{IndexFacts, IndexStatus};
 
-use crate::args::IndexArgs;
 use crate::output::{self, Stream};
 use crate::project::{Lifetime, Project};
 
@@ -18,6 +19,29 @@ const NO_PLACE: &str = "there is no place for an index: neither XDG_CACHE_HOME n
 
 /// How often the progress is shown.
 const SHOW_EVERY: Duration = Duration::from_millis(100);
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln index
+  toolkiln index --status
+  toolkiln index --symbols --root ~/linux";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct IndexArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Only say what there is and what has changed since
+    #[arg(long)]
+    pub(crate) status: bool,
+    /// Also make the table of all symbols, which a server makes when it is first asked for one
+    #[arg(long, conflicts_with = "status")]
+    pub(crate) symbols: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;
@@ -48,7 +72,7 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<ExitCode> {
     Ok(if status.trouble.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Shows a person how far it is, at most a few times a second.
+/// Shows the progress, at most a few times a second.
 fn progress(what: &'static str) -> impl Fn(u64, u64) + Sync {
     let shown = Mutex::new(Instant::now());
     let is_terminal = Stream::Err.is_terminal();

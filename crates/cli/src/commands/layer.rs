@@ -1,19 +1,39 @@
 //! `toolkiln layer`: what commands have left in the project's private layer.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use clap::Args;
 use jiff::{Timestamp, Unit};
 use sandbox::{LayerUse, PrivateLayer};
 use serde_json::json;
 
-use crate::args::LayerArgs;
 use crate::output;
 use crate::project::Project;
 
 /// Units that sizes are shown in.
 const KB: f64 = 1e3;
 const MB: f64 = 1e6;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln layer
+  toolkiln layer --clear";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LayerArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Forget all of it
+    #[arg(long)]
+    pub(crate) clear: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &LayerArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;

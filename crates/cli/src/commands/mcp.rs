@@ -3,10 +3,26 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use clap::Args;
 use mcp::{ApproverChoice, host_limits};
 
-use crate::args::McpArgs;
+use crate::args::{Gate, Scope};
 use crate::project::{Lifetime, Project, project_root};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln mcp --root ~/project
+  toolkiln mcp --role planner                     # tools that read, and none that change anything
+  toolkiln mcp --yes                              # for a host that asks before it calls a tool";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct McpArgs {
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+}
 
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&project_root::checked(&args.scope)?)?;

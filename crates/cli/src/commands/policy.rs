@@ -1,15 +1,75 @@
 //! `toolkiln policy`: which rules there are, what they would decide, and taking them back.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand};
 use protocol::ToolCall;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::call;
-use crate::args::{PolicyCommand, PolicyExplainArgs, PolicyListArgs, PolicyRevokeArgs};
+use crate::args::{Gate, Scope};
 use crate::output;
 use crate::project::{Lifetime, Project};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  toolkiln policy list
+  toolkiln policy explain bash '{\"command\": \"cargo test\"}'
+  toolkiln policy revoke 3f9a1c";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Show the mode and all rules with their ids
+    #[command(after_help = "Examples:\n  toolkiln policy list")]
+    List(PolicyListArgs),
+    /// Say what would be decided about a call, by which rule and why
+    #[command(
+        after_help = "Examples:\n  toolkiln policy explain write_file '{\"path\": \".envrc\", \"content\": \"\"}'"
+    )]
+    Explain(PolicyExplainArgs),
+    /// Check the rules against their own examples
+    #[command(after_help = "Examples:\n  toolkiln policy test")]
+    Test(PolicyListArgs),
+    /// Forget a remembered rule
+    #[command(after_help = "Examples:\n  toolkiln policy revoke 3f9a1c")]
+    Revoke(PolicyRevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyListArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyExplainArgs {
+    /// The tool, by its name in any vocabulary
+    pub(crate) tool: String,
+    /// Its arguments as a JSON object, or - to read them from standard input
+    #[arg(default_value = "{}")]
+    pub(crate) json: String,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyRevokeArgs {
+    /// The id of the rule
+    pub(crate) id: String,
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
 
 pub(crate) fn run(command: PolicyCommand) -> anyhow::Result<ExitCode> {
     match command {

@@ -2,10 +2,24 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use serde_json::Map;
 
 use super::call;
-use crate::args::RedoArgs;
+use crate::args::{Gate, Scope};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln redo";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RedoArgs {
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+}
 
 pub(crate) fn run(args: &RedoArgs) -> anyhow::Result<ExitCode> {
     call::execute("redo".into(), Map::new(), &args.scope, &args.gate, None)

@@ -1,4 +1,4 @@
-//! `toolkiln run`: one message, worked on to its end, with nobody to ask.
+//! `toolkiln run`: one message, worked on to its end without asking.
 
 use std::io::{self, Read as _};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,21 +7,22 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use anyhow::{Context as _, anyhow, bail};
+use clap::Args;
 use protocol::{Content, LogEntry, PauseReason, TurnEnd};
 use providers::catalogue::Wanted;
 use session::{Session, TurnOutcome};
 use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
-use crate::args::RunArgs;
+use crate::args::{Gate, ModelArgs, Scope};
 use crate::chat::attachments::{notes, with_mentioned};
-use crate::chat::events_json::{End, JsonLines, NamedInstructions};
+use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
 use crate::chat::look::Ink;
 use crate::chat::notices;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::chat::tally::{Outcome, Tally};
 use crate::conversation::{Desk, resumed};
-use crate::interrupt::Stop;
+use crate::interrupt::StopSignal;
 use crate::model_choice::Chosen;
 use crate::output::{self, Printer, Stream};
 use crate::project::Lifetime;
@@ -30,6 +31,32 @@ use crate::project::Lifetime;
 const STANDARD_INPUT: &str = "-";
 /// A longer message is a mistake.
 const MAX_PROMPT_BYTES: u64 = 4 * 1024 * 1024;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln run \"Find all TODO comments in this project\"
+  git diff | toolkiln run -                       # the message comes from standard input
+  toolkiln run \"Fix the failing test\" --allow 'edit_lines:src/**'
+  toolkiln run \"List the public types\" --json --budget-usd 0.50";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct RunArgs {
+    /// What to do, or - to read it from standard input
+    pub(crate) prompt: String,
+    /// Print every event as a line of JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Go on with a conversation: its id, the beginning of it, or its title; the last one if empty
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     output::work_begins();
@@ -40,7 +67,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
 
 /// A run, with what has to be told of it however it ends.
 struct Run {
-    shows: Shows,
+    shows: RunView,
     /// The session, once there is one.
     session: String,
     /// Paths from the project root.
@@ -51,7 +78,7 @@ struct Run {
 
 impl Run {
     fn new(args: &RunArgs) -> Self {
-        let shows = Shows::new(args);
+        let shows = RunView::new(args);
         Self { shows, session: String::new(), files_changed: Vec::new(), stopped_with: None }
     }
 
@@ -59,7 +86,7 @@ impl Run {
     fn carry_out(&mut self, args: &RunArgs) -> anyhow::Result<Option<TurnOutcome>> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let ended = runtime.block_on(async {
-            let stop = Stop::listen()?;
+            let stop = StopSignal::listen()?;
             let ended = caught(self.converse(args, &stop)).await;
             self.stopped_with = stop.exit_code();
             ended
@@ -72,17 +99,17 @@ impl Run {
     async fn converse(
         &mut self,
         args: &RunArgs,
-        stop: &Stop,
+        stop: &StopSignal,
     ) -> anyhow::Result<Option<TurnOutcome>> {
         let beginning = begin(args);
-        let Begun { prompt, desk, chosen, mut session } = tokio::select! {
+        let StartedRun { prompt, desk, chosen, mut session } = tokio::select! {
             biased;
             () = stop.cancel.cancelled() => return Ok(None),
             begun = beginning => begun?,
         };
         self.session = session.id().to_string();
         self.shows.begin(&session, &chosen)?;
-        let changes = Changes::from_now_on(&desk, &session);
+        let changes = SessionChanges::from_now_on(&desk, &session);
         let content = content_of(&session, prompt, args.prompt == STANDARD_INPUT).await;
         let worked = caught(work(&mut session, content, &mut self.shows, stop)).await;
         self.files_changed = changes.paths();
@@ -116,9 +143,9 @@ impl Run {
         if let Err(error) = &ended {
             output::failure(error);
         }
-        if let Shows::Program(lines) = self.shows {
+        if let RunView::Program(lines) = self.shows {
             let (message, files_changed) = (message.as_deref(), &*self.files_changed);
-            lines.end(&End { outcome, exit_code, message, files_changed })?;
+            lines.end(&RunEnd { outcome, exit_code, message, files_changed })?;
         }
         Ok(ExitCode::from(exit_code))
     }
@@ -140,14 +167,14 @@ fn message(outcome: Outcome, tally: &Tally) -> Option<String> {
 }
 
 /// What a turn needs.
-struct Begun {
+struct StartedRun {
     prompt: String,
     desk: Desk,
     chosen: Chosen,
     session: Session,
 }
 
-async fn begin(args: &RunArgs) -> anyhow::Result<Begun> {
+async fn begin(args: &RunArgs) -> anyhow::Result<StartedRun> {
     let given = args.prompt.clone();
     // Standard input may be long in coming.
     let prompt = tokio::task::spawn_blocking(move || prompt(&given)).await??;
@@ -158,7 +185,7 @@ async fn begin(args: &RunArgs) -> anyhow::Result<Begun> {
         None => Session::begin(parts).await?,
         Some(text) => resumed(&desk, parts, text).await?,
     };
-    Ok(Begun { prompt, desk, chosen, session })
+    Ok(StartedRun { prompt, desk, chosen, session })
 }
 
 /// A panic in `work` becomes an error; the panic hook has told it already.
@@ -194,17 +221,17 @@ fn approver(yes: bool) -> Arc<dyn Approver> {
     if yes {
         return Arc::new(ApproveAll);
     }
-    let how_to_allow = "Nobody can be asked in this run. Tell the user what you would have done; they can \
+    let how_to_allow = "The user cannot be asked in this run. Tell the user what you would have done; they can \
                         allow it with --yes, with a rule (--allow 'TOOL:WHAT'), or in `toolkiln chat`.";
     Arc::new(RefuseAll { how_to_allow: how_to_allow.into() })
 }
 
-/// Carries the turn on and shows what happens as it is written down. None if nobody waits for its end.
+/// Carries the turn on and shows what happens as it is written down. None if the end is not waited for.
 async fn work(
     session: &mut Session,
     content: Vec<Content>,
-    shows: &mut Shows,
-    stop: &Stop,
+    shows: &mut RunView,
+    stop: &StopSignal,
 ) -> anyhow::Result<Option<TurnOutcome>> {
     let mut written = session.log().watch();
     let mut activity = session.executor().activity().subscribe_all();
@@ -226,15 +253,15 @@ async fn work(
 }
 
 /// Where a run is shown: to the user, or to a program.
-enum Shows {
-    People(Box<Screen<Printer, Printer>>),
+enum RunView {
+    User(Box<Screen<Printer, Printer>>),
     Program(JsonLines<Printer>),
 }
 
-impl Shows {
+impl RunView {
     fn new(args: &RunArgs) -> Self {
         if args.json {
-            return Shows::Program(JsonLines::new(Printer::json(Stream::Out)));
+            return RunView::Program(JsonLines::new(Printer::json(Stream::Out)));
         }
         let options = ScreenOptions {
             words: Stream::Out.look(),
@@ -244,20 +271,20 @@ impl Shows {
             context_window: None,
         };
         let (words, notes) = (Printer::inked(Stream::Out), Printer::inked(Stream::Err));
-        Shows::People(Box::new(Screen::new(words, notes, options)))
+        RunView::User(Box::new(Screen::new(words, notes, options)))
     }
 
     fn begin(&mut self, session: &Session, chosen: &Chosen) -> anyhow::Result<()> {
         let files = named_instructions(session);
         match self {
-            Shows::People(screen) => {
+            RunView::User(screen) => {
                 screen.options_mut().context_window = chosen.window();
                 let named = files.iter().map(|file| (file.path.as_str(), file.remark.as_deref()));
                 if let Some(line) = notices::instructions(named) {
                     output::painted(Stream::Err.look(), [(Ink::DIM, &*format!("· {line}"))]);
                 }
             }
-            Shows::Program(lines) => {
+            RunView::Program(lines) => {
                 let settings = session.context().settings();
                 let settings = settings.context("the session has no settings")?;
                 lines.begin(&session.id().to_string(), settings, &files)?;
@@ -268,22 +295,22 @@ impl Shows {
 
     fn tally(&self) -> &Tally {
         match self {
-            Shows::People(screen) => screen.tally(),
-            Shows::Program(lines) => lines.tally(),
+            RunView::User(screen) => screen.tally(),
+            RunView::Program(lines) => lines.tally(),
         }
     }
 
     fn entry(&mut self, entry: &LogEntry) -> io::Result<()> {
         match self {
-            Shows::People(screen) => screen.show(entry),
-            Shows::Program(lines) => lines.entry(entry),
+            RunView::User(screen) => screen.show(entry),
+            RunView::Program(lines) => lines.entry(entry),
         }
     }
 
     fn activity(&mut self, event: &protocol::ActivityEvent) -> io::Result<()> {
         match self {
-            Shows::People(screen) => screen.activity(event),
-            Shows::Program(_) => Ok(()),
+            RunView::User(screen) => screen.activity(event),
+            RunView::Program(_) => Ok(()),
         }
     }
 }
@@ -326,13 +353,13 @@ fn limit_of(outcome: &TurnOutcome) -> Option<&'static str> {
 }
 
 /// The changes of a session from some moment on.
-struct Changes {
+struct SessionChanges {
     journal: Option<Arc<Journal>>,
     session: String,
     since: Option<EntryId>,
 }
 
-impl Changes {
+impl SessionChanges {
     fn from_now_on(desk: &Desk, session: &Session) -> Self {
         let journal = desk.tools.kit.journal().and_then(|journal| journal.get().ok());
         let since = journal.and_then(|journal| journal.newest().ok().flatten());

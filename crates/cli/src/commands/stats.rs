@@ -1,15 +1,42 @@
 //! `toolkiln stats`: which tools and models were used, how well and at what cost.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Args;
 use serde_json::json;
 use store::{Favourites, ModelStats, SessionStats, Stats, StatsFilter, ToolStats};
 
 use super::sessions::store_at;
-use crate::args::StatsArgs;
 use crate::chat::notices::{count, duration, money};
 use crate::chat::safe_text::one_line;
 use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln stats
+  toolkiln stats --session \"the failing test\"
+  toolkiln stats --favourites";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct StatsArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Only one conversation
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// What was learned: which tools helped, and which approvals repeat
+    #[arg(long)]
+    pub(crate) favourites: bool,
+    /// Forget what was learned
+    #[arg(long, conflicts_with = "favourites")]
+    pub(crate) clear_favourites: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 pub(crate) fn run(args: &StatsArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

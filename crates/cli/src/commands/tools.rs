@@ -1,16 +1,85 @@
 //! `toolkiln tools`: what there is.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::{Args, Subcommand, ValueEnum};
+use providers::Api;
 use serde_json::Value;
+use session::tool_spec;
 use tool_system::{Approval, Category, ListedTool};
 
-use crate::args::{ToolsArgs, ToolsCommand};
+use crate::args::Scope;
 use crate::project::Project;
 use crate::{custom_tools, output};
 
 /// Width of the column with names.
 const NAME_WIDTH: usize = 16;
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln tools
+  toolkiln tools --vocabulary explorer --format anthropic
+  toolkiln tools trust .toolkiln/tools/deploy.toml";
+
+const TRUST_EXAMPLES: &str = "\
+Examples:
+  toolkiln tools trust .toolkiln/tools/deploy.toml";
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
+pub(crate) struct ToolsArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ToolsCommand>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    /// How to show them
+    #[arg(long, value_enum, default_value = "table")]
+    pub(crate) format: ToolsFormat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// Let a tool that the project defines be used, exactly as its file is now
+    Trust(TrustArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TRUST_EXAMPLES)]
+pub(crate) struct TrustArgs {
+    /// The file, such as .toolkiln/tools/NAME.toml
+    pub(crate) file: String,
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ToolsFormat {
+    /// A table to read
+    Table,
+    /// Every field of every definition
+    Json,
+    /// Anthropic's `tools` array
+    Anthropic,
+    /// OpenAI's `tools` array
+    Openai,
+    /// MCP's `tools` array
+    Mcp,
+}
+
+impl ToolsFormat {
+    /// What makes an entry of a list in JSON; absent for the table.
+    fn entry(self) -> Option<fn(&ListedTool) -> Value> {
+        match self {
+            ToolsFormat::Table => None,
+            ToolsFormat::Json => Some(ListedTool::to_json),
+            ToolsFormat::Anthropic => Some(|tool| Api::Anthropic.tool(&tool_spec(tool))),
+            ToolsFormat::Openai => Some(|tool| Api::OpenAiChat.tool(&tool_spec(tool))),
+            ToolsFormat::Mcp => Some(mcp::listed_tool),
+        }
+    }
+}
 
 pub(crate) fn run(args: &ToolsArgs) -> anyhow::Result<ExitCode> {
     if let Some(ToolsCommand::Trust(args)) = &args.command {

@@ -2,10 +2,27 @@
 
 use std::process::ExitCode;
 
+use clap::Args;
 use serde_json::Map;
 
 use super::call;
-use crate::args::UndoArgs;
+use crate::args::{Gate, Scope};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln undo
+  toolkiln undo c12 --yes                         # the change that `toolkiln history` lists as c12";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct UndoArgs {
+    /// The id of the change; the last one if left out
+    pub(crate) change: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) gate: Gate,
+}
 
 pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     let mut arguments = Map::new();

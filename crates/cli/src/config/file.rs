@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue, Error};
 use toml::{Spanned, Value};
 use tool_system::policy::ProjectPolicyTable;
 
-use super::narrowing::{Narrow, of_project};
+use super::narrowing::{Narrowing, of_project};
 use super::schema::{Named, Schema, closest, join};
 use super::settings::Settings;
 
@@ -25,7 +25,7 @@ pub(super) enum Author {
 
 /// A value in a file.
 #[derive(Debug, PartialEq)]
-pub(super) struct Leaf {
+pub(super) struct FileValue {
     pub(super) key: String,
     pub(super) value: Value,
     pub(super) line: usize,
@@ -33,13 +33,13 @@ pub(super) struct Leaf {
 
 /// Something in a file that cannot stay as it is.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Mistake {
+pub(super) struct FileMistake {
     line: usize,
     column: usize,
     message: String,
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for FileMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // A project's file may hold anything, and this goes to a terminal.
         write!(f, "line {}, column {}: {}", self.line, self.column, visible(&self.message))
@@ -47,8 +47,12 @@ impl fmt::Display for Mistake {
 }
 
 /// The values of a file in the order of its lines, or everything that is wrong with it.
-pub(super) fn read(text: &str, schema: &Schema, author: Author) -> Result<Vec<Leaf>, Vec<Mistake>> {
-    let mut reader = Reader { text, schema, author, leaves: Vec::new(), mistakes: Vec::new() };
+pub(super) fn read(
+    text: &str,
+    schema: &Schema,
+    author: Author,
+) -> Result<Vec<FileValue>, Vec<FileMistake>> {
+    let mut reader = FileReader { text, schema, author, leaves: Vec::new(), mistakes: Vec::new() };
     let (table, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {
         reader.table("", table.get_ref());
@@ -56,7 +60,7 @@ pub(super) fn read(text: &str, schema: &Schema, author: Author) -> Result<Vec<Le
     for error in &errors {
         reader.mistake(error.span().map_or(0, |span| span.start), error.message().to_owned());
     }
-    let Reader { mut leaves, mut mistakes, .. } = reader;
+    let FileReader { mut leaves, mut mistakes, .. } = reader;
     if mistakes.is_empty() {
         leaves.sort_by_key(|leaf| leaf.line);
         Ok(leaves)
@@ -66,15 +70,15 @@ pub(super) fn read(text: &str, schema: &Schema, author: Author) -> Result<Vec<Le
     }
 }
 
-struct Reader<'t> {
+struct FileReader<'t> {
     text: &'t str,
     schema: &'t Schema,
     author: Author,
-    leaves: Vec<Leaf>,
-    mistakes: Vec<Mistake>,
+    leaves: Vec<FileValue>,
+    mistakes: Vec<FileMistake>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> FileReader<'t> {
     fn table(&mut self, section: &str, table: &DeTable<'t>) {
         for (name, value) in table {
             let key = join(section, name.get_ref());
@@ -114,12 +118,12 @@ impl<'t> Reader<'t> {
             },
         };
         let checked = match narrow {
-            Some(Narrow::AddRules) => check::<NarrowingRules>(&key, value),
+            Some(Narrowing::AddRules) => check::<NarrowingRules>(&key, value),
             _ => check::<Settings>(&key, value),
         };
         let line = self.place(start).0;
         match checked.and_then(|()| Value::deserialize(value.clone().into_deserializer())) {
-            Ok(value) => self.leaves.push(Leaf { key, value, line }),
+            Ok(value) => self.leaves.push(FileValue { key, value, line }),
             Err(error) => {
                 let start = error.span().unwrap_or_else(|| value.span()).start;
                 self.mistake(start, format!("`{key}`: {}", in_words(error.message())));
@@ -129,7 +133,7 @@ impl<'t> Reader<'t> {
 
     fn mistake(&mut self, start: usize, message: String) {
         let (line, column) = self.place(start);
-        self.mistakes.push(Mistake { line, column, message });
+        self.mistakes.push(FileMistake { line, column, message });
     }
 
     fn place(&self, offset: usize) -> (usize, usize) {
@@ -165,7 +169,7 @@ fn check<'t, T: Deserialize<'t>>(key: &str, value: &Spanned<DeValue<'t>>) -> Res
     T::deserialize(value.into_deserializer()).map(drop)
 }
 
-/// What serde calls things, and what people do.
+/// Words of serde, and plain ones for the user.
 const PLAIN_WORDS: [(&str, &str); 7] = [
     ("expected a nonzero u32", "expected a whole number above 0"),
     ("expected a nonzero u64", "expected a whole number above 0"),
@@ -176,7 +180,7 @@ const PLAIN_WORDS: [(&str, &str); 7] = [
     ("expected a boolean", "expected true or false"),
 ];
 
-/// A message of serde for people, with a suggestion where it names what it expected.
+/// A message of serde in plain words, with a suggestion where it names what it expected.
 pub(super) fn in_words(message: &str) -> String {
     let words = PLAIN_WORDS.iter().find(|(theirs, _)| message.ends_with(theirs));
     let mut text = match words {
@@ -198,7 +202,7 @@ mod tests {
 
     fn mistakes(text: &str, author: Author) -> String {
         let mistakes = read(text, &Schema::new(), author).unwrap_err();
-        mistakes.iter().map(Mistake::to_string).collect::<Vec<_>>().join("\n")
+        mistakes.iter().map(FileMistake::to_string).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -237,7 +241,7 @@ permissions = ["ReadFlies"]
         line 7, column 14: `model.max_tokens`: invalid value: integer `0`, expected a whole number above 0
         line 8, column 12: `model.base_url`: an address begins with http:// or https://, such as http://localhost:8080/v1
         line 9, column 1: there is no setting `model.naem`; did you mean `model.name`?
-        line 11, column 9: `model.prices.input`: -1 is no amount of dollars
+        line 11, column 9: `model.prices.input`: -1 is not an amount of dollars
         line 13, column 16: `limits.grep_results`: invalid type: string "many", expected a whole number
         line 14, column 1: there is no setting `limits.grep_result`; did you mean `limits.grep_results`?
         line 16, column 12: `tools.disabled`: invalid type: string "grep", expected a list
@@ -269,7 +273,7 @@ permissions = ["ReadFiles"]
     }
 
     #[test]
-    fn what_is_no_toml_is_told_line_by_line_and_cannot_drive_a_terminal() {
+    fn what_is_not_toml_is_told_line_by_line_and_cannot_drive_a_terminal() {
         insta::assert_snapshot!(mistakes("a = \n[model\nname = \"x", Author::User), @"
         line 1, column 5: string values must be quoted, expected literal string
         line 2, column 7: unclosed table, expected `]`

@@ -1,27 +1,27 @@
-//! The keys of providers: from the environment, or from a file that nobody else can read.
+//! The keys of providers: from the environment, or from a file that only the user can read.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use providers::Secret;
-use providers::catalogue::{COMPATIBLE, ENDPOINTS, Endpoint, endpoint};
+use providers::catalogue::{COMPATIBLE, ENDPOINTS, Endpoint, endpoint, endpoint_at};
 use toml::de::{DeTable, DeValue};
 use workspace::Workspace;
 
 use super::file::place;
 use super::schema::closest;
 use super::{Config, MAX_FILE_BYTES};
-use crate::environment::Environment;
+use crate::environment::{self, Environment};
 
 /// The user's file with keys, in the configuration directory.
 const KEY_FILE: &str = "keys.toml";
-/// The permissions of anybody but the owner.
+/// The permissions of everyone but the owner.
 const OTHERS: u32 = 0o077;
 
 /// A key and where it was found.
 #[derive(Debug)]
-pub(crate) struct Key {
+pub(crate) struct ProviderKey {
     pub(crate) secret: Secret,
     /// The variable or the place in a file.
     pub(crate) source: String,
@@ -31,18 +31,28 @@ pub(crate) struct Key {
 /// All keys that were found.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
-    found: Vec<Key>,
+    found: Vec<ProviderKey>,
 }
 
 impl Keys {
     /// Looks into the environment and the key file. A file that others could read is refused.
     pub(crate) fn load(environment: &Environment, config: &Config) -> anyhow::Result<Self> {
         let mut found = Vec::new();
+        if let Some(variable) = &config.model.key_env
+            && let Some(secret) = environment::key_in(variable)
+        {
+            let secret = secret.with_context(|| variable.clone())?;
+            found.push(ProviderKey {
+                secret,
+                source: variable.clone(),
+                endpoint: configured(config),
+            });
+        }
         for endpoint in ENDPOINTS.iter().chain([&COMPATIBLE]) {
             let Some(variable) = endpoint.key_variable else { continue };
             let Some(secret) = environment.keys.get(variable) else { continue };
             let secret = secret.clone().context(variable)?;
-            found.push(Key { secret, source: variable.to_owned(), endpoint });
+            found.push(ProviderKey { secret, source: variable.to_owned(), endpoint });
         }
         if let Some(path) = key_file(environment, config.model.key_file.as_deref())
             && let Some(text) = read(&path)?
@@ -54,21 +64,28 @@ impl Keys {
     }
 
     /// The variables of all keys that were found, wherever they were found. One for a server without
-    /// a name is no reason to choose anybody.
+    /// a name does not choose a provider.
     pub(crate) fn variables(&self) -> Vec<String> {
         let named = self.found.iter().filter(|key| key.endpoint.name != COMPATIBLE.name);
         named.filter_map(|key| key.endpoint.key_variable).map(str::to_owned).collect()
     }
 
     /// The key for a provider: the environment's before the file's.
-    pub(crate) fn of(&self, wanted: &Endpoint) -> Option<&Key> {
+    pub(crate) fn of(&self, wanted: &Endpoint) -> Option<&ProviderKey> {
         // Providers that share a variable share the key, under whichever name the file has it.
-        let fits = |key: &&Key| {
+        let fits = |key: &&ProviderKey| {
             key.endpoint.name == wanted.name
                 || wanted.key_variable.is_some() && key.endpoint.key_variable == wanted.key_variable
         };
         self.found.iter().find(fits)
     }
+}
+
+/// The provider that the configuration is about.
+fn configured(config: &Config) -> &'static Endpoint {
+    let named = config.model.provider.as_ref().and_then(|name| endpoint(name.as_ref()));
+    let at = || Some(endpoint_at(config.model.base_url.as_ref()?.as_str()));
+    named.or_else(at).unwrap_or(&COMPATIBLE)
 }
 
 /// Where the keys are kept, if that can be told.
@@ -117,7 +134,7 @@ fn private(path: &Path, mode: u32, owner: u32, user: u32) -> anyhow::Result<()> 
 
 /// Reads `provider = "key"` lines. No error repeats anything from the file, because a key may stand
 /// anywhere in one that is wrong.
-fn parse(text: &str, shown: &str) -> anyhow::Result<Vec<Key>> {
+fn parse(text: &str, shown: &str) -> anyhow::Result<Vec<ProviderKey>> {
     let table = DeTable::parse(text).map_err(|error| {
         let line = place(text, error.span().map_or(0, |span| span.start)).0;
         anyhow::anyhow!("line {line} cannot be read; a line is like anthropic = \"KEY\"")
@@ -139,7 +156,7 @@ fn parse(text: &str, shown: &str) -> anyhow::Result<Vec<Key>> {
             bail!("line {line}: the key of {} is a text in quotes", endpoint.name);
         };
         let secret = Secret::new(key).with_context(|| format!("line {line}"))?;
-        keys.push(Key { secret, source: format!("{shown}:{line}"), endpoint });
+        keys.push(ProviderKey { secret, source: format!("{shown}:{line}"), endpoint });
     }
     Ok(keys)
 }
@@ -154,7 +171,7 @@ mod tests {
             let mut known = ENDPOINTS.iter().chain([&COMPATIBLE]);
             let endpoint = known.find(|known| known.key_variable == Some(variable)).unwrap();
             let secret = Secret::new(text).unwrap();
-            found.push(Key { secret, source: (*variable).to_owned(), endpoint });
+            found.push(ProviderKey { secret, source: (*variable).to_owned(), endpoint });
         }
         found.extend(parse(file, "keys.toml").unwrap());
         Keys { found }
@@ -180,7 +197,7 @@ mod tests {
         let own = found(&[("TOOLKILN_API_KEY", "e")], "");
         assert_eq!(own.of(&COMPATIBLE).map(|key| key.secret.expose()), Some("e"));
         assert!(ENDPOINTS.iter().all(|endpoint| own.of(endpoint).is_none()));
-        assert!(own.variables().is_empty(), "it is no reason to choose anybody");
+        assert!(own.variables().is_empty(), "it does not choose a provider");
     }
 
     #[test]

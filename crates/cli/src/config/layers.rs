@@ -4,16 +4,16 @@ use std::fmt;
 
 use toml::Value;
 
-use super::narrowing::{Narrow, narrowed};
+use super::narrowing::{Narrowing, narrowed};
 use super::schema::Schema;
 
 /// Where a project keeps its configuration.
 pub(crate) const PROJECT_FILE: &str = ".toolkiln/config.toml";
 
-/// Who says what a value is.
+/// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Source {
-    /// Nobody: it is built in.
+pub(crate) enum ConfigSource {
+    /// Built in.
     Default,
     /// The user's file.
     UserFile { path: String, line: usize },
@@ -25,57 +25,58 @@ pub(crate) enum Source {
     Flag { name: &'static str },
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ConfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Source::Default => f.write_str("default"),
-            Source::UserFile { path, line } => write!(f, "{path}:{line}"),
-            Source::ProjectFile { line } => write!(f, "{PROJECT_FILE}:{line}"),
-            Source::Variable { name } | Source::Flag { name } => f.write_str(name),
+            ConfigSource::Default => f.write_str("default"),
+            ConfigSource::UserFile { path, line } => write!(f, "{path}:{line}"),
+            ConfigSource::ProjectFile { line } => write!(f, "{PROJECT_FILE}:{line}"),
+            ConfigSource::Variable { name } | ConfigSource::Flag { name } => f.write_str(name),
         }
     }
 }
 
-/// A value that somebody wants a key to have.
+/// A value that a source gives to a key.
 #[derive(Clone, Debug)]
 pub(crate) struct Given {
     pub(crate) key: String,
     pub(crate) value: Value,
-    pub(crate) source: Source,
+    pub(crate) source: ConfigSource,
 }
 
 /// What one source says about a key.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct LayerValue {
     pub(crate) value: Value,
-    pub(crate) source: Source,
+    pub(crate) source: ConfigSource,
     /// Whether it is part of the value in the end.
     pub(crate) counts: bool,
 }
 
 /// A key with its value and everything that was said about it, the last word last.
 #[derive(Debug)]
-pub(crate) struct Setting {
+pub(crate) struct LayeredSetting {
     pub(crate) key: String,
     pub(crate) value: Option<Value>,
-    pub(crate) said: Vec<Said>,
+    pub(crate) said: Vec<LayerValue>,
 }
 
 /// All keys, in the order in which they are declared.
 #[derive(Debug)]
 pub(crate) struct Layers {
-    settings: Vec<Setting>,
+    settings: Vec<LayeredSetting>,
 }
 
 /// What was said about one provider or model is not true of another: a layer that names another one
-/// starts these keys anew. So nothing is sent to an address that was meant for somebody else. A
+/// starts these keys anew. So nothing is sent to an address that was meant for another provider. A
 /// name that ends with a dot stands for all keys in that section.
-const BELONGS_TO: [(&str, &[&str]); 2] = [
+const BELONGS_TO: [(&str, &[&str]); 3] = [
     (
         "model.provider",
         &[
             "model.name",
             "model.base_url",
+            "model.key_env",
             "model.max_tokens",
             "model.tools",
             "model.images",
@@ -93,26 +94,30 @@ const BELONGS_TO: [(&str, &[&str]); 2] = [
             "model.prices.",
         ],
     ),
+    ("model.base_url", &["model.key_env"]),
 ];
 
 impl Layers {
     /// The defaults.
     pub(super) fn new(schema: Schema) -> Self {
         let setting = |(key, default): (String, Option<Value>)| {
-            let said =
-                default.clone().map(|value| Said { value, source: Source::Default, counts: true });
-            Setting { key, value: default, said: said.into_iter().collect() }
+            let said = default.clone().map(|value| LayerValue {
+                value,
+                source: ConfigSource::Default,
+                counts: true,
+            });
+            LayeredSetting { key, value: default, said: said.into_iter().collect() }
         };
         Self { settings: schema.into_keys().into_iter().map(setting).collect() }
     }
 
     /// All settings.
-    pub(crate) fn settings(&self) -> &[Setting] {
+    pub(crate) fn settings(&self) -> &[LayeredSetting] {
         &self.settings
     }
 
     /// The setting called `key`.
-    pub(crate) fn setting(&self, key: &str) -> Option<&Setting> {
+    pub(crate) fn setting(&self, key: &str) -> Option<&LayeredSetting> {
         self.settings.iter().find(|setting| setting.key == key)
     }
 
@@ -146,49 +151,49 @@ impl Layers {
     }
 
     /// Lets a project narrow a value.
-    pub(super) fn narrow(&mut self, narrow: Narrow, given: Given) {
+    pub(super) fn narrow(&mut self, narrow: Narrowing, given: Given) {
         if let Some(setting) = self.settings.iter_mut().find(|known| known.key == given.key) {
             setting.narrow(narrow, given.value, given.source);
         }
     }
 }
 
-impl Setting {
+impl LayeredSetting {
     /// The sources that the value comes from; none if it has no value.
-    pub(crate) fn sources(&self) -> impl Iterator<Item = &Source> {
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &ConfigSource> {
         self.said.iter().filter(|said| said.counts).map(|said| &said.source)
     }
 
     /// What was said in vain: it was replaced, did not belong to the model, or did not narrow.
     /// Replacing a default is nothing to talk about.
-    pub(crate) fn overridden(&self) -> impl Iterator<Item = &Said> {
-        self.said.iter().filter(|said| !said.counts && said.source != Source::Default)
+    pub(crate) fn overridden(&self) -> impl Iterator<Item = &LayerValue> {
+        self.said.iter().filter(|said| !said.counts && said.source != ConfigSource::Default)
     }
 
-    fn replace(&mut self, value: Value, source: Source) {
+    fn replace(&mut self, value: Value, source: ConfigSource) {
         self.said.iter_mut().for_each(|said| said.counts = false);
         self.value = Some(value.clone());
-        self.said.push(Said { value, source, counts: true });
+        self.said.push(LayerValue { value, source, counts: true });
     }
 
-    fn narrow(&mut self, narrow: Narrow, value: Value, source: Source) {
+    fn narrow(&mut self, narrow: Narrowing, value: Value, source: ConfigSource) {
         let result = narrowed(narrow, self.value.as_ref(), &value);
         let counts = result.is_some();
         if let Some(result) = result {
-            let joined = matches!(narrow, Narrow::Add | Narrow::AddRules);
+            let joined = matches!(narrow, Narrowing::Add | Narrowing::AddRules);
             for said in &mut self.said {
-                said.counts &= joined && said.source != Source::Default;
+                said.counts &= joined && said.source != ConfigSource::Default;
             }
             self.value = Some(result);
         }
-        self.said.push(Said { value, source, counts });
+        self.said.push(LayerValue { value, source, counts });
     }
 
     /// Forgets what was said, but for the default.
     fn reset(&mut self) {
         self.value = None;
         for said in &mut self.said {
-            said.counts = said.source == Source::Default;
+            said.counts = said.source == ConfigSource::Default;
             if said.counts {
                 self.value = Some(said.value.clone());
             }
@@ -204,7 +209,7 @@ mod tests {
         let given = |(key, value): &(&str, Value)| Given {
             key: (*key).to_owned(),
             value: value.clone(),
-            source: Source::Flag { name },
+            source: ConfigSource::Flag { name },
         };
         values.iter().map(given).collect()
     }
@@ -214,7 +219,7 @@ mod tests {
         let setting = layers.setting(key).unwrap();
         let value = setting.value.as_ref().map_or("nothing".into(), Value::to_string);
         let list = |names: Vec<String>| names.join(" and ");
-        let from = list(setting.sources().map(Source::to_string).collect());
+        let from = list(setting.sources().map(ConfigSource::to_string).collect());
         let not = list(setting.overridden().map(|said| said.source.to_string()).collect());
         format!("{value} from [{from}], not [{not}]")
     }
@@ -235,9 +240,9 @@ mod tests {
         let disabled = |name: &str| Value::from(vec![name]);
         layers.lay(by("user", &[("tools.disabled", disabled("grep"))]));
         let asked = [
-            (Narrow::Lower, "agent.turn_limit", 5.into()),
-            (Narrow::Lower, "limits.grep_results", 5000.into()),
-            (Narrow::Add, "tools.disabled", disabled("glob")),
+            (Narrowing::Lower, "agent.turn_limit", 5.into()),
+            (Narrowing::Lower, "limits.grep_results", 5000.into()),
+            (Narrowing::Add, "tools.disabled", disabled("glob")),
         ];
         for (narrow, key, value) in asked {
             layers.narrow(narrow, by("project", &[(key, value)]).remove(0));

@@ -6,7 +6,7 @@ use tool_system::policy::{ApprovalMode, CommandMode};
 
 /// How a project's value narrows the user's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Narrow {
+pub(super) enum Narrowing {
     /// The lower of two numbers counts; any number is lower than none.
     Lower,
     /// The stricter of two modes counts.
@@ -22,22 +22,22 @@ pub(super) enum Narrow {
 }
 
 /// The keys that a project may set; a name that ends with a dot stands for all in that section.
-const IN_PROJECTS: [(&str, Narrow); 11] = [
-    ("tools.disabled", Narrow::Add),
-    ("tools.network", Narrow::SwitchOff),
-    ("limits.", Narrow::Lower),
-    ("policy.mode", Narrow::Mode),
-    ("policy.commands", Narrow::Commands),
-    ("policy.rules", Narrow::AddRules),
-    ("agent.turn_limit", Narrow::Lower),
-    ("agent.token_budget", Narrow::Lower),
-    ("agent.cost_budget_usd", Narrow::Lower),
-    ("agent.wall_time_s", Narrow::Lower),
-    ("agent.project_instructions", Narrow::SwitchOff),
+const IN_PROJECTS: [(&str, Narrowing); 11] = [
+    ("tools.disabled", Narrowing::Add),
+    ("tools.network", Narrowing::SwitchOff),
+    ("limits.", Narrowing::Lower),
+    ("policy.mode", Narrowing::Mode),
+    ("policy.commands", Narrowing::Commands),
+    ("policy.rules", Narrowing::AddRules),
+    ("agent.turn_limit", Narrowing::Lower),
+    ("agent.token_budget", Narrowing::Lower),
+    ("agent.cost_budget_usd", Narrowing::Lower),
+    ("agent.wall_time_s", Narrowing::Lower),
+    ("agent.project_instructions", Narrowing::SwitchOff),
 ];
 
 /// How a project may set `key`, or why it may not.
-pub(super) fn of_project(key: &str) -> Result<Narrow, &'static str> {
+pub(super) fn of_project(key: &str) -> Result<Narrowing, &'static str> {
     let covers = |name: &str| if name.ends_with('.') { key.starts_with(name) } else { key == name };
     let listed = IN_PROJECTS.iter().find(|(name, _)| covers(name));
     listed.map(|(_, narrow)| *narrow).ok_or_else(|| why_not(key))
@@ -56,18 +56,18 @@ fn why_not(key: &str) -> &'static str {
 }
 
 /// The value after a project asked for `asked`; none if that would not narrow anything.
-pub(super) fn narrowed(narrow: Narrow, current: Option<&Value>, asked: &Value) -> Option<Value> {
+pub(super) fn narrowed(narrow: Narrowing, current: Option<&Value>, asked: &Value) -> Option<Value> {
     match narrow {
-        Narrow::Add | Narrow::AddRules => joined(current, asked),
-        Narrow::SwitchOff => {
+        Narrowing::Add | Narrowing::AddRules => joined(current, asked),
+        Narrowing::SwitchOff => {
             (*asked == Value::Boolean(false) && current != Some(asked)).then(|| asked.clone())
         }
-        Narrow::Commands => {
+        Narrowing::Commands => {
             let ask = CommandMode::Ask.as_str();
             (asked.as_str() == Some(ask) && current != Some(asked)).then(|| asked.clone())
         }
-        Narrow::Mode => stricter(current, asked).then(|| asked.clone()),
-        Narrow::Lower => lower(current, asked).then(|| asked.clone()),
+        Narrowing::Mode => stricter(current, asked).then(|| asked.clone()),
+        Narrowing::Lower => lower(current, asked).then(|| asked.clone()),
     }
 }
 
@@ -110,19 +110,19 @@ mod tests {
     fn only_what_narrows_counts() {
         let list = |names: &[&str]| Value::from(names.to_vec());
         let cases = [
-            (Narrow::Lower, Some(Value::from(10)), Value::from(5), Some(Value::from(5))),
-            (Narrow::Lower, Some(Value::from(10)), Value::from(10), None),
-            (Narrow::Lower, Some(Value::from(10)), Value::from(11), None),
-            (Narrow::Lower, None, Value::from(7), Some(Value::from(7))),
-            (Narrow::Lower, Some(Value::from(2)), Value::from(1.5), Some(Value::from(1.5))),
-            (Narrow::Lower, Some(Value::from(1.5)), Value::from(2), None),
-            (Narrow::Mode, Some("workspace".into()), "strict".into(), Some("strict".into())),
-            (Narrow::Mode, Some("strict".into()), "workspace".into(), None),
-            (Narrow::SwitchOff, Some(true.into()), false.into(), Some(false.into())),
-            (Narrow::SwitchOff, Some(false.into()), true.into(), None),
-            (Narrow::Add, Some(list(&["a"])), list(&["b"]), Some(list(&["a", "b"]))),
-            (Narrow::Add, Some(list(&["a"])), list(&[]), None),
-            (Narrow::AddRules, None, list(&["b"]), Some(list(&["b"]))),
+            (Narrowing::Lower, Some(Value::from(10)), Value::from(5), Some(Value::from(5))),
+            (Narrowing::Lower, Some(Value::from(10)), Value::from(10), None),
+            (Narrowing::Lower, Some(Value::from(10)), Value::from(11), None),
+            (Narrowing::Lower, None, Value::from(7), Some(Value::from(7))),
+            (Narrowing::Lower, Some(Value::from(2)), Value::from(1.5), Some(Value::from(1.5))),
+            (Narrowing::Lower, Some(Value::from(1.5)), Value::from(2), None),
+            (Narrowing::Mode, Some("workspace".into()), "strict".into(), Some("strict".into())),
+            (Narrowing::Mode, Some("strict".into()), "workspace".into(), None),
+            (Narrowing::SwitchOff, Some(true.into()), false.into(), Some(false.into())),
+            (Narrowing::SwitchOff, Some(false.into()), true.into(), None),
+            (Narrowing::Add, Some(list(&["a"])), list(&["b"]), Some(list(&["a", "b"]))),
+            (Narrowing::Add, Some(list(&["a"])), list(&[]), None),
+            (Narrowing::AddRules, None, list(&["b"]), Some(list(&["b"]))),
         ];
         for (narrow, current, asked, expected) in cases {
             assert_eq!(

@@ -13,7 +13,7 @@ use tool_system::{LimitOverrides, Limits};
 
 use super::provider::ProviderName;
 
-/// Rounds of tools in one turn after which the person is asked. That it is above 0 is checked when
+/// Rounds of tools in one turn after which the user is asked. That it is above 0 is checked when
 /// this is compiled.
 const TURN_LIMIT: NonZeroU32 = NonZeroU32::new(50).unwrap();
 
@@ -54,8 +54,10 @@ pub(crate) struct ModelConfig {
     pub(crate) images: Option<bool>,
     /// The file with the keys, in place of `keys.toml`.
     pub(crate) key_file: Option<String>,
+    /// The variable that holds the key, in place of the provider's usual one.
+    pub(crate) key_env: Option<String>,
     /// What a million tokens cost.
-    pub(crate) prices: Prices,
+    pub(crate) prices: PriceSettings,
 }
 
 impl Default for ModelConfig {
@@ -70,7 +72,8 @@ impl Default for ModelConfig {
             tools: true,
             images: None,
             key_file: None,
-            prices: Prices::default(),
+            key_env: None,
+            prices: PriceSettings::default(),
         }
     }
 }
@@ -78,7 +81,7 @@ impl Default for ModelConfig {
 /// Dollars for a million tokens, where they differ from what is known about the model.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Prices {
+pub(crate) struct PriceSettings {
     pub(crate) input: Option<Dollars>,
     pub(crate) output: Option<Dollars>,
     pub(crate) cache_read: Option<Dollars>,
@@ -217,7 +220,7 @@ impl TryFrom<f64> for Dollars {
         if amount.is_finite() && amount >= 0.0 {
             Ok(Self(amount))
         } else {
-            Err(format!("{amount} is no amount of dollars"))
+            Err(format!("{amount} is not an amount of dollars"))
         }
     }
 }

@@ -1,5 +1,5 @@
 //! A question at the terminal that can be withdrawn while it waits for its answer: otherwise the
-//! thread that waits would take the next line that is meant for somebody else.
+//! thread that waits would take the next line, which is meant for another reader.
 
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -48,7 +48,7 @@ impl Drop for Withdraws {
 /// the next message.)
 pub(crate) fn prompt(question: &str, withdrawn: &Withdrawn) -> Option<String> {
     let _open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    // It only fails where there is no terminal, and then nobody is asked.
+    // It only fails where there is no terminal, and then there is no question.
     let _ = tcflush(io::stdin(), QueueSelector::IFlush);
     output::prompt(question);
     let line = read_line(withdrawn).ok().flatten();

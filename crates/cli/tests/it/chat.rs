@@ -1,4 +1,4 @@
-//! `toolkiln chat` as a person at a terminal has it.
+//! `toolkiln chat` as a user at a terminal has it.
 
 use serde_json::json;
 use testkit::{Fault, Fixture, ModelServer, Reply};

@@ -73,6 +73,7 @@ fn every_value_is_shown_with_where_it_came_from() {
     model.tools                 true                            default
     model.images                not set
     model.key_file              not set
+    model.key_env               not set
     model.prices.input          not set                         (not CONFIG/toolkiln/config.toml:7)
     model.prices.output         not set
     model.prices.cache_read     not set
@@ -141,7 +142,7 @@ fn a_wrong_value_is_refused_by_the_name_of_its_option_or_variable() {
     toolkiln: --provider: unknown provider `antropic`, expected one of `anthropic`, `openai`, `openai-chat`, `openrouter`, `ollama`, `llamacpp`, `vllm`, `lmstudio`, `offline`; did you mean `anthropic`?
     toolkiln: --effort: unknown variant `hihg`, expected one of `low`, `medium`, `high`; did you mean `high`?
     toolkiln: --max-turns: invalid value: integer `0`, expected a whole number above 0
-    toolkiln: --budget-usd: -1 is no amount of dollars
+    toolkiln: --budget-usd: -1 is not an amount of dollars
     toolkiln: --base-url: an address begins with http:// or https://, such as http://localhost:8080/v1
     toolkiln: TOOLKILN_PROVIDER: unknown provider `olama`, expected one of `anthropic`, `openai`, `openai-chat`, `openrouter`, `ollama`, `llamacpp`, `vllm`, `lmstudio`, `offline`; did you mean `ollama`?
     ");

@@ -1,4 +1,4 @@
-//! The binary as people and programs use it: real processes, their output and exit codes.
+//! The binary as users and programs run it: real processes, their output and exit codes.
 #![allow(clippy::disallowed_methods, reason = "tests start the binary and make projects for it")]
 
 mod agent;
@@ -18,5 +18,7 @@ mod policy;
 mod pty;
 mod run;
 mod sessions;
+mod setup;
+mod short_form;
 mod terminal;
 mod tools;

@@ -1,4 +1,4 @@
-//! How the program behaves towards shells: where it starts, and when nobody reads any more.
+//! How the program behaves towards shells: where it starts, and when the output is not read any more.
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
@@ -185,8 +185,8 @@ fn a_key_that_would_travel_unencrypted_is_warned_about_once() {
     assert_eq!(
         lines,
         [
-            "toolkiln: the key from OPENAI_API_KEY goes to model.invalid unencrypted, for everybody on the way \
-          to read; use https:// in model.base_url (--base-url)"
+            "toolkiln: the key from OPENAI_API_KEY goes to model.invalid unencrypted, so that others on the \
+          network can read it; use https:// in model.base_url (--base-url)"
         ]
     );
     assert!(told("http://127.0.0.1:9/v1", Some("sk-hidden")).is_empty());

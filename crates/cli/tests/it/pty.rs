@@ -1,9 +1,9 @@
-//! The binary with a real pseudo-terminal, and a person who types into it.
+//! The binary with a real pseudo-terminal, and a user who types into it.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, kill_process};
@@ -32,6 +32,15 @@ pub(crate) enum Output {
 
 impl Session {
     pub(crate) fn start(project: &Fixture, arguments: &[&str], output: Output) -> Self {
+        let mut command = command(None);
+        command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+        command.env("EDITOR", format!("sh {}", project.path("../editor.sh").display()));
+        command.args(arguments).arg("--root").arg(project.root());
+        Self::spawn(command, output)
+    }
+
+    /// Starts a command that the test has put together.
+    pub(crate) fn spawn(mut command: Command, output: Output) -> Self {
         let controller =
             openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&controller).unwrap();
@@ -40,11 +49,7 @@ impl Session {
         let user: OwnedFd =
             open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty())
                 .unwrap();
-        let mut command = command(None);
-        command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
         command.env("NO_COLOR", "1").env("PATH", "/usr/bin:/bin").env("TERM", "xterm");
-        command.env("EDITOR", format!("sh {}", project.path("../editor.sh").display()));
-        command.args(arguments).arg("--root").arg(project.root());
         let terminal = || Stdio::from(user.as_fd().try_clone_to_owned().unwrap());
         command.stdin(terminal()).stderr(terminal());
         command.stdout(match output {
@@ -82,7 +87,7 @@ impl Session {
         self.press(&format!("{answer}\n"));
     }
 
-    /// What a terminal sends to the program in front when Ctrl-C is pressed while nobody reads keys.
+    /// What a terminal sends to the program in front when Ctrl-C is pressed while no keys are read.
     pub(crate) fn interrupt(&self) {
         let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         kill_process(id, Signal::INT).unwrap();

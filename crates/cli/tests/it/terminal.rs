@@ -1,4 +1,4 @@
-//! The person at a terminal, played through a real pseudo-terminal.
+//! The user at a terminal, played through a real pseudo-terminal.
 
 use testkit::Fixture;
 

@@ -155,8 +155,8 @@ fn model_of(
     Ok(Choice::Model { endpoint, model, base_url, why })
 }
 
-/// Who is found at an address.
-fn endpoint_at(url: &str) -> &'static Endpoint {
+/// The provider at an address; [`COMPATIBLE`] if it is none that is known.
+pub fn endpoint_at(url: &str) -> &'static Endpoint {
     let host = |url: &str| {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         rest.split('/').next().unwrap_or_default().replace("127.0.0.1", "localhost")

@@ -1,8 +1,8 @@
-//! Looking for an Ollama on this machine.
+//! Looking for servers on this machine, and for the models that they have.
 
 use std::time::Duration;
 
-use providers::probe_ollama;
+use providers::{probe_models, probe_ollama};
 use testkit::{Fault, ModelServer, Reply};
 
 /// Long enough for a machine that does much else.
@@ -14,6 +14,16 @@ async fn its_models_are_named() {
     let expected = Some(vec!["qwen3:8b".to_owned(), "llama3:latest".to_owned()]);
     assert_eq!(probe_ollama(&server.base_url(), PATIENCE).await, expected);
     assert_eq!(probe_ollama(&format!("http://{}/", server.address()), PATIENCE).await, expected);
+}
+
+#[tokio::test]
+async fn a_server_like_openais_names_its_models() {
+    let server = ModelServer::start([]).with_models(&["qwen3-coder"]);
+    let named = probe_models(&server.base_url(), PATIENCE).await;
+    assert_eq!(named, Some(vec!["qwen3-coder".to_owned()]));
+    let elsewhere = format!("http://{}/elsewhere", server.address());
+    assert_eq!(probe_models(&elsewhere, PATIENCE).await, None);
+    assert_eq!(probe_models("no address", PATIENCE).await, None);
 }
 
 #[tokio::test]

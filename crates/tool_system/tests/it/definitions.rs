@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use protocol::{AgentRole, PermissionSet, ToolPermission};
 use serde_json::{Value, json};
-use tool_system::{Approval, Category, Rendering, ToolRegistry, Vocabulary};
+use tool_system::{Approval, Category, ToolRegistry, Vocabulary};
 
 fn names(vocabulary: Vocabulary) -> Vec<&'static str> {
     ToolRegistry::builtin().list(vocabulary).iter().map(|tool| tool.name()).collect()
@@ -234,17 +234,15 @@ fn the_explorer_has_the_specified_arguments() {
 }
 
 #[test]
-fn renderings_have_the_shape_of_each_caller() {
+fn a_tool_is_told_to_models_in_short_and_to_programs_whole() {
     let registry = ToolRegistry::builtin();
     let tool = registry.get(Vocabulary::Ally, "read").unwrap();
-    let anthropic = Rendering::Anthropic.render(&tool);
-    assert_eq!(anthropic["name"], "read");
-    assert_eq!(anthropic["input_schema"]["properties"]["terminate"]["type"], "boolean");
-    assert!(!anthropic.to_string().contains("additionalProperties"), "{anthropic}");
-    let openai = Rendering::OpenAi.render(&tool);
-    assert_eq!(openai["type"], "function");
-    assert_eq!(openai["function"]["parameters"]["required"], json!(["file_paths"]));
-    let whole = Rendering::Json.render(&tool);
+    let for_models = tool.schema_for_models();
+    assert_eq!(for_models["properties"]["terminate"]["type"], "boolean");
+    assert_eq!(for_models["required"], json!(["file_paths"]));
+    assert!(!for_models.to_string().contains("additionalProperties"), "{for_models}");
+    let whole = tool.to_json();
+    assert_eq!(whole["name"], "read");
     assert_eq!(whole["category"], "File Reading");
     assert_eq!(whole["tool_type"], "AIParameterParsing");
 }

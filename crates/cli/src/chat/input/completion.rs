@@ -4,12 +4,12 @@ use super::FindFiles;
 use super::mentions::{can_begin, mention_of};
 use crate::chat::slash_commands::{COMMANDS, CommandInfo};
 
-/// More candidates than this help nobody.
+/// More candidates than this are not helpful.
 const MOST_CANDIDATES: usize = 200;
 
 /// Something that can be inserted.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(super) struct CompletionCandidate {
     /// How it is listed.
     pub(super) shown: String,
     /// What stands in the line afterwards.
@@ -23,7 +23,7 @@ pub(super) struct Completion {
 
 /// The unfinished word before the cursor.
 #[derive(Debug, PartialEq, Eq)]
-enum Word<'a> {
+enum TypedWord<'a> {
     Command(&'a str),
     File { start: usize, typed: &'a str },
 }
@@ -34,42 +34,46 @@ impl Completion {
     }
 
     /// What could stand in the line from the returned position to the cursor.
-    pub(super) fn candidates(&self, line: &str, cursor: usize) -> (usize, Vec<Candidate>) {
+    pub(super) fn candidates(
+        &self,
+        line: &str,
+        cursor: usize,
+    ) -> (usize, Vec<CompletionCandidate>) {
         match word_before(&line[..cursor]) {
             None => (cursor, Vec::new()),
-            Some(Word::Command(typed)) => (0, commands(typed)),
-            Some(Word::File { start, typed }) => {
+            Some(TypedWord::Command(typed)) => (0, commands(typed)),
+            Some(TypedWord::File { start, typed }) => {
                 let files = (self.find_files)(typed).into_iter().take(MOST_CANDIDATES);
                 let candidate =
-                    |path: String| Candidate { inserted: mention_of(&path), shown: path };
+                    |path: String| CompletionCandidate { inserted: mention_of(&path), shown: path };
                 (start, files.map(candidate).collect())
             }
         }
     }
 }
 
-fn word_before(text: &str) -> Option<Word<'_>> {
+fn word_before(text: &str) -> Option<TypedWord<'_>> {
     if let Some(typed) = text.strip_prefix('/')
         && !typed.contains(char::is_whitespace)
     {
-        return Some(Word::Command(typed));
+        return Some(TypedWord::Command(typed));
     }
     let begins = |start: &usize| can_begin(&text[..*start]);
     let start = text.match_indices('@').map(|(at, _)| at).rfind(begins)?;
     let typed = &text[start + 1..];
     match typed.strip_prefix('"') {
         Some(quoted) => {
-            (!quoted.contains(['"', '\n'])).then_some(Word::File { start, typed: quoted })
+            (!quoted.contains(['"', '\n'])).then_some(TypedWord::File { start, typed: quoted })
         }
-        None => (!typed.contains(char::is_whitespace)).then_some(Word::File { start, typed }),
+        None => (!typed.contains(char::is_whitespace)).then_some(TypedWord::File { start, typed }),
     }
 }
 
-fn commands(typed: &str) -> Vec<Candidate> {
+fn commands(typed: &str) -> Vec<CompletionCandidate> {
     let matching: Vec<&CommandInfo> =
         COMMANDS.iter().filter(|info| info.name.starts_with(typed)).collect();
     let width = matching.iter().map(|info| info.usage().len()).max().unwrap_or(0);
-    let candidate = |info: &&CommandInfo| Candidate {
+    let candidate = |info: &&CommandInfo| CompletionCandidate {
         shown: format!("{:width$}  {}", info.usage(), info.about),
         inserted: match info.argument_usage().as_str() {
             "" => format!("/{}", info.name),

@@ -1,4 +1,4 @@
-//! `@path` in a message: a file that the person points at.
+//! `@path` in a message: a file that the user points at.
 
 use std::ops::Range;
 

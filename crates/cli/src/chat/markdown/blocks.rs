@@ -1,7 +1,7 @@
 //! Paragraphs, lists, quotes, code and tables, one line after the other.
 
 use super::flow::{Flow, Prefix};
-use super::inline::{Source, settle};
+use super::inline::{InlineSource, settle};
 use super::line::{Fence, Kind, Line, classify, indentation, opening_fence, quotes};
 use super::table::Table;
 use crate::chat::look::Ink;
@@ -328,7 +328,7 @@ impl Blocks {
 impl Paragraph {
     fn settle(&mut self, complete: bool, out: &mut String) {
         let mut pieces = Vec::new();
-        let source = Source { text: &self.text, before: self.before, complete };
+        let source = InlineSource { text: &self.text, before: self.before, complete };
         let end = settle(source, self.ink, &mut pieces);
         self.before = self.text[..end].chars().next_back().or(self.before);
         self.text.drain(..end);

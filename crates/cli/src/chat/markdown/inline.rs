@@ -22,13 +22,13 @@ const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 /// The whole of `text`, with `ink` as its own.
 pub(super) fn pieces(text: &str, ink: Ink) -> Vec<Piece> {
     let mut pieces = Vec::new();
-    settle(Source { text, before: None, complete: true }, ink, &mut pieces);
+    settle(InlineSource { text, before: None, complete: true }, ink, &mut pieces);
     pieces
 }
 
 /// A part of a paragraph.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
+pub(super) struct InlineSource<'a> {
     pub(super) text: &'a str,
     /// The character before it.
     pub(super) before: Option<char>,
@@ -37,7 +37,7 @@ pub(super) struct Source<'a> {
 }
 
 /// Appends what is certain to `pieces` and says how many bytes that was.
-pub(super) fn settle(source: Source<'_>, ink: Ink, pieces: &mut Vec<Piece>) -> usize {
+pub(super) fn settle(source: InlineSource<'_>, ink: Ink, pieces: &mut Vec<Piece>) -> usize {
     let mut at = 0;
     while at < source.text.len() {
         let plain = source.text[at..].find(SPECIAL).unwrap_or(source.text.len() - at);
@@ -61,7 +61,7 @@ pub(super) fn settle(source: Source<'_>, ink: Ink, pieces: &mut Vec<Piece>) -> u
                 at = end;
             }
             Step::Span { ink: own, inner: (start, stop), end } => {
-                let inner = Source {
+                let inner = InlineSource {
                     text: &source.text[start..stop],
                     before: source.text[..start].chars().next_back(),
                     complete: true,
@@ -71,7 +71,7 @@ pub(super) fn settle(source: Source<'_>, ink: Ink, pieces: &mut Vec<Piece>) -> u
             }
             Step::Link { label: (start, stop), target, end } => {
                 let label = &source.text[start..stop];
-                let inner = Source { text: label, before: Some('['), complete: true };
+                let inner = InlineSource { text: label, before: Some('['), complete: true };
                 settle(inner, ink.and(Ink::UNDERLINED), pieces);
                 let target = &source.text[target.0..target.1];
                 if !(label == target && target.contains("://")) {
@@ -143,7 +143,7 @@ impl<T> Search<T> {
     }
 }
 
-impl Source<'_> {
+impl InlineSource<'_> {
     fn step(&self, at: usize) -> Step {
         let step = match self.text.as_bytes()[at] {
             b'\\' => Ok(self.escape(at)),
@@ -420,7 +420,7 @@ mod tests {
     fn what_could_still_become_a_mark_is_held_back_and_the_rest_is_not() {
         let settled = |text| {
             let mut pieces = Vec::new();
-            settle(Source { text, before: None, complete: false }, Ink::PLAIN, &mut pieces)
+            settle(InlineSource { text, before: None, complete: false }, Ink::PLAIN, &mut pieces)
         };
         for (text, expected) in [
             ("words come", 10),

@@ -1,4 +1,4 @@
-//! Providers that fail: what the person sees, that nothing is done by halves, and that the session
+//! Providers that fail: what the user sees, that nothing is done by halves, and that the session
 //! goes on afterwards.
 
 use std::thread;
@@ -35,7 +35,7 @@ fn up_to(word: &str, format: WireFormat) -> usize {
     stream.find(word).unwrap()
 }
 
-/// What the person saw in every form, which is the same but for the name of the provider.
+/// What the user saw in every form, which is the same but for the name of the provider.
 fn seen(times: Times, fault: impl Fn(WireFormat) -> Fault + Sync) -> String {
     let seen = thread::scope(|scope| {
         let fault = &fault;

@@ -226,7 +226,7 @@ fn test_3_file_edit_that_nobody_approves() {
         assert_eq!(played.ran.code, 3);
         assert_eq!(played.bench.project.read("src/main.js"), before);
         let told = answer_to(&played.requests[2], "call_1_1").text;
-        assert!(told.contains("Nobody can be asked in this run."), "{told}");
+        assert!(told.contains("The user cannot be asked in this run."), "{told}");
         assert_eq!(played.ran.stdout, "I add it.\nThat was the edit.\n");
     });
     let bench = Bench::new(PROJECT);

@@ -1,4 +1,4 @@
-//! Whether an Ollama runs on this machine, and what it has.
+//! Which models a server has: Ollama in its own way, others in the way of OpenAI.
 
 use std::time::Duration;
 
@@ -18,10 +18,28 @@ pub async fn probe_ollama(base_url: &str, patience: Duration) -> Option<Vec<Stri
     tokio::time::timeout(patience, models(base_url, patience)).await.ok().flatten()
 }
 
+/// The models that a server like OpenAI's lists, such as llama.cpp or LM Studio. None if it does not
+/// answer within `patience`, wants a key, or is another kind of server.
+pub async fn probe_models(base_url: &str, patience: Duration) -> Option<Vec<String>> {
+    let address = format!("{}/models", base_url.trim_end_matches('/'));
+    let list = tokio::time::timeout(patience, fetched(&address, patience)).await.ok()??;
+    names(&list, "data", "id")
+}
+
 async fn models(base_url: &str, patience: Duration) -> Option<Vec<String>> {
     let base = base_url.trim_end_matches('/');
     let root = base.strip_suffix("/v1").unwrap_or(base);
-    let uri: Uri = format!("{root}/api/tags").parse().ok()?;
+    names(&fetched(&format!("{root}/api/tags"), patience).await?, "models", "name")
+}
+
+fn names(list: &Value, key: &str, name: &str) -> Option<Vec<String>> {
+    let models = list.get(key)?.as_array()?.iter();
+    Some(models.filter_map(|model| model[name].as_str().map(str::to_owned)).collect())
+}
+
+/// What is found at an address, if it is JSON.
+async fn fetched(address: &str, patience: Duration) -> Option<Value> {
+    let uri: Uri = address.parse().ok()?;
     uri.host()?;
     let mut request = Request::new(RequestBody::default());
     *request.uri_mut() = uri;
@@ -31,7 +49,5 @@ async fn models(base_url: &str, patience: Duration) -> Option<Vec<String>> {
         return None;
     }
     let body = Limited::new(response.into_body(), MAX_LIST).collect().await.ok()?.to_bytes();
-    let list: Value = serde_json::from_slice(&body).ok()?;
-    let names = list.get("models")?.as_array()?.iter();
-    Some(names.filter_map(|model| model["name"].as_str().map(str::to_owned)).collect())
+    serde_json::from_slice(&body).ok()
 }

@@ -1,0 +1,102 @@
+//! The command line of `toolkiln sessions`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  toolkiln sessions list
+  toolkiln sessions show \"the failing test\"
+  toolkiln sessions check --repair";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List conversations, the last one first
+    #[command(after_help = "Examples:\n  toolkiln sessions list --limit 5")]
+    List(SessionsListArgs),
+    /// Show a conversation
+    #[command(after_help = "Examples:\n  toolkiln sessions show \"the failing test\"")]
+    Show(SessionArgs),
+    /// Copy a conversation, up to an entry if one is named
+    #[command(after_help = "Examples:\n  toolkiln sessions fork 019a --at 12")]
+    Fork(SessionsForkArgs),
+    /// Give a conversation a name
+    #[command(after_help = "Examples:\n  toolkiln sessions rename 019a \"the failing test\"")]
+    Rename(SessionsRenameArgs),
+    /// Remove a conversation for good
+    #[command(after_help = "Examples:\n  toolkiln sessions delete 019a")]
+    Delete(SessionArgs),
+    /// Print a conversation as JSON lines
+    #[command(after_help = "Examples:\n  toolkiln sessions export 019a > conversation.jsonl")]
+    Export(SessionArgs),
+    /// Make a conversation from JSON lines on standard input
+    #[command(after_help = "Examples:\n  toolkiln sessions import < conversation.jsonl")]
+    Import(SessionsImportArgs),
+    /// Look for damage
+    #[command(
+        after_help = "Examples:\n  toolkiln sessions check\n  toolkiln sessions check --repair"
+    )]
+    Check(SessionsCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsListArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// How many to show
+    #[arg(long, default_value = "20")]
+    pub(crate) limit: u32,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionArgs {
+    /// The conversation: its id, the beginning of it, or its title
+    pub(crate) session: String,
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsForkArgs {
+    #[command(flatten)]
+    pub(crate) of: SessionArgs,
+    /// The last entry that is copied
+    #[arg(long, value_name = "ENTRY")]
+    pub(crate) at: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsRenameArgs {
+    #[command(flatten)]
+    pub(crate) of: SessionArgs,
+    /// The name
+    pub(crate) title: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsImportArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsCheckArgs {
+    /// The conversation; all of them if left out
+    pub(crate) session: Option<String>,
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Repair what can be repaired and say what was done
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
