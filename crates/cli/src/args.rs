@@ -305,6 +305,9 @@ pub(crate) struct CallArgs {
     /// The shape of the result: flat, tagged, block or bare; the vocabulary's own if left out
     #[arg(long)]
     pub(crate) view: Option<View>,
+    /// Print the result as a model reads it in a conversation
+    #[arg(long, conflicts_with = "view")]
+    pub(crate) text: bool,
     #[command(flatten)]
     pub(crate) gate: Gate,
 }

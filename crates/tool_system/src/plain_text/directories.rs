@@ -26,16 +26,18 @@ pub(crate) fn named(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// One line for each directory: `src/args/: rule.rs tools.rs`. `words` gives for each path what
-/// stands for its name.
+/// One line for each directory: `src/args/: rule.rs tools.rs`, or the whole path of a single file.
+/// Each path comes with the word that stands for its name.
 pub(crate) fn by_directory<'a>(paths: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let mut directories: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, word) in paths {
         directories.entry(parent(path)).or_default().push(word);
     }
-    let line = |(directory, names): (&str, Vec<String>)| {
-        let directory = if directory.is_empty() { "./" } else { directory };
-        format!("{directory}: {}", names.join(" "))
+    let line = |(directory, names): (&str, Vec<String>)| match (directory, &names[..]) {
+        ("", [one]) => one.clone(),
+        ("", names) => format!("./: {}", names.join(" ")),
+        (directory, [one]) if !one.starts_with('"') => format!("{directory}{one}"),
+        (directory, names) => format!("{directory}: {}", names.join(" ")),
     };
     directories.into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -98,9 +100,9 @@ mod tests {
         let paths = ["Cargo.toml", "src/a b.rs", "src/args/x.rs", "src/z.rs"];
         let words = paths.map(|path| (path, named(path.rsplit('/').next().unwrap()).into_owned()));
         insta::assert_snapshot!(by_directory(words), @r#"
-        ./: Cargo.toml
+        Cargo.toml
         src/: "a b.rs" z.rs
-        src/args/: x.rs
+        src/args/x.rs
         "#);
     }
 

@@ -162,8 +162,12 @@ fn top_level_parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// `mut options: Options` by its name; whatever is not written with a colon stays as it is.
+/// `mut options: Options` by its name; whatever is not written with a colon stays as it is, but for
+/// how Rust takes `self`, which is its type.
 fn parameter_name(parameter: &str) -> &str {
+    if matches!(parameter, "&self" | "&mut self" | "mut self") {
+        return "self";
+    }
     let name = match parameter.split_once(':') {
         Some((name, rest)) if !rest.starts_with(':') => name.trim_end(),
         _ => return parameter,
@@ -186,7 +190,7 @@ mod tests {
             ),
             (
                 "pub(crate) fn judge(&self, a: &[Effect]) -> Verdict",
-                "pub(crate) fn judge(&self, a) -> Verdict",
+                "pub(crate) fn judge(self, a) -> Verdict",
             ),
             (
                 "fn map<K: Into<(A, B)>>(f: impl Fn(A, B) -> C, k: K)",
