@@ -55,7 +55,7 @@ async fn imports_are_shown_where_nothing_else_is_found() {
     a.ts
     1⇥import { Far } from 'far'
     ");
-    insta::assert_snapshot!(bench.text("find_definition", json!({"symbol": "Fer"})).await, @"No definition of `Fer` found; 1 file looked at. Did you mean `Far` (a.ts:1)?");
+    insta::assert_snapshot!(bench.text("find_definition", json!({"symbol": "Fer"})).await, @"No definition of `Fer` found; 1 file looked at. Did you mean `far` (a.ts:1)?");
     let qualified = bench.text("find_definition", json!({"symbol": "Near::Far"})).await;
     assert!(
         qualified.ends_with("\n[no `Near::Far`; these have the same last name]"),
@@ -77,7 +77,7 @@ async fn uses_stand_below_their_file_and_say_what_they_are() {
     insta::assert_snapshot!(bench.text("find_references", one).await, @r"
     src/draw.ts
     1 import⇥import { Circle } from './shape';
-    [1 of 3 references in 2 files; more: max_results=2, or path; rest: src/ 1]
+    [1 of 3 references in 2 files; more: max_results=2, or path]
     ");
     insta::assert_snapshot!(bench.text("find_references", json!({"symbol": "nothing"})).await, @"No references to `nothing`; 0 files looked at.");
 }
@@ -91,9 +91,9 @@ async fn importers_and_what_depends_on_them() {
     ");
     insta::assert_snapshot!(bench.text("find_importers", json!({"target": "lodash"})).await, @"Nothing imports `lodash`, and no file of the project is meant by it.");
     insta::assert_snapshot!(bench.text("impact", json!({"target": "src/shape.ts"})).await, @r"
-    src/shape.ts
-    └─ src/draw.ts
-       └─ src/draw.test.ts
+    src/shape.ts (1)
+      src/draw.ts (1)
+        src/draw.test.ts [test]
     tests:
     src/draw.test.ts
     [2 files are affected, 1 of them directly, 1 test among them]

@@ -154,7 +154,11 @@ async fn files_that_no_longer_fit_are_named_with_the_way_to_read_on() {
     1⇥word 1
     2⇥word 2
     3⇥word 3
-    [Stopped within b.txt: the answer is full. Continue that file with offset=4; not read: c.txt]
+    4⇥word 4
+    5⇥word 5
+    6⇥word 6
+    7⇥word 7
+    [Stopped within b.txt: the answer is full. Continue that file with offset=8; not read: c.txt]
     ");
     let limits = Limits { read_lines: 2, ..Limits::default() };
     let bench = Bench::limited(&format!("//- /b.txt\n{lines}"), limits);

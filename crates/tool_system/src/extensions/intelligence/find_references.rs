@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use code_index::{ReferenceQuery, References, Role, SymbolName, find_references};
 use tool_system::plain_text::{
-    FoundLine, Rest, Shown, in_files, in_path, rest_of, standing_notes, text_argument, with_notes,
+    FoundLine, Shown, in_files, in_path, standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
@@ -95,14 +95,9 @@ impl Tool for FindReferencesTool {
             return Some(with_notes(message.to_owned(), standing_notes(result)));
         }
         let mut files = Vec::new();
-        let mut beyond = Vec::new();
         for file in result["files"].as_array()? {
             let path = file["path"].as_str()?;
             let lines = file["lines"].as_array()?;
-            if lines.is_empty() {
-                beyond.push((path, file["count"].as_u64()?));
-                continue;
-            }
             let by_text = if file["by"] == "text" { " (by text)" } else { "" };
             let lines = lines.iter().map(found_line).collect::<Option<_>>()?;
             files.push((format!("{path}{by_text}"), lines));
@@ -118,7 +113,6 @@ impl Tool for FindReferencesTool {
             next: is_cut.then(|| format!("max_results={}, or path", shown.saturating_mul(2))),
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
-        notes.extend(Rest::note(&rest_of(beyond)));
         if message.contains("Other things of that name") {
             notes.push("told by the last name alone: others of that name are among them".into());
         }

@@ -233,7 +233,13 @@ fn rest_within<'a>(
     start: &RelPath,
     paths: impl Iterator<Item = &'a (RelPath, EntryKind)>,
 ) -> Vec<Rest> {
-    let names: Vec<String> = paths.map(|(path, _)| name_within(start, path)).collect();
+    let names: Vec<String> = paths
+        .map(|(path, kind)| match kind {
+            // A directory counts among what is in it.
+            EntryKind::Directory => name_within(start, path) + "/",
+            _ => name_within(start, path),
+        })
+        .collect();
     rest_of(names.iter().map(|name| (name.as_str(), 1)))
 }
 
