@@ -10,7 +10,7 @@ mod structure;
 
 use serde_json::Value;
 
-pub(crate) use self::directories::{Rest, by_directory, named, rest_of};
+pub(crate) use self::directories::{RestCount, by_directory, named, rest_of};
 pub(crate) use self::lines::{FoundLine, NumberedText, in_files, numbered, unpadded};
 pub(crate) use self::structure::folded;
 use crate::ToolArguments;
@@ -66,7 +66,7 @@ fn cut_note(result: &Value, cut: &Value) -> String {
 }
 
 /// How much of a list of results is shown, and the way to the others.
-pub(crate) struct Shown<'a> {
+pub(crate) struct ResultsShown<'a> {
     /// `62 matches in 32 files`.
     pub(crate) all: &'a str,
     pub(crate) shown: u64,
@@ -77,10 +77,10 @@ pub(crate) struct Shown<'a> {
     pub(crate) next: Option<String>,
 }
 
-impl Shown<'_> {
+impl ResultsShown<'_> {
     /// The note, or none if everything is shown.
     pub(crate) fn note(&self) -> Option<String> {
-        let Shown { all, shown, total, continues, next } = self;
+        let ResultsShown { all, shown, total, continues, next } = self;
         match next {
             Some(next) if *continues => Some(format!("{shown} more of {all}; more: {next}")),
             Some(next) => Some(format!("{shown} of {all}; more: {next}")),
@@ -155,7 +155,7 @@ mod tests {
     fn a_part_of_a_list_says_how_large_it_is_and_how_to_read_on() {
         let note = |shown, continues, next: Option<&str>| {
             let next = next.map(str::to_owned);
-            Shown { all: "9 files", shown, total: 9, continues, next }.note()
+            ResultsShown { all: "9 files", shown, total: 9, continues, next }.note()
         };
         assert_eq!(note(9, false, None), None);
         assert_eq!(note(3, false, Some("page=2")).unwrap(), "3 of 9 files; more: page=2");

@@ -13,7 +13,7 @@ const MAX_REST_DEPTH: usize = 3;
 
 /// A directory with paths that are not shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Rest {
+pub(crate) struct RestCount {
     pub(crate) directory: String,
     pub(crate) count: u64,
 }
@@ -49,7 +49,7 @@ fn parent(path: &str) -> &str {
 
 /// Where the paths that are not shown lie, counted: the deepest directories that are few enough to be
 /// named, and `…` for what is beyond.
-pub(crate) fn rest_of<'a>(paths: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<Rest> {
+pub(crate) fn rest_of<'a>(paths: impl IntoIterator<Item = (&'a str, u64)>) -> Vec<RestCount> {
     let paths: Vec<(&str, u64)> = paths.into_iter().collect();
     let groups = (1..=MAX_REST_DEPTH).map(|depth| {
         let mut groups: BTreeMap<&str, u64> = BTreeMap::new();
@@ -63,12 +63,12 @@ pub(crate) fn rest_of<'a>(paths: impl IntoIterator<Item = (&'a str, u64)>) -> Ve
     let chosen = fitting.or(groups.first()).cloned().unwrap_or_default();
     let rest = |(directory, count): (&str, u64)| {
         let directory = if directory.is_empty() { "./" } else { directory };
-        Rest { directory: directory.to_owned(), count }
+        RestCount { directory: directory.to_owned(), count }
     };
-    let mut named: Vec<Rest> = chosen.into_iter().map(rest).collect();
+    let mut named: Vec<RestCount> = chosen.into_iter().map(rest).collect();
     if named.len() > MAX_REST {
         let beyond = named.split_off(MAX_REST);
-        named.push(Rest {
+        named.push(RestCount {
             directory: "…".into(),
             count: beyond.iter().map(|rest| rest.count).sum(),
         });
@@ -82,9 +82,9 @@ fn outermost(path: &str, depth: usize) -> &str {
     ends.take(depth).last().map_or("", |end| &path[..end])
 }
 
-impl Rest {
+impl RestCount {
     /// `rest: src/ 13, tests/ 4`, if there is any.
-    pub(crate) fn note(rest: &[Rest]) -> Option<String> {
+    pub(crate) fn note(rest: &[RestCount]) -> Option<String> {
         let words: Vec<String> =
             rest.iter().map(|one| format!("{} {}", one.directory, one.count)).collect();
         (!words.is_empty()).then(|| format!("rest: {}", words.join(", ")))
@@ -110,7 +110,7 @@ mod tests {
     fn the_rest_is_counted_as_deep_as_it_can_be_named() {
         let told = |paths: &[String]| {
             let paths = paths.iter().map(|path| (path.as_str(), 1));
-            Rest::note(&rest_of(paths)).unwrap_or_default()
+            RestCount::note(&rest_of(paths)).unwrap_or_default()
         };
         let named = |names: &[&str]| -> Vec<String> {
             names.iter().map(|name| (*name).to_owned()).collect()

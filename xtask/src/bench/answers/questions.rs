@@ -13,7 +13,7 @@ pub(super) const PEERS: [&str; 5] = ["Claude Code", "Codex", "opencode", "gemini
 pub(super) enum Figure {
     /// It shows the same as ours, or nearly.
     Same(u64),
-    /// It shows less, or something else: no line numbers, other parts, no line that is near.
+    /// It shows less, or something else: no line numbers, other parts, no name that is near.
     Other(u64),
     Unknown,
 }
@@ -214,7 +214,7 @@ fn changing_and_running() -> Vec<Question> {
             "read a file that is missing",
             "read_file",
             json!({"path": "crates/tool_system/src/executer.rs"}),
-            [Same(20), Same(54), Same(22), Same(22), Same(29)],
+            [Other(20), Other(54), Other(22), Other(22), Other(29)],
         ),
         ask(
             "14",

@@ -6,12 +6,13 @@ use code_index::{
     Definition, DefinitionQuery, DefinitionType, Definitions, SymbolName, find_definitions,
 };
 use tool_system::plain_text::{
-    FoundLine, Shown, in_files, in_path, standing_notes, text_argument, with_notes,
+    FoundLine, ResultsShown, in_files, in_path, standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
 
-/// Lines shown before and after a definition unless asked for another number.
+/// Lines before and after a definition in a result unless asked for another number. Models are shown
+/// them only if they ask, so the schema names no default.
 const DEFAULT_CONTEXT: u64 = 2;
 /// The most lines of context.
 const MAX_CONTEXT: u64 = 20;
@@ -25,7 +26,6 @@ struct FindDefinitionArgs {
     symbol: String,
     r#type: Option<SymbolType>,
     path: Option<String>,
-    #[schemars(extend("default" = DEFAULT_CONTEXT))]
     context: Option<Whole<0>>,
     max_results: Option<Whole<1>>,
 }
@@ -129,7 +129,7 @@ impl Tool for FindDefinitionTool {
         let content = in_files(files_of(&shown, args.context.is_some())?);
         let total = result["total"].as_u64()?;
         let listed = all.len() as u64;
-        let part = Shown {
+        let part = ResultsShown {
             all: &counted(total, "definition", "definitions"),
             shown: listed,
             total,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use code_index::{ImportKind, Importer, Importers, find_importers};
 use tool_system::import_notes::{ImportFiles, did_you_mean, spelled};
 use tool_system::plain_text::{
-    FoundLine, Shown, in_files, standing_notes, text_argument, with_notes,
+    FoundLine, ResultsShown, in_files, standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
@@ -117,7 +117,7 @@ impl Tool for FindImportersTool {
                 .or_insert(line);
         }
         let shown = importers.len() as u64;
-        let part = Shown {
+        let part = ResultsShown {
             all: &all_of(result)?,
             shown,
             total,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use code_index::{ReferenceQuery, References, Role, SymbolName, find_references};
 use tool_system::plain_text::{
-    FoundLine, Shown, in_files, in_path, standing_notes, text_argument, with_notes,
+    FoundLine, ResultsShown, in_files, in_path, standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
@@ -102,10 +102,10 @@ impl Tool for FindReferencesTool {
             let lines = lines.iter().map(found_line).collect::<Option<_>>()?;
             files.push((format!("{path}{by_text}"), lines));
         }
-        let shown: usize = files.iter().map(|(_, lines): &Found| lines.len()).sum();
+        let shown: usize = files.iter().map(|(_, lines): &LinesOfFile| lines.len()).sum();
         // The message counts the lines that are not shown, of which some hold several references.
         let is_cut = message.contains(", …and ");
-        let part = Shown {
+        let part = ResultsShown {
             all: &all_of(result)?,
             shown: shown as u64,
             total: shown as u64,
@@ -122,7 +122,7 @@ impl Tool for FindReferencesTool {
 }
 
 /// A heading and its lines.
-type Found = (String, BTreeMap<u64, FoundLine>);
+type LinesOfFile = (String, BTreeMap<u64, FoundLine>);
 
 /// `62 references in 32 files`.
 fn all_of(result: &Value) -> Option<String> {

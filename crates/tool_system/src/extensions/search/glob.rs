@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use code_index::{FileOrder, FilePosition, FileQuery, FoundFiles, find_files};
 use tool_system::plain_text::{
-    Rest, Shown, by_directory, in_path, named, rest_of, standing_notes, text_argument, with_notes,
+    RestCount, ResultsShown, by_directory, in_path, named, rest_of, standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{
@@ -42,7 +42,7 @@ struct GlobOutput {
     message: String,
     /// Where the files lie that follow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rest: Vec<Rest>,
+    rest: Vec<RestCount>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -111,7 +111,7 @@ impl Tool for GlobTool {
             // The order is what was asked for.
             Sort::Modified => files.join("\n"),
         };
-        let part = Shown {
+        let part = ResultsShown {
             all: &counted(total, "file", "files"),
             shown: files.len() as u64,
             total,
@@ -120,7 +120,7 @@ impl Tool for GlobTool {
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
         if let Some(rest) = result.get("rest") {
-            notes.extend(Rest::note(&Vec::deserialize(rest).ok()?));
+            notes.extend(RestCount::note(&Vec::deserialize(rest).ok()?));
         }
         notes.extend(standing_notes(result));
         Some(with_notes(content, notes))

@@ -6,7 +6,7 @@ use code_index::{
     FileMatches, SearchScope, Show, TextMatch, TextMatches, TextPosition, TextQuery, search_text,
 };
 use tool_system::plain_text::{
-    FoundLine, Shown, by_directory, in_files, in_path, named, standing_notes, text_argument,
+    FoundLine, ResultsShown, by_directory, in_files, in_path, named, standing_notes, text_argument,
     with_notes,
 };
 use tool_system::prelude::*;
@@ -147,7 +147,7 @@ impl Tool for GrepTool {
             GrepMode::Files | GrepMode::Count => files_text(matches)?,
         };
         let next = result["next_cursor"].as_str();
-        let part = Shown {
+        let part = ResultsShown {
             all: &all_of(result)?,
             shown: matches.len() as u64,
             total: match mode {

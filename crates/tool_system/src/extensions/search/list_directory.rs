@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use tool_system::file_view::explained;
 use tool_system::plain_text::{
-    Rest, Shown, by_directory, named, note_of, number_argument, rest_of, standing_notes,
+    RestCount, ResultsShown, by_directory, named, note_of, number_argument, rest_of, standing_notes,
     text_argument, with_notes,
 };
 use tool_system::prelude::*;
@@ -36,7 +36,7 @@ struct ListDirectoryOutput {
     message: Option<String>,
     /// Where the entries of a recursive listing lie that follow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    rest: Vec<Rest>,
+    rest: Vec<RestCount>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -124,7 +124,7 @@ impl Tool for ListDirectoryTool {
         };
         let total = result["total"].as_u64()?;
         let next = result["next_page"].as_u64();
-        let part = Shown {
+        let part = ResultsShown {
             all: &counted(total, "entry", "entries"),
             shown: entries.len() as u64,
             total,
@@ -133,7 +133,7 @@ impl Tool for ListDirectoryTool {
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
         if let Some(rest) = result.get("rest") {
-            notes.extend(Rest::note(&Vec::deserialize(rest).ok()?));
+            notes.extend(RestCount::note(&Vec::deserialize(rest).ok()?));
         }
         // Which entries are shown is said already; what follows is about the directory.
         let message = result["message"].as_str().map(|message| match next {
@@ -232,7 +232,7 @@ fn list(cx: &ToolContext, args: &ListDirectoryArgs) -> Result<ListDirectoryOutpu
 fn rest_within<'a>(
     start: &RelPath,
     paths: impl Iterator<Item = &'a (RelPath, EntryKind)>,
-) -> Vec<Rest> {
+) -> Vec<RestCount> {
     let names: Vec<String> = paths
         .map(|(path, kind)| match kind {
             // A directory counts among what is in it.

@@ -2,7 +2,7 @@
 
 use code_index::{RankedFile, RankedFiles, RankedQuery, search_ranked};
 use tool_system::plain_text::{
-    FoundLine, Shown, in_files, in_path, standing_notes, text_argument, with_notes,
+    FoundLine, ResultsShown, in_files, in_path, standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
@@ -113,7 +113,7 @@ impl Tool for SearchTool {
             Some((heading, lines.into_iter().filter(|(_, line)| !line.text.is_empty()).collect()))
         });
         let shown = results.len() as u64;
-        let part = Shown {
+        let part = ResultsShown {
             all: &counted(total, "file", "files"),
             shown,
             total,
