@@ -27,6 +27,7 @@ Commands:
   test projects           Only the real projects of that, which are built and tested confined.
   bench doors [--quick]   Start, read and memory costs beside other MCP servers, against targets.
   bench agent [--quick]   Costs of a conversation with a scripted model, against targets.
+  bench answers           Tokens of answers to everyday questions beside other agents, against targets.
   bench changes           Costs of changing files beside plain atomic writes, against targets.
   bench exec [--quick]    Costs of confining a command beside bubblewrap, against targets.
   bench search [DIR] [--quick]
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         ["bench", "doors", "--quick"] => bench::doors(bench::Effort::Quick),
         ["bench", "agent"] => bench::agent(bench::Effort::Full),
         ["bench", "agent", "--quick"] => bench::agent(bench::Effort::Quick),
+        ["bench", "answers"] => bench::answers(),
         ["bench", "changes"] => bench::changes(),
         ["bench", "exec"] => bench::exec(bench::Effort::Full),
         ["bench", "exec", "--quick"] => bench::exec(bench::Effort::Quick),

@@ -79,6 +79,7 @@ pub struct Face {
     renamed: Vec<(&'static str, &'static str)>,
     hidden: Vec<&'static str>,
     presets: Vec<(&'static str, Value)>,
+    defaults: Vec<(&'static str, Value)>,
     required: Vec<&'static str>,
     described: Vec<(&'static str, &'static str)>,
     camel_case_result: bool,
@@ -94,6 +95,7 @@ impl Face {
             renamed: Vec::new(),
             hidden: Vec::new(),
             presets: Vec::new(),
+            defaults: Vec::new(),
             required: Vec::new(),
             described: Vec::new(),
             camel_case_result: false,
@@ -136,6 +138,13 @@ impl Face {
         self
     }
 
+    /// Gives an argument another value where the caller leaves it out.
+    #[must_use]
+    pub fn default(mut self, own: &'static str, value: impl Into<Value>) -> Self {
+        self.defaults.push((own, value.into()));
+        self
+    }
+
     /// Demands an argument that the tool itself could do without.
     #[must_use]
     pub fn require(mut self, own: &'static str) -> Self {
@@ -167,6 +176,9 @@ impl Face {
                     && let Some(schema) = schema.as_object_mut()
                 {
                     schema.remove("minLength");
+                }
+                if let Some((_, value)) = self.defaults.iter().find(|(own, _)| *own == name) {
+                    schema["default"] = value.clone();
                 }
                 (self.spell(&name), schema)
             });
@@ -206,6 +218,9 @@ impl Face {
             spelled.into_iter().map(|(name, value)| (self.unspell(name), value)).collect();
         for (name, value) in &self.presets {
             own.insert((*name).to_owned(), value.clone());
+        }
+        for (name, value) in &self.defaults {
+            own.entry(*name).or_insert_with(|| value.clone());
         }
         own
     }

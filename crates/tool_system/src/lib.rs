@@ -44,6 +44,7 @@ mod own_changes;
 mod package_name;
 mod perform;
 mod picture;
+mod plain_text;
 pub mod policy;
 mod preview;
 mod project_kind;

@@ -51,7 +51,9 @@ macro_rules! limits {
 
 limits! {
     /// Matches that `grep` shows unless asked for another number.
-    grep_results = 50,
+    grep_results = 100,
+    /// The most of them in the vocabularies of other agents.
+    other_grep_results = 50,
     /// Files that `glob` shows unless asked for another number.
     glob_results = 100,
     /// Files that `search` shows unless asked for another number.
@@ -141,6 +143,9 @@ impl Limits {
     #[must_use]
     pub fn in_vocabulary(&self, vocabulary: Vocabulary) -> Limits {
         let mut limits = self.clone();
+        if vocabulary != Vocabulary::Standard {
+            limits.grep_results = self.grep_results.min(self.other_grep_results);
+        }
         if vocabulary == Vocabulary::Ally {
             (limits.bash_s, limits.max_bash_s) = (self.ally_bash_s, self.ally_max_bash_s);
         }
@@ -182,7 +187,7 @@ mod tests {
     #[test]
     fn a_requested_number_counts_up_to_the_maximum() {
         let limits = Limits::default();
-        assert_eq!(limits.results(None, limits.grep_results), 50);
+        assert_eq!(limits.results(None, limits.grep_results), 100);
         assert_eq!(limits.results(Some(7), limits.grep_results), 7);
         assert_eq!(limits.results(Some(10_000), limits.grep_results), 500);
     }
@@ -193,6 +198,17 @@ mod tests {
         let times = |limits: Limits| (limits.bash_s, limits.max_bash_s);
         assert_eq!(times(limits.in_vocabulary(Vocabulary::Standard)), (120, 600));
         assert_eq!(times(limits.in_vocabulary(Vocabulary::Ally)), (5, 90));
+    }
+
+    #[test]
+    fn other_vocabularies_show_fewer_matches() {
+        let shown = |limits: &Limits, vocabulary| limits.in_vocabulary(vocabulary).grep_results;
+        let limits = Limits::default();
+        assert_eq!(shown(&limits, Vocabulary::Standard), 100);
+        assert_eq!(shown(&limits, Vocabulary::Ally), 50);
+        assert_eq!(shown(&limits, Vocabulary::Explorer), 50);
+        let limits = Limits { grep_results: 20, ..limits };
+        assert_eq!(shown(&limits, Vocabulary::Ally), 20);
     }
 
     #[test]

@@ -73,11 +73,16 @@ impl Client {
     /// The result of the last call; an error, also one of a tool, is an error here, so that nobody
     /// measures how fast a server refuses.
     pub(crate) fn result(&self) -> Result<Value> {
-        let mut response: Value = serde_json::from_slice(&self.line)?;
+        let mut response = self.response()?;
         if response.get("error").is_some() || response["result"]["isError"] == true {
             bail!("the server answers with an error: {response}");
         }
         Ok(response["result"].take())
+    }
+
+    /// The last response as it came.
+    pub(crate) fn response(&self) -> Result<Value> {
+        Ok(serde_json::from_slice(&self.line)?)
     }
 
     /// Calls a tool; its structured answer, and how long it took.

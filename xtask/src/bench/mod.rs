@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: what a user feels, measured beside what they could use instead.
 
 mod agent;
+mod answers;
 mod changes;
 mod client;
 mod corpus;
@@ -13,6 +14,7 @@ mod stats;
 mod verdict;
 
 pub(crate) use agent::run as agent;
+pub(crate) use answers::run as answers;
 pub(crate) use changes::run as changes;
 pub(crate) use doors::run as doors;
 pub(crate) use exec::run as exec;

@@ -37,12 +37,30 @@ pub(crate) struct CallArgs {
     /// The shape of the result: flat, tagged, block or bare; the vocabulary's own if left out
     #[arg(long)]
     pub(crate) view: Option<View>,
+    /// Print the result as a model reads it in a conversation
+    #[arg(long, conflicts_with = "view")]
+    pub(crate) text: bool,
     #[command(flatten)]
     pub(crate) gate: Gate,
 }
 
 pub(crate) fn run(args: CallArgs) -> anyhow::Result<ExitCode> {
-    execute(args.tool, arguments(args.json)?, &args.scope, &args.gate, args.view)
+    let form = match (args.text, args.view) {
+        (true, _) => Form::Text,
+        (false, Some(view)) => Form::View(view),
+        (false, None) => Form::OfVocabulary,
+    };
+    execute(args.tool, arguments(args.json)?, &args.scope, &args.gate, form)
+}
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Form {
+    /// In the view that callers of the vocabulary expect.
+    OfVocabulary,
+    View(View),
+    /// As a model reads it.
+    Text,
 }
 
 /// Runs one tool and prints its result.
@@ -51,7 +69,7 @@ pub(crate) fn execute(
     arguments: Map<String, Value>,
     scope: &Scope,
     gate: &Gate,
-    view: Option<View>,
+    form: Form,
 ) -> anyhow::Result<ExitCode> {
     let call = ToolCall::new("call_1", tool, arguments);
     let project = Project::open(&project_root::checked(scope)?)?;
@@ -60,10 +78,16 @@ pub(crate) fn execute(
         options.limits.result_bytes = u64::MAX;
         options.limits.run_output_bytes = u64::MAX;
     })?;
-    let result = runtime()?.block_on(executor.execute_tool(&call, &CancellationToken::new()));
-    let view = view.unwrap_or_else(|| scope.vocabulary.view());
-    output::json(&view.render(&call, &result))?;
-    match result {
+    let report = runtime()?.block_on(executor.report(&call, &CancellationToken::new()));
+    match (form, report.text) {
+        (Form::Text, Some(text)) => output::result(&text)?,
+        (Form::View(view), _) => output::json(&view.render(&call, &report.result))?,
+        // A result without a text of its own is shown to models as JSON.
+        (Form::Text | Form::OfVocabulary, _) => {
+            output::json(&scope.vocabulary.view().render(&call, &report.result))?;
+        }
+    }
+    match report.result {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             output::to_people(&format!("toolkiln: {}: {}", error.code, error.full_message()));

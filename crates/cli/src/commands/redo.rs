@@ -22,5 +22,5 @@ pub(crate) struct RedoArgs {
 }
 
 pub(crate) fn run(args: &RedoArgs) -> anyhow::Result<ExitCode> {
-    call::execute("redo".into(), Map::new(), &args.scope, &args.gate, None)
+    call::execute("redo".into(), Map::new(), &args.scope, &args.gate, call::Form::OfVocabulary)
 }

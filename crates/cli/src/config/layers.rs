@@ -248,7 +248,7 @@ mod tests {
             layers.narrow(narrow, by("project", &[(key, value)]).remove(0));
         }
         assert_eq!(told(&layers, "agent.turn_limit"), "5 from [project], not []");
-        assert_eq!(told(&layers, "limits.grep_results"), "50 from [default], not [project]");
+        assert_eq!(told(&layers, "limits.grep_results"), "100 from [default], not [project]");
         assert_eq!(
             told(&layers, "tools.disabled"),
             "[\"grep\", \"glob\"] from [user and project], not []"

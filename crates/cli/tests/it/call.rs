@@ -16,6 +16,19 @@ fn a_result_is_one_line_of_json_on_standard_output_and_the_exit_code_is_zero() {
 }
 
 #[test]
+fn a_result_can_be_printed_as_a_model_reads_it() {
+    let arguments = r#"{"path": "src/main.rs"}"#;
+    let ran = run(&project(), &["call", "read_file", arguments, "--text"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "1\tfn main() {}\n"));
+    // Other vocabularies promise JSON.
+    let ran =
+        run(&project(), &["call", "read_file", arguments, "--text", "--vocabulary", "explorer"]);
+    assert!(ran.json().is_object(), "{}", ran.stdout);
+    let ran = run(&project(), &["call", "read_file", arguments, "--text", "--view", "flat"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+}
+
+#[test]
 fn a_tool_error_is_a_result_too_with_words_for_people_and_exit_code_one() {
     let ran = run(&project(), &["call", "read_file", r#"{"path": "src/mian.rs"}"#]);
     assert_eq!(ran.code, 1);

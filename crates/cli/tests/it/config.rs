@@ -91,7 +91,7 @@ fn every_value_is_shown_with_where_it_came_from() {
     sandbox.layer_gb            20                              default
     sandbox.layer_days          30                              default
     checks.after_edit           []                              default
-    limits.grep_results         50                              default
+    limits.grep_results         100                             default
     policy.mode                 "strict"                        default
     policy.commands             "run"                           default
     policy.rules                1 in all                        CONFIG/toolkiln/config.toml:16

@@ -29,7 +29,7 @@ async fn execute
 
 #[tokio::test]
 async fn search_for_code_pattern() {
-    let bench = Bench::new(PROJECT);
+    let bench = Bench::speaking(Vocabulary::Ally, PROJECT);
     let found =
         bench.ok("grep", json!({"pattern": "async fn.*execute", "case_sensitive": true})).await;
     insta::assert_json_snapshot!(found, @r#"
@@ -132,7 +132,10 @@ fn many_matches(files: usize, lines: usize) -> String {
 
 #[tokio::test]
 async fn grep_default_limit() {
-    let bench = Bench::new(&many_matches(20, 10));
+    let project = many_matches(20, 10);
+    let standard = Bench::new(&project).ok("grep", json!({"pattern": "needle"})).await;
+    assert_eq!(standard["matches"].as_array().unwrap().len(), 100);
+    let bench = Bench::speaking(Vocabulary::Ally, &project);
     let found = bench.ok("grep", json!({"pattern": "needle", "context": 0})).await;
     assert_eq!(found["matches"].as_array().unwrap().len(), 50);
     assert_eq!(found["total"], 200);

@@ -191,6 +191,23 @@ impl Bench {
         }
     }
 
+    /// The result as a model reads it, with its tabs to be seen.
+    pub(crate) async fn text(&self, name: &str, arguments: Value) -> String {
+        let call = ToolCall::new("c1", name, arguments.as_object().unwrap().clone());
+        let report = self.executor.report(&call, &CancellationToken::new()).await;
+        let Some(text) = &report.text else { panic!("{name} has no text: {report:?}") };
+        text.replace('\t', "⇥")
+    }
+
+    /// What people are told of a call: before it runs, and when it has.
+    pub(crate) async fn told(&self, name: &str, arguments: Value) -> String {
+        let call = ToolCall::new("c1", name, arguments.as_object().unwrap().clone());
+        let none = || "–".to_owned();
+        let title = self.executor.title(&call).unwrap_or_else(none);
+        let report = self.executor.report(&call, &CancellationToken::new()).await;
+        format!("{title} → {}", report.title.unwrap_or_else(none))
+    }
+
     pub(crate) async fn err(&self, name: &str, arguments: Value) -> ToolError {
         match self.call(name, arguments).await {
             Ok(value) => panic!("{name} should have failed but gave {value:#}"),

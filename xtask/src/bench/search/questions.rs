@@ -13,8 +13,8 @@ use crate::bench::client::Client;
 use crate::bench::stats::Times;
 use crate::bench::verdict::{Verdict, at_least, at_most};
 
-/// Results that `grep` shows unless asked for more.
-const SHOWN: usize = 50;
+/// Results that are asked for.
+pub(super) const SHOWN: usize = 50;
 /// How much longer than ripgrep ours may take where an index is of no help.
 const NO_SLOWER: f64 = 1.1;
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 
+use super::questions::SHOWN;
 use crate::bench::client::Client;
 
 /// The name of the text index in the cache.
@@ -117,7 +118,13 @@ fn remove_all_but(name: &str, directory: &Path) -> Result<bool> {
 /// The arguments of `grep` that ask what ripgrep is asked: no context lines, no exclusions but the
 /// project's own.
 pub(crate) fn grep(pattern: &str, case_sensitive: bool) -> Value {
-    json!({"pattern": pattern, "case_sensitive": case_sensitive, "context": 0, "exclude": []})
+    json!({
+        "pattern": pattern,
+        "case_sensitive": case_sensitive,
+        "context": 0,
+        "exclude": [],
+        "max_results": SHOWN,
+    })
 }
 
 /// Waits until answers come from the index; a search is what makes a server open it.

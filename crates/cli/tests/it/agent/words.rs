@@ -43,9 +43,9 @@ fn said(log: &[LogEntry]) -> Vec<(MessageHandle, String)> {
 /// The page that a model got last, and where it goes on.
 fn last_page(request: &ModelCall) -> Option<(String, Option<u64>)> {
     let answer = request.tool_answers().pop()?;
-    let page: serde_json::Value = serde_json::from_str(&answer.text).ok()?;
-    let next = page["message"].as_str().and_then(|message| number_after(message, "offset="));
-    Some((page["content"].as_str()?.to_owned(), next))
+    // The notes are the last line, in brackets.
+    let (page, notes) = answer.text.split_at(answer.text.rfind("\n[")? + 1);
+    Some((page.to_owned(), number_after(notes, "offset=")))
 }
 
 fn number_after(text: &str, mark: &str) -> Option<u64> {

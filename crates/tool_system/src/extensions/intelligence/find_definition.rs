@@ -1,12 +1,18 @@
 //! `find_definition`: where a name is defined.
 
+use std::collections::BTreeMap;
+
 use code_index::{
     Definition, DefinitionQuery, DefinitionType, Definitions, SymbolName, find_definitions,
+};
+use tool_system::plain_text::{
+    FoundLine, ResultsShown, in_files, in_path, standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
 
-/// Lines shown before and after a definition unless asked for another number.
+/// Lines before and after a definition in a result unless asked for another number. Models are shown
+/// them only if they ask, so the schema names no default.
 const DEFAULT_CONTEXT: u64 = 2;
 /// The most lines of context.
 const MAX_CONTEXT: u64 = 20;
@@ -20,7 +26,6 @@ struct FindDefinitionArgs {
     symbol: String,
     r#type: Option<SymbolType>,
     path: Option<String>,
-    #[schemars(extend("default" = DEFAULT_CONTEXT))]
     context: Option<Whole<0>>,
     max_results: Option<Whole<1>>,
 }
@@ -91,6 +96,90 @@ impl Tool for FindDefinitionTool {
         let args: FindDefinitionArgs = args.parse()?;
         cx.blocking(move |cx| Outcome::answer(find(cx, args)?)).await
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let symbol = text_argument(args, "symbol")?;
+        Some(format!("Looked for the definition of {symbol}{}", in_path(args)))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let symbol = text_argument(args, "symbol")?;
+        Some(match result["definitions"].as_array()?.as_slice() {
+            [] => format!("Found no definition of {symbol}"),
+            [first, ..] => {
+                let (path, line) = (first["path"].as_str()?, first["line"].as_u64()?);
+                format!("Found {symbol} in {path}, line {line}")
+            }
+        })
+    }
+
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let args: FindDefinitionArgs = args.clone().parse().ok()?;
+        let all = result["definitions"].as_array()?;
+        let message = result["message"].as_str()?;
+        if all.is_empty() {
+            return Some(with_notes(message.to_owned(), standing_notes(result)));
+        }
+        // Imports only lead to a definition; they are of use where there is none to see.
+        let defines = |found: &&Value| found["kind"] != "import";
+        let mut shown: Vec<&Value> = all.iter().filter(defines).collect();
+        if shown.is_empty() {
+            shown = all.iter().collect();
+        }
+        let content = in_files(files_of(&shown, args.context.is_some())?);
+        let total = result["total"].as_u64()?;
+        let listed = all.len() as u64;
+        let part = ResultsShown {
+            all: &counted(total, "definition", "definitions"),
+            shown: listed,
+            total,
+            continues: false,
+            next: (total > listed).then(|| format!("max_results={total}, type or path")),
+        };
+        let mut notes = Vec::new();
+        // That the name is another one than was asked for.
+        if message.starts_with("No ") {
+            notes.push(format!("no `{}`; these have the same last name", args.symbol));
+        }
+        notes.extend(part.note());
+        if shown.iter().any(|found| found["by"] == "text") {
+            notes.push("some found by text: their language has no grammar here".into());
+        }
+        notes.extend(standing_notes(result));
+        Some(with_notes(content, notes))
+    }
+}
+
+/// The definitions by their files, the best file first, with the lines around them if wanted.
+fn files_of(
+    shown: &[&Value],
+    with_context: bool,
+) -> Option<Vec<(String, BTreeMap<u64, FoundLine>)>> {
+    let mut files: Vec<(String, BTreeMap<u64, FoundLine>)> = Vec::new();
+    for found in shown {
+        let path = found["path"].as_str()?;
+        let line = found["line"].as_u64()?;
+        let index = files.iter().position(|(known, _)| known == path).unwrap_or(files.len());
+        if index == files.len() {
+            files.push((path.to_owned(), BTreeMap::new()));
+        }
+        let lines = &mut files.get_mut(index)?.1;
+        let container = found["container"].as_str().map(|name| format!(" [{name}]"));
+        let text = found["signature"].as_str()?.to_owned() + &container.unwrap_or_default();
+        lines.insert(line, FoundLine::new(text));
+        if !with_context {
+            continue;
+        }
+        let around = |key: &str| found[key].as_array().map(Vec::as_slice).unwrap_or_default();
+        let before = around("before");
+        let first = line.saturating_sub(before.len() as u64);
+        let around = (first..).zip(before).chain((line + 1..).zip(around("after")));
+        for (line, text) in around {
+            let text = text.as_str()?;
+            lines.entry(line).or_insert_with(|| FoundLine::context(text));
+        }
+    }
+    Some(files)
 }
 
 fn find(cx: &ToolContext, args: FindDefinitionArgs) -> Result<FindDefinitionOutput, ToolError> {

@@ -1,9 +1,12 @@
 //! `find_importers`: who imports a module, a package or a symbol.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use code_index::{ImportKind, Importer, Importers, find_importers};
 use tool_system::import_notes::{ImportFiles, did_you_mean, spelled};
+use tool_system::plain_text::{
+    FoundLine, ResultsShown, in_files, standing_notes, text_argument, with_notes,
+};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
@@ -80,6 +83,75 @@ impl Tool for FindImportersTool {
         let args: FindImportersArgs = args.parse()?;
         cx.blocking(move |cx| Outcome::answer(importers(cx, args)?)).await
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Looked for importers of {}", text_argument(args, "target")?))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        Some(match result["total"].as_u64()? {
+            0 => "Found no importers".into(),
+            _ => format!("Found {}", all_of(result)?),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let importers = result["importers"].as_array()?;
+        let total = result["total"].as_u64()?;
+        if total == 0 {
+            let nothing = result["message"].as_str()?.to_owned();
+            return Some(with_notes(nothing, standing_notes(result)));
+        }
+        let mut files: Vec<(String, BTreeMap<u64, FoundLine>)> = Vec::new();
+        for one in importers {
+            let path = one["path"].as_str()?;
+            if files.last().is_none_or(|(last, _)| last != path) {
+                files.push((path.to_owned(), BTreeMap::new()));
+            }
+            let line = FoundLine::new(one["statement"].as_str()?.to_owned() + &remarks_on(one));
+            // Several targets can be imported on one line.
+            let lines = &mut files.last_mut()?.1;
+            lines
+                .entry(one["line"].as_u64()?)
+                .and_modify(|first| first.text.push_str(&remarks_on(one)))
+                .or_insert(line);
+        }
+        let shown = importers.len() as u64;
+        let part = ResultsShown {
+            all: &all_of(result)?,
+            shown,
+            total,
+            continues: false,
+            next: (total > shown).then(|| format!("max_results={total}")),
+        };
+        let mut notes: Vec<String> = part.note().into_iter().collect();
+        let targets = result["targets"].as_array()?;
+        if targets.len() > 1 {
+            let targets: Vec<&str> = targets.iter().filter_map(Value::as_str).collect();
+            notes.push(format!("several targets, ask for one: {}", targets.join(", ")));
+        }
+        if importers.iter().any(|one| one["by"] == "text") {
+            notes.push("`text`: not resolved, it only looks like an import".into());
+        }
+        notes.extend(standing_notes(result));
+        Some(with_notes(in_files(files), notes))
+    }
+}
+
+/// `62 imports in 32 files`.
+fn all_of(result: &Value) -> Option<String> {
+    let imports = counted(result["total"].as_u64()?, "import", "imports");
+    Some(format!("{imports} in {}", counted(result["files"].as_u64()?, "file", "files")))
+}
+
+/// ` [re-export, via src/index.ts]`, for what the statement itself does not say.
+fn remarks_on(one: &Value) -> String {
+    let text = |key: &str| one[key].as_str();
+    let via = text("via").map(|via| format!("via {via}"));
+    let target = text("target").map(|target| format!("of {target}"));
+    let known = [text("kind").map(str::to_owned), target, via, text("by").map(str::to_owned)];
+    let known: Vec<String> = known.into_iter().flatten().collect();
+    if known.is_empty() { String::new() } else { format!(" [{}]", known.join(", ")) }
 }
 
 fn importers(cx: &ToolContext, args: FindImportersArgs) -> Result<FindImportersOutput, ToolError> {

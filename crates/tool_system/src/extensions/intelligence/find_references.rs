@@ -1,6 +1,11 @@
 //! `find_references`: where a name is used.
 
+use std::collections::BTreeMap;
+
 use code_index::{ReferenceQuery, References, Role, SymbolName, find_references};
+use tool_system::plain_text::{
+    FoundLine, ResultsShown, in_files, in_path, standing_notes, text_argument, with_notes,
+};
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
 
@@ -70,6 +75,69 @@ impl Tool for FindReferencesTool {
         let args: FindReferencesArgs = args.parse()?;
         cx.blocking(move |cx| Outcome::answer(find(cx, args)?)).await
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let symbol = text_argument(args, "symbol")?;
+        Some(format!("Looked for uses of {symbol}{}", in_path(args)))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let symbol = text_argument(args, "symbol")?;
+        Some(match result["total"].as_u64()? {
+            0 => format!("Found no uses of {symbol}"),
+            _ => format!("Found {}", all_of(result)?),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let message = result["message"].as_str()?;
+        if result["total"].as_u64()? == 0 {
+            return Some(with_notes(message.to_owned(), standing_notes(result)));
+        }
+        let mut files = Vec::new();
+        for file in result["files"].as_array()? {
+            let path = file["path"].as_str()?;
+            let lines = file["lines"].as_array()?;
+            let by_text = if file["by"] == "text" { " (by text)" } else { "" };
+            let lines = lines.iter().map(found_line).collect::<Option<_>>()?;
+            files.push((format!("{path}{by_text}"), lines));
+        }
+        let shown: usize = files.iter().map(|(_, lines): &LinesOfFile| lines.len()).sum();
+        // The message counts the lines that are not shown, of which some hold several references.
+        let is_cut = message.contains(", …and ");
+        let part = ResultsShown {
+            all: &all_of(result)?,
+            shown: shown as u64,
+            total: shown as u64,
+            continues: false,
+            next: is_cut.then(|| format!("max_results={}, or path", shown.saturating_mul(2))),
+        };
+        let mut notes: Vec<String> = part.note().into_iter().collect();
+        if message.contains("Other things of that name") {
+            notes.push("told by the last name alone: others of that name are among them".into());
+        }
+        notes.extend(standing_notes(result));
+        Some(with_notes(in_files(files), notes))
+    }
+}
+
+/// A heading and its lines.
+type LinesOfFile = (String, BTreeMap<u64, FoundLine>);
+
+/// `62 references in 32 files`.
+fn all_of(result: &Value) -> Option<String> {
+    let references = counted(result["total"].as_u64()?, "reference", "references");
+    let files = counted(result["total_files"].as_u64()?, "file", "files");
+    Some(format!("{references} in {files}"))
+}
+
+fn found_line(line: &Value) -> Option<(u64, FoundLine)> {
+    let mark = match line["role"].as_str() {
+        Some("definition") => " def",
+        Some("import") => " import",
+        _ => "",
+    };
+    Some((line["line"].as_u64()?, FoundLine { text: line["text"].as_str()?.to_owned(), mark }))
 }
 
 fn find(cx: &ToolContext, args: FindReferencesArgs) -> Result<FindReferencesOutput, ToolError> {

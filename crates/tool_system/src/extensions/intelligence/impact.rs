@@ -2,6 +2,9 @@
 
 use code_index::{Impact, ImpactQuery, find_importers, impact};
 use tool_system::import_notes::{ImportFiles, did_you_mean, spelled};
+use tool_system::plain_text::{
+    by_directory, named, note_of, standing_notes, text_argument, with_notes,
+};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
@@ -76,6 +79,40 @@ impl Tool for ImpactTool {
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: ImpactArgs = args.parse()?;
         cx.blocking(move |cx| Outcome::answer(affected(cx, args)?)).await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Looked at what a change of {} affects", text_argument(args, "target")?))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let target = text_argument(args, "target")?;
+        let files = counted(result["total"].as_u64()?, "file", "files");
+        let tests = counted(result["tests_total"].as_u64()?, "test", "tests");
+        Some(format!("Found {files} that depend on {target}, {tests} among them"))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let message = result["message"].as_str()?;
+        if result["total"].as_u64()? == 0 {
+            return Some(with_notes(message.to_owned(), standing_notes(result)));
+        }
+        let mut content = result["text"].as_str()?.trim_end_matches('\n').to_owned();
+        let tests = result["tests"].as_array()?.iter().map(Value::as_str);
+        let tests = tests.collect::<Option<Vec<_>>>()?;
+        if !tests.is_empty() {
+            let names = tests
+                .iter()
+                .map(|path| (*path, named(path.rsplit('/').next().unwrap_or(path)).into_owned()));
+            content.push_str(&format!("\ntests:\n{}", by_directory(names)));
+        }
+        let mut notes = vec![note_of(message)];
+        let all = result["tests_total"].as_u64()?;
+        if all > tests.len() as u64 {
+            notes.push(format!("{} of {all} tests named; ask for a module nearer to it", tests.len()));
+        }
+        notes.extend(standing_notes(result));
+        Some(with_notes(content, notes))
     }
 }
 

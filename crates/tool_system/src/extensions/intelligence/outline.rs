@@ -2,6 +2,7 @@
 
 use code_index::{FileOutline, OutlineEntry, SearchScope, files_to_outline, outline_file};
 use protocol::estimate_tokens;
+use tool_system::plain_text::{folded, in_path, note_of, standing_notes, with_notes};
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, walk_warnings};
 use workspace::{EntryKind, Error, RelPath};
@@ -10,6 +11,8 @@ use workspace::{EntryKind, Error, RelPath};
 const DEFAULT_TOKENS: u64 = 2_000;
 /// The most tokens of an outline.
 const MAX_TOKENS: u64 = 50_000;
+/// The depth from which on fields have lines of their own and parameters their types.
+const DETAILED_DEPTH: u64 = 3;
 /// Tokens that a file takes at least in the outline of a directory: its name and two lines.
 const TOKENS_PER_FILE: usize = 30;
 
@@ -20,6 +23,7 @@ struct OutlineArgs {
     path: Option<String>,
     #[schemars(extend("default" = DEFAULT_TOKENS))]
     max_tokens: Option<Whole<1>>,
+    /// 3 shows fields and types
     depth: Option<Whole<1>>,
 }
 
@@ -62,6 +66,38 @@ impl Tool for OutlineTool {
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: OutlineArgs = args.parse()?;
         cx.blocking(move |cx| Outcome::answer(outline(cx, args)?)).await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(match in_path(args).strip_prefix(" in ") {
+            Some(path) => format!("Outlined {path}"),
+            None => "Outlined the project".into(),
+        })
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let path = result["path"].as_str().filter(|path| *path != ".").unwrap_or("the project");
+        let symbols = counted(result["total"].as_u64()?, "line", "lines");
+        Some(format!("Outlined {path}, {symbols}"))
+    }
+
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let args: OutlineArgs = args.clone().parse().ok()?;
+        let outline = result["outline"].as_str()?;
+        let message = result["message"].as_str()?;
+        if outline.is_empty() {
+            return Some(with_notes(message.to_owned(), standing_notes(result)));
+        }
+        let is_detailed = args.depth.is_some_and(|depth| depth.0 >= DETAILED_DEPTH);
+        let folds = result["by"] == "symbols" && !is_detailed;
+        let mut notes = Vec::new();
+        // The message of a whole outline only counts its lines.
+        let tells = ["more\n", "more files\n"].iter().any(|end| outline.ends_with(end));
+        if tells || result["by"] == "text" {
+            notes.push(note_of(message));
+        }
+        notes.extend(standing_notes(result));
+        Some(with_notes(folded(outline, folds, result["by"].is_null()), notes))
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use protocol::estimate_tokens;
 use tool_system::file_view::{Endings, FileView, TextView};
 use tool_system::picture::{self, Shown};
+use tool_system::plain_text::{note_of, numbered, standing_notes, unpadded, with_notes};
 use tool_system::prelude::*;
 use tool_system::result_store::KeptText;
 use workspace::{LineWindow, RelPath};
@@ -79,6 +80,103 @@ impl Tool for ReadTool {
         let summary =
             format!("{} files, about {} tokens", count("files_read"), count("estimated_tokens"));
         std::iter::once(summary).take(max_lines).collect()
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let paths = args.as_map().get("file_paths")?.as_array()?;
+        let paths: Vec<&str> = paths.iter().filter_map(Value::as_str).collect();
+        match paths[..] {
+            [] => None,
+            [one] => Some(format!("Read {one}")),
+            [first, ..] => Some(format!("Read {first} and {} more", paths.len() - 1)),
+        }
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let read = result["files_read"].as_u64()?;
+        let asked = args.as_map().get("file_paths")?.as_array()?.len() as u64;
+        match read {
+            1 if asked == 1 => None,
+            read if read == asked => Some(format!("Read {read} files")),
+            read => Some(format!("Read {read} of {asked} files")),
+        }
+    }
+
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let args: ReadArgs = args.clone().parse().ok()?;
+        let sections = sections_of(result["content"].as_str()?);
+        let alone = args.file_paths.len() == 1;
+        let shown: Vec<String> = sections
+            .iter()
+            .map(|section| section.text(args.limit.map(|limit| limit.0), alone))
+            .collect();
+        let mut notes: Vec<String> = result["message"].as_str().map(note_of).into_iter().collect();
+        if let Some(paths) = result["not_read"].as_array().filter(|paths| !paths.is_empty()) {
+            let paths: Vec<&str> = paths.iter().filter_map(Value::as_str).collect();
+            notes.push(format!("not read: {}", paths.join(", ")));
+        }
+        for error in result["errors"].as_array().into_iter().flatten() {
+            notes.push(error["error"].as_str()?.to_owned());
+        }
+        notes.extend(standing_notes(result));
+        Some(with_notes(shown.join("\n"), notes))
+    }
+}
+
+/// A file in the content of a result.
+struct FileSection<'a> {
+    path: &'a str,
+    lines: Vec<(u64, &'a str)>,
+    /// What stands beside the lines: what is left out, or what the file is if it is not text.
+    notes: Vec<&'a str>,
+}
+
+/// Takes apart what [`Sections`] writes. Every line of a file has a number, so that nothing in a file
+/// can pass for a heading.
+fn sections_of(content: &str) -> Vec<FileSection<'_>> {
+    let mut sections: Vec<FileSection<'_>> = Vec::new();
+    for line in content.split('\n') {
+        let heading = line.strip_prefix("=== ").and_then(|rest| rest.strip_suffix(" ==="));
+        match (unpadded(line), heading, sections.last_mut()) {
+            (None, Some(path), _) => {
+                sections.push(FileSection { path, lines: Vec::new(), notes: Vec::new() });
+            }
+            (Some(line), _, Some(section)) => section.lines.push(line),
+            (None, None, Some(section)) if !line.is_empty() => section.notes.push(line),
+            _ => {}
+        }
+    }
+    sections
+}
+
+impl FileSection<'_> {
+    fn text(&self, limit: Option<u64>, alone: bool) -> String {
+        let mut parts = Vec::new();
+        if !alone {
+            parts.push(format!("{}:", self.path));
+        }
+        match (self.lines.is_empty(), self.notes.is_empty()) {
+            (true, true) => parts.push("[empty]".into()),
+            (true, false) => {}
+            (false, _) => parts.push(numbered(&self.lines)),
+        }
+        parts.extend(self.notes.iter().map(|note| self.rest(note, limit)));
+        parts.join("\n")
+    }
+
+    /// `[Lines 1-50 of 200. Continue with offset=51.]` in fewer words.
+    fn rest(&self, note: &str, limit: Option<u64>) -> String {
+        let total = note.strip_prefix("[Lines ").and_then(|rest| rest.split_once(" of "));
+        let total = total.and_then(|(_, total)| total.split('.').next()?.parse::<u64>().ok());
+        let (Some(total), Some((first, _)), Some((last, _))) =
+            (total, self.lines.first(), self.lines.last())
+        else {
+            return note.to_owned();
+        };
+        match limit {
+            Some(limit) if limit > 0 && last - first + 1 >= limit => format!("[of {total}]"),
+            _ => format!("[lines {first}-{last} of {total}; next offset={}]", last + 1),
+        }
     }
 }
 

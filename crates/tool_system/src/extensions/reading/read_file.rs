@@ -5,6 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use tool_system::file_view::{Endings, FileView, TextView, open};
 use tool_system::picture::{self, Shown};
+use tool_system::plain_text::{
+    NumberedText, note_of, number_argument, numbered, standing_notes, text_argument, with_notes,
+};
 use tool_system::prelude::*;
 use tool_system::result_store::KeptText;
 use tool_system::timestamp::iso8601;
@@ -44,6 +47,9 @@ struct ReadFileOutput {
     message: Option<String>,
 }
 
+/// How a line ends that is too long to be shown.
+const LINE_IS_CUT: &str = " bytes of this line]";
+
 #[derive(Debug)]
 struct ReadFileTool;
 
@@ -80,6 +86,81 @@ impl Tool for ReadFileTool {
         })
         .await
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let path = text_argument(args, "path")?;
+        let part = match (number_argument(args, "offset"), number_argument(args, "limit")) {
+            (None, None) => String::new(),
+            (None, Some(limit)) => format!(", the first {limit} lines"),
+            (Some(offset), None) => format!(", from line {offset}"),
+            (Some(offset), Some(limit)) => {
+                let last = offset.saturating_add(limit).saturating_sub(1);
+                format!(", lines {offset} to {last}")
+            }
+        };
+        // Base64 is counted in bytes.
+        let in_bytes = text_argument(args, "encoding") == Some("base64");
+        Some(format!("Read {path}{}", if in_bytes { "" } else { &part }))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let path = text_argument(args, "path")?;
+        if let Some(media_type) = result["media_type"].as_str() {
+            return Some(format!("Read {path}, {media_type}"));
+        }
+        let text = NumberedText::parse(result["content"].as_str()?)?;
+        let total = result["total_lines"].as_u64();
+        Some(match text.span() {
+            None => format!("Read {path}, empty"),
+            Some((1, 1)) if total == Some(1) => format!("Read {path}, 1 line"),
+            Some((1, last)) if total == Some(last) => format!("Read {path}, {last} lines"),
+            Some((first, last)) if first == last => format!("Read {path}, line {first}"),
+            Some((first, last)) => format!("Read {path}, lines {first} to {last}"),
+        })
+    }
+
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let args: ReadFileArgs = args.clone().parse().ok()?;
+        let content = result["content"].as_str()?;
+        let message = result["message"].as_str().map(note_of);
+        let is_text = matches!(args.encoding.unwrap_or_default(), Encoding::Utf8)
+            && result.get("media_type").is_none();
+        let (content, mut notes) = match is_text && args.line_numbers.unwrap_or(true) {
+            true if !content.is_empty() => {
+                let lines = NumberedText::parse(content)?;
+                (numbered(&lines.lines), part_notes(&lines, &args, result))
+            }
+            _ => (content.to_owned(), message.into_iter().collect()),
+        };
+        notes.extend(result["stored_as"].as_str().map(str::to_owned));
+        notes.extend(standing_notes(result));
+        Some(with_notes(content, notes))
+    }
+}
+
+/// Which part of the file is shown, if not all of it, and how the rest is read.
+fn part_notes(text: &NumberedText<'_>, args: &ReadFileArgs, result: &Value) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Some((first, last)) = text.span() else { return notes };
+    let total = result["total_lines"].as_u64();
+    let size = result["size"].as_u64().unwrap_or(0);
+    // A part that was asked for is whole; its numbers say where it ends.
+    let as_asked = args.limit.is_some_and(|limit| last - first + 1 >= limit.0);
+    match total {
+        Some(total) if first <= 1 && last >= total => {}
+        Some(total) if last >= total || as_asked => notes.push(format!("of {total}")),
+        Some(total) => {
+            notes.push(format!("lines {first}-{last} of {total}; next offset={}", last + 1));
+        }
+        None => {
+            notes.push(format!("lines {first}-{last} of {size} bytes; next offset={}", last + 1));
+        }
+    }
+    let cut = text.lines.iter().find(|(_, line)| line.ends_with(LINE_IS_CUT));
+    notes.extend(cut.map(|(number, _)| {
+        format!("line {number} is cut: encoding=\"base64\" with offset and limit in bytes reads it")
+    }));
+    notes
 }
 
 fn read_text(

@@ -4,6 +4,9 @@ use std::cmp::Reverse;
 use std::time::{Duration, SystemTime};
 
 use code_index::{FileOrder, FilePosition, FileQuery, FoundFiles, find_files};
+use tool_system::plain_text::{
+    RestCount, ResultsShown, by_directory, in_path, named, rest_of, standing_notes, text_argument, with_notes,
+};
 use tool_system::prelude::*;
 use tool_system::search_notes::{
     Cursor, Page, ScopeArgs, counted, exclusions, patterns, walk_warnings,
@@ -37,9 +40,15 @@ struct GlobOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
     message: String,
+    /// Where the files lie that follow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rest: Vec<RestCount>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
+
+/// Files beyond a page that are looked at to say where they lie.
+const REST_FILES: usize = 5_000;
 
 #[derive(Debug)]
 struct GlobTool;
@@ -74,6 +83,49 @@ impl Tool for GlobTool {
         let args: GlobArgs = args.parse()?;
         cx.blocking(move |cx| Outcome::answer(glob(cx, args)?)).await
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let pattern = text_argument(args, "pattern")?;
+        Some(format!("Looked for files {pattern}{}", in_path(args)))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        Some(match result["total"].as_u64()? {
+            0 => "Found no files".into(),
+            total => format!("Found {}", counted(total, "file", "files")),
+        })
+    }
+
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let args: GlobArgs = args.clone().parse().ok()?;
+        let files = result["files"].as_array()?.iter().map(Value::as_str);
+        let files = files.collect::<Option<Vec<_>>>()?;
+        let total = result["total"].as_u64()?;
+        if total == 0 {
+            let nothing = result["message"].as_str()?.to_owned();
+            return Some(with_notes(nothing, standing_notes(result)));
+        }
+        let content = match args.sort.unwrap_or_default() {
+            Sort::Path => by_directory(files.iter().map(|path| {
+                (*path, named(path.rsplit('/').next().unwrap_or(path)).into_owned())
+            })),
+            // The order is what was asked for.
+            Sort::Modified => files.join("\n"),
+        };
+        let part = ResultsShown {
+            all: &counted(total, "file", "files"),
+            shown: files.len() as u64,
+            total,
+            continues: args.cursor.is_some(),
+            next: result["next_cursor"].as_str().map(|cursor| format!("cursor={cursor:?}")),
+        };
+        let mut notes: Vec<String> = part.note().into_iter().collect();
+        if let Some(rest) = result.get("rest") {
+            notes.extend(RestCount::note(&Vec::deserialize(rest).ok()?));
+        }
+        notes.extend(standing_notes(result));
+        Some(with_notes(content, notes))
+    }
 }
 
 fn glob(cx: &ToolContext, args: GlobArgs) -> Result<GlobOutput, ToolError> {
@@ -82,7 +134,7 @@ fn glob(cx: &ToolContext, args: GlobArgs) -> Result<GlobOutput, ToolError> {
         Sort::Modified => FileOrder::Modified,
     };
     let after = args.cursor.as_deref().map(|text| place(text, order)).transpose()?;
-    let scope = ScopeArgs {
+    let mut scope = ScopeArgs {
         path: args.path,
         include: patterns(&args.pattern),
         exclude: exclusions(args.exclude),
@@ -93,9 +145,18 @@ fn glob(cx: &ToolContext, args: GlobArgs) -> Result<GlobOutput, ToolError> {
     }
     .scope(cx)?;
     let query = FileQuery { order, after };
+    let wanted = scope.max_results;
+    if order == FileOrder::Path {
+        scope.max_results = wanted.saturating_add(REST_FILES);
+    }
     let found = find_files(cx.code(), &query, &scope, &|| cx.is_cancelled());
-    let found =
+    let mut found =
         found.map_err(|error| tool_system::file_view::explained(cx, &scope.start, error))?;
+    let looked_at = found.earlier + found.files.len() as u64;
+    let beyond = found.files.split_off(wanted.min(found.files.len()));
+    // Counts of a part would mislead.
+    let beyond = if looked_at == found.total { beyond } else { Vec::new() };
+    let beyond: Vec<String> = beyond.iter().map(|file| file.path.to_text()).collect();
     let shown = found.files.len() as u64;
     let page = Page { total: found.total, earlier: found.earlier, shown };
     let last = found.files.last().filter(|_| page.later() > 0);
@@ -104,6 +165,7 @@ fn glob(cx: &ToolContext, args: GlobArgs) -> Result<GlobOutput, ToolError> {
         total: found.total,
         next_cursor: last.map(cursor),
         files: found.files.iter().map(|file| file.path.to_text()).collect(),
+        rest: rest_of(beyond.iter().map(|path| (path.as_str(), 1))),
         warnings: walk_warnings(&found.walk, &scope),
     })
 }

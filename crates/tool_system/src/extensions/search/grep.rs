@@ -1,7 +1,13 @@
 //! `grep`: text by regular expression.
 
+use std::collections::BTreeMap;
+
 use code_index::{
     FileMatches, SearchScope, Show, TextMatch, TextMatches, TextPosition, TextQuery, search_text,
+};
+use tool_system::plain_text::{
+    FoundLine, ResultsShown, by_directory, in_files, in_path, named, standing_notes, text_argument,
+    with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{
@@ -9,7 +15,9 @@ use tool_system::search_notes::{
 };
 
 /// Lines shown before and after a match unless asked for another number.
-const DEFAULT_CONTEXT: u64 = 1;
+const DEFAULT_CONTEXT: u64 = 0;
+/// The same in the vocabularies of other agents.
+const OTHER_CONTEXT: u64 = 1;
 /// The most lines of context around a match.
 const MAX_CONTEXT: u64 = 20;
 
@@ -100,15 +108,117 @@ impl Tool for GrepTool {
                     .rename("include", "filePattern")
                     .preset("case_sensitive", true)
                     .hide(&["file_type", "exclude", "context", "mode", "multiline", "hidden"])
-                    .hide(&["max_results", "cursor"]),
+                    .hide(&["max_results", "cursor"])
+                    .default("context", OTHER_CONTEXT),
             )
-            .face(Face::new(Vocabulary::Ally, "grep"))
+            .face(Face::new(Vocabulary::Ally, "grep").default("context", OTHER_CONTEXT))
     }
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: GrepArgs = args.parse()?;
         cx.blocking(move |cx| Outcome::answer(grep(cx, args)?)).await
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let pattern = text_argument(args, "pattern")?;
+        Some(format!("Searched for {pattern}{}", in_path(args)))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        Some(match result["total"].as_u64()? {
+            0 => "Found no matches".into(),
+            _ => format!("Found {}", all_of(result)?),
+        })
+    }
+
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let args: GrepArgs = args.clone().parse().ok()?;
+        let mode = args.mode.unwrap_or_default();
+        let matches = result["matches"].as_array()?;
+        if result["total"].as_u64()? == 0 {
+            let narrowed = args.path.is_some()
+                || args.file_type.is_some()
+                || args.include.is_some()
+                || args.exclude.is_some();
+            let nothing = nothing_found(result["message"].as_str()?, narrowed);
+            return Some(with_notes(nothing, standing_notes(result)));
+        }
+        let content = match mode {
+            GrepMode::Lines => lines_text(matches)?,
+            GrepMode::Files | GrepMode::Count => files_text(matches)?,
+        };
+        let next = result["next_cursor"].as_str();
+        let part = ResultsShown {
+            all: &all_of(result)?,
+            shown: matches.len() as u64,
+            total: match mode {
+                GrepMode::Lines => result["total"].as_u64()?,
+                GrepMode::Files | GrepMode::Count => result["files"].as_u64()?,
+            },
+            continues: args.cursor.is_some(),
+            next: next.map(|cursor| format!("cursor={cursor:?}")),
+        };
+        let mut notes: Vec<String> = part.note().into_iter().collect();
+        notes.extend(standing_notes(result));
+        Some(with_notes(content, notes))
+    }
+}
+
+/// `62 matches in 32 files`.
+fn all_of(result: &Value) -> Option<String> {
+    let matches = counted(result["total"].as_u64()?, "match", "matches");
+    Some(format!("{matches} in {}", counted(result["files"].as_u64()?, "file", "files")))
+}
+
+/// That nothing was found; among how many files, where a filter may be to blame.
+fn nothing_found(message: &str, narrowed: bool) -> String {
+    match message.rfind(" among ").filter(|_| narrowed) {
+        Some(at) => format!("No matches{}", message[at..].trim_end_matches('.')),
+        None => "No matches".into(),
+    }
+}
+
+/// The path once, then its lines; context is marked, and a line that is both is a match.
+fn lines_text(matches: &[Value]) -> Option<String> {
+    let mut files: Vec<(String, BTreeMap<u64, FoundLine>)> = Vec::new();
+    for found in matches {
+        let path = found["path"].as_str()?;
+        let first = found["line"].as_u64()?;
+        if files.last().is_none_or(|(last, _)| last != path) {
+            files.push((path.to_owned(), BTreeMap::new()));
+        }
+        let (_, lines) = files.last_mut()?;
+        let texts = |key: &str| -> Vec<&str> {
+            found[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
+        };
+        let before = texts("before");
+        for (line, text) in (first - (before.len() as u64).min(first)..).zip(before) {
+            lines.entry(line).or_insert_with(|| FoundLine::context(text));
+        }
+        let text = found["text"].as_str()?;
+        let text = text.strip_suffix('\n').unwrap_or(text);
+        let mut line = first;
+        for text in text.split('\n') {
+            lines.insert(line, FoundLine::new(text));
+            line += 1;
+        }
+        for (line, text) in (line..).zip(texts("after")) {
+            lines.entry(line).or_insert_with(|| FoundLine::context(text));
+        }
+    }
+    Some(in_files(files))
+}
+
+/// The files by their directories, with their counts if there are any.
+fn files_text(matches: &[Value]) -> Option<String> {
+    let word = |found: &Value| {
+        let path = found["path"].as_str()?;
+        let name = named(path.rsplit('/').next().unwrap_or(path)).into_owned();
+        let count = found["count"].as_u64().map(|count| format!(":{count}"));
+        Some(name + &count.unwrap_or_default())
+    };
+    let paths = matches.iter().map(|found| Some((found["path"].as_str()?, word(found)?)));
+    Some(by_directory(paths.collect::<Option<Vec<_>>>()?))
 }
 
 fn grep(cx: &ToolContext, args: GrepArgs) -> Result<GrepOutput, ToolError> {

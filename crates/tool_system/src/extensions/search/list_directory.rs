@@ -1,20 +1,27 @@
 //! `list_directory`: what is in a directory.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use tool_system::file_view::explained;
+use tool_system::plain_text::{
+    RestCount, ResultsShown, by_directory, named, note_of, number_argument, rest_of, standing_notes,
+    text_argument, with_notes,
+};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 use tool_system::timestamp::iso8601;
 use workspace::{Entry, EntryKind, Flow, RelPath, WalkOptions, bytes_to_text};
 
-/// List a directory with sizes and times, 100 entries a page.
+/// List a directory, 100 entries a page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListDirectoryArgs {
     path: Option<String>,
     recursive: Option<bool>,
     include_hidden: Option<bool>,
+    /// Sizes and times
+    details: Option<bool>,
     #[schemars(extend("default" = 1))]
     page: Option<Whole<1>>,
 }
@@ -27,6 +34,9 @@ struct ListDirectoryOutput {
     next_page: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+    /// Where the entries of a recursive listing lie that follow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rest: Vec<RestCount>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -61,11 +71,16 @@ impl Tool for ListDirectoryTool {
         )
         .example(json!({"path": "src", "recursive": true}))
         .face(
-            Face::new(Vocabulary::Explorer, "list_files").require("path").hide(&["include_hidden"]),
+            Face::new(Vocabulary::Explorer, "list_files")
+                .describe("List a directory with sizes and times, 100 entries a page.")
+                .require("path")
+                .hide(&["include_hidden", "details"]),
         )
         .face(
             Face::new(Vocabulary::Workspace, "list_directory")
+                .describe("List a directory with sizes and times, 100 entries a page.")
                 .rename("include_hidden", "includeHidden")
+                .hide(&["details"])
                 .require("path")
                 .camel_case_result(),
         )
@@ -83,6 +98,91 @@ impl Tool for ListDirectoryTool {
         let summary = format!("{total} entries: {}", names.join(", "));
         tool_system::preview::lines(&summary, max_lines)
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let page = number_argument(args, "page").filter(|page| *page > 1);
+        let page = page.map(|page| format!(", page {page}")).unwrap_or_default();
+        Some(format!("Listed {}{page}", directory_of(args)))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let entries = counted(result["total"].as_u64()?, "entry", "entries");
+        Some(format!("Listed {}, {entries}", directory_of(args)))
+    }
+
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let args: ListDirectoryArgs = args.clone().parse().ok()?;
+        let entries = result["entries"].as_array()?;
+        let content = if args.details.unwrap_or(false) {
+            let lines = entries.iter().map(detailed).collect::<Option<Vec<_>>>()?;
+            lines.join("\n")
+        } else if args.recursive.unwrap_or(false) {
+            tree_text(entries)?
+        } else {
+            let words = entries.iter().map(|entry| word_of(entry["name"].as_str()?, entry));
+            words.collect::<Option<Vec<_>>>()?.join(" ")
+        };
+        let total = result["total"].as_u64()?;
+        let next = result["next_page"].as_u64();
+        let part = ResultsShown {
+            all: &counted(total, "entry", "entries"),
+            shown: entries.len() as u64,
+            total,
+            continues: args.page.is_some_and(|page| page.0 > 1),
+            next: next.map(|page| format!("page={page}")),
+        };
+        let mut notes: Vec<String> = part.note().into_iter().collect();
+        if let Some(rest) = result.get("rest") {
+            notes.extend(RestCount::note(&Vec::deserialize(rest).ok()?));
+        }
+        // Which entries are shown is said already; what follows is about the directory.
+        let message = result["message"].as_str().map(|message| match next {
+            Some(_) => message.split_once(" continues.").map_or("", |(_, after)| after).trim(),
+            None => message,
+        });
+        notes.extend(message.filter(|message| !message.is_empty()).map(note_of));
+        notes.extend(standing_notes(result));
+        Some(with_notes(content, notes))
+    }
+}
+
+fn directory_of(args: &ToolArguments) -> &str {
+    match text_argument(args, "path") {
+        None | Some("" | ".") => "the project's root",
+        Some(path) => path,
+    }
+}
+
+/// An entry as one word: `src/`, `"a b.rs"`, `link->target`, `pipe(fifo)`.
+fn word_of(name: &str, entry: &Value) -> Option<String> {
+    let name = named(name);
+    Some(match entry["type"].as_str()? {
+        "file" => name.into_owned(),
+        "directory" => format!("{name}/"),
+        "symlink" => format!("{name}->{}", named(entry["target"].as_str().unwrap_or("?"))),
+        kind => format!("{name}({kind})"),
+    })
+}
+
+/// `4096⇥2026-11-15T10:00:00Z⇥src/`.
+fn detailed(entry: &Value) -> Option<String> {
+    let word = word_of(entry["name"].as_str()?, entry)?;
+    Some(format!("{}\t{}\t{word}", entry["size"].as_u64()?, entry["modified"].as_str()?))
+}
+
+/// A recursive listing by directories. A directory with a line of its own is not named in another.
+fn tree_text(entries: &[Value]) -> Option<String> {
+    let names = entries.iter().map(|entry| entry["name"].as_str());
+    let names = names.collect::<Option<Vec<_>>>()?;
+    let with_line: BTreeSet<&str> =
+        names.iter().filter_map(|name| Some(name.rsplit_once('/')?.0)).collect();
+    let words = names.iter().zip(entries).filter_map(|(name, entry)| {
+        if entry["type"] == "directory" && with_line.contains(name) {
+            return None;
+        }
+        Some(word_of(name.rsplit('/').next()?, entry).map(|word| (*name, word)))
+    });
+    Some(by_directory(words.collect::<Option<Vec<_>>>()?))
 }
 
 /// Everything that could be on a page, before it is known which page.
@@ -121,7 +221,33 @@ fn list(cx: &ToolContext, args: &ListDirectoryArgs) -> Result<ListDirectoryOutpu
     });
     let notes: Vec<String> = more.into_iter().chain(listing.message).collect();
     let message = (!notes.is_empty()).then(|| notes.join(" "));
-    Ok(ListDirectoryOutput { entries, total, next_page, message })
+    let rest = match args.recursive.unwrap_or(false) {
+        true => rest_within(&start, listing.paths.iter().skip(skipped + entries.len())),
+        false => Vec::new(),
+    };
+    Ok(ListDirectoryOutput { entries, total, next_page, message, rest })
+}
+
+/// Where the entries lie that are not shown, from the directory that is listed.
+fn rest_within<'a>(
+    start: &RelPath,
+    paths: impl Iterator<Item = &'a (RelPath, EntryKind)>,
+) -> Vec<RestCount> {
+    let names: Vec<String> = paths
+        .map(|(path, kind)| match kind {
+            // A directory counts among what is in it.
+            EntryKind::Directory => name_within(start, path) + "/",
+            _ => name_within(start, path),
+        })
+        .collect();
+    rest_of(names.iter().map(|name| (name.as_str(), 1)))
+}
+
+/// The path of an entry from the directory that is listed.
+fn name_within(start: &RelPath, path: &RelPath) -> String {
+    let name = path.to_text();
+    let prefix = if start.is_root() { String::new() } else { format!("{start}/") };
+    name.strip_prefix(&prefix).unwrap_or(&name).to_owned()
 }
 
 fn directly_in(cx: &ToolContext, start: &RelPath, hidden: bool) -> Result<Listing, ToolError> {
@@ -189,10 +315,8 @@ fn described(cx: &ToolContext, start: &RelPath, path: &RelPath, kind: EntryKind)
     let kind = meta.as_ref().map_or(kind, |meta| meta.kind);
     let target =
         (kind == EntryKind::Symlink).then(|| cx.workspace().read_link(path).ok()).flatten();
-    let name = path.to_text();
-    let prefix = if start.is_root() { String::new() } else { format!("{start}/") };
     ListedEntry {
-        name: name.strip_prefix(&prefix).unwrap_or(&name).to_owned(),
+        name: name_within(start, path),
         r#type: match kind {
             EntryKind::File => "file",
             EntryKind::Directory => "directory",

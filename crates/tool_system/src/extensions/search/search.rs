@@ -1,6 +1,9 @@
 //! `search`: files that answer best, by words and identifiers.
 
 use code_index::{RankedFile, RankedFiles, RankedQuery, search_ranked};
+use tool_system::plain_text::{
+    FoundLine, ResultsShown, in_files, in_path, standing_notes, text_argument, with_notes,
+};
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
 
@@ -78,6 +81,49 @@ impl Tool for SearchTool {
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: SearchArgs = args.parse()?;
         cx.blocking(move |cx| Outcome::answer(search(cx, args)?)).await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let query = text_argument(args, "query")?;
+        Some(format!("Searched for {query}{}", in_path(args)))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        Some(match result["total"].as_u64()? {
+            0 => "Found nothing like it".into(),
+            total => format!("Found {}", counted(total, "file", "files")),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let results = result["results"].as_array()?;
+        let total = result["total"].as_u64()?;
+        if total == 0 {
+            let nothing = result["message"].as_str()?.to_owned();
+            return Some(with_notes(nothing, standing_notes(result)));
+        }
+        let files = results.iter().map(|file| {
+            // The line after the path is the best one.
+            let heading = format!("{}:{}", file["path"].as_str()?, file["line"].as_u64()?);
+            let lines = file["snippet"].as_str()?.lines().map(|line| {
+                let (number, text) = line.split_once(':')?;
+                let text = text.strip_prefix(' ').unwrap_or(text);
+                Some((number.parse().ok()?, FoundLine::new(text)))
+            });
+            let lines = lines.collect::<Option<Vec<(u64, FoundLine)>>>()?;
+            Some((heading, lines.into_iter().filter(|(_, line)| !line.text.is_empty()).collect()))
+        });
+        let shown = results.len() as u64;
+        let part = ResultsShown {
+            all: &counted(total, "file", "files"),
+            shown,
+            total,
+            continues: false,
+            next: (total > shown).then(|| format!("max_results={total}")),
+        };
+        let mut notes: Vec<String> = part.note().into_iter().collect();
+        notes.extend(standing_notes(result));
+        Some(with_notes(in_files(files.collect::<Option<Vec<_>>>()?), notes))
     }
 }
 
