@@ -35,6 +35,7 @@ pub(crate) fn execute(
     let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
         options.limits.result_bytes = u64::MAX;
         options.limits.run_output_bytes = u64::MAX;
+        options.limits.foreign_output_bytes = u64::MAX;
     })?;
     let result = runtime()?.block_on(executor.execute_tool(&call, &CancellationToken::new()));
     let view = view.unwrap_or_else(|| scope.vocabulary.view());

@@ -294,12 +294,7 @@ impl Placer<'_, '_> {
 
     fn missing_lines(&self, hunk: &Hunk) -> ToolError {
         let (old, new) = (hunk.text_of_side(LineKind::Add), hunk.text_of_side(LineKind::Delete));
-        let miss = Miss::of_text(self.text, &old, Some(&new));
-        let message = match miss.already_applied {
-            true => "the old lines are not in the file, but the new ones are: already applied",
-            false => "the old lines are not in the file as the patch says; nothing was changed",
-        };
-        miss.explain(ToolError::new(ErrorCode::Conflict, message))
+        Miss::of_text(self.text, &old, Some(&new)).error()
     }
 }
 

@@ -3,7 +3,11 @@
 use tool_system::git_command::{
     FileStat, Git, check_revision, look, pathspec, printed, stats_and_patch,
 };
+use tool_system::outcome_text::{
+    OutcomeText, argument, items, line_counts, list_length, text_at,
+};
 use tool_system::prelude::*;
+use tool_system::search_notes::counted;
 
 /// Show changes since a commit, staged, or between commits.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -74,6 +78,52 @@ impl Tool for GitDiffTool {
             is_cut.then(|| "The diff is long; its middle is left out. Name a path.".to_owned());
         Outcome::answer(GitDiffOutput { files, diff: diff.to_owned(), message })
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let path = argument(args, "path").map_or(String::new(), |path| format!(" in {path}"));
+        let is_staged = args.as_map().get("staged").and_then(Value::as_bool) == Some(true);
+        Some(match argument(args, "commit") {
+            Some(commit) => format!("Show the changes of {commit}{path}"),
+            None if is_staged => format!("Show the staged changes{path}"),
+            None => format!("Show the changes since the last commit{path}"),
+        })
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let sum = |key: &str| -> u64 {
+            items(result, "files").filter_map(|file| file[key].as_u64()).sum()
+        };
+        let counts = line_counts(&json!({"added": sum("added"), "removed": sum("removed")}));
+        let files = counted(list_length(result, "files"), "file", "files");
+        let path = argument(args, "path").map_or(String::new(), |path| format!(" in {path}"));
+        Some(format!("Compared{path}: {files}{counts}"))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let diff = result["diff"].as_str()?;
+        let is_cut = text_at(result, "message").is_some() || result.get("truncation").is_some();
+        let mut text = OutcomeText::default();
+        if is_cut {
+            // A diff that is not whole does not name all files.
+            text.block(&stats(result).join("\n"));
+        }
+        text.block(if diff.is_empty() { "No changes" } else { diff });
+        text.note(text_at(result, "message").unwrap_or_default());
+        text.add_outcome(result);
+        Some(text.finish())
+    }
+}
+
+/// Each file with how many lines came and went.
+fn stats(result: &Value) -> Vec<String> {
+    let stat = |file: &Value| {
+        let path = text_at(file, "path").unwrap_or_default();
+        match (file["added"].as_u64(), file["removed"].as_u64()) {
+            (Some(added), Some(removed)) => format!("{path} +{added} -{removed}"),
+            _ => format!("{path} (binary)"),
+        }
+    };
+    items(result, "files").map(stat).collect()
 }
 
 auto_register_tool!(GitDiffTool);

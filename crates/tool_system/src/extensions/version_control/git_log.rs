@@ -1,12 +1,16 @@
 //! `git_log`: the commits, newest first.
 
 use tool_system::git_command::{
-    Commit, FORMAT, Git, check_revision, commits, look, pathspec, printed,
+    Commit, FORMAT, Git, check_revision, commits, look, pathspec, printed, short_hash,
 };
+use tool_system::outcome_text::{OutcomeText, argument, list_length, text_at};
 use tool_system::prelude::*;
+use tool_system::search_notes::counted;
 
 /// Commits that are shown unless asked for another number.
 const SHOWN: u64 = 20;
+/// Up to so many commits are shown to models with their whole message.
+const SHOWN_WITH_BODY: usize = 3;
 /// The most commits that one call shows.
 const MOST: u64 = 200;
 
@@ -63,6 +67,50 @@ impl Tool for GitLogTool {
         arguments.extend(path.as_deref());
         let ran = look(&cx, Git::open(&cx).await?.looking(arguments)).await?;
         Outcome::answer(GitLogOutput { commits: commits(printed(&ran)?) })
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let what = argument(args, "path").or(argument(args, "commit"));
+        let what = what.map_or(String::new(), |what| format!(" of {what}"));
+        Some(format!("Show the commits{what}"))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let what = argument(args, "path").or(argument(args, "commit"));
+        let what = what.map_or(String::new(), |what| format!(" of {what}"));
+        let count = list_length(result, "commits");
+        Some(format!("Listed {}{what}", counted(count, "commit", "commits")))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let commits: Vec<&Value> = result["commits"].as_array()?.iter().collect();
+        let author = |commit: &Value| text_at(commit, "author").unwrap_or_default().to_owned();
+        let first = commits.first().map(|commit| author(commit));
+        let is_shared = commits.len() > 1
+            && commits.iter().all(|commit| Some(author(commit)) == first);
+        let mut text = OutcomeText::default();
+        if let (true, Some(author)) = (is_shared, &first) {
+            text.block(&format!("all by {author}:"));
+        }
+        let is_short = commits.len() <= SHOWN_WITH_BODY;
+        for commit in &commits {
+            let by = if is_shared { String::new() } else { format!(" {}:", author(commit)) };
+            let date = text_at(commit, "date").unwrap_or_default();
+            let day = date.split('T').next().unwrap_or_default();
+            let hash = short_hash(text_at(commit, "commit")?);
+            text.block(&format!("{hash} {day}{by} {}", text_at(commit, "subject").unwrap_or("-")));
+            if is_short {
+                text.block(text_at(commit, "body").unwrap_or_default());
+            }
+        }
+        if commits.is_empty() {
+            text.block("No commits");
+        }
+        if !is_short && commits.iter().any(|commit| text_at(commit, "body").is_some()) {
+            text.note(format!("limit={SHOWN_WITH_BODY} or less shows the whole messages"));
+        }
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 
