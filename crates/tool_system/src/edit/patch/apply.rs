@@ -74,7 +74,8 @@ fn place_in<'t>(
     let mut found = Vec::with_capacity(hunks.len());
     for (index, hunk) in hunks.iter().enumerate() {
         let (place, script, grade) = placer.place(hunk).map_err(|mut error| {
-            error.message = format!("{} (line {} of the patch)", error.message, hunk.patch_line);
+            let told = error.message.trim_end_matches('.');
+            error.message = format!("{told} (line {} of the patch)", hunk.patch_line);
             numbered(error, "hunk", index, hunks.len())
         })?;
         found.push(Placed { splice: script.render(map, &place), grade, index });

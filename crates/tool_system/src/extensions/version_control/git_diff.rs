@@ -107,11 +107,31 @@ impl Tool for GitDiffTool {
             // A diff that is not whole does not name all files.
             text.block(&stats(result).join("\n"));
         }
-        text.block(if diff.is_empty() { "No changes" } else { diff });
+        let diff = compact(diff);
+        text.block(if diff.is_empty() { "No changes" } else { &diff });
         text.note(text_at(result, "message").unwrap_or_default());
         text.add_outcome(result);
         Some(text.finish())
     }
+}
+
+/// The diff without header lines that repeat others: hashes of contents, and the line with both names
+/// where the names follow. In a hunk no line begins with their letters.
+fn compact(diff: &str) -> String {
+    let mut text = String::with_capacity(diff.len());
+    let mut names = None;
+    for line in diff.split_inclusive('\n').filter(|line| !line.starts_with("index ")) {
+        if line.starts_with("diff --git ") {
+            text.push_str(names.replace(line).unwrap_or_default());
+            continue;
+        }
+        if let Some(names) = names.take().filter(|_| !line.starts_with("--- ")) {
+            text.push_str(names);
+        }
+        text.push_str(line);
+    }
+    text.push_str(names.unwrap_or_default());
+    text
 }
 
 /// Each file with how many lines came and went.
@@ -127,3 +147,34 @@ fn stats(result: &Value) -> Vec<String> {
 }
 
 auto_register_tool!(GitDiffTool);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_that_repeat_others_are_left_out() {
+        let diff = "diff --git a/a b/a\nindex 12..34 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-index x\n+diff --git\n\
+                    diff --git a/old b/new\nsimilarity index 100%\nrename from old\nrename to new\n\
+                    diff --git a/b.png b/b.png\nindex 12..34 100644\nBinary files a/b.png and b/b.png differ\n\
+                    diff --git a/empty b/empty\nnew file mode 100644\nindex 000..e69\n\
+                    diff --git a/cut b/cut\n";
+        insta::assert_snapshot!(compact(diff), @r"
+        --- a/a
+        +++ b/a
+        @@ -1 +1 @@
+        -index x
+        +diff --git
+        diff --git a/old b/new
+        similarity index 100%
+        rename from old
+        rename to new
+        diff --git a/b.png b/b.png
+        Binary files a/b.png and b/b.png differ
+        diff --git a/empty b/empty
+        new file mode 100644
+        diff --git a/cut b/cut
+        ");
+        assert_eq!(compact(""), "");
+    }
+}

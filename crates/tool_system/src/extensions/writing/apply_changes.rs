@@ -8,7 +8,7 @@ use tool_system::edit::{
     parse_patch, verify_deletion,
 };
 use tool_system::outcome_text::{
-    EditText, FileFate, OutcomeText, argument, changed_files, edit_summary, items, one_or_many,
+    EditText, FileFate, OutcomeText, argument, changed_files, edit_summary, failed_checks, items, one_or_many,
     text_at, texts,
 };
 use tool_system::prelude::*;
@@ -122,7 +122,9 @@ impl Tool for ApplyChangesTool {
         let verb = match changed_files(text_at(result, "diff")?).as_slice() {
             [only] => match only.fate {
                 FileFate::Created => "Created",
-                FileFate::Deleted => "Deleted",
+                FileFate::Deleted => {
+                    return Some(format!("Deleted {}{}", files.join(""), failed_checks(result)));
+                }
                 FileFate::MovedFrom(_) => return Some(format!("Moved {}", files.join(" to "))),
                 FileFate::Edited | FileFate::Other => "Edited",
             },
