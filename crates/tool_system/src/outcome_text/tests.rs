@@ -311,16 +311,18 @@ fn git_is_told_as_git_tells_it() {
     detached at no commits, clean
     < Git status: clean
     > Show the commits of src
-    0123456789 2026-11-15 Ada: Add a
+    2026-11-15 Ada:
+    0123456789 Add a
     Why a.
-    0123456789 2026-11-15 Bob: Add b
+    2026-11-15 Bob:
+    0123456789 Add b
     < Listed 2 commits of src
     > Show the commits
-    all by Ada:
-    0123456789 2026-11-15 Add a
-    0123456789 2026-11-15 Add a
-    0123456789 2026-11-15 Add a
-    0123456789 2026-11-15 Add a
+    2026-11-15 Ada:
+    0123456789 Add a
+    0123456789 Add a
+    0123456789 Add a
+    0123456789 Add a
     [limit=3 or less shows the whole messages]
     < Listed 4 commits
     > Show the commits of main..topic

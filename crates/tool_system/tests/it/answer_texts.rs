@@ -525,9 +525,9 @@ async fn a_repository_is_told_as_git_tells_it() {
     No changes
     < Compared: 0 files
     > Show the commits
-    all by Ada:
-    HASH DAY Count on
-    HASH DAY First
+    DAY Ada:
+    HASH Count on
+    HASH First
     With a body.
     < Listed 2 commits
     > Show the commits of nothing

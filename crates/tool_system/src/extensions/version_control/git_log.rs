@@ -83,22 +83,21 @@ impl Tool for GitLogTool {
     }
 
     fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
-        let commits: Vec<&Value> = result["commits"].as_array()?.iter().collect();
-        let author = |commit: &Value| text_at(commit, "author").unwrap_or_default().to_owned();
-        let first = commits.first().map(|commit| author(commit));
-        let is_shared = commits.len() > 1
-            && commits.iter().all(|commit| Some(author(commit)) == first);
+        let commits = result["commits"].as_array()?;
         let mut text = OutcomeText::default();
-        if let (true, Some(author)) = (is_shared, &first) {
-            text.block(&format!("all by {author}:"));
-        }
         let is_short = commits.len() <= SHOWN_WITH_BODY;
-        for commit in &commits {
-            let by = if is_shared { String::new() } else { format!(" {}:", author(commit)) };
+        let mut above = String::new();
+        for commit in commits {
+            // Who and when stand once over the commits that share them.
             let date = text_at(commit, "date").unwrap_or_default();
             let day = date.split('T').next().unwrap_or_default();
+            let heading = format!("{day} {}:", text_at(commit, "author").unwrap_or_default());
+            if heading != above {
+                text.block(&heading);
+                above = heading;
+            }
             let hash = short_hash(text_at(commit, "commit")?);
-            text.block(&format!("{hash} {day}{by} {}", text_at(commit, "subject").unwrap_or("-")));
+            text.block(&format!("{hash} {}", text_at(commit, "subject").unwrap_or("-")));
             if is_short {
                 text.block(text_at(commit, "body").unwrap_or_default());
             }
