@@ -24,6 +24,8 @@ const MAX_REVISIONS: usize = 10;
 const MAX_REMAKES: usize = 16;
 /// How long a question stands.
 const QUESTION_LIFETIME: Duration = Duration::from_secs(10 * 60);
+/// Characters that are told of an argument that the user has changed.
+const MAX_ARGUMENT_CHARS: usize = 400;
 /// The largest file whose present bytes are read to show what would change.
 const MAX_SHOWN_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -48,7 +50,29 @@ struct Passing {
     proposed: Proposed,
     /// Those that a command is reported for, or that the user has changed.
     arguments: Option<ToolArguments>,
+    /// Which arguments the user has changed, with their values, in words.
+    changed: Vec<String>,
     agreed: Option<Agreed>,
+}
+
+impl Passing {
+    /// The result, with what the user has changed in the arguments: the model has sent others.
+    fn passed(self, mut value: Value) -> Passed {
+        if let (false, Value::Object(told)) = (self.changed.is_empty(), &mut value) {
+            let changed = format!("The user changed {}.", self.changed.join(", "));
+            let earlier = told.get("edited_by_user").and_then(Value::as_str);
+            let edited = earlier.map_or(changed.clone(), |earlier| format!("{changed} {earlier}"));
+            told.insert("edited_by_user".into(), edited.into());
+        }
+        Passed { value, arguments: self.arguments }
+    }
+}
+
+/// What has become of a proposal.
+pub(crate) struct Passed {
+    pub(crate) value: Value,
+    /// The arguments that were used, where they may not be those of the call.
+    pub(crate) arguments: Option<ToolArguments>,
 }
 
 /// What the user has agreed to in this call.
@@ -74,12 +98,12 @@ impl Gate<'_> {
         &self,
         proposed: Proposed,
         arguments: Option<ToolArguments>,
-    ) -> ToolResult {
-        let mut passing = Passing { proposed, arguments, agreed: None };
+    ) -> Result<Passed, ToolError> {
+        let mut passing = Passing { proposed, arguments, changed: Vec::new(), agreed: None };
         let (mut revisions, mut remakes) = (0, 0);
         while revisions < MAX_REVISIONS {
             match self.attempt(&mut passing).await {
-                Ok(Some(done)) => return Ok(done),
+                Ok(Some(done)) => return Ok(passing.passed(done)),
                 Ok(None) => revisions += 1,
                 Err(error) if error.code != ErrorCode::Conflict => return Err(error),
                 Err(error) if remakes == MAX_REMAKES => return Err(error),
@@ -89,7 +113,7 @@ impl Gate<'_> {
                     }
                     remakes += 1;
                     match self.executed(passing.arguments.clone()).await? {
-                        Outcome::Answer(value) => return Ok(value),
+                        Outcome::Answer(value) => return Ok(passing.passed(value)),
                         Outcome::Proposal(again) => passing.proposed = again,
                     }
                 }
@@ -123,12 +147,16 @@ impl Gate<'_> {
                 return Err(ToolError::new(ErrorCode::InvalidArguments, message));
             }
             let arguments = validated(self.listed, arguments)?;
-            match self.executed(Some(arguments.clone())).await? {
-                Outcome::Answer(value) => return Ok(Some(value)),
-                Outcome::Proposal(other) => passing.proposed = other,
-            }
+            let outcome = self.executed(Some(arguments.clone())).await?;
+            passing.changed = changed_arguments(&self.sent()?, &arguments);
             passing.arguments = Some(arguments);
-            return Ok(None);
+            return match outcome {
+                Outcome::Answer(value) => Ok(Some(value)),
+                Outcome::Proposal(other) => {
+                    passing.proposed = other;
+                    Ok(None)
+                }
+            };
         }
         if !response.modified_files.is_empty() || !response.accepted_hunks.is_empty() {
             passing.proposed = self.revised(proposed, &shown.request, response).await?;
@@ -167,10 +195,15 @@ impl Gate<'_> {
     async fn executed(&self, arguments: Option<ToolArguments>) -> Result<Outcome, ToolError> {
         let arguments = match arguments {
             Some(arguments) => arguments,
-            None => validated(self.listed, self.call.arguments.clone())?,
+            None => self.sent()?,
         };
         let running = self.listed.tool().execute(arguments, self.cx.clone());
         unless_cancelled(running, &self.cx.cancel).await
+    }
+
+    /// The arguments of the call.
+    fn sent(&self) -> Result<ToolArguments, ToolError> {
+        validated(self.listed, self.call.arguments.clone())
     }
 
     /// Why the user has to be asked; `None` if nobody has to.
@@ -328,6 +361,22 @@ impl Shown {
                 new.hunks.clone_from(&old.hunks);
                 same_place && new == old
             })
+    }
+}
+
+/// The arguments that differ, such as `path to "b.rs"`.
+fn changed_arguments(sent: &ToolArguments, used: &ToolArguments) -> Vec<String> {
+    let (sent, used) = (sent.as_map(), used.as_map());
+    let set = used.iter().filter(|(key, value)| sent.get(*key) != Some(*value));
+    let set = set.map(|(key, value)| format!("{key} to {}", shortened(&value.to_string())));
+    let unset = sent.keys().filter(|key| !used.contains_key(*key));
+    set.chain(unset.map(|key| format!("{key} to nothing"))).collect()
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(MAX_ARGUMENT_CHARS) {
+        None => text.to_owned(),
+        Some((cut, _)) => format!("{}…", &text[..cut]),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use workspace::RelPath;
 
 use crate::edit::encode_body;
-use crate::proposing::{Target, answer_diff, missing_parents, with_links};
+use crate::proposing::{AnswerDiff, Target, answer_diff, missing_parents, with_links};
 use crate::{Outcome, Proposed, ToolContext};
 
 /// What each file will be, as the plan grows.
@@ -187,7 +187,10 @@ impl<'a> ChangePlan<'a> {
             shown.iter().map(|(change, target)| (change, Some(target.bytes()))).collect();
         let files: Vec<String> =
             shown.iter().flat_map(|(change, _)| change.paths()).map(str::to_owned).collect();
-        let answer = json!({"files": files, "applied": self.notes, "diff": answer_diff(&pairs)});
+        let AnswerDiff { diff, added, removed } = answer_diff(&pairs);
+        let answer = json!({
+            "files": files, "applied": self.notes, "diff": diff, "added": added, "removed": removed,
+        });
         let remarks = self.files.values().filter_map(|planned| planned.target.link_remark());
         let answer = with_links(answer, remarks);
         if shown.is_empty() {

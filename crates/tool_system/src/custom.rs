@@ -22,13 +22,11 @@ use serde_json::{Value, json};
 
 pub use file::Mistake;
 
-use crate::test_reports::both_ends;
+use crate::outcome_text::{Printed, changed_words, in_one_line, text_at};
 use crate::{Approval, Outcome, Proposed, Tool, ToolArguments, ToolContext, ToolDefinition};
 use file::{CustomApproval, Definition};
 use template::Template;
 
-/// Bytes that are shown of each output.
-const SHOWN_OUTPUT: usize = 16 * 1024;
 /// The same for all, because nothing is known about the tool but its description.
 const TERMINATION: &str =
     "Use terminate=true when its result is what the user asked for, terminate=false otherwise.";
@@ -127,7 +125,8 @@ impl Tool for CustomTool {
     }
 
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
-        let text = |key: &str| both_ends(ran[key].as_str().unwrap_or_default(), SHOWN_OUTPUT);
+        // The executor cuts what is too long, and keeps all of it behind a handle.
+        let text = |key: &str| ran[key].as_str().unwrap_or_default();
         let mut answer = json!({
             "ok": ran["exit_code"].as_i64() == Some(0),
             "stdout": text("stdout"),
@@ -144,6 +143,34 @@ impl Tool for CustomTool {
             answer["changes"] = changes.clone();
         }
         Ok(answer)
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let given: Vec<String> = args
+            .as_map()
+            .values()
+            .map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            .collect();
+        Some(format!("Run {} {}", self.name, in_one_line(&given.join(" "))).trim_end().to_owned())
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let changed = changed_words(result);
+        Some(match (result["ok"].as_bool()?, result["exit_code"].as_i64()) {
+            (true, _) => format!("Ran {}{changed}", self.name),
+            (false, Some(code)) => format!("Ran {}, exit {code}{changed}", self.name),
+            (false, None) => format!("Ran {}, it was ended{changed}", self.name),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let is_late = result["timed_out"] == true;
+        let printed = Printed {
+            outputs: [result["stdout"].as_str()?, text_at(result, "stderr").unwrap_or_default()],
+            exit_code: result["exit_code"].as_i64(),
+            message: is_late.then_some("its time was over"),
+        };
+        Some(printed.text(result).finish())
     }
 }
 

@@ -29,6 +29,7 @@ use crate::own_changes::OwnChanges;
 use crate::policy::{Policy, Rule};
 use crate::rendering::TERMINATE;
 use crate::result_store::ResultStore;
+use crate::truncation::OutputForm;
 use crate::turn::{Answered, CallKey, TurnMemory};
 use crate::{
     ActivityStream, Approved, Approver, Category, FileTracker, InstructionFile, ListedTool,
@@ -264,7 +265,7 @@ impl ToolExecutor {
         images: &ShownImages,
     ) -> Result<Answer, ToolError> {
         let listed = self.registry.get(self.options.vocabulary, &call.name)?;
-        let arguments = validated(&listed, call.arguments.clone())?;
+        let mut arguments = validated(&listed, call.arguments.clone())?;
         self.check_role(&listed)?;
         let key = self.key_of(&listed, &arguments);
         let mut cx = self.context(id, listed.definition().name, cancel);
@@ -286,11 +287,16 @@ impl ToolExecutor {
             Outcome::Answer(value) => value,
             Outcome::Proposal(proposed) => {
                 let gate = Gate { executor: self, call, listed: &listed, approver, cx: &cx };
-                gate.pass(proposed, reported).await?
+                let passed = gate.pass(proposed, reported).await?;
+                // What is told of a call is told of the arguments that it was made with.
+                arguments = passed.arguments.unwrap_or(arguments);
+                passed.value
             }
         };
         let (limits, results) = (&self.options.limits, &self.shared.results);
-        let value = truncation::fit_result(value, definition_runs(&listed), limits, results);
+        let form = OutputForm::of(self.options.vocabulary);
+        let ran = definition_runs(&listed).then_some(form);
+        let value = truncation::fit_result(value, ran, limits, results);
         if let Some(key) = key {
             self.memorise(key, &value, &cx);
         }

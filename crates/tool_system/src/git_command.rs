@@ -24,6 +24,14 @@ const LOOK_MS: u64 = 30_000;
 /// Milliseconds that talking to a server may take.
 pub(crate) const TALK_MS: u64 = 120_000;
 
+/// Digits of a hash that tell commits of all but the largest repositories apart.
+const SHORT_HASH_DIGITS: usize = 10;
+
+/// The beginning of a hash, which git takes for the whole.
+pub(crate) fn short_hash(hash: &str) -> &str {
+    hash.get(..SHORT_HASH_DIGITS).unwrap_or(hash)
+}
+
 /// A path of the project as git is to take it: letter by letter.
 pub(crate) fn pathspec(path: &RelPath) -> String {
     if path.is_root() { ":(top)".to_owned() } else { format!(":(top,literal){path}") }

@@ -40,6 +40,7 @@ mod instructions;
 mod judging;
 mod limits;
 mod on_demand;
+mod outcome_text;
 mod own_changes;
 mod package_name;
 mod perform;

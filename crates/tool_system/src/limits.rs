@@ -118,8 +118,10 @@ limits! {
     run_code_s = 60,
     /// The most seconds that any command may run, but for jobs.
     max_command_s = 600,
-    /// Bytes that are shown of each output of a command.
-    run_output_bytes = 64 * 1024,
+    /// Bytes of one output of a command above which only its two ends are shown.
+    run_output_bytes = 30 * 1024,
+    /// The same for the vocabularies of other agents; the ends have as many bytes.
+    foreign_output_bytes = 64 * 1024,
     /// Bytes that are kept of each output of a command, to be read through a handle.
     kept_output_bytes = 8 * 1024 * 1024,
     /// Jobs that run at the same time.
@@ -148,6 +150,9 @@ impl Limits {
         }
         if vocabulary == Vocabulary::Ally {
             (limits.bash_s, limits.max_bash_s) = (self.ally_bash_s, self.ally_max_bash_s);
+        }
+        if vocabulary != Vocabulary::Standard {
+            limits.run_output_bytes = self.foreign_output_bytes;
         }
         limits
     }

@@ -183,6 +183,10 @@ pub(crate) struct Written {
     pub(crate) size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) diff: Option<String>,
+    /// Lines that came.
+    pub(crate) added: usize,
+    /// Lines that went.
+    pub(crate) removed: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) message: Option<String>,
     /// What `undo` takes to undo exactly this.
@@ -200,15 +204,19 @@ pub(crate) fn propose_write(
     let path = target.path.to_text();
     if target.base != Base::Absent && content == target.bytes() {
         let message = Some("The file already holds exactly this; nothing was changed.".into());
-        let answer = Written { path, size, diff: None, message, change_id: None };
+        let (diff, change_id) = (None, None);
+        let answer = Written { path, size, diff, added: 0, removed: 0, message, change_id };
         return Ok(Outcome::Answer(target.answer(answer)?));
     }
     let write = target.write(content);
-    let diff =
-        (target.base != Base::Absent).then(|| answer_diff(&[(&write, Some(target.bytes()))]));
+    let existed = target.base != Base::Absent;
+    let AnswerDiff { diff, added, removed } =
+        answer_diff(&[(&write, existed.then_some(target.bytes()))]);
+    // The model has just sent all lines of a file that was not there.
+    let diff = existed.then_some(diff);
     let mut changes = missing_parents(cx, &target.path);
     changes.push(write);
-    let answer = Written { path, size, diff, message: None, change_id: None };
+    let answer = Written { path, size, diff, added, removed, message: None, change_id: None };
     Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, target.answer(answer)?)?))
 }
 
@@ -221,10 +229,22 @@ pub(crate) fn with_links(mut answer: Value, remarks: impl IntoIterator<Item = St
     answer
 }
 
-/// The diff for an answer, cut where it is long.
-pub(crate) fn answer_diff(changes: &[(&Change, Option<&[u8]>)]) -> String {
+/// How files differ, for an answer.
+pub(crate) struct AnswerDiff {
+    /// Cut where it is long.
+    pub(crate) diff: String,
+    /// Lines that come, in all files.
+    pub(crate) added: usize,
+    /// Lines that go.
+    pub(crate) removed: usize,
+}
+
+/// The difference that changes make, for an answer.
+pub(crate) fn answer_diff(changes: &[(&Change, Option<&[u8]>)]) -> AnswerDiff {
     let diffs: Vec<FileDiff> =
         changes.iter().map(|(change, before)| FileDiff::of(change, *before)).collect();
+    let added = diffs.iter().map(|diff| diff.added).sum();
+    let removed = diffs.iter().map(|diff| diff.removed).sum();
     let mut text = unified(&diffs);
     if text.len() > MAX_ANSWER_DIFF {
         let total = text.lines().count();
@@ -232,5 +252,5 @@ pub(crate) fn answer_diff(changes: &[(&Change, Option<&[u8]>)]) -> String {
         text.truncate(cut);
         text.push_str(&format!("\n… [the diff has {total} lines]"));
     }
-    text
+    AnswerDiff { diff: text, added, removed }
 }

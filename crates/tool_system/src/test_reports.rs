@@ -54,6 +54,11 @@ impl Failure {
 }
 
 impl TestReport {
+    /// `2 failed, 10 passed, 1 skipped`, without what there is none of.
+    pub(crate) fn in_words(&self) -> String {
+        counts_in_words(self.passed, self.failed, self.skipped)
+    }
+
     fn add(&mut self, more: TestReport) {
         self.passed += more.passed;
         self.failed += more.failed;
@@ -68,6 +73,14 @@ impl TestReport {
         self.failures.truncate(MAX_FAILURES);
         self
     }
+}
+
+/// How many tests did what, in words.
+pub(crate) fn counts_in_words(passed: usize, failed: usize, skipped: usize) -> String {
+    let counts = [(failed, "failed"), (passed, "passed"), (skipped, "skipped")];
+    let told = counts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told.map(|(count, what)| format!("{count} {what}")).collect();
+    if told.is_empty() { "no tests".to_owned() } else { told.join(", ") }
 }
 
 /// Recognises one kind of report in a text.

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use protocol::ToolError;
 use serde_json::{Value, json};
 
-use crate::Limits;
 use crate::result_store::ResultStore;
+use crate::{Limits, Vocabulary};
 
 /// Bytes of an error's message, and of its suggestion.
 const MAX_ERROR_TEXT: usize = 4 * 1024;
@@ -21,13 +21,87 @@ const NOTE_BYTES: usize = 400;
 /// How often the heaviest part is looked for; each cut removes at least the present excess.
 const MAX_CUTS: usize = 8;
 
+/// Bytes of the beginning of a long output that are shown in the standard vocabulary.
+const BRIEF_HEAD_BYTES: usize = 512;
+/// Bytes of its end, where programs say how it went.
+const BRIEF_TAIL_BYTES: usize = 3 * 512;
+
 /// Cuts a result to its limits: what a command has printed, if one ran, and then all of it.
-pub(crate) fn fit_result(value: Value, ran: bool, limits: &Limits, store: &ResultStore) -> Value {
+pub(crate) fn fit_result(
+    value: Value,
+    ran: Option<OutputForm>,
+    limits: &Limits,
+    store: &ResultStore,
+) -> Value {
     let value = match ran {
-        true => fit_output(value, limits.run_output_bytes, limits.read_line_bytes, store),
-        false => value,
+        Some(form) => fit_output(value, form, limits, store),
+        None => value,
     };
     fit(value, limits.result_bytes, store)
+}
+
+/// How an output that is too long is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OutputForm {
+    /// A few lines of either end: the handle is cheaper than what is not needed.
+    Brief,
+    /// As much as the limit allows, for agents that have no other way to the rest.
+    Full,
+}
+
+impl OutputForm {
+    pub(crate) fn of(vocabulary: Vocabulary) -> Self {
+        match vocabulary {
+            Vocabulary::Standard => OutputForm::Brief,
+            _ => OutputForm::Full,
+        }
+    }
+
+    /// Bytes of the beginning and of the end.
+    fn ends(self, limit: usize) -> (usize, usize) {
+        match self {
+            OutputForm::Brief => {
+                (BRIEF_HEAD_BYTES.min(limit / 4), BRIEF_TAIL_BYTES.min(limit / 4 * 3))
+            }
+            OutputForm::Full => (limit / 4 * 3, limit / 4),
+        }
+    }
+
+    /// The text between the two ends.
+    fn marker(self, left_out: &LeftOut, handle: &str) -> String {
+        let LeftOut { next, .. } = left_out;
+        match self {
+            OutputForm::Brief => {
+                let what = left_out.in_words();
+                format!("[{what} left out; read_file path=\"{handle}\" offset={next}]")
+            }
+            OutputForm::Full => {
+                let lines = left_out.lines;
+                let rest = format!("read_file(path=\"{handle}\", offset={next})");
+                format!("[… {lines} lines left out: {rest} …]")
+            }
+        }
+    }
+}
+
+/// What is missing between the two ends of an output.
+struct LeftOut {
+    /// Lines of which not all is shown.
+    lines: usize,
+    all_lines: usize,
+    /// Set if an end is a part of a line, so that lines do not count what is missing.
+    bytes: Option<(usize, usize)>,
+    /// The first of the lines.
+    next: usize,
+}
+
+impl LeftOut {
+    fn in_words(&self) -> String {
+        match self.bytes {
+            Some((bytes, all)) => format!("{bytes} of {all} bytes"),
+            None => format!("{} of {} lines", self.lines, self.all_lines),
+        }
+    }
 }
 
 /// Cuts `value` to about `limit` bytes of JSON.
@@ -62,32 +136,32 @@ fn fit(value: Value, limit: u64, store: &ResultStore) -> Value {
 /// The fields in which tools hand on what a command has printed.
 const OUTPUTS: [&str; 4] = ["output", "error", "stdout", "stderr"];
 
-/// Cuts what a command has printed to about `limit` bytes of each stream: its beginning and its end
-/// are shown, in whole lines, and a handle leads to all of it. `longest` is how long a line can be
-/// that the handle's readers are shown whole.
-fn fit_output(mut value: Value, limit: u64, longest: u64, store: &ResultStore) -> Value {
+/// Cuts what a command has printed, each stream by itself: its beginning and its end are shown, in
+/// whole lines, and a handle leads to all of it.
+fn fit_output(mut value: Value, form: OutputForm, limits: &Limits, store: &ResultStore) -> Value {
     let as_size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit = as_size(limits.run_output_bytes);
     let mut notes = Vec::new();
     for field in OUTPUTS {
         let Some(Value::String(text)) = value.get_mut(field) else { continue };
-        if text.len() <= as_size(limit) {
+        if text.len() <= limit {
             continue;
         }
-        let whole = broken(std::mem::take(text), as_size(longest));
-        let (head, tail) = ends(&whole, as_size(limit));
-        let (first, total) = (head.lines().count(), whole.lines().count());
-        let left_out = total - first - tail.lines().count();
+        let whole = broken(std::mem::take(text), as_size(limits.read_line_bytes));
+        let (head, tail, left_out) = both_ends(&whole, form.ends(limit), form);
         let (head, tail) = (head.to_owned(), tail.to_owned());
+        let LeftOut { lines, all_lines, next, .. } = left_out;
         let handle = store.keep(whole);
-        let rest = format!("read_file(path=\"{handle}\", offset={})", first + 1);
-        *text = format!("{head}[… {left_out} lines left out: {rest} …]\n{tail}");
+        let marker = form.marker(&left_out, &handle);
+        let after_head = if head.is_empty() || head.ends_with('\n') { "" } else { "\n" };
+        *text = format!("{head}{after_head}{marker}\n{tail}");
         notes.push(json!({
             "field": field,
             "unit": "lines",
-            "total": total,
-            "shown": total - left_out,
+            "total": all_lines,
+            "shown": all_lines - lines,
             "handle": handle,
-            "hint": format!("{rest} reads on."),
+            "hint": format!("read_file(path=\"{handle}\", offset={next}) reads on."),
         }));
     }
     if !notes.is_empty() {
@@ -96,13 +170,25 @@ fn fit_output(mut value: Value, limit: u64, longest: u64, store: &ResultStore) -
     value
 }
 
-/// The beginning and the end of a text in whole lines, three quarters and one.
-fn ends(text: &str, limit: usize) -> (&str, &str) {
-    let head = &text[..floor_char_boundary(text, limit / 4 * 3)];
-    let head = &head[..head.rfind('\n').map_or(0, |at| at + 1)];
-    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(limit / 4))..];
-    let tail = tail.split_once('\n').map_or("", |(_, tail)| tail);
-    (head, tail)
+/// The beginning and the end of a text in whole lines. Where not even one fits, a brief form shows a
+/// part of it, which counts as left out.
+fn both_ends(text: &str, bytes: (usize, usize), form: OutputForm) -> (&str, &str, LeftOut) {
+    let first = &text[..floor_char_boundary(text, bytes.0)];
+    let mut head = &first[..first.rfind('\n').map_or(0, |at| at + 1)];
+    let last = &text[text.ceil_char_boundary(text.len().saturating_sub(bytes.1))..];
+    // What follows the last line ending is nothing, which is no line.
+    let mut tail = last.split_once('\n').map_or("", |(_, tail)| tail);
+    let all_lines = text.lines().count();
+    let shown = head.lines().count();
+    let lines = all_lines - shown - tail.lines().count();
+    let (has_head, has_tail) = (!head.is_empty(), !tail.is_empty());
+    if form == OutputForm::Brief {
+        head = if has_head { head } else { first };
+        tail = if has_tail { tail } else { last };
+    }
+    let is_part = form == OutputForm::Brief && !(has_head && has_tail);
+    let bytes = is_part.then_some((text.len() - head.len() - tail.len(), text.len()));
+    (head, tail, LeftOut { lines, all_lines, bytes, next: shown + 1 })
 }
 
 /// The text behind a handle, in lines that can be read.
@@ -232,97 +318,4 @@ fn json_size(value: &Value) -> usize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn store() -> ResultStore {
-        ResultStore::new(1 << 20)
-    }
-
-    #[test]
-    fn what_fits_is_left_alone() {
-        let value = json!({"content": "short", "size": 5});
-        assert_eq!(fit(value.clone(), 1000, &store()), value);
-    }
-
-    #[test]
-    fn a_long_text_is_cut_with_total_and_handle_and_the_handle_gives_it_back() {
-        let store = store();
-        let text = "é".repeat(4000);
-        let cut = fit(json!({"content": text, "size": 8000}), 2000, &store);
-        let note = &cut["truncation"][0];
-        assert_eq!((&note["field"], &note["total"]), (&json!("content"), &json!(4000)));
-        let shown = cut["content"].as_str().unwrap();
-        assert_eq!(shown.chars().count() as u64, note["shown"].as_u64().unwrap());
-        assert!(cut.to_string().len() < 2400);
-        let handle = note["handle"].as_str().unwrap();
-        assert_eq!(*store.get(handle).unwrap(), *text);
-    }
-
-    #[test]
-    fn a_long_list_loses_its_end_and_is_kept_one_item_a_line() {
-        let store = store();
-        let items: Vec<Value> = (0..1000).map(|index| json!({"line": index})).collect();
-        let cut = fit(json!({"matches": items, "total": 1000}), 3000, &store);
-        let note = &cut["truncation"][0];
-        assert_eq!((&note["unit"], &note["total"]), (&json!("items"), &json!(1000)));
-        let shown = cut["matches"].as_array().unwrap().len();
-        assert!(shown > 100 && shown < 1000, "{shown}");
-        let kept = store.get(note["handle"].as_str().unwrap()).unwrap();
-        assert_eq!(kept.lines().count(), 1000);
-    }
-
-    #[test]
-    fn output_is_cut_between_lines_and_the_handle_gives_all_of_it() {
-        let store = store();
-        let lines: Vec<String> = (1..=5000).map(|number| format!("line {number}\n")).collect();
-        let cut = fit_output(json!({"output": lines.concat(), "error": "e\n"}), 4000, 1000, &store);
-        let shown = cut["output"].as_str().unwrap();
-        assert!(shown.len() < 4200 && cut["error"] == "e\n");
-        let note = &cut["truncation"][0];
-        let handle = note["handle"].as_str().unwrap();
-        assert_eq!(*store.get(handle).unwrap(), *lines.concat());
-        let (head, rest) = shown.split_once("[… ").unwrap();
-        let (marker, tail) = rest.split_once(" …]\n").unwrap();
-        let first = head.lines().count();
-        assert_eq!(head, lines[..first].concat());
-        assert_eq!(tail, lines[5000 - tail.lines().count()..].concat());
-        let left_out = 5000 - first - tail.lines().count();
-        let next = first + 1;
-        assert_eq!(
-            marker,
-            format!("{left_out} lines left out: read_file(path=\"{handle}\", offset={next})")
-        );
-        assert_eq!((&note["total"], &note["shown"]), (&json!(5000), &json!(5000 - left_out)));
-    }
-
-    #[test]
-    fn a_line_that_cannot_be_read_whole_is_broken() {
-        let store = store();
-        let cut = fit_output(json!({"stdout": "é".repeat(5000)}), 1000, 100, &store);
-        let kept = store.get(cut["truncation"][0]["handle"].as_str().unwrap()).unwrap();
-        assert!(kept.lines().all(|line| line.len() <= 100));
-        assert_eq!(kept.replace('\n', ""), "é".repeat(5000));
-        assert!(cut["stdout"].as_str().unwrap().starts_with(&"é".repeat(50)));
-        assert_eq!(broken("a\nbb\n\n".into(), 4), "a\nbb\n\n");
-    }
-
-    #[test]
-    fn an_error_never_echoes_everything_it_was_given() {
-        let given = "x".repeat(1 << 20);
-        let error = ToolError::new(protocol::ErrorCode::InvalidPath, format!("{given} is no path"))
-            .detail("path", given)
-            .detail("limit", 4096);
-        let error = fit_error(error);
-        assert!(error.message.len() < MAX_ERROR_TEXT + 40, "{}", error.message.len());
-        assert!(error.message.ends_with("… [1048587 bytes in all]"));
-        assert_eq!(error.details.keys().collect::<Vec<_>>(), ["limit"]);
-    }
-
-    #[test]
-    fn a_value_that_is_no_object_gets_an_envelope() {
-        let cut = fit(json!("x".repeat(5000)), 1000, &store());
-        assert!(cut["result"].as_str().unwrap().len() <= 1000);
-        assert_eq!(cut["truncation"][0]["unit"], "characters");
-    }
-}
+mod tests;

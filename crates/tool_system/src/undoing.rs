@@ -3,8 +3,12 @@
 use protocol::{Change, ErrorCode, ToolError};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use workspace::{Inverse, UndoTarget};
 
+use crate::outcome_text::{
+    OutcomeText, change_id, failed_checks, one_or_many, shown_changes, text_at, texts,
+};
 use crate::{Outcome, Proposed, TakesBack, ToolContext};
 
 /// What was taken back or made again.
@@ -34,4 +38,28 @@ pub(crate) fn propose_inverse(cx: &ToolContext, target: &UndoTarget) -> Result<O
     let mut proposed = Proposed::changes(set, answer)?;
     proposed.takes_back = Some(TakesBack { entries: undoes, role });
     Ok(Outcome::Proposal(proposed))
+}
+
+/// What was taken back or made again, for a model.
+pub(crate) fn undone_text(verb: &str, result: &Value) -> Option<String> {
+    let (changes, paths) = (texts(result, "changes")?, texts(result, "paths")?);
+    let noun = if changes.len() == 1 { "change" } else { "changes" };
+    let (changes, paths) = (changes.join(", "), paths.join(", "));
+    let done = change_id(result);
+    let mut text = OutcomeText::new(format!("{verb} {noun} {changes}: {paths}{done}"));
+    if text_at(result, "edited_by_user").is_some() {
+        text.block(&shown_changes(text_at(result, "diff").unwrap_or_default()));
+    }
+    text.add_outcome(result);
+    Some(text.finish())
+}
+
+/// The same for people.
+pub(crate) fn undone_summary(verb: &str, result: &Value) -> Option<String> {
+    let (changes, paths) = (texts(result, "changes")?, texts(result, "paths")?);
+    let changes = match changes.as_slice() {
+        [only] => format!("change {only}"),
+        all => format!("{} changes", all.len()),
+    };
+    Some(format!("{verb} {changes}: {}{}", one_or_many(&paths), failed_checks(result)))
 }

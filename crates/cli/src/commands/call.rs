@@ -77,6 +77,7 @@ pub(crate) fn execute(
     let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
         options.limits.result_bytes = u64::MAX;
         options.limits.run_output_bytes = u64::MAX;
+        options.limits.foreign_output_bytes = u64::MAX;
     })?;
     let report = runtime()?.block_on(executor.report(&call, &CancellationToken::new()));
     match (form, report.text) {

@@ -9,7 +9,7 @@ use protocol::{
 use serde_json::{Map, Value};
 
 use super::{Gate, before};
-use crate::proposing::answer_diff;
+use crate::proposing::{AnswerDiff, answer_diff};
 use crate::{Proposed, ToolContext};
 
 impl Gate<'_> {
@@ -158,7 +158,10 @@ fn told(
     let earlier = earlier.and_then(|text| text.split_once("`diff`")).map_or("", |(text, _)| text);
     let edited = format!("{earlier}{remark}`diff` is exactly what was applied.");
     describe(&mut answer, changes);
-    answer.insert("diff".into(), answer_diff(&pairs).into());
+    let AnswerDiff { diff, added, removed } = answer_diff(&pairs);
+    answer.insert("diff".into(), diff.into());
+    answer.insert("added".into(), added.into());
+    answer.insert("removed".into(), removed.into());
     answer.insert("edited_by_user".into(), edited.into());
     Ok(Value::Object(answer))
 }

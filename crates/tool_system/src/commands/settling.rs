@@ -170,14 +170,15 @@ impl Gate<'_> {
             takes_back: None,
             unseen: true,
         };
-        let diff = self.short_diff(&proposed).await?;
+        let request = self.request(&proposed, String::new()).await?;
+        let (diff, counts) = short_diff(&request.diffs);
         let applied = match asked == Asked::Yes && covers(command, &proposed.proposal) {
             // The user has agreed to changes of these files; a rule may still forbid them.
             true => match self.reason_to_ask(&proposed).await {
                 Ok(_) => self.perform_unasked(&proposed).await,
                 Err(error) => Err(error),
             },
-            false => Box::pin(self.pass(proposed, None)).await,
+            false => Box::pin(self.pass(proposed, None)).await.map(|passed| passed.value),
         };
         match applied {
             Ok(report) => {
@@ -185,6 +186,7 @@ impl Gate<'_> {
                 if let Some(diff) = diff {
                     told["diff"] = diff.into();
                 }
+                (told["added"], told["removed"]) = (counts.0.into(), counts.1.into());
                 // What the gate says of the changes is nearer to the truth than the first proposal.
                 if let (Value::Object(told), Value::Object(report)) = (&mut told, report) {
                     told.extend(report);
@@ -201,13 +203,14 @@ impl Gate<'_> {
         }
         Ok(Some(told))
     }
+}
 
-    /// The changes as a diff, if it is short.
-    async fn short_diff(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
-        let request = self.request(proposed, String::new()).await?;
-        let text = unified(&request.diffs as &[FileDiff]);
-        Ok((text.len() <= MOST_DIFF_BYTES).then_some(text))
-    }
+/// The changes as a diff, if it is short, and how many lines come and go.
+fn short_diff(diffs: &[FileDiff]) -> (Option<String>, (usize, usize)) {
+    let text = unified(diffs);
+    let added = diffs.iter().map(|diff| diff.added).sum();
+    let removed = diffs.iter().map(|diff| diff.removed).sum();
+    ((text.len() <= MOST_DIFF_BYTES).then_some(text), (added, removed))
 }
 
 /// What a role needs to change files in every way.

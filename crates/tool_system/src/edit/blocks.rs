@@ -75,12 +75,7 @@ fn place_block(text: &Text, map: &LineMap<'_>, block: &Block<'_>) -> Result<Foun
             "the search text is only white space, which is not in the file like this",
         ));
     }
-    let miss = Miss::of_text(text, block.search, Some(block.replace));
-    let message = match miss.already_applied {
-        true => "the search text is not in the file, but the replacement is: already applied",
-        false => "the search text is not in the file; nothing was changed",
-    };
-    Err(miss.explain(ToolError::new(ErrorCode::Conflict, message)))
+    Err(Miss::of_text(text, block.search, Some(block.replace)).error())
 }
 
 fn blank(message: &str) -> ToolError {

@@ -23,6 +23,9 @@ const MIN_CORRECTED_SIMILARITY: f64 = 0.6;
 /// A corrected text longer than this is not sent back.
 const MAX_CORRECTED_BYTES: usize = 16 * 1024;
 
+/// How many lines of the file are shown in words; all of them are in the details.
+const MAX_SHOWN_LINES: usize = 10;
+
 /// Why a text was not found, and what can be done.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Miss {
@@ -151,27 +154,60 @@ impl Miss {
         Some(corrected)
     }
 
-    /// The miss as one paragraph for a model.
+    /// That the text is not there, in a few words.
+    pub(crate) fn headline(&self) -> String {
+        match (self.already_applied_line, self.near()) {
+            (Some(line), _) => {
+                format!("Not found, but the replacement is at line {line}: already applied.")
+            }
+            (None, Some(_)) => "Not found.".to_owned(),
+            (None, None) if !self.notes.is_empty() => "Not found.".to_owned(),
+            (None, None) => "Not found: nothing in the file is like it.".to_owned(),
+        }
+    }
+
+    /// What the file has instead, or what else can be done.
     pub(crate) fn describe(&self) -> String {
-        let mut sentences = Vec::new();
-        if let Some(line) = self.already_applied_line {
-            sentences.push(format!(
-                "The replacement already stands at line {line}: the change seems to be made."
-            ));
+        let mut parts = Vec::new();
+        if !self.already_applied {
+            match (self.near(), &self.corrected_search) {
+                (Some(near), Some(actual)) => {
+                    parts.push(format!("The file has:\n{}", near.numbered(actual)));
+                }
+                (Some(near), None) => parts.push(near.describe()),
+                (None, _) if self.notes.is_empty() => {
+                    parts.push("Read the file again.".to_owned());
+                }
+                (None, _) => {}
+            }
         }
-        if let Some(near) = self.candidates.first() {
-            sentences.push(near.describe());
-        } else if !self.already_applied {
-            sentences.push("Nothing in the file is like it; read the file again.".to_owned());
+        if !self.notes.is_empty() {
+            parts.push(self.notes.join(" "));
         }
-        sentences.extend(self.notes.iter().cloned());
-        sentences.join(" ")
+        parts.join("\n")
+    }
+
+    /// Headline and help as one text.
+    pub(crate) fn told(&self) -> String {
+        format!("{}\n{}", self.headline(), self.describe()).trim_end().to_owned()
+    }
+
+    /// The best place, if it can be what was meant.
+    fn near(&self) -> Option<&Candidate> {
+        self.candidates.first().filter(|near| near.similarity >= MIN_CORRECTED_SIMILARITY)
+    }
+
+    /// The error for a text that should be there.
+    pub(crate) fn error(&self) -> ToolError {
+        self.explain(ToolError::new(ErrorCode::Conflict, self.headline()))
     }
 
     /// Adds the help to an error.
     pub(crate) fn explain(&self, error: ToolError) -> ToolError {
         let details = serde_json::to_value(self).unwrap_or_default();
-        let error = error.suggest(self.describe()).detail("miss", details);
+        let help = self.describe();
+        let error = if help.is_empty() { error } else { error.suggest(help) };
+        let error = error.detail("miss", details);
         if self.already_applied { error.detail("already_applied", true) } else { error }
     }
 
@@ -193,6 +229,20 @@ impl Miss {
 }
 
 impl Candidate {
+    /// The text of this place with line numbers; of a long one the lines from the first difference on.
+    fn numbered(&self, actual: &str) -> String {
+        let lines: Vec<&str> = actual.lines().collect();
+        let differs = self.difference.as_ref().map_or(0, |difference| {
+            difference.line.saturating_sub(self.start_line).min(lines.len().saturating_sub(1))
+        });
+        let first = if lines.len() > MAX_SHOWN_LINES { differs } else { 0 };
+        let shown = lines.iter().enumerate().skip(first).take(MAX_SHOWN_LINES);
+        let shown: Vec<String> =
+            shown.map(|(at, line)| format!("{}\t{line}", self.start_line + at)).collect();
+        let more = if first + shown.len() < lines.len() { "\n…" } else { "" };
+        format!("{}{more}", shown.join("\n"))
+    }
+
     fn describe(&self) -> String {
         let place = match self.start_line == self.end_line {
             true => format!("line {}", self.start_line),

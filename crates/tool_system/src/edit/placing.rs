@@ -60,7 +60,10 @@ pub(super) fn apply_placed(
 /// Says which of several changes an error is about.
 pub(super) fn numbered(mut error: ToolError, noun: &str, index: usize, total: usize) -> ToolError {
     if total > 1 {
-        error.message = format!("{noun} {} of {total}: {}", index + 1, error.message);
+        // One change that fails keeps the others from being made, which a call with one need not be told.
+        let told = error.message.trim_end_matches('.');
+        let all = if told.contains("nothing was changed") { "" } else { "; nothing was changed" };
+        error.message = format!("{noun} {} of {total}: {told}{all}", index + 1);
     }
     error.detail(noun, index + 1)
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests make the files that tools then read")]
 
 mod agent;
+mod answer_texts;
 mod apply_changes;
 mod approval;
 mod attacks;

@@ -127,7 +127,10 @@ async fn a_refusal_reaches_the_model_and_nothing_is_performed() {
 #[tokio::test]
 async fn edited_arguments_make_a_new_proposal_that_is_shown_again() {
     let (bench, desk) = bench(vec![with_arguments(json!({"text": "better"})), yes()]);
-    assert_eq!(bench.ok("scribble", json!({"text": "worse"})).await, json!({"written": 6}));
+    assert_eq!(
+        bench.ok("scribble", json!({"text": "worse"})).await,
+        json!({"written": 6, "edited_by_user": "The user changed text to \"better\"."})
+    );
     let shown: Vec<_> =
         desk.asked.lock().unwrap().iter().map(|asked| text_of(&asked.proposal)).collect();
     assert_eq!(shown, ["worse", "better"]);

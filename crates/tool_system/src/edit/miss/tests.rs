@@ -61,7 +61,7 @@ fn a_change_made_before_is_recognised() {
 fn nothing_similar_gives_no_candidate() {
     let found = miss(PROGRAM, "0123456789 @@@@@@@@@@", "x");
     assert_eq!(found.candidates, []);
-    assert!(found.describe().contains("read the file again"));
+    assert!(found.describe().contains("Read the file again"));
     assert_eq!(miss("", "abc", "x").candidates, []);
 }
 

@@ -74,7 +74,8 @@ fn place_in<'t>(
     let mut found = Vec::with_capacity(hunks.len());
     for (index, hunk) in hunks.iter().enumerate() {
         let (place, script, grade) = placer.place(hunk).map_err(|mut error| {
-            error.message = format!("{} (line {} of the patch)", error.message, hunk.patch_line);
+            let told = error.message.trim_end_matches('.');
+            error.message = format!("{told} (line {} of the patch)", hunk.patch_line);
             numbered(error, "hunk", index, hunks.len())
         })?;
         found.push(Placed { splice: script.render(map, &place), grade, index });
@@ -294,12 +295,7 @@ impl Placer<'_, '_> {
 
     fn missing_lines(&self, hunk: &Hunk) -> ToolError {
         let (old, new) = (hunk.text_of_side(LineKind::Add), hunk.text_of_side(LineKind::Delete));
-        let miss = Miss::of_text(self.text, &old, Some(&new));
-        let message = match miss.already_applied {
-            true => "the old lines are not in the file, but the new ones are: already applied",
-            false => "the old lines are not in the file as the patch says; nothing was changed",
-        };
-        miss.explain(ToolError::new(ErrorCode::Conflict, message))
+        Miss::of_text(self.text, &old, Some(&new)).error()
     }
 }
 

@@ -1,6 +1,8 @@
 //! `delegate`: a task for a sub-agent.
 
+use tool_system::outcome_text::{OutcomeText, argument, in_one_line, text_at, texts};
 use tool_system::prelude::*;
+use tool_system::search_notes::counted;
 use tool_system::{DELEGATE_ROLE, Delegation};
 
 /// Have a sub-agent do a task and report. It sees nothing of this conversation.
@@ -61,6 +63,35 @@ impl Tool for DelegateTool {
         };
         let report = cx.agent_host()?.delegate(task, cx.cancellation()).await?;
         Ok(Outcome::Answer(report))
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Delegate: {}", in_one_line(argument(args, "task")?)))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let task = in_one_line(argument(args, "task")?);
+        let turns = counted(result["turns"].as_u64().unwrap_or(0), "turn", "turns");
+        Some(match text_at(result, "outcome")? {
+            "done" => format!("Delegated, done in {turns}: {task}"),
+            other => format!("Delegated, {other} after {turns}: {task}"),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let mut text = OutcomeText::new(result["report"].as_str()?);
+        let outcome = text_at(result, "outcome")?;
+        match text_at(result, "reason") {
+            Some(reason) => text.note(format!("{outcome}: {reason}")),
+            None if outcome != "done" => text.note(outcome),
+            None => {}
+        }
+        let changed = texts(result, "changed").unwrap_or_default();
+        if !changed.is_empty() {
+            text.note(format!("changed {}", changed.join(", ")));
+        }
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 

@@ -1,7 +1,9 @@
 //! `plan`: the list of steps that the person sees.
 
 use protocol::{PlanStep, StepStatus};
+use tool_system::outcome_text::{OutcomeText, in_one_line, text_at};
 use tool_system::prelude::*;
+use tool_system::search_notes::counted;
 
 /// Steps beyond this are no plan that anybody follows.
 const MAX_STEPS: usize = 50;
@@ -68,6 +70,27 @@ impl Tool for PlanTool {
         let answer = PlanOutput { steps: steps.len(), done, next };
         cx.agent_host()?.plan_changed(steps).await?;
         Outcome::answer(answer)
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let steps = args.as_map().get("steps")?.as_array()?.len() as u64;
+        Some(format!("Plan {}", counted(steps, "step", "steps")))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let (steps, done) = (result["steps"].as_u64()?, result["done"].as_u64()?);
+        Some(match text_at(result, "next") {
+            Some(next) => format!("Plan: {done} of {steps} done, next: {}", in_one_line(next)),
+            None => format!("Plan: all {steps} done"),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let (steps, done) = (result["steps"].as_u64()?, result["done"].as_u64()?);
+        // The model has just sent the steps.
+        let mut text = OutcomeText::new(format!("{done} of {steps} done"));
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 

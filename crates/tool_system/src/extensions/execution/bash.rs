@@ -1,7 +1,12 @@
 //! `bash`: a shell command.
 
 use tool_system::command_report::{Ended, working_dir};
+use tool_system::outcome_text::{Printed, argument, command_summary, in_one_line, text_at};
 use tool_system::prelude::*;
+use tool_system::test_reports;
+
+/// Bytes of output in which a report on tests is looked for, to name the counts in words for people.
+const MAX_READ_REPORT: usize = 64 * 1024;
 
 /// Run a shell command on a copy, offline; its changes are asked about.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -81,6 +86,33 @@ impl Tool for BashTool {
         let (output, error) = (stdout, stderr);
         let answer = BashOutput { output, error, return_code, ran, message, changes };
         tool_system::json_of(answer)
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Run {}", in_one_line(argument(args, "command")?)))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let command = argument(args, "command")?;
+        let summary = command_summary(command, result["return_code"].as_i64()?, result);
+        let text = |key: &str| text_at(result, key).unwrap_or_default();
+        let (output, error) = (text("output"), text("error"));
+        // A log that is printed may hold a report as well, so the command has to speak of tests.
+        let may_report = command.contains("test") && output.len() + error.len() <= MAX_READ_REPORT;
+        let counts = may_report.then(|| test_reports::read(output, error));
+        Some(match counts.flatten() {
+            Some(report) => format!("{summary}: {}", report.in_words()),
+            None => summary,
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let printed = Printed {
+            outputs: [result["output"].as_str()?, result["error"].as_str()?],
+            exit_code: Some(result["return_code"].as_i64()?),
+            message: text_at(result, "message"),
+        };
+        Some(printed.text(result).finish())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `format_code`: the project's formatter; what it changes is shown and can be undone.
 
 use tool_system::formatters::{LOOKED_FOR, command};
+use tool_system::outcome_text::{Printed, argument, changed_words, text_at};
 use tool_system::prelude::*;
 use tool_system::project_kind::{nearest, no_option};
 use tool_system::test_reports::both_ends;
@@ -67,6 +68,32 @@ impl Tool for FormatCodeTool {
             output: both_ends(said.trim(), SHOWN_OUTPUT),
             exit_code,
         })
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Format {}", argument(args, "path").unwrap_or("the project")))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let what = argument(args, "path").unwrap_or("the project");
+        let changed = changed_words(result);
+        Some(match (result["ok"].as_bool()?, changed.is_empty()) {
+            (false, _) => format!("Formatting {what} failed{changed}"),
+            (true, true) => format!("Formatted {what}, nothing changed"),
+            (true, false) => format!("Formatted {what}{changed}"),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let said = text_at(result, "output").unwrap_or_default();
+        let is_ok = result["ok"].as_bool()?;
+        let is_silent = is_ok && said.is_empty() && result.get("changes").is_none();
+        let printed = Printed {
+            outputs: [if is_silent { "Nothing to change" } else { said }, ""],
+            exit_code: result["exit_code"].as_i64(),
+            message: None,
+        };
+        Some(printed.text(result).finish())
     }
 }
 

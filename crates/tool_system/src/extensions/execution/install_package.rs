@@ -1,6 +1,7 @@
 //! `install_package`: adds packages with the project's package manager.
 
 use tool_system::package_name::{Registry, check};
+use tool_system::outcome_text::{Printed, changed_words};
 use tool_system::prelude::*;
 use tool_system::project_kind::{Place, nearest};
 use tool_system::test_reports::both_ends;
@@ -84,6 +85,35 @@ impl Tool for InstallPackageTool {
             exit_code,
         })
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Install {}", packages(args)?))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let (packages, changed) = (packages(args)?, changed_words(result));
+        Some(match (result["ok"].as_bool()?, result["exit_code"].as_i64()) {
+            (true, _) => format!("Installed {packages}{changed}"),
+            (false, Some(code)) => format!("Installing {packages} failed, exit {code}{changed}"),
+            (false, None) => format!("Installing {packages} failed{changed}"),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let printed = Printed {
+            outputs: [result["output"].as_str()?, ""],
+            exit_code: result["exit_code"].as_i64(),
+            message: None,
+        };
+        Some(printed.text(result).finish())
+    }
+}
+
+/// What was asked for, in one line.
+fn packages(args: &ToolArguments) -> Option<String> {
+    let packages = args.as_map().get("packages")?.as_array()?;
+    let packages: Vec<&str> = packages.iter().filter_map(Value::as_str).collect();
+    Some(packages.join(", "))
 }
 
 fn spec(cx: &ToolContext, args: &InstallPackageArgs) -> Result<CommandSpec, ToolError> {

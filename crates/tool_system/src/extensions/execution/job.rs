@@ -2,7 +2,9 @@
 
 use protocol::RunMode;
 use tool_system::command_report::working_dir;
+use tool_system::outcome_text::{OutcomeText, argument, in_one_line, items, text_at};
 use tool_system::prelude::*;
+use tool_system::search_notes::counted;
 
 /// A job ends with its session; this is for one that was forgotten.
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
@@ -125,6 +127,67 @@ impl Tool for JobTool {
             message: ran["message"].as_str().map(str::to_owned),
             ..JobOutput::default()
         })
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let id = argument(args, "id").unwrap_or("?");
+        Some(match argument(args, "action")? {
+            "start" => format!("Start {}", in_one_line(argument(args, "command")?)),
+            "output" => format!("Look at job {id}"),
+            "input" => format!("Write to job {id}"),
+            "stop" => format!("Stop job {id}"),
+            _ => "List jobs".to_owned(),
+        })
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let id = text_at(result, "id").or(argument(args, "id")).unwrap_or("?");
+        let end = match (result["running"].as_bool(), result["exit_code"].as_i64()) {
+            (Some(false), Some(code)) => format!(", exit {code}"),
+            (Some(false), None) => ", ended".to_owned(),
+            _ => String::new(),
+        };
+        Some(match argument(args, "action")? {
+            "start" => {
+                let command = in_one_line(argument(args, "command")?);
+                format!("Started job {id}: {command}{end}")
+            }
+            "output" => format!("Looked at job {id}{end}"),
+            "input" => format!("Wrote to job {id}{end}"),
+            "stop" => format!("Stopped job {id}{end}"),
+            _ => {
+                let jobs = items(result, "jobs").count() as u64;
+                format!("Listed {}", counted(jobs, "job", "jobs"))
+            }
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let mut text = OutcomeText::new(result["output"].as_str().unwrap_or_default());
+        if let Some(jobs) = result.get("jobs") {
+            let lines = jobs.as_array()?.iter().map(|job| {
+                Some(format!("{}\t{}\t{}", text_at(job, "id")?, state(job), text_at(job, "command")?))
+            });
+            let lines = lines.collect::<Option<Vec<_>>>()?.join("\n");
+            text.block(if lines.is_empty() { "No jobs" } else { &lines });
+        } else {
+            text.note(format!("job {} {}", text_at(result, "id")?, state(result)));
+        }
+        if let Some(cursor) = result["cursor"].as_u64() {
+            text.note(format!("cursor={cursor}"));
+        }
+        text.note(text_at(result, "message").unwrap_or_default());
+        text.add_outcome(result);
+        Some(text.finish())
+    }
+}
+
+/// Whether a job runs, or how it ended.
+fn state(job: &Value) -> String {
+    match (job["running"].as_bool(), job["exit_code"].as_i64()) {
+        (Some(false), Some(code)) => format!("exit {code}"),
+        (Some(false), None) => "ended".to_owned(),
+        _ => "running".to_owned(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use tool_system::command_report::Ended;
+use tool_system::outcome_text::{Printed, argument, command_summary, in_one_line, text_at};
 use tool_system::prelude::*;
 
 /// A single argument of a program cannot be longer than this on Linux.
@@ -99,6 +100,26 @@ impl Tool for RunCodeTool {
             stderr: ended.stderr,
             changes: ended.changes,
         })
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let (language, code) = (argument(args, "language")?, argument(args, "code")?);
+        Some(format!("Run {language}: {}", in_one_line(code)))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let (language, code) = (argument(args, "language")?, argument(args, "code")?);
+        let exit_code = result["exit_code"].as_i64()?;
+        Some(command_summary(&format!("{language}: {code}"), exit_code, result))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let printed = Printed {
+            outputs: [result["stdout"].as_str()?, result["stderr"].as_str()?],
+            exit_code: Some(result["exit_code"].as_i64()?),
+            message: text_at(result, "message"),
+        };
+        Some(printed.text(result).finish())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `run_tests`: the project's own tests, and what they say in one form.
 
 use protocol::CommandSpec;
+use tool_system::outcome_text::{OutcomeText, add_changes, argument, items, text_at};
 use tool_system::prelude::*;
 use tool_system::project_kind::{nearest, no_option};
 use tool_system::test_commands::{Framework, LOOKED_FOR};
@@ -87,6 +88,49 @@ impl Tool for RunTestsTool {
         let names = names.filter_map(|failure| failure["name"].as_str().map(str::to_owned));
         std::iter::once(counts).chain(names).take(max_lines).collect()
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let path = argument(args, "path").map_or(String::new(), |path| format!(" of {path}"));
+        let filter = argument(args, "filter").map_or(String::new(), |name| format!(" for {name}"));
+        Some(format!("Run the tests{path}{filter}"))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let is_ok = result["ok"].as_bool()?;
+        Some(match (counts(result), result["timed_out"] == true) {
+            (_, true) => "Ran the tests: their time was over".to_owned(),
+            (Some(counts), false) => format!("Ran the tests: {counts}"),
+            (None, false) if is_ok => "Ran the tests".to_owned(),
+            (None, false) => "Ran the tests: they failed".to_owned(),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let is_ok = result["ok"].as_bool()?;
+        let mut text = OutcomeText::new(counts(result).unwrap_or_default());
+        for failure in items(result, "failures") {
+            let name = text_at(failure, "name")?;
+            text.block(&format!("{name}:\n{}", text_at(failure, "output").unwrap_or_default()));
+        }
+        text.block(text_at(result, "output").unwrap_or_default());
+        let is_explained = result["failed"].as_u64() > Some(0);
+        match result["exit_code"].as_i64() {
+            Some(code) if !is_ok && !is_explained => text.note(format!("exit {code}")),
+            _ => {}
+        }
+        text.note(text_at(result, "message").unwrap_or_default());
+        add_changes(&mut text, &result["changes"]);
+        text.add_outcome(result);
+        Some(text.finish())
+    }
+}
+
+/// How many tests did what; none if no report was recognised.
+fn counts(result: &Value) -> Option<String> {
+    let count = |key: &str| usize::try_from(result[key].as_u64()?).ok();
+    let passed = count("passed")?;
+    let (failed, skipped) = (count("failed").unwrap_or(0), count("skipped").unwrap_or(0));
+    Some(test_reports::counts_in_words(passed, failed, skipped))
 }
 
 fn command(cx: &ToolContext, args: &RunTestsArgs) -> Result<CommandSpec, ToolError> {

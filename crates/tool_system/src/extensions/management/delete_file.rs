@@ -2,8 +2,12 @@
 
 use protocol::{Base, Change, ChangeSet};
 use tool_system::file_view::explained;
+use tool_system::outcome_text::{
+    OutcomeText, argument, change_id, failed_checks, list_length, texts,
+};
 use tool_system::prelude::*;
 use tool_system::proposing::Target;
+use tool_system::search_notes::counted;
 use workspace::{Entry, EntryKind, Flow, RelPath, Visitor, WalkOptions};
 
 /// Delete a file, or with `recursive` a directory. Always asks.
@@ -40,6 +44,33 @@ impl Tool for DeleteFileTool {
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: DeleteFileArgs = args.parse()?;
         cx.blocking(move |cx| propose(cx, &args)).await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Delete {}", argument(args, "path")?))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let deleted = texts(result, "deleted")?;
+        // A directory is deleted last.
+        let what = deleted.last()?;
+        let inside = list_length(result, "deleted") - 1;
+        let inside = match inside {
+            0 => String::new(),
+            _ => format!(" with {}", counted(inside, "entry", "entries")),
+        };
+        Some(format!("Deleted {what}{inside}{}", failed_checks(result)))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let what = match (texts(result, "deleted")?.len(), list_length(result, "deleted")) {
+            (0, _) => return None,
+            (1, 1) => String::new(),
+            (_, all) => format!(" {all} entries"),
+        };
+        let mut text = OutcomeText::new(format!("Deleted{what}{}", change_id(result)));
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use protocol::{Base, Change, ChangeSet};
 use tool_system::file_view::explained;
+use tool_system::outcome_text::{OutcomeText, argument, change_id, failed_checks, text_at};
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, missing_parents};
 
@@ -43,6 +44,22 @@ impl Tool for MoveFileTool {
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: MoveFileArgs = args.parse()?;
         cx.blocking(move |cx| propose(cx, &args)).await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Move {} to {}", argument(args, "from")?, argument(args, "to")?))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let (from, to) = (text_at(result, "from")?, text_at(result, "to")?);
+        Some(format!("Moved {from} to {to}{}", failed_checks(result)))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        text_at(result, "to")?;
+        let mut text = OutcomeText::new(format!("Moved{}", change_id(result)));
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 

@@ -1,7 +1,7 @@
 //! `redo`: makes changes again that were undone.
 
 use tool_system::prelude::*;
-use tool_system::undoing::{Undone, propose_inverse};
+use tool_system::undoing::{Undone, propose_inverse, undone_summary, undone_text};
 use workspace::UndoTarget;
 
 /// Redo what the last undo took back.
@@ -29,6 +29,18 @@ impl Tool for RedoTool {
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let RedoArgs {} = args.parse()?;
         cx.blocking(|cx| propose_inverse(cx, &UndoTarget::LastUndo)).await
+    }
+
+    fn title(&self, _: &ToolArguments) -> Option<String> {
+        Some("Redo the last undo".to_owned())
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        undone_summary("Redid", result)
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        undone_text("Redid", result)
     }
 }
 

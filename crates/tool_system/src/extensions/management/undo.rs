@@ -1,7 +1,8 @@
 //! `undo`: takes changes back.
 
+use tool_system::outcome_text::argument;
 use tool_system::prelude::*;
-use tool_system::undoing::{Undone, propose_inverse};
+use tool_system::undoing::{Undone, propose_inverse, undone_summary, undone_text};
 use workspace::UndoTarget;
 
 /// Undo the last change, one by change_id, or all of this session.
@@ -51,6 +52,23 @@ impl Tool for UndoTool {
             propose_inverse(cx, &target)
         })
         .await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let is_session = args.as_map().get("session").and_then(Value::as_bool) == Some(true);
+        Some(match argument(args, "change_id") {
+            Some(id) => format!("Undo change {id}"),
+            None if is_session => "Undo all changes of this session".to_owned(),
+            None => "Undo the last change".to_owned(),
+        })
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        undone_summary("Undid", result)
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        undone_text("Undid", result)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `git_commit`: records changes in the repository.
 
-use tool_system::git_command::{prepare_commit, printed};
+use tool_system::git_command::{prepare_commit, printed, short_hash};
+use tool_system::outcome_text::{OutcomeText, argument, in_one_line, text_at};
 use tool_system::prelude::*;
 use workspace::RelPath;
 
@@ -74,6 +75,31 @@ impl Tool for GitCommitTool {
             ));
         }
         tool_system::json_of(output)
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Commit: {}", in_one_line(argument(args, "message")?)))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        text_at(result, "commit")?;
+        // Git says `3 files changed, 2 insertions(+)`.
+        let files = text_at(result, "summary").and_then(|summary| summary.split(" changed").next());
+        let subject = in_one_line(argument(args, "message")?);
+        Some(match files {
+            Some(files) => format!("Committed {files}: {subject}"),
+            None => format!("Committed: {subject}"),
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let commit = short_hash(text_at(result, "commit")?);
+        let branch = text_at(result, "branch").unwrap_or("HEAD");
+        let summary = text_at(result, "summary").unwrap_or_default();
+        let mut text = OutcomeText::new(format!("Committed {commit} on {branch}\n{summary}"));
+        text.note(text_at(result, "message").unwrap_or_default());
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 

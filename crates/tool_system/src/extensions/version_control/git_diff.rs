@@ -3,7 +3,11 @@
 use tool_system::git_command::{
     FileStat, Git, check_revision, look, pathspec, printed, stats_and_patch,
 };
+use tool_system::outcome_text::{
+    OutcomeText, argument, items, line_counts, list_length, text_at,
+};
 use tool_system::prelude::*;
+use tool_system::search_notes::counted;
 
 /// Show changes since a commit, staged, or between commits.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -74,6 +78,103 @@ impl Tool for GitDiffTool {
             is_cut.then(|| "The diff is long; its middle is left out. Name a path.".to_owned());
         Outcome::answer(GitDiffOutput { files, diff: diff.to_owned(), message })
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let path = argument(args, "path").map_or(String::new(), |path| format!(" in {path}"));
+        let is_staged = args.as_map().get("staged").and_then(Value::as_bool) == Some(true);
+        Some(match argument(args, "commit") {
+            Some(commit) => format!("Show the changes of {commit}{path}"),
+            None if is_staged => format!("Show the staged changes{path}"),
+            None => format!("Show the changes since the last commit{path}"),
+        })
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let sum = |key: &str| -> u64 {
+            items(result, "files").filter_map(|file| file[key].as_u64()).sum()
+        };
+        let counts = line_counts(&json!({"added": sum("added"), "removed": sum("removed")}));
+        let files = counted(list_length(result, "files"), "file", "files");
+        let path = argument(args, "path").map_or(String::new(), |path| format!(" in {path}"));
+        Some(format!("Compared{path}: {files}{counts}"))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let diff = result["diff"].as_str()?;
+        let is_cut = text_at(result, "message").is_some() || result.get("truncation").is_some();
+        let mut text = OutcomeText::default();
+        if is_cut {
+            // A diff that is not whole does not name all files.
+            text.block(&stats(result).join("\n"));
+        }
+        let diff = compact(diff);
+        text.block(if diff.is_empty() { "No changes" } else { &diff });
+        text.note(text_at(result, "message").unwrap_or_default());
+        text.add_outcome(result);
+        Some(text.finish())
+    }
+}
+
+/// The diff without header lines that repeat others: hashes of contents, and the line with both names
+/// where the names follow. In a hunk no line begins with their letters.
+fn compact(diff: &str) -> String {
+    let mut text = String::with_capacity(diff.len());
+    let mut names = None;
+    for line in diff.split_inclusive('\n').filter(|line| !line.starts_with("index ")) {
+        if line.starts_with("diff --git ") {
+            text.push_str(names.replace(line).unwrap_or_default());
+            continue;
+        }
+        if let Some(names) = names.take().filter(|_| !line.starts_with("--- ")) {
+            text.push_str(names);
+        }
+        text.push_str(line);
+    }
+    text.push_str(names.unwrap_or_default());
+    text
+}
+
+/// Each file with how many lines came and went.
+fn stats(result: &Value) -> Vec<String> {
+    let stat = |file: &Value| {
+        let path = text_at(file, "path").unwrap_or_default();
+        match (file["added"].as_u64(), file["removed"].as_u64()) {
+            (Some(added), Some(removed)) => format!("{path} +{added} -{removed}"),
+            _ => format!("{path} (binary)"),
+        }
+    };
+    items(result, "files").map(stat).collect()
 }
 
 auto_register_tool!(GitDiffTool);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_that_repeat_others_are_left_out() {
+        let diff = "diff --git a/a b/a\nindex 12..34 100644\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-index x\n+diff --git\n\
+                    diff --git a/old b/new\nsimilarity index 100%\nrename from old\nrename to new\n\
+                    diff --git a/b.png b/b.png\nindex 12..34 100644\nBinary files a/b.png and b/b.png differ\n\
+                    diff --git a/empty b/empty\nnew file mode 100644\nindex 000..e69\n\
+                    diff --git a/cut b/cut\n";
+        insta::assert_snapshot!(compact(diff), @r"
+        --- a/a
+        +++ b/a
+        @@ -1 +1 @@
+        -index x
+        +diff --git
+        diff --git a/old b/new
+        similarity index 100%
+        rename from old
+        rename to new
+        diff --git a/b.png b/b.png
+        Binary files a/b.png and b/b.png differ
+        diff --git a/empty b/empty
+        new file mode 100644
+        diff --git a/cut b/cut
+        ");
+        assert_eq!(compact(""), "");
+    }
+}

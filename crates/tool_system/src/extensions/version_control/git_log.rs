@@ -1,12 +1,16 @@
 //! `git_log`: the commits, newest first.
 
 use tool_system::git_command::{
-    Commit, FORMAT, Git, check_revision, commits, look, pathspec, printed,
+    Commit, FORMAT, Git, check_revision, commits, look, pathspec, printed, short_hash,
 };
+use tool_system::outcome_text::{OutcomeText, argument, list_length, text_at};
 use tool_system::prelude::*;
+use tool_system::search_notes::counted;
 
 /// Commits that are shown unless asked for another number.
 const SHOWN: u64 = 20;
+/// Up to so many commits are shown to models with their whole message.
+const SHOWN_WITH_BODY: usize = 3;
 /// The most commits that one call shows.
 const MOST: u64 = 200;
 
@@ -63,6 +67,49 @@ impl Tool for GitLogTool {
         arguments.extend(path.as_deref());
         let ran = look(&cx, Git::open(&cx).await?.looking(arguments)).await?;
         Outcome::answer(GitLogOutput { commits: commits(printed(&ran)?) })
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let what = argument(args, "path").or(argument(args, "commit"));
+        let what = what.map_or(String::new(), |what| format!(" of {what}"));
+        Some(format!("Show the commits{what}"))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let what = argument(args, "path").or(argument(args, "commit"));
+        let what = what.map_or(String::new(), |what| format!(" of {what}"));
+        let count = list_length(result, "commits");
+        Some(format!("Listed {}{what}", counted(count, "commit", "commits")))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let commits = result["commits"].as_array()?;
+        let mut text = OutcomeText::default();
+        let is_short = commits.len() <= SHOWN_WITH_BODY;
+        let mut above = String::new();
+        for commit in commits {
+            // Who and when stand once over the commits that share them.
+            let date = text_at(commit, "date").unwrap_or_default();
+            let day = date.split('T').next().unwrap_or_default();
+            let heading = format!("{day} {}:", text_at(commit, "author").unwrap_or_default());
+            if heading != above {
+                text.block(&heading);
+                above = heading;
+            }
+            let hash = short_hash(text_at(commit, "commit")?);
+            text.block(&format!("{hash} {}", text_at(commit, "subject").unwrap_or("-")));
+            if is_short {
+                text.block(text_at(commit, "body").unwrap_or_default());
+            }
+        }
+        if commits.is_empty() {
+            text.block("No commits");
+        }
+        if !is_short && commits.iter().any(|commit| text_at(commit, "body").is_some()) {
+            text.note(format!("limit={SHOWN_WITH_BODY} or less shows the whole messages"));
+        }
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `git_push`: sends commits to a remote repository.
 
 use tool_system::git_command::{Git, TALK_MS, changing, check_revision, look, printed};
+use tool_system::outcome_text::{OutcomeText, argument, text_at, texts};
 use tool_system::prelude::*;
 
 /// What receives at a path of this machine: without the programs of the repository there.
@@ -72,6 +73,24 @@ impl Tool for GitPushTool {
         let result = lines.filter(|line| *line != "Done").map(|line| line.replace('\t', " "));
         let result = result.map(|line| line.trim().to_owned()).collect();
         tool_system::json_of(GitPushOutput { remote: remote.to_owned(), result })
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let branch = argument(args, "branch").unwrap_or("HEAD");
+        Some(format!("Push {branch} to {}", argument(args, "remote").unwrap_or("origin")))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        text_at(result, "remote")?;
+        let branch = argument(args, "branch").unwrap_or("HEAD");
+        Some(format!("Pushed {branch} to {}", argument(args, "remote").unwrap_or("origin")))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let mut text = OutcomeText::new(format!("To {}", text_at(result, "remote")?));
+        text.block(&texts(result, "result")?.join("\n"));
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 

@@ -1,6 +1,7 @@
 //! `append_file`: more text at the end of a file.
 
 use tool_system::edit::encode_body;
+use tool_system::outcome_text::{EditText, argument, written_summary, written_text};
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, Written, propose_write};
 
@@ -48,6 +49,22 @@ impl Tool for AppendFileTool {
             propose_write(cx, &target, encode_body(&text, body)?)
         })
         .await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Append to {}", argument(args, "path")?))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        written_summary("Appended to", result)
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let Some(mut text) = (EditText { verb: "Appended", differs: &|_| false }).of(result) else {
+            return written_text("Appended", result);
+        };
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 

@@ -1,11 +1,15 @@
 //! `apply_changes`: many changes to many files, all or none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tool_system::change_plan::ChangePlan;
 use tool_system::edit::{
     Block, Changed, FilePatch, LineEdit, PatchAction, apply_blocks, apply_hunks, edit_lines,
     parse_patch, verify_deletion,
+};
+use tool_system::outcome_text::{
+    EditText, FileFate, OutcomeText, argument, changed_files, edit_summary, failed_checks, items, one_or_many,
+    text_at, texts,
 };
 use tool_system::prelude::*;
 use workspace::Text;
@@ -50,6 +54,10 @@ struct ApplyChangesOutput {
     files: Vec<String>,
     applied: Vec<Value>,
     diff: String,
+    /// Lines that came.
+    added: usize,
+    /// Lines that went.
+    removed: usize,
 }
 
 #[derive(Debug)]
@@ -97,6 +105,52 @@ impl Tool for ApplyChangesTool {
         })
         .await
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let changes = args.as_map().get("changes").and_then(Value::as_array);
+        let paths = changes.into_iter().flatten().filter_map(|change| text_at(change, "path"));
+        let paths: Vec<&str> = BTreeSet::from_iter(paths).into_iter().collect();
+        match paths.as_slice() {
+            [] => argument(args, "patch").map(|_| "Apply a patch".to_owned()),
+            paths => Some(format!("Edit {}", one_or_many(paths))),
+        }
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let files = texts(result, "files")?;
+        if files.is_empty() {
+            return Some("Changed nothing".to_owned());
+        }
+        let verb = match changed_files(text_at(result, "diff")?).as_slice() {
+            [only] => match only.fate {
+                FileFate::Created => "Created",
+                FileFate::Deleted => {
+                    return Some(format!("Deleted {}{}", files.join(""), failed_checks(result)));
+                }
+                FileFate::MovedFrom(_) => return Some(format!("Moved {}", files.join(" to "))),
+                FileFate::Edited | FileFate::Other => "Edited",
+            },
+            _ => "Edited",
+        };
+        Some(edit_summary(verb, &one_or_many(&files), result))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let (mut tolerant, mut grades) = (BTreeSet::new(), BTreeSet::new());
+        for applied in items(result, "applied") {
+            let how = text_at(applied, "how").filter(|how| how.starts_with("match "));
+            grades.extend(how);
+            tolerant.extend(how.and_then(|_| text_at(applied, "path")));
+        }
+        let mut text = if texts(result, "files")?.is_empty() {
+            OutcomeText::new("Nothing was changed: the files are like this already")
+        } else {
+            EditText { verb: "Edited", differs: &|path| tolerant.contains(path) }.of(result)?
+        };
+        grades.into_iter().for_each(|grade| text.note(grade));
+        text.add_outcome(result);
+        Some(text.finish())
+    }
 }
 
 /// All changes to a file together, files in the order of their first change.
@@ -105,7 +159,10 @@ fn plan_changes(plan: &mut ChangePlan<'_>, changes: &[FileChange]) -> Result<(),
     for change in changes {
         by_path.entry(&change.path).or_default().push(change);
     }
-    by_path.into_iter().try_for_each(|(path, changes)| plan_file(plan, path, &changes))
+    let is_only = by_path.len() == 1;
+    by_path.into_iter().try_for_each(|(path, changes)| {
+        plan_file(plan, path, &changes).map_err(|error| unnamed(error, path, is_only))
+    })
 }
 
 fn plan_file(
@@ -208,29 +265,41 @@ fn with_corrected_call(error: ToolError, edits: &[&FileChange]) -> ToolError {
 }
 
 fn plan_patch(plan: &mut ChangePlan<'_>, patch: &str) -> Result<(), ToolError> {
-    for FilePatch { path, action, .. } in parse_patch(patch)? {
+    let files = parse_patch(patch)?;
+    let is_only = files.len() == 1;
+    for FilePatch { path, action, .. } in files {
+        plan_action(plan, &path, action).map_err(|error| unnamed(error, &path, is_only))?;
+    }
+    Ok(())
+}
+
+fn plan_action(
+    plan: &mut ChangePlan<'_>,
+    path: &str,
+    action: PatchAction,
+) -> Result<(), ToolError> {
         match action {
             PatchAction::Add { content, mode } => {
                 plan.note(json!({"path": path, "how": "added"}));
-                plan.create(&path, &content, mode)?;
+                plan.create(path, &content, mode)?;
             }
             PatchAction::Delete { hunks } => {
-                let target = plan.file_or_link(&path)?;
+                let target = plan.file_or_link(path)?;
                 // As in git, the content of a link is where it leads.
                 let text = target.link_target().map_or_else(|| target.text(), Text::decode);
-                verify_deletion(&text, &hunks).map_err(|error| in_file(error, &path))?;
+                verify_deletion(&text, &hunks).map_err(|error| in_file(error, path))?;
                 plan.note(json!({"path": path, "how": "deleted"}));
                 plan.delete(target)?;
             }
             PatchAction::Update { move_to: Some(to), hunks, .. } if hunks.is_empty() => {
                 plan.note(json!({"path": path, "how": "moved", "to": to}));
-                let target = plan.file_or_link(&path)?;
+                let target = plan.file_or_link(path)?;
                 plan.rename(target, &to)?;
             }
             PatchAction::Update { move_to, mode, hunks } => {
-                let target = plan.file(&path)?;
+                let target = plan.file(path)?;
                 let applied =
-                    apply_hunks(&target.text(), &hunks).map_err(|error| in_file(error, &path))?;
+                    apply_hunks(&target.text(), &hunks).map_err(|error| in_file(error, path))?;
                 for hunk in &applied.hunks {
                     let lines = shown_lines(&hunk.changed);
                     plan.note(json!({"path": path, "how": hunk.grade.describe(), "lines": lines}));
@@ -241,7 +310,6 @@ fn plan_patch(plan: &mut ChangePlan<'_>, patch: &str) -> Result<(), ToolError> {
                 }
             }
         }
-    }
     Ok(())
 }
 
@@ -251,6 +319,14 @@ fn shown_lines(changed: &Changed) -> String {
 
 fn in_file(mut error: ToolError, path: &str) -> ToolError {
     error.message = format!("{path}: {}", error.message);
+    error
+}
+
+/// The error without the name of the file, if it is the only one of the call: the caller knows it.
+fn unnamed(mut error: ToolError, path: &str, is_only: bool) -> ToolError {
+    if is_only && let Some(message) = error.message.strip_prefix(&format!("{path}: ")) {
+        error.message = message.to_owned();
+    }
     error
 }
 

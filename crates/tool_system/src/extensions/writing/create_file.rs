@@ -1,6 +1,7 @@
 //! `create_file`: a file that does not exist yet.
 
 use protocol::Base;
+use tool_system::outcome_text::{argument, written_summary, written_text};
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, Written, propose_write};
 
@@ -53,6 +54,18 @@ impl Tool for CreateFileTool {
             })
         })
         .await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Create {}", argument(args, "path")?))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        written_summary("Wrote", result)
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        written_text("Wrote", result)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use tool_system::edit::{LineEdit, edit_lines, encode_body};
 use tool_system::prelude::*;
-use tool_system::proposing::{Target, answer_diff};
+use tool_system::outcome_text::{EditText, argument, edit_summary};
+use tool_system::proposing::{AnswerDiff, Target, answer_diff};
 
 /// Insert after, delete or replace lines by number.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -33,6 +34,10 @@ struct EditLinesOutput {
     total_lines: usize,
     line_delta: isize,
     diff: String,
+    /// Lines that came.
+    added: usize,
+    /// Lines that went.
+    removed: usize,
 }
 
 #[derive(Debug)]
@@ -65,6 +70,20 @@ impl Tool for EditLinesTool {
         let args: EditLinesArgs = args.parse()?;
         cx.blocking(move |cx| propose(cx, &args)).await
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Edit {}", argument(args, "path")?))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        Some(edit_summary("Edited", argument(args, "path")?, result))
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let mut text = EditText { verb: "Edited", differs: &|_| false }.of(result)?;
+        text.add_outcome(result);
+        Some(text.finish())
+    }
 }
 
 fn propose(cx: &ToolContext, args: &EditLinesArgs) -> Result<Outcome, ToolError> {
@@ -76,10 +95,13 @@ fn propose(cx: &ToolContext, args: &EditLinesArgs) -> Result<Outcome, ToolError>
     let text = target.text();
     let edited = edit_lines(text.body(), line_edit(args)?, args.expected.as_deref())?;
     let write = target.write(encode_body(&text, edited.body)?);
+    let AnswerDiff { diff, added, removed } = answer_diff(&[(&write, Some(target.bytes()))]);
     let answer = EditLinesOutput {
         total_lines: edited.total_lines,
         line_delta: edited.delta,
-        diff: answer_diff(&[(&write, Some(target.bytes()))]),
+        diff,
+        added,
+        removed,
     };
     let set = protocol::ChangeSet { changes: vec![write] };
     Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)?))

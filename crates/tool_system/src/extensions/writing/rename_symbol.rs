@@ -5,6 +5,9 @@ use code_index::{
     find_definitions, rename_in,
 };
 use tool_system::change_plan::ChangePlan;
+use tool_system::outcome_text::{
+    EditText, OutcomeText, argument, failed_checks, items, one_or_many, text_at, texts,
+};
 use tool_system::prelude::*;
 use tool_system::proposing::Target;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
@@ -68,6 +71,45 @@ impl Tool for RenameSymbolTool {
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: RenameSymbolArgs = args.parse()?;
         cx.blocking(move |cx| rename(cx, &args)).await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        let (symbol, new_name) = (argument(args, "symbol")?, argument(args, "new_name")?);
+        Some(format!("Rename {symbol} to {new_name}"))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let (symbol, new_name) = (argument(args, "symbol")?, argument(args, "new_name")?);
+        let files = texts(result, "files")?;
+        Some(match files.len() {
+            0 => format!("Renamed nothing: {symbol} is not used"),
+            _ => {
+                let places = counted(result["replacements"].as_u64()?, "place", "places");
+                let what = format!("{symbol} to {new_name} in {places}, {}", one_or_many(&files));
+                format!("Renamed {what}{}", failed_checks(result))
+            }
+        })
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        let mut text = match text_at(result, "message") {
+            Some(message) => OutcomeText::new(message),
+            // The user has changed what would be renamed, so that the counts are of no use.
+            None => EditText { verb: "Edited", differs: &|_| true }.of(result)?,
+        };
+        let files = items(result, "applied").filter_map(|file| {
+            Some(format!("{} {}", text_at(file, "path")?, file["replacements"]))
+        });
+        text.block(&files.collect::<Vec<_>>().join("\n"));
+        let left_alone = texts(result, "left_alone").unwrap_or_default();
+        if !left_alone.is_empty() {
+            text.note(format!("left alone: {}", left_alone.join(", ")));
+        }
+        if let Some(id) = text_at(result, "change_id") {
+            text.note(format!("change {id}"));
+        }
+        text.add_outcome(result);
+        Some(text.finish())
     }
 }
 

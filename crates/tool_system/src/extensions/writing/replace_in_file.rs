@@ -3,7 +3,10 @@
 use serde_json::Map;
 use tool_system::edit::{Miss, Replacement, encode_body, replace};
 use tool_system::prelude::*;
-use tool_system::proposing::{Target, answer_diff};
+use tool_system::outcome_text::{
+    EditText, OutcomeText, argument, edit_summary, text_at,
+};
+use tool_system::proposing::{AnswerDiff, Target, answer_diff};
 
 /// How many changed lines an answer names.
 const MAX_LINES: usize = 50;
@@ -28,9 +31,16 @@ struct ReplaceInFileOutput {
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
+    /// Lines that came.
+    added: usize,
+    /// Lines that went.
+    removed: usize,
     /// The first lines that changed, by their new numbers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lines: Vec<usize>,
+    /// That the text was not found and what the file has instead, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_found: Option<String>,
     /// What is near to a text that was not found.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
@@ -74,6 +84,60 @@ impl Tool for ReplaceInFileTool {
         let args: ReplaceInFileArgs = args.parse()?;
         cx.blocking(move |cx| propose(cx, &args)).await
     }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Edit {}", argument(args, "path")?))
+    }
+
+    fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let path = argument(args, "path")?;
+        Some(match is_made(result) {
+            true => edit_summary("Edited", path, result),
+            false => format!("Looked for a text in {path}: {} found", result["replacements"]),
+        })
+    }
+
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
+        let message = text_at(result, "message");
+        let mut text = match (is_made(result), text_at(result, "not_found")) {
+            (_, Some(not_found)) => OutcomeText::new(not_found),
+            (true, None) => made(args, result)?,
+            // A preview is there to be looked at as a diff.
+            (false, None) => {
+                let diff = text_at(result, "diff").unwrap_or_default();
+                let hunks = diff.find("\n@@").map_or(diff, |at| &diff[at + 1..]);
+                let mut text = OutcomeText::new(message?);
+                text.block(hunks);
+                text
+            }
+        };
+        text.add_outcome(result);
+        Some(text.finish())
+    }
+}
+
+/// Whether the file was changed.
+fn is_made(result: &Value) -> bool {
+    text_at(result, "change_id").is_some()
+}
+
+/// What a replacement came to. Its lines are shown where they are not what was sent.
+fn made(args: &ToolArguments, result: &Value) -> Option<OutcomeText> {
+    let is_regex = args.as_map().get("is_regex").and_then(Value::as_bool).unwrap_or(false);
+    let grade = text_at(result, "message").and_then(|message| message.split_once(" (match "));
+    let by_user = text_at(result, "edited_by_user").is_some();
+    let verb = match result["replacements"].as_u64()? {
+        // The user may have left some out, which the number does not say.
+        0 | 1 => "Edited".to_owned(),
+        _ if by_user => "Edited".to_owned(),
+        count => format!("Replaced {count}:"),
+    };
+    let differs = |_: &str| is_regex || grade.is_some();
+    let mut text = EditText { verb: &verb, differs: &differs }.of(result)?;
+    if let Some((_, how)) = grade {
+        text.note(format!("match {}", how.trim_end_matches([')', '.'])));
+    }
+    Some(text)
 }
 
 fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolError> {
@@ -92,11 +156,15 @@ fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolEr
     let plural = if replaced.count == 1 { "replacement" } else { "replacements" };
     let how = replaced.grade.map_or(String::new(), |grade| format!(" ({})", grade.describe()));
     let write = target.write(content);
+    let AnswerDiff { diff, added, removed } = answer_diff(&[(&write, Some(target.bytes()))]);
     let mut answer = ReplaceInFileOutput {
         replacements: replaced.count,
         message: format!("{} {plural} in {}{how}.", replaced.count, target.path),
-        diff: changes.then(|| answer_diff(&[(&write, Some(target.bytes()))])),
+        diff: changes.then_some(diff),
+        added,
+        removed,
         lines: replaced.changed.iter().map(|place| place.new_lines.start).take(MAX_LINES).collect(),
+        not_found: replaced.miss.as_ref().map(Miss::told),
         corrected_call: replaced.miss.as_ref().and_then(|miss| corrected(args, miss)),
         miss: replaced.miss,
         hints: replaced.notes,

@@ -1,5 +1,6 @@
 //! `update_file`: a whole new text for a file.
 
+use tool_system::outcome_text::{argument, written_summary, written_text};
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, Written, propose_write};
 
@@ -52,6 +53,18 @@ impl Tool for UpdateFileTool {
             })
         })
         .await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Rewrite {}", argument(args, "path")?))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        written_summary("Rewrote", result)
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        written_text("Rewrote", result)
     }
 }
 

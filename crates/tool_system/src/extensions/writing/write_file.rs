@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use protocol::Base;
+use tool_system::outcome_text::{argument, written_summary, written_text};
 use tool_system::prelude::*;
 use tool_system::proposing::{Target, Written, missing_parents, propose_write};
 use tool_system::transfer::Encoding;
@@ -66,6 +67,18 @@ impl Tool for WriteFileTool {
             propose_write(cx, &target, content)
         })
         .await
+    }
+
+    fn title(&self, args: &ToolArguments) -> Option<String> {
+        Some(format!("Write {}", argument(args, "path")?))
+    }
+
+    fn summary(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        written_summary("Wrote", result)
+    }
+
+    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+        written_text("Wrote", result)
     }
 }
 
