@@ -1,6 +1,7 @@
 //! The command line: how it is parsed into commands and options.
 
 mod rule_text;
+mod sessions;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +16,7 @@ use crate::config::FlagLayer;
 use crate::output;
 
 pub(crate) use rule_text::allow_rule;
+pub(crate) use sessions::{ExportFormat, SessionsCheckArgs, SessionsCommand};
 pub(crate) use tools::{ToolsArgs, ToolsCommand, TrustArgs};
 
 /// Safe, fast hands on a code base for language models.
@@ -341,87 +343,6 @@ pub(crate) struct LayerArgs {
     /// Forget all of it
     #[arg(long)]
     pub(crate) clear: bool,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SessionsCommand {
-    /// List conversations, the last one first
-    List(SessionsListArgs),
-    /// Show a conversation
-    Show(SessionArgs),
-    /// Copy a conversation, up to an entry if one is named
-    Fork(SessionsForkArgs),
-    /// Give a conversation a name
-    Rename(SessionsRenameArgs),
-    /// Remove a conversation for good
-    Delete(SessionArgs),
-    /// Print a conversation as JSON lines
-    Export(SessionArgs),
-    /// Make a conversation from JSON lines on standard input
-    Import(SessionsImportArgs),
-    /// Look for damage
-    Check(SessionsCheckArgs),
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsListArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// How many to show
-    #[arg(long, default_value = "20")]
-    pub(crate) limit: u32,
-    /// Print as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionArgs {
-    /// The conversation: its id, the beginning of it, or its title
-    pub(crate) session: String,
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsForkArgs {
-    #[command(flatten)]
-    pub(crate) of: SessionArgs,
-    /// The last entry that is copied
-    #[arg(long, value_name = "ENTRY")]
-    pub(crate) at: Option<u64>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsRenameArgs {
-    #[command(flatten)]
-    pub(crate) of: SessionArgs,
-    /// The name
-    pub(crate) title: String,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsImportArgs {
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SessionsCheckArgs {
-    /// The conversation; all of them if left out
-    pub(crate) session: Option<String>,
-    /// The project
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
-    /// Mend what can be mended and say what was done
-    #[arg(long)]
-    pub(crate) repair: bool,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,

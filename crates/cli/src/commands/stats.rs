@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use store::{Favourites, ModelStats, SessionStats, Stats, StatsFilter, ToolStats};
+use timeline::{count, duration, money};
 
 use super::sessions::store_at;
 use crate::args::StatsArgs;
-use crate::chat::notices::{count, duration, money};
 use crate::chat::safe_text::one_line;
 use crate::output;
 

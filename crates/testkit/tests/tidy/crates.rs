@@ -9,7 +9,7 @@ use crate::repository::{assert_none, cargo_metadata, read};
 
 /// The crates of the workspace a crate may use as normal or build dependencies. Development
 /// dependencies are free: they do not ship.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("protocol", &[]),
     ("context_manager", &["protocol"]),
     ("workspace", &["protocol"]),
@@ -18,6 +18,7 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("tool_system", &["protocol", "workspace", "code_index", "sandbox"]),
     ("providers", &["protocol", "context_manager"]),
     ("store", &["protocol"]),
+    ("timeline", &["protocol"]),
     ("session", BELOW_SESSION),
     ("web_service", SESSION_AND_BELOW),
     ("acp", SESSION_AND_BELOW),
@@ -47,6 +48,7 @@ const SESSION_AND_BELOW: &[&str] = &[
     "tool_system",
     "providers",
     "store",
+    "timeline",
     "session",
 ];
 
@@ -59,6 +61,7 @@ const EVERYTHING_THAT_SHIPS: &[&str] = &[
     "tool_system",
     "providers",
     "store",
+    "timeline",
     "session",
     "web_service",
     "acp",

@@ -1,0 +1,105 @@
+//! The command line of `toolkiln sessions`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// List conversations, the last one first
+    List(SessionsListArgs),
+    /// Show a conversation
+    Show(SessionArgs),
+    /// Copy a conversation, up to an entry if one is named
+    Fork(SessionsForkArgs),
+    /// Give a conversation a name
+    Rename(SessionsRenameArgs),
+    /// Remove a conversation for good
+    Delete(SessionArgs),
+    /// Print a conversation as JSON lines, as Markdown or as an HTML page
+    Export(SessionsExportArgs),
+    /// Make a conversation from JSON lines on standard input
+    Import(SessionsImportArgs),
+    /// Look for damage
+    Check(SessionsCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsListArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// How many to show
+    #[arg(long, default_value = "20")]
+    pub(crate) limit: u32,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionArgs {
+    /// The conversation: its id, the beginning of it, or its title
+    pub(crate) session: String,
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsForkArgs {
+    #[command(flatten)]
+    pub(crate) of: SessionArgs,
+    /// The last entry that is copied
+    #[arg(long, value_name = "ENTRY")]
+    pub(crate) at: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsRenameArgs {
+    #[command(flatten)]
+    pub(crate) of: SessionArgs,
+    /// The name
+    pub(crate) title: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsExportArgs {
+    #[command(flatten)]
+    pub(crate) of: SessionArgs,
+    /// JSON lines hold everything and can be imported; the others are for reading
+    #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
+    pub(crate) format: ExportFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// The log, one entry a line
+    Json,
+    /// What was seen, as a Markdown document
+    Markdown,
+    /// What was seen, as one HTML file that needs nothing else
+    Html,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsImportArgs {
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsCheckArgs {
+    /// The conversation; all of them if left out
+    pub(crate) session: Option<String>,
+    /// The project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Mend what can be mended and say what was done
+    #[arg(long)]
+    pub(crate) repair: bool,
+    /// Print as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
