@@ -129,7 +129,7 @@ impl<'a> Step<'a> {
             }
             SessionEvent::Repaired { notes } => {
                 for note in notes {
-                    let words = format!("the log was repaired: {}", one_line(note));
+                    let words = format!("the log was mended: {}", one_line(note));
                     self.notice(Topic::Repaired, Level::Warning, words);
                 }
             }

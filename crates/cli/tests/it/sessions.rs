@@ -125,3 +125,20 @@ fn statistics_count_calls_and_what_was_learned_can_be_forgotten() {
     let learned = run_with_state(&project, &["stats", "--favourites", "--json"]).json();
     assert_eq!(learned["tools"], Value::Array(Vec::new()));
 }
+
+#[test]
+fn a_conversation_is_exported_as_a_document_to_read() {
+    let project = project();
+    say(&project, "grep TODO");
+    let id = ids(&project).remove(0);
+    let log = sessions(&project, &["export", &id]);
+    let json = sessions(&project, &["export", &id, "--format", "json"]);
+    assert_eq!((json.code, &json.stdout), (0, &log.stdout));
+    let document = sessions(&project, &["export", &id, "--format", "markdown"]).stdout;
+    assert!(document.starts_with("# ") && document.contains("\n> grep TODO\n"), "{document}");
+    let page = sessions(&project, &["export", &id, "--format", "html"]).stdout;
+    assert!(page.starts_with("<!doctype html>\n") && page.ends_with("</html>\n"), "{page}");
+    assert!(page.contains("<div class=\"text\">grep TODO</div>"), "{page}");
+    let unknown = sessions(&project, &["export", &id, "--format", "pdf"]);
+    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
+}

@@ -133,8 +133,8 @@ fn everything_that_is_not_a_message_or_a_call_is_a_notice() {
     Info: m\x1B[2J of p answers, as planner
     Info: this session is called the name
     Warning: the provider refused images: they are described in words until a model is chosen again
-    Warning: the log was repaired: a
-    Warning: the log was repaired: b
+    Warning: the log was mended: a
+    Warning: the log was mended: b
     Warning: paused: the model has used tools 10 times in a row
     Warning: cancelled
     turn Cancelled: 1200 tokens, Some(0.25) dollars, worked 7000 of 7500 ms

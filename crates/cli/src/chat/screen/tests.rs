@@ -282,7 +282,7 @@ fn everything_else_is_one_line_each() {
     · echo of offline answers, as planner
     · this session is called the \x1B[2Jname
     · the provider refused images: they are described in words until a model is chosen again
-    · the log was repaired: a call had no result
+    · the log was mended: a call had no result
     · too much at once: 7 reports are not shown
     · paused: the model has used tools 10 times in a row
     · the provider does not accept the key: invalid x-api-key
