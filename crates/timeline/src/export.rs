@@ -10,12 +10,33 @@ pub use markdown::markdown;
 use jiff::Timestamp;
 
 use crate::card::{CallState, Card};
-use crate::timeline::SessionFacts;
+use crate::item::Body;
+use crate::safe_text::one_line;
+use crate::timeline::{SessionFacts, Timeline};
 use crate::turn::TurnCosts;
 use crate::{count, duration, money};
 
-/// The heading of a session without a name.
+/// The heading of a session without a name and a message.
 const NO_TITLE: &str = "Session";
+
+/// Characters of a heading that is the beginning of the first message.
+const MAX_HEADING: usize = 60;
+
+/// The name of the session, or how its first message begins.
+fn heading(timeline: &Timeline) -> String {
+    if let Some(title) = &timeline.facts().title {
+        return title.clone();
+    }
+    let said = timeline.children(None).find_map(|item| match &item.body {
+        Body::Message(message) => Some(one_line(&message.text)),
+        _ => None,
+    });
+    let said = said.filter(|said| !said.is_empty()).unwrap_or_else(|| NO_TITLE.to_owned());
+    match said.char_indices().nth(MAX_HEADING) {
+        Some((cut, _)) => format!("{}…", &said[..cut]),
+        None => said,
+    }
+}
 
 /// The sign before the title of a card.
 fn mark(state: CallState) -> &'static str {

@@ -4,7 +4,7 @@
 use protocol::{Image, StepStatus};
 
 use super::hardened::rendered;
-use super::{NO_TITLE, costs, facts, mark, remarks};
+use super::{costs, facts, heading, mark, remarks};
 use crate::card::{CallState, Card};
 use crate::item::{AnswerState, Body, Item, Level};
 use crate::question::Question;
@@ -15,7 +15,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src dat
 
 /// The whole timeline as an HTML page.
 pub fn html(timeline: &Timeline) -> String {
-    let title = escaped(timeline.facts().title.as_deref().unwrap_or(NO_TITLE));
+    let title = escaped(&heading(timeline));
     let rows = facts(timeline.facts()).into_iter();
     let rows = rows.map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>\n", escaped(&value)));
     let rows: String = rows.collect();

@@ -4,7 +4,7 @@
 use protocol::StepStatus;
 
 use super::hardened::hardened;
-use super::{NO_TITLE, costs, facts, mark, remarks};
+use super::{costs, facts, heading, mark, remarks};
 use crate::card::Card;
 use crate::item::{AnswerState, Body, Item};
 use crate::timeline::Timeline;
@@ -17,7 +17,7 @@ const LOWEST_HEADING: usize = 6;
 
 /// The whole timeline as a Markdown document.
 pub fn markdown(timeline: &Timeline) -> String {
-    let title = inline(timeline.facts().title.as_deref().unwrap_or(NO_TITLE));
+    let title = inline(&heading(timeline));
     let rows = facts(timeline.facts()).into_iter();
     let rows = rows.map(|(name, value)| format!("- {name}: {}\n", inline(&value)));
     let mut text = format!("# {title}\n\n{}", rows.collect::<String>());
