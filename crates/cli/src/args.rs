@@ -34,7 +34,7 @@ use crate::output::{self, Stream};
 use crate::terminal;
 
 pub(crate) use rule_text::allow_rule;
-pub(crate) use sessions::{SessionsCheckArgs, SessionsCommand};
+pub(crate) use sessions::{ExportFormat, SessionsCheckArgs, SessionsCommand};
 
 const EXAMPLES: &str = "\
 Examples:

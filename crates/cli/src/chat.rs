@@ -10,12 +10,13 @@ pub(crate) mod input;
 pub(crate) mod look;
 pub(crate) mod markdown;
 pub(crate) mod notices;
-pub(crate) mod safe_text;
+pub(crate) mod outcome;
 pub(crate) mod screen;
 mod slash_actions;
 pub(crate) mod slash_commands;
-pub(crate) mod tally;
 mod turn;
+
+pub(crate) use timeline::safe_text;
 
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
@@ -176,7 +177,7 @@ impl Chat {
         let files = self.session.parts().prompts.instruction_files();
         let files: Vec<_> = files.map(|file| (file.path.as_str(), file.remark())).collect();
         let named = files.iter().map(|(path, remark)| (*path, remark.as_deref()));
-        if let Some(line) = notices::instructions(named) {
+        if let Some(line) = timeline::instructions(named) {
             self.note(&line);
         }
     }

@@ -2,13 +2,18 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   toolkiln sessions list
   toolkiln sessions show \"the failing test\"
   toolkiln sessions check --repair";
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  toolkiln sessions export 019a > conversation.jsonl
+  toolkiln sessions export 019a --format html > conversation.html";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
@@ -27,9 +32,9 @@ pub(crate) enum SessionsCommand {
     /// Remove a conversation for good
     #[command(after_help = "Examples:\n  toolkiln sessions delete 019a")]
     Delete(SessionArgs),
-    /// Print a conversation as JSON lines
-    #[command(after_help = "Examples:\n  toolkiln sessions export 019a > conversation.jsonl")]
-    Export(SessionArgs),
+    /// Print a conversation as JSON lines, as Markdown or as an HTML page
+    #[command(after_help = EXPORT_EXAMPLES)]
+    Export(SessionsExportArgs),
     /// Make a conversation from JSON lines on standard input
     #[command(after_help = "Examples:\n  toolkiln sessions import < conversation.jsonl")]
     Import(SessionsImportArgs),
@@ -77,6 +82,25 @@ pub(crate) struct SessionsRenameArgs {
     pub(crate) of: SessionArgs,
     /// The name
     pub(crate) title: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionsExportArgs {
+    #[command(flatten)]
+    pub(crate) of: SessionArgs,
+    /// JSON lines hold everything and can be imported; the others are for reading
+    #[arg(long, value_enum, default_value_t = ExportFormat::Json)]
+    pub(crate) format: ExportFormat,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// The log, one entry a line
+    Json,
+    /// What was seen, as a Markdown document
+    Markdown,
+    /// What was seen, as one HTML file that needs nothing else
+    Html,
 }
 
 #[derive(Debug, Args)]

@@ -1,25 +1,18 @@
 //! Tool calls and plans as they are drawn: a line when a call starts, its output as it comes, and
 //! what came of it.
 
-mod checks;
-
 use std::collections::VecDeque;
 
-use protocol::{PlanStep, StepStatus, ToolCall, ToolError, ToolResult};
-use serde_json::Value;
+use protocol::{PlanStep, StepStatus};
+use timeline::{CallState, Card, Failure, duration};
 
 use super::look::{Ink, Look, columns};
-use super::notices::duration;
-use super::safe_text::{one_line, output_line, safe};
+use super::safe_text::one_line;
 
 /// Live output on a terminal: so many lines at the beginning …
 const FIRST_LINES: usize = 8;
 /// … and so many at the end.
 const LAST_LINES: usize = 8;
-/// Longest rendering of one argument.
-const MAX_ARGUMENT: usize = 60;
-/// A line of output that is longer is written although it has not ended.
-const LONGEST_LINE: usize = 4096;
 const INDENT: &str = "  ";
 
 /// Where cards are drawn: the look, and how deep in sub-agents.
@@ -43,82 +36,60 @@ impl Place {
 }
 
 /// The line that a call begins with.
-pub(crate) fn started(call: &ToolCall, place: Place) -> String {
-    let name = one_line(&call.name);
-    let used = columns(INDENT) * place.depth + columns("● ") + columns(&name) + 1;
-    let arguments: Vec<String> =
-        call.arguments.iter().map(|(key, value)| argument(key, value)).collect();
-    let arguments = place.look.fit(&arguments.join(" "), used);
+pub(crate) fn started(title: &str, place: Place) -> String {
+    let used = columns(INDENT) * place.depth + columns("● ");
     let look = place.look;
-    let title = format!(
-        "{} {} {}",
-        look.paint(Ink::CYAN, "●"),
-        look.paint(Ink::BOLD, &name),
-        look.paint(Ink::DIM, &arguments)
-    );
-    place.line("", title.trim_end(), Ink::PLAIN)
+    let title = look.paint(Ink::BOLD, &look.fit(title, used));
+    place.line("", &format!("{} {title}", look.paint(Ink::CYAN, "●")), Ink::PLAIN)
 }
 
-fn argument(key: &str, value: &Value) -> String {
-    let shown = one_line(&value.to_string());
-    let shown = match shown.char_indices().nth(MAX_ARGUMENT) {
-        Some((cut, _)) => format!("{}…", &shown[..cut]),
-        None => shown,
-    };
-    format!("{}={shown}", one_line(key))
-}
-
-/// What a call ends with.
+/// The end of a card.
 pub(crate) struct Ending<'a> {
-    /// The name of the tool, if other cards came in between.
-    pub(crate) name: Option<&'a str>,
-    pub(crate) result: &'a ToolResult,
-    /// The tool's own words for the result, if they are known.
-    pub(crate) preview: &'a [String],
+    pub(crate) card: &'a Card,
+    /// Whether the tool is named, because other cards came in between.
+    pub(crate) is_named: bool,
+    /// Whether the title says what the call came to, and not only what it does.
+    pub(crate) has_summary: bool,
     /// Whether output was shown while it ran, which need not be shown again.
     pub(crate) had_output: bool,
-    pub(crate) duration_ms: u64,
 }
 
 impl Ending<'_> {
     /// The lines that tell it.
     pub(crate) fn draw(&self, place: Place) -> String {
-        let checks = self.result.as_ref().map(checks::lines).unwrap_or_default();
-        let checks = checks.iter().map(|line| place.cut_line("  │ ", line, Ink::YELLOW));
+        let checks = self.card.checks.iter();
+        let checks = checks.map(|line| place.cut_line("  │ ", line, Ink::YELLOW));
         checks.collect::<String>() + &self.outcome(place)
     }
 
     fn outcome(&self, place: Place) -> String {
-        let name = self.name.map(|name| format!("{}: ", one_line(name))).unwrap_or_default();
-        match self.result {
-            Ok(value) if self.had_output => {
-                let code = exit_code(value).map(|code| format!("exit code {code}"));
-                well_ended(&name, &Vec::from_iter(code), self.duration_ms, place)
-            }
-            Ok(value) if self.preview.is_empty() => {
-                well_ended(&name, &brief(value), self.duration_ms, place)
-            }
-            Ok(_) => well_ended(&name, self.preview, self.duration_ms, place),
-            Err(error) => failed(&name, error, self.duration_ms, place),
+        let card = self.card;
+        let name = if self.is_named { format!("{}: ", card.tool) } else { String::new() };
+        let time = card.working_ms.map(|time| format!(" · {}", duration(time))).unwrap_or_default();
+        if let Some(failure) = &card.failure {
+            return failed(&name, failure, &time, place);
         }
+        if card.state == CallState::Interrupted {
+            return place.line("  └ ", &format!("{name}interrupted{time}"), Ink::YELLOW);
+        }
+        if self.has_summary {
+            return well_ended(&name, std::slice::from_ref(&card.title), &time, place);
+        }
+        if self.had_output {
+            let code = card.exit_code.map(|code| format!("exit code {code}"));
+            return well_ended(&name, &Vec::from_iter(code), &time, place);
+        }
+        well_ended(&name, &card.outcome, &time, place)
     }
 }
 
-/// The exit code of a command, in any of the spellings that tools have for it.
-fn exit_code(value: &Value) -> Option<i64> {
-    ["exit_code", "exitCode"].iter().find_map(|key| value.get(*key)?.as_i64())
-}
-
-fn well_ended(name: &str, preview: &[String], duration_ms: u64, place: Place) -> String {
-    let time = duration(duration_ms);
-    let lines: Vec<String> = preview.iter().map(|line| output_line(line)).collect();
-    match lines.as_slice() {
-        [] => place.line("  └ ", &format!("{name}done · {time}"), Ink::DIM),
+fn well_ended(name: &str, lines: &[String], time: &str, place: Place) -> String {
+    match lines {
+        [] => place.line("  └ ", &format!("{name}done{time}"), Ink::DIM),
         [only] => {
             let first = format!("{name}{only}");
-            let end = format!(" · {time}");
-            let used = columns("  └ ") + columns(INDENT) * place.depth + columns(&end);
-            place.line("  └ ", &format!("{}{end}", place.look.fit(&first, used)), Ink::DIM)
+            let used = columns("  └ ") + columns(INDENT) * place.depth + columns(time);
+            place.line("  └ ", &format!("{}{time}", place.look.fit(&first, used)), Ink::DIM)
         }
         [rest @ .., last] => {
             let mut drawn = String::new();
@@ -126,44 +97,23 @@ fn well_ended(name: &str, preview: &[String], duration_ms: u64, place: Place) ->
                 let line = if index == 0 { format!("{name}{line}") } else { line.clone() };
                 drawn.push_str(&place.cut_line("  │ ", &line, Ink::DIM));
             }
-            let end = [last.clone()];
-            drawn + &well_ended("", &end, duration_ms, place)
+            drawn + &well_ended("", std::slice::from_ref(last), time, place)
         }
     }
 }
 
-fn failed(name: &str, error: &ToolError, duration_ms: u64, place: Place) -> String {
-    let message = safe(&error.message);
-    let mut lines = message.lines();
+fn failed(name: &str, failure: &Failure, time: &str, place: Place) -> String {
+    let mut lines = failure.message.lines();
     let first = lines.next().unwrap_or_default();
-    let text = format!("{name}{}: {first} · {}", error.code, duration(duration_ms));
+    let text = format!("{name}{}: {first}{time}", failure.code);
     let mut drawn = place.line("  └ ", &text, Ink::RED);
     for line in lines {
         drawn.push_str(&place.line("    ", line, Ink::RED));
     }
-    for line in error.suggestion.as_deref().map(safe).unwrap_or_default().lines() {
+    for line in failure.suggestion.as_deref().unwrap_or_default().lines() {
         drawn.push_str(&place.line("    ", line, Ink::YELLOW));
     }
     drawn
-}
-
-/// A result in a line, for a log that holds no preview.
-fn brief(value: &Value) -> Vec<String> {
-    let text = match value {
-        Value::String(text) => Some(text.as_str()),
-        Value::Object(fields) => {
-            let known = ["message", "content", "output", "diff"];
-            known.iter().find_map(|key| fields.get(*key)?.as_str())
-        }
-        _ => None,
-    };
-    let lines: Vec<&str> = text.map(|text| text.lines().collect()).unwrap_or_default();
-    match lines.as_slice() {
-        [first, _, _, ..] => {
-            vec![(*first).to_owned(), format!("… {} more lines", lines.len() - 1)]
-        }
-        few => few.iter().map(|line| (*line).to_owned()).collect(),
-    }
 }
 
 /// The plan as a list to check off.
@@ -184,21 +134,25 @@ pub(crate) fn plan(steps: &[PlanStep], place: Place) -> String {
 /// all of it.
 #[derive(Debug, Default)]
 pub(crate) struct LiveOutput {
-    /// A line that has not ended.
-    partial: String,
     written: usize,
     left_out: usize,
     last: VecDeque<String>,
 }
 
 impl LiveOutput {
-    /// Takes the next piece and gives what is to be written now.
-    pub(crate) fn push(&mut self, chunk: &str, place: Place) -> String {
+    /// Takes the next whole lines and gives what is to be written at once.
+    pub(crate) fn push(&mut self, lines: &str, place: Place) -> String {
         let mut drawn = String::new();
-        for part in chunk.split_inclusive('\n') {
-            self.partial.push_str(part);
-            if part.ends_with('\n') || self.partial.len() > LONGEST_LINE {
-                drawn.push_str(&self.end_line(place));
+        for line in lines.lines() {
+            if place.look == Look::Plain || self.written < FIRST_LINES {
+                self.written += 1;
+                drawn.push_str(&place.cut_line("  │ ", line, Ink::DIM));
+                continue;
+            }
+            self.last.push_back(line.to_owned());
+            if self.last.len() > LAST_LINES {
+                self.last.pop_front();
+                self.left_out += 1;
             }
         }
         drawn
@@ -207,9 +161,6 @@ impl LiveOutput {
     /// Gives what is left when the call has ended.
     pub(crate) fn finish(&mut self, place: Place) -> String {
         let mut drawn = String::new();
-        if !self.partial.is_empty() {
-            drawn.push_str(&self.end_line(place));
-        }
         if self.left_out > 0 {
             drawn.push_str(&place.line("  │ ", &format!("… {} lines", self.left_out), Ink::DIM));
         }
@@ -219,42 +170,44 @@ impl LiveOutput {
         *self = Self::default();
         drawn
     }
-
-    fn end_line(&mut self, place: Place) -> String {
-        let line = output_line(&std::mem::take(&mut self.partial));
-        if place.look == Look::Plain || self.written < FIRST_LINES {
-            self.written += 1;
-            return place.cut_line("  │ ", &line, Ink::DIM);
-        }
-        self.last.push_back(line);
-        if self.last.len() > LAST_LINES {
-            self.last.pop_front();
-            self.left_out += 1;
-        }
-        String::new()
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     const PLAIN: Place = Place { look: Look::Plain, depth: 0 };
-    const NARROW: Place = Place { look: Look::Styled { width: 30 }, depth: 1 };
+    const NARROW: Place = Place { look: Look::Styled { width: 20 }, depth: 1 };
 
     #[test]
-    fn a_call_is_one_line_however_long_its_arguments_are() {
-        let arguments = json!({"pattern": "a\nb", "path": "x".repeat(100)});
-        let call = ToolCall::new("1", "grep", arguments.as_object().unwrap().clone());
-        let path = "x".repeat(MAX_ARGUMENT - 1);
-        let expected = format!("● grep pattern=\"a\\nb\" path=\"{path}…\n");
-        assert_eq!(started(&call, PLAIN), expected);
-        let narrow = "  ^[36m●^[0m ^[1mgrep^[0m ^[2mpattern=\"a\\nb\" path=…^[0m\n";
-        assert_eq!(started(&call, NARROW).replace('\x1b', "^"), narrow);
-        let bare = ToolCall::new("2", "git_status", serde_json::Map::new());
-        assert_eq!(started(&bare, PLAIN), "● git_status\n");
+    fn a_title_is_one_line_however_long_it_is() {
+        let title = "Searched src for a pattern";
+        assert_eq!(started(title, PLAIN), "● Searched src for a pattern\n");
+        let narrow = "  ^[36m●^[0m ^[1mSearched src fo…^[0m\n";
+        assert_eq!(started(title, NARROW).replace('\x1b', "^"), narrow);
+    }
+
+    #[test]
+    fn an_end_says_what_came_of_it_and_how_long_it_worked() {
+        let card = Card {
+            tool: "bash".into(),
+            title: "Ran make".into(),
+            state: CallState::Done,
+            outcome: vec!["a".into(), "b".into()],
+            exit_code: Some(2),
+            working_ms: Some(1_500),
+            ..Card::default()
+        };
+        let end = |is_named, has_summary, had_output| {
+            Ending { card: &card, is_named, has_summary, had_output }.draw(PLAIN)
+        };
+        assert_eq!(end(false, false, false), "  │ a\n  └ b · 1.5 s\n");
+        assert_eq!(end(true, false, false), "  │ bash: a\n  └ b · 1.5 s\n");
+        assert_eq!(end(false, false, true), "  └ exit code 2 · 1.5 s\n");
+        assert_eq!(end(true, true, true), "  └ bash: Ran make · 1.5 s\n");
+        let card = Card { state: CallState::Interrupted, ..Card::default() };
+        let ending = Ending { card: &card, is_named: false, has_summary: false, had_output: false };
+        assert_eq!(ending.draw(PLAIN), "  └ interrupted\n");
     }
 
     #[test]
@@ -262,12 +215,9 @@ mod tests {
         let place = Place { look: Look::Styled { width: 80 }, depth: 0 };
         let mut live = LiveOutput::default();
         let text: String = (1..=20).map(|line| format!("line {line}\n")).collect();
-        let mut drawn = String::new();
-        for piece in text.as_bytes().chunks(7) {
-            drawn.push_str(&live.push(std::str::from_utf8(piece).unwrap(), place));
-        }
+        let drawn = live.push(&text, place);
         assert_eq!(drawn.lines().count(), FIRST_LINES);
-        drawn.push_str(&live.push("and no end", place));
+        assert_eq!(live.push("and no end\n", place), "");
         let end = live.finish(place);
         assert!(end.contains("… 5 lines"), "{end}");
         assert_eq!(end.lines().count(), LAST_LINES + 1);

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 
 use protocol::{LogEntry, Settings, Usage};
 use serde::Serialize;
+use timeline::{Denied, Turn};
 
-use super::tally::{Denied, Outcome, Tally};
+use super::outcome::Outcome;
 
 /// Grows when a program that understood the lines before would misunderstand them now.
 const SCHEMA_VERSION: u32 = 1;
@@ -64,17 +65,17 @@ pub(crate) struct RunEnd<'a> {
 #[derive(Debug)]
 pub(crate) struct JsonLines<W> {
     out: W,
-    tally: Tally,
+    turn: Turn,
 }
 
 impl<W: Write> JsonLines<W> {
     pub(crate) fn new(out: W) -> Self {
-        Self { out, tally: Tally::default() }
+        Self { out, turn: Turn::default() }
     }
 
     /// What the run took so far.
-    pub(crate) fn tally(&self) -> &Tally {
-        &self.tally
+    pub(crate) fn turn(&self) -> &Turn {
+        &self.turn
     }
 
     /// The session `id` begins or goes on.
@@ -98,7 +99,7 @@ impl<W: Write> JsonLines<W> {
 
     /// Writes an entry of the log as it is, but for the bytes of images.
     pub(crate) fn entry(&mut self, entry: &LogEntry) -> io::Result<()> {
-        self.tally.add(entry);
+        self.turn.add(entry);
         let mut entry = entry.clone();
         for image in entry.event.images_mut() {
             *image = image.without_data();
@@ -113,12 +114,12 @@ impl<W: Write> JsonLines<W> {
             is_error: end.outcome != Outcome::Done,
             exit_code: end.exit_code,
             message: end.message,
-            text: &self.tally.text,
-            usage: self.tally.usage,
-            cost_usd: self.tally.cost_usd,
-            duration_ms: self.tally.duration_ms(),
+            text: &self.turn.text,
+            usage: self.turn.usage,
+            cost_usd: self.turn.cost_usd,
+            duration_ms: self.turn.duration_ms(),
             files_changed: end.files_changed,
-            denied: &self.tally.denied,
+            denied: &self.turn.denied,
         };
         line(&mut self.out, &EventLine::Result(result))
     }
@@ -168,7 +169,7 @@ mod tests {
         for (sequence, event) in (2..).zip(events) {
             lines.entry(&LogEntry { sequence, at: sequence as i64, event }).unwrap();
         }
-        let outcome = lines.tally().outcome();
+        let outcome = Outcome::of(lines.turn());
         let files_changed = &["src/a.rs".into()];
         lines.end(&RunEnd { outcome, exit_code: 0, message: None, files_changed }).unwrap();
         assert_snapshot!(String::from_utf8(out).unwrap(), @r#"

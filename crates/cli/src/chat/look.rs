@@ -112,6 +112,7 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chat::safe_text::{harmless, harmless_but};
 
     #[test]
     fn inks_add_up_and_plain_places_have_none() {
@@ -119,6 +120,21 @@ mod tests {
         assert_eq!(Look::Styled { width: 80 }.paint(ink, "no"), "\x1b[1;31mno\x1b[0m");
         assert_eq!(Look::Plain.paint(ink, "no"), "no");
         assert_eq!(Ink::PLAIN.paint("x"), "x");
+    }
+
+    #[test]
+    fn only_the_sequences_of_our_own_inks_pass() {
+        let table = [
+            ("\x1b[1;31mno\x1b[0m", "\x1b[1;31mno\x1b[0m"),
+            ("\x1b[8mhidden\x1b[0m", "\\x1B[8mhidden\x1b[0m"),
+            ("\x1b[38;5;0m\x1b[m\x1b[2J\x1b]0;x\x07", "\\x1B[38;5;0m\\x1B[m\\x1B[2J\\x1B]0;x\\x07"),
+            ("a\rb", "a\\rb"),
+        ];
+        for (text, expected) in table {
+            let passed = harmless_but(text, &mut None, Ink::length_at_start);
+            assert_eq!(passed, expected, "{text:?}");
+        }
+        assert_eq!(harmless("\x1b[1mx"), "\\x1B[1mx");
     }
 
     #[test]

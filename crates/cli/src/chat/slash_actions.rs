@@ -9,7 +9,6 @@ use tool_system::Category;
 use super::Chat;
 use crate::args::allow_rule;
 use crate::chat::cards::{Place, plan};
-use crate::chat::notices;
 use crate::chat::slash_commands::{ChatCommand, help};
 use crate::commands::sessions;
 use crate::conversation::resumed;
@@ -173,7 +172,7 @@ impl Chat {
         let _interrupt = on_interrupt(cancel.clone());
         use context_manager::CompactOutcome::{Cancelled, Compacted, NothingToLeaveOut};
         match self.session.compact(&cancel).await? {
-            Compacted(compaction) => self.note(&notices::compacted(&compaction)),
+            Compacted(compaction) => self.note(&timeline::compacted(&compaction)),
             NothingToLeaveOut => self.note("Nothing can be left out."),
             Cancelled => self.note("Nothing has changed."),
         }
@@ -183,10 +182,10 @@ impl Chat {
     fn context(&self) {
         let used = self.session.context().context_tokens_used();
         let messages = self.session.context().messages().len();
-        let window = self.chosen.window().map(|window| format!(" of {}", notices::count(window)));
+        let window = self.chosen.window().map(|window| format!(" of {}", timeline::count(window)));
         self.note(&format!(
             "{messages} messages, {} tokens{}; instructions {} bytes, {} tools",
-            notices::count(used),
+            timeline::count(used),
             window.unwrap_or_default(),
             self.session.options().system.len(),
             self.session.executor().offered().len(),
@@ -197,10 +196,10 @@ impl Chat {
         let usage = self.session.context().usage();
         self.note(&format!(
             "{} in, {} out, {} from cache · {}",
-            notices::count(usage.input + usage.cache_write),
-            notices::count(usage.output),
-            notices::count(usage.cache_read),
-            notices::money(self.session.context().cost_usd()),
+            timeline::count(usage.input + usage.cache_write),
+            timeline::count(usage.output),
+            timeline::count(usage.cache_read),
+            timeline::money(self.session.context().cost_usd()),
         ));
     }
 

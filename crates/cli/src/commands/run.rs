@@ -11,6 +11,7 @@ use clap::Args;
 use protocol::{Content, LogEntry, PauseReason, TurnEnd};
 use providers::catalogue::Wanted;
 use session::{Session, TurnOutcome};
+use timeline::Turn;
 use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
@@ -18,9 +19,8 @@ use crate::args::{Gate, ModelArgs, Scope};
 use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
 use crate::chat::look::Ink;
-use crate::chat::notices;
+use crate::chat::outcome::Outcome;
 use crate::chat::screen::{Screen, ScreenOptions};
-use crate::chat::tally::{Outcome, Tally};
 use crate::conversation::{Desk, resumed};
 use crate::interrupt::StopSignal;
 use crate::model_choice::Chosen;
@@ -126,9 +126,9 @@ impl Run {
                 "toolkiln: {limit}. Go on with: toolkiln run --resume {id} \"go on\""
             ));
         }
-        let tally = self.shows.tally();
+        let turn = self.shows.turn();
         let outcome = match &ended {
-            Ok(Some(_)) => tally.outcome(),
+            Ok(Some(_)) => Outcome::of(turn),
             Ok(None) => Outcome::Cancelled,
             Err(_) => Outcome::Error,
         };
@@ -138,7 +138,7 @@ impl Run {
         };
         let message = match &ended {
             Err(error) => Some(format!("{error:#}")),
-            Ok(_) => limit.map(str::to_owned).or_else(|| message(outcome, tally)),
+            Ok(_) => limit.map(str::to_owned).or_else(|| message(outcome, turn)),
         };
         if let Err(error) = &ended {
             output::failure(error);
@@ -152,13 +152,13 @@ impl Run {
 }
 
 /// What a program can show of a run that did not end well.
-fn message(outcome: Outcome, tally: &Tally) -> Option<String> {
+fn message(outcome: Outcome, turn: &Turn) -> Option<String> {
     Some(match outcome {
         Outcome::Done => return None,
         Outcome::Denied => {
-            tally.denied.first().map(|denied| denied.reason.clone()).unwrap_or_default()
+            turn.denied.first().map(|denied| denied.reason.clone()).unwrap_or_default()
         }
-        Outcome::ProviderError => tally.failure.clone().unwrap_or_default(),
+        Outcome::ProviderError => turn.failure.clone().unwrap_or_default(),
         Outcome::Refused => "the model will not answer".to_owned(),
         Outcome::Cancelled => "the run was stopped".to_owned(),
         Outcome::Limit => "the run stopped at a limit".to_owned(),
@@ -280,7 +280,7 @@ impl RunView {
             RunView::User(screen) => {
                 screen.options_mut().context_window = chosen.window();
                 let named = files.iter().map(|file| (file.path.as_str(), file.remark.as_deref()));
-                if let Some(line) = notices::instructions(named) {
+                if let Some(line) = timeline::instructions(named) {
                     output::painted(Stream::Err.look(), [(Ink::DIM, &*format!("· {line}"))]);
                 }
             }
@@ -293,10 +293,10 @@ impl RunView {
         Ok(())
     }
 
-    fn tally(&self) -> &Tally {
+    fn turn(&self) -> &Turn {
         match self {
-            RunView::User(screen) => screen.tally(),
-            RunView::Program(lines) => lines.tally(),
+            RunView::User(screen) => screen.turn(),
+            RunView::Program(lines) => lines.turn(),
         }
     }
 

@@ -9,9 +9,9 @@ use anyhow::Context as _;
 use jiff::{Timestamp, Unit};
 use serde_json::json;
 use store::{CheckMode, CheckReport, ListFilter, SessionInfo, Store};
+use timeline::{Timeline, count, money};
 
-use crate::args::{SessionsCheckArgs, SessionsCommand};
-use crate::chat::notices::{count, money};
+use crate::args::{ExportFormat, SessionsCheckArgs, SessionsCommand};
 use crate::chat::safe_text::one_line;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::open_store;
@@ -56,9 +56,7 @@ async fn perform(command: &SessionsCommand) -> anyhow::Result<ExitCode> {
             store.delete(&store.find(&args.session).await?).await?;
         }
         SessionsCommand::Export(args) => {
-            let store = store_at(&args.root).await?;
-            let text = store.export(&store.find(&args.session).await?).await?;
-            output::json_text(text.trim_end_matches('\n'))?;
+            export(&*store_at(&args.of.root).await?, &args.of.session, args.format).await?;
         }
         SessionsCommand::Import(args) => import(&*store_at(&args.root).await?).await?,
         SessionsCommand::Check(args) => return check(args).await,
@@ -119,6 +117,21 @@ async fn show(store: &dyn Store, session: &str) -> anyhow::Result<()> {
     loaded.entries.iter().try_for_each(|entry| screen.show(entry))?;
     tell(&loaded.damage);
     Ok(())
+}
+
+async fn export(store: &dyn Store, session: &str, format: ExportFormat) -> anyhow::Result<()> {
+    let id = store.find(session).await?;
+    let draw = match format {
+        ExportFormat::Json => {
+            let text = store.export(&id).await?;
+            return Ok(output::json_text(text.trim_end_matches('\n'))?);
+        }
+        ExportFormat::Markdown => timeline::markdown,
+        ExportFormat::Html => timeline::html,
+    };
+    let loaded = store.load(&id).await?;
+    tell(&loaded.damage);
+    Ok(output::result(draw(&Timeline::of(&loaded.entries)).trim_end_matches('\n'))?)
 }
 
 async fn import(store: &dyn Store) -> anyhow::Result<()> {

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 use store::{Favourites, ModelStats, SessionStats, Stats, StatsFilter, ToolStats};
+use timeline::{count, duration, money};
 
 use super::sessions::store_at;
-use crate::chat::notices::{count, duration, money};
 use crate::chat::safe_text::one_line;
 use crate::output;
 

@@ -125,3 +125,26 @@ fn statistics_count_calls_and_what_was_learned_can_be_forgotten() {
     let learned = run_with_state(&project, &["stats", "--favourites", "--json"]).json();
     assert_eq!(learned["tools"], Value::Array(Vec::new()));
 }
+
+#[test]
+fn a_conversation_is_exported_as_a_document_to_read() {
+    let project = project();
+    say(&project, "grep TODO");
+    let id = ids(&project).remove(0);
+    // The first line tells when it was exported.
+    let entries = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    let log = sessions(&project, &["export", &id]).stdout;
+    let json = sessions(&project, &["export", &id, "--format", "json"]).stdout;
+    assert!(entries(&log).len() > 3);
+    assert_eq!(entries(&json), entries(&log));
+    let document = sessions(&project, &["export", &id, "--format", "markdown"]).stdout;
+    assert!(
+        document.starts_with("# grep TODO\n") && document.contains("\n> grep TODO\n"),
+        "{document}"
+    );
+    let page = sessions(&project, &["export", &id, "--format", "html"]).stdout;
+    assert!(page.starts_with("<!doctype html>\n") && page.ends_with("</html>\n"), "{page}");
+    assert!(page.contains("<div class=\"text\">grep TODO</div>"), "{page}");
+    let unknown = sessions(&project, &["export", &id, "--format", "pdf"]);
+    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
+}

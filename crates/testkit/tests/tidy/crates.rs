@@ -19,6 +19,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
     ("providers", &["protocol", "context_manager"]),
     ("guide", &["protocol", "context_manager"]),
     ("store", &["protocol"]),
+    ("timeline", &["protocol"]),
     ("session", BELOW_SESSION),
     ("web_service", SESSION_AND_BELOW),
     ("acp", SESSION_AND_BELOW),
@@ -48,6 +49,7 @@ const SESSION_AND_BELOW: &[&str] = &[
     "tool_system",
     "providers",
     "store",
+    "timeline",
     "session",
 ];
 
@@ -61,6 +63,7 @@ const EVERYTHING_THAT_SHIPS: &[&str] = &[
     "providers",
     "guide",
     "store",
+    "timeline",
     "session",
     "web_service",
     "acp",

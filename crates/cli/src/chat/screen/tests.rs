@@ -2,8 +2,9 @@
 
 use insta::assert_snapshot;
 use protocol::{
-    AgentRole, Compaction, ErrorCode, ModelErrorKind, PauseReason, Settings, StepStatus,
-    StopReason, ToolError, TurnEnd, Usage,
+    AgentRole, Compaction, Content, ErrorCode, ModelAnswer, ModelErrorKind, PauseReason, PlanStep,
+    SessionEvent, Settings, StepStatus, StopReason, ToolCall, ToolError, ToolResult, TurnEnd,
+    Usage,
 };
 use serde_json::{Value, json};
 
@@ -183,15 +184,15 @@ fn a_turn_on_a_terminal() {
 
     I'll search for them.
 
-    ● grep pattern="TODO" path="src"
-    ● read_file path="src/x.rs"
+    ● grep TODO
+    ● read_file src/x.rs
       └ grep: 12 matches in 5 files · 3 ms
       └ read_file: FILE_NOT_FOUND: src/x.rs does not exist · 3 ms
         Did you mean src/y.rs?
     Plan
       ✔ search
       ▶ fix
-    ● bash command="cargo test"
+    ● bash cargo test
       │ running 2 tests
       │ ok
       └ exit code 1 · 3 ms
@@ -216,15 +217,15 @@ fn a_turn_without_a_terminal_has_only_words_on_standard_output() {
     > Where are the notes
     > to ourselves?
     Let me look.
-    ● grep pattern="TODO" path="src"
-    ● read_file path="src/x.rs"
+    ● grep TODO
+    ● read_file src/x.rs
       └ grep: 12 matches in 5 files · 3 ms
       └ read_file: FILE_NOT_FOUND: src/x.rs does not exist · 3 ms
         Did you mean src/y.rs?
     Plan
       ✔ search
       ▶ fix
-    ● bash command="cargo test"
+    ● bash cargo test
       │ running 2 tests
       │ ok
       └ exit code 1 · 3 ms
@@ -318,12 +319,12 @@ fn calls_side_by_side_and_in_sub_agents_are_told_apart() {
     story.log(answer("", vec![broken]));
     story.end("x", &[], Err(ToolError::new(ErrorCode::InvalidArguments, "no JSON")));
     assert_snapshot!(story.bare(), @r#"
-    ● delegate task="look around"
-    ● bash command="make"
+    ● delegate look around
+    ● bash make
       │ one
-      ● glob pattern="*"
+      ● glob *
         └ No files. · 1 ms
-    ● bash command="make"
+    ● bash make
       │ two
       │ delegate: It is
       └ a small project. · 3 ms
@@ -340,4 +341,49 @@ fn an_answer_that_was_not_streamed_is_shown_whole() {
     story.log(answer("again", Vec::new()));
     assert_eq!(story.words.text(), "# Whole\nagain\n");
     assert_eq!(story.notes.text(), "");
+}
+
+#[test]
+fn titles_of_tools_take_the_place_of_names_and_summaries_that_of_previews() {
+    let mut story = Story::on_terminal();
+    let edit = call("1", "edit_file", json!({"path": "a.rs"}));
+    let read = call("2", "read_file", json!({"path": "b.rs"}));
+    story.log(answer("", vec![edit, read]));
+    let titled = |id: &str, title: &str| SessionEvent::CallStarted {
+        call_id: id.into(),
+        title: Some(title.into()),
+    };
+    story.log(titled("1", "Edit a.rs"));
+    story.log(titled("2", "Read b.rs, lines 10 to 20\x1b[2J"));
+    story.log(SessionEvent::CallEnded {
+        call_id: "1".into(),
+        result: Ok(json!({"message": "Applied."})),
+        text: None,
+        images: Vec::new(),
+        title: Some("Edited 1 file, +2 −1".into()),
+        duration_ms: 12,
+    });
+    story.end("2", &["fn main() {}"], Ok(Value::Null));
+    assert_snapshot!(story.bare(), @r"
+    ● Edit a.rs
+    ● Read b.rs, lines 10 to 20\x1B[2J
+      └ edit_file: Edited 1 file, +2 −1 · 12 ms
+      └ read_file: fn main() {} · 3 ms
+    ");
+}
+
+#[test]
+fn output_that_is_faster_than_the_log_waits_for_its_card() {
+    let mut story = Story::on_terminal();
+    story.chunk("b", "early\n");
+    story.log(answer("", vec![call("b", "bash", json!({"command": "make"}))]));
+    story.log(started("b"));
+    story.chunk("b", "later\n");
+    story.end("b", &[], Ok(json!({"exit_code": 0})));
+    assert_snapshot!(story.bare(), @r"
+    ● bash make
+      │ early
+      │ later
+      └ exit code 0 · 3 ms
+    ");
 }

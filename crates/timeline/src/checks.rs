@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::chat::safe_text::one_line;
+use crate::safe_text::one_line;
 
 /// A line for each check that did not pass or would have changed files.
-pub(super) fn lines(value: &Value) -> Vec<String> {
+pub(crate) fn lines(value: &Value) -> Vec<String> {
     // The changes of a command have a report of their own.
     let reports = [value.get("checks"), value.pointer("/changes/checks")];
     let checks = reports.into_iter().flatten().filter_map(Value::as_array).flatten();

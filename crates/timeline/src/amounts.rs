@@ -1,0 +1,50 @@
+//! Numbers as people read them.
+
+/// `950`, `12.3k`, `1.2M`.
+pub fn count(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..999_950 => format!("{:.1}k", number as f64 / 1e3),
+        _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}
+
+/// Dollars, with as many places as say something.
+pub fn money(dollars: f64) -> String {
+    if dollars >= 1.0 || dollars == 0.0 {
+        format!("${dollars:.2}")
+    } else {
+        format!("${dollars:.4}")
+    }
+}
+
+/// `3 ms`, `1.4 s`, `2 min 5 s`.
+pub fn duration(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1_000 => format!("{milliseconds} ms"),
+        1_000..10_000 => format!("{:.1} s", milliseconds as f64 / 1e3),
+        10_000..60_000 => format!("{} s", milliseconds / 1_000),
+        _ => format!("{} min {} s", milliseconds / 60_000, milliseconds / 1_000 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let counts =
+            [(0, "0"), (999, "999"), (12_345, "12.3k"), (999_960, "1.0M"), (2_500_000, "2.5M")];
+        for (number, expected) in counts {
+            assert_eq!(count(number), expected);
+        }
+        for (dollars, expected) in [(0.0, "$0.00"), (0.01234, "$0.0123"), (12.5, "$12.50")] {
+            assert_eq!(money(dollars), expected);
+        }
+        let times = [(3, "3 ms"), (1_440, "1.4 s"), (59_999, "59 s"), (125_000, "2 min 5 s")];
+        for (milliseconds, expected) in times {
+            assert_eq!(duration(milliseconds), expected);
+        }
+    }
+}

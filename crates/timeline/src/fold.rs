@@ -1,0 +1,237 @@
+//! What an entry of the log changes in the timeline.
+
+mod calls;
+mod speech;
+
+use protocol::{
+    AgentRole, Content, ForkPoint, Image, ModelErrorKind, PlanStep, SessionEvent, Settings, TurnEnd,
+};
+
+use crate::item::{Body, Item, ItemId, Level, Notice, Topic, UserMessage};
+use crate::notices;
+use crate::safe_text::{one_line, safe};
+use crate::timeline::{Changes, Timeline};
+use crate::turn::{TurnCosts, text_of};
+use crate::waiting::Waiting;
+
+/// One entry on its way into the timeline.
+pub(crate) struct Step<'a> {
+    timeline: &'a mut Timeline,
+    at: i64,
+    /// The card of the call whose sub-agent the entry is about.
+    parent: Option<ItemId>,
+    depth: usize,
+    pub(crate) changes: Changes,
+}
+
+impl<'a> Step<'a> {
+    pub(crate) fn new(timeline: &'a mut Timeline, at: i64) -> Self {
+        let changes = timeline.no_changes();
+        Self { timeline, at, parent: None, depth: 0, changes }
+    }
+
+    /// The entry is about the sub-agent of this call.
+    pub(crate) fn enter(&mut self, call_id: &str) {
+        self.parent = Some(self.call(call_id));
+        self.depth += 1;
+    }
+
+    pub(crate) fn take(&mut self, event: &SessionEvent) {
+        match event {
+            // `Timeline::apply` has entered it.
+            SessionEvent::Nested { .. } => {}
+            SessionEvent::UserMessage { content } => self.user_message(content),
+            SessionEvent::ModelAsked { .. } => self.cut_speech(self.parent),
+            SessionEvent::TextDelta { text } => self.answer_grows(text),
+            SessionEvent::ThinkingDelta { text } => self.thinking_grows(text),
+            SessionEvent::ModelAnswered(answer) => self.model_answered(answer),
+            SessionEvent::ModelFailed { kind, message, retry_in_ms, .. } => {
+                self.cut_speech(self.parent);
+                // The end of the turn tells of a cancelled request.
+                if *kind != ModelErrorKind::Cancelled {
+                    let words = notices::model_failed(*kind, message, *retry_in_ms);
+                    let level = if retry_in_ms.is_some() { Level::Info } else { Level::Error };
+                    self.notice(Topic::ModelFailed, level, words);
+                }
+            }
+            SessionEvent::CallStarted { call_id, title } => {
+                self.call_started(call_id, title.as_deref());
+            }
+            SessionEvent::ApprovalAsked(request) => self.approval_asked(request),
+            SessionEvent::ApprovalAnswered { call_id, response } => {
+                self.approval_answered(call_id, response);
+            }
+            SessionEvent::CallEnded { call_id, result, text, images, title, duration_ms } => {
+                let ended = calls::Ended {
+                    result,
+                    text: text.as_deref(),
+                    images,
+                    title: title.as_deref(),
+                    duration_ms: *duration_ms,
+                };
+                self.call_ended(call_id, &ended);
+            }
+            SessionEvent::PlanChanged { steps } => self.plan_changed(steps),
+            SessionEvent::TurnEnded(end) => self.turn_ended(*end),
+            other => self.happened(other),
+        }
+    }
+
+    /// What becomes a notice, or changes the facts of the session.
+    fn happened(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::Opened(opened) if self.parent.is_none() => {
+                self.timeline.facts.root = one_line(&opened.root);
+                self.timeline.facts.settings = Some(harmless(&opened.settings));
+                let forked = opened.forked_from.as_ref();
+                self.timeline.facts.forked_from = forked.map(|from| ForkPoint {
+                    session: one_line(&from.session),
+                    sequence: from.sequence,
+                });
+            }
+            SessionEvent::Renamed { title } => {
+                let title = one_line(title);
+                let words = format!("this session is called {title}");
+                if self.parent.is_none() {
+                    self.timeline.facts.title = Some(title);
+                }
+                self.notice(Topic::Renamed, Level::Info, words);
+            }
+            SessionEvent::SettingsChanged(settings) => {
+                if self.parent.is_none() {
+                    self.timeline.facts.settings = Some(harmless(settings));
+                }
+                self.notice(Topic::Settings, Level::Info, notices::settings(settings));
+            }
+            SessionEvent::ImagesRefused { .. } => {
+                let words = "the provider refused images: they are described in words until a model is \
+                             chosen again";
+                self.notice(Topic::ImagesRefused, Level::Warning, words.to_owned());
+            }
+            SessionEvent::Nudged { text } => {
+                let words = format!("the model was told: {}", one_line(text));
+                self.notice(Topic::Nudged, Level::Info, words);
+            }
+            SessionEvent::Instructed(told) => {
+                let remark = told.remark.as_deref();
+                let level = if remark.is_some() { Level::Warning } else { Level::Info };
+                if let Some(words) = notices::instructions([(told.path.as_str(), remark)]) {
+                    self.notice(Topic::Instructions, level, words);
+                }
+            }
+            SessionEvent::Paused(reason) => {
+                self.pause_begins();
+                self.notice(Topic::Paused, Level::Warning, notices::paused(reason));
+            }
+            SessionEvent::Continued => self.pause_ends(),
+            SessionEvent::Compacted(compaction) => {
+                self.notice(Topic::Compacted, Level::Info, notices::compacted(compaction));
+            }
+            SessionEvent::Repaired { notes } => {
+                for note in notes {
+                    let words = format!("the log was mended: {}", one_line(note));
+                    self.notice(Topic::Repaired, Level::Warning, words);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn user_message(&mut self, content: &[Content]) {
+        self.interrupt_open(self.parent);
+        if self.parent.is_none() {
+            self.timeline.is_paused = false;
+            self.timeline.waiting = Waiting::default();
+        }
+        let images = content.iter().filter_map(|part| match part {
+            Content::Image(image) => Some(self.keep_image(image)),
+            _ => None,
+        });
+        let images = images.collect();
+        self.add(Body::Message(UserMessage { text: safe(&text_of(content)), images }));
+    }
+
+    fn plan_changed(&mut self, steps: &[PlanStep]) {
+        let step = |step: &PlanStep| PlanStep { text: one_line(&step.text), status: step.status };
+        let steps: Vec<PlanStep> = steps.iter().map(step).collect();
+        let scope = self.timeline.scope(self.parent);
+        if scope.plan != steps {
+            scope.plan.clone_from(&steps);
+            self.add(Body::Plan { steps });
+        }
+    }
+
+    fn turn_ended(&mut self, end: TurnEnd) {
+        self.interrupt_open(self.parent);
+        if let Some(words) = notices::unusual_end(end) {
+            self.notice(Topic::TurnEnd, Level::Warning, words.to_owned());
+        }
+        if self.parent.is_some() {
+            return;
+        }
+        self.pause_ends();
+        self.timeline.live.early.clear();
+        let turn = &self.timeline.turn;
+        let duration_ms = turn.duration_ms();
+        let costs = TurnCosts {
+            end,
+            usage: turn.usage,
+            cost_usd: turn.cost_usd,
+            context_tokens: turn.context_tokens,
+            working_ms: duration_ms.saturating_sub(self.timeline.waiting.until(self.at)),
+            duration_ms,
+        };
+        self.add(Body::Turn(costs));
+    }
+
+    /// A sub-agent that reaches a limit does not wait for the user.
+    fn pause_begins(&mut self) {
+        if self.parent.is_none() && !std::mem::replace(&mut self.timeline.is_paused, true) {
+            self.timeline.waiting.begin(self.at);
+        }
+    }
+
+    fn pause_ends(&mut self) {
+        if self.parent.is_none() && std::mem::take(&mut self.timeline.is_paused) {
+            self.timeline.waiting.end(self.at);
+        }
+    }
+
+    fn notice(&mut self, topic: Topic, level: Level, text: String) {
+        self.add(Body::Notice(Notice { topic, level, text }));
+    }
+
+    fn add(&mut self, body: Body) -> ItemId {
+        let id = ItemId(self.timeline.items.len());
+        let (parent, depth, at) = (self.parent, self.depth, self.at);
+        self.timeline.items.push(Item { id, parent, depth, at, body });
+        self.timeline.scope(parent).items.push(id);
+        self.changed(id);
+        id
+    }
+
+    fn changed(&mut self, id: ItemId) {
+        self.changes.ids.insert(id);
+    }
+
+    /// The image with a harmless name. Its bytes are kept to be found by their hash.
+    fn keep_image(&mut self, image: &Image) -> Image {
+        let mut image = image.clone();
+        image.name = one_line(&image.name);
+        if image.base64().is_some() {
+            self.timeline.images.entry(image.hash).or_insert_with(|| image.clone());
+        }
+        image
+    }
+}
+
+fn harmless(settings: &Settings) -> Settings {
+    let Settings { provider, model, role } = settings;
+    let role = match role {
+        AgentRole::Custom { name, permissions } => {
+            AgentRole::Custom { name: one_line(name), permissions: *permissions }
+        }
+        ours => ours.clone(),
+    };
+    Settings { provider: one_line(provider), model: one_line(model), role }
+}

@@ -1,0 +1,89 @@
+//! What the model says and thinks, piece by piece and as a whole.
+
+use protocol::{Content, ModelAnswer};
+
+use super::Step;
+use crate::item::{Answer, AnswerState, Body, ItemId};
+use crate::safe_text::{SafeText, safe};
+use crate::scope::Streamed;
+use crate::turn::text_of;
+
+impl Step<'_> {
+    pub(super) fn answer_grows(&mut self, text: &str) {
+        let streamed = self.timeline.scope(self.parent).answer.take();
+        let mut streamed = streamed.unwrap_or_else(|| {
+            let empty = Answer { text: String::new(), state: AnswerState::Streaming };
+            Streamed { id: self.add(Body::Answer(empty)), guard: SafeText::default() }
+        });
+        let text = streamed.guard.push(text);
+        self.append(streamed.id, &text);
+        self.timeline.scope(self.parent).answer = Some(streamed);
+    }
+
+    pub(super) fn thinking_grows(&mut self, text: &str) {
+        let streamed = self.timeline.scope(self.parent).thinking.take();
+        let mut streamed = streamed.unwrap_or_else(|| {
+            let id = self.add(Body::Thinking { text: String::new() });
+            Streamed { id, guard: SafeText::default() }
+        });
+        let text = streamed.guard.push(text);
+        self.append(streamed.id, &text);
+        self.timeline.scope(self.parent).thinking = Some(streamed);
+    }
+
+    /// The whole answer takes the place of its pieces.
+    pub(super) fn model_answered(&mut self, answer: &ModelAnswer) {
+        self.thinking_ends(self.parent);
+        let streamed = self.timeline.scope(self.parent).answer.take();
+        let text = safe(&text_of(&answer.content));
+        if streamed.is_some() || !text.is_empty() {
+            let whole = Body::Answer(Answer { text, state: AnswerState::Complete });
+            match streamed {
+                Some(Streamed { id, .. }) => {
+                    self.timeline.items[id.0].body = whole;
+                    self.changed(id);
+                }
+                None => {
+                    self.add(whole);
+                }
+            }
+        }
+        for part in &answer.content {
+            match part {
+                Content::ToolUse(call) => self.call_wanted(call),
+                Content::Image(image) => {
+                    self.keep_image(image);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Nothing more comes of what is being said.
+    pub(super) fn cut_speech(&mut self, parent: Option<ItemId>) {
+        self.thinking_ends(parent);
+        if let Some(Streamed { id, mut guard }) = self.timeline.scope(parent).answer.take() {
+            self.append(id, &guard.finish());
+            if let Body::Answer(answer) = &mut self.timeline.items[id.0].body {
+                answer.state = AnswerState::Cut;
+            }
+            self.changed(id);
+        }
+    }
+
+    fn thinking_ends(&mut self, parent: Option<ItemId>) {
+        if let Some(Streamed { id, mut guard }) = self.timeline.scope(parent).thinking.take() {
+            self.append(id, &guard.finish());
+        }
+    }
+
+    fn append(&mut self, id: ItemId, more: &str) {
+        match &mut self.timeline.items[id.0].body {
+            Body::Answer(Answer { text, .. }) | Body::Thinking { text } if !more.is_empty() => {
+                text.push_str(more);
+                self.changed(id);
+            }
+            _ => {}
+        }
+    }
+}

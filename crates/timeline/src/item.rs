@@ -1,0 +1,149 @@
+//! The things that a timeline is made of.
+
+use protocol::{Image, PlanStep};
+use serde::{Serialize, Serializer};
+
+use crate::card::Card;
+use crate::turn::TurnCosts;
+
+/// The name of an item for as long as its timeline exists: its place among all items, from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct ItemId(pub(crate) usize);
+
+/// One thing that people see. Items stand in the order in which they began.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Item {
+    /// Its name.
+    pub id: ItemId,
+    /// The card of the call whose sub-agent this happened in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<ItemId>,
+    /// How many sub-agents it is inside of.
+    pub depth: usize,
+    /// When it began: milliseconds since 1970, UTC.
+    pub at: i64,
+    /// What it is.
+    #[serde(flatten)]
+    pub body: Body,
+}
+
+impl Item {
+    /// The card, if the item is a tool call.
+    pub fn card(&self) -> Option<&Card> {
+        match &self.body {
+            Body::Call(card) => Some(card),
+            _ => None,
+        }
+    }
+}
+
+/// The kinds of item; `{"kind": "answer", …}` in JSON.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Body {
+    /// What the user said, or the task of a sub-agent.
+    Message(UserMessage),
+    /// What the model said.
+    Answer(Answer),
+    /// What the model thought, where it lets us see that.
+    Thinking {
+        /// The thoughts so far.
+        text: String,
+    },
+    /// A tool call.
+    Call(Box<Card>),
+    /// The whole plan, after a change of it.
+    Plan {
+        /// Its steps.
+        steps: Vec<PlanStep>,
+    },
+    /// One line about something else that happened.
+    Notice(Notice),
+    /// The turn is over.
+    Turn(TurnCosts),
+}
+
+/// A message of the user.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct UserMessage {
+    /// What was said, with images in words.
+    pub text: String,
+    /// The images. In JSON they have no bytes.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "without_data")]
+    pub images: Vec<Image>,
+}
+
+/// What the model said in answer to one request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// The text so far, in Markdown.
+    pub text: String,
+    /// How far it is.
+    pub state: AnswerState,
+}
+
+/// How far an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerState {
+    /// More is to come.
+    Streaming,
+    /// The model has said what it wanted to say.
+    Complete,
+    /// The request failed or was cancelled. The model does not see this text again.
+    Cut,
+}
+
+/// One line about something that happened beside messages and tools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Notice {
+    /// What it is about.
+    pub topic: Topic,
+    /// How much it matters.
+    pub level: Level,
+    /// The line.
+    pub text: String,
+}
+
+/// What a notice is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// The model did not answer; the request may be sent again.
+    ModelFailed,
+    /// The conversation was made shorter.
+    Compacted,
+    /// Another model or role.
+    Settings,
+    /// The session has a name.
+    Renamed,
+    /// The model was told something that the user did not say.
+    Nudged,
+    /// The model was told the project's instructions.
+    Instructions,
+    /// The provider refused images.
+    ImagesRefused,
+    /// The turn waits for the user.
+    Paused,
+    /// The turn ended in an unusual way.
+    TurnEnd,
+    /// The log was damaged and has been repaired.
+    Repaired,
+}
+
+/// How much a notice matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// The user may want to do something about it.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// Bytes of images are long, and whoever reads items asks for them by their hash.
+pub(crate) fn without_data<S: Serializer>(images: &[Image], out: S) -> Result<S::Ok, S::Error> {
+    out.collect_seq(images.iter().map(Image::without_data))
+}

@@ -1,0 +1,37 @@
+//! What people see of a session: a pure fold from its log to messages, cards of tool calls, plans,
+//! notices and costs. Terminal, web page, `sessions show` and exports draw a [`Timeline`] and nothing
+//! else, so that a session looks the same everywhere.
+//!
+//! Every text of an item is harmless: what a terminal would obey, what reorders a line and what a
+//! reader cannot see is written out as an escape. HTML and Markdown still have to be escaped, which
+//! [`html`] and [`markdown`] do.
+//!
+//! This crate does no I/O, reads no clock, and knows no tool by its name.
+
+mod amounts;
+mod card;
+mod checks;
+mod export;
+mod fold;
+mod item;
+mod live_output;
+mod notices;
+mod outcome;
+mod question;
+pub mod safe_text;
+mod scope;
+mod timeline;
+mod title;
+mod turn;
+mod waiting;
+
+pub use amounts::{count, duration, money};
+pub use card::{CallState, Card, Failure};
+pub use export::{html, markdown};
+pub use item::{Answer, AnswerState, Body, Item, ItemId, Level, Notice, Topic, UserMessage};
+pub use live_output::Output;
+pub use notices::{compacted, instructions};
+pub use question::{Question, Reply};
+pub use timeline::{Changes, SessionFacts, Timeline};
+pub use turn::{Denied, Turn, TurnCosts};
+pub use waiting::Waiting;
