@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use context_manager::{AgentOptions, Budget, ChatContext, Doors, Purse, SessionLog, TurnOutcome};
+use context_manager::{AgentOptions, Budget, ChatContext, Ports, Purse, SessionLog, TurnOutcome};
 use protocol::{
     AgentRole, Content, ErrorCode, LogEntry, Message, MessageHandle, PauseReason, PlanStep,
     SessionEvent, Speaker, ToolError, ToolResult, TurnEnd,
@@ -63,7 +63,7 @@ impl AgentHost for Host {
         let runtime = self.tools_for(role.clone(), log.aside(), Arc::clone(&purse))?;
         let options = self.shared.options_for(&role, &runtime, &task);
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let doors = Doors {
+        let ports = Ports {
             model: Arc::clone(&self.shared.model.provider),
             tools: runtime.clone(),
             log: Arc::new(Watched { log, seen: Arc::clone(&seen) }),
@@ -71,7 +71,7 @@ impl AgentHost for Host {
         };
         let mut context = ChatContext::default();
         let content = vec![Content::Text { text: task.task }];
-        let outcome = context.send_message(content, &doors, &options, cancel).await;
+        let outcome = context.send_message(content, &ports, &options, cancel).await;
         let outcome = outcome.map_err(unwritable)?;
         let whose = if self.purse.ran_out().is_some() { Whose::Session } else { Whose::Task };
         report(&context, &outcome, whose, &locked(&seen))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use context_manager::{
-    AgentOptions, Budget, Charge, ChatContext, CompactOutcome, Doors, Effort, LogError,
+    AgentOptions, Budget, Charge, ChatContext, CompactOutcome, Ports, Effort, LogError,
     ModelProvider, Prices, Purse, SessionLog, TurnOutcome,
 };
 use protocol::{
@@ -114,7 +114,7 @@ pub struct Session {
 
 /// What depends on model and role.
 struct Wired {
-    doors: Doors,
+    ports: Ports,
     runtime: Arc<ContextToolRuntime>,
     approvals: Arc<ApprovalManager>,
     options: AgentOptions,
@@ -202,8 +202,8 @@ impl Session {
         content: Vec<Content>,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, SessionError> {
-        let Wired { doors, options, .. } = &self.wired;
-        Ok(self.context.send_message(content, doors, options, cancel).await?)
+        let Wired { ports, options, .. } = &self.wired;
+        Ok(self.context.send_message(content, ports, options, cancel).await?)
     }
 
     /// Goes on after a pause.
@@ -211,13 +211,13 @@ impl Session {
         &mut self,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, SessionError> {
-        let Wired { doors, options, .. } = &self.wired;
-        Ok(self.context.continue_turn(doors, options, cancel).await?)
+        let Wired { ports, options, .. } = &self.wired;
+        Ok(self.context.continue_turn(ports, options, cancel).await?)
     }
 
     /// Ends the turn at a pause.
     pub async fn stop_turn(&mut self) -> Result<TurnOutcome, SessionError> {
-        Ok(self.context.stop_turn(&self.wired.doors).await?)
+        Ok(self.context.stop_turn(&self.wired.ports).await?)
     }
 
     /// Makes the conversation shorter for the model.
@@ -225,8 +225,8 @@ impl Session {
         &mut self,
         cancel: &CancellationToken,
     ) -> Result<CompactOutcome, SessionError> {
-        let Wired { doors, options, .. } = &self.wired;
-        Ok(self.context.compact(doors, options, cancel).await?)
+        let Wired { ports, options, .. } = &self.wired;
+        Ok(self.context.compact(ports, options, cancel).await?)
     }
 
     /// Has another model answer from now on.
@@ -318,11 +318,11 @@ fn wire(
         ..parts.model.options()
     };
     let runtime = Arc::new(ContextToolRuntime::new(executor).following(&parts.prompts));
-    let doors = Doors {
+    let ports = Ports {
         model: Arc::clone(&parts.model.provider),
         tools: runtime.clone(),
         log: log.clone(),
         purse: Arc::clone(purse),
     };
-    Ok(Wired { doors, runtime, approvals, options })
+    Ok(Wired { ports, runtime, approvals, options })
 }
