@@ -86,7 +86,7 @@ pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 }
@@ -104,7 +104,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 }
@@ -168,7 +168,7 @@ fn whole_seconds(text: &str) -> Result<u32, String> {
 
 /// What may be done without asking.
 #[derive(Debug, Default, Args)]
-pub(crate) struct Gate {
+pub(crate) struct ApprovalArgs {
     /// Approve what tools propose without asking
     #[arg(long)]
     pub(crate) yes: bool,
@@ -186,7 +186,7 @@ pub(crate) struct Gate {
     pub(crate) unsafe_no_sandbox: bool,
 }
 
-impl Gate {
+impl ApprovalArgs {
     /// The rules of the command line.
     pub(crate) fn rules(&self) -> anyhow::Result<Vec<Rule>> {
         let allowed = self.allow.iter().map(|text| (Decision::Allow, text));
@@ -215,7 +215,7 @@ pub(crate) struct UndoArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 #[derive(Debug, Args)]
@@ -223,7 +223,7 @@ pub(crate) struct RedoArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -244,7 +244,7 @@ pub(crate) struct PolicyListArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -260,7 +260,7 @@ pub(crate) struct PolicyExplainArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 #[derive(Debug, Args)]
@@ -306,7 +306,7 @@ pub(crate) struct CallArgs {
     #[arg(long)]
     pub(crate) view: Option<View>,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 #[derive(Debug, Args)]
@@ -314,7 +314,7 @@ pub(crate) struct McpArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 #[derive(Debug, Args)]

@@ -14,7 +14,7 @@ use crate::calls::{begun_first, started};
 use crate::meter::{Meter, may_be_charged};
 use crate::purse::{Receipt, Reservation};
 use crate::turn::failure;
-use crate::{AgentOptions, ChatContext, Ports, LogError, ModelError, ModelEvent, ModelRequest};
+use crate::{AgentOptions, ChatContext, LogError, ModelError, ModelEvent, ModelRequest, Ports};
 
 /// The most pieces of an answer that are taken at once.
 const MOST_PIECES: usize = 256;
@@ -22,10 +22,7 @@ const MOST_PIECES: usize = 256;
 /// What a request came to.
 pub(crate) enum Heard {
     /// An answer, which is written down.
-    Answer {
-        next: Next,
-        stop: StopReason,
-    },
+    Answer { next: Next, stop: StopReason },
     /// An answer that was cut where the purse ends. It is written down, and that the turn pauses.
     RanOut(PauseReason),
     /// No answer, or half of one. Nothing about that is written down yet.

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::milliseconds;
 use crate::state::{CallProgress, OpenCall};
-use crate::{ChatContext, ContextState, Ports, LogError};
+use crate::{ChatContext, ContextState, LogError, Ports};
 
 /// The most calls that run at once.
 const MOST_AT_ONCE: usize = 8;

@@ -26,7 +26,7 @@ use summary::{Shares, Source, summary};
 use crate::conversation::{Conversation, Unit};
 use crate::options::frame_tokens;
 use crate::turn::cut_short;
-use crate::{AgentOptions, Charge, ChatContext, Ports, LogError};
+use crate::{AgentOptions, Charge, ChatContext, LogError, Ports};
 
 /// The newest calls, whose results stay as long as possible.
 const PROTECTED_CALLS: usize = 6;

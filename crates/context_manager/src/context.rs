@@ -16,7 +16,7 @@ use crate::facts::Facts;
 use crate::instructed::Instructed;
 use crate::open_requests::OpenRequests;
 use crate::state::{self, OpenCall};
-use crate::{Charge, ContextState, Ports, LogError};
+use crate::{Charge, ContextState, LogError, Ports};
 
 /// A conversation: what its log amounts to.
 #[derive(Clone, Debug, Default)]

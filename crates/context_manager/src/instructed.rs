@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use protocol::{ContentHash, Instructions, SessionEvent, estimate_tokens};
 
-use crate::{AgentOptions, ChatContext, Ports, LogError};
+use crate::{AgentOptions, ChatContext, LogError, Ports};
 
 /// Of the room in a request, one part in so many may be instructions of directories.
 const SHARE: u64 = 8;

@@ -41,6 +41,6 @@ pub use open_requests::Charge;
 pub use options::AgentOptions;
 pub use protocol::{ModelErrorKind, StopReason, Usage};
 pub use purse::Purse;
-pub use runtime::{Ports, LogError, SessionLog, ToolRuntime};
+pub use runtime::{LogError, Ports, SessionLog, ToolRuntime};
 pub use state::{CallProgress, ContextState, OpenCall, PartialAnswer};
 pub use turn::TurnOutcome;

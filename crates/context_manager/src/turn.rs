@@ -15,8 +15,8 @@ use crate::compaction::{Room, Want};
 use crate::options::frame_tokens;
 use crate::purse::{Need, Purpose, Receipt, Refused};
 use crate::{
-    AgentOptions, CacheHint, Charge, ChatContext, ContextState, Ports, LogError, ModelError,
-    ModelRequest, ToolStep,
+    AgentOptions, CacheHint, Charge, ChatContext, ContextState, LogError, ModelError, ModelRequest,
+    Ports, ToolStep,
 };
 
 /// How often an answer that broke off is asked for again.

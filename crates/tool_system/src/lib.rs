@@ -2,7 +2,7 @@
 //!
 //! A tool proposes; the executor acts. A [`Tool`] turns arguments and a view of the workspace into
 //! an answer or a [`protocol::Proposal`]; only [`ToolExecutor`] performs a proposal, after role,
-//! policy and person have seen exactly that data. Each tool is one file under `extensions/`.
+//! policy and approver have seen exactly that data. Each tool is one file under `extensions/`.
 //!
 //! This crate knows no conversation, no model provider and no wire protocol. It never prints and
 //! never reads the environment.
@@ -14,6 +14,7 @@ extern crate self as tool_system;
 mod activity;
 mod agent_host;
 mod approval_gate;
+mod approver;
 mod arguments;
 mod category;
 mod change_plan;
@@ -30,7 +31,6 @@ mod face;
 mod file_tracker;
 mod file_view;
 mod formatters;
-mod gate;
 mod git_command;
 mod history;
 mod import_notes;
@@ -45,6 +45,7 @@ mod picture;
 pub mod policy;
 mod preview;
 mod project_kind;
+mod project_tools;
 mod proposing;
 mod registry;
 mod rendering;
@@ -64,6 +65,7 @@ mod validator;
 pub use activity::{ActivityStream, Subscription};
 pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation, Recalled};
 pub use approval_gate::Approved;
+pub use approver::{ApproveAll, Approver, RefuseAll, RuleKeeper};
 pub use arguments::{ToolArguments, Whole};
 pub use category::Category;
 pub use checks::{CheckError, EditCheck};
@@ -72,16 +74,15 @@ pub use commands::{CommandRunner, IgnoredFiles, RunnerOptions};
 pub use context::ToolContext;
 pub use custom::{CustomTool, Mistake as CustomToolMistake};
 pub use definition::{Approval, ToolDefinition, ToolType};
-pub use executor::{ExecutorOptions, ToolExecutor};
+pub use executor::{ExecutorOptions, Explained, ToolExecutor};
 pub use face::{Face, UnknownVocabulary, Vocabulary};
 pub use file_tracker::FileTracker;
-pub use gate::{ApproveAll, Approver, Performer, RefuseAll, RuleKeeper};
 pub use history::History;
 pub use instructions::{InstructionFile, InstructionText};
-pub use judging::Explained;
 pub use limits::{LimitOverrides, Limits};
 pub use on_demand::OnDemand;
-pub use perform::JournalPerformer;
+pub use perform::{JournalPerformer, Performer};
+pub use project_tools::ProjectTools;
 pub use registry::{ListedTool, ToolRegistry};
 pub use rendering::{Rendering, UnknownRendering};
 pub use schema::{input_schema, output_schema};

@@ -7,8 +7,9 @@ use anyhow::{Context as _, bail};
 use protocol::{ToolCall, View, parse_strict_json};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
+use tool_system::{ExecutorOptions, Limits};
 
-use crate::args::{CallArgs, Gate, Scope};
+use crate::args::{ApprovalArgs, CallArgs, Scope};
 use crate::output;
 use crate::project::{Lifetime, Project, project_root};
 
@@ -18,7 +19,7 @@ const TOOL_ERROR: u8 = 1;
 const MAX_ARGUMENT_BYTES: u64 = 64 * 1024 * 1024;
 
 pub(crate) fn run(args: CallArgs) -> anyhow::Result<ExitCode> {
-    execute(args.tool, arguments(args.json)?, &args.scope, &args.gate, args.view)
+    execute(args.tool, arguments(args.json)?, &args.scope, &args.approval, args.view)
 }
 
 /// Runs one tool and prints its result.
@@ -26,16 +27,16 @@ pub(crate) fn execute(
     tool: String,
     arguments: Map<String, Value>,
     scope: &Scope,
-    gate: &Gate,
+    approval: &ApprovalArgs,
     view: Option<View>,
 ) -> anyhow::Result<ExitCode> {
     let call = ToolCall::new("call_1", tool, arguments);
     let project = Project::open(&project_root::checked(scope)?)?;
     // This process ends with the call, so nobody could ask for the rest of a cut result.
-    let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
-        options.limits.result_bytes = u64::MAX;
-        options.limits.run_output_bytes = u64::MAX;
-    })?;
+    let tools = project.tools(scope, approval, Lifetime::OneCall)?;
+    let options = tools.options.clone();
+    let limits = Limits { result_bytes: u64::MAX, run_output_bytes: u64::MAX, ..options.limits };
+    let executor = tools.executor(ExecutorOptions { limits, ..options });
     let result = runtime()?.block_on(executor.execute_tool(&call, &CancellationToken::new()));
     let view = view.unwrap_or_else(|| scope.vocabulary.view());
     output::json(&view.render(&call, &result))?;

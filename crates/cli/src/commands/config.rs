@@ -36,7 +36,7 @@ struct Row {
 
 fn show(args: &ConfigShowArgs) -> anyhow::Result<ExitCode> {
     let environment = Environment::gather();
-    let config = Project::open_with(&args.root, &environment, &args.model.layer())?.config;
+    let config = Project::open_with(&args.root, &args.model.layer())?.config;
     let mut rows: Vec<Row> = config.layers.settings().iter().map(Row::of).collect();
     rows.extend(from_environment(&environment));
     let keys = Keys::load(&environment, &config);

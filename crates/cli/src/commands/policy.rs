@@ -21,7 +21,7 @@ pub(crate) fn run(command: PolicyCommand) -> anyhow::Result<ExitCode> {
 }
 
 fn list(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
-    let policy = Project::open(&args.root)?.policy(&args.gate)?;
+    let policy = Project::open(&args.root)?.policy(&args.approval)?;
     if args.json {
         let rules: Vec<_> = policy
             .rules()
@@ -41,7 +41,8 @@ fn list(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
 
 fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(args.scope.root())?;
-    let executor = project.executor(&args.scope, &args.gate, Lifetime::OneCall, |_| {})?;
+    let tools = project.tools(&args.scope, &args.approval, Lifetime::OneCall)?;
+    let executor = tools.executor(tools.options.clone());
     let call = ToolCall::new("explain", args.tool, call::arguments(args.json)?);
     let runtime = call::runtime()?;
     let explained = runtime.block_on(executor.explain(&call, &CancellationToken::new()));
@@ -64,7 +65,7 @@ fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn test(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
-    let policy = Project::open(&args.root)?.policy(&args.gate)?;
+    let policy = Project::open(&args.root)?.policy(&args.approval)?;
     let failures = policy.self_test();
     for failure in &failures {
         output::result(&failure.to_string())?;

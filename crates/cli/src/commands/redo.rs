@@ -8,5 +8,5 @@ use super::call;
 use crate::args::RedoArgs;
 
 pub(crate) fn run(args: &RedoArgs) -> anyhow::Result<ExitCode> {
-    call::execute("redo".into(), Map::new(), &args.scope, &args.gate, None)
+    call::execute("redo".into(), Map::new(), &args.scope, &args.approval, None)
 }

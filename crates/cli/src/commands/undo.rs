@@ -12,5 +12,5 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     if let Some(change) = args.change {
         arguments.insert("change_id".into(), change.into());
     }
-    call::execute("undo".into(), arguments, &args.scope, &args.gate, None)
+    call::execute("undo".into(), arguments, &args.scope, &args.approval, None)
 }

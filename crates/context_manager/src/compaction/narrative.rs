@@ -17,7 +17,7 @@ use crate::conversation::{Conversation, Unit};
 use crate::facts::plain_text;
 use crate::meter::Meter;
 use crate::purse::{Need, Purpose, Receipt, Refused};
-use crate::{AgentOptions, CacheHint, Ports, ModelEvent, ModelRequest, StopReason};
+use crate::{AgentOptions, CacheHint, ModelEvent, ModelRequest, Ports, StopReason};
 
 /// A part that takes less is not worth a request.
 const WORTH_ASKING: u64 = 2000;

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, CacheHint, Charge, ChatContext, Ports, LogError, ModelError, ModelErrorKind,
-    ModelEvent, ModelProvider, ModelRequest, ModelStream, Purse, SessionLog, StopReason,
-    ToolRuntime, ToolSpec, TurnOutcome, Usage,
+    AgentOptions, CacheHint, Charge, ChatContext, LogError, ModelError, ModelErrorKind, ModelEvent,
+    ModelProvider, ModelRequest, ModelStream, Ports, Purse, SessionLog, StopReason, ToolRuntime,
+    ToolSpec, TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{

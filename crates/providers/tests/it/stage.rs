@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, ChatContext, Ports, LogError, Purse, SessionLog, ToolRuntime, ToolSpec,
+    AgentOptions, ChatContext, LogError, Ports, Purse, SessionLog, ToolRuntime, ToolSpec,
     TurnOutcome,
 };
 use protocol::{
