@@ -113,7 +113,8 @@ impl ChatContext {
             // Nothing has been sent yet.
             return Ok(Heard::Cancelled(Receipt::default()));
         }
-        let mut draft = Draft::new(Meter::new(&*ports.model, estimated_tokens));
+        let mut draft =
+            Draft { meter: Meter::new(&*ports.model, estimated_tokens), ..Draft::default() };
         loop {
             reservation.note(Receipt::new(draft.meter.so_far(), options.prices));
             let piece = tokio::select! {
@@ -252,10 +253,6 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(meter: Meter) -> Self {
-        Self { meter, ..Self::default() }
-    }
-
     /// Takes what is there. What the log is to know of it is added to `events`.
     fn take_all(
         &mut self,

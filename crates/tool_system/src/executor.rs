@@ -234,8 +234,9 @@ impl ToolExecutor {
     /// Makes ready what the first command needs, which takes longer than most commands. Blocks; for a
     /// thread of its own while there is nothing else to do.
     pub fn preparation(&self) -> impl FnOnce() + Send + 'static {
-        let runs_commands = self.role().permissions().contains(ToolPermission::ExecuteCommands);
-        let performer = self.state.options.performer.clone().filter(|_| runs_commands);
+        let ExecutorOptions { role, performer, .. } = &self.state.options;
+        let runs_commands = role.permissions().contains(ToolPermission::ExecuteCommands);
+        let performer = performer.clone().filter(|_| runs_commands);
         move || {
             // Should it fail, the command that needs it will say so.
             if let Some(runner) = performer.and_then(|performer| performer.runner().ok()) {
