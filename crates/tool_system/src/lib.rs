@@ -11,56 +11,33 @@
 // CONTRIBUTING.md is the same text as a real one.
 extern crate self as tool_system;
 
-mod activity;
-mod agent_host;
-mod approval_gate;
-mod approver;
-mod arguments;
-mod category;
-mod change_plan;
-mod checks;
-mod command_report;
+mod answers;
+mod changes;
 mod commands;
-mod context;
-mod custom;
-mod definition;
 mod edit;
-mod executor;
+mod execution;
 pub mod extensions;
-mod face;
-mod file_tracker;
-mod file_view;
-mod formatters;
 mod git_command;
-mod history;
-mod import_notes;
 mod instructions;
-mod judging;
 mod limits;
-mod on_demand;
-mod own_changes;
-mod package_name;
-mod perform;
-mod picture;
 pub mod policy;
-mod preview;
-mod project_kind;
-mod project_tools;
-mod proposing;
-mod registry;
-mod rendering;
-mod result_store;
-mod schema;
-mod search_notes;
-mod test_commands;
-mod test_reports;
-mod timestamp;
-mod tool;
-mod transfer;
-mod truncation;
-mod turn;
-mod undoing;
-mod validator;
+mod registration;
+mod toolchain;
+
+// Modules are named by what they hold, wherever they are grouped.
+use answers::{
+    command_report, file_view, import_notes, picture, preview, rendering, result_store,
+    search_notes, test_reports, timestamp, truncation,
+};
+use changes::{change_plan, history, proposing, transfer, undoing};
+use execution::{
+    activity, agent_host, approval_gate, approver, checks, context, executor, file_tracker,
+    judging, on_demand, own_changes, perform, project_tools, turn,
+};
+use registration::{
+    arguments, category, custom, definition, face, registry, schema, tool, validator,
+};
+use toolchain::{formatters, package_name, project_kind, test_commands};
 
 pub use activity::{ActivityStream, Subscription};
 pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation, Recalled};
