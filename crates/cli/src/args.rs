@@ -177,7 +177,7 @@ fn whole_seconds(text: &str) -> Result<u32, String> {
 
 /// What may be done without asking.
 #[derive(Debug, Default, Args)]
-pub(crate) struct Gate {
+pub(crate) struct ApprovalArgs {
     /// Approve what tools propose without asking
     #[arg(long)]
     pub(crate) yes: bool,
@@ -195,7 +195,7 @@ pub(crate) struct Gate {
     pub(crate) unsafe_no_sandbox: bool,
 }
 
-impl Gate {
+impl ApprovalArgs {
     pub(crate) fn rules(&self) -> anyhow::Result<Vec<Rule>> {
         let allowed = self.allow.iter().map(|text| (Decision::Allow, text));
         let denied = self.deny.iter().map(|text| (Decision::Deny, text));

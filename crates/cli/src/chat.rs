@@ -28,13 +28,13 @@ use serde_json::{Map, Value, json};
 use session::Session;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
-use tool_system::{ToolExecutor, Vocabulary};
+use tool_system::{ExecutorOptions, ProjectTools, ToolExecutor, Vocabulary};
 
 use crate::commands::chat::ChatArgs;
-use crate::conversation::{Desk, resumed};
-use crate::model_choice::Chosen;
+use crate::conversation::{resumed, session_parts};
+use crate::model_choice::{Chosen, chosen};
 use crate::output::{self, Printer, Stream};
-use crate::project::{Kit, Lifetime};
+use crate::project::{Lifetime, Project, project_root};
 use input::{CtrlC, Entered, FindFiles, Input, InputOptions, Moment, Reaction};
 use look::{Ink, Look};
 use screen::{Screen, ScreenOptions};
@@ -51,7 +51,7 @@ const NO_MODEL: &str = "No model is set up, so the built-in guide answers; it un
 
 /// A conversation, the place where it is shown, and everything to begin another one.
 pub(crate) struct Chat {
-    desk: Desk,
+    project: Project,
     chosen: Chosen,
     session: Session,
     screen: Screen<Printer, Printer>,
@@ -65,12 +65,15 @@ pub(crate) struct Chat {
 
 impl Chat {
     pub(crate) async fn begin(args: &ChatArgs) -> anyhow::Result<Self> {
-        let desk = Desk::open(&args.scope, &args.gate, &args.model, Lifetime::Stays).await?;
-        let chosen = desk.model(&Wanted::default()).await?;
-        let parts = desk.parts(&chosen, desk.tools.kit.approver().cloned()).await?;
+        let root = project_root::checked(&args.scope)?;
+        let project = Project::open_with(&root, &args.model.layer())?;
+        let tools = project.tools(&args.scope, &args.approval, Lifetime::Stays)?;
+        let chosen = chosen(&project.config, &project.environment, &Wanted::default()).await?;
+        let approver = Arc::clone(&tools.options.approver);
+        let parts = session_parts(&project, tools, &chosen, approver).await?;
         let session = match &args.resume {
             None => Session::begin(parts).await?,
-            Some(text) => resumed(&desk, parts, text).await?,
+            Some(text) => resumed(parts, text).await?,
         };
         let notes = Stream::Err.look();
         let options = ScreenOptions {
@@ -82,7 +85,7 @@ impl Chat {
         };
         let screen = Screen::new(Printer::inked(Stream::Out), Printer::inked(Stream::Err), options);
         let mut chat = Self {
-            desk,
+            project,
             chosen,
             session,
             screen,
@@ -92,7 +95,7 @@ impl Chat {
             was_asked: false,
         };
         chat.greet();
-        if chat.chosen.window().is_none() && chat.desk.project.config.model.provider.is_none() {
+        if chat.chosen.window().is_none() && chat.project.config.model.provider.is_none() {
             chat.note(NO_MODEL);
         }
         if args.resume.is_some() {
@@ -146,9 +149,9 @@ impl Chat {
 
     fn input(&self) -> anyhow::Result<Input> {
         Ok(Input::open(InputOptions {
-            history: Some(self.desk.project.state()?.path().join(HISTORY)),
+            history: Some(self.project.state()?.path().join(HISTORY)),
             colour: self.notes != Look::Plain,
-            find_files: file_finder(&self.desk.tools.kit),
+            find_files: file_finder(&self.session.parts().tools),
         })?)
     }
 
@@ -189,7 +192,7 @@ impl Chat {
 
     /// Shows what was said before.
     async fn show_past(&mut self) -> anyhow::Result<()> {
-        let loaded = self.desk.store.load(self.session.id()).await?;
+        let loaded = self.session.parts().store.load(self.session.id()).await?;
         self.screen.options_mut().messages = true;
         for entry in &loaded.entries {
             self.screen.show(entry)?;
@@ -200,8 +203,12 @@ impl Chat {
 }
 
 /// Finds files for completion, as the `glob` tool finds them.
-fn file_finder(kit: &Kit) -> FindFiles {
-    let executor = Arc::new(kit.executor(Vocabulary::Standard, AgentRole::Planner, |_| {}));
+fn file_finder(tools: &ProjectTools) -> FindFiles {
+    let executor = Arc::new(tools.executor(ExecutorOptions {
+        vocabulary: Vocabulary::Standard,
+        role: AgentRole::Planner,
+        ..tools.options.clone()
+    }));
     Box::new(move |typed| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
         let found = runtime.ok().and_then(|runtime| runtime.block_on(globbed(&executor, typed)));

@@ -1,7 +1,5 @@
 //! Reading an answer: pieces are written down as they come, and the whole when it is complete.
 
-use std::collections::HashSet;
-
 use futures_util::StreamExt;
 use protocol::{
     BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, PauseReason, SessionEvent,
@@ -16,7 +14,7 @@ use crate::calls::{begun_first, started};
 use crate::meter::{Meter, may_be_charged};
 use crate::purse::{Receipt, Reservation};
 use crate::turn::failure;
-use crate::{AgentOptions, ChatContext, Doors, LogError, ModelError, ModelEvent, ModelRequest};
+use crate::{AgentOptions, ChatContext, LogError, ModelError, ModelEvent, ModelRequest, Ports};
 
 /// The most pieces of an answer that are taken at once.
 const MOST_PIECES: usize = 256;
@@ -24,12 +22,7 @@ const MOST_PIECES: usize = 256;
 /// What a request came to.
 pub(crate) enum Heard {
     /// An answer, which is written down.
-    Answer {
-        next: Next,
-        stop: StopReason,
-        /// The calls that are being run, as is written down too.
-        begun: HashSet<String>,
-    },
+    Answer { next: Next, stop: StopReason },
     /// An answer that was cut where the purse ends. It is written down, and that the turn pauses.
     RanOut(PauseReason),
     /// No answer, or half of one. Nothing about that is written down yet.
@@ -88,7 +81,7 @@ impl ChatContext {
     /// Sends a request and writes down what comes back. Whatever becomes of it, the purse is paid.
     pub(crate) async fn ask(
         &mut self,
-        doors: &Doors,
+        ports: &Ports,
         options: &AgentOptions,
         asking: Asking<'_>,
         cancel: &CancellationToken,
@@ -104,10 +97,10 @@ impl ChatContext {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => None,
-                stream = doors.model.stream(request) => Some(stream),
+                stream = ports.model.stream(request) => Some(stream),
             }
         };
-        let (written, stream) = tokio::join!(self.record(doors, vec![event]), prepared);
+        let (written, stream) = tokio::join!(self.record(ports, vec![event]), prepared);
         written?;
         let Some(stream) = stream else { return Ok(Heard::Cancelled(Receipt::default())) };
         let mut pieces = match stream {
@@ -120,7 +113,8 @@ impl ChatContext {
             // Nothing has been sent yet.
             return Ok(Heard::Cancelled(Receipt::default()));
         }
-        let mut draft = Draft::new(Meter::new(&*doors.model, estimated_tokens));
+        let mut draft =
+            Draft { meter: Meter::new(&*ports.model, estimated_tokens), ..Draft::default() };
         loop {
             reservation.note(Receipt::new(draft.meter.so_far(), options.prices));
             let piece = tokio::select! {
@@ -133,13 +127,13 @@ impl ChatContext {
             // A server that does not keep to the limit is not listened to any longer.
             let too_long = draft.meter.is_longer_than(reservation.answer_limit());
             match taken.map(|stop| stop.or(too_long.then_some(StopReason::MaxTokens))) {
-                Ok(None) => self.record(doors, events).await?,
+                Ok(None) => self.record(ports, events).await?,
                 Ok(Some(stop)) => {
                     let answer = self.complete(draft, stop, options, asked);
-                    return self.answered(doors, answer, reservation, events, cancel).await;
+                    return self.answered(ports, answer, reservation, events, cancel).await;
                 }
                 Err(error) => {
-                    self.record(doors, events).await?;
+                    self.record(ports, events).await?;
                     reservation.note(Receipt::new(draft.meter.failed(error.kind), options.prices));
                     let midway = draft.begun || !draft.retried;
                     return Ok(Heard::Failure { error, midway, receipt: reservation.settle() });
@@ -151,7 +145,7 @@ impl ChatContext {
     /// Pays for a whole answer and writes it down, after the `events` of its last pieces.
     async fn answered(
         &mut self,
-        doors: &Doors,
+        ports: &Ports,
         answer: ModelAnswer,
         reservation: Reservation,
         mut events: Vec<SessionEvent>,
@@ -161,22 +155,22 @@ impl ChatContext {
         let receipt = Receipt { usage: answer.usage, cost_usd: answer.cost_usd };
         let brink = reservation.brink().filter(|_| next == Next::End(TurnEnd::MaxTokens));
         reservation.answered(receipt, goes_on(&answer));
-        if let Some(reason) = brink.and_then(|brink| doors.purse.exhaust(brink)) {
+        if let Some(reason) = brink.and_then(|brink| ports.purse.exhaust(brink)) {
             events.extend(cut_by_budget(answer, reason.clone()));
-            self.record(doors, events).await?;
+            self.record(ports, events).await?;
             return Ok(Heard::RanOut(reason));
         }
         let begun = match next {
-            Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, doors),
+            Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, ports),
             _ => Vec::new(),
         };
         let starts: Vec<SessionEvent> =
-            begun.iter().copied().map(|call| started(call, doors)).collect();
-        let begun = begun.iter().map(|call| call.id.clone()).collect();
+            begun.iter().copied().map(|call| started(call, ports)).collect();
+        self.begun_calls = begun.iter().map(|call| call.id.clone()).collect();
         events.extend(closing(answer, next));
         events.extend(starts);
-        self.record(doors, events).await?;
-        Ok(Heard::Answer { next, stop, begun })
+        self.record(ports, events).await?;
+        Ok(Heard::Answer { next, stop })
     }
 
     fn complete(
@@ -260,10 +254,6 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(meter: Meter) -> Self {
-        Self { meter, ..Self::default() }
-    }
-
     /// Takes what is there. What the log is to know of it is added to `events`.
     fn take_all(
         &mut self,

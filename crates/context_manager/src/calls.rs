@@ -3,6 +3,7 @@
 
 use std::borrow::Borrow;
 use std::collections::HashSet;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,13 +12,12 @@ use protocol::{
     CallReport, Content, ErrorCode, ModelAnswer, PauseReason, SessionEvent, ToolCall, ToolError,
     ToolResult,
 };
-use tokio::task::JoinError;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::budget::milliseconds;
 use crate::state::{CallProgress, OpenCall};
-use crate::{ChatContext, ContextState, Doors, LogError};
+use crate::{ChatContext, ContextState, LogError, Ports};
 
 /// The most calls that run at once.
 const MOST_AT_ONCE: usize = 8;
@@ -51,23 +51,14 @@ impl From<Ended> for SessionEvent {
 }
 
 impl ChatContext {
-    /// Runs the calls of the last answer and writes down their results. Without open calls it does
-    /// nothing.
+    /// The step of the loop that runs the calls of the last answer and writes down their results.
+    /// Without open calls it does nothing.
     pub async fn process_auto_tool_step(
         &mut self,
-        doors: &Doors,
+        ports: &Ports,
         cancel: &CancellationToken,
     ) -> Result<ToolStep, LogError> {
-        self.run_open_calls(&HashSet::new(), doors, cancel).await
-    }
-
-    /// The same, where it is already written down that the calls in `begun` are being run.
-    pub(crate) async fn run_open_calls(
-        &mut self,
-        begun: &HashSet<String>,
-        doors: &Doors,
-        cancel: &CancellationToken,
-    ) -> Result<ToolStep, LogError> {
+        let begun = &std::mem::take(&mut self.begun_calls);
         let ContextState::RunningTools(open) = self.state() else { return Ok(ToolStep::Ran) };
         let mut unfit: Vec<SessionEvent> = Vec::new();
         let mut calls = Vec::new();
@@ -77,17 +68,17 @@ impl ChatContext {
                 None => calls.push(open.call.clone()),
             }
         }
-        self.record(doors, unfit).await?;
+        self.record(ports, unfit).await?;
 
         let ending: HashSet<String> = calls
             .iter()
-            .filter(|call| doors.tools.terminates(call))
+            .filter(|call| ports.tools.terminates(call))
             .map(|call| call.id.clone())
             .collect();
-        let succeeded = if run_beside_each_other(&calls, doors) {
-            self.run_side_by_side(calls, begun, doors, cancel).await?
+        let succeeded = if run_beside_each_other(&calls, ports) {
+            self.run_side_by_side(calls, begun, ports, cancel).await?
         } else {
-            self.run_in_order(calls, begun, doors, cancel).await?
+            self.run_in_order(calls, begun, ports, cancel).await?
         };
         Ok(match () {
             () if cancel.is_cancelled() => ToolStep::Cancelled,
@@ -101,18 +92,18 @@ impl ChatContext {
         &mut self,
         calls: Vec<ToolCall>,
         begun: &HashSet<String>,
-        doors: &Doors,
+        ports: &Ports,
         cancel: &CancellationToken,
     ) -> Result<HashSet<String>, LogError> {
         let not_begun = calls.iter().filter(|call| !begun.contains(&call.id));
-        self.record(doors, not_begun.map(|call| started(call, doors)).collect()).await?;
-        let running = calls.into_iter().map(|call| run(doors, call, cancel));
+        self.record(ports, not_begun.map(|call| started(call, ports)).collect()).await?;
+        let running = calls.into_iter().map(|call| run(ports, call, cancel));
         let mut ended =
             stream::iter(running).buffer_unordered(MOST_AT_ONCE).ready_chunks(MOST_AT_ONCE);
         let mut succeeded = HashSet::new();
         while let Some(ended) = ended.next().await {
             succeeded.extend(ended.iter().filter_map(Ended::success));
-            self.record(doors, ended.into_iter().map(SessionEvent::from).collect()).await?;
+            self.record(ports, ended.into_iter().map(SessionEvent::from).collect()).await?;
         }
         Ok(succeeded)
     }
@@ -122,7 +113,7 @@ impl ChatContext {
         &mut self,
         calls: Vec<ToolCall>,
         begun: &HashSet<String>,
-        doors: &Doors,
+        ports: &Ports,
         cancel: &CancellationToken,
     ) -> Result<HashSet<String>, LogError> {
         let mut succeeded = HashSet::new();
@@ -130,18 +121,18 @@ impl ChatContext {
         let mut events: Vec<SessionEvent> = Vec::new();
         for call in calls {
             if cancel.is_cancelled() {
-                events.push(without_running(&call, not_begun(doors)).into());
+                events.push(without_running(&call, not_begun(ports)).into());
                 continue;
             }
             if !begun.contains(&call.id) {
-                events.push(started(&call, doors));
+                events.push(started(&call, ports));
             }
-            self.record(doors, std::mem::take(&mut events)).await?;
-            let ended = run(doors, call, cancel).await;
+            self.record(ports, std::mem::take(&mut events)).await?;
+            let ended = run(ports, call, cancel).await;
             succeeded.extend(ended.success());
             events.push(ended.into());
         }
-        self.record(doors, events).await?;
+        self.record(ports, events).await?;
         Ok(succeeded)
     }
 }
@@ -154,7 +145,7 @@ impl Ended {
 
 /// The calls of an answer that are begun first, so that this can be written down together with the
 /// answer. None if one of them cannot be run: that is told before another is begun.
-pub(crate) fn begun_first<'a>(answer: &'a ModelAnswer, doors: &Doors) -> Vec<&'a ToolCall> {
+pub(crate) fn begun_first<'a>(answer: &'a ModelAnswer, ports: &Ports) -> Vec<&'a ToolCall> {
     if !answer.broken.is_empty() {
         return Vec::new();
     }
@@ -163,18 +154,18 @@ pub(crate) fn begun_first<'a>(answer: &'a ModelAnswer, doors: &Doors) -> Vec<&'a
         _ => None,
     });
     let mut calls: Vec<_> = calls.collect();
-    if !run_beside_each_other(&calls, doors) {
+    if !run_beside_each_other(&calls, ports) {
         calls.truncate(1);
     }
     calls
 }
 
-fn run_beside_each_other(calls: &[impl Borrow<ToolCall>], doors: &Doors) -> bool {
-    calls.len() > 1 && calls.iter().all(|call| doors.tools.is_read_only(call.borrow()))
+fn run_beside_each_other(calls: &[impl Borrow<ToolCall>], ports: &Ports) -> bool {
+    calls.len() > 1 && calls.iter().all(|call| ports.tools.is_read_only(call.borrow()))
 }
 
-pub(crate) fn started(call: &ToolCall, doors: &Doors) -> SessionEvent {
-    SessionEvent::CallStarted { call_id: call.id.clone(), title: doors.tools.title(call) }
+pub(crate) fn started(call: &ToolCall, ports: &Ports) -> SessionEvent {
+    SessionEvent::CallStarted { call_id: call.id.clone(), title: ports.tools.title(call) }
 }
 
 fn without_running(call: &ToolCall, error: ToolError) -> Ended {
@@ -190,21 +181,21 @@ fn unfit_to_run(open: &OpenCall, begun: &HashSet<String>) -> Option<ToolError> {
         );
         return Some(error.suggest("Make the call again with complete, valid JSON arguments."));
     }
-    // Somebody has begun it before; twice would be worse than not at all.
+    // Another process has begun it; running it twice would be worse than not at all.
     let is_new = open.progress == CallProgress::Announced || begun.contains(&open.call.id);
     (!is_new).then(|| open.interrupted())
 }
 
-fn not_begun(doors: &Doors) -> ToolError {
-    let message = match time_limit(doors) {
+fn not_begun(ports: &Ports) -> ToolError {
+    let message = match time_limit(ports) {
         Some(limit) => format!("The time limit of {limit} was reached before this call was run."),
         None => "The user cancelled before this call was run.".to_owned(),
     };
     ToolError::new(ErrorCode::Cancelled, message)
 }
 
-fn left_behind(doors: &Doors) -> ToolError {
-    let message = match time_limit(doors) {
+fn left_behind(ports: &Ports) -> ToolError {
+    let message = match time_limit(ports) {
         Some(limit) => {
             format!("The time limit of {limit} cut this call; it may still take effect.")
         }
@@ -216,10 +207,10 @@ fn left_behind(doors: &Doors) -> ToolError {
 }
 
 /// The result of a call that ended by itself. A tool that heeds a cancel cannot know where it came from.
-fn told_why(result: ToolResult, doors: &Doors) -> ToolResult {
+fn told_why(result: ToolResult, ports: &Ports) -> ToolResult {
     let Err(mut error) = result else { return result };
     if error.code == ErrorCode::Cancelled
-        && let Some(limit) = time_limit(doors)
+        && let Some(limit) = time_limit(ports)
     {
         error.message = format!("The time limit of {limit} cut this call: {}", error.message);
     }
@@ -227,8 +218,8 @@ fn told_why(result: ToolResult, doors: &Doors) -> ToolResult {
 }
 
 /// The time limit in words, if it has been reached.
-fn time_limit(doors: &Doors) -> Option<String> {
-    match doors.purse.time_is_up()? {
+fn time_limit(ports: &Ports) -> Option<String> {
+    match ports.purse.time_is_up()? {
         PauseReason::TimeBudget { limit_ms, .. } if limit_ms.is_multiple_of(1000) => {
             Some(format!("{} s", limit_ms / 1000))
         }
@@ -237,42 +228,36 @@ fn time_limit(doors: &Doors) -> Option<String> {
     }
 }
 
-/// Runs a call as a task of its own: a panic becomes a result, and a tool that does not heed a
-/// cancel is left behind without being torn apart in the middle of a change.
-async fn run(doors: &Doors, call: ToolCall, cancel: &CancellationToken) -> Ended {
+/// Runs a call as a task of its own: a tool that does not heed a cancel is left to finish, instead of
+/// being dropped in the middle of a change.
+async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> Ended {
     if cancel.is_cancelled() {
-        return without_running(&call, not_begun(doors));
+        return without_running(&call, not_begun(ports));
     }
     let begun = Instant::now();
     let call_id = call.id.clone();
     let token = cancel.child_token();
     // Whoever drops this future wants the tool to stop as well.
     let guard = token.clone().drop_guard();
-    let tools = Arc::clone(&doors.tools);
+    let tools = Arc::clone(&ports.tools);
     let mut task = tokio::spawn(async move { tools.execute_tool(&call, &token).await });
     let report = tokio::select! {
         biased;
         ended = &mut task => {
-            let report = ended.unwrap_or_else(|error| Err(broke_down(error)).into());
-            CallReport { result: told_why(report.result, doors), ..report }
+            let report = ended.unwrap_or_else(|error| match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(_) => Err(shutting_down()).into(),
+            });
+            CallReport { result: told_why(report.result, ports), ..report }
         }
-        () = grace_is_over(cancel) => Err(left_behind(doors)).into(),
+        () = async { cancel.cancelled().await; sleep(GRACE).await } => {
+            Err(left_behind(ports)).into()
+        }
     };
     guard.disarm();
     Ended { call_id, report, duration_ms: milliseconds(begun.elapsed()) }
 }
 
-fn broke_down(error: JoinError) -> ToolError {
-    let panic = error.try_into_panic().ok();
-    let said = panic.as_deref().and_then(|panic| {
-        let text = panic.downcast_ref::<&str>().copied();
-        text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-    });
-    let message = format!("The tool broke down: {}.", said.unwrap_or("it was stopped"));
-    ToolError::new(ErrorCode::Internal, message)
-}
-
-async fn grace_is_over(cancel: &CancellationToken) {
-    cancel.cancelled().await;
-    sleep(GRACE).await;
+fn shutting_down() -> ToolError {
+    ToolError::new(ErrorCode::Cancelled, "The process ended while this call was running.")
 }

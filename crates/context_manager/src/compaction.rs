@@ -25,7 +25,7 @@ use summary::{Shares, Source, summary};
 use crate::conversation::{Conversation, Unit};
 use crate::options::frame_tokens;
 use crate::turn::cut_short;
-use crate::{AgentOptions, Charge, ChatContext, Doors, LogError};
+use crate::{AgentOptions, Charge, ChatContext, LogError, Ports};
 
 /// The newest calls, whose results stay as long as possible.
 const PROTECTED_CALLS: usize = 6;
@@ -128,17 +128,17 @@ impl ChatContext {
     /// is closed first.
     pub async fn compact(
         &mut self,
-        doors: &Doors,
+        ports: &Ports,
         options: &AgentOptions,
         cancel: &CancellationToken,
     ) -> Result<CompactOutcome, LogError> {
-        let charge = Charge::of(&*doors.model, options.prices);
-        self.record(doors, self.unfinished(charge)).await?;
+        let charge = Charge::of(&*ports.model, options.prices);
+        self.record(ports, self.unfinished(charge)).await?;
         let standing = self.ledger().standing(options);
-        doors.purse.open(standing.without_clock());
-        let tools = self.listed_tools(doors, options);
+        ports.purse.open(standing.without_clock());
+        let tools = self.listed_tools(ports, options);
         let frame = frame_tokens(&options.system, &tools);
-        let room = self.make_room(Want::Summary, frame, doors, options, cancel).await?;
+        let room = self.make_room(Want::Summary, frame, ports, options, cancel).await?;
         Ok(match room {
             Room::Made(compaction) => CompactOutcome::Compacted(compaction),
             Room::None => CompactOutcome::NothingToLeaveOut,
@@ -151,19 +151,19 @@ impl ChatContext {
         &mut self,
         want: Want,
         frame: u64,
-        doors: &Doors,
+        ports: &Ports,
         options: &AgentOptions,
         cancel: &CancellationToken,
     ) -> Result<Room, LogError> {
-        let readable = options.offers_tools && doors.tools.reads_messages();
+        let readable = options.offers_tools && ports.tools.reads_messages();
         let Some(mut draft) = self.draft(want, frame, options, readable) else {
             return Ok(Room::None);
         };
-        match narrative::write(&draft, doors, options, self.ledger().scale(frame), cancel).await {
+        match narrative::write(&draft, ports, options, self.ledger().scale(frame), cancel).await {
             Narrative::Cancelled(receipt) => {
                 if !receipt.usage.is_zero() {
-                    let is_time = doors.purse.time_is_up().is_some();
-                    self.record(doors, vec![cut_short(is_time, receipt)]).await?;
+                    let is_time = ports.purse.time_is_up().is_some();
+                    self.record(ports, vec![cut_short(is_time, receipt)]).await?;
                 }
                 return Ok(Room::Cancelled);
             }
@@ -176,7 +176,7 @@ impl ChatContext {
         let after = compacted(self.conversation(), &compaction).tokens();
         compaction.tokens_before = self.request_tokens(frame);
         compaction.tokens_after = self.ledger().scale(frame).real(frame.saturating_add(after));
-        self.record(doors, vec![SessionEvent::Compacted(compaction.clone())]).await?;
+        self.record(ports, vec![SessionEvent::Compacted(compaction.clone())]).await?;
         Ok(Room::Made(Box::new(compaction)))
     }
 

@@ -17,7 +17,7 @@ use crate::instructed::Instructed;
 use crate::open_requests::OpenRequests;
 use crate::state::{self, OpenCall};
 use crate::tool_list::ToolList;
-use crate::{Charge, ContextState, Doors, LogError};
+use crate::{Charge, ContextState, LogError, Ports};
 
 /// A conversation: what its log amounts to.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +45,9 @@ pub struct ChatContext {
     tool_list: ToolList,
     /// Images were counted for a model since the log was read.
     sight_is_known: bool,
+    /// The calls of the last answer that this process has begun, as the log says. Not a part of the
+    /// fold: calls that another process began are not run again.
+    pub(crate) begun_calls: HashSet<String>,
 }
 
 impl ChatContext {
@@ -178,14 +181,14 @@ impl ChatContext {
     /// Writes events down, and only then takes them into account.
     pub(crate) async fn record(
         &mut self,
-        doors: &Doors,
+        ports: &Ports,
         events: Vec<SessionEvent>,
     ) -> Result<(), LogError> {
         if events.is_empty() {
             return Ok(());
         }
         let events = events.into_iter().map(|event| self.conversation.thinned(event)).collect();
-        for entry in &doors.log.append(events).await? {
+        for entry in &ports.log.append(events).await? {
             self.apply(entry);
         }
         Ok(())

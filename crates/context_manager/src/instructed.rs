@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use protocol::{ContentHash, Instructions, SessionEvent, estimate_tokens};
 
-use crate::{AgentOptions, ChatContext, Doors, LogError};
+use crate::{AgentOptions, ChatContext, LogError, Ports};
 
 /// Of the room in a request, one part in so many may be instructions of directories.
 const SHARE: u64 = 8;
@@ -43,14 +43,14 @@ impl ChatContext {
     /// Tells the model what it cannot see of the instructions for where it works.
     pub(crate) async fn tell_instructions(
         &mut self,
-        doors: &Doors,
+        ports: &Ports,
         options: &AgentOptions,
     ) -> Result<(), LogError> {
         let through = self.conversation().through();
         let known = self.instructed().after(through);
         let taken = self.instructed().tokens_after(through);
         let room = (options.room() / SHARE).saturating_sub(taken);
-        let told = doors.tools.instructions(&known, room).await;
-        self.record(doors, told.into_iter().map(SessionEvent::Instructed).collect()).await
+        let told = ports.tools.instructions(&known, room).await;
+        self.record(ports, told.into_iter().map(SessionEvent::Instructed).collect()).await
     }
 }

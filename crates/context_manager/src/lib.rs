@@ -2,7 +2,7 @@
 //!
 //! [`ChatContext`] is a pure fold over the log of a session, plus the loop that carries a turn on:
 //! ask the model, run its calls, ask again. It knows no tool, no provider and no wire format. Its
-//! [`Doors`] out are traits: [`ModelProvider`] answers a [`ModelRequest`] with a stream of
+//! [`Ports`] are traits: [`ModelProvider`] answers a [`ModelRequest`] with a stream of
 //! [`ModelEvent`]s, [`ToolRuntime`] runs tool calls, and [`SessionLog`] writes every event down
 //! before it is acted on.
 //!
@@ -43,6 +43,6 @@ pub use open_requests::Charge;
 pub use options::AgentOptions;
 pub use protocol::{ModelErrorKind, StopReason, Usage};
 pub use purse::Purse;
-pub use runtime::{Doors, LogError, SessionLog, ToolRuntime};
+pub use runtime::{LogError, Ports, SessionLog, ToolRuntime};
 pub use state::{CallProgress, ContextState, OpenCall, PartialAnswer};
 pub use turn::TurnOutcome;

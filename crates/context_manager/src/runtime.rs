@@ -1,4 +1,4 @@
-//! The doors out of a conversation: to tools, to the log, and to the model.
+//! What a conversation needs from outside: tools, the log, and the model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,18 +11,19 @@ use crate::{ModelProvider, Purse, ToolSpec};
 
 /// Everything a turn needs from outside.
 #[derive(Clone)]
-pub struct Doors {
-    /// Who answers.
+pub struct Ports {
+    /// Answers requests.
     pub model: Arc<dyn ModelProvider>,
-    /// Who runs calls.
+    /// Runs tool calls.
     pub tools: Arc<dyn ToolRuntime>,
-    /// Where everything is written down.
+    /// Keeps every event before it is acted on.
     pub log: Arc<dyn SessionLog>,
-    /// What may be used. A session and its sub-agents draw on the same.
+    /// What may be used up. A session and its sub-agents draw on the same.
     pub purse: Arc<Purse>,
 }
 
-/// Somebody who runs tool calls.
+/// Runs tool calls. Implementations catch panics of their tools: the loop does not, and a panic that
+/// reaches it ends the turn.
 #[async_trait]
 pub trait ToolRuntime: Send + Sync {
     /// The tools the model is told about, in an order that does not change during a session.
@@ -38,7 +39,7 @@ pub trait ToolRuntime: Send + Sync {
     /// of what is left out.
     fn reads_messages(&self) -> bool;
 
-    /// What a call does, for people who watch.
+    /// What a call does, in words for the user.
     fn title(&self, _call: &ToolCall) -> Option<String> {
         None
     }
@@ -57,7 +58,7 @@ pub trait ToolRuntime: Send + Sync {
         Vec::new()
     }
 
-    /// The person has said something new: what was answered before no longer stands for it.
+    /// The user has sent a message: answers to earlier calls no longer stand for identical ones.
     fn turn_began(&self);
 }
 
@@ -67,7 +68,7 @@ pub trait SessionLog: Send + Sync {
     /// Writes events in this order, all or none. They are safe from the end of the process once
     /// this returns; only then may anybody be shown them.
     ///
-    /// Returns all entries since the last append through this door: those that others have written
+    /// Returns all entries since the last append through this object: those that others have written
     /// to the same log in between come first.
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError>;
 }

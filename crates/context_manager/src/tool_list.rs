@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use protocol::Content;
 
-use crate::{AgentOptions, ChatContext, Deferral, Doors, Listing, ToolSpec};
+use crate::{AgentOptions, ChatContext, Deferral, Listing, Ports, ToolSpec};
 
 /// The list of the last request. The same list is shared by requests until it changes: providers know
 /// by that what they have written before.
@@ -47,18 +47,18 @@ impl ChatContext {
     /// found, so that the beginning of the list never changes.
     pub(crate) fn listed_tools(
         &mut self,
-        doors: &Doors,
+        ports: &Ports,
         options: &AgentOptions,
     ) -> Arc<[ToolSpec]> {
         if !options.offers_tools {
             return Arc::default();
         }
-        let deferral = doors.model.deferral(&options.model);
+        let deferral = ports.model.deferral(&options.model);
         let found = match deferral {
             Deferral::ListAll => Vec::new(),
             Deferral::Append | Deferral::Native => self.found(),
         };
-        self.tool_list_mut().get(doors.tools.tools(), Choice { deferral, found })
+        self.tool_list_mut().get(ports.tools.tools(), Choice { deferral, found })
     }
 
     fn found(&self) -> Vec<(String, bool)> {

@@ -1,7 +1,6 @@
 //! A turn: from what the user says to the point where they are asked again. A plain loop of asking
 //! the model and running its calls, as long as the purse lasts.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +15,8 @@ use crate::compaction::{Room, Want};
 use crate::options::frame_tokens;
 use crate::purse::{Need, Purpose, Receipt, Refused};
 use crate::{
-    AgentOptions, CacheHint, Charge, ChatContext, ContextState, Doors, LogError, ModelError,
-    ModelRequest, ToolSpec, ToolStep,
+    AgentOptions, CacheHint, Charge, ChatContext, ContextState, LogError, ModelError, ModelRequest,
+    Ports, ToolSpec, ToolStep,
 };
 
 /// How often an answer that broke off is asked for again.
@@ -32,13 +31,13 @@ const LONGEST_RETRY: Duration = Duration::from_secs(60);
 pub enum TurnOutcome {
     /// It is over.
     Ended(TurnEnd),
-    /// It waits for the person.
+    /// It waits for the user.
     Paused(PauseReason),
 }
 
 /// What a turn carries from request to request.
 struct Turn<'a> {
-    doors: &'a Doors,
+    ports: &'a Ports,
     options: &'a AgentOptions,
     /// Fires when the user cancels and when the time is up.
     stop: CancellationToken,
@@ -56,48 +55,46 @@ struct Turn<'a> {
     /// What the provider said when it refused a request with images, which was then repeated
     /// without them.
     refusal: Option<String>,
-    /// The calls of the last answer that were written down as begun together with it.
-    begun_calls: HashSet<String>,
 }
 
 impl ChatContext {
-    /// The person says something, and the turn runs until it ends or pauses.
+    /// The user says something, and the turn runs until it ends or pauses.
     ///
     /// A turn that was left unfinished is closed first; one that was paused is ended.
     pub async fn send_message(
         &mut self,
         content: Vec<Content>,
-        doors: &Doors,
+        ports: &Ports,
         options: &AgentOptions,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, LogError> {
-        let mut events = self.closing(Charge::of(&*doors.model, options.prices));
+        let mut events = self.closing(Charge::of(&*ports.model, options.prices));
         events.push(SessionEvent::UserMessage { content });
-        self.record(doors, events).await?;
-        self.run(doors, options, cancel).await
+        self.record(ports, events).await?;
+        self.run(ports, options, cancel).await
     }
 
-    /// The person wants a paused turn to go on, with another helping of whatever ran out.
+    /// The user lets a paused turn go on, with the same amount again of whatever ran out.
     ///
     /// If nothing is paused, this only tells how the last turn ended.
     pub async fn continue_turn(
         &mut self,
-        doors: &Doors,
+        ports: &Ports,
         options: &AgentOptions,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, LogError> {
         if !matches!(self.state(), ContextState::Paused(_)) {
-            return self.stop_turn(doors).await;
+            return self.stop_turn(ports).await;
         }
-        self.record(doors, vec![SessionEvent::Continued]).await?;
-        self.run(doors, options, cancel).await
+        self.record(ports, vec![SessionEvent::Continued]).await?;
+        self.run(ports, options, cancel).await
     }
 
-    /// The person ends a paused turn.
+    /// The user ends a paused turn.
     ///
     /// If nothing is paused, this only tells how the last turn ended.
-    pub async fn stop_turn(&mut self, doors: &Doors) -> Result<TurnOutcome, LogError> {
-        self.record(doors, self.closing(Charge::of(&*doors.model, None))).await?;
+    pub async fn stop_turn(&mut self, ports: &Ports) -> Result<TurnOutcome, LogError> {
+        self.record(ports, self.closing(Charge::of(&*ports.model, None))).await?;
         Ok(TurnOutcome::Ended(self.last_end().unwrap_or(TurnEnd::Done)))
     }
 
@@ -111,15 +108,15 @@ impl ChatContext {
 
     async fn run(
         &mut self,
-        doors: &Doors,
+        ports: &Ports,
         options: &AgentOptions,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, LogError> {
-        doors.tools.turn_began();
-        doors.purse.open(self.ledger().standing(options));
-        let tools = self.listed_tools(doors, options);
-        let mut turn = Turn::new(doors, options, tools, cancel.child_token());
-        let _clock = doors.purse.watch(&turn.stop);
+        ports.tools.turn_began();
+        ports.purse.open(self.ledger().standing(options));
+        let tools = self.listed_tools(ports, options);
+        let mut turn = Turn::new(ports, options, tools, cancel.child_token());
+        let _clock = ports.purse.watch(&turn.stop);
         loop {
             if let Some(outcome) = self.advance(&mut turn).await? {
                 return Ok(outcome);
@@ -135,14 +132,14 @@ impl ChatContext {
         if turn.stop.is_cancelled() {
             return self.stopped(turn, Receipt::default()).await;
         }
-        self.tell_instructions(turn.doors, turn.options).await?;
+        self.tell_instructions(turn.ports, turn.options).await?;
         let sight = turn.options.images;
         let sight = sight.filter(|_| turn.refusal.is_none() && !self.images_refused());
         self.see_images(sight);
         turn.request.shows_images = sight.is_some();
-        turn.list(self.listed_tools(turn.doors, turn.options));
+        turn.list(self.listed_tools(turn.ports, turn.options));
         let tokens = self.request_tokens(turn.frame);
-        if let Some(reason) = turn.doors.purse.lacks(&self.need(turn, tokens)) {
+        if let Some(reason) = turn.ports.purse.lacks(&self.need(turn, tokens)) {
             return self.pause(turn, reason).await;
         }
         match self.have_room(turn, tokens).await? {
@@ -151,10 +148,10 @@ impl ChatContext {
             Some(Room::Cancelled) => return self.stopped(turn, Receipt::default()).await,
         }
         // What made room may have left out where the model was told of a tool.
-        turn.list(self.listed_tools(turn.doors, turn.options));
+        turn.list(self.listed_tools(turn.ports, turn.options));
         let estimated_tokens = self.request_tokens(turn.frame);
         let need = self.need(turn, estimated_tokens);
-        let reservation = match turn.doors.purse.reserve(&need, &turn.stop).await {
+        let reservation = match turn.ports.purse.reserve(&need, &turn.stop).await {
             Ok(reservation) => reservation,
             Err(Refused::RanOut(reason)) => return self.pause(turn, reason).await,
             Err(Refused::Cancelled) => return self.stopped(turn, Receipt::default()).await,
@@ -162,17 +159,16 @@ impl ChatContext {
         turn.request.messages = self.messages();
         turn.request.max_tokens = reservation.answer_limit();
         let asking = Asking { request: &turn.request, estimated_tokens, reservation };
-        match self.ask(turn.doors, turn.options, asking, &turn.stop).await? {
+        match self.ask(turn.ports, turn.options, asking, &turn.stop).await? {
             Heard::Cancelled(receipt) => self.stopped(turn, receipt).await,
             Heard::RanOut(reason) => Ok(Some(TurnOutcome::Paused(reason))),
             Heard::Failure { error, midway, receipt } => {
                 self.failed(turn, error, midway, receipt).await
             }
-            Heard::Answer { next, stop, begun } => {
-                turn.begun_calls = begun;
+            Heard::Answer { next, stop } => {
                 if let Some(message) = turn.refusal.take() {
                     // Without the images it went well, so it was them.
-                    self.record(turn.doors, vec![SessionEvent::ImagesRefused { message }]).await?;
+                    self.record(turn.ports, vec![SessionEvent::ImagesRefused { message }]).await?;
                 }
                 self.go_on(turn, next, &stop).await
             }
@@ -196,8 +192,7 @@ impl ChatContext {
         if !matches!(self.state(), ContextState::RunningTools(_)) {
             return Ok(None);
         }
-        let begun = std::mem::take(&mut turn.begun_calls);
-        match self.run_open_calls(&begun, turn.doors, &turn.stop).await? {
+        match self.process_auto_tool_step(turn.ports, &turn.stop).await? {
             ToolStep::Cancelled => return self.stopped(turn, Receipt::default()).await,
             ToolStep::Terminated => return self.end(turn, TurnEnd::Terminated).await,
             ToolStep::Ran => {}
@@ -241,7 +236,7 @@ impl ChatContext {
         };
         turn.made_room |= turn.overfull;
         turn.overfull = false;
-        self.make_room(want, turn.frame, turn.doors, turn.options, &turn.stop).await.map(Some)
+        self.make_room(want, turn.frame, turn.ports, turn.options, &turn.stop).await.map(Some)
     }
 
     async fn go_on(
@@ -287,12 +282,12 @@ impl ChatContext {
             turn.refusal = Some(error.message.clone());
             let message = format!("{}; asking again with images described in words", error.message);
             let failed = failure(ModelError { message, ..error }, Some(Duration::ZERO), receipt);
-            self.record(turn.doors, vec![failed]).await?;
+            self.record(turn.ports, vec![failed]).await?;
             return Ok(None);
         }
         if let Some(delay) = turn.retry(&error, midway) {
             let failed = failure(error, Some(delay), receipt);
-            self.record(turn.doors, vec![failed]).await?;
+            self.record(turn.ports, vec![failed]).await?;
             tokio::select! {
                 () = turn.stop.cancelled() => {}
                 () = sleep(delay) => {}
@@ -304,7 +299,7 @@ impl ChatContext {
             _ => TurnEnd::Failed,
         };
         let events = vec![failure(error, None, receipt), SessionEvent::TurnEnded(end)];
-        self.record(turn.doors, events).await?;
+        self.record(turn.ports, events).await?;
         Ok(Some(TurnOutcome::Ended(end)))
     }
 
@@ -315,7 +310,7 @@ impl ChatContext {
         turn: &Turn<'_>,
         receipt: Receipt,
     ) -> Result<Option<TurnOutcome>, LogError> {
-        let time_is_up = turn.doors.purse.time_is_up();
+        let time_is_up = turn.ports.purse.time_is_up();
         let is_asking = matches!(self.state(), ContextState::AwaitingModel(_));
         let mut events = Vec::new();
         if is_asking && (time_is_up.is_some() || !receipt.usage.is_zero()) {
@@ -329,12 +324,12 @@ impl ChatContext {
             }
         };
         events.push(event);
-        self.record(turn.doors, events).await?;
+        self.record(turn.ports, events).await?;
         Ok(Some(outcome))
     }
 
     async fn nudge(&mut self, turn: &Turn<'_>, text: String) -> Result<(), LogError> {
-        self.record(turn.doors, vec![SessionEvent::Nudged { text }]).await
+        self.record(turn.ports, vec![SessionEvent::Nudged { text }]).await
     }
 
     async fn pause(
@@ -342,7 +337,7 @@ impl ChatContext {
         turn: &Turn<'_>,
         reason: PauseReason,
     ) -> Result<Option<TurnOutcome>, LogError> {
-        self.record(turn.doors, vec![SessionEvent::Paused(reason.clone())]).await?;
+        self.record(turn.ports, vec![SessionEvent::Paused(reason.clone())]).await?;
         Ok(Some(TurnOutcome::Paused(reason)))
     }
 
@@ -351,7 +346,7 @@ impl ChatContext {
         turn: &Turn<'_>,
         end: TurnEnd,
     ) -> Result<Option<TurnOutcome>, LogError> {
-        self.record(turn.doors, vec![SessionEvent::TurnEnded(end)]).await?;
+        self.record(turn.ports, vec![SessionEvent::TurnEnded(end)]).await?;
         Ok(Some(TurnOutcome::Ended(end)))
     }
 }
@@ -394,7 +389,7 @@ pub(crate) fn cut_short(time_is_up: bool, receipt: Receipt) -> SessionEvent {
 
 impl<'a> Turn<'a> {
     fn new(
-        doors: &'a Doors,
+        ports: &'a Ports,
         options: &'a AgentOptions,
         tools: Arc<[ToolSpec]>,
         stop: CancellationToken,
@@ -411,7 +406,7 @@ impl<'a> Turn<'a> {
             shows_images: options.images.is_some(),
         };
         Self {
-            doors,
+            ports,
             options,
             stop,
             request,
@@ -421,7 +416,6 @@ impl<'a> Turn<'a> {
             made_room: false,
             cut_short: false,
             refusal: None,
-            begun_calls: HashSet::new(),
         }
     }
 

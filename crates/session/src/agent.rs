@@ -4,44 +4,70 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use context_manager::{AgentOptions, Budget, ChatContext, Doors, Purse, SessionLog, TurnOutcome};
+use context_manager::{AgentOptions, Budget, ChatContext, Ports, Purse, SessionLog, TurnOutcome};
 use protocol::{
     AgentRole, Content, ErrorCode, LogEntry, Message, MessageHandle, PauseReason, PlanStep,
     SessionEvent, Speaker, ToolError, ToolResult, TurnEnd,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, Delegation, Recalled};
+use tool_system::{AgentHost, Delegation, ExecutorOptions, Recalled};
 
 use crate::approval::ApprovalManager;
 use crate::log::NestedLog;
-use crate::prompt::SystemPromptService;
 use crate::recall::{ReadableLog, recall};
-use crate::runtime::{ContextToolRuntime, Toolbox, Wiring, text_at, unwritable};
-use crate::session::Model;
+use crate::runtime::{ContextToolRuntime, text_at, unwritable};
+use crate::session::SessionParts;
 
 /// Sub-agents of sub-agents of the conversation itself, and no further.
 const MAX_DEPTH: u32 = 2;
 
 /// The conversation, or a sub-agent, as its tools see it.
 pub(crate) struct Host {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) log: Arc<dyn ReadableLog>,
+    /// The name under which changes are kept, for undoing all of them.
+    pub(crate) session: String,
+    pub(crate) parts: Arc<SessionParts>,
     pub(crate) role: AgentRole,
     pub(crate) depth: u32,
-    /// What it may use; its sub-agents draw on it.
+    pub(crate) log: Arc<dyn ReadableLog>,
+    pub(crate) approvals: Arc<ApprovalManager>,
+    /// What it may use up; its sub-agents draw on it.
     pub(crate) purse: Arc<Purse>,
 }
 
-/// What a conversation and its sub-agents have in common.
-pub(crate) struct Shared {
-    pub(crate) session: String,
-    pub(crate) model: Model,
-    pub(crate) toolbox: Arc<dyn Toolbox>,
-    pub(crate) prompts: SystemPromptService,
-    pub(crate) turn_limit: u32,
-    /// The questions to the person.
-    pub(crate) approvals: Arc<ApprovalManager>,
+/// A conversation or a sub-agent with everything that its turns need.
+pub(crate) struct Agent {
+    pub(crate) ports: Ports,
+    pub(crate) options: AgentOptions,
+    /// The same as in `ports`.
+    pub(crate) runtime: Arc<ContextToolRuntime>,
+}
+
+impl Host {
+    /// Assembles the agent that has this host. What happens to it is written to `log`.
+    pub(crate) fn agent(self, log: Arc<dyn SessionLog>, turn_limit: u32, budget: Budget) -> Agent {
+        let (parts, purse, role) =
+            (Arc::clone(&self.parts), Arc::clone(&self.purse), self.role.clone());
+        let is_sub_agent = self.depth > 0;
+        let executor = parts.tools.executor(ExecutorOptions {
+            role: role.clone(),
+            approver: self.approvals.clone(),
+            session: self.session.clone(),
+            agent_host: Some(Arc::new(self)),
+            detect_repeats: true,
+            ..parts.tools.options.clone()
+        });
+        let tools = executor.useful();
+        let system = match is_sub_agent {
+            false => parts.prompts.prompt(&role, &tools),
+            true => parts.prompts.prompt_for_sub_agent(&role, &tools),
+        };
+        let options = AgentOptions { system, turn_limit, budget, ..parts.model.options() };
+        let runtime = Arc::new(ContextToolRuntime::new(executor).following(&parts.prompts));
+        let model = Arc::clone(&parts.model.provider);
+        let ports = Ports { model, tools: runtime.clone(), log, purse };
+        Agent { ports, options, runtime }
+    }
 }
 
 #[async_trait]
@@ -57,71 +83,32 @@ impl AgentHost for Host {
             return Err(ToolError::new(ErrorCode::PermissionDenied, message)
                 .suggest("Do the task with the other tools."));
         }
-        let role = self.shared.toolbox.role(&task.role)?.within(&self.role);
         let log = Arc::new(NestedLog::new(Arc::clone(&self.log), task.call_id.clone()));
-        let purse = self.purse.for_sub_agent();
-        let runtime = self.tools_for(role.clone(), log.aside(), Arc::clone(&purse))?;
-        let options = self.shared.options_for(&role, &runtime, &task);
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let doors = Doors {
-            model: Arc::clone(&self.shared.model.provider),
-            tools: runtime.clone(),
-            log: Arc::new(Watched { log, seen: Arc::clone(&seen) }),
-            purse,
+        let host = Host {
+            session: self.session.clone(),
+            parts: Arc::clone(&self.parts),
+            role: self.parts.tools.role(&task.role)?.within(&self.role),
+            depth: self.depth + 1,
+            log: log.aside(),
+            approvals: Arc::new(self.approvals.for_sub_agent(log.aside())),
+            purse: self.purse.for_sub_agent(),
         };
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let watched = Arc::new(Watched { log, seen: Arc::clone(&seen) });
+        // Like the conversation, within limits of its own that draw on the session's.
+        let turn_limit = task.max_turns.unwrap_or(self.parts.turn_limit).min(self.parts.turn_limit);
+        let budget = Budget { tokens: task.max_tokens, ..Budget::default() };
+        let agent = host.agent(watched, turn_limit, budget);
         let mut context = ChatContext::default();
         let content = vec![Content::Text { text: task.task }];
-        let outcome = context.send_message(content, &doors, &options, cancel).await;
+        let outcome = context.send_message(content, &agent.ports, &agent.options, cancel).await;
         let outcome = outcome.map_err(unwritable)?;
         let whose = if self.purse.ran_out().is_some() { Whose::Session } else { Whose::Task };
         report(&context, &outcome, whose, &locked(&seen))
     }
 
     async fn recall(&self, handle: MessageHandle) -> Result<Recalled, ToolError> {
-        recall(&*self.log, handle, &self.shared.model).await
-    }
-}
-
-impl Host {
-    fn tools_for(
-        &self,
-        role: AgentRole,
-        log: Arc<dyn ReadableLog>,
-        purse: Arc<Purse>,
-    ) -> Result<Arc<ContextToolRuntime>, ToolError> {
-        let host = Host {
-            shared: Arc::clone(&self.shared),
-            log: Arc::clone(&log),
-            role: role.clone(),
-            depth: self.depth + 1,
-            purse,
-        };
-        let executor = self.shared.toolbox.executor(Wiring {
-            role,
-            approver: Arc::new(self.shared.approvals.for_sub_agent(log)),
-            agent_host: Arc::new(host),
-            session: self.shared.session.clone(),
-        })?;
-        Ok(Arc::new(ContextToolRuntime::new(executor).following(&self.shared.prompts)))
-    }
-}
-
-impl Shared {
-    /// How a sub-agent behaves: like the conversation, within limits of its own that draw on the
-    /// session's.
-    fn options_for(
-        &self,
-        role: &AgentRole,
-        runtime: &ContextToolRuntime,
-        task: &Delegation,
-    ) -> AgentOptions {
-        let tools = runtime.executor().useful();
-        AgentOptions {
-            system: self.prompts.prompt_for_sub_agent(role, &tools),
-            turn_limit: task.max_turns.unwrap_or(self.turn_limit).min(self.turn_limit),
-            budget: Budget { tokens: task.max_tokens, ..Budget::default() },
-            ..self.model.options()
-        }
+        recall(&*self.log, handle, &self.parts.model).await
     }
 }
 

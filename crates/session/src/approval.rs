@@ -12,12 +12,12 @@ use tool_system::Approver;
 
 use crate::runtime::unwritable;
 
-/// Asks for one conversation. A question is in the log before anybody sees it, and an answer before
-/// anything is done about it. It is answered by the door's own approver or through
+/// Asks for one conversation. A question is in the log before it is shown, and an answer before
+/// anything is done about it. It is answered by the front end's own approver or through
 /// [`ApprovalManager::answer`], whichever comes first.
 pub struct ApprovalManager {
     log: Arc<dyn SessionLog>,
-    door: Option<Arc<dyn Approver>>,
+    approver: Option<Arc<dyn Approver>>,
     open: Arc<Mutex<Vec<Open>>>,
 }
 
@@ -27,7 +27,7 @@ struct Open {
     step_id: String,
     /// The hash of the proposal.
     asked: ContentHash,
-    /// Nobody gets to see it before it is in the log.
+    /// None until it is in the log, so that it is not shown before.
     request: Option<ApprovalRequest>,
     answer: oneshot::Sender<ApprovalResponse>,
 }
@@ -44,15 +44,15 @@ impl Open {
 pub struct NotAsked(String);
 
 impl ApprovalManager {
-    /// Asks through `door`; without one, questions wait for [`Self::answer`].
-    pub fn new(log: Arc<dyn SessionLog>, door: Option<Arc<dyn Approver>>) -> Self {
-        Self { log, door, open: Arc::default() }
+    /// Asks `approver`; without one, questions wait for [`Self::answer`].
+    pub fn new(log: Arc<dyn SessionLog>, approver: Option<Arc<dyn Approver>>) -> Self {
+        Self { log, approver, open: Arc::default() }
     }
 
-    /// Asks the same person for a sub-agent, whose questions go into `log`. Both managers answer the
+    /// Asks the same approver for a sub-agent, whose questions go into `log`. Both managers answer the
     /// questions of either.
     pub(crate) fn for_sub_agent(&self, log: Arc<dyn SessionLog>) -> Self {
-        Self { log, door: self.door.clone(), open: Arc::clone(&self.open) }
+        Self { log, approver: self.approver.clone(), open: Arc::clone(&self.open) }
     }
 
     /// The questions that wait for an answer, those of sub-agents included.
@@ -84,17 +84,17 @@ impl ApprovalManager {
             let withdrawn = "the question was withdrawn";
             answered.await.map_err(|_| ToolError::new(ErrorCode::Cancelled, withdrawn))
         };
-        match &self.door {
+        match &self.approver {
             None => elsewhere.await,
-            Some(door) => tokio::select! {
-                response = door.decide(request) => response,
+            Some(approver) => tokio::select! {
+                response = approver.decide(request) => response,
                 Ok(response) = elsewhere => Ok(response),
             },
         }
     }
 }
 
-/// A question that nobody waits for any more is not open.
+/// A question whose call has stopped waiting is not open.
 struct Closes<'a> {
     manager: &'a ApprovalManager,
     request: &'a ApprovalRequest,
@@ -114,7 +114,7 @@ impl Approver for ApprovalManager {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         let call_id = request.step_id.clone();
         let (answer, answered) = oneshot::channel();
-        // Whoever reads about the question in the log can answer it at once.
+        // A reader of the log can answer the question as soon as it is there.
         let (step_id, asked) = (call_id.clone(), request.proposal_hash);
         self.open().push(Open { step_id, asked, request: None, answer });
         let _closes = Closes { manager: self, request };

@@ -1,8 +1,8 @@
-//! A running conversation: the orchestrator, a model, the tools, the person and the log put
+//! A running conversation: the orchestrator, a model, the tools, the approver and the log put
 //! together.
 //!
-//! A door makes a [`Session`] from [`Parts`], sends what the person says, and shows what
-//! [`StoredLog::watch`] tells. Everything that happens goes into the store first. This crate never
+//! A front end makes a [`Session`] from [`SessionParts`], sends what the user says, and shows the entries
+//! of [`StoredLog::watch`]; `examples/front_end.rs` is a complete one. Everything that happens goes into the store first. This crate never
 //! prints and never reads the environment.
 
 mod agent;
@@ -20,5 +20,5 @@ pub use attachments::Attached;
 pub use context_manager::{ChatContext, TurnOutcome};
 pub use log::StoredLog;
 pub use prompt::SystemPromptService;
-pub use runtime::{ContextToolRuntime, Toolbox, Wiring, tool_spec};
-pub use session::{Model, Parts, Session, SessionError};
+pub use runtime::{ContextToolRuntime, tool_spec};
+pub use session::{Model, Session, SessionError, SessionParts};

@@ -5,37 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use context_manager::{Listing, LogError, ToolRuntime, ToolSpec};
-use protocol::{AgentRole, CallReport, ContentHash, ErrorCode, Instructions, ToolCall, ToolError};
+use protocol::{CallReport, ContentHash, ErrorCode, Instructions, ToolCall, ToolError};
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
-use tool_system::{
-    AgentHost, Approver, Category, DELEGATE_ROLE, InstructionFile, ListedTool, ToolExecutor,
-};
+use tool_system::{Category, DELEGATE_ROLE, InstructionFile, ListedTool, ToolExecutor};
 
 use crate::instructions::told_within;
 use crate::prompt::SystemPromptService;
-
-/// Makes executors for a conversation and its sub-agents.
-pub trait Toolbox: Send + Sync {
-    /// The role called `name`.
-    fn role(&self, name: &str) -> Result<AgentRole, ToolError>;
-
-    /// An executor on the project.
-    fn executor(&self, wiring: Wiring) -> Result<ToolExecutor, ToolError>;
-}
-
-/// What differs from one executor of a conversation to the next.
-pub struct Wiring {
-    /// Who acts.
-    pub role: AgentRole,
-    /// Who answers for the person.
-    pub approver: Arc<dyn Approver>,
-    /// The conversation.
-    pub agent_host: Arc<dyn AgentHost>,
-    /// The name under which changes are kept, for undoing all of them.
-    pub session: String,
-}
 
 /// [`ToolRuntime`] over [`ToolExecutor`].
 pub struct ContextToolRuntime {
@@ -77,7 +54,7 @@ impl ContextToolRuntime {
         }
     }
 
-    /// Who runs the calls.
+    /// What runs the calls.
     pub fn executor(&self) -> &ToolExecutor {
         &self.executor
     }

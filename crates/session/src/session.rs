@@ -3,22 +3,19 @@
 use std::sync::Arc;
 
 use context_manager::{
-    AgentOptions, Budget, Charge, ChatContext, CompactOutcome, Doors, Effort, LogError,
-    ModelProvider, Prices, Purse, SessionLog, TurnOutcome,
+    AgentOptions, Budget, Charge, ChatContext, CompactOutcome, Effort, LogError, ModelProvider,
+    Prices, Purse, SessionLog, TurnOutcome,
 };
-use protocol::{
-    AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings, ToolError,
-};
+use protocol::{AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings};
 use store::{Lease, SessionId, Store, StoreError};
 use tokio_util::sync::CancellationToken;
-use tool_system::{Approver, ToolExecutor};
+use tool_system::{Approver, ProjectTools, ToolExecutor};
 
-use crate::agent::{Host, Shared};
+use crate::agent::{Agent, Host};
 use crate::approval::ApprovalManager;
 use crate::attachments::{Attached, attach};
 use crate::log::StoredLog;
 use crate::prompt::SystemPromptService;
-use crate::runtime::{ContextToolRuntime, Toolbox, Wiring};
 
 /// A model and what is known about it.
 #[derive(Clone)]
@@ -59,24 +56,24 @@ impl Model {
 
 /// What a conversation is made of.
 #[derive(Clone)]
-pub struct Parts {
+pub struct SessionParts {
     /// Where it is kept.
     pub store: Arc<dyn Store>,
-    /// The tools, for any role.
-    pub toolbox: Arc<dyn Toolbox>,
-    /// Who answers for the person; without anybody, questions wait for [`ApprovalManager::answer`].
+    /// The project and its tools, for any role.
+    pub tools: ProjectTools,
+    /// Decides about what needs approval; without one, questions wait for [`ApprovalManager::answer`].
     pub approver: Option<Arc<dyn Approver>>,
-    /// The project, as it is shown.
+    /// The project's directory, as users are shown it.
     pub root: String,
-    /// The model.
+    /// The model that answers.
     pub model: Model,
-    /// The role.
+    /// The role that the conversation acts in.
     pub role: AgentRole,
-    /// The instructions.
+    /// What every request tells the model first.
     pub prompts: SystemPromptService,
-    /// After how many answers with tool calls in a row the person is asked.
+    /// After how many answers with tool calls in a row the user is asked.
     pub turn_limit: u32,
-    /// What may be used up before the person is asked.
+    /// What may be used up before the user is asked.
     pub budget: Budget,
 }
 
@@ -95,34 +92,24 @@ pub enum SessionError {
         /// The model.
         model: String,
     },
-    /// The tools cannot be set up.
-    #[error("the tools cannot be set up: {}", .0.full_message())]
-    Tools(ToolError),
 }
 
 /// A conversation that can be carried on. One process at a time has it open.
 pub struct Session {
     id: SessionId,
-    parts: Parts,
+    parts: Arc<SessionParts>,
     log: Arc<StoredLog>,
     context: ChatContext,
     /// What it and all its sub-agents may use, whichever model answers.
     purse: Arc<Purse>,
-    wired: Wired,
-    lease: Lease,
-}
-
-/// What depends on model and role.
-struct Wired {
-    doors: Doors,
-    runtime: Arc<ContextToolRuntime>,
+    agent: Agent,
     approvals: Arc<ApprovalManager>,
-    options: AgentOptions,
+    lease: Lease,
 }
 
 impl Session {
     /// Begins a conversation.
-    pub async fn begin(parts: Parts) -> Result<Self, SessionError> {
+    pub async fn begin(parts: SessionParts) -> Result<Self, SessionError> {
         check_price(&parts)?;
         let opened =
             Opened { root: parts.root.clone(), settings: settings(&parts), forked_from: None };
@@ -132,7 +119,10 @@ impl Session {
 
     /// Takes up a conversation where it stopped. What was open when the process ended is closed
     /// first. Answers also with what could not be read.
-    pub async fn resume(parts: Parts, id: SessionId) -> Result<(Self, Vec<String>), SessionError> {
+    pub async fn resume(
+        parts: SessionParts,
+        id: SessionId,
+    ) -> Result<(Self, Vec<String>), SessionError> {
         let (mut session, damage) = Self::open(parts, id).await?;
         let model = &session.parts.model;
         let charge = Charge::of(&*model.provider, model.prices);
@@ -145,15 +135,16 @@ impl Session {
         Ok((session, damage))
     }
 
-    async fn open(parts: Parts, id: SessionId) -> Result<(Self, Vec<String>), SessionError> {
+    async fn open(parts: SessionParts, id: SessionId) -> Result<(Self, Vec<String>), SessionError> {
         check_price(&parts)?;
         let lease = parts.store.claim(&id).await?;
         let loaded = parts.store.load(&id).await?;
         let context = ChatContext::replay(&loaded.entries);
         let log = Arc::new(StoredLog::new(Arc::clone(&parts.store), id.clone()));
         let purse = Purse::new();
-        let wired = wire(&parts, &id, &log, &purse)?;
-        Ok((Self { id, parts, log, context, purse, wired, lease }, loaded.damage))
+        let parts = Arc::new(parts);
+        let (agent, approvals) = assemble(&parts, &id, &log, &purse);
+        Ok((Self { id, parts, log, context, purse, agent, approvals, lease }, loaded.damage))
     }
 
     /// Ends the use of the conversation, so that others may go on with it at once.
@@ -178,32 +169,32 @@ impl Session {
 
     /// The executor of the present role.
     pub fn executor(&self) -> &ToolExecutor {
-        self.wired.runtime.executor()
+        self.agent.runtime.executor()
     }
 
-    /// The questions to the person.
+    /// The questions to the user.
     pub fn approvals(&self) -> &Arc<ApprovalManager> {
-        &self.wired.approvals
+        &self.approvals
     }
 
     /// The model and the rest it is made of.
-    pub fn parts(&self) -> &Parts {
+    pub fn parts(&self) -> &SessionParts {
         &self.parts
     }
 
     /// How the agent behaves at present.
     pub fn options(&self) -> &AgentOptions {
-        &self.wired.options
+        &self.agent.options
     }
 
-    /// The person says something; the turn is carried on until it ends or pauses.
+    /// The user says something; the turn is carried on until it ends or pauses.
     pub async fn send(
         &mut self,
         content: Vec<Content>,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, SessionError> {
-        let Wired { doors, options, .. } = &self.wired;
-        Ok(self.context.send_message(content, doors, options, cancel).await?)
+        let Agent { ports, options, .. } = &self.agent;
+        Ok(self.context.send_message(content, ports, options, cancel).await?)
     }
 
     /// Goes on after a pause.
@@ -211,13 +202,13 @@ impl Session {
         &mut self,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, SessionError> {
-        let Wired { doors, options, .. } = &self.wired;
-        Ok(self.context.continue_turn(doors, options, cancel).await?)
+        let Agent { ports, options, .. } = &self.agent;
+        Ok(self.context.continue_turn(ports, options, cancel).await?)
     }
 
     /// Ends the turn at a pause.
     pub async fn stop_turn(&mut self) -> Result<TurnOutcome, SessionError> {
-        Ok(self.context.stop_turn(&self.wired.doors).await?)
+        Ok(self.context.stop_turn(&self.agent.ports).await?)
     }
 
     /// Makes the conversation shorter for the model.
@@ -225,18 +216,18 @@ impl Session {
         &mut self,
         cancel: &CancellationToken,
     ) -> Result<CompactOutcome, SessionError> {
-        let Wired { doors, options, .. } = &self.wired;
-        Ok(self.context.compact(doors, options, cancel).await?)
+        let Agent { ports, options, .. } = &self.agent;
+        Ok(self.context.compact(ports, options, cancel).await?)
     }
 
     /// Has another model answer from now on.
     pub async fn set_model(&mut self, model: Model) -> Result<(), SessionError> {
-        self.change(Parts { model, ..self.parts.clone() }).await
+        self.change(SessionParts { model, ..(*self.parts).clone() }).await
     }
 
     /// Acts in another role from now on.
     pub async fn set_role(&mut self, role: AgentRole) -> Result<(), SessionError> {
-        self.change(Parts { role, ..self.parts.clone() }).await
+        self.change(SessionParts { role, ..(*self.parts).clone() }).await
     }
 
     /// Gives the conversation a name.
@@ -244,7 +235,7 @@ impl Session {
         self.write(vec![SessionEvent::Renamed { title: title.to_owned() }]).await
     }
 
-    /// Lets the model know something that the person has done, without asking it anything.
+    /// Lets the model know something that the user has done, without asking it anything.
     pub async fn tell(&mut self, text: &str) -> Result<(), SessionError> {
         self.write(vec![SessionEvent::Nudged { text: text.to_owned() }]).await
     }
@@ -254,11 +245,11 @@ impl Session {
         attach(self.executor(), text, paths).await
     }
 
-    async fn change(&mut self, parts: Parts) -> Result<(), SessionError> {
+    async fn change(&mut self, parts: SessionParts) -> Result<(), SessionError> {
         check_price(&parts)?;
-        let wired = wire(&parts, &self.id, &self.log, &self.purse)?;
         self.write(vec![SessionEvent::SettingsChanged(settings(&parts))]).await?;
-        (self.parts, self.wired) = (parts, wired);
+        self.parts = Arc::new(parts);
+        (self.agent, self.approvals) = assemble(&self.parts, &self.id, &self.log, &self.purse);
         Ok(())
     }
 
@@ -271,7 +262,7 @@ impl Session {
     }
 }
 
-fn settings(parts: &Parts) -> Settings {
+fn settings(parts: &SessionParts) -> Settings {
     Settings {
         provider: parts.model.provider.name().to_owned(),
         model: parts.model.name.clone(),
@@ -279,50 +270,29 @@ fn settings(parts: &Parts) -> Settings {
     }
 }
 
-fn check_price(parts: &Parts) -> Result<(), SessionError> {
+fn check_price(parts: &SessionParts) -> Result<(), SessionError> {
     match (parts.budget.cost_usd, parts.model.prices) {
         (Some(_), None) => Err(SessionError::NoPrice { model: parts.model.name.clone() }),
         _ => Ok(()),
     }
 }
 
-fn wire(
-    parts: &Parts,
+/// The conversation as an agent: made again when model or role change.
+fn assemble(
+    parts: &Arc<SessionParts>,
     id: &SessionId,
     log: &Arc<StoredLog>,
     purse: &Arc<Purse>,
-) -> Result<Wired, SessionError> {
-    let aside = log.aside();
-    let approvals = Arc::new(ApprovalManager::new(aside.clone(), parts.approver.clone()));
-    let shared = Arc::new(Shared {
+) -> (Agent, Arc<ApprovalManager>) {
+    let approvals = Arc::new(ApprovalManager::new(log.aside(), parts.approver.clone()));
+    let host = Host {
         session: id.to_string(),
-        model: parts.model.clone(),
-        toolbox: Arc::clone(&parts.toolbox),
-        prompts: parts.prompts.clone(),
-        turn_limit: parts.turn_limit,
-        approvals: Arc::clone(&approvals),
-    });
-    let host =
-        Host { shared, log: aside, role: parts.role.clone(), depth: 0, purse: Arc::clone(purse) };
-    let wiring = Wiring {
+        parts: Arc::clone(parts),
         role: parts.role.clone(),
-        approver: approvals.clone(),
-        agent_host: Arc::new(host),
-        session: id.to_string(),
-    };
-    let executor = parts.toolbox.executor(wiring).map_err(SessionError::Tools)?;
-    let options = AgentOptions {
-        system: parts.prompts.prompt(&parts.role, &executor.useful()),
-        turn_limit: parts.turn_limit,
-        budget: parts.budget,
-        ..parts.model.options()
-    };
-    let runtime = Arc::new(ContextToolRuntime::new(executor).following(&parts.prompts));
-    let doors = Doors {
-        model: Arc::clone(&parts.model.provider),
-        tools: runtime.clone(),
-        log: log.clone(),
+        depth: 0,
+        log: log.aside(),
+        approvals: Arc::clone(&approvals),
         purse: Arc::clone(purse),
     };
-    Ok(Wired { doors, runtime, approvals, options })
+    (host.agent(log.clone(), parts.turn_limit, parts.budget), approvals)
 }

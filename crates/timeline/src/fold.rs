@@ -61,7 +61,9 @@ impl<'a> Step<'a> {
             SessionEvent::ApprovalAnswered { call_id, response } => {
                 self.approval_answered(call_id, response);
             }
-            SessionEvent::CallEnded { call_id, result, text, images, title, duration_ms } => {
+            SessionEvent::CallEnded {
+                call_id, result, text, images, title, duration_ms, ..
+            } => {
                 let ended = calls::Ended {
                     result,
                     text: text.as_deref(),

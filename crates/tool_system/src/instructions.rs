@@ -153,12 +153,24 @@ struct Touched {
     looked: BTreeSet<RelPath>,
     /// What was found, in this order, with the directory of each.
     found: Vec<(RelPath, InstructionFile)>,
+    /// What was told last in this turn, and for files in which directories.
+    told: Option<(BTreeSet<RelPath>, Vec<InstructionFile>)>,
 }
 
 impl TouchedInstructions {
     /// Looks anew when it is asked the next time.
     pub(crate) fn look_again(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).looked.clear();
+        let mut touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        touched.looked.clear();
+        touched.told = None;
+    }
+
+    /// What [`Self::gather`] would answer, if that is known without looking at the disk: no file in
+    /// another directory was seen since it was asked in this turn.
+    pub(crate) fn known(&self, tracker: &FileTracker) -> Option<Vec<InstructionFile>> {
+        let touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (directories, told) = touched.told.as_ref()?;
+        tracker.directories().is_subset(directories).then(|| told.clone())
     }
 
     /// Everything that was found in the root and above the files that `tracker` knows, in the order in
@@ -171,7 +183,8 @@ impl TouchedInstructions {
     ) -> Vec<InstructionFile> {
         let mut touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut wanted: BTreeSet<RelPath> = BTreeSet::from([RelPath::root()]);
-        for dir in tracker.directories().iter().filter(|dir| !touched.looked.contains(*dir)) {
+        let directories = tracker.directories().clone();
+        for dir in directories.iter().filter(|dir| !touched.looked.contains(*dir)) {
             wanted.extend(ancestors(dir.clone(), limits.walk_depth));
         }
         for dir in wanted {
@@ -181,7 +194,9 @@ impl TouchedInstructions {
                 touched.looked.insert(dir);
             }
         }
-        within(touched.found.iter().map(|(_, file)| file), limits)
+        let told = within(touched.found.iter().map(|(_, file)| file), limits);
+        touched.told = Some((directories, told.clone()));
+        told
     }
 }
 

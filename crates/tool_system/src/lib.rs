@@ -2,7 +2,7 @@
 //!
 //! A tool proposes; the executor acts. A [`Tool`] turns arguments and a view of the workspace into
 //! an answer or a [`protocol::Proposal`]; only [`ToolExecutor`] performs a proposal, after role,
-//! policy and person have seen exactly that data. Each tool is one file under `extensions/`.
+//! policy and approver have seen exactly that data. Each tool is one file under `extensions/`.
 //!
 //! This crate knows no conversation, no model provider and no wire protocol. It never prints and
 //! never reads the environment.
@@ -11,63 +11,39 @@
 // CONTRIBUTING.md is the same text as a real one.
 extern crate self as tool_system;
 
-mod absent_arguments;
-mod activity;
-mod agent_host;
-mod approval_gate;
-mod argument_problems;
-mod arguments;
-mod category;
-mod change_plan;
-mod checks;
-mod command_report;
+mod answers;
+mod changes;
 mod commands;
-mod context;
-mod custom;
-mod definition;
 mod edit;
-mod executor;
+mod execution;
 pub mod extensions;
-mod face;
-mod file_tracker;
-mod file_view;
-mod formatters;
-mod gate;
 mod git_command;
-mod history;
-mod import_notes;
 mod instructions;
-mod judging;
 mod limits;
-mod on_demand;
-mod outcome_text;
-mod own_changes;
-mod package_name;
-mod perform;
-mod picture;
-mod plain_text;
 pub mod policy;
-mod preview;
-mod project_kind;
-mod proposing;
-mod registry;
-mod rendering;
-mod result_store;
-mod schema;
-mod search_notes;
-mod test_commands;
-mod test_reports;
-mod timestamp;
-mod tool;
-mod transfer;
-mod truncation;
-mod turn;
-mod undoing;
-mod validator;
+mod registration;
+mod toolchain;
+
+// Modules are named by what they hold, wherever they are grouped.
+use answers::{
+    command_report, file_view, import_notes, outcome_text, picture, plain_text, preview, rendering,
+    result_store, search_notes, test_reports, timestamp, truncation,
+};
+use changes::{change_plan, history, proposing, transfer, undoing};
+use execution::{
+    activity, agent_host, approval_gate, approver, checks, context, executor, file_tracker,
+    judging, on_demand, own_changes, perform, project_tools, turn,
+};
+use registration::{
+    absent_arguments, argument_problems, arguments, category, custom, definition, face, registry,
+    schema, tool, validator,
+};
+use toolchain::{formatters, package_name, project_kind, test_commands};
 
 pub use activity::{ActivityStream, Subscription};
 pub use agent_host::{AgentHost, DELEGATE_ROLE, Delegation, Recalled};
 pub use approval_gate::Approved;
+pub use approver::{ApproveAll, Approver, RefuseAll, RuleKeeper};
 pub use arguments::{ToolArguments, Whole};
 pub use category::Category;
 pub use checks::{CheckError, EditCheck};
@@ -76,16 +52,15 @@ pub use commands::{CommandRunner, IgnoredFiles, RunnerOptions};
 pub use context::ToolContext;
 pub use custom::{CustomTool, Mistake as CustomToolMistake};
 pub use definition::{Approval, ToolDefinition, ToolType};
-pub use executor::{ExecutorOptions, ToolExecutor};
+pub use executor::{ExecutorOptions, Explained, ToolExecutor};
 pub use face::{Face, Vocabulary};
 pub use file_tracker::FileTracker;
-pub use gate::{ApproveAll, Approver, Performer, RefuseAll, RuleKeeper};
 pub use history::History;
 pub use instructions::{InstructionFile, InstructionText};
-pub use judging::Explained;
 pub use limits::{LimitOverrides, Limits};
 pub use on_demand::OnDemand;
-pub use perform::JournalPerformer;
+pub use perform::{JournalPerformer, Performer};
+pub use project_tools::ProjectTools;
 pub use registry::{ListedTool, ToolRegistry};
 pub use schema::{input_schema, output_schema};
 pub(crate) use tool::json_of;

@@ -45,7 +45,7 @@ pub(super) fn command_of(words: Vec<OsString>, is_terminal: bool) -> Result<Comm
             json: false,
             resume: chat.resume,
             scope: chat.scope,
-            gate: chat.gate,
+            approval: chat.approval,
             model: chat.model,
         })),
         (None, _) => Ok(Command::Chat(chat)),

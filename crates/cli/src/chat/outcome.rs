@@ -79,6 +79,7 @@ mod tests {
             result,
             text: None,
             images: Vec::new(),
+            found_tools: Vec::new(),
             title: None,
             duration_ms: 1,
         }

@@ -13,8 +13,9 @@ use crate::chat::slash_commands::{ChatCommand, help};
 use crate::commands::sessions;
 use crate::conversation::resumed;
 use crate::interrupt::on_interrupt;
-use crate::model_choice::wanted_by_name;
+use crate::model_choice::{chosen, wanted_by_name};
 use crate::output;
+use crate::project::Project;
 
 /// Sessions that are listed at the prompt.
 const LISTED: u32 = 20;
@@ -49,7 +50,7 @@ impl Chat {
             ChatCommand::Model(Some(name)) => self.change_model(&name).await,
             ChatCommand::Role(Some(name)) => self.change_role(&name).await,
             ChatCommand::Resume(id) => self.resume(&id.unwrap_or_default()).await,
-            ChatCommand::Sessions => sessions::list(&*self.desk.store, LISTED).await,
+            ChatCommand::Sessions => sessions::list(&*self.session.parts().store, LISTED).await,
             ChatCommand::New => self.new_session().await,
             ChatCommand::Fork => self.fork().await,
             ChatCommand::Rename(title) => self.rename(&title).await,
@@ -92,8 +93,7 @@ impl Chat {
 
     fn changes(&self) -> anyhow::Result<()> {
         let id = self.session.id().to_string();
-        let Some(journal) = self.desk.tools.kit.journal() else { return Ok(()) };
-        let entries = journal.get()?.entries(usize::MAX)?;
+        let entries = self.project.state()?.journal.get()?.entries(usize::MAX)?;
         let own: Vec<_> = entries.iter().filter(|entry| entry.session == id).collect();
         if own.is_empty() {
             self.note("Nothing has been changed in this session.");
@@ -106,7 +106,8 @@ impl Chat {
     }
 
     async fn change_model(&mut self, name: &str) -> anyhow::Result<()> {
-        let chosen = self.desk.model(&wanted_by_name(name)).await?;
+        let Project { config, environment, .. } = &self.project;
+        let chosen = chosen(config, environment, &wanted_by_name(name)).await?;
         self.session.set_model(chosen.model.clone()).await?;
         self.screen.options_mut().context_window = chosen.window();
         self.chosen = chosen;
@@ -115,7 +116,7 @@ impl Chat {
     }
 
     fn roles(&self) {
-        let roles = self.desk.project.config.all_roles();
+        let roles = self.project.config.all_roles();
         let present = self.session.parts().role.name();
         for role in &roles {
             let mark = if role.name() == present { "*" } else { " " };
@@ -124,7 +125,7 @@ impl Chat {
     }
 
     async fn change_role(&mut self, name: &str) -> anyhow::Result<()> {
-        let role = self.desk.project.config.role(name)?;
+        let role = self.project.config.role(name)?;
         self.session.set_role(role).await?;
         self.greet();
         Ok(())
@@ -132,7 +133,7 @@ impl Chat {
 
     async fn resume(&mut self, text: &str) -> anyhow::Result<()> {
         let parts = self.session.parts().clone();
-        self.session = resumed(&self.desk, parts, text).await?;
+        self.session = resumed(parts, text).await?;
         self.show_past().await?;
         self.greet();
         Ok(())
@@ -145,9 +146,9 @@ impl Chat {
     }
 
     async fn fork(&mut self) -> anyhow::Result<()> {
-        let id = self.desk.store.fork(self.session.id(), None).await?;
+        let id = self.session.parts().store.fork(self.session.id(), None).await?;
         let parts = self.session.parts().clone();
-        self.session = resumed(&self.desk, parts, &id.to_string()).await?;
+        self.session = resumed(parts, &id.to_string()).await?;
         self.note(&format!("This is now session {id}."));
         Ok(())
     }

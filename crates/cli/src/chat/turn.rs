@@ -91,7 +91,7 @@ impl Chat {
 
     /// Offers rules for what is approved again and again, each once.
     async fn offer_rules(&mut self) -> anyhow::Result<()> {
-        for rule in self.desk.store.favourites().await?.rules {
+        for rule in self.session.parts().store.favourites().await?.rules {
             let text = format!("{}:{}", rule.tool, rule.paths);
             if !self.offered_rules.contains(&text) && !self.is_allowed(&text) {
                 self.note(&format!(

@@ -8,8 +8,9 @@ use clap::Args;
 use protocol::{ToolCall, View, parse_strict_json};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
+use tool_system::{ExecutorOptions, Limits};
 
-use crate::args::{Gate, Scope};
+use crate::args::{ApprovalArgs, Scope};
 use crate::output;
 use crate::project::{Lifetime, Project, project_root};
 
@@ -41,7 +42,7 @@ pub(crate) struct CallArgs {
     #[arg(long, conflicts_with = "view")]
     pub(crate) text: bool,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 pub(crate) fn run(args: CallArgs) -> anyhow::Result<ExitCode> {
@@ -50,7 +51,7 @@ pub(crate) fn run(args: CallArgs) -> anyhow::Result<ExitCode> {
         (false, Some(view)) => Form::View(view),
         (false, None) => Form::OfVocabulary,
     };
-    execute(args.tool, arguments(args.json)?, &args.scope, &args.gate, form)
+    execute(args.tool, arguments(args.json)?, &args.scope, &args.approval, form)
 }
 
 /// How a result is printed.
@@ -68,17 +69,21 @@ pub(crate) fn execute(
     tool: String,
     arguments: Map<String, Value>,
     scope: &Scope,
-    gate: &Gate,
+    approval: &ApprovalArgs,
     form: Form,
 ) -> anyhow::Result<ExitCode> {
     let call = ToolCall::new("call_1", tool, arguments);
     let project = Project::open(&project_root::checked(scope)?)?;
+    let tools = project.tools(scope, approval, Lifetime::OneCall)?;
     // This process ends with the call, so the rest of a cut result could not be read.
-    let executor = project.executor(scope, gate, Lifetime::OneCall, |options| {
-        options.limits.result_bytes = u64::MAX;
-        options.limits.run_output_bytes = u64::MAX;
-        options.limits.foreign_output_bytes = u64::MAX;
-    })?;
+    let options = tools.options.clone();
+    let limits = Limits {
+        result_bytes: u64::MAX,
+        run_output_bytes: u64::MAX,
+        foreign_output_bytes: u64::MAX,
+        ..options.limits
+    };
+    let executor = tools.executor(ExecutorOptions { limits, ..options });
     let report = runtime()?.block_on(executor.report(&call, &CancellationToken::new()));
     match (form, report.text) {
         (Form::Text, Some(text)) => output::result(&text)?,

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::args::{Gate, ModelArgs, Scope};
+use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::Chat;
 use clap::Args;
 
@@ -24,7 +24,7 @@ pub(crate) struct ChatArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 }

@@ -74,7 +74,7 @@ struct ConfigRow {
 
 fn show(args: &ConfigShowArgs) -> anyhow::Result<ExitCode> {
     let environment = Environment::gather();
-    let config = Project::open_with(&args.root, &environment, &args.model.layer())?.config;
+    let config = Project::open_with(&args.root, &args.model.layer())?.config;
     let mut rows: Vec<ConfigRow> = config.layers.settings().iter().map(ConfigRow::of).collect();
     rows.extend(from_environment(&environment));
     let keys = Keys::load(&environment, &config);

@@ -216,7 +216,7 @@ fn keys(environment: &Environment, config: &Config) -> Check {
 fn journal(args: &DoctorArgs) -> Check {
     let opened = Project::open(&args.root).and_then(|project| {
         let state = project.state()?;
-        Ok(if state.exists() { Some(state.journal()?) } else { None })
+        Ok(if state.exists() { Some(state.open_journal()?) } else { None })
     });
     let (state, detail) = match opened {
         Ok(None) => (CheckState::Ok, "nothing has been changed yet".into()),

@@ -32,7 +32,7 @@ pub(crate) struct HistoryArgs {
 
 pub(crate) fn run(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;
-    let entries = project.state()?.journal()?.entries(args.limit)?;
+    let entries = project.state()?.open_journal()?.entries(args.limit)?;
     if args.json {
         let listed: Vec<Value> = entries.iter().map(listed).collect();
         output::json(&json!(listed))?;

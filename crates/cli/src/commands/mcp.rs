@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use mcp::{ApproverChoice, host_limits};
+use tool_system::ExecutorOptions;
 
-use crate::args::{Gate, Scope};
+use crate::args::{ApprovalArgs, Scope};
 use crate::project::{Lifetime, Project, project_root};
 
 const EXAMPLES: &str = "\
@@ -21,16 +22,20 @@ pub(crate) struct McpArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 pub(crate) fn run(args: &McpArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&project_root::checked(&args.scope)?)?;
-    let executor = project.executor(&args.scope, &args.gate, Lifetime::Stays, |options| {
-        options.limits = host_limits(options.limits.clone());
-    })?;
+    let tools = project.tools(&args.scope, &args.approval, Lifetime::Stays)?;
+    let options = tools.options.clone();
+    let limits = host_limits(options.limits.clone());
+    let executor = tools.executor(ExecutorOptions { limits, ..options });
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let approver = if args.gate.yes { ApproverChoice::Configured } else { ApproverChoice::Host };
+    let approver = match args.approval.yes {
+        true => ApproverChoice::Configured,
+        false => ApproverChoice::Host,
+    };
     runtime.block_on(mcp::serve_stdio(Arc::new(executor), approver))?;
     // A tool that still waits for the disk must not keep the process alive.
     runtime.shutdown_background();

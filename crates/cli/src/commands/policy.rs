@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::call;
-use crate::args::{Gate, Scope};
+use crate::args::{ApprovalArgs, Scope};
 use crate::output;
 use crate::project::{Lifetime, Project};
 
@@ -43,7 +43,7 @@ pub(crate) struct PolicyListArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) root: PathBuf,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
     /// Print as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -59,7 +59,7 @@ pub(crate) struct PolicyExplainArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ pub(crate) fn run(command: PolicyCommand) -> anyhow::Result<ExitCode> {
 }
 
 fn list(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
-    let policy = Project::open(&args.root)?.policy(&args.gate)?;
+    let policy = Project::open(&args.root)?.policy(&args.approval)?;
     if args.json {
         let rules: Vec<_> = policy
             .rules()
@@ -101,7 +101,8 @@ fn list(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
 
 fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(args.scope.root())?;
-    let executor = project.executor(&args.scope, &args.gate, Lifetime::OneCall, |_| {})?;
+    let tools = project.tools(&args.scope, &args.approval, Lifetime::OneCall)?;
+    let executor = tools.executor(tools.options.clone());
     let call = ToolCall::new("explain", args.tool, call::arguments(args.json)?);
     let runtime = call::runtime()?;
     let explained = runtime.block_on(executor.explain(&call, &CancellationToken::new()));
@@ -124,7 +125,7 @@ fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn test(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
-    let policy = Project::open(&args.root)?.policy(&args.gate)?;
+    let policy = Project::open(&args.root)?.policy(&args.approval)?;
     let failures = policy.self_test();
     for failure in &failures {
         output::result(&failure.to_string())?;

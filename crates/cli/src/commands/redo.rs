@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Map;
 
 use super::call;
-use crate::args::{Gate, Scope};
+use crate::args::{ApprovalArgs, Scope};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,9 +18,9 @@ pub(crate) struct RedoArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 pub(crate) fn run(args: &RedoArgs) -> anyhow::Result<ExitCode> {
-    call::execute("redo".into(), Map::new(), &args.scope, &args.gate, call::Form::OfVocabulary)
+    call::execute("redo".into(), Map::new(), &args.scope, &args.approval, call::Form::OfVocabulary)
 }

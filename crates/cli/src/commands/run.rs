@@ -15,17 +15,17 @@ use timeline::Turn;
 use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
-use crate::args::{Gate, ModelArgs, Scope};
+use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
 use crate::chat::look::Ink;
 use crate::chat::outcome::Outcome;
 use crate::chat::screen::{Screen, ScreenOptions};
-use crate::conversation::{Desk, resumed};
+use crate::conversation::{resumed, session_parts};
 use crate::interrupt::StopSignal;
-use crate::model_choice::Chosen;
+use crate::model_choice::{Chosen, chosen};
 use crate::output::{self, Printer, Stream};
-use crate::project::Lifetime;
+use crate::project::{Lifetime, Project, project_root};
 
 /// As the message: it is read from there.
 const STANDARD_INPUT: &str = "-";
@@ -53,7 +53,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
 }
@@ -102,14 +102,14 @@ impl Run {
         stop: &StopSignal,
     ) -> anyhow::Result<Option<TurnOutcome>> {
         let beginning = begin(args);
-        let StartedRun { prompt, desk, chosen, mut session } = tokio::select! {
+        let StartedRun { prompt, project, chosen, mut session } = tokio::select! {
             biased;
             () = stop.cancel.cancelled() => return Ok(None),
             begun = beginning => begun?,
         };
         self.session = session.id().to_string();
         self.shows.begin(&session, &chosen)?;
-        let changes = SessionChanges::from_now_on(&desk, &session);
+        let changes = SessionChanges::from_now_on(&project, &session);
         let content = content_of(&session, prompt, args.prompt == STANDARD_INPUT).await;
         let worked = caught(work(&mut session, content, &mut self.shows, stop)).await;
         self.files_changed = changes.paths();
@@ -169,7 +169,7 @@ fn message(outcome: Outcome, turn: &Turn) -> Option<String> {
 /// What a turn needs.
 struct StartedRun {
     prompt: String,
-    desk: Desk,
+    project: Project,
     chosen: Chosen,
     session: Session,
 }
@@ -178,14 +178,15 @@ async fn begin(args: &RunArgs) -> anyhow::Result<StartedRun> {
     let given = args.prompt.clone();
     // Standard input may be long in coming.
     let prompt = tokio::task::spawn_blocking(move || prompt(&given)).await??;
-    let desk = Desk::open(&args.scope, &args.gate, &args.model, Lifetime::OneCall).await?;
-    let chosen = desk.model(&Wanted::default()).await?;
-    let parts = desk.parts(&chosen, Some(approver(args.gate.yes))).await?;
+    let project = Project::open_with(&project_root::checked(&args.scope)?, &args.model.layer())?;
+    let tools = project.tools(&args.scope, &args.approval, Lifetime::OneCall)?;
+    let chosen = chosen(&project.config, &project.environment, &Wanted::default()).await?;
+    let parts = session_parts(&project, tools, &chosen, approver(args.approval.yes)).await?;
     let session = match &args.resume {
         None => Session::begin(parts).await?,
-        Some(text) => resumed(&desk, parts, text).await?,
+        Some(text) => resumed(parts, text).await?,
     };
-    Ok(StartedRun { prompt, desk, chosen, session })
+    Ok(StartedRun { prompt, project, chosen, session })
 }
 
 /// A panic in `work` becomes an error; the panic hook has told it already.
@@ -360,8 +361,8 @@ struct SessionChanges {
 }
 
 impl SessionChanges {
-    fn from_now_on(desk: &Desk, session: &Session) -> Self {
-        let journal = desk.tools.kit.journal().and_then(|journal| journal.get().ok());
+    fn from_now_on(project: &Project, session: &Session) -> Self {
+        let journal = project.state().ok().and_then(|state| state.journal.get().ok());
         let since = journal.and_then(|journal| journal.newest().ok().flatten());
         Self { journal: journal.cloned(), session: session.id().to_string(), since }
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Map;
 
 use super::call;
-use crate::args::{Gate, Scope};
+use crate::args::{ApprovalArgs, Scope};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,7 +21,7 @@ pub(crate) struct UndoArgs {
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
-    pub(crate) gate: Gate,
+    pub(crate) approval: ApprovalArgs,
 }
 
 pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
@@ -29,5 +29,5 @@ pub(crate) fn run(args: UndoArgs) -> anyhow::Result<ExitCode> {
     if let Some(change) = args.change {
         arguments.insert("change_id".into(), change.into());
     }
-    call::execute("undo".into(), arguments, &args.scope, &args.gate, call::Form::OfVocabulary)
+    call::execute("undo".into(), arguments, &args.scope, &args.approval, call::Form::OfVocabulary)
 }

@@ -16,8 +16,8 @@ type Asked = (&'static str, &'static [&'static str]);
 
 /// Words and identifiers, as a model types them into `search`.
 const WORDS: &[Asked] = &[
-    ("ToolExecutor", &["tool_system/src/executor.rs"]),
-    ("execute_tool", &["tool_system/src/executor.rs"]),
+    ("ToolExecutor", &["tool_system/src/execution/executor.rs"]),
+    ("execute_tool", &["tool_system/src/execution/executor.rs"]),
     ("RelPath", &["workspace/src/rel_path.rs"]),
     ("fileFilter", &["code_index/src/file_filter.rs"]),
     ("find-files", &["code_index/src/file_search.rs"]),
@@ -25,7 +25,7 @@ const WORDS: &[Asked] = &[
     (
         "undo redo",
         &[
-            "tool_system/src/undoing.rs",
+            "tool_system/src/changes/undoing.rs",
             "tool_system/src/extensions/management/undo.rs",
             "tool_system/src/extensions/management/redo.rs",
             "workspace/src/journal/undo.rs",
@@ -34,12 +34,12 @@ const WORDS: &[Asked] = &[
     ("gitignore rules", &["workspace/src/ignore_rules.rs"]),
     ("walk options", &["workspace/src/walk.rs"]),
     ("BoundedReader", &["code_index/src/text_search/bounded_reader.rs"]),
-    ("approval gate", &["tool_system/src/approval_gate.rs"]),
-    ("vocabulary face", &["tool_system/src/face.rs"]),
+    ("approval gate", &["tool_system/src/execution/approval_gate.rs"]),
+    ("vocabulary face", &["tool_system/src/registration/face.rs"]),
     ("Limits", &["tool_system/src/limits.rs"]),
-    ("json schema generation", &["tool_system/src/schema.rs"]),
+    ("json schema generation", &["tool_system/src/registration/schema.rs"]),
     ("replace_in_file", &["tool_system/src/extensions/writing/replace_in_file.rs"]),
-    ("activity stream", &["tool_system/src/activity.rs"]),
+    ("activity stream", &["tool_system/src/execution/activity.rs"]),
     ("line endings", &["workspace/src/text/lines.rs"]),
     ("stdio transport", &["mcp/src/transport.rs"]),
     ("PatternError", &["code_index/src/pattern.rs"]),
@@ -52,10 +52,13 @@ const QUESTIONS: &[Asked] = &[
     ("how is a path resolved beneath the root", &["workspace/src/resolve.rs"]),
     ("which encoding does a text file have", &["workspace/src/text/encoding.rs"]),
     ("how do we detect binary files", &["workspace/src/binary.rs"]),
-    ("where are tool arguments validated against the schema", &["tool_system/src/validator.rs"]),
+    (
+        "where are tool arguments validated against the schema",
+        &["tool_system/src/registration/validator.rs"],
+    ),
     (
         "cut results that are too large and keep the rest behind a handle",
-        &["tool_system/src/truncation.rs", "tool_system/src/result_store.rs"],
+        &["tool_system/src/answers/truncation.rs", "tool_system/src/answers/result_store.rs"],
     ),
     ("ask the person for approval in the terminal", &["cli/src/terminal.rs"]),
     ("remove a file", &["tool_system/src/extensions/management/delete_file.rs"]),

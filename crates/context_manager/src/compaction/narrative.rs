@@ -17,7 +17,7 @@ use crate::conversation::{Conversation, Unit};
 use crate::facts::plain_text;
 use crate::meter::Meter;
 use crate::purse::{Need, Purpose, Receipt, Refused};
-use crate::{AgentOptions, CacheHint, Doors, ModelEvent, ModelRequest, StopReason};
+use crate::{AgentOptions, CacheHint, ModelEvent, ModelRequest, Ports, StopReason};
 
 /// A part that takes less is not worth a request.
 const WORTH_ASKING: u64 = 2000;
@@ -87,7 +87,7 @@ pub(super) fn of_summary(summary: &str) -> Option<&str> {
 /// Asks the model, if there is enough to tell and room to tell it.
 pub(super) async fn write(
     draft: &Draft,
-    doors: &Doors,
+    ports: &Ports,
     options: &AgentOptions,
     scale: Scale,
     cancel: &CancellationToken,
@@ -101,7 +101,7 @@ pub(super) async fn write(
     let transcript = transcript(draft, room / 2);
     let mut request = request(&transcript, options);
     let need = need(&transcript, &request, options, scale);
-    let mut reservation = match doors.purse.reserve(&need, cancel).await {
+    let mut reservation = match ports.purse.reserve(&need, cancel).await {
         Ok(reservation) => reservation,
         Err(Refused::RanOut(_)) => return Narrative::None,
         Err(Refused::Cancelled) => return Narrative::Cancelled(Receipt::default()),
@@ -109,13 +109,13 @@ pub(super) async fn write(
     request.max_tokens = reservation.answer_limit();
     let mut spoken = Spoken {
         text: String::new(),
-        meter: Meter::new(&*doors.model, need.input),
+        meter: Meter::new(&*ports.model, need.input),
         is_sent: false,
     };
     let is_good = tokio::select! {
         biased;
         () = cancel.cancelled() => None,
-        good = timeout(PATIENCE, spoken.listen(doors, &request)) => Some(good.unwrap_or(false)),
+        good = timeout(PATIENCE, spoken.listen(ports, &request)) => Some(good.unwrap_or(false)),
     };
     reservation.note(Receipt::new(spoken.used(is_good == Some(true)), options.prices));
     let receipt = reservation.settle();
@@ -164,8 +164,8 @@ struct Spoken {
 
 impl Spoken {
     /// Listens to the end. An answer cut at its limit is good enough; a refused one is not.
-    async fn listen(&mut self, doors: &Doors, request: &ModelRequest) -> bool {
-        let Ok(mut stream) = doors.model.stream(request).await else { return false };
+    async fn listen(&mut self, ports: &Ports, request: &ModelRequest) -> bool {
+        let Ok(mut stream) = ports.model.stream(request).await else { return false };
         self.is_sent = true;
         while let Some(piece) = stream.next().await {
             match piece {

@@ -1,15 +1,17 @@
 //! Logs that end in the middle, that others write to, or that cannot be written at all.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 
 use context_manager::{ChatContext, ContextState, ModelEvent, TurnOutcome};
+use futures_util::FutureExt as _;
 use insta::assert_snapshot;
 use protocol::{
     AgentRole, Content, LogEntry, PlanStep, SessionEvent, Settings, StepStatus, TurnEnd,
 };
 use serde_json::json;
 
-use crate::stage::{Line, Reply, Stage, call, done, says, text, wants};
+use crate::stage::{Line, Reply, Stage, call, done, says, text, wants, wants_one};
 use crate::story;
 
 fn replies() -> Vec<Reply> {
@@ -95,10 +97,25 @@ async fn an_event_that_cannot_be_written_does_not_happen() {
         let error = stage.try_send("go").await.unwrap_err();
         assert_eq!(error.to_string(), "the session cannot be written down: no space left");
         *stage.log.full_after.lock().unwrap() = None;
-        let doors = stage.doors();
-        stage.context.stop_turn(&doors).await.unwrap();
+        let ports = stage.ports();
+        stage.context.stop_turn(&ports).await.unwrap();
         assert_eq!(*stage.context.state(), ContextState::Idle);
     }
+}
+
+#[tokio::test]
+async fn a_panic_is_caught_by_the_tool_runtime_or_by_nobody() {
+    let mut stage = Stage::new([wants_one("c1", "panics", json!({})), says("on we go")]);
+    let ended = AssertUnwindSafe(stage.send("go")).catch_unwind().await;
+    assert_eq!(ended.unwrap_err().downcast_ref::<&str>(), Some(&"out of luck"));
+    // The call is open in the log, and is closed before the next request.
+    stage.send("again").await;
+    assert_snapshot!(stage.last_request(), @r"
+    user: go
+    model: <c1 panics()>
+    user: <c1 = INTERRUPTED The session ended while this call was running; it may have had an effect.>
+    user: again
+    ");
 }
 
 #[tokio::test]

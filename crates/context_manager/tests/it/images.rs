@@ -28,9 +28,9 @@ fn attached(text: &str, images: &[Image]) -> Vec<Content> {
 }
 
 async fn attach(stage: &mut Stage, text: &str, images: &[Image]) -> TurnOutcome {
-    let (doors, cancel) = (stage.doors(), stage.cancel());
+    let (ports, cancel) = (stage.ports(), stage.cancel());
     let content = attached(text, images);
-    let sent = stage.context.send_message(content, &doors, &stage.options, &cancel).await;
+    let sent = stage.context.send_message(content, &ports, &stage.options, &cancel).await;
     let again = ChatContext::replay(&stage.entries());
     assert_eq!(again.messages(), stage.context.messages(), "replay leads to the same messages");
     sent.unwrap()
@@ -216,8 +216,8 @@ async fn a_summary_names_the_images_that_were_left_out() {
     let story = "a long story ".repeat(1000);
     let mut stage = seeing([says(&story), says("Summary."), says("Bye.")]);
     attach(&mut stage, "look", &[picture("a.png", 280)]).await;
-    let (doors, cancel) = (stage.doors(), stage.cancel());
-    stage.context.compact(&doors, &stage.options, &cancel).await.unwrap();
+    let (ports, cancel) = (stage.ports(), stage.cancel());
+    stage.context.compact(&ports, &stage.options, &cancel).await.unwrap();
     stage.send("bye").await;
     let request = stage.last_request();
     assert!(request.contains("[image: a.png (PNG image, 280x280 pixels, 5 bytes)]"), "{request}");

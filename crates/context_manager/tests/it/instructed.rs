@@ -56,8 +56,8 @@ async fn what_was_left_out_to_make_room_is_told_again() {
     });
     *stage.tools.instructions.lock().unwrap() = vec![says_in("AGENTS.md", "Be kind.")];
     stage.send("hi").await;
-    let doors = stage.doors();
-    stage.context.compact(&doors, &stage.options, &stage.cancel()).await.unwrap();
+    let ports = stage.ports();
+    stage.context.compact(&ports, &stage.options, &stage.cancel()).await.unwrap();
     stage.send("still there?").await;
     assert_eq!(told(&stage, "Be kind."), 1);
     let said = stage.last_request();

@@ -326,7 +326,7 @@ async fn what_was_under_way_when_the_process_ended_is_paid_for() {
     let entries = stage.entries();
     let context = context_manager::ChatContext::replay(&entries);
     let prices = Prices { input: 1e6, output: 1e6, cache_read: 0.0, cache_write: 0.0 };
-    let charge = context_manager::Charge::of(&*stage.doors().model, Some(prices));
+    let charge = context_manager::Charge::of(&*stage.ports().model, Some(prices));
     let spent: Vec<_> = context.unfinished(charge).iter().filter_map(SessionEvent::spent).collect();
     let [(usage, Some(cost))] = spent[..] else { panic!("{spent:?}") };
     assert!(usage.input > 0 && usage.output > 0, "{usage:?}");

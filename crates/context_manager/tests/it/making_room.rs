@@ -85,7 +85,7 @@ async fn a_model_adds_what_happened() {
     ];
     let mut stage = small(replies);
     stage.send("Make it faster.").await;
-    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
+    let outcome = stage.context.compact(&stage.ports(), &stage.options, &stage.cancel()).await;
     let CompactOutcome::Compacted(made) = outcome.unwrap() else { panic!() };
     assert!(made.tokens_after < made.tokens_before / 2, "{made:?}");
     let compaction = compactions(&stage).pop().unwrap();
@@ -119,8 +119,8 @@ async fn what_a_model_wrote_survives_a_compaction_without_one() {
     let mut stage = small([story(), says("It began well."), story()]);
     for words in ["one", "two"] {
         stage.send(words).await;
-        let doors = stage.doors();
-        stage.context.compact(&doors, &stage.options, &stage.cancel()).await.unwrap();
+        let ports = stage.ports();
+        stage.context.compact(&ports, &stage.options, &stage.cancel()).await.unwrap();
     }
     let last = compactions(&stage).pop().unwrap();
     assert!(!last.by_model);
@@ -143,7 +143,7 @@ async fn a_result_that_is_too_long_by_itself_is_shown_by_its_beginning() {
 async fn a_short_conversation_has_nothing_to_leave_out() {
     let mut stage = Stage::new([says("hi")]);
     stage.send("hello").await;
-    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
+    let outcome = stage.context.compact(&stage.ports(), &stage.options, &stage.cancel()).await;
     assert_eq!(outcome.unwrap(), CompactOutcome::NothingToLeaveOut);
     assert!(compactions(&stage).is_empty());
 }
@@ -152,7 +152,7 @@ async fn a_short_conversation_has_nothing_to_leave_out() {
 async fn a_cancel_while_the_summary_is_written_changes_nothing() {
     let mut stage = small([says(&"a long story ".repeat(1000)), vec![text("So"), Line::Cancelled]]);
     stage.send("go").await;
-    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
+    let outcome = stage.context.compact(&stage.ports(), &stage.options, &stage.cancel()).await;
     assert_eq!(outcome.unwrap(), CompactOutcome::Cancelled);
     assert!(compactions(&stage).is_empty());
 }
@@ -193,7 +193,7 @@ async fn a_summary_that_the_budget_has_no_room_for_is_not_asked_for() {
         let replies = [using(says(&"a long story ".repeat(1000)), told), says("It was long.")];
         let mut stage = small(replies).with(|options| options.budget.tokens = Some(budget));
         stage.send("Tell me a story.").await;
-        let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
+        let outcome = stage.context.compact(&stage.ports(), &stage.options, &stage.cancel()).await;
         assert!(matches!(outcome.unwrap(), CompactOutcome::Compacted { .. }));
         assert_eq!(stage.requests().len(), requests);
         assert_eq!(compactions(&stage)[0].by_model, requests == 2);
@@ -210,7 +210,7 @@ async fn a_summary_that_is_cancelled_is_paid_for() {
     ];
     let mut stage = small(replies);
     stage.send("Tell me a story.").await;
-    let outcome = stage.context.compact(&stage.doors(), &stage.options, &stage.cancel()).await;
+    let outcome = stage.context.compact(&stage.ports(), &stage.options, &stage.cancel()).await;
     assert_eq!(outcome.unwrap(), CompactOutcome::Cancelled);
     assert!(compactions(&stage).is_empty());
     assert_eq!(stage.context.usage().total(), told.total() + announced.total());

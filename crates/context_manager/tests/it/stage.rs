@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, CacheHint, Charge, ChatContext, Doors, Listing, LogError, ModelError,
-    ModelErrorKind, ModelEvent, ModelProvider, ModelRequest, ModelStream, Purse, SessionLog,
-    StopReason, ToolRuntime, ToolSpec, TurnOutcome, Usage,
+    AgentOptions, CacheHint, Charge, ChatContext, Listing, LogError, ModelError, ModelErrorKind,
+    ModelEvent, ModelProvider, ModelRequest, ModelStream, Ports, Purse, SessionLog, StopReason,
+    ToolRuntime, ToolSpec, TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
@@ -257,6 +257,7 @@ impl ScriptedTools {
             }
             "missing" => fails(ErrorCode::FileNotFound, "x.rs does not exist"),
             "refused" => fails(ErrorCode::Rejected, "User rejected changes: keep the name"),
+            "breaks" => fails(ErrorCode::Internal, "the tool failed unexpectedly: out of luck"),
             "panics" => panic!("out of luck"),
             "waits" => {
                 cancel.cancelled().await;
@@ -379,8 +380,8 @@ impl Stage {
         *self.button.0.lock().unwrap() = CancellationToken::new();
     }
 
-    pub(crate) fn doors(&self) -> Doors {
-        Doors {
+    pub(crate) fn ports(&self) -> Ports {
+        Ports {
             model: self.model.clone(),
             tools: self.tools.clone(),
             log: self.log.clone(),
@@ -390,7 +391,7 @@ impl Stage {
 
     /// Writes an event that comes from elsewhere.
     pub(crate) async fn write(&mut self, event: SessionEvent) {
-        let written = self.doors().log.append(vec![event]).await.expect("the log takes it");
+        let written = self.ports().log.append(vec![event]).await.expect("the log takes it");
         written.iter().for_each(|entry| self.context.apply(entry));
     }
 
@@ -405,23 +406,23 @@ impl Stage {
 
     /// The user says something with files attached.
     pub(crate) async fn try_say(&mut self, content: Vec<Content>) -> Result<TurnOutcome, LogError> {
-        let doors = self.doors();
+        let ports = self.ports();
         let outcome =
-            self.context.send_message(content, &doors, &self.options, &self.cancel()).await;
+            self.context.send_message(content, &ports, &self.options, &self.cancel()).await;
         self.check();
         outcome
     }
 
     pub(crate) async fn go_on(&mut self) -> TurnOutcome {
-        let doors = self.doors();
-        let outcome = self.context.continue_turn(&doors, &self.options, &self.cancel()).await;
+        let ports = self.ports();
+        let outcome = self.context.continue_turn(&ports, &self.options, &self.cancel()).await;
         self.check();
         outcome.unwrap()
     }
 
     pub(crate) async fn stop(&mut self) -> TurnOutcome {
-        let doors = self.doors();
-        let outcome = self.context.stop_turn(&doors).await.unwrap();
+        let ports = self.ports();
+        let outcome = self.context.stop_turn(&ports).await.unwrap();
         self.check();
         outcome
     }

@@ -115,10 +115,10 @@ async fn a_tool_step_by_itself_runs_the_calls_of_the_last_answer_once() {
         let mut stage = stage;
         stage.log.entries.lock().unwrap().truncate(length);
         stage.context = context_manager::ChatContext::replay(&entries[..length]);
-        let doors = stage.doors();
-        stage.context.process_auto_tool_step(&doors, &stage.cancel()).await.unwrap();
+        let ports = stage.ports();
+        stage.context.process_auto_tool_step(&ports, &stage.cancel()).await.unwrap();
         assert_eq!(*stage.context.state(), ContextState::Ready);
-        stage.context.process_auto_tool_step(&doors, &stage.cancel()).await.unwrap();
+        stage.context.process_auto_tool_step(&ports, &stage.cancel()).await.unwrap();
         stage.story().lines().last().unwrap().to_owned()
     };
     let story = step(stage, answered + 1).await;
@@ -136,8 +136,8 @@ async fn a_call_that_had_been_started_before_is_not_run_again() {
         .unwrap();
     stage.context = context_manager::ChatContext::replay(&entries[..=started]);
     stage.log.entries.lock().unwrap().truncate(started + 1);
-    let doors = stage.doors();
-    stage.context.process_auto_tool_step(&doors, &stage.cancel()).await.unwrap();
+    let ports = stage.ports();
+    stage.context.process_auto_tool_step(&ports, &stage.cancel()).await.unwrap();
     assert_snapshot!(stage.story().lines().last().unwrap(), @"end c1: INTERRUPTED The session ended while this call was running; it may have had an effect.");
 }
 

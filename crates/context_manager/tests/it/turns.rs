@@ -70,7 +70,7 @@ async fn tool_execution_failures_go_back_to_the_model() {
     let mut stage = Stage::new([
         wants(vec![
             call("c1", "missing", json!({})),
-            call("c2", "panics", json!({})),
+            call("c2", "breaks", json!({})),
             call("c3", "nonsense", json!({})),
         ]),
         says("That file is not there. Which one do you mean?"),
@@ -78,8 +78,8 @@ async fn tool_execution_failures_go_back_to_the_model() {
     assert_eq!(stage.send("read x.rs").await, DONE);
     assert_snapshot!(stage.last_request(), @r"
     user: read x.rs
-    model: <c1 missing()> <c2 panics()> <c3 nonsense()>
-    user: <c1 = FILE_NOT_FOUND x.rs does not exist> <c2 = INTERNAL The tool broke down: out of luck.> <c3 = UNKNOWN_TOOL there is no tool nonsense>
+    model: <c1 missing()> <c2 breaks()> <c3 nonsense()>
+    user: <c1 = FILE_NOT_FOUND x.rs does not exist> <c2 = INTERNAL the tool failed unexpectedly: out of luck> <c3 = UNKNOWN_TOOL there is no tool nonsense>
     ");
 }
 

@@ -149,8 +149,8 @@ async fn a_summary_wanted_by_the_user_keeps_the_last_words_whole() {
     let wish = "Use tabs, never spaces. ".repeat(80);
     let mut stage = window(40_000, [says(&"a long story ".repeat(300)), says("So it was.")]);
     stage.send(&wish).await;
-    let doors = stage.doors();
-    let outcome = stage.context.compact(&doors, &stage.options, &stage.cancel()).await.unwrap();
+    let ports = stage.ports();
+    let outcome = stage.context.compact(&ports, &stage.options, &stage.cancel()).await.unwrap();
     let CompactOutcome::Compacted(compaction) = outcome else { panic!("{outcome:?}") };
     assert!(compaction.summary.contains(wish.trim_end()));
     assert_eq!(compaction.summarised, 2);
@@ -234,8 +234,8 @@ async fn play(window_tokens: u64, happenings: &[Happening]) -> Stage {
     for turn in turns(window_tokens, happenings) {
         // A summary may take the place of an answer.
         stage.script(turn.replies.into_iter().chain((0..9).map(|_| says("Yes."))));
-        let (doors, cancel) = (stage.doors(), stage.cancel());
-        let sent = stage.context.send_message(turn.said, &doors, &stage.options, &cancel);
+        let (ports, cancel) = (stage.ports(), stage.cancel());
+        let sent = stage.context.send_message(turn.said, &ports, &stage.options, &cancel);
         sent.await.unwrap();
         if turn.is_noted {
             stage.write(SessionEvent::Nudged { text: "The user has used undo.".into() }).await;

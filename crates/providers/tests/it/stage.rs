@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, ChatContext, Doors, Listing, LogError, Purse, SessionLog, ToolRuntime, ToolSpec,
+    AgentOptions, ChatContext, Listing, LogError, Ports, Purse, SessionLog, ToolRuntime, ToolSpec,
     TurnOutcome,
 };
 use protocol::{
@@ -79,10 +79,10 @@ impl Stage {
 
     pub(crate) async fn send(&mut self, words: &str, provider: &HttpProvider) -> TurnOutcome {
         let (model, tools) = (Arc::new(provider.clone()), Arc::new(OneTool));
-        let doors = Doors { model, tools, log: self.log.clone(), purse: Purse::new() };
+        let ports = Ports { model, tools, log: self.log.clone(), purse: Purse::new() };
         let content = vec![Content::Text { text: words.into() }];
         let cancel = CancellationToken::new();
-        let outcome = self.context.send_message(content, &doors, &self.options, &cancel).await;
+        let outcome = self.context.send_message(content, &ports, &self.options, &cancel).await;
         outcome.expect("the log takes everything")
     }
 

@@ -3,6 +3,7 @@
 mod approvals;
 mod budgets;
 mod following;
+mod front_end;
 mod instructions;
 mod plans;
 mod recall;

@@ -15,13 +15,13 @@ use protocol::{
     ToolError, ToolResult,
 };
 use serde_json::Value;
-use session::{Model, Parts, Session, SystemPromptService, Toolbox, TurnOutcome, Wiring};
+use session::{Model, Session, SessionParts, SystemPromptService, TurnOutcome};
 use store::{SqliteStore, Store};
 use testkit::Fixture;
 use tokio_util::sync::CancellationToken;
 use tool_system::{
-    Approver, CodeBase, ExecutorOptions, JournalPerformer, OnDemand, ToolExecutor, ToolRegistry,
-    Vocabulary,
+    Approver, CodeBase, ExecutorOptions, History, JournalPerformer, OnDemand, ProjectTools,
+    ToolRegistry, Vocabulary,
 };
 use workspace::{Journal, JournalOptions, Workspace};
 
@@ -143,40 +143,11 @@ impl Approver for Person {
     }
 }
 
-/// The tools of a project.
-struct Tools {
-    registry: Arc<ToolRegistry>,
-    code: Arc<CodeBase>,
-    journal: Arc<OnDemand<Arc<Journal>>>,
-    vocabulary: Vocabulary,
-}
-
-impl Toolbox for Tools {
-    fn role(&self, name: &str) -> Result<AgentRole, ToolError> {
-        Ok(if name == "actor" { AgentRole::Actor } else { AgentRole::Planner })
-    }
-
-    fn executor(&self, wiring: Wiring) -> Result<ToolExecutor, ToolError> {
-        let Wiring { role, approver, agent_host, session } = wiring;
-        let options = ExecutorOptions {
-            vocabulary: self.vocabulary,
-            role,
-            approver,
-            agent_host: Some(agent_host),
-            session,
-            performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&self.journal)))),
-            history: Some(tool_system::History::of(Arc::clone(&self.journal))),
-            ..ExecutorOptions::default()
-        };
-        Ok(ToolExecutor::sharing(Arc::clone(&self.registry), Arc::clone(&self.code), options))
-    }
-}
-
 /// A project, and everything that conversations about it are made of.
 pub(crate) struct Stage {
     pub(crate) project: Fixture,
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) parts: Parts,
+    pub(crate) parts: SessionParts,
 }
 
 impl Stage {
@@ -190,17 +161,23 @@ impl Stage {
         let workspace = Arc::new(Workspace::open(project.root()).unwrap());
         let state = project.root().with_file_name("state");
         let journal = Journal::open(Arc::clone(&workspace), &state, JournalOptions::default());
-        let tools = Tools {
+        let journal = Arc::new(OnDemand::from(Arc::new(journal.unwrap())));
+        let tools = ProjectTools {
             registry: Arc::new(ToolRegistry::builtin()),
             code: Arc::new(CodeBase::new(workspace)),
-            journal: Arc::new(OnDemand::from(Arc::new(journal.unwrap()))),
-            vocabulary,
+            roles: vec![AgentRole::Planner, AgentRole::Actor],
+            options: ExecutorOptions {
+                vocabulary,
+                performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
+                history: Some(History::of(journal)),
+                ..ExecutorOptions::default()
+            },
         };
         let store = SqliteStore::open(project.root().with_file_name("sessions.db")).await;
         let store: Arc<dyn Store> = Arc::new(store.unwrap());
-        let parts = Parts {
+        let parts = SessionParts {
             store: Arc::clone(&store),
-            toolbox: Arc::new(tools),
+            tools,
             approver: Some(Arc::new(Person(None))),
             root: "/project".to_owned(),
             model: model.model(),

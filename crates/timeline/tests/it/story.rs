@@ -54,6 +54,7 @@ pub(crate) fn ends(id: &str, result: ToolResult, title: Option<&str>) -> Session
         result,
         text: None,
         images: Vec::new(),
+        found_tools: Vec::new(),
         title: title.map(str::to_owned),
         duration_ms: 5_000,
     }

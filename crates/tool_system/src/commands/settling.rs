@@ -1,4 +1,4 @@
-//! Runs a command that has passed the gate, and settles what it would leave behind.
+//! Runs a command that has passed the approval gate, and settles what it would leave behind.
 
 use protocol::{
     Base, Change, CommandSpec, ErrorCode, FileDiff, ProjectMode, Proposal, ToolError,
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Taken;
 use super::apart::DROPPED_TOO;
 use super::runner::{CommandRun, CommandRunner, NotRun};
-use crate::approval_gate::{Asked, Gate};
+use crate::approval_gate::{ApprovalGate, Asked};
 use crate::policy::{ApprovalMode, protection};
 use crate::{Proposed, ToolArguments};
 
@@ -20,7 +20,7 @@ const MOST_PRIVATE: usize = 10;
 /// Bytes of a diff in a report; the approver sees all of it.
 const MOST_DIFF_BYTES: usize = 4 * 1024;
 
-impl Gate<'_> {
+impl ApprovalGate<'_> {
     /// Runs `command`, has what it changed judged, approved and applied, and lets its tool make an
     /// answer of the report.
     pub(crate) async fn run_command(
@@ -29,8 +29,8 @@ impl Gate<'_> {
         asked: Asked,
         arguments: &ToolArguments,
     ) -> ToolResult {
-        let runner = self.executor.performer()?.runner()?;
-        self.executor.forget_answers();
+        let runner = self.cx.state.performer()?.runner()?;
+        self.cx.state.answers.clear();
         let keeps = command.project == ProjectMode::Copy;
         // What nobody has approved runs on a copy that is thrown away, but for ignored files if the user
         // lets them pass. If it turns out to have changed files, and may change any, exactly these
@@ -105,13 +105,13 @@ impl Gate<'_> {
     /// Whether ignored files that a command writes go into the project without a question.
     fn passes_ignored(&self, runner: &CommandRunner) -> Result<bool, ToolError> {
         let may_change = !CHANGING.into_iter().any(|needed| self.may_not(needed).is_some());
-        let is_read_only = self.executor.policy()?.mode() == ApprovalMode::ReadOnly;
+        let is_read_only = self.cx.state.policy()?.mode() == ApprovalMode::ReadOnly;
         Ok(may_change && !is_read_only && runner.passes_ignored())
     }
 
     /// Why the role may not do this to files, if so.
     fn may_not(&self, needed: ToolPermission) -> Option<String> {
-        let role = self.executor.role();
+        let role = &self.cx.state.options.role;
         let what = match needed {
             ToolPermission::CreateFiles => "create",
             ToolPermission::DeleteFiles => "delete",

@@ -209,3 +209,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn instructions_are_known_until_a_file_in_another_directory_is_seen_or_a_turn_begins() {
+    let project =
+        Fixture::new("//- /AGENTS.md\nroot\n//- /a/AGENTS.md\na\n//- /a/x\n1\n//- /a/y\n1\n");
+    let workspace = Workspace::open(project.root()).unwrap();
+    let (limits, tracker) = (Limits::default(), FileTracker::new(false));
+    let touched = TouchedInstructions::default();
+    let known = || touched.known(&tracker).map(|files| files.len());
+    let gather = || touched.gather(&tracker, &workspace, &limits).len();
+    let read = |path: &str| tracker.note(&RelPath::parse(path).unwrap(), ContentHash::of(b"1\n"));
+    assert_eq!((known(), gather(), known()), (None, 1, Some(1)));
+    read("a/x");
+    assert_eq!((known(), gather(), known()), (None, 2, Some(2)));
+    read("a/y");
+    assert_eq!(known(), Some(2));
+    touched.look_again();
+    assert_eq!((known(), gather()), (None, 2));
+}

@@ -27,7 +27,7 @@ const PYTHON: &str = "//- /.gitignore\n.venv\n//- /conftest.py\n//- /a.py\nx  = 
 #[tokio::test]
 async fn tests_are_run_and_their_failures_are_told() {
     let Some(bench) = running(PYTHON, allowing(&["run_tests"])) else { return };
-    let report = include_str!("../../src/test_reports/captured/pytest.txt");
+    let report = include_str!("../../src/answers/test_reports/captured/pytest.txt");
     bench.project.write("report.txt", report);
     fake_python(&bench, "echo \"$@\" >&2; cat report.txt; exit 1");
     let result = bench.ok("run_tests", json!({"filter": "bad"})).await;

@@ -1,4 +1,7 @@
-//! Takes a proposal through policy and user, and lets exactly what was agreed to be done.
+//! Takes a proposal through policy, approver and performer: exactly what was approved is performed.
+//!
+//! [`ApprovalGate::pass`] repeats [`ApprovalGate::attempt`] until the proposal is settled; the steps of an
+//! attempt follow in the order in which they are taken.
 
 mod approved;
 mod revising;
@@ -11,8 +14,8 @@ use protocol::{
 };
 use serde_json::Value;
 
-use crate::executor::{ToolExecutor, unless_cancelled, validated};
-use crate::judging::Deeds;
+use crate::checks;
+use crate::judging::ProposedEffects;
 use crate::policy::{Decision, in_words, suggest_rule};
 use crate::{Approver, ListedTool, Outcome, Proposed, ToolArguments, ToolContext};
 
@@ -29,24 +32,23 @@ const MAX_ARGUMENT_CHARS: usize = 400;
 /// The largest file whose present bytes are read to show what would change.
 const MAX_SHOWN_BYTES: u64 = 64 * 1024 * 1024;
 
-/// One proposal on its way through the gate.
-pub(crate) struct Gate<'a> {
-    pub(crate) executor: &'a ToolExecutor,
+/// What a proposal of one call is taken through.
+pub(crate) struct ApprovalGate<'a> {
     pub(crate) call: &'a ToolCall,
     pub(crate) listed: &'a ListedTool,
     pub(crate) approver: &'a dyn Approver,
     pub(crate) cx: &'a ToolContext,
 }
 
-/// Whether the user has agreed, or nobody had to.
+/// Whether the user has agreed, or no approval was needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     Yes,
     No,
 }
 
-/// What is to be passed, as it stands.
-struct Passing {
+/// The proposal as it stands after the attempts so far.
+struct Standing {
     proposed: Proposed,
     /// Those that a command is reported for, or that the user has changed.
     arguments: Option<ToolArguments>,
@@ -55,7 +57,7 @@ struct Passing {
     agreed: Option<Agreed>,
 }
 
-impl Passing {
+impl Standing {
     /// The result, with what the user has changed in the arguments: the model has sent others.
     fn passed(self, mut value: Value) -> Passed {
         if let (false, Value::Object(told)) = (self.changed.is_empty(), &mut value) {
@@ -90,7 +92,7 @@ struct Shown {
     lines: Vec<usize>,
 }
 
-impl Gate<'_> {
+impl ApprovalGate<'_> {
     /// Asks where it has to, shows every revision again, and performs what was agreed to. What lost
     /// a race against another call of the session is made again. `arguments` are those that a
     /// command is reported for.
@@ -99,22 +101,22 @@ impl Gate<'_> {
         proposed: Proposed,
         arguments: Option<ToolArguments>,
     ) -> Result<Passed, ToolError> {
-        let mut passing = Passing { proposed, arguments, changed: Vec::new(), agreed: None };
+        let mut standing = Standing { proposed, arguments, changed: Vec::new(), agreed: None };
         let (mut revisions, mut remakes) = (0, 0);
         while revisions < MAX_REVISIONS {
-            match self.attempt(&mut passing).await {
-                Ok(Some(done)) => return Ok(passing.passed(done)),
+            match self.attempt(&mut standing).await {
+                Ok(Some(done)) => return Ok(standing.passed(done)),
                 Ok(None) => revisions += 1,
                 Err(error) if error.code != ErrorCode::Conflict => return Err(error),
                 Err(error) if remakes == MAX_REMAKES => return Err(error),
                 Err(error) => {
-                    if !self.lost_to_own_call(&passing.proposed).await? {
+                    if !self.lost_to_own_call(&standing.proposed).await? {
                         return Err(error);
                     }
                     remakes += 1;
-                    match self.executed(passing.arguments.clone()).await? {
-                        Outcome::Answer(value) => return Ok(passing.passed(value)),
-                        Outcome::Proposal(again) => passing.proposed = again,
+                    match self.executed(standing.arguments.clone()).await? {
+                        Outcome::Answer(value) => return Ok(standing.passed(value)),
+                        Outcome::Proposal(again) => standing.proposed = again,
                     }
                 }
             }
@@ -125,18 +127,18 @@ impl Gate<'_> {
 
     /// Performs the proposal, or changes it as the user wishes; `None` says that it has to be looked
     /// at again.
-    async fn attempt(&self, passing: &mut Passing) -> Result<Option<Value>, ToolError> {
-        let proposed = &passing.proposed;
+    async fn attempt(&self, standing: &mut Standing) -> Result<Option<Value>, ToolError> {
+        let proposed = &standing.proposed;
         let Some(reason) = self.reason_to_ask(proposed).await? else {
             let approved = Approved::by_policy(proposed);
-            return self.perform(approved, passing.arguments.as_ref(), Asked::No).await.map(Some);
+            return self.perform(approved, standing.arguments.as_ref(), Asked::No).await.map(Some);
         };
         let shown = self.shown(proposed, reason).await?;
-        if let Some(agreed) = &passing.agreed
+        if let Some(agreed) = &standing.agreed
             && agreed.shown.covers(&shown)
         {
             let approved = Approved::as_agreed(proposed);
-            let done = self.perform(approved, passing.arguments.as_ref(), Asked::Yes).await;
+            let done = self.perform(approved, standing.arguments.as_ref(), Asked::Yes).await;
             return Ok(Some(agreed.told(done?)));
         }
         let mut response = self.agreement(&shown.request).await?;
@@ -146,64 +148,29 @@ impl Gate<'_> {
                 let message = "the command has run; its arguments cannot be changed any more";
                 return Err(ToolError::new(ErrorCode::InvalidArguments, message));
             }
-            let arguments = validated(self.listed, arguments)?;
+            let arguments = self.listed.validated(arguments)?;
             let outcome = self.executed(Some(arguments.clone())).await?;
-            passing.changed = changed_arguments(&self.sent()?, &arguments);
-            passing.arguments = Some(arguments);
+            standing.changed = changed_arguments(&self.sent()?, &arguments);
+            standing.arguments = Some(arguments);
             return match outcome {
                 Outcome::Answer(value) => Ok(Some(value)),
                 Outcome::Proposal(other) => {
-                    passing.proposed = other;
+                    standing.proposed = other;
                     Ok(None)
                 }
             };
         }
         if !response.modified_files.is_empty() || !response.accepted_hunks.is_empty() {
-            passing.proposed = self.revised(proposed, &shown.request, response).await?;
+            standing.proposed = self.revised(proposed, &shown.request, response).await?;
             return Ok(None);
         }
         let remark = match response.remember {
             Some(_) => self.remember(proposed)?,
             None => None,
         };
-        let agreed = passing.agreed.insert(Agreed { shown, note: response.reason, remark });
-        let done = self.perform(approved, passing.arguments.as_ref(), Asked::Yes).await?;
+        let agreed = standing.agreed.insert(Agreed { shown, note: response.reason, remark });
+        let done = self.perform(approved, standing.arguments.as_ref(), Asked::Yes).await?;
         Ok(Some(agreed.told(done)))
-    }
-
-    /// Performs what was agreed to; a command is run, and what it leaves is settled.
-    async fn perform(
-        &self,
-        approved: Approved<'_>,
-        arguments: Option<&ToolArguments>,
-        asked: Asked,
-    ) -> ToolResult {
-        match (&approved.proposal, arguments) {
-            (Proposal::Command(command), Some(arguments)) => {
-                self.run_command(command, asked, arguments).await
-            }
-            _ => self.executor.perform(approved, self.cx).await,
-        }
-    }
-
-    /// Performs changes of a command that needed no approval and may make them.
-    pub(crate) async fn perform_unasked(&self, proposed: &Proposed) -> ToolResult {
-        self.executor.perform(Approved::by_policy(proposed), self.cx).await
-    }
-
-    /// Runs the tool again, with the arguments of the call or others. Tools have no effects.
-    async fn executed(&self, arguments: Option<ToolArguments>) -> Result<Outcome, ToolError> {
-        let arguments = match arguments {
-            Some(arguments) => arguments,
-            None => self.sent()?,
-        };
-        let running = self.listed.tool().execute(arguments, self.cx.clone());
-        unless_cancelled(running, &self.cx.cancel).await
-    }
-
-    /// The arguments of the call.
-    fn sent(&self) -> Result<ToolArguments, ToolError> {
-        validated(self.listed, self.call.arguments.clone())
     }
 
     /// Why the user has to be asked; `None` if nobody has to.
@@ -211,8 +178,8 @@ impl Gate<'_> {
         &self,
         proposed: &Proposed,
     ) -> Result<Option<String>, ToolError> {
-        let done = Deeds::of(&proposed.proposal, self.cx).await?;
-        let verdict = self.executor.judge(self.listed, &done)?;
+        let effects = ProposedEffects::of(&proposed.proposal, self.cx).await?;
+        let verdict = effects.judged(self.listed, &self.cx.state)?;
         match verdict.decision {
             Decision::Allow => Ok(None),
             Decision::Ask => Ok(Some(match &proposed.purpose {
@@ -243,7 +210,7 @@ impl Gate<'_> {
         let proposal = proposed.proposal.clone();
         let (diffs, lines) = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
         let proposal = &proposed.proposal;
-        let rule = Deeds::of(proposal, self.cx).await?.rule;
+        let rule = ProposedEffects::of(proposal, self.cx).await?.rule;
         let request = ApprovalRequest {
             step_id: self.call.id.clone(),
             tool: self.call.name.clone(),
@@ -263,8 +230,17 @@ impl Gate<'_> {
         &self,
         request: &ApprovalRequest,
     ) -> Result<ApprovalResponse, ToolError> {
-        let response = self.ask(request).await?;
-        if response.is_approved() {
+        let activity = &self.cx.state.activity;
+        let requested = || ActivityData::ApprovalRequested(Box::new(request.clone()));
+        activity.emit(&self.cx.call_id, ActivityType::ApprovalRequested, requested);
+        let deciding = self.cx.unless_cancelled(self.approver.decide(request));
+        let decided = tokio::time::timeout(QUESTION_LIFETIME, deciding).await;
+        let response = decided.unwrap_or_else(|_| Err(unanswered()));
+        let approved = response.as_ref().is_ok_and(ApprovalResponse::is_approved);
+        let answered = || ActivityData::ApprovalAnswered { approved };
+        activity.emit(&self.cx.call_id, ActivityType::ApprovalAnswered, answered);
+        let response = response?;
+        if approved {
             let is_bound = response.approves(request.proposal_hash);
             return if is_bound { Ok(response) } else { Err(approved::not_shown()) };
         }
@@ -272,25 +248,71 @@ impl Gate<'_> {
         Err(ToolError::new(ErrorCode::Rejected, reason))
     }
 
-    async fn ask(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        let activity = self.executor.activity();
-        let requested = || ActivityData::ApprovalRequested(Box::new(request.clone()));
-        activity.emit(&self.cx.call_id, ActivityType::ApprovalRequested, requested);
-        let deciding = unless_cancelled(self.approver.decide(request), &self.cx.cancel);
-        let decided = tokio::time::timeout(QUESTION_LIFETIME, deciding).await;
-        let response = decided.unwrap_or_else(|_| Err(unanswered()));
-        let approved = response.as_ref().is_ok_and(ApprovalResponse::is_approved);
-        let answered = || ActivityData::ApprovalAnswered { approved };
-        activity.emit(&self.cx.call_id, ActivityType::ApprovalAnswered, answered);
-        response
-    }
-
     /// Keeps the rule that was offered; says so if none was.
     fn remember(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
         match suggest_rule(self.listed.definition().name, &proposed.proposal) {
-            Some(rule) => self.executor.remember(rule).map(|()| None),
+            Some(rule) => self.cx.state.remember(rule).map(|()| None),
             None => Ok(Some("This is always asked; the answer was not remembered.".into())),
         }
+    }
+
+    /// Performs what was agreed to; a command is run, and what it leaves is settled.
+    async fn perform(
+        &self,
+        approved: Approved<'_>,
+        arguments: Option<&ToolArguments>,
+        asked: Asked,
+    ) -> ToolResult {
+        match (&approved.proposal, arguments) {
+            (Proposal::Command(command), Some(arguments)) => {
+                self.run_command(command, asked, arguments).await
+            }
+            _ => self.perform_changes(approved).await,
+        }
+    }
+
+    /// Performs changes of a command that needed no approval and may make them.
+    pub(crate) async fn perform_unasked(&self, proposed: &Proposed) -> ToolResult {
+        self.perform_changes(Approved::by_policy(proposed)).await
+    }
+
+    /// Performs the proposal to its end: a call that is cancelled during that is too late.
+    async fn perform_changes(&self, approved: Approved<'_>) -> ToolResult {
+        let state = &*self.cx.state;
+        let performer = state.performer()?;
+        // Earlier answers may depend on any file.
+        state.answers.clear();
+        if let Proposal::Changes(set) = &approved.proposal {
+            state.own_changes.note(&set.changes, !approved.unseen);
+        }
+        let mut done = performer.perform(&approved, self.cx).await?;
+        let mut answer = match (approved.answer.clone(), &mut done) {
+            // What the performer reports joins the answer, such as the id to undo it by.
+            (Some(Value::Object(mut answer)), Value::Object(report)) => {
+                answer.append(report);
+                Value::Object(answer)
+            }
+            (Some(answer), _) => answer,
+            (None, _) => done,
+        };
+        let checks = &state.options.checks;
+        checks::append(checks, &approved.proposal, performer, self.cx, &mut answer).await;
+        Ok(answer)
+    }
+
+    /// Runs the tool again, with the arguments of the call or others. Tools have no effects.
+    async fn executed(&self, arguments: Option<ToolArguments>) -> Result<Outcome, ToolError> {
+        let arguments = match arguments {
+            Some(arguments) => arguments,
+            None => self.sent()?,
+        };
+        let running = self.listed.tool().execute(arguments, self.cx.clone());
+        self.cx.unless_cancelled(running).await
+    }
+
+    /// The arguments of the call.
+    fn sent(&self) -> Result<ToolArguments, ToolError> {
+        self.listed.validated(self.call.arguments.clone())
     }
 
     /// Whether every path that is not what the proposal was made from is what another call of this
@@ -312,7 +334,7 @@ impl Gate<'_> {
                     };
                     if now != base {
                         lost = true;
-                        if !cx.shared.own.made(path, &now) {
+                        if !cx.state.own_changes.made(path, &now) {
                             return Ok(false);
                         }
                     }

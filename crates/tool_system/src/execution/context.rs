@@ -6,21 +6,22 @@ use code_index::CodeBase;
 use protocol::{
     ActivityData, ActivityType, ContentHash, ErrorCode, Image, MessageHandle, ToolError,
 };
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use workspace::{RelPath, Workspace};
 
 use crate::commands::Jobs;
-use crate::instructions::TouchedInstructions;
-use crate::own_changes::OwnChanges;
-use crate::result_store::{HANDLE_PREFIX, KeptText, ResultStore};
+use crate::executor::ExecutorState;
+use crate::result_store::{HANDLE_PREFIX, KeptText};
 use crate::truncation::in_lines;
-use crate::{ActivityStream, AgentHost, CommandRunner, FileTracker, History, Limits, Performer};
+use crate::turn::Answered;
+use crate::{AgentHost, CommandRunner, History, Limits, ListedTool};
 
-/// A tool's view of the world for one call: the project, the limits, a way to show progress, and
-/// the wish of the caller to stop. Cheap to clone into other threads.
+/// What a tool sees during one call: the project, the limits, a way to show progress, and whether
+/// the caller has cancelled. Cheap to clone into other threads.
 #[derive(Clone)]
 pub struct ToolContext {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) state: Arc<ExecutorState>,
     pub(crate) call_id: Arc<str>,
     pub(crate) tool: &'static str,
     pub(crate) cancel: CancellationToken,
@@ -43,37 +44,36 @@ impl ShownImages {
     }
 }
 
-/// What all calls of an executor have in common.
-pub(crate) struct Shared {
-    pub(crate) code: Arc<CodeBase>,
-    pub(crate) limits: Limits,
-    pub(crate) activity: ActivityStream,
-    pub(crate) files: FileTracker,
-    pub(crate) instructions: TouchedInstructions,
-    pub(crate) results: ResultStore,
-    pub(crate) history: Option<History>,
-    pub(crate) own: OwnChanges,
-    pub(crate) session: String,
-    pub(crate) agent_host: Option<Arc<dyn AgentHost>>,
-    pub(crate) jobs: Jobs,
-    pub(crate) performer: Option<Arc<dyn Performer>>,
-    pub(crate) network: bool,
-}
-
 impl ToolContext {
+    pub(crate) fn new(
+        state: &Arc<ExecutorState>,
+        call_id: &Arc<str>,
+        listed: &ListedTool,
+        cancel: &CancellationToken,
+    ) -> Self {
+        Self {
+            state: Arc::clone(state),
+            call_id: Arc::clone(call_id),
+            tool: listed.definition().name,
+            cancel: cancel.clone(),
+            files_read: Arc::default(),
+            images: ShownImages::default(),
+        }
+    }
+
     /// The project.
     pub fn workspace(&self) -> &Arc<Workspace> {
-        self.shared.code.workspace()
+        self.state.code.workspace()
     }
 
     /// The project as searches see it.
     pub fn code(&self) -> &Arc<CodeBase> {
-        &self.shared.code
+        &self.state.code
     }
 
     /// The bounds to keep.
     pub fn limits(&self) -> &Limits {
-        &self.shared.limits
+        &self.state.options.limits
     }
 
     /// The caller's id for this call.
@@ -88,26 +88,24 @@ impl ToolContext {
 
     /// The conversation that the call belongs to.
     pub fn agent_host(&self) -> Result<&dyn AgentHost, ToolError> {
-        let message = "there is no conversation behind this door";
-        let host = self.shared.agent_host.as_deref();
+        let message = "this session has no conversation, which the tool needs";
+        let host = self.state.options.agent_host.as_deref();
         host.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
     }
 
-    /// Who runs commands that only look.
+    /// What runs commands that only look.
     pub(crate) fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
-        let message = "no commands can be run in this session";
-        let performer = self.shared.performer.as_ref();
-        performer.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))?.runner()
+        self.state.performer()?.runner()
     }
 
     /// The commands that go on in the background.
     pub(crate) fn jobs(&self) -> &Jobs {
-        &self.shared.jobs
+        &self.state.jobs
     }
 
     /// Whether the user lets code reach the network.
     pub fn network(&self) -> bool {
-        self.shared.network
+        self.state.options.network
     }
 
     /// Whether the caller has withdrawn the call.
@@ -118,14 +116,14 @@ impl ToolContext {
     /// Shows a piece of output to whoever watches. Never waits.
     pub fn output(&self, chunk: &str) {
         let data = || ActivityData::ToolOutputChunk { chunk: chunk.into() };
-        self.shared.activity.emit(&self.call_id, ActivityType::ToolOutputChunk, data);
+        self.state.activity.emit(&self.call_id, ActivityType::ToolOutputChunk, data);
     }
 
     /// Says that the model gets to see `path` with this content. A file is known by its own path,
     /// whatever link it was read through.
     pub fn note_read(&self, path: &RelPath, content: ContentHash) {
         let real = self.workspace().follow_links(path);
-        self.shared.files.note(real.as_ref().unwrap_or(path), content);
+        self.state.files.note(real.as_ref().unwrap_or(path), content);
         let mut files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner);
         files.push((path.clone(), content));
     }
@@ -146,14 +144,14 @@ impl ToolContext {
 
     /// The file is gone or was renamed away.
     pub(crate) fn forget(&self, path: &RelPath) {
-        self.shared.files.forget(path);
+        self.state.files.forget(path);
     }
 
     /// Whether a change to `path`, whose content is `current`, is based on what the model knows.
     pub fn check_known(&self, path: &RelPath, current: ContentHash) -> Result<(), ToolError> {
-        let known = self.shared.files.check(path, current);
+        let known = self.state.files.check(path, current);
         // A parallel call may have written the file just now.
-        known.or_else(|error| match self.shared.own.wrote(&path.to_text(), current) {
+        known.or_else(|error| match self.state.own_changes.wrote(&path.to_text(), current) {
             true => Ok(()),
             false => Err(error),
         })
@@ -161,14 +159,14 @@ impl ToolContext {
 
     /// What was changed before, to read, if anything can be changed here.
     pub fn history(&self) -> Result<&History, ToolError> {
-        let history = self.shared.history.as_ref();
+        let history = self.state.options.history.as_ref();
         let message = "this session is read-only";
         history.ok_or_else(|| ToolError::new(ErrorCode::PermissionDenied, message))
     }
 
     /// The session that changes are made in.
     pub fn session(&self) -> &str {
-        &self.shared.session
+        &self.state.options.session
     }
 
     /// The text behind a handle: what was cut from an earlier result, or an entry of the
@@ -177,7 +175,7 @@ impl ToolContext {
         if path.starts_with(HANDLE_PREFIX) {
             return Some(self.kept_result(path));
         }
-        let host = self.shared.agent_host.as_deref()?;
+        let host = self.state.options.agent_host.as_deref()?;
         let recalled = host.recall(MessageHandle::parse(path)?).await;
         Some(recalled.map(|recalled| KeptText {
             size: recalled.text.len() as u64,
@@ -188,7 +186,7 @@ impl ToolContext {
 
     fn kept_result(&self, handle: &str) -> Result<KeptText, ToolError> {
         let limits = self.limits();
-        let kept = self.shared.results.get(handle).map(|text| KeptText {
+        let kept = self.state.results.get(handle).map(|text| KeptText {
             size: text.len() as u64,
             text: in_lines(text, limits.read_line_bytes),
             page_bytes: limits.read_bytes,
@@ -197,6 +195,26 @@ impl ToolContext {
             ToolError::new(ErrorCode::FileNotFound, format!("nothing is kept as {handle} any more"))
                 .suggest("Repeat the call whose result was cut.")
         })
+    }
+
+    /// An answer of this call with what it was made from, to be remembered.
+    pub(crate) fn answered(&self, value: &Value) -> Answered {
+        let files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Answered { value: value.clone(), files, images: self.images.lock().clone() }
+    }
+
+    /// Waits for `work` unless the call is withdrawn first.
+    pub(crate) async fn unless_cancelled<T>(
+        &self,
+        work: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ToolError> {
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => {
+                Err(ToolError::new(ErrorCode::Cancelled, "the call was cancelled"))
+            }
+            result = work => result,
+        }
     }
 
     /// Runs code that waits for the disk or computes for long, off the async threads.

@@ -1,12 +1,9 @@
-//! Where the executor asks and acts: the approver, the performer, and the keeper of rules.
-
-use std::sync::Arc;
+//! Who decides about proposals that need approval.
 
 use async_trait::async_trait;
-use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError, ToolResult};
+use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError};
 
 use crate::policy::Rule;
-use crate::{Approved, CommandRunner, ToolContext};
 
 /// Answers for the user at a front end.
 #[async_trait]
@@ -16,26 +13,13 @@ pub trait Approver: Send + Sync {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError>;
 }
 
-/// Performs proposals that have passed the gate. The executor alone calls it.
-#[async_trait]
-pub trait Performer: Send + Sync {
-    /// Carries out the proposal and reports what was done. Once begun it is not interrupted.
-    async fn perform(&self, approved: &Approved<'_>, cx: &ToolContext) -> ToolResult;
-
-    /// Who runs commands, if anybody does.
-    fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
-        let message = "no commands can be run through this door";
-        Err(ToolError::new(ErrorCode::PermissionDenied, message))
-    }
-}
-
-/// Keeps the rules that a person's "always" makes, beyond the life of the process.
+/// Keeps the rules that an approver's "always" makes, beyond the life of the process.
 pub trait RuleKeeper: Send + Sync {
     /// Keeps `rule` for this project.
     fn keep(&self, rule: &Rule) -> Result<(), ToolError>;
 }
 
-/// Says yes to everything: for callers that have asked their user themselves.
+/// Approves everything: for callers that have asked their user themselves.
 pub struct ApproveAll;
 
 #[async_trait]
@@ -45,7 +29,7 @@ impl Approver for ApproveAll {
     }
 }
 
-/// Says that nobody is there, and how to allow it.
+/// Approves nothing, because no user can be asked, and says how to allow it.
 pub struct RefuseAll {
     /// What the user can do so that it is allowed.
     pub how_to_allow: String,

@@ -1,13 +1,13 @@
 //! Things that are made when they are first needed, if ever.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use protocol::ToolError;
 
 /// A value that costs something to have: a call that never needs it never pays. Making it may
 /// fail, and is then tried again the next time.
 pub struct OnDemand<T> {
-    make: Box<dyn Fn() -> Result<T, ToolError> + Send + Sync>,
+    make: Arc<dyn Fn() -> Result<T, ToolError> + Send + Sync>,
     made: OnceLock<T>,
     making: Mutex<()>,
 }
@@ -15,7 +15,7 @@ pub struct OnDemand<T> {
 impl<T> OnDemand<T> {
     /// Made by `make` when first asked for.
     pub fn new(make: impl Fn() -> Result<T, ToolError> + Send + Sync + 'static) -> Self {
-        Self { make: Box::new(make), made: OnceLock::new(), making: Mutex::new(()) }
+        Self { make: Arc::new(make), made: OnceLock::new(), making: Mutex::new(()) }
     }
 
     /// The value.
@@ -31,6 +31,13 @@ impl<T> OnDemand<T> {
         self.made.get().ok_or_else(|| {
             ToolError::new(protocol::ErrorCode::Internal, "a value that was made is missing")
         })
+    }
+}
+
+/// A clone is made by itself, when it is first needed.
+impl<T> Clone for OnDemand<T> {
+    fn clone(&self) -> Self {
+        Self { make: Arc::clone(&self.make), made: OnceLock::new(), making: Mutex::new(()) }
     }
 }
 
@@ -57,5 +64,7 @@ mod tests {
         });
         assert!(value.get().is_err());
         assert_eq!((*value.get().unwrap(), *value.get().unwrap()), (1, 1));
+        let again = value.clone();
+        assert_eq!((*again.get().unwrap(), *value.get().unwrap()), (2, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! The leave to perform a proposal, as a type that only the gate can make.
+//! The leave to perform a proposal, as a type that only the approval gate can make.
 
 use std::ops::Deref;
 
@@ -29,7 +29,7 @@ impl<'a> Approved<'a> {
     }
 
     /// The user has agreed to a proposal that makes the same difference; see
-    /// [`Agreed::covers`](super::Agreed).
+    /// `Shown::covers`.
     pub(super) fn as_agreed(proposed: &'a Proposed) -> Self {
         Self(proposed)
     }

@@ -8,11 +8,11 @@ use protocol::{
 };
 use serde_json::{Map, Value};
 
-use super::{Gate, before};
+use super::{ApprovalGate, before};
 use crate::proposing::{AnswerDiff, answer_diff};
 use crate::{Proposed, ToolContext};
 
-impl Gate<'_> {
+impl ApprovalGate<'_> {
     /// The proposal with the parts and the bytes that the user wants instead.
     pub(super) async fn revised(
         &self,

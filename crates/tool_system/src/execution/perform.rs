@@ -1,4 +1,4 @@
-//! Performs approved file changes through the workspace's journal.
+//! Who performs approved proposals: file changes go through the workspace's journal.
 
 use std::sync::Arc;
 
@@ -7,7 +7,20 @@ use protocol::{Change, ChangeSet, ContentHash, ErrorCode, Proposal, ToolError, T
 use serde_json::json;
 use workspace::{EntryRole, Inverse, Journal, Label};
 
-use crate::{Approved, CommandRunner, OnDemand, Performer, TakesBack, ToolContext};
+use crate::{Approved, CommandRunner, OnDemand, TakesBack, ToolContext};
+
+/// Performs proposals that have passed the approval gate, which alone calls it.
+#[async_trait]
+pub trait Performer: Send + Sync {
+    /// Carries out the proposal and reports what was done. Once begun it is not interrupted.
+    async fn perform(&self, approved: &Approved<'_>, cx: &ToolContext) -> ToolResult;
+
+    /// What runs commands, if commands can be run.
+    fn runner(&self) -> Result<Arc<CommandRunner>, ToolError> {
+        let message = "commands cannot be run in this session";
+        Err(ToolError::new(ErrorCode::PermissionDenied, message))
+    }
+}
 
 /// Applies change sets to the project, all of each or nothing, so that each can be undone.
 pub struct JournalPerformer {
@@ -70,7 +83,7 @@ impl Performer for JournalPerformer {
         match &self.commands {
             Some(commands) => Ok(Arc::clone(commands.get()?)),
             None => {
-                let message = "no commands can be run through this door";
+                let message = "commands cannot be run in this session";
                 Err(ToolError::new(ErrorCode::PermissionDenied, message))
             }
         }

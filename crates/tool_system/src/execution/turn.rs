@@ -7,10 +7,14 @@ use protocol::{ContentHash, Image};
 use serde_json::{Map, Value};
 use workspace::RelPath;
 
+use crate::ToolContext;
+
 /// Answers kept per turn, in number and in bytes. The oldest are forgotten; their calls simply run
 /// again.
 const MAX_CALLS: usize = 256;
 const MAX_BYTES: usize = 256 * 1024;
+/// Files above this size are not read again to see whether an earlier answer still holds.
+const MAX_RECHECK_BYTES: u64 = 16 * 1024 * 1024;
 /// What a value takes besides its text, about.
 const NODE_BYTES: usize = 32;
 
@@ -49,7 +53,30 @@ impl CallKey {
 }
 
 impl TurnMemory {
-    pub(crate) fn get(&self, key: &CallKey) -> Option<Answered> {
+    /// The answer to an identical call of this turn, if it still holds, with a remark. Its images are
+    /// shown again.
+    pub(crate) async fn repeated(&self, key: &CallKey, cx: &ToolContext) -> Option<Value> {
+        let Answered { mut value, files, images } = self.get(key)?;
+        let unchanged = cx.blocking(move |cx| {
+            Ok(files.iter().all(|(path, known)| {
+                let bytes = cx
+                    .workspace()
+                    .open_file(path)
+                    .and_then(|mut file| file.read_all(MAX_RECHECK_BYTES));
+                bytes.is_ok_and(|bytes| ContentHash::of(&bytes) == *known)
+            }))
+        });
+        if !unchanged.await.unwrap_or(false) {
+            return None;
+        }
+        let remark = "This exact call was already answered in this turn and nothing was written \
+                      through Toolkiln since; this is the same result.";
+        value.as_object_mut()?.insert("redundant".into(), remark.into());
+        images.into_iter().for_each(|image| _ = cx.show(image));
+        Some(value)
+    }
+
+    fn get(&self, key: &CallKey) -> Option<Answered> {
         self.calls().answers.get(key).cloned()
     }
 

@@ -11,6 +11,7 @@ use crate::{
 };
 
 /// How an executor behaves; what a front end decides once.
+#[derive(Clone)]
 pub struct ExecutorOptions {
     /// The vocabulary whose spellings come first.
     pub vocabulary: Vocabulary,
@@ -18,24 +19,24 @@ pub struct ExecutorOptions {
     pub role: AgentRole,
     /// The bounds of all tools.
     pub limits: Limits,
-    /// Whether an identical call in one turn is answered from memory. Doors that know no turns
-    /// leave it off.
+    /// Whether an identical call in one turn is answered from memory. Front ends without turns leave
+    /// it off.
     pub detect_repeats: bool,
-    /// Whether a file has to be read in this session before it may be changed. Doors whose callers
-    /// have other ways to read leave it off; a file that changed since it was read is a conflict
+    /// Whether a file has to be read in this session before it may be changed. Front ends whose
+    /// callers have other ways to read leave it off; a file that changed since it was read is a conflict
     /// either way.
     pub require_read: bool,
     /// The session that changes are made in, for undoing all of them.
     pub session: String,
     /// What may be done without asking, and what not at all.
     pub policy: OnDemand<Policy>,
-    /// Who keeps the rules that a person's "always" makes; they end with the process without.
+    /// Keeps the rules that an approver's "always" makes; without it they end with the process.
     pub rule_keeper: Option<Arc<dyn RuleKeeper>>,
-    /// Who answers for the person.
+    /// Decides about what needs approval.
     pub approver: Arc<dyn Approver>,
-    /// Who performs what has been approved; nothing can be performed without.
+    /// Performs what has been approved; the session is read-only without it.
     pub performer: Option<Arc<dyn Performer>>,
-    /// What was changed before; nothing can be undone without.
+    /// What was changed before; nothing can be undone without it.
     pub history: Option<History>,
     /// The conversation that calls come from; the tools of [`Category::Agent`] need it.
     pub agent_host: Option<Arc<dyn AgentHost>>,

@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
-use protocol::{AgentRole, ErrorCode, ToolError};
+use protocol::{AgentRole, ErrorCode, ToolError, ToolPermission};
 use serde_json::{Map, Value};
 
-use crate::rendering::{self, for_models, without_checks};
+use crate::rendering::{self, TERMINATE, for_models, without_checks};
 use crate::validator::closest;
-use crate::{Category, Face, Tool, ToolDefinition, ToolValidator, Vocabulary, extensions};
+use crate::{
+    Category, Face, Tool, ToolArguments, ToolDefinition, ToolValidator, Vocabulary, extensions,
+};
 
 /// All tools of a session.
 pub struct ToolRegistry {
@@ -221,6 +223,26 @@ impl ListedTool {
             ToolValidator::new(self.face.name, self.input_schema(), self.example())
         });
         compiled.as_ref().map_err(Clone::clone)
+    }
+
+    /// The arguments in the tool's own spelling, if they fit the schema of the face.
+    pub(crate) fn validated(
+        &self,
+        mut arguments: Map<String, Value>,
+    ) -> Result<ToolArguments, ToolError> {
+        // The flag that ends a turn is for the loop, not for the tool.
+        if arguments.get(TERMINATE).is_some_and(Value::is_boolean) {
+            arguments.shift_remove(TERMINATE);
+        }
+        let arguments = self.validator()?.validate(arguments)?;
+        Ok(ToolArguments::new(self.face.own_arguments(arguments)))
+    }
+
+    /// Whether calls run programs, whose output has a limit of its own. Looking at a repository runs
+    /// git, although it is no more than reading.
+    pub(crate) fn runs_programs(&self) -> bool {
+        self.definition.category == Category::VersionControl
+            || self.definition.required_permissions.contains(ToolPermission::ExecuteCommands)
     }
 
     pub(crate) fn tool(&self) -> &Arc<dyn Tool> {

@@ -1,0 +1,39 @@
+//! What would be decided about a call, without doing anything.
+
+use protocol::{ToolCall, ToolError};
+use tokio_util::sync::CancellationToken;
+
+use super::ToolExecutor;
+use crate::judging::ProposedEffects;
+use crate::policy::{Effect, Verdict};
+use crate::{Outcome, ToolContext};
+
+/// What would be decided about a call.
+#[derive(Debug)]
+pub struct Explained {
+    /// What the call would do.
+    pub effects: Vec<Effect>,
+    /// What the policy says to that.
+    pub verdict: Verdict,
+}
+
+impl ToolExecutor {
+    /// What would be decided about a call, without doing anything: its effects and the verdict.
+    pub async fn explain(
+        &self,
+        call: &ToolCall,
+        cancel: &CancellationToken,
+    ) -> Result<Explained, ToolError> {
+        let listed = self.tool_of(call)?;
+        let arguments = listed.validated(call.arguments.clone())?;
+        self.state.check_role(&listed)?;
+        let cx = ToolContext::new(&self.state, &call.id.as_str().into(), &listed, cancel);
+        let running = listed.tool().execute(arguments, cx.clone());
+        let effects = match cx.unless_cancelled(running).await? {
+            Outcome::Answer(_) => ProposedEffects::default(),
+            Outcome::Proposal(proposed) => ProposedEffects::of(&proposed.proposal, &cx).await?,
+        };
+        let verdict = effects.judged(&listed, &self.state)?;
+        Ok(Explained { effects: effects.effects, verdict })
+    }
+}
