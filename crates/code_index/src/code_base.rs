@@ -181,7 +181,7 @@ pub(crate) enum FoundFile<'a> {
     /// Met on a walk.
     Met(&'a Entry<'a>),
     /// In a list.
-    ListedFiles { opener: &'a Opener<'a>, path: &'a RelPath },
+    Listed { opener: &'a Opener<'a>, path: &'a RelPath },
     /// Named by whoever searches, perhaps through a link.
     Named { workspace: &'a Workspace, path: &'a RelPath },
 }
@@ -191,7 +191,7 @@ impl FoundFile<'_> {
     pub(crate) fn path(&self) -> RelPath {
         match self {
             FoundFile::Met(entry) => entry.path(),
-            FoundFile::ListedFiles { path, .. } | FoundFile::Named { path, .. } => (*path).clone(),
+            FoundFile::Listed { path, .. } | FoundFile::Named { path, .. } => (*path).clone(),
         }
     }
 
@@ -199,7 +199,7 @@ impl FoundFile<'_> {
     pub(crate) fn meta(&self) -> Result<EntryMeta, Error> {
         match self {
             FoundFile::Met(entry) => entry.meta(),
-            FoundFile::ListedFiles { opener, path } => opener.workspace().metadata(path),
+            FoundFile::Listed { opener, path } => opener.workspace().metadata(path),
             FoundFile::Named { workspace, path } => workspace.metadata(path),
         }
     }
@@ -208,7 +208,7 @@ impl FoundFile<'_> {
     pub(crate) fn open(&self) -> Result<OpenFile, Error> {
         match self {
             FoundFile::Met(entry) => entry.open(),
-            FoundFile::ListedFiles { opener, path } => opener.open(path),
+            FoundFile::Listed { opener, path } => opener.open(path),
             FoundFile::Named { workspace, path } => workspace.open_file(path),
         }
     }

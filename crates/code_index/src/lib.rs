@@ -1,8 +1,10 @@
-//! Finding things in a code base: text by regular expression, files by glob.
+//! Finding things in a code base: text by regular expression, files by glob, symbols and imports by
+//! syntax trees.
 //!
-//! Both go through the workspace's walk on descriptors and re-read what they find, so an answer is
-//! about the files as they are. This crate opens nothing by path, knows no tool and no limits of
-//! its own; its callers say how much is enough.
+//! Every search goes through the workspace's walk on descriptors or through the trigram index, and
+//! reads what it finds, so an answer is about the files as they are. Knowledge about a language is in
+//! its row (`language/`). This crate opens nothing by path, knows no tool and no limits of its own; its
+//! callers say how much is enough.
 
 mod code_base;
 mod excerpt;
@@ -35,12 +37,12 @@ pub use lookup::{
     Coverage, Definition, DefinitionQuery, DefinitionType, Definitions, FileOutline, NearName,
     NotAName, OutlineEntry, OutlineFiles, Reference, ReferenceQuery, References, Renamed,
     SymbolName, TableReport, check_new_name, files_to_outline, files_with_name, find_definitions,
-    find_references, occurrences_in, outline_file, rename_in,
+    find_references, outline_file, rename_in,
 };
 pub use pattern::PatternError;
 pub use ranking::{RankedFile, RankedFiles, RankedQuery, Snippet, search_ranked};
 pub use scope::SearchScope;
-pub use symbols::{FileSymbols, Occurrence, Role, Symbol, SymbolKind, file_symbols};
+pub use symbols::{FileSymbols, Role, Symbol, SymbolKind, file_symbols};
 pub use text_search::{
     FileMatches, Show, TextMatch, TextMatches, TextPosition, TextQuery, search_text,
 };

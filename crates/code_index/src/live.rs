@@ -3,7 +3,7 @@
 //! A question first drains the queue of file events, so that it knows of every change made before
 //! it. What changed is looked at again, at the cost of those files alone. Everything that takes
 //! longer happens on one thread in the background, and a question that comes meanwhile is answered
-//! by a plain walk: nobody waits for an index, and no answer depends on one being there.
+//! by a plain walk: no question waits for an index, and no answer depends on one being there.
 
 mod build;
 mod files;
@@ -94,7 +94,7 @@ struct IndexState {
 /// How far an index is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// Nobody has asked yet.
+    /// No question was asked yet.
     Unopened,
     /// There is none.
     Absent,
@@ -156,8 +156,8 @@ impl LiveIndex {
         Some(state.report_on(&scope.start))
     }
 
-    /// What is known of all files, if that is everything `scope` covers. If nobody tells what
-    /// changes, every file is looked at first, should that be `worth` it.
+    /// What is known of all files, if that is everything `scope` covers. Without a file watcher
+    /// every file is looked at first, should that be `worth` it.
     fn ready(&self, worth: bool, scope: &SearchScope) -> Option<MutexGuard<'_, IndexState>> {
         let shared = &self.shared;
         if scope.hidden || scope.max_depth != shared.options.max_depth {
@@ -190,7 +190,7 @@ impl LiveIndex {
         if !state.complete || limited {
             return None;
         }
-        // A directory that is ignored or hidden is walked when somebody asks for it by name.
+        // A directory that is ignored or hidden is walked when a search starts in it.
         if !scope.start.is_root() && !state.files.knows_dir(&scope.start) {
             return None;
         }

@@ -32,7 +32,9 @@ pub use definitions::find_definitions;
 pub use identifier::{Renamed, check_new_name, files_with_name, rename_in};
 pub use near_names::NearName;
 pub use outline::{FileOutline, OutlineEntry, OutlineFiles, files_to_outline, outline_file};
-pub use references::{Reference, ReferenceQuery, References, find_references, occurrences_in};
+#[cfg(test)]
+pub(crate) use references::occurrences_in;
+pub use references::{Reference, ReferenceQuery, References, find_references};
 pub use symbol_name::{NotAName, SymbolName};
 pub use symbol_table::TableReport;
 pub(crate) use symbol_table::{FileStamp, SymbolTable, TableOptions, write_symbol_table};

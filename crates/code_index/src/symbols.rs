@@ -52,15 +52,15 @@ pub struct FileSymbols {
 
 /// A place where a name stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Occurrence {
+pub(crate) struct Occurrence {
     /// The bytes of the name.
-    pub at: Range<u32>,
+    pub(crate) at: Range<u32>,
     /// Its line, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// Its column in bytes, from 1.
-    pub column: u32,
+    pub(crate) column: u32,
     /// What the name does there.
-    pub role: Role,
+    pub(crate) role: Role,
 }
 
 /// What a name does where it stands.

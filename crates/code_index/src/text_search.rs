@@ -50,7 +50,7 @@ pub struct TextQuery {
 pub enum Show {
     /// The lines that match.
     #[default]
-    MatchingLines,
+    Lines,
     /// The files with matches, and how many each has.
     Files,
 }

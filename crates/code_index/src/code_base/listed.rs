@@ -78,7 +78,7 @@ impl ListVisit<'_> {
                 if Instant::now() >= deadline {
                     return self.stop(&self.timed_out);
                 }
-                let file = FoundFile::ListedFiles { opener: &opener, path };
+                let file = FoundFile::Listed { opener: &opener, path };
                 if visitor.visit(&file) == Flow::Stop {
                     return self.stopped.store(true, Ordering::Relaxed);
                 }

@@ -13,7 +13,7 @@ use super::project_files::{ProjectFiles, stem_of};
 const REMEMBERED_IMPORTS: usize = 100_000;
 
 /// Facts across questions, by content: a file is read again for each question and parsed only if
-/// nobody has seen this content before. So nothing here can be out of date.
+/// this content was not parsed before. So nothing here can be out of date.
 static REMEMBERED: LazyLock<Mutex<Remembered>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]

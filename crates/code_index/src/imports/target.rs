@@ -39,7 +39,7 @@ impl ImportTarget {
 /// Files that stand for the directory they are in.
 const ENTRIES: [&str; 3] = ["index", "__init__", "mod"];
 
-/// Everything that `asked` can mean, likely or not; what nobody imports falls away later.
+/// Everything that `asked` can mean, likely or not; what no file imports is dropped later.
 pub(super) fn interpret(resolver: &Resolver, asked: &str) -> Vec<ImportTarget> {
     let asked = asked.trim().trim_end_matches(';').trim_matches(['"', '\'', '`', '<', '>']);
     let paths = resolver.files.paths();

@@ -10,7 +10,7 @@ use super::path_order::{is_beneath, path_order};
 use super::postings::{ListKind, length};
 use super::stamp::{Flags, IndexStamp};
 
-/// An index in bytes that somebody holds, for instance a mapped file.
+/// An index in bytes, for instance of a mapped file.
 ///
 /// Opening it looks at its end only. Whatever else it says is checked when it is used, so that a
 /// damaged index gives other candidates, up to all files, but never more than that.

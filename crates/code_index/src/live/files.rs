@@ -22,7 +22,7 @@ pub(super) struct LiveFiles {
     /// Files that are not in the base, or not with this content.
     overlay: BTreeMap<RelPath, Fresh>,
     writings: u64,
-    /// Files that a table of symbols does not know as they are, if somebody keeps one.
+    /// Files that the symbol table does not know as they are, if there is a table.
     unknown_to_table: Option<BTreeSet<RelPath>>,
 }
 

@@ -26,7 +26,7 @@ const REBUILD_FROM: usize = 1000;
 const REBUILD_SHARE: usize = 20;
 
 impl IndexShared {
-    /// Finds the index. Where somebody stays to use it, it is brought up to date at once.
+    /// Finds the index. In a process that stays, it is brought up to date at once.
     pub(super) fn open(&self) -> Result<(), Error> {
         let base = self.find_base()?;
         let mut state = self.state();

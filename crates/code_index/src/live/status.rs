@@ -22,7 +22,7 @@ pub struct IndexStatus {
     pub files: u64,
     /// How many of them have changed since the index was built.
     pub changed: u64,
-    /// Directories whose changes are told by the system; none if nobody tells.
+    /// Directories that the file watcher watches; none if there is no file watcher.
     pub watched: Option<usize>,
     /// Files indexed so far and in all, while an index is being built.
     pub building: Option<(u64, u64)>,

@@ -1,4 +1,4 @@
-//! The table of all symbols, made in the background once somebody asks for one.
+//! The table of all symbols, made in the background after the first question for one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(crate) type MappedTable = SymbolTable<Mapped>;
 /// The table, as far as there is one.
 #[derive(Default)]
 pub(super) enum Symbols {
-    /// Nobody has asked for it, or too much has changed.
+    /// It was not asked for yet, or too much has changed.
     #[default]
     Absent,
     /// It cannot be made.

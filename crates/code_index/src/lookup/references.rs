@@ -98,7 +98,7 @@ pub fn find_references(
 
 /// The places of `name` in the text of a file, by `until`. None if no grammar is built in for the
 /// language.
-pub fn occurrences_in(
+pub(crate) fn occurrences_in(
     language: Language,
     text: &[u8],
     name: &str,

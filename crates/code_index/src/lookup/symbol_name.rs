@@ -1,4 +1,4 @@
-//! The name that somebody asks for, in any of the spellings people use.
+//! The name that a query asks for, in any of its usual spellings.
 
 use std::str::FromStr;
 

@@ -79,11 +79,10 @@ impl<'a> TextWorker<'a> {
         let mut sink = MatchingLines::new(self.query, self.matcher, &path);
         let mut is_earlier = false;
         if let Some(after) = &self.query.after {
-            is_earlier =
-                path < after.path || path == after.path && self.query.show != Show::MatchingLines;
+            is_earlier = path < after.path || path == after.path && self.query.show != Show::Lines;
             sink.shown_to = if path == after.path { after.line } else { 0 };
         }
-        if self.query.show == Show::MatchingLines && !is_earlier {
+        if self.query.show == Show::Lines && !is_earlier {
             sink.room = self.lines.room_for(&path);
         }
         let searcher = if sink.room > 0 { &mut self.showing } else { &mut self.counting };
@@ -131,7 +130,7 @@ impl<'a> TextWorker<'a> {
         self.total += total;
         self.files_with_matches += 1;
         match self.query.show {
-            Show::MatchingLines => {
+            Show::Lines => {
                 self.earlier += earlier;
                 self.lines.add(path, matches);
             }

@@ -1,4 +1,4 @@
-//! Narrowing by words must lose nobody: asking for one file gives what resolving everything gives.
+//! Narrowing by words must lose no importer: asking for one file gives what resolving everything gives.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -27,7 +27,7 @@ pub(crate) struct TableOptions {
     pub(crate) max_file_bytes: u64,
     /// The time that one file may take.
     pub(crate) file_time: Duration,
-    /// Whether nobody waits for it, so that others go first.
+    /// Whether no caller waits for it, so that it runs at low priority.
     pub(crate) background: bool,
 }
 
