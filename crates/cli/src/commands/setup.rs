@@ -140,12 +140,12 @@ async fn offered(
 ) -> anyhow::Result<Selection> {
     let config = Config::of_user(environment, &Default::default())?;
     let keys = Keys::load(environment, &config)?;
-    let findings = SetupFindings::gather(environment, &keys).await;
+    let findings = SetupFindings::gather(environment, &config, &keys).await;
     output::to_people(&findings.shown());
     let offers = findings.offers();
     if takes_first {
         let first = offers.into_iter().next().context(offers::HOW_TO_GET_ONE)?;
-        return with_first_model(first);
+        return Ok(Selection { model: first.models.into_iter().next(), ..first.selection });
     }
     if asks == Asks::Nothing {
         bail!(
@@ -174,10 +174,6 @@ async fn offered(
         None if number < count => another_server().await,
         None => Ok(Selection { provider: Some(OFFLINE.to_owned()), ..Selection::default() }),
     }
-}
-
-fn with_first_model(ModelOffer { selection, models }: ModelOffer) -> anyhow::Result<Selection> {
-    Ok(Selection { model: models.into_iter().next(), ..selection })
 }
 
 /// Completes a choice whose model is not named and cannot be known.

@@ -8,7 +8,7 @@ use providers::{probe_models, probe_ollama};
 
 use super::selection::Selection;
 use crate::chat::safe_text::one_line;
-use crate::config::Keys;
+use crate::config::{Config, Keys};
 use crate::environment::Environment;
 
 /// How long a server may take to list its models.
@@ -44,11 +44,13 @@ pub(super) struct SetupFindings {
     /// Providers that have a key, with the place where it was found.
     keys: Vec<(&'static Endpoint, String)>,
     servers: Vec<LocalServer>,
+    /// The variable that the configuration names for a key, which has to stay in it.
+    key_env: Option<String>,
 }
 
 impl SetupFindings {
     /// Looks for keys and asks the servers of this machine.
-    pub(super) async fn gather(environment: &Environment, keys: &Keys) -> Self {
+    pub(super) async fn gather(environment: &Environment, config: &Config, keys: &Keys) -> Self {
         let mut with_key: Vec<(&'static Endpoint, String)> = Vec::new();
         for endpoint in ENDPOINTS.iter().filter(|endpoint| endpoint.needs_key) {
             // Providers that share a variable are one offer.
@@ -65,7 +67,11 @@ impl SetupFindings {
             let models = models_of(endpoint, &address).await;
             LocalServer { endpoint, address, models }
         });
-        Self { keys: with_key, servers: join_all(servers).await }
+        Self {
+            keys: with_key,
+            servers: join_all(servers).await,
+            key_env: config.model.key_env.clone(),
+        }
     }
 
     /// What can be chosen, the best first.
@@ -74,10 +80,13 @@ impl SetupFindings {
             provider: Some(endpoint.name.to_owned()),
             ..Selection::default()
         };
-        let keys = self
-            .keys
-            .iter()
-            .map(|(endpoint, _)| ModelOffer { selection: selection(endpoint), models: Vec::new() });
+        let keys = self.keys.iter().map(|(endpoint, source)| ModelOffer {
+            selection: Selection {
+                key_env: self.key_env.clone().filter(|variable| variable == source),
+                ..selection(endpoint)
+            },
+            models: Vec::new(),
+        });
         let servers = self.usable().map(|(server, models)| ModelOffer {
             selection: selection(server.endpoint),
             models: models.to_vec(),
@@ -170,6 +179,7 @@ mod tests {
         SetupFindings {
             keys: keys.iter().map(key).collect(),
             servers: servers.iter().map(server).collect(),
+            key_env: None,
         }
     }
 
@@ -198,6 +208,16 @@ mod tests {
         No answer from ollama (http://localhost:11434/v1).
         So far neither a key nor a server was found. Set a key (export ANTHROPIC_API_KEY=…, OPENAI_API_KEY or OPENROUTER_API_KEY), or start Ollama, llama.cpp or LM Studio.
         ");
+    }
+
+    #[test]
+    fn a_variable_that_the_configuration_names_stays_with_its_provider() {
+        let mut found = findings(&["anthropic", "openai"], &[]);
+        found.keys[1].1 = "MY_KEY".into();
+        found.key_env = Some("MY_KEY".into());
+        let named: Vec<_> =
+            found.offers().into_iter().map(|offer| offer.selection.key_env).collect();
+        assert_eq!(named, [None, Some("MY_KEY".into())]);
     }
 
     #[tokio::test]
