@@ -36,7 +36,7 @@ fn success(value: Value, text: Option<String>, images: &[Image]) -> CallToolResu
     result
 }
 
-/// The error as text. There is no structured content, since some clients hold it against the output
+/// The error as text. There is no structured content, since some clients check it against the output
 /// schema even here.
 fn failure(error: &ToolError) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(described(error))]);

@@ -35,7 +35,7 @@ pub(crate) struct Backlog {
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Told whenever there may be room; one task waits for it.
+    /// Notified whenever there may be room; one task waits for it.
     changed: Notify,
 }
 
@@ -113,7 +113,8 @@ impl Backlog {
         drop(ended);
     }
 
-    /// The client withdraws a request. One that waits is forgotten, since nobody else knows of it.
+    /// The client withdraws a request. One that waits is removed, since the service has
+    /// not seen it.
     pub(crate) fn cancel(&self, id: &RequestId) {
         let mut state = self.shared.state();
         if let Some(at) = state.waiting.iter().position(|waiting| waiting.id == *id)

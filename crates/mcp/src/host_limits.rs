@@ -5,8 +5,8 @@
 
 use tool_system::Limits;
 
-/// Bytes of text that one read returns: about 20,000 tokens of source code.
-const READ_BYTES: u64 = 64 * 1024;
+/// Bytes of text that one read returns: about 16,000 tokens of source code, without line numbers.
+const READ_BYTES: u64 = 48 * 1024;
 /// Bytes of a file that are returned as Base64 at once, which makes them a third longer.
 const READ_BASE64_BYTES: u64 = 48 * 1024;
 /// Estimated tokens that reading several files may fill.

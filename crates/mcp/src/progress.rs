@@ -11,8 +11,8 @@ use tool_system::Subscription;
 
 /// Bytes of output after which a notification is full; what waits beyond goes into the next one.
 const MESSAGE_BYTES: usize = 64 * 1024;
-/// How long a call is silent before the client is told that it still runs. Clients give up after 60
-/// seconds without progress, some after 30.
+/// How long a call is silent before a notification says that it still runs. Many clients give up after
+/// 60 seconds without progress.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// Waits for `work`, a part of the call with the id `call_id`, and sends its output to `peer` as
@@ -46,7 +46,7 @@ struct ProgressReporter<'a> {
 
 impl ProgressReporter<'_> {
     /// One notification at a time: what comes while one is being written waits and goes into the
-    /// next, so a slow client slows nobody but gets fewer and longer ones.
+    /// next, so a slow client does not slow the call but gets fewer and longer ones.
     async fn run(
         &mut self,
         finished: &CancellationToken,
@@ -94,7 +94,7 @@ impl ProgressReporter<'_> {
         (self.progress > before).then_some(message)
     }
 
-    /// Events of other calls, and the news that some were missed, are skipped: the result holds
+    /// Events of other calls, and those that say how many were missed, are skipped: the result holds
     /// everything anyway.
     fn add(&mut self, event: &ActivityEvent, message: &mut String) {
         if let ActivityData::ToolOutputChunk { chunk } = &event.data

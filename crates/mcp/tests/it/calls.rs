@@ -129,7 +129,7 @@ async fn structured_content_fits_the_output_schema() {
         unseen.remove(name);
     }
     unseen.retain(|name| !RUN_PROGRAMS.contains(name));
-    assert!(unseen.is_empty(), "nobody calls {unseen:?}");
+    assert!(unseen.is_empty(), "no test calls {unseen:?}");
     assert_eq!(client.project.read("src/main.rs"), "fn main() {}\n", "all of it was undone");
 }
 

@@ -220,7 +220,7 @@ impl Client {
     }
 }
 
-/// An executor that can change the project, for which a person who is not the host agrees to all.
+/// An executor that can change the project and has an approver of its own, which approves all.
 fn executor(project: &Fixture, tools: Vec<Arc<dyn Tool>>) -> ToolExecutor {
     let workspace = Arc::new(Workspace::open(project.root()).expect("the project opens"));
     let state = project.root().with_file_name("state");

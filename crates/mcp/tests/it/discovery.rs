@@ -170,3 +170,13 @@ async fn a_cursor_nobody_gave_out_is_refused() {
     assert_eq!(answer["error"]["code"], -32602);
     assert_eq!(client.request("tools/list", Value::Null).await["error"], Value::Null);
 }
+
+#[test]
+fn the_manifest_for_the_registry_is_valid_and_up_to_date() {
+    let manifest: Value = serde_json::from_str(include_str!("../../../../server.json")).unwrap();
+    let text = |key: &str| manifest[key].as_str().expect("a text");
+    assert_eq!(text("version"), env!("CARGO_PKG_VERSION"));
+    assert!(text("description").len() <= 100, "the registry takes no more");
+    let (namespace, name) = text("name").split_once('/').expect("one slash");
+    assert!(namespace.contains('.') && name == "toolkiln", "{}", text("name"));
+}

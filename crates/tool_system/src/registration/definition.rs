@@ -18,13 +18,13 @@ pub enum ToolType {
     AiParameterParsing,
 }
 
-/// Whether a person has to agree before a proposal of the tool is performed.
+/// Whether the user has to approve a proposal of the tool before it is performed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
-    /// Nobody is asked.
+    /// The user is not asked.
     Never,
-    /// A person is asked every time.
+    /// The user is asked every time.
     Always,
     /// The tool decides for each call, from its arguments and what it finds.
     PerCall,
@@ -38,13 +38,13 @@ pub enum Approval {
 pub struct ToolDefinition {
     /// The name in the standard vocabulary.
     pub name: &'static str,
-    /// What it is called in lists for people, where its name is not such words already.
+    /// The title in lists for users, where the words of the name do not make a good one.
     pub title: Option<&'static str>,
     /// The group it is shown under.
     pub category: Category,
     /// What the role must grant.
     pub required_permissions: PermissionSet,
-    /// Whether a person is asked.
+    /// Whether the user is asked.
     pub approval: Approval,
     /// How it gets its arguments.
     pub tool_type: ToolType,
@@ -60,7 +60,7 @@ pub struct ToolDefinition {
     documents: Arc<LazyLock<Documents, MakesDocuments>>,
 }
 
-/// Describes a tool when somebody asks.
+/// Describes a tool at the first use of a text or schema.
 type MakesDocuments = Box<dyn FnOnce() -> Documents + Send>;
 
 struct Documents {
@@ -116,7 +116,7 @@ impl ToolDefinition {
         }
     }
 
-    /// What it is called in lists for people.
+    /// The title in lists for users.
     #[must_use]
     pub fn title(mut self, title: &'static str) -> Self {
         self.title = Some(title);
@@ -130,7 +130,7 @@ impl ToolDefinition {
         self
     }
 
-    /// Whether a person is asked.
+    /// Whether the user is asked.
     #[must_use]
     pub fn approval(mut self, approval: Approval) -> Self {
         self.approval = approval;

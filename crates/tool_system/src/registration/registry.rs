@@ -164,8 +164,7 @@ impl ListedTool {
         self.face.name
     }
 
-    /// What the tool is called in lists for people: the words of its name unless its definition has
-    /// others.
+    /// The title in lists for users: the words of the name unless the definition has another.
     pub fn title(&self) -> String {
         self.definition.title.map_or_else(|| in_words(self.face.name), str::to_owned)
     }
