@@ -36,7 +36,7 @@ async fn a_sub_agent_sees_its_task_alone_and_everything_it_does_is_written_down(
     assert!(requests[1].system.contains("You are a sub-agent"), "{}", requests[1].system);
     assert_eq!(
         result_of(&requests[3], "d1").unwrap(),
-        json!({"report": "The notes say first.", "outcome": "done", "turns": 2, "tokens": 30})
+        json!("The notes say first.\n[2 turns, 30 tokens]")
     );
     // What a sub-agent uses is used by the session.
     assert_eq!(session.context().usage().total(), 4 * USED.total());
@@ -97,7 +97,7 @@ async fn an_actor_may_have_an_actor_and_hears_what_it_changed() {
     let mut session = stage.begin().await;
     send(&mut session, "Have a file made").await;
     let report = result_of(&model.requests()[3], "d1").unwrap();
-    assert_eq!(report["changed"], json!(["new.txt"]));
+    assert_eq!(report, json!("Made.\n[2 turns, 30 tokens; changed new.txt]"));
     assert_eq!(stage.project.read("new.txt"), "x");
 }
 
@@ -119,10 +119,12 @@ async fn sub_agents_of_sub_agents_have_none() {
     let requests = model.requests();
     let refused = result_of(&requests[3], "d3").unwrap_err();
     assert_eq!(refused.code, ErrorCode::PermissionDenied);
-    assert_eq!(result_of(&requests[4], "d2").unwrap()["report"], "I cannot hand it on.");
     // Each counts what those below it have used.
-    assert_eq!(result_of(&requests[4], "d2").unwrap()["tokens"], 2 * USED.total());
-    assert_eq!(result_of(&requests[5], "d1").unwrap()["tokens"], 4 * USED.total());
+    let told = |report: &str, requests: u64| {
+        json!(format!("{report}\n[2 turns, {} tokens]", requests * USED.total()))
+    };
+    assert_eq!(result_of(&requests[4], "d2").unwrap(), told("I cannot hand it on.", 2));
+    assert_eq!(result_of(&requests[5], "d1").unwrap(), told("Reported.", 4));
     assert_eq!(session.context().usage().total(), 6 * USED.total());
 }
 
@@ -136,7 +138,7 @@ async fn a_sub_agent_stops_at_its_budget_and_says_so() {
         send(&mut session, "Look").await;
         assert_eq!(model.requests().len(), 3);
         let report = result_of(&model.requests()[2], "d1").unwrap();
-        assert_eq!(report["outcome"], "limit reached");
+        assert!(report.as_str().unwrap().starts_with("[limit reached: "), "{report}");
     }
 }
 

@@ -1,13 +1,13 @@
-//! Whole answers of the tools that act, as a model reads them and as people see them.
+//! Whole answers of the tools that change files, as a model reads them and as people see them.
 
 use protocol::{CallReport, ToolCall};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::{ExecutorOptions, Vocabulary};
 
-use crate::harness::{Bench, Person, allowing, no, with_arguments, with_hunks, yes};
+use crate::harness::{Bench, Person, no, with_arguments, with_hunks, yes};
 
-const FILES: &str = "\
+pub(crate) const FILES: &str = "\
 //- /src/a.rs
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub fn area(width: u32) -> u32 {
 
 /// Makes the calls one after the other. Of each there is what it is called, what the model reads, and
 /// what it came to.
-async fn transcript(bench: &Bench, calls: Vec<(&str, Value)>) -> String {
+pub(crate) async fn transcript(bench: &Bench, calls: Vec<(&str, Value)>) -> String {
     let mut text = String::new();
     for (name, arguments) in calls {
         let call = ToolCall::new("c1", name, arguments.as_object().unwrap().clone());
@@ -396,142 +396,4 @@ async fn other_vocabularies_get_json() {
     let report = bench.executor.report(&call, &CancellationToken::new()).await;
     assert_eq!(report.text, None);
     assert_eq!(report.title.as_deref(), Some("Edited src/a.rs, +1 −1"));
-}
-
-#[tokio::test]
-async fn commands_give_their_output_and_what_became_of_their_changes() {
-    let files = format!("//- /.gitignore\n/target\n{}", &FILES);
-    let person = Person::answering([yes(), no(Some("Leave it."))]);
-    let Some(bench) = Bench::running(&files, person, ExecutorOptions::default()) else { return };
-    let calls = vec![
-        ("bash", json!({"command": "printf 'one\\ntwo'; echo oops >&2"})),
-        ("bash", json!({"command": "exit 3"})),
-        ("bash", json!({"command": "true"})),
-        (
-            "bash",
-            json!({"command": "sed -i s/8/9/ src/a.rs; echo x > n.txt; mkdir target; echo o > target/o; echo done"}),
-        ),
-        ("bash", json!({"command": "rm notes.md"})),
-        (
-            "bash",
-            json!({"command": "echo 'test result: ok. 12 passed; 0 failed; 1 ignored' # test"}),
-        ),
-        ("run_code", json!({"language": "bash", "code": "echo $1; exit 2", "args": ["a"]})),
-        ("job", json!({"action": "list"})),
-    ];
-    insta::assert_snapshot!(transcript(&bench, calls).await, @r"
-    > Run printf 'one\ntwo'; echo oops >&2
-    one
-    two
-    oops
-    < Ran printf 'one\ntwo'; echo oops >&2
-    > Run exit 3
-    [exit 3]
-    < Ran exit 3, exit 3
-    > Run true
-    [no output]
-    < Ran true
-    > Run sed -i s/8/9/ src/a.rs; echo x > n.txt; mkdir target; echo o > target/o; echo do…
-    done
-    It changed (change 1):
-    n.txt: created
-    src/a.rs: line 4
-    4	    let limit = 9;
-    [only commands see: target]
-    < Ran sed -i s/8/9/ src/a.rs; echo x > n.txt; mkdir target; echo o > target/o; echo do…, 2 files changed, +2 −1
-    > Run rm notes.md
-    Its changes to notes.md were dropped: Leave it.
-    < Ran rm notes.md, changes to 1 file dropped
-    > Run echo 'test result: ok. 12 passed; 0 failed; 1 ignored' # test
-    test result: ok. 12 passed; 0 failed; 1 ignored
-    < Ran echo 'test result: ok. 12 passed; 0 failed; 1 ignored' # test: 12 passed, 1 skipped
-    > Run bash: echo $1; exit 2
-    a
-    [exit 2]
-    < Ran bash: echo $1; exit 2, exit 2
-    > List jobs
-    No jobs
-    < Listed 0 jobs
-    ");
-}
-
-#[tokio::test]
-async fn a_long_output_is_its_two_ends_and_a_handle_to_all_of_it() {
-    let Some(bench) = Bench::running(FILES, Person::answering([]), allowing(&["bash"])) else {
-        return;
-    };
-    let calls = vec![("bash", json!({"command": "seq -f 'number %.0f of many' 5000"}))];
-    let text = transcript(&bench, calls).await;
-    assert!(text.len() < 2400, "{}", text.len());
-    let lines: Vec<&str> = text.lines().collect();
-    let marker = lines.iter().position(|line| line.starts_with('[')).unwrap();
-    let hidden = 5000 - (lines.len() - 3);
-    let (told, call) = lines[marker].split_once("; ").unwrap();
-    assert_eq!(told, format!("[{hidden} of 5000 lines left out"));
-    let (handle, offset) = call
-        .strip_prefix("read_file path=\"")
-        .unwrap()
-        .trim_end_matches(']')
-        .split_once("\" offset=")
-        .unwrap();
-    let offset: usize = offset.parse().unwrap();
-    assert_eq!(
-        (offset, lines[marker - 1]),
-        (marker, format!("number {} of many", marker - 1).as_str())
-    );
-    let arguments =
-        json!({"path": handle, "offset": offset, "limit": hidden, "line_numbers": false});
-    let read = bench.ok("read_file", arguments).await;
-    let first = format!("number {offset} of many");
-    assert!(read["content"].as_str().unwrap().starts_with(&first), "{read}");
-}
-
-#[tokio::test]
-async fn a_repository_is_told_as_git_tells_it() {
-    let Some(bench) = crate::git_tools::repository(vec![]) else { return };
-    bench.project.write("a.txt", "two\n");
-    bench.project.write("new file.txt", "n\n");
-    let calls = vec![
-        ("git_status", json!({})),
-        ("git_diff", json!({})),
-        ("git_commit", json!({"message": "Count on", "paths": ["a.txt"]})),
-        ("git_diff", json!({})),
-        ("git_log", json!({})),
-        ("git_log", json!({"commit": "nothing"})),
-    ];
-    let text = transcript(&bench, calls).await;
-    // Hashes and days depend on the clock.
-    let hash = regex::Regex::new("[0-9a-f]{7,40}").unwrap();
-    let day = regex::Regex::new(r"\d{4}-\d\d-\d\d").unwrap();
-    let text = day.replace_all(&text, "DAY").into_owned();
-    insta::assert_snapshot!(hash.replace_all(&text, "HASH"), @r"
-    > Show the git status
-    main HASH
-     M a.txt
-    ?? new file.txt
-    < Git status: 2 files changed
-    > Show the changes since the last commit
-    --- a/a.txt
-    +++ b/a.txt
-    @@ -1 +1 @@
-    -one
-    +two
-    < Compared: 1 file, +1 −1
-    > Commit: Count on
-    Committed HASH on main
-    1 file changed, 1 insertion(+), 1 deletion(-)
-    < Committed 1 file: Count on
-    > Show the changes since the last commit
-    No changes
-    < Compared: 0 files
-    > Show the commits
-    DAY Ada:
-    HASH Count on
-    HASH First
-    With a body.
-    < Listed 2 commits
-    > Show the commits of nothing
-    fatal: bad revision 'nothing'
-    < EXECUTION_ERROR
-    ");
 }

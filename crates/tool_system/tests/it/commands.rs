@@ -474,17 +474,14 @@ async fn arguments_that_a_person_changed_are_the_ones_that_run() {
 }
 
 #[tokio::test]
-async fn long_output_is_cut_between_lines_and_can_be_read_to_its_end() {
-    // The standard vocabulary shows less of it: see `answer_texts`.
-    let options = ExecutorOptions { vocabulary: Vocabulary::Ally, ..allowing(&["bash"]) };
-    let Some(bench) = bench(options, vec![]) else { return };
+async fn other_vocabularies_cut_long_output_between_lines_and_it_can_be_read_to_its_end() {
+    let ally = ExecutorOptions { vocabulary: Vocabulary::Ally, ..allowing(&["bash"]) };
+    let Some(bench) = bench(ally, vec![]) else { return };
     let ran = bash(&bench, "seq -f 'number %.0f of many' 100000").await;
-    let output = ran["output"].as_str().unwrap();
-    assert!(output.len() < 80_000, "{}", output.len());
+    let output = ran["output"].as_str().filter(|output| output.len() < 80_000).unwrap();
     let marker = output.lines().find(|line| line.starts_with("[… ")).unwrap();
     let number = |line: &str| -> u64 { line.split(' ').nth(1).unwrap().parse().unwrap() };
     assert!(output.lines().all(|line| line == marker || line.ends_with(" of many")), "cut lines");
-    let note = &ran["truncation"][0];
     let shown: Vec<u64> = output.lines().filter(|line| *line != marker).map(number).collect();
     let left_out = 100_000 - shown.len();
     assert!(marker.starts_with(&format!("[… {left_out} lines left out: read_file(")), "{marker}");
@@ -493,7 +490,8 @@ async fn long_output_is_cut_between_lines_and_can_be_read_to_its_end() {
     let last = 100_000
         - shown.iter().rev().zip((1..=100_000).rev()).take_while(|(a, b)| **a == *b).count() as u64;
     while next <= last {
-        let arguments = json!({"path": note["handle"], "offset": next, "line_numbers": false});
+        let path = &ran["truncation"][0]["handle"];
+        let arguments = json!({"path": path, "offset": next, "line_numbers": false});
         let read = bench.ok("read_file", arguments).await;
         let lines: Vec<u64> = read["content"].as_str().unwrap().lines().map(number).collect();
         assert_eq!(lines[0], next);

@@ -7,6 +7,7 @@ mod apply_changes;
 mod approval;
 mod attacks;
 mod command_policy;
+mod command_texts;
 mod commands;
 mod definitions;
 mod definitions_lookup;

@@ -383,10 +383,11 @@ fn sub_agents_and_plans_are_told_by_their_outcome() {
     There are two:
     - a
     - b
+    [3 turns, 900 tokens]
     < Delegated, done in 3 turns: Find every caller. …
     > Delegate: Find every caller. …
     One so far.
-    [limit reached: 20 turns; changed a.rs]
+    [limit reached: 20 turns; 20 turns, 900 tokens; changed a.rs]
     < Delegated, limit reached after 20 turns: Find every caller. …
     > Plan 2 steps
     1 of 2 done

@@ -86,6 +86,9 @@ impl Tool for DelegateTool {
             None if outcome != "done" => text.note(outcome),
             None => {}
         }
+        let tokens = counted(result["tokens"].as_u64()?, "token", "tokens");
+        let turns = counted(result["turns"].as_u64()?, "turn", "turns");
+        text.note(format!("{turns}, {tokens}"));
         let changed = texts(result, "changed").unwrap_or_default();
         if !changed.is_empty() {
             text.note(format!("changed {}", changed.join(", ")));

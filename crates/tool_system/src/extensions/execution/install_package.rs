@@ -1,7 +1,7 @@
 //! `install_package`: adds packages with the project's package manager.
 
-use tool_system::package_name::{Registry, check};
 use tool_system::outcome_text::{Printed, changed_words};
+use tool_system::package_name::{Registry, check};
 use tool_system::prelude::*;
 use tool_system::project_kind::{Place, nearest};
 use tool_system::test_reports::both_ends;

@@ -166,7 +166,12 @@ impl Tool for JobTool {
         let mut text = OutcomeText::new(result["output"].as_str().unwrap_or_default());
         if let Some(jobs) = result.get("jobs") {
             let lines = jobs.as_array()?.iter().map(|job| {
-                Some(format!("{}\t{}\t{}", text_at(job, "id")?, state(job), text_at(job, "command")?))
+                Some(format!(
+                    "{}\t{}\t{}",
+                    text_at(job, "id")?,
+                    state(job),
+                    text_at(job, "command")?
+                ))
             });
             let lines = lines.collect::<Option<Vec<_>>>()?.join("\n");
             text.block(if lines.is_empty() { "No jobs" } else { &lines });

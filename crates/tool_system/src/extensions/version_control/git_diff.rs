@@ -3,9 +3,7 @@
 use tool_system::git_command::{
     FileStat, Git, check_revision, look, pathspec, printed, stats_and_patch,
 };
-use tool_system::outcome_text::{
-    OutcomeText, argument, items, line_counts, list_length, text_at,
-};
+use tool_system::outcome_text::{OutcomeText, argument, items, line_counts, list_length, text_at};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 

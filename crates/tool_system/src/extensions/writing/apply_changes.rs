@@ -8,8 +8,8 @@ use tool_system::edit::{
     parse_patch, verify_deletion,
 };
 use tool_system::outcome_text::{
-    EditText, FileFate, OutcomeText, argument, changed_files, edit_summary, failed_checks, items, one_or_many,
-    text_at, texts,
+    EditText, FileFate, OutcomeText, argument, changed_files, edit_summary, failed_checks, items,
+    one_or_many, text_at, texts,
 };
 use tool_system::prelude::*;
 use workspace::Text;
@@ -278,38 +278,38 @@ fn plan_action(
     path: &str,
     action: PatchAction,
 ) -> Result<(), ToolError> {
-        match action {
-            PatchAction::Add { content, mode } => {
-                plan.note(json!({"path": path, "how": "added"}));
-                plan.create(path, &content, mode)?;
+    match action {
+        PatchAction::Add { content, mode } => {
+            plan.note(json!({"path": path, "how": "added"}));
+            plan.create(path, &content, mode)?;
+        }
+        PatchAction::Delete { hunks } => {
+            let target = plan.file_or_link(path)?;
+            // As in git, the content of a link is where it leads.
+            let text = target.link_target().map_or_else(|| target.text(), Text::decode);
+            verify_deletion(&text, &hunks).map_err(|error| in_file(error, path))?;
+            plan.note(json!({"path": path, "how": "deleted"}));
+            plan.delete(target)?;
+        }
+        PatchAction::Update { move_to: Some(to), hunks, .. } if hunks.is_empty() => {
+            plan.note(json!({"path": path, "how": "moved", "to": to}));
+            let target = plan.file_or_link(path)?;
+            plan.rename(target, &to)?;
+        }
+        PatchAction::Update { move_to, mode, hunks } => {
+            let target = plan.file(path)?;
+            let applied =
+                apply_hunks(&target.text(), &hunks).map_err(|error| in_file(error, path))?;
+            for hunk in &applied.hunks {
+                let lines = shown_lines(&hunk.changed);
+                plan.note(json!({"path": path, "how": hunk.grade.describe(), "lines": lines}));
             }
-            PatchAction::Delete { hunks } => {
-                let target = plan.file_or_link(path)?;
-                // As in git, the content of a link is where it leads.
-                let text = target.link_target().map_or_else(|| target.text(), Text::decode);
-                verify_deletion(&text, &hunks).map_err(|error| in_file(error, path))?;
-                plan.note(json!({"path": path, "how": "deleted"}));
-                plan.delete(target)?;
-            }
-            PatchAction::Update { move_to: Some(to), hunks, .. } if hunks.is_empty() => {
-                plan.note(json!({"path": path, "how": "moved", "to": to}));
-                let target = plan.file_or_link(path)?;
-                plan.rename(target, &to)?;
-            }
-            PatchAction::Update { move_to, mode, hunks } => {
-                let target = plan.file(path)?;
-                let applied =
-                    apply_hunks(&target.text(), &hunks).map_err(|error| in_file(error, path))?;
-                for hunk in &applied.hunks {
-                    let lines = shown_lines(&hunk.changed);
-                    plan.note(json!({"path": path, "how": hunk.grade.describe(), "lines": lines}));
-                }
-                match move_to {
-                    None => plan.rewrite(target, applied.body, mode)?,
-                    Some(to) => plan.rewrite_at(target, &to, applied.body)?,
-                }
+            match move_to {
+                None => plan.rewrite(target, applied.body, mode)?,
+                Some(to) => plan.rewrite_at(target, &to, applied.body)?,
             }
         }
+    }
     Ok(())
 }
 

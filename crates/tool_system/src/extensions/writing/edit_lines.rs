@@ -1,8 +1,8 @@
 //! `edit_lines`: lines by their numbers.
 
 use tool_system::edit::{LineEdit, edit_lines, encode_body};
-use tool_system::prelude::*;
 use tool_system::outcome_text::{EditText, argument, edit_summary};
+use tool_system::prelude::*;
 use tool_system::proposing::{AnswerDiff, Target, answer_diff};
 
 /// Insert after, delete or replace lines by number.

@@ -2,10 +2,8 @@
 
 use serde_json::Map;
 use tool_system::edit::{Miss, Replacement, encode_body, replace};
+use tool_system::outcome_text::{EditText, OutcomeText, argument, edit_summary, text_at};
 use tool_system::prelude::*;
-use tool_system::outcome_text::{
-    EditText, OutcomeText, argument, edit_summary, text_at,
-};
 use tool_system::proposing::{AnswerDiff, Target, answer_diff};
 
 /// How many changed lines an answer names.
