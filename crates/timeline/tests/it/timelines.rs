@@ -2,8 +2,9 @@
 
 use insta::{assert_json_snapshot, assert_snapshot};
 use protocol::{
-    AgentRole, ApprovalResponse, ErrorCode, Image, ImageFormat, ModelErrorKind, Opened,
-    PauseReason, PlanStep, SessionEvent, Settings, StepStatus, ToolError, TurnEnd, Usage,
+    AgentRole, ApprovalResponse, Compaction, ContentHash, ErrorCode, Image, ImageFormat,
+    Instructions, ModelErrorKind, Opened, PauseReason, PlanStep, SessionEvent, Settings,
+    StepStatus, ToolError, TurnEnd, Usage,
 };
 use serde_json::{Value, json};
 use timeline::{Body, CallState, Card, Timeline};
@@ -115,6 +116,18 @@ fn everything_that_is_not_a_message_or_a_call_is_a_notice() {
         SessionEvent::PlanChanged { steps: vec![step] },
         SessionEvent::Nudged { text: "You go\nin circles.".into() },
         SessionEvent::SettingsChanged(settings),
+        SessionEvent::Compacted(Compaction {
+            tokens_before: 12_340,
+            tokens_after: 940,
+            summarised: 3,
+            ..Compaction::default()
+        }),
+        SessionEvent::Instructed(Instructions {
+            path: "a/AGENTS.md".into(),
+            version: ContentHash::of(b"x"),
+            remark: Some("cut at 32 KB".into()),
+            text: "x".into(),
+        }),
         SessionEvent::Renamed { title: "the name".into() },
         SessionEvent::ImagesRefused { message: "no".into() },
         SessionEvent::Repaired { notes: vec!["a".into(), "b".into()] },
@@ -131,13 +144,15 @@ fn everything_that_is_not_a_message_or_a_call_is_a_notice() {
     plan of 1
     Info: the model was told: You go in circles.
     Info: m\x1B[2J of p answers, as planner
+    Info: made room: 12.3k → 0.9k tokens (3 messages summarised)
+    Warning: instructions: a/AGENTS.md (cut at 32 KB)
     Info: this session is called the name
     Warning: the provider refused images: they are described in words until a model is chosen again
     Warning: the log was mended: a
     Warning: the log was mended: b
     Warning: paused: the model has used tools 10 times in a row
     Warning: cancelled
-    turn Cancelled: 1200 tokens, Some(0.25) dollars, worked 7000 of 7500 ms
+    turn Cancelled: 1200 tokens, Some(0.25) dollars, worked 8000 of 8500 ms
     ");
     assert_eq!(timeline.facts().title.as_deref(), Some("the name"));
     assert_eq!(timeline.facts().settings.as_ref().unwrap().model, "m\\x1B[2J");
@@ -189,7 +204,7 @@ fn a_card_is_waiting_while_its_question_stands() {
         entry.at = 6_500;
         timeline.apply(&entry);
     }
-    // Nobody has answered, and the call of the sub-agent ends with it.
+    // No answer came, and the call of the sub-agent ends with its parent.
     assert_eq!(state(&timeline, 1), CallState::Interrupted);
     let card = timeline.items()[0].card().unwrap();
     assert_eq!((card.waiting.total_ms, card.working_ms), (4_000, Some(1_000)));
