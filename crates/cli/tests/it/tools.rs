@@ -23,7 +23,7 @@ fn the_table_groups_tools_under_their_categories() {
     Search & Discovery
       glob             Find files by globs: **/*.tsx, or *.js,!*.min.js at any depth. [ReadFiles]
       grep             Search file contents by regex (Rust syntax). [ReadFiles]
-      list_directory   List a directory with sizes and times, 100 entries a page. [ReadFiles]
+      list_directory   List a directory, 100 entries a page. [ReadFiles]
       search           Best files for words or an identifier, with snippets. [ReadFiles]
 
     Code Intelligence

@@ -32,8 +32,8 @@ async fn a_message_is_read_in_pages_after_a_resume_too() {
     let (mut session, _) = Session::resume(stage.parts.clone(), id).await.unwrap();
     send(&mut session, "What was at the end?").await;
     let page = result_of(model.requests().last().unwrap(), "r1").unwrap();
-    assert_eq!(page["total_lines"], 9_000);
-    assert!(page["content"].as_str().unwrap().ends_with("item 8999\nitem 9000\n"), "{page}");
+    let page = page.as_str().unwrap();
+    assert!(page.ends_with("item 8999\nitem 9000\n[of 9000]"), "{page}");
 }
 
 #[tokio::test]
@@ -57,7 +57,7 @@ async fn results_are_read_as_they_were_and_what_says_nothing_is_not() {
     let requests = model.requests();
     let last = requests.last().unwrap();
     let again = result_of(last, "r1").unwrap();
-    assert!(again["content"].as_str().unwrap().contains("notes.txt"), "{again}");
+    assert!(again.as_str().unwrap().contains("notes.txt"), "{again}");
     for id in ["r2", "r3"] {
         let error = result_of(last, id).unwrap_err();
         assert_eq!(error.code, ErrorCode::FileNotFound);
@@ -81,10 +81,10 @@ async fn a_sub_agent_reads_its_own_messages() {
     send(&mut session, "Have it looked into").await;
     let requests = model.requests();
     let own = result_of(&requests[3], "r1").unwrap();
-    assert!(own["content"].as_str().unwrap().starts_with("Look into the notes\nand on"), "{own}");
+    assert!(own.as_str().unwrap().starts_with("Look into the notes\nand on"), "{own}");
     // The result of its first call: what it has just read.
     let result = result_of(&requests[3], "r2").unwrap();
-    assert!(result["content"].as_str().unwrap().contains("Look into the notes"), "{result}");
+    assert!(result.as_str().unwrap().contains("Look into the notes"), "{result}");
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn a_task_larger_than_the_window_reaches_a_sub_agent_in_part_and_by_its_ha
     assert!(shown.contains("check item 1\\n") && shown.contains("check item 30000"), "{shown}");
     assert!(shown.contains("read message:1 like a file, from line "), "{shown}");
     let page = result_of(&requests[2], "r1").unwrap();
-    assert!(page["content"].as_str().unwrap().starts_with("check item 20000\n"), "{page}");
+    assert!(page.as_str().unwrap().starts_with("check item 20000\n"), "{page}");
     // The user's own message is in the parent's last request as it was.
     let last = requests.last().unwrap();
     assert!(

@@ -79,7 +79,7 @@ async fn uses_stand_below_their_file_and_say_what_they_are() {
     1 import⇥import { Circle } from './shape';
     [1 of 3 references in 2 files; more: max_results=2, or path]
     ");
-    insta::assert_snapshot!(bench.text("find_references", json!({"symbol": "nothing"})).await, @"No references to `nothing`; 0 files looked at.");
+    insta::assert_snapshot!(bench.text("find_references", json!({"symbol": "nothing"})).await, @"No references to `nothing`; 3 files looked at.");
 }
 
 #[tokio::test]

@@ -34,6 +34,8 @@ async fn a_file_is_shown_as_it_is_with_its_line_numbers() {
     "#);
     let plain = json!({"path": "src/lib.rs", "line_numbers": false});
     assert_eq!(bench.text("read_file", plain).await, "pub mod a;\n");
+    let end = json!({"path": "src/main.rs", "line_numbers": false, "offset": 6});
+    assert_eq!(bench.text("read_file", end).await, "}\n[of 6]");
 }
 
 #[tokio::test]

@@ -122,7 +122,11 @@ impl Tool for ReadFileTool {
     fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
         let args: ReadFileArgs = args.clone().parse().ok()?;
         let content = result["content"].as_str()?;
+        // The end of a file has no message; that it is not all of it is said here.
+        let is_part = args.offset.is_some_and(|offset| offset.0 > 1);
+        let of_total = || Some(format!("of {}", result["total_lines"].as_u64()?));
         let message = result["message"].as_str().map(note_of);
+        let message = message.or_else(|| of_total().filter(|_| is_part));
         let is_text = matches!(args.encoding.unwrap_or_default(), Encoding::Utf8)
             && result.get("media_type").is_none();
         let (content, mut notes) = match is_text && args.line_numbers.unwrap_or(true) {
