@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// The project with its tools, and how it is changed: through a journal, so that it can be undone.
-pub fn tools(project: &Path, state: &Path) -> Result<ProjectTools, Box<dyn Error>> {
+pub(crate) fn tools(project: &Path, state: &Path) -> Result<ProjectTools, Box<dyn Error>> {
     let workspace = Arc::new(Workspace::open(project)?);
     let journal = Journal::open(Arc::clone(&workspace), state, JournalOptions::default())?;
     let journal = Arc::new(OnDemand::from(Arc::new(journal)));
@@ -68,7 +68,7 @@ pub fn tools(project: &Path, state: &Path) -> Result<ProjectTools, Box<dyn Error
 
 /// Sends one message in a conversation of its own. Everything that happens is in the log, from which
 /// `show` gets it while it happens.
-pub async fn converse(
+pub(crate) async fn converse(
     tools: ProjectTools,
     state: &Path,
     message: &str,
