@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use protocol::{SessionEvent, TurnEnd};
 use session::TurnOutcome;
 use testkit::Fixture;
+use workspace::{RelPath, Workspace};
 
 use crate::stage::Person;
 
@@ -32,8 +33,9 @@ async fn the_example_makes_a_change_if_and_only_if_it_is_approved() {
             },
         );
         assert_eq!(ended.await.unwrap(), TurnOutcome::Ended(TurnEnd::Done));
-        let made = project.path("hello.txt").exists().then(|| project.read("hello.txt"));
-        assert_eq!(made.as_deref(), expected);
+        let made = RelPath::parse("hello.txt").unwrap();
+        let is_made = Workspace::open(project.root()).unwrap().open_file(&made).is_ok();
+        assert_eq!(is_made.then(|| project.read("hello.txt")).as_deref(), expected);
         let says_done = shown.lock().unwrap().contains("Done, as change 1");
         assert_eq!(says_done, expected.is_some(), "{shown:?}");
     }
