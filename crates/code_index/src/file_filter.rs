@@ -104,8 +104,8 @@ impl FileFilter {
 #[derive(Debug, Clone, Default)]
 struct GlobPatterns {
     /// Of patterns like `**/*.rs`, what paths end with. The measurement "glob **/*.c, faster than
-    /// git" of `cargo xtask bench search` needs them apart: comparing bytes takes 0.4 ms for 80,000
-    /// paths, the engine 2.5 ms of the 7 ms that the question may take.
+    /// git" of `cargo xtask bench search` needs them apart: on 80,000 made-up paths, comparing bytes
+    /// took 0.4 ms and the engine 2.4 ms at best, where a third of git's time is about 7 ms.
     endings: Vec<Box<[u8]>>,
     others: GlobSet,
 }
