@@ -361,6 +361,7 @@ fn titles_of_tools_take_the_place_of_names_and_summaries_that_of_previews() {
         text: None,
         images: Vec::new(),
         title: Some("Edited 1 file, +2 −1".into()),
+        found_tools: Vec::new(),
         duration_ms: 12,
     });
     story.end("2", &["fn main() {}"], Ok(Value::Null));

@@ -109,7 +109,10 @@ impl Tool for ImpactTool {
         let mut notes = vec![note_of(message)];
         let all = result["tests_total"].as_u64()?;
         if all > tests.len() as u64 {
-            notes.push(format!("{} of {all} tests named; ask for a module nearer to it", tests.len()));
+            notes.push(format!(
+                "{} of {all} tests named; ask for a module nearer to it",
+                tests.len()
+            ));
         }
         notes.extend(standing_notes(result));
         Some(with_notes(content, notes))

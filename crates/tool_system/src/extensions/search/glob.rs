@@ -5,7 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use code_index::{FileOrder, FilePosition, FileQuery, FoundFiles, find_files};
 use tool_system::plain_text::{
-    RestCount, ResultsShown, by_directory, in_path, named, rest_of, standing_notes, text_argument, with_notes,
+    RestCount, ResultsShown, by_directory, in_path, named, rest_of, standing_notes, text_argument,
+    with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{
@@ -105,13 +106,14 @@ impl Tool for GlobTool {
             let nothing = result["message"].as_str()?.to_owned();
             return Some(with_notes(nothing, standing_notes(result)));
         }
-        let content = match args.sort.unwrap_or_default() {
-            Sort::Path => by_directory(files.iter().map(|path| {
-                (*path, named(path.rsplit('/').next().unwrap_or(path)).into_owned())
-            })),
-            // The order is what was asked for.
-            Sort::Modified => files.join("\n"),
-        };
+        let content =
+            match args.sort.unwrap_or_default() {
+                Sort::Path => by_directory(files.iter().map(|path| {
+                    (*path, named(path.rsplit('/').next().unwrap_or(path)).into_owned())
+                })),
+                // The order is what was asked for.
+                Sort::Modified => files.join("\n"),
+            };
         let part = ResultsShown {
             all: &counted(total, "file", "files"),
             shown: files.len() as u64,

@@ -229,7 +229,7 @@ fn grep(cx: &ToolContext, args: GrepArgs) -> Result<GrepOutput, ToolError> {
         pattern: args.pattern,
         case_sensitive: args.case_sensitive.unwrap_or(false),
         multiline: args.multiline.unwrap_or(false),
-        show: if mode == GrepMode::Lines { Show::MatchingLines } else { Show::Files },
+        show: if mode == GrepMode::Lines { Show::Lines } else { Show::Files },
         context: args.context.map_or(DEFAULT_CONTEXT, |context| context.0.min(MAX_CONTEXT))
             as usize,
         max_line_chars: usize::try_from(limits.grep_line_chars).unwrap_or(usize::MAX),

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use tool_system::file_view::explained;
 use tool_system::plain_text::{
-    RestCount, ResultsShown, by_directory, named, note_of, number_argument, rest_of, standing_notes,
-    text_argument, with_notes,
+    RestCount, ResultsShown, by_directory, named, note_of, number_argument, rest_of,
+    standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
