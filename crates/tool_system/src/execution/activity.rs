@@ -1,4 +1,4 @@
-//! The stream of events that screens, logs and doors follow while tools run.
+//! The stream of events that front ends and logs follow while tools run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

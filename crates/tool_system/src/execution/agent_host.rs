@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 /// The role of a sub-agent when none is asked for: it only reads.
 pub const DELEGATE_ROLE: &str = "planner";
 
-/// The conversation behind an executor. Doors that only serve tools have none.
+/// The conversation behind an executor. Front ends that only serve tools have none.
 #[async_trait]
 pub trait AgentHost: Send + Sync {
     /// Shows the plan to the person and keeps it, instead of the one before.
