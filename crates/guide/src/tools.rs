@@ -102,7 +102,12 @@ mod tests {
         let typed = parameters.iter().map(|(name, kind)| ((*name).into(), json!({"type": kind})));
         let properties: Map<String, Value> = typed.collect();
         let parameters = json!({"type": "object", "properties": properties});
-        ToolSpec { name: name.into(), description: String::new(), parameters }
+        ToolSpec {
+            name: name.into(),
+            description: String::new(),
+            parameters,
+            listing: Default::default(),
+        }
     }
 
     #[test]
