@@ -9,7 +9,7 @@ use crate::repository::{assert_none, cargo_metadata, read};
 
 /// The crates of the workspace a crate may use as normal or build dependencies. Development
 /// dependencies are free: they do not ship.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("protocol", &[]),
     ("context_manager", &["protocol"]),
     ("workspace", &["protocol"]),

@@ -14,3 +14,4 @@ mod repository;
 mod rust_text;
 mod spdx;
 mod wall;
+mod words;

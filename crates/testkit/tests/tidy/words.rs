@@ -1,0 +1,121 @@
+//! Plain technical English, and one name for one thing.
+
+use std::collections::BTreeMap;
+
+use crate::repository::{assert_none, files_ending, read};
+use crate::rust_text;
+
+/// Words that cost a reader a translation, and what to write instead. They are put together here so
+/// that the rule does not find them in its own table.
+const METAPHORS: [(&str, &str); 19] = [
+    (concat!("do", "or"), "front end, port, or the name of the trait"),
+    (concat!("do", "ors"), "front ends, ports"),
+    (concat!("wal", "ls"), "sandbox"),
+    (concat!("behind wal", "ls"), "confined"),
+    (concat!("the per", "son"), "the user, the approver"),
+    (concat!("a per", "son"), "a user, an approver"),
+    (concat!("some", "body"), "the subject itself: the user, another process"),
+    (concat!("no", "body"), "the subject itself: no process, without an approver"),
+    (concat!("men", "d"), "repair"),
+    (concat!("men", "ded"), "repaired"),
+    (concat!("men", "ds"), "repairs"),
+    (concat!("is no", " json"), "is not valid JSON"),
+    (concat!("is no", " tool"), "is not a tool"),
+    (concat!("stands ", "back"), "has a low priority"),
+    (concat!("stand ", "back"), "lower the priority"),
+    (concat!("carry ", "over"), "copy back"),
+    (concat!("carried ", "over"), "copied back"),
+    (concat!("who ", "answers"), "the approver"),
+    (concat!("who ", "watches"), "the user, the front end"),
+];
+
+/// Names of types that may stand in more places than one: each is private to its module, and what it
+/// is follows from the module's name.
+const MOST_PLACES: usize = 2;
+
+#[test]
+fn words_are_plain() {
+    let mut problems = Vec::new();
+    for path in files_ending(&[".rs", ".md"]) {
+        let text = read(&path).expect("a source file is UTF-8");
+        for (at, line) in text.lines().enumerate() {
+            for (word, instead) in metaphors(line) {
+                problems.push(format!("{path}:{}: `{word}`, write: {instead}", at + 1));
+            }
+        }
+    }
+    assert_none(&problems, "name the thing itself; the table says how");
+}
+
+fn metaphors(line: &str) -> Vec<(&'static str, &'static str)> {
+    let line = line.to_lowercase();
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    let is_there = |word: &str| {
+        line.match_indices(word).any(|(at, _)| {
+            let before = line[..at].chars().next_back();
+            let after = line[at + word.len()..].chars().next();
+            !before.is_some_and(is_letter) && !after.is_some_and(is_letter)
+        })
+    };
+    METAPHORS.into_iter().filter(|(word, _)| is_there(word)).collect()
+}
+
+#[test]
+fn a_metaphor_is_found_as_a_whole_word() {
+    let found = |line: &str| metaphors(line).iter().map(|(word, _)| *word).collect::<Vec<_>>();
+    assert_eq!(found(concat!("through this Do", "or.")), [concat!("do", "or")]);
+    assert!(found(concat!("re", "commend an in", "door plant")).is_empty());
+}
+
+#[test]
+fn a_name_of_a_type_means_one_thing() {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut public: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in files_ending(&[".rs"]).into_iter().filter(|path| ships(path)) {
+        let source = read(&path).expect("a source file is UTF-8");
+        let shipped = source.split("#[cfg(test)]\nmod").next().unwrap_or_default();
+        for (name, is_public) in types(&rust_text::split(shipped).code) {
+            places.entry(name.clone()).or_default().push(path.clone());
+            if is_public {
+                public.entry(name).or_default().push(path.clone());
+            }
+        }
+    }
+    let often = places.iter().filter(|(_, paths)| paths.len() > MOST_PLACES);
+    let twice = public.iter().filter(|(_, paths)| paths.len() > 1);
+    let problems: Vec<String> =
+        often.chain(twice).map(|(name, paths)| format!("{name}: {}", paths.join(", "))).collect();
+    assert_none(
+        &problems,
+        "say what it is in the whole workspace: `SymbolPlace`, not one more `Place`",
+    );
+}
+
+/// The types that code defines at the outermost level, and whether each is public outside its crate.
+fn types(code: &str) -> Vec<(String, bool)> {
+    let mut found = Vec::new();
+    for line in code.lines() {
+        let is_public = line.starts_with("pub ");
+        let item = line.strip_prefix("pub").map_or(line, |rest| {
+            rest.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or(rest, |it| it.1)
+        });
+        let mut words = item.split_whitespace();
+        if let Some("struct" | "enum" | "trait" | "type") = words.next()
+            && let Some(name) = words.next()
+            && !line.starts_with(' ')
+        {
+            let end = name.find(|c: char| !c.is_alphanumeric()).unwrap_or(name.len());
+            found.push((name[..end].to_owned(), is_public));
+        }
+    }
+    found
+}
+
+/// Whether a file is part of the program. Test code has a vocabulary of its own.
+fn ships(path: &str) -> bool {
+    let in_source = path.starts_with("crates/") && path.contains("/src/");
+    in_source
+        && !path.starts_with("crates/testkit/")
+        && !path.contains("/tests")
+        && !path.contains("/testing")
+}
