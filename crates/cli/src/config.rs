@@ -24,7 +24,7 @@ use workspace::{Workspace, replace_user_file};
 
 pub(crate) use keys::{Keys, key_file};
 pub(crate) use layers::{ConfigSource, Given, LayerValue, LayeredSetting, Layers, PROJECT_FILE};
-pub(crate) use settings::{AgentConfig, ModelConfig};
+pub(crate) use settings::{AgentConfig, ModelConfig, ToolListSetting};
 
 use crate::environment::Environment;
 use file::{Author, FileMistake, FileValue, in_words};

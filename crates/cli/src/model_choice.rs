@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
-use context_manager::Prices;
+use context_manager::{Deferral, Prices};
 use guide::Guide;
 use providers::catalogue::{
     Choice, ChoiceError, Endpoint, Facts, Wanted, choose, endpoint, model_info, unencrypted_host,
@@ -13,7 +13,7 @@ use providers::catalogue::{
 use providers::{HttpProvider, Network, Roots, Secret, probe_ollama};
 use session::Model;
 
-use crate::config::{Config, Keys};
+use crate::config::{Config, Keys, ToolListSetting};
 use crate::environment::Environment;
 use crate::output;
 
@@ -141,6 +141,11 @@ fn http_model(
     let mut http = endpoint.config(Some(base_url), key.map(|key| key.secret.clone()));
     http.key_source = key.map(|key| key.source.clone()).or(http.key_source);
     http.network = network(environment)?;
+    http.deferral = match config.model.tool_list {
+        ToolListSetting::Auto => http.deferral,
+        ToolListSetting::All => Deferral::ListAll,
+        ToolListSetting::OnDemand => endpoint.on_demand(),
+    };
     let info = model_info(&name);
     let settings = &config.model;
     let limit = info.max_output.min(MAX_ANSWER);

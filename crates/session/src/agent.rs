@@ -11,7 +11,7 @@ use protocol::{
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, Delegation, ExecutorOptions, Recalled};
+use tool_system::{AgentHost, Delegation, ExecutorOptions, ListedTool, ProjectTools, Recalled};
 
 use crate::approval::ApprovalManager;
 use crate::log::NestedLog;
@@ -58,9 +58,10 @@ impl Host {
             ..parts.tools.options.clone()
         });
         let tools = executor.useful();
+        let deferral = parts.model.provider.deferral(&parts.model.name);
         let system = match is_sub_agent {
-            false => parts.prompts.prompt(&role, &tools),
-            true => parts.prompts.prompt_for_sub_agent(&role, &tools),
+            false => parts.prompts.prompt(&role, &tools, deferral),
+            true => parts.prompts.prompt_for_sub_agent(&role, &tools, deferral),
         };
         let options = AgentOptions { system, turn_limit, budget, ..parts.model.options() };
         let runtime = Arc::new(ContextToolRuntime::new(executor).following(&parts.prompts));
@@ -105,6 +106,13 @@ impl AgentHost for Host {
         let outcome = outcome.map_err(unwritable)?;
         let whose = if self.purse.ran_out().is_some() { Whose::Session } else { Whose::Task };
         report(&context, &outcome, whose, &locked(&seen))
+    }
+
+    fn tools_on_demand(&self) -> Vec<Arc<ListedTool>> {
+        let ProjectTools { registry, options, .. } = &self.parts.tools;
+        let mut tools = registry.list_for(options.vocabulary, &self.role);
+        tools.retain(|tool| tool.definition().on_demand);
+        tools
     }
 
     async fn recall(&self, handle: MessageHandle) -> Result<Recalled, ToolError> {

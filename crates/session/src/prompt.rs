@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use context_manager::Deferral;
 use protocol::{AgentRole, ToolPermission};
 use serde_json::Value;
 use tool_system::{Category, InstructionFile, ListedTool};
@@ -15,6 +16,8 @@ const EXAMPLE_BYTES: usize = 900;
 /// What tools and instructions may take together before examples are added. Every request carries
 /// them.
 const FIRST_REQUEST: usize = 15_000;
+/// The same where rarely needed tools are left out.
+const SHORT_FIRST_REQUEST: usize = 9_000;
 
 const WHO: &str = "You are a coding assistant working on the user's project through tools. Paths are relative to its \
 root; nothing outside can be reached.";
@@ -58,11 +61,18 @@ pub struct SystemPromptService {
 }
 
 impl SystemPromptService {
-    /// The instructions for `role` with these tools.
-    pub fn prompt(&self, role: &AgentRole, tools: &[Arc<ListedTool>]) -> String {
+    /// The instructions for `role` with these tools, for a model that learns of others in this way.
+    pub fn prompt(
+        &self,
+        role: &AgentRole,
+        tools: &[Arc<ListedTool>],
+        deferral: Deferral,
+    ) -> String {
         let mut parts = vec![WHO.to_owned()];
+        let (tools, on_demand) = &split(tools, deferral);
         if !tools.is_empty() {
             parts.push(tool_list(tools));
+            parts.extend(more_tools(tools, on_demand));
             parts.push(named(EXPLORING, tools));
             let writes = [
                 ToolPermission::WriteFiles,
@@ -73,7 +83,8 @@ impl SystemPromptService {
             parts.push(if may_change { CHANGING } else { READING_ONLY }.to_owned());
             parts.push(MANNERS.to_owned());
             let taken: usize = parts.iter().map(String::len).sum();
-            parts.extend(self.examples(tools, taken));
+            let most = if on_demand.is_empty() { FIRST_REQUEST } else { SHORT_FIRST_REQUEST };
+            parts.extend(self.examples(tools, most.saturating_sub(taken)));
         }
         parts.push(format!("Your role is {role}."));
         parts.extend(self.instructions.as_deref().map(users_words));
@@ -93,8 +104,13 @@ impl SystemPromptService {
     }
 
     /// The same for a sub-agent, whose last words are its report.
-    pub fn prompt_for_sub_agent(&self, role: &AgentRole, tools: &[Arc<ListedTool>]) -> String {
-        let prompt = self.prompt(role, tools);
+    pub fn prompt_for_sub_agent(
+        &self,
+        role: &AgentRole,
+        tools: &[Arc<ListedTool>],
+        deferral: Deferral,
+    ) -> String {
+        let prompt = self.prompt(role, tools, deferral);
         format!(
             "{prompt}\n\nYou are a sub-agent: another assistant has given you one task and sees nothing but your \
              last answer. Make that answer a complete, compact report with paths and line numbers. Nobody can \
@@ -103,9 +119,9 @@ impl SystemPromptService {
     }
 
     /// How single tools are called, as many as there is room for.
-    fn examples(&self, tools: &[Arc<ListedTool>], taken: usize) -> Option<String> {
+    fn examples(&self, tools: &[Arc<ListedTool>], left: usize) -> Option<String> {
         let listed: usize = tools.iter().map(|tool| listed_bytes(tool)).sum();
-        let room = FIRST_REQUEST.saturating_sub(listed + taken).min(EXAMPLE_BYTES);
+        let room = left.saturating_sub(listed).min(EXAMPLE_BYTES);
         let mut ordered: Vec<_> = tools.iter().collect();
         // Those that take most to describe are those that are most easily called wrongly.
         ordered.sort_by_key(|tool| {
@@ -125,6 +141,24 @@ impl SystemPromptService {
         }
         (!text.is_empty()).then(|| format!("Examples:{text}"))
     }
+}
+
+/// The tools that every request lists, and those that the model has to ask for.
+fn split(
+    tools: &[Arc<ListedTool>],
+    deferral: Deferral,
+) -> (Vec<Arc<ListedTool>>, Vec<Arc<ListedTool>>) {
+    let finds = |tool: &Arc<ListedTool>| tool.definition().finds_tools;
+    if deferral == Deferral::ListAll || !tools.iter().any(finds) {
+        return (tools.iter().filter(|tool| !finds(tool)).cloned().collect(), Vec::new());
+    }
+    tools.iter().cloned().partition(|tool| !tool.definition().on_demand)
+}
+
+fn more_tools(tools: &[Arc<ListedTool>], on_demand: &[Arc<ListedTool>]) -> Option<String> {
+    let finder = tools.iter().find(|tool| tool.definition().finds_tools)?;
+    let names: Vec<&str> = on_demand.iter().map(|tool| tool.name()).collect();
+    Some(format!("More tools, to be had from {}: {}.", finder.name(), names.join(", ")))
 }
 
 /// What formats of requests write around a tool, at most.

@@ -66,7 +66,11 @@ pub fn tool_spec(tool: &ListedTool) -> ToolSpec {
         name: tool.name().to_owned(),
         description: tool.description().to_owned(),
         parameters: tool.schema_for_models(),
-        listing: Listing::Always,
+        listing: match tool.definition() {
+            definition if definition.finds_tools => Listing::Finder,
+            definition if definition.on_demand => Listing::OnDemand,
+            _ => Listing::Always,
+        },
     }
 }
 

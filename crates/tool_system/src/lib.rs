@@ -78,7 +78,7 @@ pub mod prelude {
     pub use serde_json::{Value, json};
 
     pub use crate::{
-        Approval, Category, Face, Outcome, Proposed, Tool, ToolArguments, ToolContext,
+        Approval, Category, Face, ListedTool, Outcome, Proposed, Tool, ToolArguments, ToolContext,
         ToolDefinition, Vocabulary, Whole, auto_register_tool,
     };
 }

@@ -50,6 +50,8 @@ pub(crate) struct ModelConfig {
     pub(crate) context_tokens: Option<NonZeroU64>,
     /// Whether the model is told about tools; some servers refuse requests that name any.
     pub(crate) tools: bool,
+    /// Which tools requests list.
+    pub(crate) tool_list: ToolListSetting,
     /// Whether the model can see images; what is known of the model if absent.
     pub(crate) images: Option<bool>,
     /// The file with the keys, in place of `keys.toml`.
@@ -70,12 +72,25 @@ impl Default for ModelConfig {
             max_tokens: None,
             context_tokens: None,
             tools: true,
+            tool_list: ToolListSetting::Auto,
             images: None,
             key_file: None,
             key_env: None,
             prices: PriceSettings::default(),
         }
     }
+}
+
+/// Which tools the requests to a model list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ToolListSetting {
+    /// All of them, but at known providers only those that are often needed.
+    #[default]
+    Auto,
+    All,
+    /// Those that are often needed; the model asks for others.
+    OnDemand,
 }
 
 /// Dollars for a million tokens, where they differ from what is known about the model.

@@ -8,6 +8,7 @@ mod instructions;
 mod interrupting;
 mod killing;
 mod odd_answers;
+mod on_demand;
 mod results;
 mod seeds;
 mod size;

@@ -5,12 +5,16 @@ use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::process::{Child, Command, Stdio};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use testkit::Fixture;
 
 use crate::run::command;
+
+/// How long a terminal may be silent: much longer than anything takes on a busy machine.
+const PATIENCE: Timespec = Timespec { tv_sec: 90, tv_nsec: 0 };
 
 /// A run of the binary whose questions and answers go through a terminal.
 pub(crate) struct Session {
@@ -70,6 +74,9 @@ impl Session {
                 return;
             }
             let mut buffer = [0; 4096];
+            let mut ready = [PollFd::new(&self.terminal, PollFlags::IN)];
+            let count = poll(&mut ready, Some(&PATIENCE)).unwrap_or(0);
+            assert!(count > 0, "{text:?} did not come, and nothing else: {}", self.seen);
             let count = self.terminal.read(&mut buffer).unwrap_or(0);
             assert!(count > 0, "the terminal ended before {text:?}: {}", self.seen);
             self.seen.push_str(&String::from_utf8_lossy(&buffer[..count]));

@@ -143,6 +143,14 @@ impl Endpoint {
         !self.needs_key
     }
 
+    /// How models there learn of tools that are not listed, if the user wants that at any address.
+    pub fn on_demand(&self) -> Deferral {
+        match self.deferral {
+            Deferral::ListAll => Deferral::Append,
+            deferral => deferral,
+        }
+    }
+
     /// A configuration to reach it, at its own address or another.
     pub fn config(&self, base_url: Option<&str>, key: Option<Secret>) -> HttpConfig {
         let timeouts = if self.is_local() { Timeouts::local() } else { Timeouts::default() };

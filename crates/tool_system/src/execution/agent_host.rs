@@ -1,8 +1,12 @@
 //! What tools can ask of the conversation that they are called from.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use protocol::{MessageHandle, PlanStep, ToolError, ToolResult};
 use tokio_util::sync::CancellationToken;
+
+use crate::ListedTool;
 
 /// The role of a sub-agent when none is asked for: it only reads.
 pub const DELEGATE_ROLE: &str = "planner";
@@ -15,6 +19,9 @@ pub trait AgentHost: Send + Sync {
 
     /// Has a sub-agent do a task to its end, soon after `cancel` fires at the latest.
     async fn delegate(&self, task: Delegation, cancel: &CancellationToken) -> ToolResult;
+
+    /// The tools that requests leave out until the model asks for them.
+    fn tools_on_demand(&self) -> Vec<Arc<ListedTool>>;
 
     /// What an entry of the conversation's log says. The conversation names handles where it shows
     /// its model only a part of something.

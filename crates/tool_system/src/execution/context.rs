@@ -27,6 +27,7 @@ pub struct ToolContext {
     pub(crate) cancel: CancellationToken,
     pub(crate) files_read: Arc<Mutex<Vec<(RelPath, ContentHash)>>>,
     pub(crate) images: ShownImages,
+    pub(crate) found_tools: Arc<Mutex<Vec<String>>>,
 }
 
 /// The images that a call has shown. Clones are the same.
@@ -58,6 +59,7 @@ impl ToolContext {
             cancel: cancel.clone(),
             files_read: Arc::default(),
             images: ShownImages::default(),
+            found_tools: Arc::default(),
         }
     }
 
@@ -101,6 +103,16 @@ impl ToolContext {
     /// The commands that go on in the background.
     pub(crate) fn jobs(&self) -> &Jobs {
         &self.state.jobs
+    }
+
+    /// Lets the model call these tools from its next request on.
+    pub fn reveal(&self, names: impl IntoIterator<Item = String>) {
+        let mut found = self.found_tools.lock().unwrap_or_else(PoisonError::into_inner);
+        found.extend(names);
+    }
+
+    pub(crate) fn take_found_tools(&self) -> Vec<String> {
+        std::mem::take(&mut self.found_tools.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether the user lets code reach the network.

@@ -176,7 +176,8 @@ impl ToolExecutor {
         let text = courtesy(|| tool.text(arguments, &value).filter(|_| in_text));
         let title = courtesy(|| tool.summary(arguments, &value));
         let result = Ok(listed.face().spell_result(value));
-        CallReport { text, images: cx.images.take(), title, ..result.into() }
+        let (images, found_tools) = (cx.images.take(), cx.take_found_tools());
+        CallReport { result, text, images, title, found_tools }
     }
 
     fn preview(&self, call: &ToolCall, result: &ToolResult) -> Vec<String> {

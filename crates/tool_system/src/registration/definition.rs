@@ -56,6 +56,10 @@ pub struct ToolDefinition {
     pub faces: Vec<Face>,
     /// Whether a path can also be a handle to something that was left out.
     pub reads_handles: bool,
+    /// Whether conversations may leave it out of their requests until the model asks for it.
+    pub on_demand: bool,
+    /// Whether it is the tool by which a model asks for others.
+    pub finds_tools: bool,
     example: Value,
     documents: Arc<LazyLock<Documents, MakesDocuments>>,
 }
@@ -111,6 +115,8 @@ impl ToolDefinition {
             custom_prompt: None,
             faces: vec![Face::new(Vocabulary::Standard, name)],
             reads_handles: false,
+            on_demand: false,
+            finds_tools: false,
             example: json!({}),
             documents: Arc::new(LazyLock::new(Box::new(documents))),
         }
@@ -155,6 +161,20 @@ impl ToolDefinition {
     #[must_use]
     pub fn example(mut self, arguments: Value) -> Self {
         self.example = arguments;
+        self
+    }
+
+    /// Rarely needed: requests may leave it out until the model asks for it.
+    #[must_use]
+    pub(crate) fn on_demand(mut self) -> Self {
+        self.on_demand = true;
+        self
+    }
+
+    /// Models ask for other tools by this one.
+    #[must_use]
+    pub(crate) fn finds_tools(mut self) -> Self {
+        self.finds_tools = true;
         self
     }
 

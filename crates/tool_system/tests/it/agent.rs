@@ -6,7 +6,9 @@ use async_trait::async_trait;
 use protocol::{ErrorCode, MessageHandle, PlanStep, StepStatus, ToolError, ToolResult};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, Delegation, ExecutorOptions, Recalled, Vocabulary};
+use tool_system::{
+    AgentHost, Delegation, ExecutorOptions, ListedTool, Recalled, ToolRegistry, Vocabulary,
+};
 
 use crate::harness::Bench;
 
@@ -19,6 +21,11 @@ struct Host {
 
 #[async_trait]
 impl AgentHost for Host {
+    fn tools_on_demand(&self) -> Vec<Arc<ListedTool>> {
+        let all = ToolRegistry::builtin().list(Vocabulary::Standard);
+        all.into_iter().filter(|tool| tool.definition().on_demand).collect()
+    }
+
     async fn plan_changed(&self, steps: Vec<PlanStep>) -> Result<(), ToolError> {
         self.plans.lock().unwrap().push(steps);
         Ok(())

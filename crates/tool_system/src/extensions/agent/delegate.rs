@@ -40,6 +40,7 @@ struct DelegateTool;
 impl Tool for DelegateTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<DelegateArgs, DelegateOutput>("delegate", Category::Agent)
+            .on_demand()
             .termination("Use terminate=false: tell the user yourself what became of the task.")
             .prompt(
                 "{\"task\": \"Find every place that parses dates and list file, line and format.\"}",

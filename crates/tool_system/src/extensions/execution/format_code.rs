@@ -35,6 +35,7 @@ struct FormatCodeTool;
 impl Tool for FormatCodeTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<FormatCodeArgs, FormatCodeOutput>("format_code", Category::Execution)
+            .on_demand()
             .permissions([
                 ToolPermission::ReadFiles,
                 ToolPermission::WriteFiles,

@@ -50,6 +50,7 @@ impl Tool for InstallPackageTool {
             "install_package",
             Category::Execution,
         )
+        .on_demand()
         .permissions([
             ToolPermission::ReadFiles,
             ToolPermission::WriteFiles,

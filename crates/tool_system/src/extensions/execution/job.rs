@@ -66,6 +66,7 @@ struct JobTool;
 impl Tool for JobTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<JobArgs, JobOutput>("job", Category::Execution)
+            .on_demand()
             .title("Run a background job")
             .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
             .approval(Approval::PerCall)

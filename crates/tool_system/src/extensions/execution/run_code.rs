@@ -50,6 +50,7 @@ struct RunCodeTool;
 impl Tool for RunCodeTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<RunCodeArgs, RunCodeOutput>("run_code", Category::Execution)
+            .on_demand()
             .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
             .approval(Approval::PerCall)
             .termination(

@@ -30,6 +30,7 @@ struct DeleteFileTool;
 impl Tool for DeleteFileTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<DeleteFileArgs, DeleteFileOutput>("delete_file", Category::Management)
+            .on_demand()
             .permissions([ToolPermission::DeleteFiles])
             .approval(Approval::Always)
             .termination(

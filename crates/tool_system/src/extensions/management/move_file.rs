@@ -28,6 +28,7 @@ struct MoveFileTool;
 impl Tool for MoveFileTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<MoveFileArgs, MoveFileOutput>("move_file", Category::Management)
+            .on_demand()
             .permissions([ToolPermission::CreateFiles, ToolPermission::DeleteFiles])
             .approval(Approval::PerCall)
             .termination(

@@ -16,6 +16,7 @@ struct RedoTool;
 impl Tool for RedoTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<RedoArgs, Undone>("redo", Category::Management)
+            .on_demand()
             .permissions([
                 ToolPermission::WriteFiles,
                 ToolPermission::CreateFiles,

@@ -20,6 +20,7 @@ struct UndoTool;
 impl Tool for UndoTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<UndoArgs, Undone>("undo", Category::Management)
+            .on_demand()
             .permissions([
                 ToolPermission::WriteFiles,
                 ToolPermission::CreateFiles,

@@ -31,6 +31,7 @@ struct GitCommitTool;
 impl Tool for GitCommitTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<GitCommitArgs, GitCommitOutput>("git_commit", Category::VersionControl)
+            .on_demand()
             .permissions([
                 ToolPermission::ReadFiles,
                 ToolPermission::WriteFiles,

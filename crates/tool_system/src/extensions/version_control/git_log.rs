@@ -37,6 +37,7 @@ struct GitLogTool;
 impl Tool for GitLogTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<GitLogArgs, GitLogOutput>("git_log", Category::VersionControl)
+            .on_demand()
             .termination(
                 "Use terminate=false if something follows from it. Use terminate=true when the user \
                  asked only for the history.",

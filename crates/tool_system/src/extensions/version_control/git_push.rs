@@ -31,6 +31,7 @@ struct GitPushTool;
 impl Tool for GitPushTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<GitPushArgs, GitPushOutput>("git_push", Category::VersionControl)
+            .on_demand()
             .permissions([
                 ToolPermission::ReadFiles,
                 ToolPermission::ExecuteCommands,

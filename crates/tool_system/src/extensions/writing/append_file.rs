@@ -20,6 +20,7 @@ struct AppendFileTool;
 impl Tool for AppendFileTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<AppendFileArgs, Written>("append_file", Category::Writing)
+            .on_demand()
             .permissions([ToolPermission::ReadFiles, ToolPermission::WriteFiles])
             .approval(Approval::Always)
             .termination(

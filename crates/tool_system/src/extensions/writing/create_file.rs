@@ -21,6 +21,7 @@ struct CreateFileTool;
 impl Tool for CreateFileTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<CreateFileArgs, Written>("create_file", Category::Writing)
+            .on_demand()
             .permissions([ToolPermission::CreateFiles])
             .approval(Approval::Always)
             .termination(

@@ -21,6 +21,7 @@ struct UpdateFileTool;
 impl Tool for UpdateFileTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<UpdateFileArgs, Written>("update_file", Category::Writing)
+            .on_demand()
             .permissions([ToolPermission::ReadFiles, ToolPermission::WriteFiles])
             .approval(Approval::Always)
             .termination(
