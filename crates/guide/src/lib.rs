@@ -23,11 +23,8 @@
 //! It must never know a tool by its type, do I/O, or keep anything between requests.
 
 mod command;
-mod comment;
 mod conversation;
 mod help;
-mod manifest;
-mod parameters;
 mod plans;
 mod requests;
 mod results;

@@ -1,20 +1,20 @@
-//! What is done about each kind of request.
+//! What is done about each kind of request. `requests.rs` names the plan of each.
 
-mod changing;
-mod finding;
-mod project;
+pub(crate) mod changing;
+mod comment;
+pub(crate) mod finding;
+pub(crate) mod project;
 
 use context_manager::ToolSpec;
 use protocol::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use crate::command::{self, Command};
-use crate::requests::Intent;
-use crate::results::{FileLines, describe};
+use crate::help;
+use crate::results::{FileLines, describe, paths_in, text_of};
 use crate::script::{Script, Step, Stop, Told, failure};
-use crate::sentence::{directory, understand};
-use crate::tools::{FIND_FILES, READ, REDO, RUN_TESTS, Tools, UNDO};
-use crate::{help, manifest};
+use crate::sentence::understand;
+use crate::tools::{FIND_FILES, READ, RUN_TESTS, Tools};
 
 /// What is done about something that was said, given the calls that were made about it.
 pub(crate) fn respond(said: &str, tools: &[ToolSpec], steps: &[Step<'_>]) -> Told {
@@ -30,8 +30,8 @@ pub(crate) fn respond(said: &str, tools: &[ToolSpec], steps: &[Step<'_>]) -> Tol
         }
         Some(Command::Problem(problem)) => Ok(problem),
         None => match understand(said) {
-            Some((intent, slots)) => run(intent, &mut Script { tools, slots: &slots, steps }),
-            None => Ok(command::foreign_name(said, tools).unwrap_or_else(help::not_understood)),
+            Some((request, slots)) => (request.plan)(&mut Script { tools, slots: &slots, steps }),
+            None => Ok(help::not_understood()),
         },
     }
 }
@@ -49,39 +49,20 @@ fn run_command(script: &mut Script<'_>, tool: &ToolSpec, arguments: Map<String, 
     result.map(describe).map_err(|error| Stop::Answer(failure(error)))
 }
 
-/// Runs the plan for an intent as far as it goes.
-fn run(intent: Intent, script: &mut Script<'_>) -> Told {
-    let [file, symbol, text] =
-        ["file", "symbol", "text"].map(|name| script.slot(name).unwrap_or_default());
-    match intent {
-        Intent::ProjectFact => project::fact(script),
-        Intent::Overview => project::overview(script),
-        Intent::Define => finding::definition(script, symbol),
-        Intent::Search => {
-            let within = script.slot("within").map(directory).filter(|path| path != ".");
-            finding::search(script, text, within.as_deref())
-        }
-        Intent::FindFiles => finding::files(script, file),
-        Intent::References => finding::references(script, symbol),
-        Intent::Users => finding::users(script, symbol),
-        Intent::Impact => finding::impact(script, symbol),
-        Intent::List => finding::list(script),
-        Intent::Read => read(script, file).map(|found| describe(found.result)),
-        Intent::Outline => finding::outline(script, file),
-        Intent::CommentAtTop => changing::comment(script, file),
-        Intent::AddLine => changing::add_line(script, file),
-        Intent::Replace => changing::replace(script, file),
-        Intent::Rename => changing::rename(script, symbol),
-        Intent::Create => changing::create(script, file),
-        Intent::Delete => changing::delete(script, file),
-        Intent::Move => changing::move_file(script, file),
-        Intent::Undo => script.tell(UNDO, "Taking back the last change.", json!({})),
-        Intent::Redo => script.tell(REDO, "Making it again.", json!({})),
-        Intent::RunTests => script.tell(RUN_TESTS, "Running the tests.", json!({})),
-        Intent::Hello => Ok(help::HELLO.to_owned()),
-        Intent::Thanks => Ok("You are welcome.".to_owned()),
-        Intent::Help => Ok(help::overview(script.tools)),
-    }
+pub(crate) fn run_tests(script: &mut Script<'_>) -> Told {
+    script.tell(RUN_TESTS, "Running the tests.", json!({}))
+}
+
+pub(crate) fn hello(_: &mut Script<'_>) -> Told {
+    Ok(help::HELLO.to_owned())
+}
+
+pub(crate) fn thanks(_: &mut Script<'_>) -> Told {
+    Ok("You are welcome.".to_owned())
+}
+
+pub(crate) fn help(script: &mut Script<'_>) -> Told {
+    Ok(help::overview(script.tools))
 }
 
 /// A file that was found and read.
@@ -94,7 +75,9 @@ struct ReadFile<'a> {
 /// Reads a file, which may be given by its name alone wherever it is.
 fn read<'a>(script: &mut Script<'a>, file: &str) -> Result<ReadFile<'a>, Stop> {
     let file = file.strip_prefix("./").unwrap_or(file);
-    let (path, say) = if is_bare_name(file) && script.tools.can(FIND_FILES) {
+    // Manifests and READMEs are meant to be those in the project's root.
+    let is_of_root = is_readme(file) || project::MANIFESTS.contains(&file);
+    let (path, say) = if !file.contains('/') && !is_of_root && script.tools.can(FIND_FILES) {
         located(script, file)?
     } else {
         (file.to_owned(), format!("Reading {file}."))
@@ -104,12 +87,6 @@ fn read<'a>(script: &mut Script<'a>, file: &str) -> Result<ReadFile<'a>, Stop> {
     let limit = is_limited.then_some(0);
     let result = script.ask(READ, &say, json!({"path": path, "limit": limit}))?;
     Ok(ReadFile { path, result, lines: FileLines::of(result) })
-}
-
-/// Whether a name says nothing about where the file is. Manifests and READMEs are meant to be the
-/// project's own, which are in its root.
-fn is_bare_name(file: &str) -> bool {
-    !file.contains('/') && !is_readme(file) && !manifest::FILES.contains(&file)
 }
 
 fn is_readme(name: &str) -> bool {
@@ -122,19 +99,15 @@ fn located(script: &mut Script<'_>, name: &str) -> Result<(String, String), Stop
     let hidden = name.starts_with('.').then_some(true);
     let arguments = json!({"pattern": format!("**/{name}"), "hidden": hidden});
     let found = script.ask(FIND_FILES, &format!("Looking for {name}."), arguments)?;
-    let nearest = paths(found).min_by_key(|path| path.matches('/').count());
+    let paths = paths_in(&text_of(found));
+    let nearest = paths.iter().min_by_key(|path| path.matches('/').count());
     let missing = || Stop::Answer(format!("No file in this project is called {name}."));
     let path = nearest.ok_or_else(missing)?;
-    let say = match paths(found).count() {
+    let say = match paths.len() {
         1 => format!("It is at {path}; reading it."),
         count => {
             format!("Of {count} files of that name {path} is nearest to the root; reading it.")
         }
     };
-    Ok((path.to_owned(), say))
-}
-
-/// The paths that a search for files found.
-fn paths(result: &Value) -> impl Iterator<Item = &str> {
-    result["files"].as_array().into_iter().flatten().filter_map(Value::as_str)
+    Ok((path.clone(), say))
 }

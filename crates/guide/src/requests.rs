@@ -6,37 +6,13 @@
 //! stand before those that need fewer. Punctuation, politeness and `in this project` have been
 //! dropped before.
 
-/// What is asked for. The slots of its forms say about what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Intent {
-    ProjectFact,
-    Define,
-    /// Without a text, the comment says what the file defines.
-    CommentAtTop,
-    AddLine,
-    Replace,
-    Rename,
-    Create,
-    Delete,
-    Move,
-    Undo,
-    Redo,
-    Search,
-    FindFiles,
-    List,
-    Read,
-    /// The uses of a symbol by its name.
-    References,
-    /// The files that import a module or symbol.
-    Users,
-    /// What a change of a module or symbol affects.
-    Impact,
-    Outline,
-    Overview,
-    RunTests,
-    Hello,
-    Thanks,
-    Help,
+use crate::plans::{self, changing, finding, project};
+use crate::script::{Script, Told};
+
+/// Something that can be asked for, and what is done about it.
+pub(crate) struct Request {
+    pub(crate) plan: fn(&mut Script<'_>) -> Told,
+    pub(crate) forms: &'static [&'static str],
 }
 
 /// Words that are used alike in several forms.
@@ -76,29 +52,29 @@ pub(crate) const CLASSES: &[(&str, &str)] = &[
     ("@with", "with|by|to|into"),
 ];
 
-pub(crate) const REQUESTS: &[(Intent, &[&str])] = &[
-    (
-        Intent::ProjectFact,
-        &[
+pub(crate) const REQUESTS: &[Request] = &[
+    Request {
+        plan: project::fact,
+        forms: &[
             "@read <file> and|then @tell me? the|its? @project? <fact:name|version|description>",
             "what|@tell me? is? the|this|its? @project? <fact:name|version> of|for? this|the? @project?",
             "what is the|this? @project called|named",
             "what|which <fact:version> is this|it|the? @project?",
         ],
-    ),
-    (
-        Intent::Define,
-        &[
+    },
+    Request {
+        plan: finding::definition,
+        forms: &[
             "@find|tell|see me? out? where <symbol> is|are|gets @defined",
             "where is|are <symbol> @defined",
             "@find|go|jump me? up? to? the? @definition of|for <symbol>",
             "@definition of <symbol>",
             "define <symbol:name>",
         ],
-    ),
-    (
-        Intent::CommentAtTop,
-        &[
+    },
+    Request {
+        plan: changing::comment,
+        forms: &[
             "@add a|an|the? @kind? @comment <text:quote> @to the? very? @top of <file>",
             "@add a|an|the? @kind? @comment that? @saying <text:x> @to the? very? @top of <file>",
             "@add a|an|the? @kind? @comment @to the? very? @top of <file>",
@@ -107,10 +83,10 @@ pub(crate) const REQUESTS: &[(Intent, &[&str])] = &[
             "@add a|an|the? @kind? @comment @to <file> @explaining <about:x>",
             "@add a|an|the? @kind? @comment <text:quote> @to <file>",
         ],
-    ),
-    (
-        Intent::AddLine,
-        &[
+    },
+    Request {
+        plan: changing::add_line,
+        forms: &[
             "@add a|the? @line? <line:quote> @to the? very? @bottom of <file>",
             "@add a|the? @line? <line:quote> @to the? very? <top:@top> of <file>",
             "@add a|the? @line? <line:quote> @to <file>",
@@ -118,84 +94,99 @@ pub(crate) const REQUESTS: &[(Intent, &[&str])] = &[
             "@add a|the @line <line:x> @to the? very? <top:@top> of <file>",
             "@add a|the @line <line:x> to <file>",
         ],
-    ),
-    (
-        Intent::Replace,
-        &[
+    },
+    Request {
+        plan: changing::replace,
+        forms: &[
             "replace|change all? the? text|word? <find:x> @with <replace:x> in the? file? <file>",
             "in <file> replace|change <find:x> @with <replace:x>",
         ],
-    ),
-    (Intent::Move, &["move|rename the? file|@folder? <file> to|into|as <to:word>"]),
-    (Intent::Rename, &["rename <symbol> to|into|as <to:symbol> everywhere|globally?"]),
-    (
-        Intent::Create,
-        &[
+    },
+    Request {
+        plan: changing::move_file,
+        forms: &["move|rename the? file|@folder? <file> to|into|as <to:word>"],
+    },
+    Request {
+        plan: changing::rename,
+        forms: &["rename <symbol> to|into|as <to:symbol> everywhere|globally?"],
+    },
+    Request {
+        plan: changing::create,
+        forms: &[
             "@create a? new? file? @called? <file> that? @saying the? @line? <content:x>",
             "@create a|an? new? empty? file @called? <file>",
         ],
-    ),
-    (Intent::Delete, &["delete|remove|erase the? file|@folder? <file>"]),
-    (
-        Intent::Undo,
-        &["undo|revert @it? @last? change|edit|one|step|it?", "take|roll @it? @last? change? back"],
-    ),
-    (Intent::Redo, &["redo @it? @last? change|edit|one|step|it?"]),
-    (
-        Intent::Impact,
-        &[
+    },
+    Request { plan: changing::delete, forms: &["delete|remove|erase the? file|@folder? <file>"] },
+    Request {
+        plan: changing::undo,
+        forms: &[
+            "undo|revert @it? @last? change|edit|one|step|it?",
+            "take|roll @it? @last? change? back",
+        ],
+    },
+    Request { plan: changing::redo, forms: &["redo @it? @last? change|edit|one|step|it?"] },
+    Request {
+        plan: finding::impact,
+        forms: &[
             "what|who|which @files? will|would|could? @breaks @if i|we|you? @change <symbol>",
             "what|which @files? is|are|gets affected @if i|we|you? a? @change? to? <symbol>",
             "@find|tell me? the? impact of|on @change? to? <symbol>",
         ],
-    ),
-    (
-        Intent::Users,
-        &[
+    },
+    Request {
+        plan: finding::users,
+        forms: &[
             "what|which|who|@find me? @all? other? @files? that? @use from? <symbol>",
             "what|which|who @files? that? depend|depends on <symbol>",
             "where is|are <symbol> used|imported|needed|required",
             "@find me? @all? importers|users|dependents of <symbol>",
         ],
-    ),
-    (
-        Intent::References,
-        &[
+    },
+    Request {
+        plan: finding::references,
+        forms: &[
             "what|which|who @files|functions? call|calls|reference|references <symbol>",
             "where is|are <symbol> called|referenced|mentioned",
             "@find me? @all? uses|usages|references|callers|calls of|to|for <symbol>",
         ],
-    ),
-    (Intent::FindFiles, &["@find me? @all? files|file named|called|matching|like <file:x>"]),
-    (Intent::List, &["@find me? @all? files|directory|directories|folders|contents here?"]),
-    (
-        Intent::FindFiles,
-        &[
+    },
+    Request {
+        plan: finding::files,
+        forms: &["@find me? @all? files|file named|called|matching|like <file:x>"],
+    },
+    Request {
+        plan: finding::list,
+        forms: &["@find me? @all? files|directory|directories|folders|contents here?"],
+    },
+    Request {
+        plan: finding::files,
+        forms: &[
             "@find me? @all? <file:word> files",
             "where is the? file|files? <file>",
             "@find me? the? file <file>",
         ],
-    ),
-    (
-        Intent::List,
-        &[
+    },
+    Request {
+        plan: finding::list,
+        forms: &[
             "@find me? @all? files|contents|content|@folder|entries @in|of <path:directories>",
             "what|which files? is|are there? @in the? @folder? <path:directory> @folder?",
             "ls|dir",
             "ls|dir <path:directory>",
         ],
-    ),
-    (
-        Intent::Outline,
-        &[
+    },
+    Request {
+        plan: finding::outline,
+        forms: &[
             "@find me? @all? files|contents|content|@folder|entries @in|of <file>",
             "what|which files? is|are there? @in the? @folder? <file> @folder?",
             "ls|dir <file>",
         ],
-    ),
-    (
-        Intent::Search,
-        &[
+    },
+    Request {
+        plan: finding::search,
+        forms: &[
             "@find me? for? @all? open? of? the? <text:word> @comments",
             "@find me? for? @all? open? of? the? <text:word> @comments @in <within:word>",
             "@find me? @all? @matches of|with|containing|for <text:x> @in <within:file>",
@@ -204,40 +195,46 @@ pub(crate) const REQUESTS: &[(Intent, &[&str])] = &[
             "@search the|this? @project? for the? @line|word|pattern? <text:x>",
             "which|what @files contain|contains|mention|mentions|have|has <text:x>",
         ],
-    ),
-    (
-        Intent::Overview,
-        &[
+    },
+    Request {
+        plan: project::overview,
+        forms: &[
             "what is|does this|the @project do|about|for?",
             "@explain|@tell me? about? the|an? @structure? of|about? this|the @project @structure?",
             "@explain|@tell me? an|the? @project? @structure",
             "how is this|the @project structured|organized|organised",
         ],
-    ),
-    (
-        Intent::Outline,
-        &[
+    },
+    Request {
+        plan: finding::outline,
+        forms: &[
             "@explain me? the? file|structure|outline? of? <file>",
             "what does|is in? the? file? <file> do|about|for|contain|define?",
         ],
-    ),
-    (
-        Intent::Read,
-        &["@read|show|print|display|cat|view me? the? contents|content? of? file? <file>"],
-    ),
-    (Intent::RunTests, &["run|execute @all|my? tests|test suite?"]),
-    (
-        Intent::Hello,
-        &["hello|hi|hey|hallo there|you|toolkiln?", "good morning|afternoon|evening|day"],
-    ),
-    (Intent::Thanks, &["thanks|thank|great|ok|okay|cool|nice|perfect you? very? much?"]),
-    (
-        Intent::Help,
-        &[
+    },
+    Request {
+        plan: finding::show,
+        forms: &["@read|show|print|display|cat|view me? the? contents|content? of? file? <file>"],
+    },
+    Request { plan: plans::run_tests, forms: &["run|execute @all|my? tests|test suite?"] },
+    Request {
+        plan: plans::hello,
+        forms: &["hello|hi|hey|hallo there|you|toolkiln?", "good morning|afternoon|evening|day"],
+    },
+    Request {
+        plan: plans::thanks,
+        forms: &["thanks|thank|great|ok|okay|cool|nice|perfect you? very? much?"],
+    },
+    Request {
+        plan: plans::help,
+        forms: &[
             "help me?",
             "what can|could you do",
             "what|how can|could|should|do i ask|say|do|type you?",
         ],
-    ),
-    (Intent::Search, &["find|search|grep <text:quote>", "find|search <text:name>"]),
+    },
+    Request {
+        plan: finding::search,
+        forms: &["find|search|grep <text:quote>", "find|search <text:name>"],
+    },
 ];

@@ -1,8 +1,8 @@
 //! Plans of several steps, written as if each tool call were answered on the spot.
 //!
-//! Nothing is remembered between requests. A plan is run from its beginning each time; the calls
-//! it has made before are in the conversation, with their results, and are answered from there.
-//! The first call that is not there yet ends the run and is what is asked for next.
+//! A plan is run from its beginning each time. The calls it has made before are in the conversation,
+//! with their results, and are answered from there. The first call that is not there yet ends the
+//! run and is what is asked for next.
 
 use context_manager::ToolSpec;
 use protocol::{ErrorCode, ToolCall, ToolError, ToolResult};
@@ -44,6 +44,11 @@ impl<'a> Script<'a> {
         self.slots.iter().find(|(slot, _)| *slot == name).map(|(_, text)| text.as_str())
     }
 
+    /// The text of a slot that all forms of the request have.
+    pub(crate) fn text(&self, name: &str) -> &'a str {
+        self.slot(name).unwrap_or_default()
+    }
+
     /// What a tool says about an action.
     pub(crate) fn tell(&mut self, action: Action, say: &str, arguments: Value) -> Told {
         self.ask(action, say, arguments).map(describe)
@@ -56,23 +61,12 @@ impl<'a> Script<'a> {
         say: &str,
         arguments: Value,
     ) -> Result<&'a Value, Stop> {
-        self.attempt(action, say, arguments)?.map_err(|error| Stop::Answer(failure(error)))
-    }
-
-    /// The result of an action, for a plan that knows what to do about an error.
-    pub(crate) fn attempt(
-        &mut self,
-        action: Action,
-        say: &str,
-        arguments: Value,
-    ) -> Result<Result<&'a Value, &'a ToolError>, Stop> {
         let tool = self.tools.tool_for(action).ok_or_else(|| {
-            Stop::Answer(format!(
-                "None of this session's tools can {}. `help` lists the tools there are.",
-                action.1
-            ))
+            let missing = format!("None of this session's tools can {}.", action.1);
+            Stop::Answer(missing + " `help` lists the tools there are.")
         })?;
-        self.call(tool, say, arguments_for(tool, arguments))
+        let result = self.call(tool, say, arguments_for(tool, arguments))?;
+        result.map_err(|error| Stop::Answer(failure(error)))
     }
 
     pub(crate) fn call(

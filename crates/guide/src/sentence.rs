@@ -1,6 +1,6 @@
 //! Plain English: which of the [requests](crate::requests) a sentence is, and about what.
 
-use crate::requests::{CLASSES, Intent, REQUESTS};
+use crate::requests::{CLASSES, REQUESTS, Request};
 use crate::words::{Word, sentence_words};
 
 /// What the slots of a form stand for.
@@ -30,7 +30,7 @@ const POLITE_AFTER: [&str; 4] =
 const EVERYWHERE: [&str; 1] = ["@in|across all? of? the|this|my|our? whole|entire? @project"];
 
 /// What a sentence asks for, if it has one of the known forms.
-pub(crate) fn understand(text: &str) -> Option<(Intent, Slots)> {
+pub(crate) fn understand(text: &str) -> Option<(&'static Request, Slots)> {
     let words = sentence_words(text);
     if words.len() > MAX_WORDS {
         return None;
@@ -39,9 +39,9 @@ pub(crate) fn understand(text: &str) -> Option<(Intent, Slots)> {
     let bare = without_asides(request, &[], &EVERYWHERE);
     // What looks like an aside can be all there is: "thanks", "what is in this project".
     [bare, request, &words].into_iter().find_map(|words| {
-        REQUESTS.iter().find_map(|(intent, forms)| {
-            let slots = forms.iter().find_map(|form| fit(form, words))?;
-            Some((*intent, slots))
+        REQUESTS.iter().find_map(|request| {
+            let slots = request.forms.iter().find_map(|form| fit(form, words))?;
+            Some((request, slots))
         })
     })
 }

@@ -64,7 +64,7 @@ async fn other_requests_go_through_the_same_loop() {
     > find all js files
     Looking for files like `*.js,*.mjs,*.cjs,*.jsx`.
     [offline_4 glob {"pattern":"*.js,*.mjs,*.cjs,*.jsx"}]
-    Found 3 files.
+    3 files:
 
         src/main.js
         src/services/DatabaseService.js
@@ -73,8 +73,6 @@ async fn other_requests_go_through_the_same_loop() {
     > find all references to DatabaseService
     Looking for the uses of `DatabaseService`.
     [offline_5 find_references {"symbol":"DatabaseService"}]
-    Found 3 references to `DatabaseService` in 2 files.
-
         src/services/DatabaseService.js (1)
           2: export class DatabaseService {
         src/services/ToolExecutionService.js (2)
@@ -88,8 +86,8 @@ async fn other_requests_go_through_the_same_loop() {
     [offline_7 outline {"path":"src/main.js"}]
     I cannot say what code means, but this is what src/main.js defines:
 
-        4: export function main()
-        8: function stop()
+        4	export function main()
+        8	function stop()
 
     > where is Nowhere defined?
     Looking up where `Nowhere` is defined.
@@ -98,7 +96,9 @@ async fn other_requests_go_through_the_same_loop() {
 
     Searching for the word.
     [offline_9 grep {"pattern":"Nowhere","case_sensitive":true}]
-    `Nowhere` is not defined in this project, as far as I can tell. No matches for `Nowhere` among 5 files.
+    `Nowhere` is not defined in this project, as far as I can tell. A search for it gives:
+
+    No matches
 
     > create file notes.md containing "# Notes"
     Proposing to create notes.md.
@@ -114,12 +114,7 @@ async fn other_requests_go_through_the_same_loop() {
     [offline_13 append_file {"path":"notes.md","content":"One.\n"}]
     Done: the line is in notes.md.
 
-        diff --git a/notes.md b/notes.md
-        --- a/notes.md
-        +++ b/notes.md
-        @@ -1 +1,2 @@
-         # Notes
-        +One.
+    Appended line 2 (+1) (change 2)
 
     > replace "One" with "Two" in notes.md
     Looking for notes.md.
@@ -128,35 +123,19 @@ async fn other_requests_go_through_the_same_loop() {
     [offline_15 read_file {"path":"notes.md"}]
     Proposing to replace `One` with `Two` in notes.md.
     [offline_16 replace_in_file {"path":"notes.md","find":"One","replace":"Two"}]
-    1 replacement in notes.md.
-
-        diff --git a/notes.md b/notes.md
-        --- a/notes.md
-        +++ b/notes.md
-        @@ -1,2 +1,2 @@
-         # Notes
-        -One.
-        +Two.
+    Edited line 2 (change 3)
 
     > move notes.md to docs/notes.md
     Proposing to move notes.md to docs/notes.md.
     [offline_17 move_file {"from":"notes.md","to":"docs/notes.md"}]
-    Done: notes.md is docs/notes.md from here on. "undo" takes it back.
+    Done: notes.md is now docs/notes.md. "undo" takes it back.
 
     > rename stop to halt
     Proposing to rename `stop` to `halt` wherever it is used.
     [offline_18 rename_symbol {"symbol":"stop","new_name":"halt"}]
-    Renamed `stop` to `halt` in 1 place, by name.
-
-        diff --git a/src/main.js b/src/main.js
-        --- a/src/main.js
-        +++ b/src/main.js
-        @@ -5,4 +5,4 @@
-           return new ToolExecutionService();
-         }
-         
-        -function stop() {}
-        +function halt() {}
+        Renamed `stop` to `halt` in 1 place, by name.
+        src/main.js 1
+        [change 5]
 
     > delete docs/notes.md
     Proposing to delete docs/notes.md.
@@ -166,9 +145,7 @@ async fn other_requests_go_through_the_same_loop() {
     > undo
 
     [offline_20 undo {}]
-    Done, as change 7.
-
-        docs/notes.md
+    Undid change 6: docs/notes.md (change 7)
 
     > read nope.js
 
@@ -199,8 +176,6 @@ async fn commands_go_through_the_same_loop() {
     > grep TODO
     (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
     [offline_1 grep {"pattern":"TODO"}]
-    Found 2 matches in 2 files.
-
         src/services/DatabaseService.js (1)
           1: // TODO: pool connections
         src/services/ToolExecutionService.js (1)
@@ -209,34 +184,20 @@ async fn commands_go_through_the_same_loop() {
     > /read_file path=src/main.js limit=2
 
     [offline_2 read_file {"path":"src/main.js","limit":2}]
-    Lines 1-2 of 8. Continue with offset=3.
-
-             1	#!/usr/bin/env node
-             2	import { ToolExecutionService } from './services/ToolExecutionService';
+        1	#!/usr/bin/env node
+        2	import { ToolExecutionService } from './services/ToolExecutionService';
+        [of 8]
 
     > /replace_in_file src/main.js stop halt
 
     [offline_3 replace_in_file {"path":"src/main.js","find":"stop","replace":"halt"}]
-    1 replacement in src/main.js.
-
-        diff --git a/src/main.js b/src/main.js
-        --- a/src/main.js
-        +++ b/src/main.js
-        @@ -5,4 +5,4 @@
-           return new ToolExecutionService();
-         }
-         
-        -function stop() {}
-        +function halt() {}
+    Edited line 8 (change 1)
 
     > glob **/*.js
 
     [offline_4 glob {"pattern":"**/*.js"}]
-    Found 3 files.
-
         src/main.js
-        src/services/DatabaseService.js
-        src/services/ToolExecutionService.js
+        src/services/: DatabaseService.js ToolExecutionService.js
 
     > redo
 
