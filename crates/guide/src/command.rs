@@ -75,18 +75,11 @@ impl Parameter<'_> {
         }
     }
 
-    /// What may be given for it: `TEXT`, `lines|files|count`.
+    /// What may be given for it: `integer`, `lines|files|count`.
     fn placeholder(&self) -> String {
         let choices = self.schema["enum"].as_array().into_iter().flatten();
         let choices: Vec<&str> = choices.filter_map(Value::as_str).collect();
-        match self.kind() {
-            _ if !choices.is_empty() => choices.join("|"),
-            "integer" | "number" => "NUMBER".to_owned(),
-            "boolean" => "yes|no".to_owned(),
-            "array" => "A,B,…".to_owned(),
-            "object" => "{…}".to_owned(),
-            _ => "TEXT".to_owned(),
-        }
+        if choices.is_empty() { self.kind().to_owned() } else { choices.join("|") }
     }
 }
 
@@ -110,7 +103,7 @@ fn plain_value(schema: &Value, text: &str) -> Value {
     }
 }
 
-/// How a tool is called as a command, as in ``Usage: `/grep pattern=TEXT [path=TEXT]` ``.
+/// How a tool is called as a command, as in ``Usage: `/grep pattern=string [path=string]` ``.
 pub(crate) fn usage(tool: &ToolSpec) -> String {
     let parts = parameters(tool).into_iter().map(|one| {
         let part = format!("{}={}", one.name, one.placeholder());
@@ -136,21 +129,14 @@ pub(crate) fn parse<'a>(line: &str, tools: Tools<'a>) -> Option<Command<'a>> {
         None if is_help && (rest.is_empty() || tools.named(topic).is_some()) => {
             Some(Command::Help((!rest.is_empty()).then(|| topic.to_owned())))
         }
-        None if is_help && slashed.is_some() => Some(Command::Problem(unknown_tool(topic, tools))),
-        None if slashed.is_some() => Some(Command::Problem(unknown_tool(name, tools))),
+        None if is_help && slashed.is_some() => Some(Command::Problem(unknown_tool(topic))),
+        None if slashed.is_some() => Some(Command::Problem(unknown_tool(name))),
         _ => None,
     }
 }
 
-fn unknown_tool(name: &str, tools: Tools<'_>) -> String {
-    const ALIKE: f64 = 0.75;
-    let scored = tools.0.iter().map(|tool| (strsim::jaro_winkler(name, &tool.name), &tool.name));
-    match scored.max_by(|(one, _), (other, _)| one.total_cmp(other)) {
-        Some((score, near)) if score >= ALIKE => {
-            format!("There is no tool `{name}`. Did you mean `/{near}`?")
-        }
-        _ => format!("There is no tool `{name}`. `help` lists the tools."),
-    }
+fn unknown_tool(name: &str) -> String {
+    format!("There is no tool `{name}`. `help` lists the tools.")
 }
 
 /// Whether what follows the name of a tool can only be meant as its arguments: JSON, or words that

@@ -14,7 +14,7 @@ use crate::help;
 use crate::results::{FileLines, describe, paths_in, text_of};
 use crate::script::{Script, Step, Stop, Told, failure};
 use crate::sentence::understand;
-use crate::tools::{FIND_FILES, READ, RUN_TESTS, Tools};
+use crate::tools::{FIND_FILES, READ, Tools};
 
 /// What is done about something that was said, given the calls that were made about it.
 pub(crate) fn respond(said: &str, tools: &[ToolSpec], steps: &[Step<'_>]) -> Told {
@@ -47,22 +47,6 @@ fn run_command(script: &mut Script<'_>, tool: &ToolSpec, arguments: Map<String, 
         result = script.call(tool, "Trying again.", arguments)?;
     }
     result.map(describe).map_err(|error| Stop::Answer(failure(error)))
-}
-
-pub(crate) fn run_tests(script: &mut Script<'_>) -> Told {
-    script.tell(RUN_TESTS, "Running the tests.", json!({}))
-}
-
-pub(crate) fn hello(_: &mut Script<'_>) -> Told {
-    Ok(help::HELLO.to_owned())
-}
-
-pub(crate) fn thanks(_: &mut Script<'_>) -> Told {
-    Ok("You are welcome.".to_owned())
-}
-
-pub(crate) fn help(script: &mut Script<'_>) -> Told {
-    Ok(help::overview(script.tools))
 }
 
 /// A file that was found and read.

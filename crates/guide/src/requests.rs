@@ -6,8 +6,12 @@
 //! stand before those that need fewer. Punctuation, politeness and `in this project` have been
 //! dropped before.
 
-use crate::plans::{self, changing, finding, project};
+use serde_json::json;
+
+use crate::help;
+use crate::plans::{changing, finding, project};
 use crate::script::{Script, Told};
+use crate::tools::{REDO, RUN_TESTS, UNDO};
 
 /// Something that can be asked for, and what is done about it.
 pub(crate) struct Request {
@@ -52,189 +56,117 @@ pub(crate) const CLASSES: &[(&str, &str)] = &[
     ("@with", "with|by|to|into"),
 ];
 
-pub(crate) const REQUESTS: &[Request] = &[
-    Request {
-        plan: project::fact,
-        forms: &[
-            "@read <file> and|then @tell me? the|its? @project? <fact:name|version|description>",
-            "what|@tell me? is? the|this|its? @project? <fact:name|version> of|for? this|the? @project?",
-            "what is the|this? @project called|named",
-            "what|which <fact:version> is this|it|the? @project?",
-        ],
-    },
-    Request {
-        plan: finding::definition,
-        forms: &[
-            "@find|tell|see me? out? where <symbol> is|are|gets @defined",
-            "where is|are <symbol> @defined",
-            "@find|go|jump me? up? to? the? @definition of|for <symbol>",
-            "@definition of <symbol>",
-            "define <symbol:name>",
-        ],
-    },
-    Request {
-        plan: changing::comment,
-        forms: &[
-            "@add a|an|the? @kind? @comment <text:quote> @to the? very? @top of <file>",
-            "@add a|an|the? @kind? @comment that? @saying <text:x> @to the? very? @top of <file>",
-            "@add a|an|the? @kind? @comment @to the? very? @top of <file>",
-            "@add a|an|the? @kind? @comment @to the? very? @top of <file> that? @saying <text:x>",
-            "@add a|an|the? @kind? @comment @to the? very? @top of <file> @explaining <about:x>",
-            "@add a|an|the? @kind? @comment @to <file> @explaining <about:x>",
-            "@add a|an|the? @kind? @comment <text:quote> @to <file>",
-        ],
-    },
-    Request {
-        plan: changing::add_line,
-        forms: &[
-            "@add a|the? @line? <line:quote> @to the? very? @bottom of <file>",
-            "@add a|the? @line? <line:quote> @to the? very? <top:@top> of <file>",
-            "@add a|the? @line? <line:quote> @to <file>",
-            "@add a|the @line <line:x> @to the? very? @bottom of <file>",
-            "@add a|the @line <line:x> @to the? very? <top:@top> of <file>",
-            "@add a|the @line <line:x> to <file>",
-        ],
-    },
-    Request {
-        plan: changing::replace,
-        forms: &[
-            "replace|change all? the? text|word? <find:x> @with <replace:x> in the? file? <file>",
-            "in <file> replace|change <find:x> @with <replace:x>",
-        ],
-    },
-    Request {
-        plan: changing::move_file,
-        forms: &["move|rename the? file|@folder? <file> to|into|as <to:word>"],
-    },
-    Request {
-        plan: changing::rename,
-        forms: &["rename <symbol> to|into|as <to:symbol> everywhere|globally?"],
-    },
-    Request {
-        plan: changing::create,
-        forms: &[
-            "@create a? new? file? @called? <file> that? @saying the? @line? <content:x>",
-            "@create a|an? new? empty? file @called? <file>",
-        ],
-    },
-    Request { plan: changing::delete, forms: &["delete|remove|erase the? file|@folder? <file>"] },
-    Request {
-        plan: changing::undo,
-        forms: &[
-            "undo|revert @it? @last? change|edit|one|step|it?",
-            "take|roll @it? @last? change? back",
-        ],
-    },
-    Request { plan: changing::redo, forms: &["redo @it? @last? change|edit|one|step|it?"] },
-    Request {
-        plan: finding::impact,
-        forms: &[
-            "what|who|which @files? will|would|could? @breaks @if i|we|you? @change <symbol>",
-            "what|which @files? is|are|gets affected @if i|we|you? a? @change? to? <symbol>",
-            "@find|tell me? the? impact of|on @change? to? <symbol>",
-        ],
-    },
-    Request {
-        plan: finding::users,
-        forms: &[
-            "what|which|who|@find me? @all? other? @files? that? @use from? <symbol>",
-            "what|which|who @files? that? depend|depends on <symbol>",
-            "where is|are <symbol> used|imported|needed|required",
-            "@find me? @all? importers|users|dependents of <symbol>",
-        ],
-    },
-    Request {
-        plan: finding::references,
-        forms: &[
-            "what|which|who @files|functions? call|calls|reference|references <symbol>",
-            "where is|are <symbol> called|referenced|mentioned",
-            "@find me? @all? uses|usages|references|callers|calls of|to|for <symbol>",
-        ],
-    },
-    Request {
-        plan: finding::files,
-        forms: &["@find me? @all? files|file named|called|matching|like <file:x>"],
-    },
-    Request {
-        plan: finding::list,
-        forms: &["@find me? @all? files|directory|directories|folders|contents here?"],
-    },
-    Request {
-        plan: finding::files,
-        forms: &[
-            "@find me? @all? <file:word> files",
-            "where is the? file|files? <file>",
-            "@find me? the? file <file>",
-        ],
-    },
-    Request {
-        plan: finding::list,
-        forms: &[
-            "@find me? @all? files|contents|content|@folder|entries @in|of <path:directories>",
-            "what|which files? is|are there? @in the? @folder? <path:directory> @folder?",
-            "ls|dir",
-            "ls|dir <path:directory>",
-        ],
-    },
-    Request {
-        plan: finding::outline,
-        forms: &[
-            "@find me? @all? files|contents|content|@folder|entries @in|of <file>",
-            "what|which files? is|are there? @in the? @folder? <file> @folder?",
-            "ls|dir <file>",
-        ],
-    },
-    Request {
-        plan: finding::search,
-        forms: &[
-            "@find me? for? @all? open? of? the? <text:word> @comments",
-            "@find me? for? @all? open? of? the? <text:word> @comments @in <within:word>",
-            "@find me? @all? @matches of|with|containing|for <text:x> @in <within:file>",
-            "@find me? @all? @matches of|with|containing|for <text:x>",
-            "@search the|this? @project? for the? @line|word|pattern? <text:x> @in <within:file>",
-            "@search the|this? @project? for the? @line|word|pattern? <text:x>",
-            "which|what @files contain|contains|mention|mentions|have|has <text:x>",
-        ],
-    },
-    Request {
-        plan: project::overview,
-        forms: &[
-            "what is|does this|the @project do|about|for?",
-            "@explain|@tell me? about? the|an? @structure? of|about? this|the @project @structure?",
-            "@explain|@tell me? an|the? @project? @structure",
-            "how is this|the @project structured|organized|organised",
-        ],
-    },
-    Request {
-        plan: finding::outline,
-        forms: &[
-            "@explain me? the? file|structure|outline? of? <file>",
-            "what does|is in? the? file? <file> do|about|for|contain|define?",
-        ],
-    },
-    Request {
-        plan: finding::show,
-        forms: &["@read|show|print|display|cat|view me? the? contents|content? of? file? <file>"],
-    },
-    Request { plan: plans::run_tests, forms: &["run|execute @all|my? tests|test suite?"] },
-    Request {
-        plan: plans::hello,
-        forms: &["hello|hi|hey|hallo there|you|toolkiln?", "good morning|afternoon|evening|day"],
-    },
-    Request {
-        plan: plans::thanks,
-        forms: &["thanks|thank|great|ok|okay|cool|nice|perfect you? very? much?"],
-    },
-    Request {
-        plan: plans::help,
-        forms: &[
-            "help me?",
-            "what can|could you do",
-            "what|how can|could|should|do i ask|say|do|type you?",
-        ],
-    },
-    Request {
-        plan: finding::search,
-        forms: &["find|search|grep <text:quote>", "find|search <text:name>"],
-    },
-];
+/// `plan => "form" "form";`, any number of times.
+macro_rules! requests {
+    ($($plan:expr => $($form:literal)+;)+) => {
+        &[$(Request { plan: $plan, forms: &[$($form),+] }),+]
+    };
+}
+
+pub(crate) const REQUESTS: &[Request] = requests! {
+    project::fact =>
+        "@read <file> and|then @tell me? the|its? @project? <fact:name|version|description>"
+        "what|@tell me? is? the|this|its? @project? <fact:name|version> of|for? this|the? @project?"
+        "what is the|this? @project called|named"
+        "what|which <fact:version> is this|it|the? @project?";
+    finding::definition =>
+        "@find|tell|see me? out? where <symbol> is|are|gets @defined"
+        "where is|are <symbol> @defined"
+        "@find|go|jump me? up? to? the? @definition of|for <symbol>"
+        "@definition of <symbol>"
+        "define <symbol:name>";
+    changing::comment =>
+        "@add a|an|the? @kind? @comment <text:quote> @to the? very? @top of <file>"
+        "@add a|an|the? @kind? @comment that? @saying <text:x> @to the? very? @top of <file>"
+        "@add a|an|the? @kind? @comment @to the? very? @top of <file>"
+        "@add a|an|the? @kind? @comment @to the? very? @top of <file> that? @saying <text:x>"
+        "@add a|an|the? @kind? @comment @to the? very? @top of <file> @explaining <about:x>"
+        "@add a|an|the? @kind? @comment @to <file> @explaining <about:x>"
+        "@add a|an|the? @kind? @comment <text:quote> @to <file>";
+    changing::add_line =>
+        "@add a|the? @line? <line:quote> @to the? very? @bottom of <file>"
+        "@add a|the? @line? <line:quote> @to the? very? <top:@top> of <file>"
+        "@add a|the? @line? <line:quote> @to <file>"
+        "@add a|the @line <line:x> @to the? very? @bottom of <file>"
+        "@add a|the @line <line:x> @to the? very? <top:@top> of <file>"
+        "@add a|the @line <line:x> to <file>";
+    changing::replace =>
+        "replace|change all? the? text|word? <find:x> @with <replace:x> in the? file? <file>"
+        "in <file> replace|change <find:x> @with <replace:x>";
+    changing::move_file =>
+        "move|rename the? file|@folder? <file> to|into|as <to:word>";
+    changing::rename =>
+        "rename <symbol> to|into|as <to:symbol> everywhere|globally?";
+    changing::create =>
+        "@create a? new? file? @called? <file> that? @saying the? @line? <content:x>"
+        "@create a|an? new? empty? file @called? <file>";
+    changing::delete =>
+        "delete|remove|erase the? file|@folder? <file>";
+    |script| script.tell(UNDO, "Undoing the last change.", json!({})) =>
+        "undo|revert @it? @last? change|edit|one|step|it?"
+        "take|roll @it? @last? change? back";
+    |script| script.tell(REDO, "Redoing it.", json!({})) =>
+        "redo @it? @last? change|edit|one|step|it?";
+    finding::impact =>
+        "what|who|which @files? will|would|could? @breaks @if i|we|you? @change <symbol>"
+        "what|which @files? is|are|gets affected @if i|we|you? a? @change? to? <symbol>"
+        "@find|tell me? the? impact of|on @change? to? <symbol>";
+    finding::users =>
+        "what|which|who|@find me? @all? other? @files? that? @use from? <symbol>"
+        "what|which|who @files? that? depend|depends on <symbol>"
+        "where is|are <symbol> used|imported|needed|required"
+        "@find me? @all? importers|users|dependents of <symbol>";
+    finding::references =>
+        "what|which|who @files|functions? call|calls|reference|references <symbol>"
+        "where is|are <symbol> called|referenced|mentioned"
+        "@find me? @all? uses|usages|references|callers|calls of|to|for <symbol>";
+    finding::files =>
+        "@find me? @all? files|file named|called|matching|like <file:x>";
+    finding::list =>
+        "@find me? @all? files|directory|directories|folders|contents here?";
+    finding::files =>
+        "@find me? @all? <file:word> files"
+        "where is the? file|files? <file>"
+        "@find me? the? file <file>";
+    finding::list =>
+        "@find me? @all? files|contents|content|@folder|entries @in|of <path:directories>"
+        "what|which files? is|are there? @in the? @folder? <path:directory> @folder?"
+        "ls|dir"
+        "ls|dir <path:directory>";
+    finding::outline =>
+        "@find me? @all? files|contents|content|@folder|entries @in|of <file>"
+        "what|which files? is|are there? @in the? @folder? <file> @folder?"
+        "ls|dir <file>";
+    finding::search =>
+        "@find me? for? @all? open? of? the? <text:word> @comments"
+        "@find me? for? @all? open? of? the? <text:word> @comments @in <within:word>"
+        "@find me? @all? @matches of|with|containing|for <text:x> @in <within:file>"
+        "@find me? @all? @matches of|with|containing|for <text:x>"
+        "@search the|this? @project? for the? @line|word|pattern? <text:x> @in <within:file>"
+        "@search the|this? @project? for the? @line|word|pattern? <text:x>"
+        "which|what @files contain|contains|mention|mentions|have|has <text:x>";
+    project::overview =>
+        "what is|does this|the @project do|about|for?"
+        "@explain|@tell me? about? the|an? @structure? of|about? this|the @project @structure?"
+        "@explain|@tell me? an|the? @project? @structure"
+        "how is this|the @project structured|organized|organised";
+    finding::outline =>
+        "@explain me? the? file|structure|outline? of? <file>"
+        "what does|is in? the? file? <file> do|about|for|contain|define?";
+    finding::show =>
+        "@read|show|print|display|cat|view me? the? contents|content? of? file? <file>";
+    |script| script.tell(RUN_TESTS, "Running the tests.", json!({})) =>
+        "run|execute @all|my? tests|test suite?";
+    |_| Ok(help::HELLO.to_owned()) =>
+        "hello|hi|hey|hallo there|you|toolkiln?"
+        "good morning|afternoon|evening|day";
+    |_| Ok("You are welcome.".to_owned()) =>
+        "thanks|thank|great|ok|okay|cool|nice|perfect you? very? much?";
+    |script| Ok(help::overview(script.tools)) =>
+        "help me?"
+        "what can|could you do"
+        "what|how can|could|should|do i ask|say|do|type you?";
+    finding::search =>
+        "find|search|grep <text:quote>"
+        "find|search <text:name>";
+};

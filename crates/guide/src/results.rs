@@ -174,30 +174,24 @@ impl FileLines {
             Some((first, rest)) if first.starts_with("=== ") && first.ends_with(" ===") => rest,
             _ => &text,
         };
+        let is_numbered = text.lines().next().is_some_and(|line| numbered(line).is_some());
+        // Empty lines may have no number; what follows the lines is notes.
+        let is_line = |line: &&str| !is_numbered || line.is_empty() || numbered(line).is_some();
+        let is_empty = result.is_null() || result.is_string() && is_note(text);
+        let shown = text.lines().filter(|_| !is_empty).take_while(is_line);
+        let lines: Vec<&str> = shown
+            .map(|line| numbered(line).filter(|_| is_numbered).map_or(line, |(_, text)| text))
+            .collect();
         let total = ["total_lines", "totalLines"].iter().find_map(|key| result[*key].as_u64());
-        let is_whole = |lines: &[String], cut: bool| {
-            !cut && total
-                .is_none_or(|total| u64::try_from(lines.len()).is_ok_and(|all| all >= total))
-        };
-        if text.lines().next().is_none_or(|line| numbered(line).is_none()) {
-            let is_empty = result.is_null() || result.is_string() && is_note(text);
-            let text = if is_empty { "" } else { text };
-            let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            let whole = is_whole(&lines, false);
-            return Self { lines, whole, ends_with_break: text.ends_with('\n') };
-        }
-        // Empty lines may have no number.
-        let is_line = |line: &&str| line.is_empty() || numbered(line).is_some();
-        let shown = text
-            .lines()
-            .take_while(is_line)
-            .map(|line| numbered(line).map_or("", |(_, text)| text));
-        let lines: Vec<String> = shown.map(str::to_owned).collect();
-        let whole = is_whole(&lines, lines.len() < text.lines().count());
+        let is_cut = is_numbered && lines.len() < text.lines().count();
+        let whole = !is_cut && total.is_none_or(|total| lines.len() as u64 >= total);
         // Numbered lines do not tell how the last one ends; the size of the file does.
         let size: usize = lines.iter().map(|line| line.len() + 1).sum();
-        let is_size = |bytes: u64| usize::try_from(bytes).is_ok_and(|bytes| bytes + 1 == size);
-        let ends_with_break = !result["size"].as_u64().is_some_and(is_size);
+        let ends_with_break = match is_numbered {
+            true => result["size"].as_u64().is_none_or(|bytes| bytes + 1 != size as u64),
+            false => text.ends_with('\n'),
+        };
+        let lines = lines.into_iter().map(str::to_owned).collect();
         Self { lines, whole, ends_with_break }
     }
 

@@ -62,8 +62,8 @@ impl<'a> Script<'a> {
         arguments: Value,
     ) -> Result<&'a Value, Stop> {
         let tool = self.tools.tool_for(action).ok_or_else(|| {
-            let missing = format!("None of this session's tools can {}.", action.1);
-            Stop::Answer(missing + " `help` lists the tools there are.")
+            let names = action.join("` or `");
+            Stop::Answer(format!("That needs `{names}`, which this session does not have."))
         })?;
         let result = self.call(tool, say, arguments_for(tool, arguments))?;
         result.map_err(|error| Stop::Answer(failure(error)))

@@ -88,7 +88,7 @@ fn what_is_not_understood_is_said_so() {
 
     find_definition: Find where a symbol is defined. Takes Type::method, pkg.Func.
 
-    Usage: `/find_definition symbol=TEXT [type=function|class|variable|import] [path=TEXT] [context=NUMBER] [max_results=NUMBER]`
+    Usage: `/find_definition symbol=string [type=function|class|variable|import] [path=string] [context=integer] [max_results=integer]`
     ");
     assert!(tell("/help").contains("- edit_lines: path, operation, start_line\n"));
 }

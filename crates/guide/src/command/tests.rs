@@ -116,13 +116,13 @@ fn problems_say_what_to_do() {
         problems.iter().map(|line| format!("{line}\n  {}", meaning(line))).collect();
     insta::assert_snapshot!(told.join("\n"), @"
     grep
-      grep needs `pattern`. Usage: `/grep pattern=TEXT [path=TEXT] [case_sensitive=yes|no] [file_type=TEXT] [include=TEXT] [exclude=A,B,…] [context=NUMBER] [mode=lines|files|count] [multiline=yes|no] [hidden=yes|no] [max_results=NUMBER] [cursor=TEXT]`
+      grep needs `pattern`. Usage: `/grep pattern=string [path=string] [case_sensitive=boolean] [file_type=string] [include=string] [exclude=array] [context=integer] [mode=lines|files|count] [multiline=boolean] [hidden=boolean] [max_results=integer] [cursor=string]`
     /edit_lines path=a.rs
-      edit_lines needs `operation` and `start_line`. Usage: `/edit_lines path=TEXT operation=insert|delete|replace start_line=NUMBER [end_line=NUMBER] [content=TEXT] [expected=TEXT]`
+      edit_lines needs `operation` and `start_line`. Usage: `/edit_lines path=string operation=insert|delete|replace start_line=integer [end_line=integer] [content=string] [expected=string]`
     /read_file a b
-      `b` is one word too many for read_file; put quotes around what belongs together. Usage: `/read_file path=TEXT [offset=NUMBER] [limit=NUMBER] [encoding=utf-8|base64] [line_numbers=yes|no]`
+      `b` is one word too many for read_file; put quotes around what belongs together. Usage: `/read_file path=string [offset=integer] [limit=integer] [encoding=utf-8|base64] [line_numbers=boolean]`
     /gerp TODO
-      There is no tool `gerp`. Did you mean `/grep`?
+      There is no tool `gerp`. `help` lists the tools.
     /no_such_thing_at_all
       There is no tool `no_such_thing_at_all`. `help` lists the tools.
     /help nothing

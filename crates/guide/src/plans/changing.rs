@@ -6,9 +6,7 @@ use super::comment::{as_comment, explanation, lines_before};
 use super::{ReadFile, read};
 use crate::results::{below, indented};
 use crate::script::{Script, Stop, Told};
-use crate::tools::{
-    APPEND, CREATE, DELETE, EDIT_LINES, MOVE, REDO, RENAME, REPLACE, REWRITE, UNDO,
-};
+use crate::tools::{APPEND, CREATE, DELETE, EDIT_LINES, MOVE, RENAME, REPLACE, REWRITE};
 
 /// The most lines of a comment that are shown before it is proposed.
 const MAX_SHOWN: usize = 10;
@@ -23,7 +21,7 @@ pub(crate) fn comment(script: &mut Script<'_>) -> Told {
             "I do not know how comments are written in {path}; nothing was changed."
         ));
     };
-    let at = lines_before(path, &found.lines.lines);
+    let at = lines_before(&found.lines.lines);
     let say = format!("Proposing this comment for {path}:\n\n{}\n", indented(&comment, MAX_SHOWN));
     let result = insert(script, &say, &found, at, &comment)?;
     Ok(below(&format!("Done: the comment is at the top of {path}."), result))
@@ -76,7 +74,7 @@ pub(crate) fn add_line(script: &mut Script<'_>) -> Told {
     let path = found.path.as_str();
     let say = format!("Proposing to add the line to {path}.");
     let result = if is_top {
-        insert(script, &say, &found, lines_before(path, &found.lines.lines), line)?
+        insert(script, &say, &found, lines_before(&found.lines.lines), line)?
     } else if script.tools.can(APPEND) {
         script.ask(APPEND, &say, json!({"path": path, "content": format!("{line}\n")}))?
     } else {
@@ -133,12 +131,4 @@ pub(crate) fn move_file(script: &mut Script<'_>) -> Told {
     let say = format!("Proposing to move {file} to {to}.");
     script.ask(MOVE, &say, json!({"from": file, "to": to}))?;
     Ok(format!("Done: {file} is now {to}. \"undo\" takes it back."))
-}
-
-pub(crate) fn undo(script: &mut Script<'_>) -> Told {
-    script.tell(UNDO, "Undoing the last change.", json!({}))
-}
-
-pub(crate) fn redo(script: &mut Script<'_>) -> Told {
-    script.tell(REDO, "Redoing it.", json!({}))
 }

@@ -45,24 +45,15 @@ fn file_name(path: &str) -> &str {
 
 /// How many lines have to stay above a comment at the top: an interpreter, an encoding, an opening
 /// tag, a document type, front matter.
-pub(super) fn lines_before(path: &str, lines: &[String]) -> usize {
-    const FIRST: [&str; 6] = ["# syntax=", "# escape=", "<?php", "<?xml", "@charset", "<!doctype"];
-    let line = |at: usize| {
-        let line = lines.get(at).map_or("", |line| line.trim_start_matches('\u{FEFF}').trim());
-        line.to_lowercase()
-    };
-    if (path.ends_with(".md") || path.ends_with(".markdown")) && line(0) == "---" {
-        let end = lines.iter().skip(1).position(|line| line.trim() == "---");
+pub(super) fn lines_before(lines: &[String]) -> usize {
+    const FIRST: [&str; 8] =
+        ["#!/", "# -*-", "# syntax=", "# escape=", "<?php", "<?xml", "@charset", "<!doctype"];
+    if lines.first().is_some_and(|line| line == "---") {
+        let end = lines.iter().skip(1).position(|line| line == "---");
         return end.map_or(0, |end| end + 2);
     }
-    let is_interpreter = line(0).starts_with("#!") && !line(0).starts_with("#![");
-    let stays = |at: &usize| {
-        let line = line(*at);
-        let is_coding = line.starts_with('#') && line.contains("coding");
-        is_coding || FIRST.iter().any(|first| line.starts_with(first))
-    };
-    let start = usize::from(is_interpreter);
-    start + (start..lines.len()).take_while(stays).count()
+    let stays = |line: &&String| FIRST.iter().any(|first| line.to_lowercase().starts_with(first));
+    lines.iter().take_while(stays).count()
 }
 
 /// Keywords before the name of a function or a type.
@@ -133,19 +124,19 @@ mod tests {
     #[test]
     fn what_has_to_be_first_stays_first() {
         let cases = [
-            ("a.js", "#!/usr/bin/env node\nimport x", 1),
-            ("a.rs", "#![allow(x)]\nfn f() {}", 0),
-            ("a.py", "#!/usr/bin/python\n# -*- coding: utf-8 -*-\nimport x", 2),
-            ("a.php", "<?php\necho 1;", 1),
-            ("a.xml", "<?xml version=\"1.0\"?>\n<!DOCTYPE x>\n<x/>", 2),
-            ("a.html", "<!doctype html>\n<p>", 1),
-            ("a.md", "---\ntitle: x\n---\ntext", 3),
-            ("a.md", "---\nnever closed", 0),
-            ("a.rs", "", 0),
+            ("#!/usr/bin/env node\nimport x", 1),
+            ("#![allow(x)]\nfn f() {}", 0),
+            ("#!/usr/bin/python\n# -*- coding: utf-8 -*-\nimport x", 2),
+            ("<?php\necho 1;", 1),
+            ("<?xml version=\"1.0\"?>\n<!DOCTYPE x>\n<x/>", 2),
+            ("<!doctype html>\n<p>", 1),
+            ("---\ntitle: x\n---\ntext", 3),
+            ("---\nnever closed", 0),
+            ("", 0),
         ];
-        for (path, text, expected) in cases {
+        for (text, expected) in cases {
             let lines: Vec<String> = text.lines().map(str::to_owned).collect();
-            assert_eq!(lines_before(path, &lines), expected, "{text}");
+            assert_eq!(lines_before(&lines), expected, "{text}");
         }
     }
 

@@ -49,36 +49,23 @@ pub(crate) fn definition(script: &mut Script<'_>) -> Told {
     // Imports only count where there is nothing else.
     found.sort_by_key(is_import);
     let Some((&FoundAt { path, line, .. }, others)) = found.split_first() else {
-        return mentions(script, symbol, result);
+        return Ok(describe(result));
     };
     let offset = line.saturating_sub(LINES_BEFORE).max(1);
     let say = format!("Reading {path} around line {line}.");
     let arguments = json!({"path": path, "offset": offset, "limit": LINES_SHOWN});
     let excerpt = without_notes(&text_of(script.ask(READ, &say, arguments)?));
     let others = others.iter().filter(|other| !is_import(other)).take(MAX_OTHERS);
-    let others: Vec<_> = others.map(|other| format!("{}:{}", other.path, other.line)).collect();
-    let also = match others.is_empty() {
-        true => String::new(),
-        false => format!("\n\nAlso found: {}.", others.join(", ")),
-    };
+    let also: String =
+        others.map(|other| format!("\nAlso: {}:{}", other.path, other.line)).collect();
     let is_defined = if knows_definitions { "is defined" } else { "seems to be defined" };
     let excerpt = indented(&excerpt, LINES_SHOWN + 1);
-    Ok(format!("`{symbol}` {is_defined} in {path}:{line}:\n\n{excerpt}{also}"))
+    Ok(format!("`{symbol}` {is_defined} in {path}:{line}:\n\n{excerpt}\n{also}"))
 }
 
 fn look_up<'a>(script: &mut Script<'a>, symbol: &str) -> Result<&'a Value, Stop> {
     let say = format!("Looking up where `{symbol}` is defined.");
     script.ask(DEFINITION, &say, json!({"symbol": symbol}))
-}
-
-/// Without a definition the next best thing is where the word occurs.
-fn mentions(script: &mut Script<'_>, symbol: &str, nothing: &Value) -> Told {
-    let say = format!("{}\n\nSearching for the word.", describe(nothing));
-    let result = search_text(script, &say, &literal(script, symbol), None)?;
-    let heading = format!(
-        "`{symbol}` is not defined in this project, as far as I can tell. A search for it gives:"
-    );
-    Ok(below(&heading, result))
 }
 
 /// `text` as the search tool has to be given it.
@@ -183,12 +170,8 @@ fn module_of(script: &mut Script<'_>, symbol: &str) -> Result<String, Stop> {
         return Ok(symbol.to_owned());
     }
     let text = text_of(look_up(script, symbol)?);
-    if let Some(found) = found_in(&text).iter().find(|found| !is_import(found)) {
-        return Ok(found.path.to_owned());
-    }
-    let say = format!("`{symbol}` is not defined here; looking for a file of that name.");
-    let found = script.ask(FIND_FILES, &say, json!({"pattern": format!("{symbol}.*")}))?;
-    Ok(paths_in(&text_of(found)).into_iter().next().unwrap_or_else(|| symbol.to_owned()))
+    let found = found_in(&text).into_iter().find(|found| !is_import(found));
+    Ok(found.map_or(symbol, |found| found.path).to_owned())
 }
 
 pub(crate) fn impact(script: &mut Script<'_>) -> Told {

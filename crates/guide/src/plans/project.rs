@@ -22,35 +22,21 @@ const README_LINES: usize = 12;
 
 pub(crate) fn fact(script: &mut Script<'_>) -> Told {
     let fact = script.slot("fact").unwrap_or("name").to_lowercase();
-    let named = script.slot("file").map(str::to_owned);
-    let names = if named.is_some() {
-        Vec::new()
-    } else {
-        root(script, &format!("{},README*", MANIFESTS.join(",")))?
-    };
-    let is_here = |file: &&&str| names.iter().any(|name| name == *file);
-    let manifest = named.or_else(|| MANIFESTS.iter().find(is_here).map(|file| (*file).to_owned()));
-    let why = match manifest {
-        Some(file) => {
-            let found = read(script, &file)?;
-            let path = found.path;
-            match fact_in(&path, &found.lines.text(), &fact) {
-                Ok(value) => {
-                    return Ok(format!("The project's {fact} is **{value}**, says {path}."));
-                }
-                Err(why) => why,
-            }
+    let manifest = match script.slot("file") {
+        Some(file) => Some(file.to_owned()),
+        None => {
+            let names = root(script, &MANIFESTS.join(","))?;
+            MANIFESTS.map(str::to_owned).into_iter().find(|file| names.contains(file))
         }
-        None => "There is no manifest like package.json here.".to_owned(),
     };
-    // The heading of a README is a name too, if no manifest has one.
-    let readme = names.iter().find(|name| is_readme(name)).filter(|_| fact == "name");
-    let Some(readme) = readme else { return Ok(why) };
-    let lines = read(script, readme)?.lines.lines;
-    Ok(match lines.iter().find_map(|line| line.strip_prefix("# ")) {
-        Some(heading) => format!("{why} Its {readme} is headed **{}**.", heading.trim()),
-        None => why,
-    })
+    let Some(manifest) = manifest else {
+        return Ok("There is no manifest like package.json here.".to_owned());
+    };
+    let found = read(script, &manifest)?;
+    let path = found.path;
+    let stated = fact_in(&path, &found.lines.text(), &fact);
+    let told = stated.map(|value| format!("The project's {fact} is **{value}**, says {path}."));
+    Ok(told.unwrap_or_else(|why| why))
 }
 
 /// The `name`, `version` or `description` that a manifest states, or why there is none.
@@ -59,7 +45,6 @@ fn fact_in(path: &str, text: &str, fact: &str) -> Result<String, String> {
     let at = |all: &Value, table: &str| {
         Some(all.pointer(&format!("{table}/{fact}"))?.as_str()?.to_owned())
     };
-    let mut members = String::new();
     let found = match path.rsplit(['.', '/']).next() {
         Some("json") => {
             let all = serde_json::from_str(text).map_err(|why| unreadable(&why.to_string()))?;
@@ -68,11 +53,6 @@ fn fact_in(path: &str, text: &str, fact: &str) -> Result<String, String> {
         Some("toml") => {
             let all: Value = toml::from_str(text).map_err(|why| unreadable(why.message()))?;
             let tables = ["/package", "/project", "/tool/poetry", "/workspace/package"];
-            let all_members = all["workspace"]["members"].as_array().into_iter().flatten();
-            let all_members: Vec<&str> = all_members.filter_map(Value::as_str).collect();
-            if !all_members.is_empty() {
-                members = format!(": it is a workspace of {}", all_members.join(", "));
-            }
             tables.iter().find_map(|table| at(&all, table))
         }
         Some("mod") => after(text, "module ").filter(|_| fact == "name"),
@@ -80,7 +60,7 @@ fn fact_in(path: &str, text: &str, fact: &str) -> Result<String, String> {
         Some("xml") => from_maven(text, if fact == "name" { "artifactId" } else { fact }),
         _ => return Err(format!("I do not know how to find the {fact} of a project in {path}.")),
     };
-    found.ok_or_else(|| format!("{path} states no {fact}{members}."))
+    found.ok_or_else(|| format!("{path} states no {fact}."))
 }
 
 /// What follows a word at the beginning of a line.
@@ -156,11 +136,7 @@ mod tests {
                 "{",
                 "package.json cannot be understood: EOF while parsing an object at line 1 column 1.",
             ),
-            (
-                "Cargo.toml",
-                "[workspace]\nmembers = [\"a\", \"b\"]",
-                "Cargo.toml states no name: it is a workspace of a, b.",
-            ),
+            ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]", "Cargo.toml states no name."),
             (
                 "notes.txt",
                 "name: x",
