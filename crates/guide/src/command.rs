@@ -9,7 +9,7 @@ use protocol::parse_strict_json;
 use serde_json::{Map, Value, json};
 
 use crate::tools::Tools;
-use crate::words::{Word, words};
+use crate::words::{InputWord, words};
 
 #[derive(Debug, PartialEq)]
 pub(crate) enum Command<'a> {
@@ -53,37 +53,8 @@ pub(crate) fn parameters(tool: &ToolSpec) -> Vec<Parameter<'_>> {
     all
 }
 
-impl Parameter<'_> {
-    /// Its JSON type; nothing where it may have several.
-    fn kind(&self) -> &str {
-        kind_of(self.schema)
-    }
-
-    fn takes_more(&self) -> bool {
-        self.kind() == "array" || GATHERING.contains(&self.name)
-    }
-
-    fn value(&self, text: &str, quoted: bool) -> Value {
-        let list = || {
-            let whole = quoted || text.contains('{');
-            let parts = if whole { vec![text] } else { text.split(',').collect() };
-            parts.into_iter().map(|part| plain_value(&self.schema["items"], part)).collect()
-        };
-        match self.kind() {
-            "array" => parse_strict_json(text).ok().filter(Value::is_array).unwrap_or_else(list),
-            _ => plain_value(self.schema, text),
-        }
-    }
-
-    /// What may be given for it: `integer`, `lines|files|count`.
-    fn placeholder(&self) -> String {
-        let choices = self.schema["enum"].as_array().into_iter().flatten();
-        let choices: Vec<&str> = choices.filter_map(Value::as_str).collect();
-        if choices.is_empty() { self.kind().to_owned() } else { choices.join("|") }
-    }
-}
-
-fn kind_of(schema: &Value) -> &str {
+/// The JSON type of a value; nothing where it may have several.
+fn kind(schema: &Value) -> &str {
     match &schema["type"] {
         // `["string", "null"]` is a string that may be left out.
         Value::Array(types) => {
@@ -94,19 +65,29 @@ fn kind_of(schema: &Value) -> &str {
     }
 }
 
-fn plain_value(schema: &Value, text: &str) -> Value {
-    match (kind_of(schema), text) {
-        ("string", text) => json!(text),
+/// The value that a word stands for. Whether it is right is for the tool to say.
+fn value(schema: &Value, text: &str, quoted: bool) -> Value {
+    let json = parse_strict_json(text).ok();
+    match (kind(schema), text) {
+        ("string", _) => json!(text),
         ("boolean", "yes" | "on") => json!(true),
         ("boolean", "no" | "off") => json!(false),
-        (_, text) => parse_strict_json(text).unwrap_or_else(|_| json!(text)),
+        ("array", _) => json.filter(Value::is_array).unwrap_or_else(|| {
+            let is_one = quoted || text.contains('{');
+            let parts = if is_one { vec![text] } else { text.split(',').collect() };
+            parts.into_iter().map(|part| value(&schema["items"], part, quoted)).collect()
+        }),
+        _ => json.unwrap_or_else(|| json!(text)),
     }
 }
 
-/// How a tool is called as a command, as in ``Usage: `/grep pattern=string [path=string]` ``.
+/// How a tool is called as a command: ``Usage: `/grep pattern=string [path=string]` ``.
 pub(crate) fn usage(tool: &ToolSpec) -> String {
     let parts = parameters(tool).into_iter().map(|one| {
-        let part = format!("{}={}", one.name, one.placeholder());
+        let choices = one.schema["enum"].as_array().into_iter().flatten();
+        let choices: Vec<&str> = choices.filter_map(Value::as_str).collect();
+        let given = if choices.is_empty() { kind(one.schema) } else { &choices.join("|") };
+        let part = format!("{}={given}", one.name);
         if one.required { format!(" {part}") } else { format!(" [{part}]") }
     });
     format!("Usage: `/{}{}`", tool.name, parts.collect::<String>())
@@ -119,44 +100,33 @@ pub(crate) fn parse<'a>(line: &str, tools: Tools<'a>) -> Option<Command<'a>> {
     let text = slashed.unwrap_or(line);
     let (name, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
-    let tool = tools.named(name).or_else(|| tools.counterpart(name));
-    let is_help = name.eq_ignore_ascii_case("help") || slashed.is_some() && name.is_empty();
     let topic = rest.trim_start_matches('/');
-    match tool {
+    if name.eq_ignore_ascii_case("help") && (rest.is_empty() || tools.named(topic).is_some()) {
+        return Some(Command::Help((!rest.is_empty()).then(|| topic.to_owned())));
+    }
+    match tools.named(name).or_else(|| tools.counterpart(name)) {
         Some(tool) if slashed.is_some() || reads_as_arguments(tool, rest) => {
             Some(arguments(tool, rest).map_or_else(Command::Problem, |all| Command::Run(tool, all)))
         }
-        None if is_help && (rest.is_empty() || tools.named(topic).is_some()) => {
-            Some(Command::Help((!rest.is_empty()).then(|| topic.to_owned())))
-        }
-        None if is_help && slashed.is_some() => Some(Command::Problem(unknown_tool(topic))),
-        None if slashed.is_some() => Some(Command::Problem(unknown_tool(name))),
+        None if slashed.is_some() => Some(Command::Problem(format!(
+            "`{}` is not a tool of this session. `help` lists the tools.",
+            if name == "help" { topic } else { name }
+        ))),
         _ => None,
     }
-}
-
-fn unknown_tool(name: &str) -> String {
-    format!("There is no tool `{name}`. `help` lists the tools.")
 }
 
 /// Whether what follows the name of a tool can only be meant as its arguments: JSON, or words that
 /// all have a parameter to go to and do not belong to a sentence.
 fn reads_as_arguments(tool: &ToolSpec, rest: &str) -> bool {
     let words = words(rest);
-    if words.is_empty() || parse_object(rest).is_some() {
-        return true;
-    }
-    let parameters = parameters(tool);
-    let places = places(&parameters);
-    let loose: Vec<_> = words.iter().filter(|word| named(word, &parameters).is_none()).collect();
-    let is_english =
-        |word: &Word| word.is_any_of(ENGLISH) || word.text.ends_with(['?', '!']) && !word.is_path();
-    let takes_many = |one: &&Parameter<'_>| VERBATIM.contains(&one.name) || one.takes_more();
+    let is_english = |word: &InputWord| {
+        word.is_any_of(ENGLISH) || word.text.ends_with(['?', '!']) && !word.is_path()
+    };
     // `undo` and `redo` are words of English as well, `list_directory` is not.
-    let is_prose = !tool.name.contains('_') && places.first().is_none_or(|one| !one.required);
-    !words.iter().any(is_english)
-        && (loose.len() <= places.len() || places.iter().any(takes_many))
-        && (!is_prose || loose.iter().all(|word| word.is_name()))
+    let is_prose = !tool.name.contains('_') && parameters(tool).iter().all(|one| !one.required);
+    let is_argument = |word: &InputWord| !is_english(word) && (!is_prose || word.is_name());
+    parse_object(rest).is_some() || words.iter().all(is_argument)
 }
 
 fn parse_object(text: &str) -> Option<Map<String, Value>> {
@@ -166,68 +136,49 @@ fn parse_object(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
-/// The parameters that words without a name go to: the required ones, then `path`; the first one
-/// if none is required.
-fn places<'p, 's>(parameters: &'p [Parameter<'s>]) -> Vec<&'p Parameter<'s>> {
-    let mut places: Vec<_> = parameters.iter().filter(|one| one.required).collect();
-    let more =
-        parameters.iter().find(|one| !one.required && (places.is_empty() || one.name == "path"));
-    places.extend(more);
-    places
-}
-
-/// The parameter that a word names, as `path=src` does.
-fn named<'p, 's>(word: &Word, parameters: &'p [Parameter<'s>]) -> Option<&'p Parameter<'s>> {
-    let name = word.name.as_deref()?;
-    parameters.iter().find(|one| one.name == name)
-}
-
-/// The arguments that `rest` stands for, or what is wrong with it.
+/// The arguments that `rest` stands for, or what is wrong with it. Words without a name go to the
+/// required parameters in their order, then to the first of the others.
 fn arguments(tool: &ToolSpec, rest: &str) -> Result<Map<String, Value>, String> {
     if let Some(arguments) = parse_object(rest) {
         return Ok(arguments);
     }
     let parameters = parameters(tool);
-    let places = places(&parameters);
-    let mut filled = Map::new();
+    let required = parameters.iter().filter(|one| one.required).count();
+    let mut filled: Map<String, Value> = Map::new();
     for word in words(rest) {
-        if let Some(parameter) = named(&word, &parameters) {
-            put(&mut filled, parameter, parameter.value(&word.text, word.quoted));
-            continue;
-        }
-        let is_open = |one: &&&Parameter<'_>| !filled.contains_key(one.name) || one.takes_more();
-        let Some(place) = places.iter().find(is_open) else {
-            return Err(format!(
-                "`{}` is one word too many for {}; put quotes around what belongs together. {}",
-                word.whole(),
-                tool.name,
-                usage(tool)
-            ));
+        let is_named = |one: &&Parameter<'_>| word.name.as_deref() == Some(one.name);
+        let is_open = |one: &&Parameter<'_>| {
+            !filled.contains_key(one.name)
+                || kind(one.schema) == "array"
+                || GATHERING.contains(&one.name)
         };
-        if VERBATIM.contains(&place.name) && !word.quoted {
-            put(&mut filled, place, json!(rest[word.start..]));
+        let named = parameters.iter().find(is_named);
+        let open = || parameters.iter().take(required + 1).find(is_open);
+        let Some(parameter) = named.or_else(open) else {
+            return Err(format!("`{}` is one word too many. {}", word.whole(), usage(tool)));
+        };
+        if VERBATIM.contains(&parameter.name) && named.is_none() && !word.quoted {
+            filled.insert(parameter.name.to_owned(), json!(rest[word.start..]));
             break;
         }
-        put(&mut filled, place, place.value(&word.whole(), word.quoted));
+        let text = if named.is_some() { word.text.clone() } else { word.whole() };
+        match (filled.get_mut(parameter.name), value(parameter.schema, &text, word.quoted)) {
+            (Some(Value::Array(all)), Value::Array(more)) => all.extend(more),
+            (Some(Value::String(all)), Value::String(more))
+                if GATHERING.contains(&parameter.name) =>
+            {
+                *all += &format!(" {more}");
+            }
+            (_, value) => {
+                filled.insert(parameter.name.to_owned(), value);
+            }
+        }
     }
     let missing = parameters.iter().filter(|one| one.required && !filled.contains_key(one.name));
     let missing: Vec<_> = missing.map(|one| format!("`{}`", one.name)).collect();
     match missing.is_empty() {
         true => Ok(filled),
         false => Err(format!("{} needs {}. {}", tool.name, missing.join(" and "), usage(tool))),
-    }
-}
-
-/// Sets a parameter, or adds to one that takes more than one word.
-fn put(filled: &mut Map<String, Value>, parameter: &Parameter<'_>, value: Value) {
-    match (filled.get_mut(parameter.name), value) {
-        (Some(Value::Array(all)), Value::Array(more)) => all.extend(more),
-        (Some(Value::String(text)), Value::String(more)) if parameter.takes_more() => {
-            *text += &format!(" {more}");
-        }
-        (_, value) => {
-            filled.insert(parameter.name.to_owned(), value);
-        }
     }
 }
 

@@ -4,7 +4,7 @@ use context_manager::ModelRequest;
 use protocol::{Content, Speaker};
 
 use crate::help::NOTICE;
-use crate::script::Step;
+use crate::plan_run::PastCall;
 
 /// What the ids of calls begin with.
 const ID_PREFIX: &str = "offline_";
@@ -16,7 +16,7 @@ pub(crate) struct Conversation<'a> {
     /// What the user said last.
     pub(crate) said: &'a str,
     /// The calls since.
-    pub(crate) steps: Vec<Step<'a>>,
+    pub(crate) steps: Vec<PastCall<'a>>,
     /// Whether the guide has said what it is.
     pub(crate) introduced: bool,
     /// The highest number of a call so far.
@@ -44,7 +44,7 @@ impl<'a> Conversation<'a> {
                     Content::ToolUse(call) => {
                         let number = call.id.strip_prefix(ID_PREFIX).and_then(|id| id.parse().ok());
                         all.calls = all.calls.saturating_add(1).max(number.unwrap_or(0));
-                        all.steps.push(Step { call, result: None });
+                        all.steps.push(PastCall { call, result: None });
                     }
                     Content::ToolResult { tool_use_id: id, result, .. } => {
                         if let Some(step) = all.steps.iter_mut().rfind(|step| step.call.id == *id) {

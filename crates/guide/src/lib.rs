@@ -14,10 +14,10 @@
 mod command;
 mod conversation;
 mod help;
+mod plan_run;
 mod plans;
 mod requests;
 mod results;
-mod script;
 mod sentence;
 mod tools;
 mod words;
@@ -32,7 +32,7 @@ use protocol::ToolCall;
 pub use help::examples;
 
 use conversation::Conversation;
-use script::Stop;
+use plan_run::Stop;
 
 /// The name of the provider, and of its one model.
 pub const NAME: &str = "offline";

@@ -11,18 +11,18 @@ use serde_json::{Map, Value, json};
 
 use crate::command::{self, Command};
 use crate::help;
+use crate::plan_run::{PastCall, PlanResult, PlanRun, Stop, failure};
 use crate::results::{FileLines, describe, paths_in, text_of};
-use crate::script::{Script, Step, Stop, Told, failure};
 use crate::sentence::understand;
 use crate::tools::{FIND_FILES, READ, Tools};
 
 /// What is done about something that was said, given the calls that were made about it.
-pub(crate) fn respond(said: &str, tools: &[ToolSpec], steps: &[Step<'_>]) -> Told {
+pub(crate) fn respond(said: &str, tools: &[ToolSpec], steps: &[PastCall<'_>]) -> PlanResult {
     let tools = Tools(tools);
     let steps = steps.iter();
     match command::parse(said, tools) {
         Some(Command::Run(tool, arguments)) => {
-            run_command(&mut Script { tools, slots: &Vec::new(), steps }, tool, arguments)
+            run_command(&mut PlanRun { tools, slots: &Vec::new(), steps }, tool, arguments)
         }
         Some(Command::Help(name)) => {
             let about = name.and_then(|name| tools.named(&name)).map(help::about);
@@ -30,14 +30,18 @@ pub(crate) fn respond(said: &str, tools: &[ToolSpec], steps: &[Step<'_>]) -> Tol
         }
         Some(Command::Problem(problem)) => Ok(problem),
         None => match understand(said) {
-            Some((request, slots)) => (request.plan)(&mut Script { tools, slots: &slots, steps }),
+            Some((request, slots)) => (request.plan)(&mut PlanRun { tools, slots: &slots, steps }),
             None => Ok(help::not_understood()),
         },
     }
 }
 
 /// Runs a tool as it was asked for. A file that has to be read before is read.
-fn run_command(script: &mut Script<'_>, tool: &ToolSpec, arguments: Map<String, Value>) -> Told {
+fn run_command(
+    script: &mut PlanRun<'_>,
+    tool: &ToolSpec,
+    arguments: Map<String, Value>,
+) -> PlanResult {
     let mut result = script.call(tool, "", arguments.clone())?;
     let path = ["path", "file_path"].iter().find_map(|name| arguments.get(*name).cloned());
     if let (Err(error), Some(path)) = (result, path)
@@ -57,7 +61,7 @@ struct ReadFile<'a> {
 }
 
 /// Reads a file, which may be given by its name alone wherever it is.
-fn read<'a>(script: &mut Script<'a>, file: &str) -> Result<ReadFile<'a>, Stop> {
+fn read<'a>(script: &mut PlanRun<'a>, file: &str) -> Result<ReadFile<'a>, Stop> {
     let file = file.strip_prefix("./").unwrap_or(file);
     // Manifests and READMEs are meant to be those in the project's root.
     let is_of_root = is_readme(file) || project::MANIFESTS.contains(&file);
@@ -78,20 +82,18 @@ fn is_readme(name: &str) -> bool {
 }
 
 /// Where the file of this name is, of several the one nearest to the root, and what to say of it.
-fn located(script: &mut Script<'_>, name: &str) -> Result<(String, String), Stop> {
+fn located(script: &mut PlanRun<'_>, name: &str) -> Result<(String, String), Stop> {
     // A user who names a dotfile means it.
     let hidden = name.starts_with('.').then_some(true);
     let arguments = json!({"pattern": format!("**/{name}"), "hidden": hidden});
     let found = script.ask(FIND_FILES, &format!("Looking for {name}."), arguments)?;
     let paths = paths_in(&text_of(found));
-    let nearest = paths.iter().min_by_key(|path| path.matches('/').count());
-    let missing = || Stop::Answer(format!("No file in this project is called {name}."));
-    let path = nearest.ok_or_else(missing)?;
+    let Some(path) = paths.iter().min_by_key(|path| path.matches('/').count()) else {
+        return Err(Stop::Answer(format!("No file in this project is called {name}.")));
+    };
     let say = match paths.len() {
         1 => format!("It is at {path}; reading it."),
-        count => {
-            format!("Of {count} files of that name {path} is nearest to the root; reading it.")
-        }
+        all => format!("Of {all} files of that name {path} is nearest to the root; reading it."),
     };
     Ok((path.clone(), say))
 }

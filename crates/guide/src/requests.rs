@@ -9,13 +9,13 @@
 use serde_json::json;
 
 use crate::help;
+use crate::plan_run::{PlanResult, PlanRun};
 use crate::plans::{changing, finding, project};
-use crate::script::{Script, Told};
 use crate::tools::{REDO, RUN_TESTS, UNDO};
 
 /// Something that can be asked for, and what is done about it.
-pub(crate) struct Request {
-    pub(crate) plan: fn(&mut Script<'_>) -> Told,
+pub(crate) struct KnownRequest {
+    pub(crate) plan: fn(&mut PlanRun<'_>) -> PlanResult,
     pub(crate) forms: &'static [&'static str],
 }
 
@@ -59,11 +59,11 @@ pub(crate) const CLASSES: &[(&str, &str)] = &[
 /// `plan => "form" "form";`, any number of times.
 macro_rules! requests {
     ($($plan:expr => $($form:literal)+;)+) => {
-        &[$(Request { plan: $plan, forms: &[$($form),+] }),+]
+        &[$(KnownRequest { plan: $plan, forms: &[$($form),+] }),+]
     };
 }
 
-pub(crate) const REQUESTS: &[Request] = requests! {
+pub(crate) const REQUESTS: &[KnownRequest] = requests! {
     project::fact =>
         "@read <file> and|then @tell me? the|its? @project? <fact:name|version|description>"
         "what|@tell me? is? the|this|its? @project? <fact:name|version> of|for? this|the? @project?"

@@ -84,7 +84,7 @@ pub(crate) fn read_answer(events: &[ModelEvent]) -> (String, Option<ToolCall>) {
     (text, call)
 }
 
-/// A user who answers every question alike: with yes, or with no for this reason.
+/// An approver that answers every question alike: with yes, or with no for this reason.
 struct FixedAnswer(Option<String>);
 
 #[async_trait]

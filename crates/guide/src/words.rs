@@ -2,7 +2,7 @@
 
 /// A word of a command or of a sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Word {
+pub(crate) struct InputWord {
     /// What stands before `=`, as in `path=src`.
     pub(crate) name: Option<String>,
     /// The word without its quotes; in a sentence also without the punctuation around it.
@@ -13,7 +13,7 @@ pub(crate) struct Word {
     pub(crate) start: usize,
 }
 
-impl Word {
+impl InputWord {
     /// Whether this is one of the words in `list`, which are separated by bars.
     pub(crate) fn is_any_of(&self, list: &str) -> bool {
         !self.quoted && list.split('|').any(|word| self.text.eq_ignore_ascii_case(word))
@@ -41,7 +41,7 @@ impl Word {
 
 /// Splits at blanks. A quote opens at the beginning of a word or behind `name=`, so that `don't`
 /// has none.
-pub(crate) fn words(text: &str) -> Vec<Word> {
+pub(crate) fn words(text: &str) -> Vec<InputWord> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
@@ -56,7 +56,7 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
                 (value[..end].to_owned(), false, &value[end..])
             }
         };
-        words.push(Word { name: name.map(str::to_owned), text, quoted, start });
+        words.push(InputWord { name: name.map(str::to_owned), text, quoted, start });
         rest = after.trim_start();
     }
     words
@@ -94,11 +94,11 @@ fn quoted_part(text: &str) -> Option<(String, &str)> {
 }
 
 /// Splits a sentence: punctuation goes, `what's` is two words and `project's` is `project`.
-pub(crate) fn sentence_words(text: &str) -> Vec<Word> {
+pub(crate) fn sentence_words(text: &str) -> Vec<InputWord> {
     let mut spoken = Vec::new();
     for word in words(text) {
         if word.quoted {
-            spoken.push(Word { text: word.whole(), name: None, ..word });
+            spoken.push(InputWord { text: word.whole(), name: None, ..word });
             continue;
         }
         let whole = word.whole().replace('’', "'");
@@ -106,10 +106,18 @@ pub(crate) fn sentence_words(text: &str) -> Vec<Word> {
         let lower = text.to_lowercase();
         let stem = if lower.ends_with("'s") { &text[..text.len() - 2] } else { text };
         if !stem.is_empty() {
-            spoken.push(Word { text: stem.to_owned(), start: word.start, ..Word::default() });
+            spoken.push(InputWord {
+                text: stem.to_owned(),
+                start: word.start,
+                ..InputWord::default()
+            });
         }
         if matches!(lower.as_str(), "what's" | "where's" | "who's" | "that's" | "it's") {
-            spoken.push(Word { text: "is".to_owned(), start: word.start, ..Word::default() });
+            spoken.push(InputWord {
+                text: "is".to_owned(),
+                start: word.start,
+                ..InputWord::default()
+            });
         }
     }
     spoken

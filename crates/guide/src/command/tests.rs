@@ -107,7 +107,7 @@ fn problems_say_what_to_do() {
     let problems = [
         "grep",
         "/edit_lines path=a.rs",
-        "/read_file a b",
+        "/read_file a 1 b",
         "/gerp TODO",
         "/no_such_thing_at_all",
         "/help nothing",
@@ -119,14 +119,14 @@ fn problems_say_what_to_do() {
       grep needs `pattern`. Usage: `/grep pattern=string [path=string] [case_sensitive=boolean] [file_type=string] [include=string] [exclude=array] [context=integer] [mode=lines|files|count] [multiline=boolean] [hidden=boolean] [max_results=integer] [cursor=string]`
     /edit_lines path=a.rs
       edit_lines needs `operation` and `start_line`. Usage: `/edit_lines path=string operation=insert|delete|replace start_line=integer [end_line=integer] [content=string] [expected=string]`
-    /read_file a b
-      `b` is one word too many for read_file; put quotes around what belongs together. Usage: `/read_file path=string [offset=integer] [limit=integer] [encoding=utf-8|base64] [line_numbers=boolean]`
+    /read_file a 1 b
+      `b` is one word too many. Usage: `/read_file path=string [offset=integer] [limit=integer] [encoding=utf-8|base64] [line_numbers=boolean]`
     /gerp TODO
-      There is no tool `gerp`. `help` lists the tools.
+      `gerp` is not a tool of this session. `help` lists the tools.
     /no_such_thing_at_all
-      There is no tool `no_such_thing_at_all`. `help` lists the tools.
+      `no_such_thing_at_all` is not a tool of this session. `help` lists the tools.
     /help nothing
-      There is no tool `nothing`. `help` lists the tools.
+      `nothing` is not a tool of this session. `help` lists the tools.
     ");
 }
 

@@ -4,14 +4,14 @@ use serde_json::{Value, json};
 
 use super::comment::{as_comment, explanation, lines_before};
 use super::{ReadFile, read};
+use crate::plan_run::{PlanResult, PlanRun, Stop};
 use crate::results::{below, indented};
-use crate::script::{Script, Stop, Told};
 use crate::tools::{APPEND, CREATE, DELETE, EDIT_LINES, MOVE, RENAME, REPLACE, REWRITE};
 
 /// The most lines of a comment that are shown before it is proposed.
 const MAX_SHOWN: usize = 10;
 
-pub(crate) fn comment(script: &mut Script<'_>) -> Told {
+pub(crate) fn comment(script: &mut PlanRun<'_>) -> PlanResult {
     let found = read(script, script.text("file"))?;
     let path = found.path.as_str();
     let text = script.slot("text").map(str::to_owned);
@@ -29,7 +29,7 @@ pub(crate) fn comment(script: &mut Script<'_>) -> Told {
 
 /// Inserts a text after a number of lines, with whatever tool there is for it.
 fn insert<'a>(
-    script: &mut Script<'a>,
+    script: &mut PlanRun<'a>,
     say: &str,
     file: &ReadFile<'_>,
     after: usize,
@@ -50,7 +50,7 @@ fn insert<'a>(
 }
 
 fn rewrite<'a>(
-    script: &mut Script<'a>,
+    script: &mut PlanRun<'a>,
     say: &str,
     file: &ReadFile<'_>,
     content: String,
@@ -67,7 +67,7 @@ fn rewrite<'a>(
     script.ask(REWRITE, say, arguments)
 }
 
-pub(crate) fn add_line(script: &mut Script<'_>) -> Told {
+pub(crate) fn add_line(script: &mut PlanRun<'_>) -> PlanResult {
     let line = script.text("line");
     let is_top = script.slot("top").is_some();
     let found = read(script, script.text("file"))?;
@@ -83,7 +83,7 @@ pub(crate) fn add_line(script: &mut Script<'_>) -> Told {
     Ok(below(&format!("Done: the line is in {path}."), result))
 }
 
-pub(crate) fn replace(script: &mut Script<'_>) -> Told {
+pub(crate) fn replace(script: &mut PlanRun<'_>) -> PlanResult {
     let [find, replace] = ["find", "replace"].map(|name| script.text(name));
     let found = read(script, script.text("file"))?;
     let path = found.path.as_str();
@@ -101,13 +101,13 @@ pub(crate) fn replace(script: &mut Script<'_>) -> Told {
     Ok(below(&format!("Done: replaced in {path}."), result))
 }
 
-pub(crate) fn rename(script: &mut Script<'_>) -> Told {
+pub(crate) fn rename(script: &mut PlanRun<'_>) -> PlanResult {
     let [symbol, to] = ["symbol", "to"].map(|name| script.text(name));
     let say = format!("Proposing to rename `{symbol}` to `{to}` wherever it is used.");
     script.tell(RENAME, &say, json!({"symbol": symbol, "new_name": to}))
 }
 
-pub(crate) fn create(script: &mut Script<'_>) -> Told {
+pub(crate) fn create(script: &mut PlanRun<'_>) -> PlanResult {
     let file = script.text("file");
     let content = script.slot("content").map(|text| format!("{}\n", text.trim_end_matches('\n')));
     let arguments = json!({
@@ -120,13 +120,13 @@ pub(crate) fn create(script: &mut Script<'_>) -> Told {
     Ok(format!("Done: {file} is there. \"undo\" takes it back."))
 }
 
-pub(crate) fn delete(script: &mut Script<'_>) -> Told {
+pub(crate) fn delete(script: &mut PlanRun<'_>) -> PlanResult {
     let file = script.text("file");
     script.ask(DELETE, &format!("Proposing to delete {file}."), json!({"path": file}))?;
     Ok(format!("Done: {file} is gone. \"undo\" brings it back."))
 }
 
-pub(crate) fn move_file(script: &mut Script<'_>) -> Told {
+pub(crate) fn move_file(script: &mut PlanRun<'_>) -> PlanResult {
     let [file, to] = ["file", "to"].map(|name| script.text(name));
     let say = format!("Proposing to move {file} to {to}.");
     script.ask(MOVE, &say, json!({"from": file, "to": to}))?;

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::read;
+use crate::plan_run::{PlanResult, PlanRun, Stop};
 use crate::results::{
     FoundAt, MAX_ROWS, below, describe, found_in, indented, names_in, paths_in, text_of,
     without_notes,
 };
-use crate::script::{Script, Stop, Told};
 use crate::sentence::directory;
 use crate::tools::{
     DEFINITION, FIND_FILES, IMPACT, IMPORTERS, LIST, OUTLINE, READ, REFERENCES, SEARCH,
@@ -30,7 +30,7 @@ fn is_import(found: &FoundAt<'_>) -> bool {
     ["import ", "use ", "pub use ", "from "].iter().any(|word| found.text.starts_with(word))
 }
 
-pub(crate) fn definition(script: &mut Script<'_>) -> Told {
+pub(crate) fn definition(script: &mut PlanRun<'_>) -> PlanResult {
     let symbol = script.text("symbol");
     let knows_definitions = script.tools.can(DEFINITION);
     let result = if knows_definitions {
@@ -63,13 +63,13 @@ pub(crate) fn definition(script: &mut Script<'_>) -> Told {
     Ok(format!("`{symbol}` {is_defined} in {path}:{line}:\n\n{excerpt}\n{also}"))
 }
 
-fn look_up<'a>(script: &mut Script<'a>, symbol: &str) -> Result<&'a Value, Stop> {
+fn look_up<'a>(script: &mut PlanRun<'a>, symbol: &str) -> Result<&'a Value, Stop> {
     let say = format!("Looking up where `{symbol}` is defined.");
     script.ask(DEFINITION, &say, json!({"symbol": symbol}))
 }
 
 /// `text` as the search tool has to be given it.
-fn literal(script: &Script<'_>, text: &str) -> String {
+fn literal(script: &PlanRun<'_>, text: &str) -> String {
     let is_special = |char: char| r"\.+*?()|[]{}^$".contains(char);
     let escape = |char| is_special(char).then_some('\\').into_iter().chain([char]);
     if script.tools.takes_regex() {
@@ -80,7 +80,7 @@ fn literal(script: &Script<'_>, text: &str) -> String {
 }
 
 fn search_text<'a>(
-    script: &mut Script<'a>,
+    script: &mut PlanRun<'a>,
     say: &str,
     pattern: &str,
     within: Option<&str>,
@@ -91,18 +91,18 @@ fn search_text<'a>(
     script.ask(SEARCH, say, arguments)
 }
 
-pub(crate) fn search(script: &mut Script<'_>) -> Told {
+pub(crate) fn search(script: &mut PlanRun<'_>) -> PlanResult {
     let within = script.slot("within").map(directory).filter(|path| path != ".");
     search_for(script, script.text("text"), within.as_deref())
 }
 
-fn search_for(script: &mut Script<'_>, text: &str, within: Option<&str>) -> Told {
+fn search_for(script: &mut PlanRun<'_>, text: &str, within: Option<&str>) -> PlanResult {
     let place = within.map_or("the project".to_owned(), |path| format!("`{path}`"));
     let say = format!("Searching {place} for `{text}`.");
     search_text(script, &say, &literal(script, text), within).map(describe)
 }
 
-pub(crate) fn files(script: &mut Script<'_>) -> Told {
+pub(crate) fn files(script: &mut PlanRun<'_>) -> PlanResult {
     let name = script.text("file");
     let mut languages = LANGUAGES.split(' ').filter_map(|row| row.split_once('='));
     let language = languages.find(|(word, _)| name.eq_ignore_ascii_case(word));
@@ -114,7 +114,7 @@ pub(crate) fn files(script: &mut Script<'_>) -> Told {
     files_like(script, &pattern)
 }
 
-fn files_like(script: &mut Script<'_>, pattern: &str) -> Told {
+fn files_like(script: &mut PlanRun<'_>, pattern: &str) -> PlanResult {
     let say = format!("Looking for files like `{pattern}`.");
     let text = text_of(script.ask(FIND_FILES, &say, json!({"pattern": pattern}))?);
     let paths = paths_in(&text);
@@ -125,7 +125,7 @@ fn files_like(script: &mut Script<'_>, pattern: &str) -> Told {
     })
 }
 
-pub(crate) fn list(script: &mut Script<'_>) -> Told {
+pub(crate) fn list(script: &mut PlanRun<'_>) -> PlanResult {
     let path = script.slot("path").filter(|path| *path != ".");
     if !script.tools.can(LIST) {
         return files_like(script, &path.map_or("*".to_owned(), |path| format!("{path}/*")));
@@ -136,7 +136,7 @@ pub(crate) fn list(script: &mut Script<'_>) -> Told {
     Ok(format!("{} holds:\n\n{names}", path.unwrap_or("The project")))
 }
 
-pub(crate) fn references(script: &mut Script<'_>) -> Told {
+pub(crate) fn references(script: &mut PlanRun<'_>) -> PlanResult {
     let symbol = script.text("symbol");
     if !script.tools.can(REFERENCES) {
         return search_for(script, symbol, None);
@@ -145,7 +145,7 @@ pub(crate) fn references(script: &mut Script<'_>) -> Told {
     script.tell(REFERENCES, &say, json!({"symbol": symbol}))
 }
 
-pub(crate) fn users(script: &mut Script<'_>) -> Told {
+pub(crate) fn users(script: &mut PlanRun<'_>) -> PlanResult {
     if !script.tools.can(IMPORTERS) {
         return references(script);
     }
@@ -164,7 +164,7 @@ pub(crate) fn users(script: &mut Script<'_>) -> Told {
 }
 
 /// The file whose importers are the users of `symbol`; the symbol itself if there is none.
-fn module_of(script: &mut Script<'_>, symbol: &str) -> Result<String, Stop> {
+fn module_of(script: &mut PlanRun<'_>, symbol: &str) -> Result<String, Stop> {
     let is_path = symbol.contains('/') || symbol.contains("::") || symbol.contains('.');
     if is_path || !script.tools.can(DEFINITION) {
         return Ok(symbol.to_owned());
@@ -174,7 +174,7 @@ fn module_of(script: &mut Script<'_>, symbol: &str) -> Result<String, Stop> {
     Ok(found.map_or(symbol, |found| found.path).to_owned())
 }
 
-pub(crate) fn impact(script: &mut Script<'_>) -> Told {
+pub(crate) fn impact(script: &mut PlanRun<'_>) -> PlanResult {
     if !script.tools.can(IMPACT) {
         return users(script);
     }
@@ -183,11 +183,11 @@ pub(crate) fn impact(script: &mut Script<'_>) -> Told {
     script.tell(IMPACT, &say, json!({"target": target}))
 }
 
-pub(crate) fn show(script: &mut Script<'_>) -> Told {
+pub(crate) fn show(script: &mut PlanRun<'_>) -> PlanResult {
     read(script, script.text("file")).map(|found| describe(found.result))
 }
 
-pub(crate) fn outline(script: &mut Script<'_>) -> Told {
+pub(crate) fn outline(script: &mut PlanRun<'_>) -> PlanResult {
     let found = read(script, script.text("file"))?;
     let path = &found.path;
     if !script.tools.can(OUTLINE) {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{is_readme, read};
+use crate::plan_run::{PlanResult, PlanRun, Stop};
 use crate::results::{MAX_ROWS, indented, names_in, paths_in, text_of};
-use crate::script::{Script, Stop, Told};
 use crate::tools::{FIND_FILES, LIST};
 
 /// The manifests that are understood, in the order in which they are looked for.
@@ -20,7 +20,7 @@ pub(crate) const MANIFESTS: [&str; 7] = [
 /// Lines of a README that are shown.
 const README_LINES: usize = 12;
 
-pub(crate) fn fact(script: &mut Script<'_>) -> Told {
+pub(crate) fn fact(script: &mut PlanRun<'_>) -> PlanResult {
     let fact = script.slot("fact").unwrap_or("name").to_lowercase();
     let manifest = match script.slot("file") {
         Some(file) => Some(file.to_owned()),
@@ -78,7 +78,7 @@ fn from_maven(text: &str, tag: &str) -> Option<String> {
     Some(value.trim().to_owned())
 }
 
-pub(crate) fn overview(script: &mut Script<'_>) -> Told {
+pub(crate) fn overview(script: &mut PlanRun<'_>) -> PlanResult {
     let names = root(script, "*")?;
     let holds = format!("The project holds:\n\n{}", indented(&names.join("\n"), MAX_ROWS));
     let Some(readme) = names.iter().find(|name| is_readme(name)) else { return Ok(holds) };
@@ -92,7 +92,7 @@ pub(crate) fn overview(script: &mut Script<'_>) -> Told {
 }
 
 /// The names in the project's root. Tools that cannot list find what is like `pattern`.
-fn root(script: &mut Script<'_>, pattern: &str) -> Result<Vec<String>, Stop> {
+fn root(script: &mut PlanRun<'_>, pattern: &str) -> Result<Vec<String>, Stop> {
     let say = "Looking at what there is.";
     if script.tools.can(LIST) {
         let listed = script.ask(LIST, say, json!({"path": "."}))?;

@@ -1,8 +1,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::plan_run::{PlanRun, Stop};
 use crate::plans::respond;
-use crate::script::{Script, Stop};
 use crate::testing::tools_of;
 use crate::tools::Tools;
 use tool_system::Vocabulary;
@@ -165,11 +165,11 @@ fn sentences_mean_what_they_say() {
         };
         let (request, slots) = understand(sentence).unwrap_or_else(|| panic!("{sentence}"));
         let steps = [].iter();
-        let first = match (request.plan)(&mut Script { tools: Tools(&tools), slots: &slots, steps })
-        {
-            Err(Stop::Call { name, .. }) => name,
-            Ok(text) | Err(Stop::Answer(text)) => text.split(' ').next().unwrap().to_owned(),
-        };
+        let first =
+            match (request.plan)(&mut PlanRun { tools: Tools(&tools), slots: &slots, steps }) {
+                Err(Stop::Call { name, .. }) => name,
+                Ok(text) | Err(Stop::Answer(text)) => text.split(' ').next().unwrap().to_owned(),
+            };
         let slots = slots.iter().map(|(name, text)| format!(" {name}={text}"));
         assert_eq!(format!("{first}{}", slots.collect::<String>()), expected, "{sentence}");
     }

@@ -17,7 +17,7 @@ fn commands_are_split_at_blanks_outside_quotes() {
         ("don't \"open", &["don't", "\"open"]),
     ];
     for (text, expected) in cases {
-        let found: Vec<_> = words(text).iter().map(Word::whole).collect();
+        let found: Vec<_> = words(text).iter().map(InputWord::whole).collect();
         assert_eq!(found, expected, "{text}");
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::results::describe;
 use crate::sentence::Slots;
-use crate::tools::{Action, Tools, arguments_for};
+use crate::tools::{ToolNames, Tools, arguments_for};
 
 /// Why a plan stops before its end.
 #[derive(Debug, PartialEq)]
@@ -22,24 +22,24 @@ pub(crate) enum Stop {
 }
 
 /// What a plan comes to: an answer, or the reason why there is none yet.
-pub(crate) type Told = Result<String, Stop>;
+pub(crate) type PlanResult = Result<String, Stop>;
 
 /// A call of this turn, and its result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step<'a> {
+pub(crate) struct PastCall<'a> {
     pub(crate) call: &'a ToolCall,
     pub(crate) result: Option<&'a ToolResult>,
 }
 
 /// What a plan works with.
-pub(crate) struct Script<'a> {
+pub(crate) struct PlanRun<'a> {
     pub(crate) tools: Tools<'a>,
     pub(crate) slots: &'a Slots,
     /// The calls of this turn that no part of the plan has looked at yet.
-    pub(crate) steps: std::slice::Iter<'a, Step<'a>>,
+    pub(crate) steps: std::slice::Iter<'a, PastCall<'a>>,
 }
 
-impl<'a> Script<'a> {
+impl<'a> PlanRun<'a> {
     pub(crate) fn slot(&self, name: &str) -> Option<&'a str> {
         self.slots.iter().find(|(slot, _)| *slot == name).map(|(_, text)| text.as_str())
     }
@@ -50,14 +50,14 @@ impl<'a> Script<'a> {
     }
 
     /// What a tool says about an action.
-    pub(crate) fn tell(&mut self, action: Action, say: &str, arguments: Value) -> Told {
+    pub(crate) fn tell(&mut self, action: ToolNames, say: &str, arguments: Value) -> PlanResult {
         self.ask(action, say, arguments).map(describe)
     }
 
     /// The result of an action. An error of the tool ends the plan and is told as it is.
     pub(crate) fn ask(
         &mut self,
-        action: Action,
+        action: ToolNames,
         say: &str,
         arguments: Value,
     ) -> Result<&'a Value, Stop> {
