@@ -64,7 +64,7 @@ struct ReadFile<'a> {
 fn read<'a>(script: &mut PlanRun<'a>, file: &str) -> Result<ReadFile<'a>, Stop> {
     let file = file.strip_prefix("./").unwrap_or(file);
     // Manifests and READMEs are meant to be those in the project's root.
-    let is_of_root = is_readme(file) || project::MANIFESTS.contains(&file);
+    let is_of_root = is_readme(file) || project::is_manifest(file);
     let (path, say) = if !file.contains('/') && !is_of_root && script.tools.can(FIND_FILES) {
         located(script, file)?
     } else {

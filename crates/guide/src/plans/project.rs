@@ -8,15 +8,8 @@ use crate::results::{MAX_ROWS, indented, names_in, paths_in, text_of};
 use crate::tools::{FIND_FILES, LIST};
 
 /// The manifests that are understood, in the order in which they are looked for.
-pub(crate) const MANIFESTS: [&str; 7] = [
-    "package.json",
-    "Cargo.toml",
-    "pyproject.toml",
-    "go.mod",
-    "composer.json",
-    "pubspec.yaml",
-    "pom.xml",
-];
+const MANIFESTS: &str =
+    "package.json,Cargo.toml,pyproject.toml,go.mod,composer.json,pubspec.yaml,pom.xml";
 /// Lines of a README that are shown.
 const README_LINES: usize = 12;
 
@@ -25,8 +18,8 @@ pub(crate) fn fact(script: &mut PlanRun<'_>) -> PlanResult {
     let manifest = match script.slot("file") {
         Some(file) => Some(file.to_owned()),
         None => {
-            let names = root(script, &MANIFESTS.join(","))?;
-            MANIFESTS.map(str::to_owned).into_iter().find(|file| names.contains(file))
+            let names = root(script, MANIFESTS)?;
+            MANIFESTS.split(',').map(str::to_owned).find(|file| names.contains(file))
         }
     };
     let Some(manifest) = manifest else {
@@ -37,6 +30,10 @@ pub(crate) fn fact(script: &mut PlanRun<'_>) -> PlanResult {
     let stated = fact_in(&path, &found.lines.text(), &fact);
     let told = stated.map(|value| format!("The project's {fact} is **{value}**, says {path}."));
     Ok(told.unwrap_or_else(|why| why))
+}
+
+pub(super) fn is_manifest(file: &str) -> bool {
+    MANIFESTS.split(',').any(|manifest| manifest == file)
 }
 
 /// The `name`, `version` or `description` that a manifest states, or why there is none.
