@@ -142,6 +142,7 @@ pub(crate) const REQUESTS: &[KnownRequest] = requests! {
         "@find me? for? @all? open? of? the? <text:word> @comments @in <within:word>"
         "@find me? @all? @matches of|with|containing|for <text:x> @in <within:file>"
         "@find me? @all? @matches of|with|containing|for <text:x>"
+        "@search the|this? @project? for the? @line|word|pattern? <text:quote> @in <within:word>"
         "@search the|this? @project? for the? @line|word|pattern? <text:x> @in <within:file>"
         "@search the|this? @project? for the? @line|word|pattern? <text:x>"
         "which|what @files contain|contains|mention|mentions|have|has <text:x>";

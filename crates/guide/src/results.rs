@@ -96,7 +96,9 @@ pub(crate) fn found_in(text: &str) -> Vec<FoundAt<'_>> {
     for row in text.lines() {
         match (numbered(row), file) {
             (Some((line, text)), Some(path)) => found.push(FoundAt { path, line, text }),
-            (Some(_), None) => {}
+            // Lines of a file that was read: they have no path above them.
+            (Some(_), None) => return Vec::new(),
+            (None, _) if row.is_empty() => {}
             // A tool that reads several files puts `path:` above the text of each.
             (None, _) if is_note(row) || row.ends_with(':') => file = None,
             (None, _) => file = Some(row.split(" (by ").next().unwrap_or(row)),
@@ -121,7 +123,9 @@ pub(crate) fn paths_in(text: &str) -> Vec<String> {
 
 /// The names in a list that is separated by blanks or line breaks.
 pub(crate) fn names_in(text: &str) -> Vec<String> {
-    words(&without_notes(text)).iter().map(|word| word.whole()).collect()
+    // A directory whose name has blanks is `"a b"/`.
+    let text = without_notes(text).replace("\"/", "/\"");
+    words(&text).iter().map(|word| word.whole()).collect()
 }
 
 /// A result as the user is shown it: lines that were found with how many each file has, anything

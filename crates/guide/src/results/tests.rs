@@ -35,6 +35,22 @@ fn what_has_no_known_form_is_shown_as_it_is() {
 }
 
 #[test]
+fn lines_of_a_file_are_shown_as_they_are() {
+    let text = "1\tuse std::io;\n\n3\tfn f() {}";
+    assert_eq!(describe(&json!(text)), "    1\tuse std::io;\n    \n    3\tfn f() {}");
+    let several = "a.rs:\n1\tx\n\n3\ty\nb.rs:\n1\tz";
+    assert!(describe(&json!(several)).starts_with("    a.rs:\n    1\tx\n"));
+}
+
+#[test]
+fn names_with_blanks_are_one_name() {
+    assert_eq!(
+        names_in("Cargo.toml \"my dir\"/ src/\n[3 of 9]"),
+        ["Cargo.toml", "my dir/", "src/"]
+    );
+}
+
+#[test]
 fn paths_are_read_from_lists_by_directory() {
     let text = "./: Cargo.toml \"a b.rs\"\nmy dir/x.rs\nsrc/: a.rs \"b c.rs\"\n[9 of 99 files]";
     let expected = ["Cargo.toml", "a b.rs", "my dir/x.rs", "src/a.rs", "src/b c.rs"];

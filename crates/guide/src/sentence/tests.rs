@@ -86,6 +86,8 @@ grep text=TODO within=src
     find all TODO comments in src
 grep text=a b within=src/x
     search for a b in src/x
+grep text=a b( within=src
+    Search for "a b(" in src
 find_references symbol=main
     find all uses of main
     find all references to main
