@@ -59,11 +59,9 @@ fn found_text(found: &[Value]) -> String {
 
 fn name_of(entry: &Value) -> String {
     let name = ["name", "path"].iter().find_map(|key| entry[*key].as_str());
-    match name.or_else(|| entry.as_str()) {
-        Some(name) if entry["type"] == "directory" => format!("{name}/"),
-        Some(name) => name.to_owned(),
-        None => entry.to_string(),
-    }
+    let Some(name) = name.or_else(|| entry.as_str()) else { return entry.to_string() };
+    let end = if entry["type"] == "directory" { "/" } else { "" };
+    if name.contains(' ') { format!("{name:?}{end}") } else { format!("{name}{end}") }
 }
 
 /// The number and the text of a line such as `13⇥text`; lines beside a match have a mark: `13-⇥text`.
@@ -99,8 +97,8 @@ pub(crate) fn found_in(text: &str) -> Vec<FoundAt<'_>> {
             // Lines of a file that was read: they have no path above them.
             (Some(_), None) => return Vec::new(),
             (None, _) if row.is_empty() => {}
-            // A tool that reads several files puts `path:` above the text of each.
-            (None, _) if is_note(row) || row.ends_with(':') => file = None,
+            // A tool that reads several files puts `path:` or `=== path ===` above each.
+            (None, _) if is_note(row) || row.ends_with([':', '=']) => file = None,
             (None, _) => file = Some(row.split(" (by ").next().unwrap_or(row)),
         }
     }
@@ -134,7 +132,8 @@ pub(crate) fn describe(result: &Value) -> String {
     let text = text_of(result);
     let found = found_in(&text);
     if found.is_empty() {
-        return if text.lines().count() == 1 { text } else { indented(&text, MAX_LINES) };
+        let is_sentence = text.lines().count() == 1 && numbered(&text).is_none();
+        return if is_sentence { text } else { indented(&text, MAX_LINES) };
     }
     let mut rows = Vec::new();
     for file in found.chunk_by(|one, next| one.path == next.path) {

@@ -68,7 +68,7 @@ impl<'a> Tools<'a> {
     /// The tool that does here what a tool called `name` does in another vocabulary.
     pub(crate) fn counterpart(self, name: &str) -> Option<&'a ToolSpec> {
         let actions = RENAMED.iter().filter(|action| action.contains(&name));
-        actions.map(|action| self.tool_for(*action)).find(Option::is_some)?
+        actions.map(|action| self.tool_for(action)).find(Option::is_some)?
     }
 }
 

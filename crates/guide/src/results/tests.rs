@@ -38,6 +38,9 @@ fn what_has_no_known_form_is_shown_as_it_is() {
 fn lines_of_a_file_are_shown_as_they_are() {
     let text = "1\tuse std::io;\n\n3\tfn f() {}";
     assert_eq!(describe(&json!(text)), "    1\tuse std::io;\n    \n    3\tfn f() {}");
+    assert_eq!(describe(&json!("3\tfn f()")), "    3\tfn f()");
+    let of_ally = json!({"content": "=== a ===\n     1\tx"});
+    assert_eq!(describe(&of_ally), "    === a ===\n         1\tx");
     let several = "a.rs:\n1\tx\n\n3\ty\nb.rs:\n1\tz";
     assert!(describe(&json!(several)).starts_with("    a.rs:\n    1\tx\n"));
 }
@@ -48,6 +51,8 @@ fn names_with_blanks_are_one_name() {
         names_in("Cargo.toml \"my dir\"/ src/\n[3 of 9]"),
         ["Cargo.toml", "my dir/", "src/"]
     );
+    let entries = json!([{"name": "my dir", "type": "directory"}, {"name": "a", "type": "file"}]);
+    assert_eq!(names_in(&text_of(&json!({"entries": entries}))), ["my dir/", "a"]);
 }
 
 #[test]
