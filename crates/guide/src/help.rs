@@ -2,7 +2,7 @@
 
 use context_manager::ToolSpec;
 
-use crate::parameters::{parameters, usage};
+use crate::command::{parameters, usage};
 use crate::tools::Tools;
 
 /// The first line of the first answer.
@@ -83,7 +83,7 @@ pub(crate) fn overview(tools: Tools<'_>) -> String {
 pub(crate) fn about(tool: &ToolSpec) -> String {
     let mut text = format!("{}: {}\n\n{}\n", tool.name, tool.description, usage(tool));
     for parameter in parameters(tool) {
-        if let Some(explanation) = parameter.explanation() {
+        if let Some(explanation) = parameter.schema["description"].as_str() {
             text += &format!("\n- {}: {explanation}", parameter.name);
         }
     }

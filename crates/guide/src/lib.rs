@@ -1,20 +1,9 @@
 //! The built-in provider for when no model is configured: a guide that follows rules, says so, and
 //! drives the very same loop of tool calls, approvals included.
 //!
-//! It understands every tool as a command and a list of requests in plain English, which is
-//! [`examples`]; `requests.rs` has the table of all forms. What it does not understand it answers
-//! with that list and with how to configure a model.
-//!
-//! Commands:
-//!
-//! - A line that begins with `/` is always one: `/grep pattern=TODO path=src hidden`,
-//!   `/grep {"pattern": "TODO"}`, `/grep --path src TODO`. Quotes work as in a shell. Types come
-//!   from the tool's schema; a list is written `a,b`, as JSON, or by naming it again. Words without
-//!   a name go to the required parameters in their order, then to `path`.
-//! - Without the `/` the first word has to be exactly a tool's name and the rest has to read as
-//!   its arguments: `grep TODO`, `glob **/*.rs`, `read src/main.rs`, `undo`. With words of a
-//!   sentence in it, it is a sentence: `read package.json and tell me the project name`.
-//! - `help` lists requests, and the tools by what they need; `help grep` explains one.
+//! It understands every tool as a command (`command.rs`) and a list of requests in plain English,
+//! which is [`examples`] (`requests.rs` has all forms). What it does not understand it answers with
+//! that list and with how to configure a model.
 //!
 //! An answer is a pure function of the request. What was asked is the last thing the user said;
 //! what has been done about it are the calls and results since. A plan (`plans.rs`) is run from its
@@ -23,15 +12,12 @@
 //! It must never know a tool by its type, do I/O, or keep anything between requests.
 
 mod command;
-mod comment;
 mod conversation;
 mod help;
-mod manifest;
-mod parameters;
+mod plan_run;
 mod plans;
 mod requests;
 mod results;
-mod script;
 mod sentence;
 mod tools;
 mod words;
@@ -46,7 +32,7 @@ use protocol::ToolCall;
 pub use help::examples;
 
 use conversation::Conversation;
-use script::Stop;
+use plan_run::Stop;
 
 /// The name of the provider, and of its one model.
 pub const NAME: &str = "offline";
@@ -70,7 +56,6 @@ impl ModelProvider for Guide {
     }
 }
 
-/// The whole answer to a request.
 fn answer(request: &ModelRequest) -> Vec<ModelEvent> {
     let conversation = Conversation::of(request);
     let told = plans::respond(conversation.said, &request.tools, &conversation.steps);

@@ -6,37 +6,17 @@
 //! stand before those that need fewer. Punctuation, politeness and `in this project` have been
 //! dropped before.
 
-/// What is asked for. The slots of its forms say about what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Intent {
-    ProjectFact,
-    Define,
-    /// Without a text, the comment says what the file defines.
-    CommentAtTop,
-    AddLine,
-    Replace,
-    Rename,
-    Create,
-    Delete,
-    Move,
-    Undo,
-    Redo,
-    Search,
-    FindFiles,
-    List,
-    Read,
-    /// The uses of a symbol by its name.
-    References,
-    /// The files that import a module or symbol.
-    Users,
-    /// What a change of a module or symbol affects.
-    Impact,
-    Outline,
-    Overview,
-    RunTests,
-    Hello,
-    Thanks,
-    Help,
+use serde_json::json;
+
+use crate::help;
+use crate::plan_run::{PlanResult, PlanRun};
+use crate::plans::{changing, finding, project};
+use crate::tools::{REDO, RUN_TESTS, UNDO};
+
+/// Something that can be asked for, and what is done about it.
+pub(crate) struct KnownRequest {
+    pub(crate) plan: fn(&mut PlanRun<'_>) -> PlanResult,
+    pub(crate) forms: &'static [&'static str],
 }
 
 /// Words that are used alike in several forms.
@@ -76,168 +56,118 @@ pub(crate) const CLASSES: &[(&str, &str)] = &[
     ("@with", "with|by|to|into"),
 ];
 
-pub(crate) const REQUESTS: &[(Intent, &[&str])] = &[
-    (
-        Intent::ProjectFact,
-        &[
-            "@read <file> and|then @tell me? the|its? @project? <fact:name|version|description>",
-            "what|@tell me? is? the|this|its? @project? <fact:name|version> of|for? this|the? @project?",
-            "what is the|this? @project called|named",
-            "what|which <fact:version> is this|it|the? @project?",
-        ],
-    ),
-    (
-        Intent::Define,
-        &[
-            "@find|tell|see me? out? where <symbol> is|are|gets @defined",
-            "where is|are <symbol> @defined",
-            "@find|go|jump me? up? to? the? @definition of|for <symbol>",
-            "@definition of <symbol>",
-            "define <symbol:name>",
-        ],
-    ),
-    (
-        Intent::CommentAtTop,
-        &[
-            "@add a|an|the? @kind? @comment <text:quote> @to the? very? @top of <file>",
-            "@add a|an|the? @kind? @comment that? @saying <text:x> @to the? very? @top of <file>",
-            "@add a|an|the? @kind? @comment @to the? very? @top of <file>",
-            "@add a|an|the? @kind? @comment @to the? very? @top of <file> that? @saying <text:x>",
-            "@add a|an|the? @kind? @comment @to the? very? @top of <file> @explaining <about:x>",
-            "@add a|an|the? @kind? @comment @to <file> @explaining <about:x>",
-            "@add a|an|the? @kind? @comment <text:quote> @to <file>",
-        ],
-    ),
-    (
-        Intent::AddLine,
-        &[
-            "@add a|the? @line? <line:quote> @to the? very? @bottom of <file>",
-            "@add a|the? @line? <line:quote> @to the? very? <top:@top> of <file>",
-            "@add a|the? @line? <line:quote> @to <file>",
-            "@add a|the @line <line:x> @to the? very? @bottom of <file>",
-            "@add a|the @line <line:x> @to the? very? <top:@top> of <file>",
-            "@add a|the @line <line:x> to <file>",
-        ],
-    ),
-    (
-        Intent::Replace,
-        &[
-            "replace|change all? the? text|word? <find:x> @with <replace:x> in the? file? <file>",
-            "in <file> replace|change <find:x> @with <replace:x>",
-        ],
-    ),
-    (Intent::Move, &["move|rename the? file|@folder? <file> to|into|as <to:word>"]),
-    (Intent::Rename, &["rename <symbol> to|into|as <to:symbol> everywhere|globally?"]),
-    (
-        Intent::Create,
-        &[
-            "@create a? new? file? @called? <file> that? @saying the? @line? <content:x>",
-            "@create a|an? new? empty? file @called? <file>",
-        ],
-    ),
-    (Intent::Delete, &["delete|remove|erase the? file|@folder? <file>"]),
-    (
-        Intent::Undo,
-        &["undo|revert @it? @last? change|edit|one|step|it?", "take|roll @it? @last? change? back"],
-    ),
-    (Intent::Redo, &["redo @it? @last? change|edit|one|step|it?"]),
-    (
-        Intent::Impact,
-        &[
-            "what|who|which @files? will|would|could? @breaks @if i|we|you? @change <symbol>",
-            "what|which @files? is|are|gets affected @if i|we|you? a? @change? to? <symbol>",
-            "@find|tell me? the? impact of|on @change? to? <symbol>",
-        ],
-    ),
-    (
-        Intent::Users,
-        &[
-            "what|which|who|@find me? @all? other? @files? that? @use from? <symbol>",
-            "what|which|who @files? that? depend|depends on <symbol>",
-            "where is|are <symbol> used|imported|needed|required",
-            "@find me? @all? importers|users|dependents of <symbol>",
-        ],
-    ),
-    (
-        Intent::References,
-        &[
-            "what|which|who @files|functions? call|calls|reference|references <symbol>",
-            "where is|are <symbol> called|referenced|mentioned",
-            "@find me? @all? uses|usages|references|callers|calls of|to|for <symbol>",
-        ],
-    ),
-    (Intent::FindFiles, &["@find me? @all? files|file named|called|matching|like <file:x>"]),
-    (Intent::List, &["@find me? @all? files|directory|directories|folders|contents here?"]),
-    (
-        Intent::FindFiles,
-        &[
-            "@find me? @all? <file:word> files",
-            "where is the? file|files? <file>",
-            "@find me? the? file <file>",
-        ],
-    ),
-    (
-        Intent::List,
-        &[
-            "@find me? @all? files|contents|content|@folder|entries @in|of <path:directories>",
-            "what|which files? is|are there? @in the? @folder? <path:directory> @folder?",
-            "ls|dir",
-            "ls|dir <path:directory>",
-        ],
-    ),
-    (
-        Intent::Outline,
-        &[
-            "@find me? @all? files|contents|content|@folder|entries @in|of <file>",
-            "what|which files? is|are there? @in the? @folder? <file> @folder?",
-            "ls|dir <file>",
-        ],
-    ),
-    (
-        Intent::Search,
-        &[
-            "@find me? for? @all? open? of? the? <text:word> @comments",
-            "@find me? for? @all? open? of? the? <text:word> @comments @in <within:word>",
-            "@find me? @all? @matches of|with|containing|for <text:x> @in <within:file>",
-            "@find me? @all? @matches of|with|containing|for <text:x>",
-            "@search the|this? @project? for the? @line|word|pattern? <text:x> @in <within:file>",
-            "@search the|this? @project? for the? @line|word|pattern? <text:x>",
-            "which|what @files contain|contains|mention|mentions|have|has <text:x>",
-        ],
-    ),
-    (
-        Intent::Overview,
-        &[
-            "what is|does this|the @project do|about|for?",
-            "@explain|@tell me? about? the|an? @structure? of|about? this|the @project @structure?",
-            "@explain|@tell me? an|the? @project? @structure",
-            "how is this|the @project structured|organized|organised",
-        ],
-    ),
-    (
-        Intent::Outline,
-        &[
-            "@explain me? the? file|structure|outline? of? <file>",
-            "what does|is in? the? file? <file> do|about|for|contain|define?",
-        ],
-    ),
-    (
-        Intent::Read,
-        &["@read|show|print|display|cat|view me? the? contents|content? of? file? <file>"],
-    ),
-    (Intent::RunTests, &["run|execute @all|my? tests|test suite?"]),
-    (
-        Intent::Hello,
-        &["hello|hi|hey|hallo there|you|toolkiln?", "good morning|afternoon|evening|day"],
-    ),
-    (Intent::Thanks, &["thanks|thank|great|ok|okay|cool|nice|perfect you? very? much?"]),
-    (
-        Intent::Help,
-        &[
-            "help me?",
-            "what can|could you do",
-            "what|how can|could|should|do i ask|say|do|type you?",
-        ],
-    ),
-    (Intent::Search, &["find|search|grep <text:quote>", "find|search <text:name>"]),
-];
+/// `plan => "form" "form";`, any number of times.
+macro_rules! requests {
+    ($($plan:expr => $($form:literal)+;)+) => {
+        &[$(KnownRequest { plan: $plan, forms: &[$($form),+] }),+]
+    };
+}
+
+pub(crate) const REQUESTS: &[KnownRequest] = requests! {
+    project::fact =>
+        "@read <file> and|then @tell me? the|its? @project? <fact:name|version|description>"
+        "what|@tell me? is? the|this|its? @project? <fact:name|version> of|for? this|the? @project?"
+        "what is the|this? @project called|named"
+        "what|which <fact:version> is this|it|the? @project?";
+    finding::definition =>
+        "@find|tell|see me? out? where <symbol> is|are|gets @defined"
+        "where is|are <symbol> @defined"
+        "@find|go|jump me? up? to? the? @definition of|for <symbol>"
+        "@definition of <symbol>"
+        "define <symbol:name>";
+    changing::comment =>
+        "@add a|an|the? @kind? @comment <text:quote> @to the? very? @top of <file>"
+        "@add a|an|the? @kind? @comment that? @saying <text:x> @to the? very? @top of <file>"
+        "@add a|an|the? @kind? @comment @to the? very? @top of <file>"
+        "@add a|an|the? @kind? @comment @to the? very? @top of <file> that? @saying <text:x>"
+        "@add a|an|the? @kind? @comment @to the? very? @top of <file> @explaining <about:x>"
+        "@add a|an|the? @kind? @comment @to <file> @explaining <about:x>"
+        "@add a|an|the? @kind? @comment <text:quote> @to <file>";
+    changing::add_line =>
+        "@add a|the? @line? <line:quote> @to the? very? @bottom of <file>"
+        "@add a|the? @line? <line:quote> @to the? very? <top:@top> of <file>"
+        "@add a|the? @line? <line:quote> @to <file>"
+        "@add a|the @line <line:x> @to the? very? @bottom of <file>"
+        "@add a|the @line <line:x> @to the? very? <top:@top> of <file>"
+        "@add a|the @line <line:x> to <file>";
+    changing::replace =>
+        "replace|change all? the? text|word? <find:x> @with <replace:x> in the? file? <file>"
+        "in <file> replace|change <find:x> @with <replace:x>";
+    changing::move_file =>
+        "move|rename the? file|@folder? <file> to|into|as <to:word>";
+    changing::rename =>
+        "rename <symbol> to|into|as <to:symbol> everywhere|globally?";
+    changing::create =>
+        "@create a? new? file? @called? <file> that? @saying the? @line? <content:x>"
+        "@create a|an? new? empty? file @called? <file>";
+    changing::delete =>
+        "delete|remove|erase the? file|@folder? <file>";
+    |script| script.tell(UNDO, "Undoing the last change.", json!({})) =>
+        "undo|revert @it? @last? change|edit|one|step|it?"
+        "take|roll @it? @last? change? back";
+    |script| script.tell(REDO, "Redoing it.", json!({})) =>
+        "redo @it? @last? change|edit|one|step|it?";
+    finding::impact =>
+        "what|who|which @files? will|would|could? @breaks @if i|we|you? @change <symbol>"
+        "what|which @files? is|are|gets affected @if i|we|you? a? @change? to? <symbol>"
+        "@find|tell me? the? impact of|on @change? to? <symbol>";
+    finding::users =>
+        "what|which|who|@find me? @all? other? @files? that? @use from? <symbol>"
+        "what|which|who @files? that? depend|depends on <symbol>"
+        "where is|are <symbol> used|imported|needed|required"
+        "@find me? @all? importers|users|dependents of <symbol>";
+    finding::references =>
+        "what|which|who @files|functions? call|calls|reference|references <symbol>"
+        "where is|are <symbol> called|referenced|mentioned"
+        "@find me? @all? uses|usages|references|callers|calls of|to|for <symbol>";
+    finding::files =>
+        "@find me? @all? files|file named|called|matching|like <file:x>";
+    finding::list =>
+        "@find me? @all? files|directory|directories|folders|contents here?";
+    finding::files =>
+        "@find me? @all? <file:word> files"
+        "where is the? file|files? <file>"
+        "@find me? the? file <file>";
+    finding::list =>
+        "@find me? @all? files|contents|content|@folder|entries @in|of <path:directories>"
+        "what|which files? is|are there? @in the? @folder? <path:directory> @folder?"
+        "ls|dir"
+        "ls|dir <path:directory>";
+    finding::outline =>
+        "@find me? @all? files|contents|content|@folder|entries @in|of <file>"
+        "what|which files? is|are there? @in the? @folder? <file> @folder?"
+        "ls|dir <file>";
+    finding::search =>
+        "@find me? for? @all? open? of? the? <text:word> @comments"
+        "@find me? for? @all? open? of? the? <text:word> @comments @in <within:word>"
+        "@find me? @all? @matches of|with|containing|for <text:x> @in <within:file>"
+        "@find me? @all? @matches of|with|containing|for <text:x>"
+        "@search the|this? @project? for the? @line|word|pattern? <text:quote> @in <within:word>"
+        "@search the|this? @project? for the? @line|word|pattern? <text:x> @in <within:file>"
+        "@search the|this? @project? for the? @line|word|pattern? <text:x>"
+        "which|what @files contain|contains|mention|mentions|have|has <text:x>";
+    project::overview =>
+        "what is|does this|the @project do|about|for?"
+        "@explain|@tell me? about? the|an? @structure? of|about? this|the @project @structure?"
+        "@explain|@tell me? an|the? @project? @structure"
+        "how is this|the @project structured|organized|organised";
+    finding::outline =>
+        "@explain me? the? file|structure|outline? of? <file>"
+        "what does|is in? the? file? <file> do|about|for|contain|define?";
+    finding::show =>
+        "@read|show|print|display|cat|view me? the? contents|content? of? file? <file>";
+    |script| script.tell(RUN_TESTS, "Running the tests.", json!({})) =>
+        "run|execute @all|my? tests|test suite?";
+    |_| Ok(help::HELLO.to_owned()) =>
+        "hello|hi|hey|hallo there|you|toolkiln?"
+        "good morning|afternoon|evening|day";
+    |_| Ok("You are welcome.".to_owned()) =>
+        "thanks|thank|great|ok|okay|cool|nice|perfect you? very? much?";
+    |script| Ok(help::overview(script.tools)) =>
+        "help me?"
+        "what can|could you do"
+        "what|how can|could|should|do i ask|say|do|type you?";
+    finding::search =>
+        "find|search|grep <text:quote>"
+        "find|search <text:name>";
+};

@@ -1,7 +1,7 @@
 //! Plain English: which of the [requests](crate::requests) a sentence is, and about what.
 
-use crate::requests::{CLASSES, Intent, REQUESTS};
-use crate::words::{Word, sentence_words};
+use crate::requests::{CLASSES, KnownRequest, REQUESTS};
+use crate::words::{InputWord, sentence_words};
 
 /// What the slots of a form stand for.
 pub(crate) type Slots = Vec<(&'static str, String)>;
@@ -30,7 +30,7 @@ const POLITE_AFTER: [&str; 4] =
 const EVERYWHERE: [&str; 1] = ["@in|across all? of? the|this|my|our? whole|entire? @project"];
 
 /// What a sentence asks for, if it has one of the known forms.
-pub(crate) fn understand(text: &str) -> Option<(Intent, Slots)> {
+pub(crate) fn understand(text: &str) -> Option<(&'static KnownRequest, Slots)> {
     let words = sentence_words(text);
     if words.len() > MAX_WORDS {
         return None;
@@ -39,19 +39,19 @@ pub(crate) fn understand(text: &str) -> Option<(Intent, Slots)> {
     let bare = without_asides(request, &[], &EVERYWHERE);
     // What looks like an aside can be all there is: "thanks", "what is in this project".
     [bare, request, &words].into_iter().find_map(|words| {
-        REQUESTS.iter().find_map(|(intent, forms)| {
-            let slots = forms.iter().find_map(|form| fit(form, words))?;
-            Some((*intent, slots))
+        REQUESTS.iter().find_map(|request| {
+            let slots = request.forms.iter().find_map(|form| fit(form, words))?;
+            Some((request, slots))
         })
     })
 }
 
 /// The words without what stands around a request, however often.
 fn without_asides<'w>(
-    mut words: &'w [Word],
+    mut words: &'w [InputWord],
     before: &[&'static str],
     after: &[&'static str],
-) -> &'w [Word] {
+) -> &'w [InputWord] {
     loop {
         let counts = || (1..=words.len().min(MAX_ASIDE)).rev();
         let is_aside =
@@ -69,12 +69,12 @@ fn without_asides<'w>(
 }
 
 /// What the slots stand for, if the form fits all the words.
-fn fit(form: &'static str, words: &[Word]) -> Option<Slots> {
+fn fit(form: &'static str, words: &[InputWord]) -> Option<Slots> {
     let mut slots = Vec::new();
     fits(form, words, &mut slots).then_some(slots)
 }
 
-fn fits(form: &'static str, words: &[Word], slots: &mut Slots) -> bool {
+fn fits(form: &'static str, words: &[InputWord], slots: &mut Slots) -> bool {
     let (part, rest) = form.split_once(' ').unwrap_or((form, ""));
     if part.is_empty() {
         return words.is_empty();
@@ -103,7 +103,7 @@ fn fits(form: &'static str, words: &[Word], slots: &mut Slots) -> bool {
 }
 
 /// Whether the word is one of a list, which may name classes.
-fn is_any_of(word: &Word, list: &str) -> bool {
+fn is_any_of(word: &InputWord, list: &str) -> bool {
     list.split('|').any(|one| match CLASSES.iter().find(|(class, _)| *class == one) {
         Some((_, words)) => word.is_any_of(words),
         None => word.is_any_of(one),
@@ -115,7 +115,7 @@ fn is_any_of(word: &Word, list: &str) -> bool {
 /// `quote` a quoted text, `symbol` a word that may have its kind beside it (`the function f`),
 /// `directory` and `directories` one word or several that do not name a file. Any other kind is a
 /// list of words.
-fn meaning(kind: &str, words: &[Word]) -> Option<String> {
+fn meaning(kind: &str, words: &[InputWord]) -> Option<String> {
     let text = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
     let first = words.first()?;
     let fits = match kind {
@@ -135,10 +135,10 @@ fn meaning(kind: &str, words: &[Word]) -> Option<String> {
 }
 
 /// `the function foo()` is about `foo`; `it` is about nothing that can be looked up.
-fn symbol(words: &[Word]) -> Option<String> {
+fn symbol(words: &[InputWord]) -> Option<String> {
     const KINDS: &str = "the|a|an|function|method|class|struct|enum|trait|type|module|file|variable|\
                          constant|interface|symbol|macro";
-    let named: Vec<&Word> = words.iter().filter(|word| !word.is_any_of(KINDS)).collect();
+    let named: Vec<&InputWord> = words.iter().filter(|word| !word.is_any_of(KINDS)).collect();
     match (&named[..], words) {
         ([name], _) if !name.is_any_of("it|this|that|them|these|those|something|to") => {
             Some(name.text.trim_end_matches("()").to_owned())

@@ -84,11 +84,11 @@ pub(crate) fn read_answer(events: &[ModelEvent]) -> (String, Option<ToolCall>) {
     (text, call)
 }
 
-/// A user who answers every question alike: with yes, or with no for this reason.
-struct Person(Option<String>);
+/// An approver that answers every question alike: with yes, or with no for this reason.
+struct FixedAnswer(Option<String>);
 
 #[async_trait]
-impl Approver for Person {
+impl Approver for FixedAnswer {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         Ok(match &self.0 {
             None => request.approve(),
@@ -119,7 +119,7 @@ impl Talk {
             vocabulary,
             require_read: true,
             detect_repeats: true,
-            approver: Arc::new(Person(refusal)),
+            approver: Arc::new(FixedAnswer(refusal)),
             performer: Some(Arc::new(JournalPerformer::new(Arc::clone(&journal)))),
             history: Some(tool_system::History::of(journal)),
             ..ExecutorOptions::default()
@@ -143,7 +143,9 @@ impl Talk {
             };
             let arguments = Value::Object(call.arguments.clone());
             transcript += &format!("[{} {} {arguments}]\n", call.id, call.name);
-            let result = self.executor.execute_tool(&call, &CancellationToken::new()).await;
+            let report = self.executor.report(&call, &CancellationToken::new()).await;
+            // As a session gives it to a model.
+            let result = report.result.map(|value| report.text.map_or(value, Value::String));
             self.messages.push(called(&text, call.clone()));
             self.messages.push(answered(&call.id, result));
         }

@@ -83,14 +83,12 @@ fn what_is_not_understood_is_said_so() {
     - /read_file path=src/main.rs limit=20 (runs a tool with named arguments)
     - help (lists all of this; `help grep` explains one tool)
     "##);
-    assert_snapshot!(tell("help find_definition"), @r"
+    assert_snapshot!(tell("help find_definition"), @"
     (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
 
     find_definition: Find where a symbol is defined. Takes Type::method, pkg.Func.
 
-    Usage: `/find_definition symbol=TEXT [type=function|class|variable|import] [path=TEXT] [context=NUMBER] [max_results=NUMBER]`
-
-    - context: Default 2
+    Usage: `/find_definition symbol=string [type=function|class|variable|import] [path=string] [context=integer] [max_results=integer]`
     ");
     assert!(tell("/help").contains("- edit_lines: path, operation, start_line\n"));
 }

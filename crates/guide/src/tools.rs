@@ -1,42 +1,38 @@
 //! The tools a session offers, and which of them does what.
 //!
 //! The same operation has a different name and different argument names in each vocabulary. Plans
-//! speak of an [`Action`] with arguments as the standard vocabulary spells them; here they become
+//! speak of an [`ToolNames`] with arguments as the standard vocabulary spells them; here they become
 //! a call of whatever tool is offered.
 
 use context_manager::ToolSpec;
 use serde_json::{Map, Value, json};
 
-/// Something a plan wants to be done: the tools for it, the better one first, and what a session
-/// without any of them cannot do.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Action(&'static [&'static str], pub(crate) &'static str);
+/// Something a plan wants to be done: the tools for it, the better one first.
+pub(crate) type ToolNames = &'static [&'static str];
 
-pub(crate) const READ: Action = Action(&["read_file", "read"], "read files");
-pub(crate) const LIST: Action = Action(&["list_directory", "list_files"], "list directories");
-pub(crate) const FIND_FILES: Action = Action(&["glob", "find_files"], "find files by name");
-pub(crate) const SEARCH: Action =
-    Action(&["grep", "search_files", "search", "search_code"], "search");
-pub(crate) const DEFINITION: Action = Action(&["find_definition"], "find definitions");
-pub(crate) const IMPORTERS: Action = Action(&["find_importers"], "find importers");
-pub(crate) const REFERENCES: Action = Action(&["find_references"], "find references");
-pub(crate) const IMPACT: Action = Action(&["impact"], "tell what a change affects");
-pub(crate) const OUTLINE: Action = Action(&["outline"], "outline files");
-pub(crate) const EDIT_LINES: Action = Action(&["edit_lines"], "edit lines");
-pub(crate) const REPLACE: Action = Action(&["replace_in_file", "edit"], "replace text");
-pub(crate) const REWRITE: Action =
-    Action(&["update_file", "edit_file", "write_file", "write"], "rewrite files");
-pub(crate) const CREATE: Action = Action(&["create_file", "write_file", "write"], "create files");
-pub(crate) const APPEND: Action = Action(&["append_file"], "append to files");
-pub(crate) const DELETE: Action = Action(&["delete_file"], "delete files");
-pub(crate) const MOVE: Action = Action(&["move_file"], "move files");
-pub(crate) const RENAME: Action = Action(&["rename_symbol"], "rename symbols");
-pub(crate) const UNDO: Action = Action(&["undo"], "undo changes");
-pub(crate) const REDO: Action = Action(&["redo"], "redo changes");
-pub(crate) const RUN_TESTS: Action = Action(&["run_tests"], "run tests");
+pub(crate) const READ: ToolNames = &["read_file", "read"];
+pub(crate) const LIST: ToolNames = &["list_directory", "list_files"];
+pub(crate) const FIND_FILES: ToolNames = &["glob", "find_files"];
+pub(crate) const SEARCH: ToolNames = &["grep", "search_files", "search", "search_code"];
+pub(crate) const DEFINITION: ToolNames = &["find_definition"];
+pub(crate) const IMPORTERS: ToolNames = &["find_importers"];
+pub(crate) const REFERENCES: ToolNames = &["find_references"];
+pub(crate) const IMPACT: ToolNames = &["impact"];
+pub(crate) const OUTLINE: ToolNames = &["outline"];
+pub(crate) const EDIT_LINES: ToolNames = &["edit_lines"];
+pub(crate) const REPLACE: ToolNames = &["replace_in_file", "edit"];
+pub(crate) const REWRITE: ToolNames = &["update_file", "edit_file", "write_file", "write"];
+pub(crate) const CREATE: ToolNames = &["create_file", "write_file", "write"];
+pub(crate) const APPEND: ToolNames = &["append_file"];
+pub(crate) const DELETE: ToolNames = &["delete_file"];
+pub(crate) const MOVE: ToolNames = &["move_file"];
+pub(crate) const RENAME: ToolNames = &["rename_symbol"];
+pub(crate) const UNDO: ToolNames = &["undo"];
+pub(crate) const REDO: ToolNames = &["redo"];
+pub(crate) const RUN_TESTS: ToolNames = &["run_tests"];
 
 /// The actions that vocabularies have different names for.
-const RENAMED: [Action; 7] = [READ, LIST, FIND_FILES, SEARCH, REPLACE, REWRITE, CREATE];
+const RENAMED: [ToolNames; 7] = [READ, LIST, FIND_FILES, SEARCH, REPLACE, REWRITE, CREATE];
 
 /// Other spellings of an argument.
 const SPELLINGS: [(&str, &[&str]); 5] = [
@@ -55,11 +51,11 @@ impl<'a> Tools<'a> {
         self.0.iter().find(|tool| tool.name == name)
     }
 
-    pub(crate) fn tool_for(self, action: Action) -> Option<&'a ToolSpec> {
-        action.0.iter().find_map(|name| self.named(name))
+    pub(crate) fn tool_for(self, action: ToolNames) -> Option<&'a ToolSpec> {
+        action.iter().find_map(|name| self.named(name))
     }
 
-    pub(crate) fn can(self, action: Action) -> bool {
+    pub(crate) fn can(self, action: ToolNames) -> bool {
         self.tool_for(action).is_some()
     }
 
@@ -71,8 +67,8 @@ impl<'a> Tools<'a> {
 
     /// The tool that does here what a tool called `name` does in another vocabulary.
     pub(crate) fn counterpart(self, name: &str) -> Option<&'a ToolSpec> {
-        let actions = RENAMED.iter().filter(|action| action.0.contains(&name));
-        actions.map(|action| self.tool_for(*action)).find(Option::is_some)?
+        let actions = RENAMED.iter().filter(|action| action.contains(&name));
+        actions.map(|action| self.tool_for(action)).find(Option::is_some)?
     }
 }
 

@@ -1,24 +1,19 @@
-//! Splitting what was typed into words: as a shell does for commands, as a reader does for
-//! sentences.
+//! Splitting what was typed into words, for commands and for sentences.
 
 /// A word of a command or of a sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Word {
+pub(crate) struct InputWord {
+    /// What stands before `=`, as in `path=src`.
+    pub(crate) name: Option<String>,
     /// The word without its quotes; in a sentence also without the punctuation around it.
     pub(crate) text: String,
-    /// Whether any part of it was quoted. In a sentence a quoted text is one word, however long.
+    /// A quoted text is one word, however long.
     pub(crate) quoted: bool,
-    /// Where the first `=` outside quotes is.
-    pub(crate) equals: Option<usize>,
     /// Where the word begins in what was typed.
     pub(crate) start: usize,
 }
 
-impl Word {
-    fn spoken(text: &str, quoted: bool) -> Self {
-        Self { text: text.to_owned(), quoted, ..Self::default() }
-    }
-
+impl InputWord {
     /// Whether this is one of the words in `list`, which are separated by bars.
     pub(crate) fn is_any_of(&self, list: &str) -> bool {
         !self.quoted && list.split('|').any(|word| self.text.eq_ignore_ascii_case(word))
@@ -37,116 +32,102 @@ impl Word {
             || self.text.contains('/')
             || self.is_any_of("makefile|dockerfile|license|readme|justfile|gemfile")
     }
-}
 
-/// A quote was opened and never closed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct OpenQuote(pub(crate) char);
-
-/// Splits a command. Quotes work as in a shell; in double quotes `\n` and `\t` are line break and
-/// tab. Outside quotes a backslash stands for itself unless a quote or a space follows, so that
-/// patterns like `\bfn\b` need no quotes.
-pub(crate) fn command_words(text: &str) -> Result<Vec<Word>, OpenQuote> {
-    let mut words = Vec::new();
-    let mut chars = text.char_indices().peekable();
-    while let Some(&(start, first)) = chars.peek() {
-        if first.is_whitespace() {
-            chars.next();
-            continue;
-        }
-        let mut word = Word { start, ..Word::default() };
-        while let Some((_, char)) = chars.next_if(|(_, char)| !char.is_whitespace()) {
-            match char {
-                '"' | '\'' => {
-                    word.quoted = true;
-                    take_quoted(&mut chars, char, &mut word.text)?;
-                    continue;
-                }
-                '\\' => {
-                    let escaped = chars.next_if(|(_, next)| matches!(next, '"' | '\'' | ' '));
-                    word.text.push(escaped.map_or('\\', |(_, next)| next));
-                    continue;
-                }
-                '=' => word.equals = word.equals.or(Some(word.text.len())),
-                _ => {}
-            }
-            word.text.push(char);
-        }
-        words.push(word);
-    }
-    Ok(words)
-}
-
-fn take_quoted(
-    chars: &mut impl Iterator<Item = (usize, char)>,
-    quote: char,
-    text: &mut String,
-) -> Result<(), OpenQuote> {
-    loop {
-        let (_, char) = chars.next().ok_or(OpenQuote(quote))?;
-        match char {
-            _ if char == quote => return Ok(()),
-            '\\' if quote == '"' => match chars.next().ok_or(OpenQuote(quote))?.1 {
-                'n' => text.push('\n'),
-                't' => text.push('\t'),
-                next @ ('"' | '\\') => text.push(next),
-                next => text.extend(['\\', next]),
-            },
-            _ => text.push(char),
-        }
+    /// The word with its name, if what looks like one is part of the text.
+    pub(crate) fn whole(&self) -> String {
+        self.name.iter().map(|name| format!("{name}=")).collect::<String>() + &self.text
     }
 }
 
-/// Splits a sentence. An apostrophe inside a word opens no quote; `what's` is two words and
-/// `project's` is `project`.
-pub(crate) fn sentence_words(text: &str) -> Vec<Word> {
+/// Splits at blanks. A quote opens at the beginning of a word or behind `name=`, so that `don't`
+/// has none.
+pub(crate) fn words(text: &str) -> Vec<InputWord> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
-        // `@"a path"` mentions a file in the chat.
-        rest = rest.strip_prefix('@').filter(|mention| mention.starts_with('"')).unwrap_or(rest);
-        if let Some((quoted, after)) = quoted_part(rest) {
-            words.push(Word::spoken(quoted, true));
-            rest = after;
-        } else {
-            let (word, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
-            push_spoken(&mut words, word);
-            rest = after;
-        }
-        rest = rest.trim_start();
+        let start = text.len() - rest.len();
+        let is_name = |name: &str| name.chars().all(|char| char.is_alphanumeric() || char == '_');
+        let named = rest.split_once('=').filter(|(name, _)| !name.is_empty() && is_name(name));
+        let (name, value) = named.map_or((None, rest), |(name, value)| (Some(name), value));
+        let (text, quoted, after) = match quoted_part(value) {
+            Some((text, after)) => (text, true, after),
+            None => {
+                let end = value.find(char::is_whitespace).unwrap_or(value.len());
+                (value[..end].to_owned(), false, &value[end..])
+            }
+        };
+        words.push(InputWord { name: name.map(str::to_owned), text, quoted, start });
+        rest = after.trim_start();
     }
     words
 }
 
-/// The quoted text at the beginning of `text`, if its closing quote ends a word.
-fn quoted_part(text: &str) -> Option<(&str, &str)> {
+/// The quoted text at the beginning of `text`, if its closing quote ends a word, and what follows
+/// it. In double quotes `\n` and `\t` are line break and tab. `@"a path"` mentions a file in the chat.
+fn quoted_part(text: &str) -> Option<(String, &str)> {
     const QUOTES: [(char, char); 5] =
         [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”'), ('‘', '’')];
+    let text = text.strip_prefix('@').filter(|text| text.starts_with('"')).unwrap_or(text);
     let (body, close) =
         QUOTES.iter().find_map(|(open, close)| Some((text.strip_prefix(*open)?, *close)))?;
-    let mut parts = body.match_indices(close).map(|(end, _)| (&body[..end], &body[end..]));
-    let (quoted, after) = parts.find_map(|(quoted, after)| {
-        let after = after.strip_prefix(close)?;
-        (!after.starts_with(char::is_alphanumeric)).then_some((quoted, after))
-    })?;
-    let after = after.trim_start_matches([',', ';', '.', '?', '!', ':']);
-    (!quoted.is_empty()).then_some((quoted, after))
+    let mut quoted = String::new();
+    let mut chars = body.chars();
+    while let Some(char) = chars.next() {
+        if char == close && !chars.as_str().starts_with(char::is_alphanumeric) {
+            let after = chars.as_str().trim_start_matches([',', ';', '.', '?', '!', ':']);
+            return Some((quoted, after));
+        }
+        let escaped = chars.as_str().chars().next().filter(|_| char == '\\' && close == '"');
+        let meant = match escaped {
+            Some('n') => '\n',
+            Some('t') => '\t',
+            Some(next @ ('"' | '\\')) => next,
+            _ => {
+                quoted.push(char);
+                continue;
+            }
+        };
+        quoted.push(meant);
+        chars.next();
+    }
+    None
 }
 
-fn push_spoken(words: &mut Vec<Word>, raw: &str) {
-    let text = raw.trim_end_matches([',', ';', '?', '!', ':']);
-    // A dot at the end is a full stop, unless there are only dots: `.` and `..` are directories.
-    let undotted = text.trim_end_matches('.');
-    let text = if undotted.is_empty() || undotted.ends_with('/') { text } else { undotted };
-    let text = mentioned(text).replace('’', "'");
-    let lower = text.to_lowercase();
-    let stem = if lower.ends_with("'s") { &text[..text.len() - 2] } else { &text };
-    if !text.is_empty() {
-        words.push(Word::spoken(stem, false));
+/// Splits a sentence: punctuation goes, `what's` is two words and `project's` is `project`.
+pub(crate) fn sentence_words(text: &str) -> Vec<InputWord> {
+    let mut spoken = Vec::new();
+    for word in words(text) {
+        if word.quoted {
+            spoken.push(InputWord { text: word.whole(), name: None, ..word });
+            continue;
+        }
+        let whole = word.whole().replace('’', "'");
+        let text = mentioned(without_punctuation(&whole));
+        let lower = text.to_lowercase();
+        let stem = if lower.ends_with("'s") { &text[..text.len() - 2] } else { text };
+        if !stem.is_empty() {
+            spoken.push(InputWord {
+                text: stem.to_owned(),
+                start: word.start,
+                ..InputWord::default()
+            });
+        }
+        if matches!(lower.as_str(), "what's" | "where's" | "who's" | "that's" | "it's") {
+            spoken.push(InputWord {
+                text: "is".to_owned(),
+                start: word.start,
+                ..InputWord::default()
+            });
+        }
     }
-    if matches!(lower.as_str(), "what's" | "where's" | "who's" | "that's" | "it's") {
-        words.push(Word::spoken("is", false));
-    }
+    spoken
+}
+
+/// A dot at the end is a full stop, unless there are only dots: `.` and `..` are directories.
+fn without_punctuation(word: &str) -> &str {
+    let word = word.trim_end_matches([',', ';', '?', '!', ':']);
+    let undotted = word.trim_end_matches('.');
+    if undotted.is_empty() || undotted.ends_with('/') { word } else { undotted }
 }
 
 /// `@src/main.rs` mentions a file; `@scope/package` is the name of a package.
@@ -159,88 +140,4 @@ fn mentioned(word: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn commands_are_split_as_a_shell_would() {
-        let cases: [(&str, &[&str]); 9] = [
-            ("", &[]),
-            ("  a  b ", &["a", "b"]),
-            (r#"a="two words" b"#, &["a=two words", "b"]),
-            (r#"'it is' "so""#, &["it is", "so"]),
-            (r"\bfn\b two\ words", &[r"\bfn\b", "two words"]),
-            (r#""a\nb\t\"c\" \d""#, &["a\nb\t\"c\" \\d"]),
-            (r"'a\nb'", &[r"a\nb"]),
-            (r#""" x"#, &["", "x"]),
-            ("a\nb", &["a", "b"]),
-        ];
-        for (text, expected) in cases {
-            let words = command_words(text).unwrap();
-            let found: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
-            assert_eq!(found, expected, "{text}");
-        }
-        assert_eq!(command_words("grep don't"), Err(OpenQuote('\'')));
-        assert_eq!(command_words(r#""a\"#), Err(OpenQuote('"')));
-    }
-
-    #[test]
-    fn only_an_equals_sign_outside_quotes_counts() {
-        let equals = |text| command_words(text).unwrap()[0].equals;
-        assert_eq!(equals("path=src"), Some(4));
-        assert_eq!(equals("'a=b'"), None);
-        assert_eq!(equals("'a=b'=c"), Some(3));
-    }
-
-    #[test]
-    fn sentences_lose_their_punctuation_and_keep_what_is_quoted() {
-        let cases: [(&str, &[&str]); 10] = [
-            ("explain @src/main.rs.", &["explain", "src/main.rs"]),
-            ("who uses @scope/x, @\"a b.rs\"?", &["who", "uses", "@scope/x", "a b.rs"]),
-            ("What's the project's name?", &["What", "is", "the", "project", "name"]),
-            ("Read ./src/main.rs, please.", &["Read", "./src/main.rs", "please"]),
-            ("list the files in .", &["list", "the", "files", "in", "."]),
-            ("search for \"a b\", now", &["search", "for", "a b", "now"]),
-            ("replace `it's` with “that”!", &["replace", "it's", "with", "that"]),
-            ("don't panic...", &["don't", "panic"]),
-            ("a ? b", &["a", "b"]),
-            ("say \"unclosed", &["say", "\"unclosed"]),
-        ];
-        for (text, expected) in cases {
-            let words = sentence_words(text);
-            let found: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
-            assert_eq!(found, expected, "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn words_are_where_they_say_and_nothing_is_added(
-            text in "\\PC*|[ \"'`\\\\=’“”a.?]{0,20}"
-        ) {
-            match command_words(&text) {
-                Ok(words) => for word in words {
-                    let begins = text[word.start..].chars().next();
-                    prop_assert!(begins.is_some_and(|char| !char.is_whitespace()));
-                    let is_equals = |at: usize| word.text[at..].starts_with('=');
-                    prop_assert!(word.equals.is_none_or(is_equals), "{word:?}");
-                },
-                Err(OpenQuote(quote)) => prop_assert!(text.contains(quote)),
-            }
-            for word in sentence_words(&text) {
-                let is_one = word.quoted || !word.text.contains(char::is_whitespace);
-                prop_assert!(is_one && (!word.text.is_empty() || text.contains("'s") || text.contains("’s")));
-                let plain = text.replace('’', "'");
-                prop_assert!(word.text == "is" || plain.contains(&word.text.replace('’', "'")));
-            }
-        }
-
-        #[test]
-        fn a_quoted_text_comes_back(text in "[^\\\\\"]*") {
-            let words = command_words(&format!("x=\"{text}\"")).unwrap();
-            prop_assert_eq!(&words[0].text[2..], text);
-        }
-    }
-}
+mod tests;

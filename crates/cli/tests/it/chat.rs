@@ -35,7 +35,7 @@ fn a_request_shows_its_calls_and_the_answer_and_ctrl_d_leaves() {
     let mut chat = offline(&project);
     chat.answer(PROMPT, "Read package.json and tell me the project name");
     chat.wait_for("kiln-shop");
-    assert!(chat.seen.contains("● read_file"), "{}", chat.seen);
+    assert!(chat.seen.contains("● Read package.json"), "{}", chat.seen);
     chat.wait_for(PROMPT);
     chat.press(LEAVE);
     assert_eq!(chat.end().0, 0);

@@ -2,9 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::{paths, read};
-use crate::results::{describe, indented, told};
-use crate::script::{Script, Stop, Told};
+use super::read;
+use crate::plan_run::{PlanResult, PlanRun, Stop};
+use crate::results::{
+    FoundAt, MAX_ROWS, below, describe, found_in, indented, names_in, paths_in, text_of,
+    without_notes,
+};
+use crate::sentence::directory;
 use crate::tools::{
     DEFINITION, FIND_FILES, IMPACT, IMPORTERS, LIST, OUTLINE, READ, REFERENCES, SEARCH,
 };
@@ -14,53 +18,24 @@ const LINES_BEFORE: u64 = 2;
 const LINES_SHOWN: usize = 14;
 /// The most other definitions that are named.
 const MAX_OTHERS: usize = 5;
-/// Words by which users call files of a language.
-const LANGUAGES: [(&str, &str); 18] = [
-    ("rust", "*.rs"),
-    ("python", "*.py"),
-    ("javascript|js", "*.js,*.mjs,*.cjs,*.jsx"),
-    ("typescript|ts", "*.ts,*.mts,*.cts,*.tsx"),
-    ("go", "*.go"),
-    ("java", "*.java"),
-    ("c", "*.c,*.h"),
-    ("c++", "*.cc,*.cpp,*.cxx,*.hpp,*.hh,*.h"),
-    ("c#", "*.cs"),
-    ("ruby", "*.rb"),
-    ("php", "*.php"),
-    ("shell", "*.sh,*.bash"),
-    ("markdown", "*.md"),
-    ("css", "*.css"),
-    ("html", "*.html,*.htm"),
-    ("json", "*.json"),
-    ("yaml", "*.yaml,*.yml"),
-    ("toml", "*.toml"),
-];
-
-/// Where a symbol is defined, or imported.
-struct DefinitionPlace<'a> {
-    path: &'a str,
-    line: u64,
-    kind: Option<&'a str>,
-}
-
-fn places(found: &Value) -> Vec<DefinitionPlace<'_>> {
-    let lists = ["definitions", "matches", "results"];
-    let list = lists.iter().find_map(|key| found[*key].as_array());
-    let places = list.into_iter().flatten().filter_map(|one| {
-        let [path, kind] = ["path", "kind"].map(|key| one[key].as_str());
-        Some(DefinitionPlace { path: path?, line: one["line"].as_u64()?, kind })
-    });
-    places.collect()
-}
+/// Words by which users call files of a language, and the files.
+const LANGUAGES: &str = "rust=*.rs python=*.py javascript=*.js,*.mjs,*.cjs,*.jsx \
+    js=*.js,*.mjs,*.cjs,*.jsx typescript=*.ts,*.mts,*.cts,*.tsx ts=*.ts,*.mts,*.cts,*.tsx go=*.go \
+    java=*.java c=*.c,*.h c++=*.cc,*.cpp,*.cxx,*.hpp,*.hh,*.h c#=*.cs ruby=*.rb php=*.php \
+    shell=*.sh,*.bash markdown=*.md css=*.css html=*.html,*.htm json=*.json yaml=*.yaml,*.yml \
+    toml=*.toml";
 
 /// An import names the symbol too, but what it names is elsewhere.
-fn is_no_import(place: &&DefinitionPlace<'_>) -> bool {
-    place.kind != Some("import")
+fn is_import(found: &FoundAt<'_>) -> bool {
+    ["import ", "use ", "pub use ", "from "].iter().any(|word| found.text.starts_with(word))
 }
 
-pub(super) fn definition(script: &mut Script<'_>, symbol: &str) -> Told {
-    let by_text = !script.tools.can(DEFINITION);
-    let found = if by_text {
+pub(crate) fn definition(script: &mut PlanRun<'_>) -> PlanResult {
+    let symbol = script.text("symbol");
+    let knows_definitions = script.tools.can(DEFINITION);
+    let result = if knows_definitions {
+        look_up(script, symbol)?
+    } else {
         let say = format!("No tool knows definitions here; searching for `{symbol}`.");
         let keywords =
             r"\b(fn|function|class|struct|enum|trait|interface|def|func|type|const|let|var|mod)\s+";
@@ -68,63 +43,33 @@ pub(super) fn definition(script: &mut Script<'_>, symbol: &str) -> Told {
         let (before, after) = if is_regex { (keywords, r"\b") } else { ("", "") };
         let pattern = format!("{before}{}{after}", literal(script, symbol));
         search_text(script, &say, &pattern, None)?
-    } else {
-        looked_up(script, symbol)?
     };
-    let places = places(found);
-    let first = places.iter().find(is_no_import).or_else(|| places.first());
-    let Some(&DefinitionPlace { path, line, kind }) = first else {
-        return mentions(script, symbol, found);
+    let text = text_of(result);
+    let mut found = found_in(&text);
+    // Imports only count where there is nothing else.
+    found.sort_by_key(is_import);
+    let Some((&FoundAt { path, line, .. }, others)) = found.split_first() else {
+        return Ok(describe(result));
     };
     let offset = line.saturating_sub(LINES_BEFORE).max(1);
     let say = format!("Reading {path} around line {line}.");
     let arguments = json!({"path": path, "offset": offset, "limit": LINES_SHOWN});
-    let excerpt = script.ask(READ, &say, arguments)?["content"].as_str().unwrap_or_default();
-    let what = match kind {
-        _ if by_text => "seems to be defined".to_owned(),
-        Some(kind) if kind.starts_with(['a', 'e', 'i', 'o', 'u']) => {
-            format!("is defined as an {kind}")
-        }
-        Some(kind) => format!("is defined as a {kind}"),
-        None => "is defined".to_owned(),
-    };
-    let others = places.iter().filter(|place| (place.path, place.line) != (path, line));
-    let others: Vec<_> = others.map(|place| format!("{}:{}", place.path, place.line)).collect();
-    let also = match others.len() {
-        0 => String::new(),
-        1..=MAX_OTHERS => format!("\n\nAlso found: {}.", others.join(", ")),
-        all => {
-            let more = all - MAX_OTHERS;
-            format!("\n\nAlso found: {} and {more} more.", others[..MAX_OTHERS].join(", "))
-        }
-    };
-    Ok(format!(
-        "`{symbol}` {what} in {path}:{line}:\n\n{}{also}",
-        indented(excerpt, LINES_SHOWN + 1)
-    ))
+    let excerpt = without_notes(&text_of(script.ask(READ, &say, arguments)?));
+    let others = others.iter().filter(|other| !is_import(other)).take(MAX_OTHERS);
+    let also: String =
+        others.map(|other| format!("\nAlso: {}:{}", other.path, other.line)).collect();
+    let is_defined = if knows_definitions { "is defined" } else { "seems to be defined" };
+    let excerpt = indented(&excerpt, LINES_SHOWN + 1);
+    Ok(format!("`{symbol}` {is_defined} in {path}:{line}:\n\n{excerpt}\n{also}"))
 }
 
-fn looked_up<'a>(script: &mut Script<'a>, symbol: &str) -> Result<&'a Value, Stop> {
+fn look_up<'a>(script: &mut PlanRun<'a>, symbol: &str) -> Result<&'a Value, Stop> {
     let say = format!("Looking up where `{symbol}` is defined.");
     script.ask(DEFINITION, &say, json!({"symbol": symbol}))
 }
 
-/// Without a definition the next best thing is where the word occurs.
-fn mentions(script: &mut Script<'_>, symbol: &str, found: &Value) -> Told {
-    let missing = describe(found);
-    if !script.tools.can(SEARCH) {
-        return Ok(missing);
-    }
-    let say = format!("{missing}\n\nSearching for the word.");
-    let result = search_text(script, &say, &literal(script, symbol), None)?;
-    Ok(format!(
-        "`{symbol}` is not defined in this project, as far as I can tell. {}",
-        describe(result)
-    ))
-}
-
 /// `text` as the search tool has to be given it.
-fn literal(script: &Script<'_>, text: &str) -> String {
+fn literal(script: &PlanRun<'_>, text: &str) -> String {
     let is_special = |char: char| r"\.+*?()|[]{}^$".contains(char);
     let escape = |char| is_special(char).then_some('\\').into_iter().chain([char]);
     if script.tools.takes_regex() {
@@ -135,7 +80,7 @@ fn literal(script: &Script<'_>, text: &str) -> String {
 }
 
 fn search_text<'a>(
-    script: &mut Script<'a>,
+    script: &mut PlanRun<'a>,
     say: &str,
     pattern: &str,
     within: Option<&str>,
@@ -146,97 +91,109 @@ fn search_text<'a>(
     script.ask(SEARCH, say, arguments)
 }
 
-pub(super) fn search(script: &mut Script<'_>, text: &str, within: Option<&str>) -> Told {
+pub(crate) fn search(script: &mut PlanRun<'_>) -> PlanResult {
+    let within = script.slot("within").map(directory).filter(|path| path != ".");
+    search_for(script, script.text("text"), within.as_deref())
+}
+
+fn search_for(script: &mut PlanRun<'_>, text: &str, within: Option<&str>) -> PlanResult {
     let place = within.map_or("the project".to_owned(), |path| format!("`{path}`"));
     let say = format!("Searching {place} for `{text}`.");
     search_text(script, &say, &literal(script, text), within).map(describe)
 }
 
-pub(super) fn files(script: &mut Script<'_>, name: &str) -> Told {
-    let is_meant = |words: &str| words.split('|').any(|word| name.eq_ignore_ascii_case(word));
-    let language = LANGUAGES.iter().find(|(words, _)| is_meant(words));
+pub(crate) fn files(script: &mut PlanRun<'_>) -> PlanResult {
+    let name = script.text("file");
+    let mut languages = LANGUAGES.split(' ').filter_map(|row| row.split_once('='));
+    let language = languages.find(|(word, _)| name.eq_ignore_ascii_case(word));
     let pattern = match language {
-        Some((_, pattern)) => (*pattern).to_owned(),
+        Some((_, pattern)) => pattern.to_owned(),
         None if name.contains(['*', '.', '?', '/']) => name.to_owned(),
         None => format!("*{name}*"),
     };
-    let say = format!("Looking for files like `{pattern}`.");
-    script.tell(FIND_FILES, &say, json!({"pattern": pattern}))
+    files_like(script, &pattern)
 }
 
-pub(super) fn list(script: &mut Script<'_>) -> Told {
+fn files_like(script: &mut PlanRun<'_>, pattern: &str) -> PlanResult {
+    let say = format!("Looking for files like `{pattern}`.");
+    let text = text_of(script.ask(FIND_FILES, &say, json!({"pattern": pattern}))?);
+    let paths = paths_in(&text);
+    Ok(match paths.len() {
+        0 => text,
+        1 => format!("There is one: {}.", paths[0]),
+        all => format!("{all} files:\n\n{}", indented(&paths.join("\n"), MAX_ROWS)),
+    })
+}
+
+pub(crate) fn list(script: &mut PlanRun<'_>) -> PlanResult {
     let path = script.slot("path").filter(|path| *path != ".");
     if !script.tools.can(LIST) {
-        return files(script, &path.map_or("*".to_owned(), |path| format!("{path}/*")));
+        return files_like(script, &path.map_or("*".to_owned(), |path| format!("{path}/*")));
     }
     let say = format!("Listing {}.", path.unwrap_or("the project"));
     let result = script.ask(LIST, &say, json!({"path": path.unwrap_or(".")}))?;
-    Ok(told(&format!("{} holds:", path.unwrap_or("The project")), result))
+    let names = indented(&names_in(&text_of(result)).join("\n"), MAX_ROWS);
+    Ok(format!("{} holds:\n\n{names}", path.unwrap_or("The project")))
 }
 
-pub(super) fn references(script: &mut Script<'_>, symbol: &str) -> Told {
+pub(crate) fn references(script: &mut PlanRun<'_>) -> PlanResult {
+    let symbol = script.text("symbol");
     if !script.tools.can(REFERENCES) {
-        return search(script, symbol, None);
+        return search_for(script, symbol, None);
     }
     let say = format!("Looking for the uses of `{symbol}`.");
     script.tell(REFERENCES, &say, json!({"symbol": symbol}))
 }
 
-pub(super) fn users(script: &mut Script<'_>, symbol: &str) -> Told {
+pub(crate) fn users(script: &mut PlanRun<'_>) -> PlanResult {
     if !script.tools.can(IMPORTERS) {
-        return references(script, symbol);
+        return references(script);
     }
+    let symbol = script.text("symbol");
     let target = module_of(script, symbol)?;
     let say = format!("Looking for the files that import {target}.");
-    let found = script.attempt(IMPORTERS, &say, json!({"target": target}))?;
-    let is_some = |found: &&Value| found["importers"].as_array().is_some_and(|all| !all.is_empty());
-    let Some(found) = found.ok().filter(is_some) else {
-        return Ok(format!("No file imports {target}. {}", references(script, symbol)?));
+    let found = match script.ask(IMPORTERS, &say, json!({"target": target})) {
+        Err(Stop::Answer(_)) => None,
+        asked => Some(asked?).filter(|found| !found_in(&text_of(found)).is_empty()),
     };
-    let files = found["files"].as_u64().unwrap_or(0);
-    let verb = if files == 1 { "1 file imports" } else { &format!("{files} files import") };
+    let Some(found) = found else {
+        return Ok(format!("No file imports {target}. {}", references(script)?));
+    };
     let module = if symbol == target { String::new() } else { format!(" ({target})") };
-    Ok(told(&format!("{verb} `{symbol}`{module}:"), found))
+    Ok(below(&format!("Files that import `{symbol}`{module}:"), found))
 }
 
 /// The file whose importers are the users of `symbol`; the symbol itself if there is none.
-fn module_of(script: &mut Script<'_>, symbol: &str) -> Result<String, Stop> {
+fn module_of(script: &mut PlanRun<'_>, symbol: &str) -> Result<String, Stop> {
     let is_path = symbol.contains('/') || symbol.contains("::") || symbol.contains('.');
     if is_path || !script.tools.can(DEFINITION) {
         return Ok(symbol.to_owned());
     }
-    let places = places(looked_up(script, symbol)?);
-    if let Some(place) = places.iter().find(is_no_import) {
-        return Ok(place.path.to_owned());
-    }
-    if !script.tools.can(FIND_FILES) {
-        return Ok(symbol.to_owned());
-    }
-    let say = format!("`{symbol}` is not defined here; looking for a file of that name.");
-    let found = script.ask(FIND_FILES, &say, json!({"pattern": format!("{symbol}.*")}))?;
-    Ok(paths(found).next().unwrap_or(symbol).to_owned())
+    let text = text_of(look_up(script, symbol)?);
+    let found = found_in(&text).into_iter().find(|found| !is_import(found));
+    Ok(found.map_or(symbol, |found| found.path).to_owned())
 }
 
-pub(super) fn impact(script: &mut Script<'_>, target: &str) -> Told {
+pub(crate) fn impact(script: &mut PlanRun<'_>) -> PlanResult {
     if !script.tools.can(IMPACT) {
-        return users(script, target);
+        return users(script);
     }
+    let target = script.text("symbol");
     let say = format!("Working out what depends on `{target}`.");
-    let result = script.ask(IMPACT, &say, json!({"target": target}))?;
-    let tests = result["tests"].as_array().into_iter().flatten().filter_map(Value::as_str);
-    let tests = tests.take(MAX_OTHERS).collect::<Vec<_>>().join(", ");
-    let tests = if tests.is_empty() { tests } else { format!("\n\nTests among them: {tests}.") };
-    Ok(format!("{}{tests}", describe(result)))
+    script.tell(IMPACT, &say, json!({"target": target}))
 }
 
-pub(super) fn outline(script: &mut Script<'_>, file: &str) -> Told {
-    let found = read(script, file)?;
+pub(crate) fn show(script: &mut PlanRun<'_>) -> PlanResult {
+    read(script, script.text("file")).map(|found| describe(found.result))
+}
+
+pub(crate) fn outline(script: &mut PlanRun<'_>) -> PlanResult {
+    let found = read(script, script.text("file"))?;
     let path = &found.path;
     if !script.tools.can(OUTLINE) {
-        return Ok(told(&format!("{path} reads:"), found.result));
+        return Ok(below(&format!("{path} reads:"), found.result));
     }
     let say = format!("Asking for the outline of {path}.");
     let outline = script.ask(OUTLINE, &say, json!({"path": path}))?;
-    let heading = format!("I cannot say what code means, but this is what {path} defines:");
-    Ok(told(&heading, outline))
+    Ok(below(&format!("I cannot say what code means, but this is what {path} defines:"), outline))
 }

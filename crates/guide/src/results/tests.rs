@@ -1,57 +1,76 @@
-use insta::assert_snapshot;
 use serde_json::json;
 
 use super::*;
 
 #[test]
-fn long_listings_say_how_much_is_missing() {
-    let matches: Vec<Value> = (1..=30)
-        .map(|line| json!({"path": if line < 25 { "a.rs" } else { "b.rs" }, "line": line, "text": "  x"}))
-        .collect();
-    let result = json!({"matches": matches, "total": 120, "files": 9, "message": "Found 120 matches in 9 files, showing the first 30, …and 90 more. Refine."});
-    let text = describe(&result);
-    assert!(
-        text.starts_with("Found 120 matches in 9 files.\n\n    a.rs (24)\n      1: x\n"),
-        "{text}"
-    );
-    assert!(text.ends_with("      20: x\n    b.rs (6)\n    …and 100 more"), "{text}");
+fn lines_that_were_found_are_counted_by_file() {
+    let text =
+        "a.rs\n1\t  x\n2-\tbeside\nb.rs (by text)\n7\ty\n[2 of 9 matches; more: cursor=\"c\"]";
+    let expected = "    a.rs (2)\n      1: x\n      2: beside\n    b.rs (1)\n      7: y\n    \
+                    [2 of 9 matches; more: cursor=\"c\"]";
+    assert_eq!(describe(&json!(text)), expected);
+    let matches = json!([
+        {"path": "a.rs", "line": 1, "text": "  x"},
+        {"path": "a.rs", "line": 2, "snippet": "1: no\n2: beside"},
+        {"path": "b.rs", "line": 7, "statement": "y"},
+    ]);
+    let note = json!({"hint": "2 of 9 matches; more: cursor=\"c\""});
+    assert_eq!(describe(&json!({"matches": matches, "truncation": [note]})), expected);
 }
 
 #[test]
-fn a_cut_result_says_where_the_rest_is() {
-    let note = json!({"field": "files", "unit": "items", "total": 9, "shown": 1, "handle": "result:1", "hint": "…"});
-    let result = json!({"files": ["a.rs"], "total": 9, "truncation": [note]});
-    assert_snapshot!(describe(&result), @"
-        a.rs
-        …and 8 more
-
-    The result was too large: `files` holds 1 of 9 items. `/read_file path=result:1` shows all of it.
-    ");
-}
-
-#[test]
-fn what_has_no_known_shape_is_shown_as_it_is() {
-    assert_snapshot!(describe(&json!({"answer": 42, "of": [1]})), @r#"
-    {
-      "answer": 42,
-      "of": [
-        1
-      ]
-    }
-    "#);
-    assert_eq!(describe(&json!("plain")), "    plain");
-    assert_eq!(describe(&Value::Null), "Done.");
+fn long_results_say_how_much_is_missing() {
+    let rows: Vec<String> = (1..=70).map(|row| row.to_string()).collect();
+    let text = describe(&json!(rows.join("\n")));
+    assert!(text.ends_with("    60\n    …and 10 more lines"), "{text}");
     let long = describe(&json!({"x": "é".repeat(5000)}));
-    assert!(long.chars().count() < MAX_JSON, "{}", long.len());
+    assert!(long.chars().count() < 400, "{}", long.len());
+}
+
+#[test]
+fn what_has_no_known_form_is_shown_as_it_is() {
+    assert_eq!(describe(&json!({"answer": 42})), "    {\n      \"answer\": 42\n    }");
+    assert_eq!(describe(&json!("plain")), "plain");
+    assert_eq!(describe(&json!({"files": [], "message": "No files."})), "No files.");
+}
+
+#[test]
+fn lines_of_a_file_are_shown_as_they_are() {
+    let text = "1\tuse std::io;\n\n3\tfn f() {}";
+    assert_eq!(describe(&json!(text)), "    1\tuse std::io;\n    \n    3\tfn f() {}");
+    assert_eq!(describe(&json!("3\tfn f()")), "    3\tfn f()");
+    let of_ally = json!({"content": "=== a ===\n     1\tx"});
+    assert_eq!(describe(&of_ally), "    === a ===\n         1\tx");
+    let several = "a.rs:\n1\tx\n\n3\ty\nb.rs:\n1\tz";
+    assert!(describe(&json!(several)).starts_with("    a.rs:\n    1\tx\n"));
+}
+
+#[test]
+fn names_with_blanks_are_one_name() {
+    assert_eq!(
+        names_in("Cargo.toml \"my dir\"/ src/\n[3 of 9]"),
+        ["Cargo.toml", "my dir/", "src/"]
+    );
+    let entries = json!([{"name": "my dir", "type": "directory"}, {"name": "a", "type": "file"}]);
+    assert_eq!(names_in(&text_of(&json!({"entries": entries}))), ["my dir/", "a"]);
+}
+
+#[test]
+fn paths_are_read_from_lists_by_directory() {
+    let text = "./: Cargo.toml \"a b.rs\"\nmy dir/x.rs\nsrc/: a.rs \"b c.rs\"\n[9 of 99 files]";
+    let expected = ["Cargo.toml", "a b.rs", "my dir/x.rs", "src/a.rs", "src/b c.rs"];
+    assert_eq!(paths_in(text), expected);
+    assert_eq!(paths_in(&text_of(&json!({"files": expected}))), expected);
+    assert_eq!(paths_in("No files match `**/x`."), [""; 0]);
 }
 
 #[test]
 fn files_are_read_back_from_what_tools_show() {
-    let lines = |value: Value| {
-        let file = FileLines::of(&value);
-        (file.text(), file.whole)
-    };
     let cases = [
+        (json!("1\ta\n\n3\tb"), ("a\n\nb\n", true)),
+        (json!("3\tx\n[of 495]"), ("x\n", false)),
+        (json!("1\tx\n[lines 1-1 of 9; next offset=2]"), ("x\n", false)),
+        (json!("[empty]"), ("", true)),
         (
             json!({"content": "     1\ta\n     2\t\n     3\tb", "size": 5, "total_lines": 3}),
             ("a\n\nb\n", true),
@@ -64,10 +83,11 @@ fn files_are_read_back_from_what_tools_show() {
             json!({"content": "=== a ===\n     1\ta\n[Lines 1-1 of 9. Continue with offset=2.]"}),
             ("a\n", false),
         ),
-        (json!({"content": "     1\ta", "truncation": []}), ("a\n", false)),
+        (json!({"content": "     1\ta", "truncation": [{}]}), ("a\n", false)),
         (json!(null), ("", true)),
     ];
     for (value, (text, whole)) in cases {
-        assert_eq!(lines(value.clone()), (text.to_owned(), whole), "{value}");
+        let file = FileLines::of(&value);
+        assert_eq!((file.text().as_str(), file.whole), (text, whole), "{value}");
     }
 }

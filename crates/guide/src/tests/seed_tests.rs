@@ -43,14 +43,12 @@ async fn test_2_symbol_lookup() {
     [offline_1 find_definition {"symbol":"DatabaseService"}]
     Reading src/services/DatabaseService.js around line 2.
     [offline_2 read_file {"path":"src/services/DatabaseService.js","offset":1,"limit":14}]
-    `DatabaseService` is defined as a class in src/services/DatabaseService.js:2:
+    `DatabaseService` is defined in src/services/DatabaseService.js:2:
 
-             1	// TODO: pool connections
-             2	export class DatabaseService {
-             3	  connect() {}
-             4	}
-
-    Also found: src/services/ToolExecutionService.js:1.
+        1	// TODO: pool connections
+        2	export class DatabaseService {
+        3	  connect() {}
+        4	}
     "#);
     for vocabulary in ALL {
         let told = talk(vocabulary).say("Find where DatabaseService is defined").await;
@@ -71,31 +69,19 @@ async fn test_3_file_edit_with_approval() {
     [offline_1 glob {"pattern":"**/main.js"}]
     It is at src/main.js; reading it.
     [offline_2 read_file {"path":"src/main.js"}]
-    Asking for the outline of src/main.js.
-    [offline_3 outline {"path":"src/main.js"}]
     Proposing this comment for src/main.js:
 
         // main.js: defines main and stop.
-    [offline_4 edit_lines {"path":"src/main.js","operation":"insert","start_line":1,"content":"// main.js: defines main and stop."}]
+    [offline_3 edit_lines {"path":"src/main.js","operation":"insert","start_line":1,"content":"// main.js: defines main and stop."}]
     Done: the comment is at the top of src/main.js.
 
-        diff --git a/src/main.js b/src/main.js
-        --- a/src/main.js
-        +++ b/src/main.js
-        @@ -1,4 +1,5 @@
-         #!/usr/bin/env node
-        +// main.js: defines main and stop.
-         import { ToolExecutionService } from './services/ToolExecutionService';
-         
-         export function main() {
+    Edited line 2 (+1) (change 1)
     "#);
     assert_snapshot!(standard.say("undo that").await, @"
     > undo that
-    Taking back the last change.
-    [offline_5 undo {}]
-    Done, as change 2.
-
-        src/main.js
+    Undoing the last change.
+    [offline_4 undo {}]
+    Undid change 1: src/main.js (change 2)
     ");
     assert!(standard.project.read("src/main.js").starts_with("#!/usr/bin/env node\nimport"));
     assert_snapshot!(talk(Vocabulary::Explorer).say(REQUEST).await, @r##"
@@ -150,8 +136,6 @@ async fn test_4_multi_file_search() {
 
     Searching the project for `TODO`.
     [offline_1 grep {"pattern":"TODO","case_sensitive":true}]
-    Found 2 matches in 2 files.
-
         src/services/DatabaseService.js (1)
           1: // TODO: pool connections
         src/services/ToolExecutionService.js (1)
@@ -178,7 +162,7 @@ async fn test_5_impact_analysis() {
     [offline_1 find_definition {"symbol":"ToolExecutionService"}]
     Looking for the files that import src/services/ToolExecutionService.js.
     [offline_2 find_importers {"target":"src/services/ToolExecutionService.js"}]
-    1 file imports `ToolExecutionService` (src/services/ToolExecutionService.js):
+    Files that import `ToolExecutionService` (src/services/ToolExecutionService.js):
 
         src/main.js (1)
           2: import { ToolExecutionService } from './services/ToolExecutionService';
@@ -187,11 +171,10 @@ async fn test_5_impact_analysis() {
     > What breaks if I change src/services/DatabaseService.js?
     Working out what depends on `src/services/DatabaseService.js`.
     [offline_3 impact {"target":"src/services/DatabaseService.js"}]
-    2 files are affected, 1 of them directly, 0 tests among them.
-
         src/services/DatabaseService.js (1)
           src/services/ToolExecutionService.js (1)
             src/main.js
+        [2 files are affected, 1 of them directly, 0 tests among them]
     "#);
     for vocabulary in ALL {
         let told = talk(vocabulary).say("What files use ToolExecutionService?").await;

@@ -64,7 +64,7 @@ async fn other_requests_go_through_the_same_loop() {
     > find all js files
     Looking for files like `*.js,*.mjs,*.cjs,*.jsx`.
     [offline_4 glob {"pattern":"*.js,*.mjs,*.cjs,*.jsx"}]
-    Found 3 files.
+    3 files:
 
         src/main.js
         src/services/DatabaseService.js
@@ -73,8 +73,6 @@ async fn other_requests_go_through_the_same_loop() {
     > find all references to DatabaseService
     Looking for the uses of `DatabaseService`.
     [offline_5 find_references {"symbol":"DatabaseService"}]
-    Found 3 references to `DatabaseService` in 2 files.
-
         src/services/DatabaseService.js (1)
           2: export class DatabaseService {
         src/services/ToolExecutionService.js (2)
@@ -88,91 +86,64 @@ async fn other_requests_go_through_the_same_loop() {
     [offline_7 outline {"path":"src/main.js"}]
     I cannot say what code means, but this is what src/main.js defines:
 
-        4: export function main()
-        8: function stop()
+        4	export function main()
+        8	function stop()
 
     > where is Nowhere defined?
     Looking up where `Nowhere` is defined.
     [offline_8 find_definition {"symbol":"Nowhere"}]
     No definition of `Nowhere` found; 5 files looked at. It may come from a library; grep finds where it is used.
 
-    Searching for the word.
-    [offline_9 grep {"pattern":"Nowhere","case_sensitive":true}]
-    `Nowhere` is not defined in this project, as far as I can tell. No matches for `Nowhere` among 5 files.
-
     > create file notes.md containing "# Notes"
     Proposing to create notes.md.
-    [offline_10 create_file {"path":"notes.md","content":"# Notes\n","description":"As asked for"}]
+    [offline_9 create_file {"path":"notes.md","content":"# Notes\n","description":"As asked for"}]
     Done: notes.md is there. "undo" takes it back.
 
     > add the line "One." to notes.md
     Looking for notes.md.
-    [offline_11 glob {"pattern":"**/notes.md"}]
+    [offline_10 glob {"pattern":"**/notes.md"}]
     It is at notes.md; reading it.
-    [offline_12 read_file {"path":"notes.md"}]
+    [offline_11 read_file {"path":"notes.md"}]
     Proposing to add the line to notes.md.
-    [offline_13 append_file {"path":"notes.md","content":"One.\n"}]
+    [offline_12 append_file {"path":"notes.md","content":"One.\n"}]
     Done: the line is in notes.md.
 
-        diff --git a/notes.md b/notes.md
-        --- a/notes.md
-        +++ b/notes.md
-        @@ -1 +1,2 @@
-         # Notes
-        +One.
+    Appended line 2 (+1) (change 2)
 
     > replace "One" with "Two" in notes.md
     Looking for notes.md.
-    [offline_14 glob {"pattern":"**/notes.md"}]
+    [offline_13 glob {"pattern":"**/notes.md"}]
     It is at notes.md; reading it.
-    [offline_15 read_file {"path":"notes.md"}]
+    [offline_14 read_file {"path":"notes.md"}]
     Proposing to replace `One` with `Two` in notes.md.
-    [offline_16 replace_in_file {"path":"notes.md","find":"One","replace":"Two"}]
-    1 replacement in notes.md.
-
-        diff --git a/notes.md b/notes.md
-        --- a/notes.md
-        +++ b/notes.md
-        @@ -1,2 +1,2 @@
-         # Notes
-        -One.
-        +Two.
+    [offline_15 replace_in_file {"path":"notes.md","find":"One","replace":"Two"}]
+    Edited line 2 (change 3)
 
     > move notes.md to docs/notes.md
     Proposing to move notes.md to docs/notes.md.
-    [offline_17 move_file {"from":"notes.md","to":"docs/notes.md"}]
-    Done: notes.md is docs/notes.md from here on. "undo" takes it back.
+    [offline_16 move_file {"from":"notes.md","to":"docs/notes.md"}]
+    Done: notes.md is now docs/notes.md. "undo" takes it back.
 
     > rename stop to halt
     Proposing to rename `stop` to `halt` wherever it is used.
-    [offline_18 rename_symbol {"symbol":"stop","new_name":"halt"}]
-    Renamed `stop` to `halt` in 1 place, by name.
-
-        diff --git a/src/main.js b/src/main.js
-        --- a/src/main.js
-        +++ b/src/main.js
-        @@ -5,4 +5,4 @@
-           return new ToolExecutionService();
-         }
-         
-        -function stop() {}
-        +function halt() {}
+    [offline_17 rename_symbol {"symbol":"stop","new_name":"halt"}]
+        Renamed `stop` to `halt` in 1 place, by name.
+        src/main.js 1
+        [change 5]
 
     > delete docs/notes.md
     Proposing to delete docs/notes.md.
-    [offline_19 delete_file {"path":"docs/notes.md"}]
+    [offline_18 delete_file {"path":"docs/notes.md"}]
     Done: docs/notes.md is gone. "undo" brings it back.
 
     > undo
 
-    [offline_20 undo {}]
-    Done, as change 7.
-
-        docs/notes.md
+    [offline_19 undo {}]
+    Undid change 6: docs/notes.md (change 7)
 
     > read nope.js
 
-    [offline_21 read {"file_paths":["nope.js"]}]
+    [offline_20 read {"file_paths":["nope.js"]}]
     That did not work: nope.js does not exist
     List the directory or search by name to find the right path.
 
@@ -199,8 +170,6 @@ async fn commands_go_through_the_same_loop() {
     > grep TODO
     (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
     [offline_1 grep {"pattern":"TODO"}]
-    Found 2 matches in 2 files.
-
         src/services/DatabaseService.js (1)
           1: // TODO: pool connections
         src/services/ToolExecutionService.js (1)
@@ -209,34 +178,20 @@ async fn commands_go_through_the_same_loop() {
     > /read_file path=src/main.js limit=2
 
     [offline_2 read_file {"path":"src/main.js","limit":2}]
-    Lines 1-2 of 8. Continue with offset=3.
-
-             1	#!/usr/bin/env node
-             2	import { ToolExecutionService } from './services/ToolExecutionService';
+        1	#!/usr/bin/env node
+        2	import { ToolExecutionService } from './services/ToolExecutionService';
+        [of 8]
 
     > /replace_in_file src/main.js stop halt
 
     [offline_3 replace_in_file {"path":"src/main.js","find":"stop","replace":"halt"}]
-    1 replacement in src/main.js.
-
-        diff --git a/src/main.js b/src/main.js
-        --- a/src/main.js
-        +++ b/src/main.js
-        @@ -5,4 +5,4 @@
-           return new ToolExecutionService();
-         }
-         
-        -function stop() {}
-        +function halt() {}
+    Edited line 8 (change 1)
 
     > glob **/*.js
 
     [offline_4 glob {"pattern":"**/*.js"}]
-    Found 3 files.
-
         src/main.js
-        src/services/DatabaseService.js
-        src/services/ToolExecutionService.js
+        src/services/: DatabaseService.js ToolExecutionService.js
 
     > redo
 

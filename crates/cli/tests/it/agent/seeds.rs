@@ -156,14 +156,12 @@ fn test_2_symbol_lookup() {
 
     Looking up where `DatabaseService` is defined.
     Reading src/services/DatabaseService.js around line 2.
-    `DatabaseService` is defined as a class in src/services/DatabaseService.js:2:
+    `DatabaseService` is defined in src/services/DatabaseService.js:2:
 
              1	// Keeps what has to outlive the process.
              2	export class DatabaseService {
              3	  connect() {} // TODO: pool connections
              4	}
-
-    Also found: src/services/ToolExecutionService.js:1.
     ");
     assert_eq!(offline.code, 0);
 }
@@ -191,7 +189,7 @@ fn test_3_file_edit_with_approval() {
         assert_eq!(played.bench.project.read("src/main.js"), after);
         assert_eq!(played.result(2, "call_1_1")["path"], "src/main.js");
         assert_eq!(played.ran.stdout, "I add it.\nThat was the edit.\n");
-        assert!(played.ran.stderr.contains("diff --git a/src/main.js"), "{}", played.ran.stderr);
+        assert!(played.ran.stderr.contains("Rewrote src/main.js, +1 −0"), "{}", played.ran.stderr);
     });
     let bench = Bench::new(PROJECT);
     let offline = bench.ask_offline(COMMENT, &["--yes", "--vocabulary", "explorer"]);
@@ -255,8 +253,6 @@ fn test_4_multi_file_search() {
     (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
 
     Searching the project for `TODO`.
-    Found 2 matches in 2 files.
-
         src/main.js (1)
           4: // TODO: read the configuration
         src/services/DatabaseService.js (1)
@@ -292,7 +288,7 @@ fn test_5_impact_analysis() {
 
     Looking up where `ToolExecutionService` is defined.
     Looking for the files that import src/services/ToolExecutionService.js.
-    2 files import `ToolExecutionService` (src/services/ToolExecutionService.js):
+    Files that import `ToolExecutionService` (src/services/ToolExecutionService.js):
 
         src/main.js (1)
           1: import { ToolExecutionService } from './services/ToolExecutionService.js';

@@ -1,8 +1,8 @@
 //! Plans of several steps, written as if each tool call were answered on the spot.
 //!
-//! Nothing is remembered between requests. A plan is run from its beginning each time; the calls
-//! it has made before are in the conversation, with their results, and are answered from there.
-//! The first call that is not there yet ends the run and is what is asked for next.
+//! A plan is run from its beginning each time. The calls it has made before are in the conversation,
+//! with their results, and are answered from there. The first call that is not there yet ends the
+//! run and is what is asked for next.
 
 use context_manager::ToolSpec;
 use protocol::{ErrorCode, ToolCall, ToolError, ToolResult};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::results::describe;
 use crate::sentence::Slots;
-use crate::tools::{Action, Tools, arguments_for};
+use crate::tools::{ToolNames, Tools, arguments_for};
 
 /// Why a plan stops before its end.
 #[derive(Debug, PartialEq)]
@@ -22,57 +22,51 @@ pub(crate) enum Stop {
 }
 
 /// What a plan comes to: an answer, or the reason why there is none yet.
-pub(crate) type Told = Result<String, Stop>;
+pub(crate) type PlanResult = Result<String, Stop>;
 
 /// A call of this turn, and its result.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step<'a> {
+pub(crate) struct PastCall<'a> {
     pub(crate) call: &'a ToolCall,
     pub(crate) result: Option<&'a ToolResult>,
 }
 
 /// What a plan works with.
-pub(crate) struct Script<'a> {
+pub(crate) struct PlanRun<'a> {
     pub(crate) tools: Tools<'a>,
     pub(crate) slots: &'a Slots,
     /// The calls of this turn that no part of the plan has looked at yet.
-    pub(crate) steps: std::slice::Iter<'a, Step<'a>>,
+    pub(crate) steps: std::slice::Iter<'a, PastCall<'a>>,
 }
 
-impl<'a> Script<'a> {
+impl<'a> PlanRun<'a> {
     pub(crate) fn slot(&self, name: &str) -> Option<&'a str> {
         self.slots.iter().find(|(slot, _)| *slot == name).map(|(_, text)| text.as_str())
     }
 
+    /// The text of a slot that all forms of the request have.
+    pub(crate) fn text(&self, name: &str) -> &'a str {
+        self.slot(name).unwrap_or_default()
+    }
+
     /// What a tool says about an action.
-    pub(crate) fn tell(&mut self, action: Action, say: &str, arguments: Value) -> Told {
+    pub(crate) fn tell(&mut self, action: ToolNames, say: &str, arguments: Value) -> PlanResult {
         self.ask(action, say, arguments).map(describe)
     }
 
     /// The result of an action. An error of the tool ends the plan and is told as it is.
     pub(crate) fn ask(
         &mut self,
-        action: Action,
+        action: ToolNames,
         say: &str,
         arguments: Value,
     ) -> Result<&'a Value, Stop> {
-        self.attempt(action, say, arguments)?.map_err(|error| Stop::Answer(failure(error)))
-    }
-
-    /// The result of an action, for a plan that knows what to do about an error.
-    pub(crate) fn attempt(
-        &mut self,
-        action: Action,
-        say: &str,
-        arguments: Value,
-    ) -> Result<Result<&'a Value, &'a ToolError>, Stop> {
         let tool = self.tools.tool_for(action).ok_or_else(|| {
-            Stop::Answer(format!(
-                "None of this session's tools can {}. `help` lists the tools there are.",
-                action.1
-            ))
+            let names = action.join("` or `");
+            Stop::Answer(format!("That needs `{names}`, which this session does not have."))
         })?;
-        self.call(tool, say, arguments_for(tool, arguments))
+        let result = self.call(tool, say, arguments_for(tool, arguments))?;
+        result.map_err(|error| Stop::Answer(failure(error)))
     }
 
     pub(crate) fn call(
