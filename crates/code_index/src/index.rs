@@ -27,7 +27,7 @@ pub(crate) mod varint;
 pub use batch::Batch;
 pub use builder::{IndexBuilder, IndexedFile, Totals};
 pub use candidates::Candidates;
-pub use extract::{Content, Extractor, Trigrams};
+pub use extract::{Extractor, SearchableContent, Trigrams};
 pub use format::SegmentError;
 pub(crate) use path_order::path_order;
 pub use plan::{Narrow, TrigramPlan};

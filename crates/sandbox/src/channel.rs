@@ -26,11 +26,11 @@ pub(crate) struct Channel(OwnedFd);
 /// What can go wrong on it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChannelError {
-    #[error("the other side is gone")]
+    #[error("the other process has closed the channel")]
     Closed,
     #[error(transparent)]
     System(#[from] Errno),
-    #[error("the message makes no sense: {0}")]
+    #[error("the message is malformed: {0}")]
     Garbled(#[from] serde_json::Error),
 }
 

@@ -1,11 +1,11 @@
 //! The hidden entry point: what this program does when it is started to confine commands.
 //!
 //! ```text
-//! us ── helper (outside, waits for orders) ── first process (inside, builds the walls) ── command
+//! us ── helper (outside, waits for orders) ── first process (inside, builds the sandbox) ── command
 //! ```
 //!
 //! The helper is started once and has one command after the other confined: starting a program of our
-//! size and joining a control group take longer than all of the walls. It ends with us, the first
+//! size and joining a control group take longer than building the sandbox. It ends with us, the first
 //! process with the helper, and everything inside with the first process.
 
 mod filter;
@@ -15,10 +15,10 @@ mod identity;
 mod layers;
 mod listener;
 mod loopback;
+mod restrictions;
 mod root;
 mod shown;
 mod trouble;
-mod walls;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -29,7 +29,7 @@ use rustix::thread::UnshareFlags;
 
 use crate::channel::Channel;
 use crate::kernel;
-use crate::plan::{Part, Report};
+use crate::plan::{Report, SandboxPart};
 use trouble::During as _;
 
 /// By this name, as the zeroth argument, a program is asked to be the helper.
@@ -69,10 +69,10 @@ fn take_channel() -> Result<Channel, Errno> {
 /// Makes a user namespace, hands it over and waits until the other side has written its maps.
 fn hold(channel: &Channel) -> i32 {
     let made = kernel::unshare(UnshareFlags::NEWUSER)
-        .during(Part::IdMapping, "making a user namespace")
+        .during(SandboxPart::IdMapping, "making a user namespace")
         .and_then(|()| {
             let file = File::open("/proc/self/ns/user");
-            file.during(Part::IdMapping, "opening a user namespace")
+            file.during(SandboxPart::IdMapping, "opening a user namespace")
         });
     let sent = match made {
         Ok(file) => channel.send(&Report::Begun, &[file.as_fd()]),

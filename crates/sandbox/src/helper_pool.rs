@@ -17,7 +17,7 @@ use crate::entry::HELPER;
 use crate::error::{SandboxError, io, unavailable};
 use crate::launcher::Launcher;
 use crate::owners::Owners;
-use crate::plan::{OrderHead, Part, Setting, Settle};
+use crate::plan::{OrderHead, SandboxPart, Setting, Settle};
 use crate::profile::Limits;
 
 /// So long a helper is waited for that ought to answer or to end. One that was stopped does neither.
@@ -118,7 +118,7 @@ impl Helpers {
 }
 
 fn failed(error: &ChannelError) -> SandboxError {
-    unavailable(Part::Launch, "giving an order to the helper".to_owned(), error.errno())
+    unavailable(SandboxPart::Launch, "giving an order to the helper".to_owned(), error.errno())
 }
 
 impl Helper {
@@ -145,7 +145,7 @@ impl Helper {
         let joined = joined.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
         joined.map_err(|error| {
             let doing = "joining a control group".to_owned();
-            unavailable(Part::ControlGroup, doing, error.raw_os_error())
+            unavailable(SandboxPart::ControlGroup, doing, error.raw_os_error())
         })
     }
 

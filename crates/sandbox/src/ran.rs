@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::changes::Changes;
+use crate::changes::CommandChanges;
 use crate::network::RefusedConnection;
-use crate::output::Kept;
+use crate::output::KeptOutput;
 
 /// A command that ran.
 #[derive(Debug)]
@@ -14,9 +14,9 @@ pub struct Ran {
     /// How it ended.
     pub exit: Exit,
     /// Its standard output.
-    pub stdout: Kept,
+    pub stdout: KeptOutput,
     /// Its standard error.
-    pub stderr: Kept,
+    pub stderr: KeptOutput,
     /// From the call to the end of the command.
     pub duration: Duration,
     /// How many of its processes were killed for want of memory, where that is known.
@@ -26,7 +26,7 @@ pub struct Ran {
     /// Connections that the proxy refused it, the first few.
     pub refused_connections: Vec<RefusedConnection>,
     /// What it changed, if it worked on a copy of the project.
-    pub changed: Option<Changes>,
+    pub changed: Option<CommandChanges>,
     /// What confined it.
     pub level: LevelReport,
 }

@@ -19,7 +19,7 @@ pub enum StoreError {
         /// The sessions it can mean.
         candidates: Vec<SessionId>,
     },
-    /// Somebody else is writing to the session.
+    /// Another process, or another part of this one, has the lease of the session.
     #[error("session {session} is open in {holder}; go on there, or end that process first")]
     InUse {
         /// The session.
@@ -58,13 +58,13 @@ pub enum StoreError {
         reason: String,
     },
     /// Other processes did not let go of the file for long.
-    #[error("{file} is being written by another process and did not become free; try again")]
+    #[error("{file} is locked by another process; try again")]
     Busy {
         /// The file.
         file: String,
     },
     /// There is no room left.
-    #[error("there is no room left on the disk for {file}; make some and try again")]
+    #[error("there is no space left on the disk for {file}; free some and try again")]
     DiskFull {
         /// The file.
         file: String,

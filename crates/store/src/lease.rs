@@ -8,7 +8,7 @@ use crate::SessionId;
 /// Writes down that a session is free.
 type Release = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// As long as it is held, nobody else can claim the session. Dropping it gives the session free;
+/// The right to write to a session, which one holder has at a time. Dropping it releases the lease;
 /// so does the end of the process, however it comes.
 pub struct Lease {
     session: SessionId,

@@ -1,4 +1,4 @@
-//! Letting a person edit some bytes in a program of their choice.
+//! Lets the user edit some bytes in an editor of their choice.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -40,7 +40,7 @@ pub fn edit_in_program(editor: &str, suggested_name: &str, text: &[u8]) -> Resul
     }
 }
 
-/// A directory that nobody else can look into and that is gone when this is.
+/// A directory that only its owner can read, removed on drop.
 struct PrivateDir(PathBuf);
 
 impl PrivateDir {

@@ -49,12 +49,12 @@ pub use recover::RecoveryReport;
 
 use commit::Commit;
 use dirs::Dirs;
-use entry::{Header, Loaded, Step};
-use plan::{Plan, Planner, ReadOnly};
+use entry::{Header, JournalStep, Loaded};
+use plan::{ChangePlan, Planner, ReadOnly};
 use prepare::{Prepare, remove_replaced};
 use prune::Tail;
 use rewind::Rewind;
-use store::{Draft, Store, Tally};
+use store::{EntryDraft, Store, Tally};
 
 /// The part of the state directory that belongs to the journal.
 const JOURNAL_DIR: &str = "journal";
@@ -84,7 +84,7 @@ pub struct Applied {
     pub entry: EntryId,
     /// The paths that were changed.
     pub paths: Vec<RelPath>,
-    /// What a person should know, such as a hard link that was broken.
+    /// What the user should know, such as a hard link that was broken.
     pub notes: Vec<String>,
 }
 
@@ -95,11 +95,11 @@ pub struct Journal {
     options: JournalOptions,
     ops: Ops,
     recovery: RecoveryReport,
-    turn: Mutex<Turn>,
+    turn: Mutex<TurnState>,
 }
 
 /// What only the thread whose turn it is may know.
-struct Turn {
+struct TurnState {
     /// The greatest number that was seen in the directory.
     last: u64,
     /// Where the next entry goes, if it is known.
@@ -156,7 +156,7 @@ impl Journal {
         let dir = StateDir::open_with(&workspace, &state.join(JOURNAL_DIR), ops.clone())?;
         let store = Store::open(dir, ops.clone())?;
         let (recovery, last) = recover::at_start(&workspace, &store, &ops)?;
-        let turn = Mutex::new(Turn { last, tail: None, pruned: false });
+        let turn = Mutex::new(TurnState { last, tail: None, pruned: false });
         Ok(Journal { workspace, store, options, ops, recovery, turn })
     }
 
@@ -212,7 +212,7 @@ impl Journal {
             max_bytes: self.options.max_bytes,
             read_only: purpose.read_only,
             stem,
-            plan: Plan::default(),
+            plan: ChangePlan::default(),
             returning: self.returning(set, &purpose.undoes),
         };
         let mut plan = planner.check(set)?;
@@ -241,7 +241,7 @@ impl Journal {
     fn perform(
         &self,
         id: EntryId,
-        plan: &mut Plan<'_>,
+        plan: &mut ChangePlan<'_>,
         header: &Header,
         dirs: &Dirs<'_>,
         tail: Option<Tail>,
@@ -265,7 +265,7 @@ impl Journal {
     }
 
     /// Takes a failed set back and answers with what to tell.
-    fn take_back(&self, draft: &Draft, dirs: &Dirs<'_>, taken: usize, error: Error) -> Error {
+    fn take_back(&self, draft: &EntryDraft, dirs: &Dirs<'_>, taken: usize, error: Error) -> Error {
         let rewound = self.store.read(draft.frame()).and_then(|bytes| {
             let entry = Loaded::new(bytes).ok_or(Errno::IO)?;
             let mut rewind = Rewind { ops: &self.ops, dirs, entry: &entry, conflicts: Vec::new() };
@@ -297,29 +297,31 @@ impl Journal {
         Ok(Tally { open: 0, ..tally })
     }
 
-    fn turn(&self) -> MutexGuard<'_, Turn> {
+    fn turn(&self) -> MutexGuard<'_, TurnState> {
         // The numbers inside are valid whatever a panicking thread did.
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn header(plan: &Plan<'_>, purpose: Purpose<'_>) -> Header {
+fn header(plan: &ChangePlan<'_>, purpose: Purpose<'_>) -> Header {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let mut paths = Vec::with_capacity(plan.planned.len());
     let mut temps = Vec::with_capacity(plan.planned.len());
     for planned in &plan.planned {
         match &planned.step {
-            Step::Put { path, temp, .. } => {
+            JournalStep::Put { path, temp, .. } => {
                 paths.push(path.clone());
                 temps.push(temp.clone());
             }
-            Step::Move { from, to, replaced, temp, .. } => {
+            JournalStep::Move { from, to, replaced, temp, .. } => {
                 paths.extend([from.clone(), to.clone()]);
                 if *replaced != Base::Absent {
                     temps.push(temp.clone());
                 }
             }
-            Step::MakeDir { path, .. } | Step::RemoveDir { path, .. } => paths.push(path.clone()),
+            JournalStep::MakeDir { path, .. } | JournalStep::RemoveDir { path, .. } => {
+                paths.push(path.clone())
+            }
         }
     }
     Header {

@@ -31,7 +31,7 @@ pub struct LineWindow {
 
 /// One line of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct WindowLine {
     /// Its number; the first line of a file is 1.
     pub number: u64,
     /// Its content without the ending. A cut never leaves part of a UTF-8 character.
@@ -46,7 +46,7 @@ pub struct Line {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadLines {
     /// The lines, in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<WindowLine>,
     /// How many lines there are in all, if the file was read to its end.
     pub total_lines: Option<u64>,
     /// How many bytes there are in all, if the file was read to its end.
@@ -195,7 +195,7 @@ impl<'w> Scan<'w> {
         } else {
             self.returned_bytes += bytes.len();
             let cut = (bytes.len() as u64 != len).then_some(len);
-            self.read.lines.push(Line { number: self.number, bytes, ending, cut });
+            self.read.lines.push(WindowLine { number: self.number, bytes, ending, cut });
             self.full = self.read.lines.len() >= self.window.max_lines;
         }
         self.number += 1;

@@ -99,7 +99,7 @@ fn start(to_close: Arc<AtomicUsize>) -> Option<Sender<Order>> {
 fn fulfil(ordered: &Receiver<Order>, to_close: &AtomicUsize) {
     for order in ordered {
         match order {
-            // Nobody listens any more if the other thread came to grief.
+            // The receiver is gone if the other thread has failed.
             Order::Sync { file, answer } => drop(answer.send(fsync(file))),
             Order::Answer(answer) => drop(answer.send(())),
             Order::Close(files) => {
@@ -133,7 +133,7 @@ mod tests {
         thread.close(vec![writer.try_clone().unwrap().into(), writer.into()]);
         thread.finish_closing();
         assert_eq!(thread.to_close.load(Ordering::Relaxed), 0);
-        // Ends only when nobody can write any more.
+        // Ends only when every descriptor for writing is closed.
         assert_eq!(std::io::Read::read_to_end(&mut reader, &mut Vec::new()).unwrap(), 0);
     }
 

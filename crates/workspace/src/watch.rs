@@ -15,7 +15,7 @@ use rustix::fs::{FsWord, OFlags, fstatfs};
 use rustix::io::Errno;
 
 use crate::resolve::open_name;
-use crate::{Entry, Error, RelPath, Workspace};
+use crate::{Error, RelPath, WalkEntry, Workspace};
 
 /// What changes the content or the set of a directory's files.
 const EVENTS: WatchFlags = WatchFlags::MODIFY
@@ -103,7 +103,7 @@ impl Watcher {
 
     /// Watches a directory met on a walk. Doing so when the walk comes to it misses nothing: its
     /// entries are read afterwards.
-    pub fn watch_entry(&self, entry: &Entry<'_>) -> Result<(), Error> {
+    pub fn watch_entry(&self, entry: &WalkEntry<'_>) -> Result<(), Error> {
         let path = entry.path();
         let watched = entry.descriptor().and_then(|dir| self.watch_descriptor(dir.as_fd(), &path));
         watched.map_err(|errno| Error::from_errno(&path, errno))

@@ -74,7 +74,7 @@ impl IndexShared {
     }
 
     fn work(&self) {
-        workspace::stand_back();
+        workspace::lower_priority();
         let stopped = self.state().jobs.stop_sign();
         loop {
             let waiting = self.job.wait_while(self.state(), |state| {

@@ -15,7 +15,7 @@ use libc::c_long;
 use seccompiler::sock_filter;
 
 use super::trouble::Trouble;
-use crate::plan::Part;
+use crate::plan::SandboxPart;
 
 /// Refused as if we were not allowed to.
 const FORBIDDEN: &[c_long] = &[
@@ -153,7 +153,7 @@ pub(super) struct Refused {
 /// Installs the filter for this process and all it starts.
 pub(super) fn install(filter: &[sock_filter]) -> Result<(), Trouble> {
     seccompiler::apply_filter(filter).map_err(|error| {
-        Trouble::new(Part::Seccomp, format!("filtering system calls: {error}"), None)
+        Trouble::new(SandboxPart::Seccomp, format!("filtering system calls: {error}"), None)
     })
 }
 

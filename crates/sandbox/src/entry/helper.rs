@@ -20,7 +20,7 @@ use super::trouble::{During as _, Trouble};
 use super::{EXIT_TROUBLE, first};
 use crate::channel::Channel;
 use crate::kernel::{self, Cloned};
-use crate::plan::{OrderHead, Part, Report, Setting, Settle};
+use crate::plan::{OrderHead, Report, SandboxPart, Setting, Settle};
 
 /// A process that was made ready longer ago is not used: single files that it shows may have been
 /// replaced on the host since.
@@ -98,7 +98,7 @@ impl First {
     fn join(&self, groups: &[PathBuf]) -> Result<(), Trouble> {
         let id = self.pid.as_raw_nonzero().to_string();
         groups.iter().try_for_each(|file| {
-            std::fs::write(file, &id).during(Part::ControlGroup, "joining a control group")
+            std::fs::write(file, &id).during(SandboxPart::ControlGroup, "joining a control group")
         })
     }
 
@@ -118,28 +118,28 @@ fn is_readable(fd: &OwnedFd) -> bool {
 fn settle(channel: &Channel) -> Result<(Site, Vec<PathBuf>), Trouble> {
     let (settle, descriptors) = channel
         .receive::<Settle>()
-        .map_err(|error| Trouble::new(Part::Launch, "settling the helper", error.errno()))?;
+        .map_err(|error| Trouble::new(SandboxPart::Launch, "settling the helper", error.errno()))?;
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(missing);
     let setting = read_file(next()?)?;
     let project = next()?;
     let owners = if settle.has_owners { Some(next()?) } else { None };
     let life = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .during(Part::Launch, "making a pipe")?;
+        .during(SandboxPart::Launch, "making a pipe")?;
     Ok((Site { setting, project, owners, life }, settle.join))
 }
 
 fn missing() -> Trouble {
-    Trouble::new(Part::Launch, "receiving descriptors", None)
+    Trouble::new(SandboxPart::Launch, "receiving descriptors", None)
 }
 
 /// Reads what was sent in a file.
 pub(super) fn read_file<T: DeserializeOwned>(file: OwnedFd) -> Result<T, Trouble> {
     let mut bytes = Vec::new();
     let read = File::from(file).read_to_end(&mut bytes);
-    read.during(Part::Launch, "reading an order")?;
+    read.during(SandboxPart::Launch, "reading an order")?;
     serde_json::from_slice(&bytes)
-        .map_err(|_| Trouble::new(Part::Launch, "understanding an order", None))
+        .map_err(|_| Trouble::new(SandboxPart::Launch, "understanding an order", None))
 }
 
 /// Waits for an order, or for the end of a first process, which it collects. Tells whether there is
@@ -177,8 +177,8 @@ fn start(site: &Site, channel: &Channel) -> Result<Spare, Trouble> {
         | UnshareFlags::NEWCGROUP;
     // Who is not root needs one for all the others.
     flags.set(UnshareFlags::NEWUSER, !is_root);
-    let (orders, theirs) = Channel::pair().during(Part::Launch, "making a socket")?;
-    let part = if is_root { Part::Namespaces } else { Part::UserNamespace };
+    let (orders, theirs) = Channel::pair().during(SandboxPart::Launch, "making a socket")?;
+    let part = if is_root { SandboxPart::Namespaces } else { SandboxPart::UserNamespace };
     match kernel::clone_process(flags).during(part, "making new namespaces")? {
         Cloned::Child => {
             let ours = [channel.as_fd(), orders.as_fd(), site.life.1.as_fd()];
@@ -190,7 +190,7 @@ fn start(site: &Site, channel: &Channel) -> Result<Spare, Trouble> {
         }
         Cloned::Parent(pid) => {
             let opened = rustix::process::pidfd_open(pid, PidfdFlags::empty());
-            let fd = opened.during(Part::Launch, "opening the first process")?;
+            let fd = opened.during(SandboxPart::Launch, "opening the first process")?;
             Ok(Spare { first: First { pid, fd }, orders, made: Instant::now() })
         }
     }
@@ -214,7 +214,7 @@ fn hand_over(
     descriptors: Vec<OwnedFd>,
 ) -> Result<First, Trouble> {
     let report = |error: crate::channel::ChannelError| {
-        Trouble::new(Part::Launch, "giving an order to the first process", error.errno())
+        Trouble::new(SandboxPart::Launch, "giving an order to the first process", error.errno())
     };
     answers.send(&Report::Begun, &[spare.first.fd.as_fd()]).map_err(report)?;
     let mut all = vec![answers.as_fd()];
@@ -227,7 +227,7 @@ fn hand_over(
 /// or the pipe is seen closed.
 pub(super) fn die_with_the_helper(life: &OwnedFd) -> Result<(), Trouble> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .during(Part::Launch, "tying the first process to the helper")?;
+        .during(SandboxPart::Launch, "tying the first process to the helper")?;
     if is_readable(life) {
         std::process::exit(EXIT_TROUBLE);
     }

@@ -1,4 +1,4 @@
-//! Who we are on each side of the walls.
+//! The user that we are outside and inside of the sandbox.
 //!
 //! An ordinary user makes a user namespace first, which allows the rest. Root needs none for the
 //! mounts; it becomes an unprivileged user at the end, and makes one then, so that limits on processes
@@ -15,7 +15,7 @@ use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 use super::helper::die_with_the_helper;
 use super::trouble::{During as _, Trouble};
 use crate::kernel;
-use crate::plan::{Identity, Part};
+use crate::plan::{Identity, SandboxPart};
 
 /// Gives names to an ordinary user in the new namespace. `process` is our own directory in `/proc`.
 pub(super) fn settle(identity: Identity, process: &OwnedFd) -> Result<(), Trouble> {
@@ -27,7 +27,7 @@ pub(super) fn assume(identity: Identity, process: &OwnedFd, life: &OwnedFd) -> R
     if !identity.switch {
         return Ok(());
     }
-    let part = Part::Privileges;
+    let part = SandboxPart::Privileges;
     let (uid, gid) = (Uid::from_raw(identity.uid), Gid::from_raw(identity.gid));
     rustix::thread::set_thread_groups(&[]).during(part, "leaving all groups")?;
     rustix::thread::set_thread_res_gid(gid, gid, gid).during(part, "changing the group")?;
@@ -38,7 +38,7 @@ pub(super) fn assume(identity: Identity, process: &OwnedFd, life: &OwnedFd) -> R
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
         .during(part, "opening our own /proc files")?;
     kernel::unshare(UnshareFlags::NEWUSER)
-        .during(Part::UserNamespace, "making a user namespace")?;
+        .during(SandboxPart::UserNamespace, "making a user namespace")?;
     write_maps(process, identity)
 }
 
@@ -53,15 +53,15 @@ fn write_maps(process: &OwnedFd, identity: Identity) -> Result<(), Trouble> {
 fn write(process: &OwnedFd, name: &str, text: &str) -> Result<(), Trouble> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(process, name, flags, Mode::empty())
-        .during(Part::UserNamespace, format!("opening {name}"))?;
+        .during(SandboxPart::UserNamespace, format!("opening {name}"))?;
     File::from(file)
         .write_all(text.as_bytes())
-        .during(Part::UserNamespace, format!("writing {name}"))
+        .during(SandboxPart::UserNamespace, format!("writing {name}"))
 }
 
 /// Gives up every capability for good.
 pub(super) fn drop_capabilities() -> Result<(), Trouble> {
-    let part = Part::Privileges;
+    let part = SandboxPart::Privileges;
     for capability in CapabilitySet::all().iter() {
         match rustix::thread::remove_capability_from_bounding_set(capability) {
             // The kernel is older than this capability.

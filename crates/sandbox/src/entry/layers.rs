@@ -10,7 +10,7 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 use super::root::{attach_new, make_own_directory, memory_file_system};
 use super::trouble::{During as _, Trouble};
 use crate::layer;
-use crate::plan::{Identity, Part};
+use crate::plan::{Identity, SandboxPart};
 
 /// Names in the new root while it is built. An overlay takes its parts by path.
 const LOWER: &str = ".build/lower";
@@ -32,7 +32,7 @@ impl Lower {
         attach_new(tree, &place, FileType::Directory)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(&place, flags, Mode::empty());
-        let directory = directory.during(Part::Overlay, "opening the lower layer")?;
+        let directory = directory.during(SandboxPart::Overlay, "opening the lower layer")?;
         Ok(Lower { place, directory })
     }
 
@@ -44,12 +44,12 @@ impl Lower {
     pub(super) fn overlay(&self, upper: &Path, work: &Path) -> Result<OwnedFd, Trouble> {
         let lower = self.place.display().to_string();
         overlay(&lower, upper, work, Writeback::AtTheEnd)
-            .during(Part::Overlay, "mounting an overlay")
+            .during(SandboxPart::Overlay, "mounting an overlay")
     }
 }
 
 /// Mounts a directory as an overlay without an upper layer, attached nowhere yet. It cannot be
-/// written, and sockets in it have nobody behind them: the kernel finds who listens by the inode, and
+/// written, and no process listens on sockets in it: the kernel finds the listener by the inode, and
 /// an overlay has inodes of its own.
 pub(super) fn read_only_overlay(lower: &Path, empty: &Path) -> Result<OwnedFd, Errno> {
     let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -97,7 +97,7 @@ pub(super) struct Copied {
 /// The directory with what a command changed.
 pub(super) struct Upper {
     pub(super) upper: OwnedFd,
-    /// It lies in memory and lives as long as somebody holds its descriptor.
+    /// It lies in memory and lives as long as its descriptor is open.
     pub(super) in_memory: bool,
 }
 
@@ -145,12 +145,13 @@ impl CopyParts {
             }
         }
         let mount = overlay(&lower, Path::new(UPPER), Path::new(WORK), Writeback::AtTheEnd);
-        let mount = mount.during(Part::Overlay, "mounting an overlay")?;
+        let mount = mount.during(SandboxPart::Overlay, "mounting an overlay")?;
         Ok(Copied { mount, changes: self.in_memory })
     }
 }
 
 fn open_changes(upper: &Path) -> Result<OwnedFd, Trouble> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(upper, flags, Mode::empty()).during(Part::Overlay, "opening the changes")
+    rustix::fs::open(upper, flags, Mode::empty())
+        .during(SandboxPart::Overlay, "opening the changes")
 }

@@ -5,10 +5,10 @@ use std::os::fd::OwnedFd;
 
 use super::trouble::{During as _, Trouble};
 use crate::network::PROXY_ADDRESS;
-use crate::plan::Part;
+use crate::plan::SandboxPart;
 
 /// Listens where the variables of the command say that the proxy is.
 pub(super) fn listen() -> Result<OwnedFd, Trouble> {
     let listener = TcpListener::bind(PROXY_ADDRESS);
-    listener.map(OwnedFd::from).during(Part::Namespaces, "listening for the proxy")
+    listener.map(OwnedFd::from).during(SandboxPart::Namespaces, "listening for the proxy")
 }

@@ -5,7 +5,7 @@ use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
 use super::trouble::{During as _, Trouble};
-use crate::plan::Part;
+use crate::plan::SandboxPart;
 
 const RTM_NEWLINK: u16 = 16;
 const NLM_F_REQUEST: u16 = 1;
@@ -18,7 +18,7 @@ const LENGTH: usize = 32;
 
 /// Sets the device up. The kernel gives it its addresses.
 pub(super) fn bring_up() -> Result<(), Trouble> {
-    let part = Part::Namespaces;
+    let part = SandboxPart::Namespaces;
     let socket = rustix::net::socket_with(
         AddressFamily::NETLINK,
         SocketType::RAW,

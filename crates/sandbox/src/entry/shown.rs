@@ -14,24 +14,24 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags};
 use super::layers::read_only_overlay;
 use super::root::{attach_over, clone_tree, file_type, restricted};
 use super::trouble::{During as _, Trouble};
-use crate::plan::{Part, Step};
+use crate::plan::{RootStep, SandboxPart};
 
 /// What was taken, by where it lies on the host.
-pub(super) struct Shown {
+pub(super) struct HostTrees {
     trees: HashMap<PathBuf, OwnedFd>,
     /// Some could not be covered and are shown as they are.
     pub(super) has_sockets: bool,
 }
 
-impl Shown {
+impl HostTrees {
     /// Takes everything that the steps show from the host under mapped owners. `empty` is an empty
     /// directory. The working directory is another afterwards.
     pub(super) fn take(
-        steps: &[Step],
+        steps: &[RootStep],
         owners: Option<&OwnedFd>,
         empty: &Path,
-    ) -> Result<Shown, Trouble> {
-        let mut shown = Shown { trees: HashMap::new(), has_sockets: false };
+    ) -> Result<HostTrees, Trouble> {
+        let mut shown = HostTrees { trees: HashMap::new(), has_sockets: false };
         for (cover, parts) in covers(steps) {
             shown.has_sockets |= !cover_with_itself(&cover, owners, empty)?;
             for part in parts {
@@ -45,15 +45,15 @@ impl Shown {
     /// Hands one out.
     pub(super) fn tree(&mut self, source: &Path) -> Result<OwnedFd, Trouble> {
         let tree = self.trees.remove(source);
-        tree.ok_or_else(|| Trouble::new(Part::Root, "a source is missing", None))
+        tree.ok_or_else(|| Trouble::new(SandboxPart::Root, "a source is missing", None))
     }
 }
 
 /// What is covered, and what is taken from it.
-fn covers(steps: &[Step]) -> Vec<(PathBuf, Vec<PathBuf>)> {
+fn covers(steps: &[RootStep]) -> Vec<(PathBuf, Vec<PathBuf>)> {
     let mut by_parent: BTreeMap<&Path, Vec<PathBuf>> = BTreeMap::new();
     for step in steps {
-        if let Step::Bind { source, mapped: true, .. } = step {
+        if let RootStep::Bind { source, mapped: true, .. } = step {
             let parent = source.parent().unwrap_or(source);
             by_parent.entry(parent).or_default().push(source.clone());
         }
@@ -95,14 +95,14 @@ fn cover_with_itself(path: &Path, owners: Option<&OwnedFd>, empty: &Path) -> Res
     let open = || rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let cover = |tree: &OwnedFd| open().and_then(|target| attach_over(tree, &target));
     let tree = restricted(path, owners)?;
-    cover(&tree).during(Part::Root, doing())?;
+    cover(&tree).during(SandboxPart::Root, doing())?;
     if file_type(&tree)? != FileType::Directory {
         return Ok(true);
     }
     // A name of the host may hold what separates layers.
-    open().and_then(rustix::process::fchdir).during(Part::Root, doing())?;
+    open().and_then(rustix::process::fchdir).during(SandboxPart::Root, doing())?;
     match read_only_overlay(Path::new("."), empty) {
-        Ok(overlay) => cover(&overlay).during(Part::Root, doing()).map(|()| true),
+        Ok(overlay) => cover(&overlay).during(SandboxPart::Root, doing()).map(|()| true),
         Err(_) => Ok(false),
     }
 }

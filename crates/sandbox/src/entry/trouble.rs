@@ -1,17 +1,17 @@
-//! What stopped the building of the walls.
+//! Why the sandbox could not be built.
 
-use crate::plan::{Part, Report};
+use crate::plan::{Report, SandboxPart};
 
 /// A wall that could not be built.
 #[derive(Clone, Debug)]
 pub(crate) struct Trouble {
-    part: Part,
+    part: SandboxPart,
     doing: String,
     errno: Option<i32>,
 }
 
 impl Trouble {
-    pub(crate) fn new(part: Part, doing: impl Into<String>, errno: Option<i32>) -> Trouble {
+    pub(crate) fn new(part: SandboxPart, doing: impl Into<String>, errno: Option<i32>) -> Trouble {
         Trouble { part, doing: doing.into(), errno }
     }
 
@@ -22,17 +22,17 @@ impl Trouble {
 
 /// Says what was being done when the system refused.
 pub(crate) trait During<T> {
-    fn during(self, part: Part, doing: impl Into<String>) -> Result<T, Trouble>;
+    fn during(self, part: SandboxPart, doing: impl Into<String>) -> Result<T, Trouble>;
 }
 
 impl<T> During<T> for Result<T, rustix::io::Errno> {
-    fn during(self, part: Part, doing: impl Into<String>) -> Result<T, Trouble> {
+    fn during(self, part: SandboxPart, doing: impl Into<String>) -> Result<T, Trouble> {
         self.map_err(|errno| Trouble::new(part, doing, Some(errno.raw_os_error())))
     }
 }
 
 impl<T> During<T> for std::io::Result<T> {
-    fn during(self, part: Part, doing: impl Into<String>) -> Result<T, Trouble> {
+    fn during(self, part: SandboxPart, doing: impl Into<String>) -> Result<T, Trouble> {
         self.map_err(|error| Trouble::new(part, doing, error.raw_os_error()))
     }
 }

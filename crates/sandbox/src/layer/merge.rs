@@ -168,7 +168,7 @@ fn finish(made: &OwnedFd, stat: &Stat) -> io::Result<()> {
     Ok(rustix::fs::futimens(made, &times)?)
 }
 
-/// Permissions, without the bits that lend a program somebody's rights.
+/// Permissions, without the set-id bits.
 fn mode_of(stat: &Stat) -> Mode {
     Mode::from_raw_mode(stat.st_mode & 0o777)
 }

@@ -55,8 +55,8 @@ pub(super) fn note(
     write(top, &list)
 }
 
-/// Forgets what is kept at paths that have changed in the project since they were replaced. Nobody may
-/// show `kept`.
+/// Forgets what is kept at paths that have changed in the project since they were replaced. No
+/// running command may use `kept`.
 pub(super) fn forget_outdated(
     top: &OwnedFd,
     kept: &OwnedFd,

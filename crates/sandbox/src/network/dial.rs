@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::NetworkRules;
-use super::request::{Authority, Host};
-use super::resolver::Resolver;
+use super::request::{Authority, RequestHost};
+use super::resolver::NameResolver;
 use super::waiting::{Stop, wait, wait_for};
 use crate::cancel::Canceller;
 
@@ -52,13 +52,13 @@ pub(super) enum Trust<'r> {
 
 /// What connecting takes.
 pub(super) struct Dialer {
-    pub(super) resolver: Arc<dyn Resolver>,
+    pub(super) resolver: Arc<dyn NameResolver>,
     pub(super) ended: Canceller,
     resolving: Arc<AtomicUsize>,
 }
 
 impl Dialer {
-    pub(super) fn new(resolver: Arc<dyn Resolver>, ended: Canceller) -> Dialer {
+    pub(super) fn new(resolver: Arc<dyn NameResolver>, ended: Canceller) -> Dialer {
         Dialer { resolver, ended, resolving: Arc::default() }
     }
 
@@ -71,8 +71,8 @@ impl Dialer {
     ) -> Result<TcpStream, NotReached> {
         let Authority { host, port } = authority;
         let addresses = match host {
-            Host::Address(address) => vec![*address],
-            Host::Name(name) => self.resolve(name, deadline)?,
+            RequestHost::Address(address) => vec![*address],
+            RequestHost::Name(name) => self.resolve(name, deadline)?,
         };
         if let Trust::Command(rules) = trust {
             // One bad address spoils the name: mixed answers are how a name server leads astray.
@@ -96,13 +96,13 @@ impl Dialer {
     fn resolve(&self, name: &str, deadline: Instant) -> Result<Vec<IpAddr>, NotReached> {
         let failed =
             |why: String| NotReached::Failed(format!("`{name}` cannot be resolved: {why}"));
-        let place = Place::take(&self.resolving);
+        let place = ResolverSlot::take(&self.resolving);
         let place = place.ok_or_else(|| failed("too many names are being resolved".into()))?;
         let done = Canceller::new().map_err(|error| failed(error.to_string()))?;
         let (sender, receiver) = mpsc::channel();
         let (resolver, owned, signal) = (Arc::clone(&self.resolver), name.to_owned(), done.clone());
         let resolve = move || {
-            // Nobody may be left to hear it.
+            // The receiver may be gone already.
             let _ = sender.send(resolver.resolve(&owned));
             drop(place);
             signal.cancel();
@@ -146,17 +146,17 @@ impl Dialer {
 }
 
 /// One of the places for names that are being resolved.
-struct Place(Arc<AtomicUsize>);
+struct ResolverSlot(Arc<AtomicUsize>);
 
-impl Place {
-    fn take(count: &Arc<AtomicUsize>) -> Option<Place> {
-        let place = Place(Arc::clone(count));
+impl ResolverSlot {
+    fn take(count: &Arc<AtomicUsize>) -> Option<ResolverSlot> {
+        let place = ResolverSlot(Arc::clone(count));
         let before = count.fetch_add(1, Ordering::Relaxed);
         (before < MOST_RESOLVING).then_some(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for ResolverSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

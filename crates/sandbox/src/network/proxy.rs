@@ -11,8 +11,8 @@ use rustix::event::{PollFd, PollFlags};
 
 use super::dial::{Dialer, NotReached, Trust};
 use super::relay::{Begun, relay};
-use super::request::{Authority, Body, Plain, Request, Route, Wants};
-use super::resolver::Resolver;
+use super::request::{Authority, BodyLength, Plain, Request, Route, Wants};
+use super::resolver::NameResolver;
 use super::upstream::Upstream;
 use super::waiting::{NoHead, Stop, is_early, read, read_head, wait, write_all};
 use super::{NetworkRules, RefusedConnection};
@@ -38,11 +38,11 @@ const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
 /// Serves one command until it is dropped.
 pub(crate) struct Proxy {
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct ProxyShared {
     rules: NetworkRules,
     dialer: Dialer,
     ended: Canceller,
@@ -57,13 +57,13 @@ impl Proxy {
     pub(crate) fn start(
         listener: OwnedFd,
         rules: NetworkRules,
-        resolver: Arc<dyn Resolver>,
+        resolver: Arc<dyn NameResolver>,
     ) -> Result<Proxy, SandboxError> {
         let failed = io("starting the proxy");
         let listener = TcpListener::from(listener);
         listener.set_nonblocking(true).map_err(&failed)?;
         let ended = Canceller::new()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyShared {
             rules,
             dialer: Dialer::new(resolver, ended.clone()),
             ended,
@@ -97,9 +97,9 @@ impl Drop for Proxy {
     }
 }
 
-impl Shared {
+impl ProxyShared {
     /// Takes connections until the command has ended, and waits for the end of all of them.
-    fn accept(self: &Arc<Shared>, listener: &TcpListener) {
+    fn accept(self: &Arc<ProxyShared>, listener: &TcpListener) {
         let mut threads: Vec<JoinHandle<()>> = Vec::new();
         // A failure that would come again at once, such as too many descriptors, is waited out.
         let mut has_failed = false;
@@ -134,7 +134,7 @@ impl Shared {
         }
     }
 
-    fn begin(self: &Arc<Shared>, client: TcpStream) -> std::io::Result<JoinHandle<()>> {
+    fn begin(self: &Arc<ProxyShared>, client: TcpStream) -> std::io::Result<JoinHandle<()>> {
         client.set_nonblocking(true)?;
         let connection = Connection { shared: Arc::clone(self), client };
         self.open.fetch_add(1, Ordering::AcqRel);
@@ -156,7 +156,7 @@ impl Shared {
 }
 
 struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
     client: TcpStream,
 }
 
@@ -174,29 +174,29 @@ struct Refusal {
 }
 
 /// How a connection came to its end.
-enum End {
+enum ConnectionEnd {
     Refused(Refusal),
     Stopped,
 }
 
-impl From<Stop> for End {
-    fn from(_: Stop) -> End {
-        End::Stopped
+impl From<Stop> for ConnectionEnd {
+    fn from(_: Stop) -> ConnectionEnd {
+        ConnectionEnd::Stopped
     }
 }
 
-fn refuse(status: &'static str, why: impl Into<String>) -> End {
-    End::Refused(Refusal { status, why: why.into() })
+fn refuse(status: &'static str, why: impl Into<String>) -> ConnectionEnd {
+    ConnectionEnd::Refused(Refusal { status, why: why.into() })
 }
 
 impl Connection {
     fn serve(&self) {
-        if let Err(End::Refused(refusal)) = self.answer() {
+        if let Err(ConnectionEnd::Refused(refusal)) = self.answer() {
             let _ = self.say_no(&refusal);
         }
     }
 
-    fn answer(&self) -> Result<(), End> {
+    fn answer(&self) -> Result<(), ConnectionEnd> {
         let ended = &self.shared.ended;
         let read = read_head(&self.client, ended, Instant::now() + HEAD_PATIENCE);
         let (head, rest) = read.map_err(|error| match error {
@@ -206,7 +206,7 @@ impl Connection {
             NoHead::Stopped(Stop::TimedOut) => {
                 refuse("408 Request Timeout", "the request did not come in time")
             }
-            NoHead::Stopped(_) => End::Stopped,
+            NoHead::Stopped(_) => ConnectionEnd::Stopped,
         })?;
         let request = Request::parse(&head).ok_or_else(|| {
             refuse("400 Bad Request", "this is a proxy for CONNECT and for plain HTTP requests")
@@ -223,7 +223,12 @@ impl Connection {
         }
     }
 
-    fn direct(&self, authority: &Authority, wants: &Wants<'_>, rest: Vec<u8>) -> Result<(), End> {
+    fn direct(
+        &self,
+        authority: &Authority,
+        wants: &Wants<'_>,
+        rest: Vec<u8>,
+    ) -> Result<(), ConnectionEnd> {
         let server = self.reach(authority, Trust::Command(&self.shared.rules))?;
         match wants {
             Wants::Tunnel => self.say(&self.client, ESTABLISHED)?,
@@ -241,7 +246,7 @@ impl Connection {
         authority: &Authority,
         wants: &Wants<'_>,
         rest: Vec<u8>,
-    ) -> Result<(), End> {
+    ) -> Result<(), ConnectionEnd> {
         let begun = Begun { by_client: rest, by_server: Vec::new(), client_limit: None };
         match (wants, &upstream.authorization) {
             (Wants::Plain(plain), None) => {
@@ -270,7 +275,7 @@ impl Connection {
         &self,
         upstream: &Upstream,
         authority: &Authority,
-    ) -> Result<(TcpStream, Vec<u8>), End> {
+    ) -> Result<(TcpStream, Vec<u8>), ConnectionEnd> {
         let server = self.reach_upstream(upstream)?;
         let mut head = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n");
         if let Some(value) = &upstream.authorization {
@@ -280,7 +285,7 @@ impl Connection {
         self.say(&server, head.as_bytes())?;
         let read = read_head(&server, &self.shared.ended, Instant::now() + REACH_PATIENCE);
         let (answer, by_server) = read.map_err(|error| match error {
-            NoHead::Stopped(Stop::Ended) => End::Stopped,
+            NoHead::Stopped(Stop::Ended) => ConnectionEnd::Stopped,
             _ => refuse("502 Bad Gateway", "the upstream proxy does not answer"),
         })?;
         let status = answer.get(9..12).unwrap_or_default();
@@ -292,32 +297,32 @@ impl Connection {
         Err(refuse("502 Bad Gateway", format!("the upstream proxy answered {status}")))
     }
 
-    fn reach_upstream(&self, upstream: &Upstream) -> Result<TcpStream, End> {
+    fn reach_upstream(&self, upstream: &Upstream) -> Result<TcpStream, ConnectionEnd> {
         let authority = upstream.authority();
         let authority = authority.map_err(|why| refuse("502 Bad Gateway", why.to_string()))?;
         self.reach(authority, Trust::Operator)
     }
 
-    fn reach(&self, authority: &Authority, trust: Trust<'_>) -> Result<TcpStream, End> {
+    fn reach(&self, authority: &Authority, trust: Trust<'_>) -> Result<TcpStream, ConnectionEnd> {
         let deadline = Instant::now() + REACH_PATIENCE;
         let dialed = self.shared.dialer.dial(authority, trust, deadline);
         dialed.map_err(|error| match error {
             NotReached::Refused(why) => self.forbid(authority, &why),
             NotReached::Failed(why) => refuse("502 Bad Gateway", why),
-            NotReached::Stopped(_) => End::Stopped,
+            NotReached::Stopped(_) => ConnectionEnd::Stopped,
         })
     }
 
-    fn forbid(&self, authority: &Authority, why: &str) -> End {
+    fn forbid(&self, authority: &Authority, why: &str) -> ConnectionEnd {
         self.shared.note(authority, why);
-        refuse("403 Forbidden", format!("{authority} is out of reach of this command: {why}"))
+        refuse("403 Forbidden", format!("{authority} is not allowed for this command: {why}"))
     }
 
     fn say(&self, socket: &TcpStream, bytes: &[u8]) -> Result<(), Stop> {
         write_all(socket, bytes, &self.shared.ended, Instant::now() + IDLE_PATIENCE)
     }
 
-    fn pass_on(&self, server: &TcpStream, begun: Begun) -> Result<(), End> {
+    fn pass_on(&self, server: &TcpStream, begun: Begun) -> Result<(), ConnectionEnd> {
         relay(&self.client, server, begun, &self.shared.ended, IDLE_PATIENCE)?;
         Ok(())
     }
@@ -348,13 +353,15 @@ impl Connection {
 
 /// The upstream proxy reads what follows a body as the next request, to any host. So exactly the body is
 /// passed on.
-fn body_bytes(plain: &Plain<'_>) -> Result<u64, End> {
+fn body_bytes(plain: &Plain<'_>) -> Result<u64, ConnectionEnd> {
     match plain.body() {
-        Some(Body::Bytes(count)) => Ok(count),
-        Some(Body::Other) => {
-            Err(refuse("411 Length Required", "the length of the body is not told"))
+        Some(BodyLength::Bytes(count)) => Ok(count),
+        Some(BodyLength::Other) => {
+            Err(refuse("411 Length Required", "the request does not give the length of its body"))
         }
-        None => Err(refuse("400 Bad Request", "the length of the body is told in two ways")),
+        None => {
+            Err(refuse("400 Bad Request", "the request gives the length of its body in two ways"))
+        }
     }
 }
 

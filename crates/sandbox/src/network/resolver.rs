@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, ToSocketAddrs as _};
 
 /// Resolves the names that commands ask for. Called once for each connection, on a thread of its own.
-pub trait Resolver: fmt::Debug + Send + Sync {
+pub trait NameResolver: fmt::Debug + Send + Sync {
     /// All addresses of a name.
     fn resolve(&self, name: &str) -> std::io::Result<Vec<IpAddr>>;
 }
@@ -13,7 +13,7 @@ pub trait Resolver: fmt::Debug + Send + Sync {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
-impl Resolver for SystemResolver {
+impl NameResolver for SystemResolver {
     fn resolve(&self, name: &str) -> std::io::Result<Vec<IpAddr>> {
         // The port is only there because the call wants one.
         Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect())

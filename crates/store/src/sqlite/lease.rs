@@ -46,7 +46,7 @@ pub(super) async fn claim(inner: &Arc<Inner>, id: &SessionId) -> Result<Lease, S
     Ok(Lease::new(id.clone(), move || give_back(store, session, number)))
 }
 
-/// Whether a lease stands in the way. One of our own that nobody holds any more does not.
+/// Whether a lease is held. One of this process that was dropped is not.
 pub(super) fn is_taken(inner: &Inner, id: &SessionId, lease: &SignedLease) -> bool {
     if lease.owner == inner.owner.token {
         return is_held(inner, id);
@@ -58,7 +58,7 @@ pub(super) fn is_held(inner: &Inner, id: &SessionId) -> bool {
     inner.held.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
 }
 
-/// Nobody begins to write into a file that a repair has left behind.
+/// Refuses leases in a file that a repair has replaced.
 pub(super) fn refuse_if_moved(inner: &Inner, db: &Db) -> Result<(), StoreError> {
     let newest = newest(&inner.base);
     if newest <= db.generation {
@@ -132,9 +132,9 @@ pub(super) fn lease_from(row: &SqliteRow) -> Option<SignedLease> {
     })
 }
 
-/// Gives a session free.
+/// Releases the lease.
 fn give_back(inner: Arc<Inner>, id: SessionId, number: i64) -> impl Future<Output = ()> + Send {
-    // From now on, even if nobody waits for the rest.
+    // At once, even if the future is dropped before the rest.
     inner.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     async move {
         let mut db = inner.db.lock().await;

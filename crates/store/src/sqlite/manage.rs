@@ -48,7 +48,7 @@ async fn insert(inner: &Inner, rows: &[Row]) -> Result<SessionId, StoreError> {
     Ok(id)
 }
 
-/// Remembers that entries are not there, so that nobody is told again.
+/// Records that entries are missing, so that it is reported only once.
 pub(super) async fn note_gap(
     conn: &mut sqlx::sqlite::SqliteConnection,
     id: &SessionId,

@@ -16,7 +16,7 @@ use super::salvage::{is_complete, salvage};
 use super::schema::{self, STEPS, VERSION};
 use crate::StoreError;
 
-/// Conversations are nobody else's business.
+/// Conversations are readable by their owner only.
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// How long another process may hold the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,7 +41,7 @@ enum Opened {
     Unusable(String),
 }
 
-/// Opens the newest usable file for `base`, with what a person should know about that.
+/// Opens the newest usable file for `base`, with what the user should know about that.
 pub(super) async fn open(base: &Path) -> Result<(Db, Vec<String>), StoreError> {
     let mut notes = Vec::new();
     let mut why = "it was given up before".to_owned();
@@ -170,7 +170,7 @@ async fn try_open(
     Ok(Ok((conn, VERSION)))
 }
 
-/// Makes the file before SQLite does, for nobody else to read, and takes that right back where an
+/// Makes the file before SQLite does, readable by its owner only, and takes other rights back where an
 /// older version gave it. The files beside it get the same mode from SQLite. What does not work here
 /// does not work for SQLite either, which says so.
 fn keep_private(file: &Path) {

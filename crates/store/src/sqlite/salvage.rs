@@ -18,7 +18,7 @@ use crate::row::Row;
 use crate::summary::Summary;
 use crate::{SessionId, StoreError};
 
-const DOING: &str = "bringing over sessions";
+const DOING: &str = "copying sessions";
 /// Set, in the table of settings, once everything has come over.
 const COMPLETE: &str = "complete";
 

@@ -20,7 +20,7 @@ const LARGEST: i64 = (1 << 53) - 1;
 
 const DOING: &str = "writing to the session";
 
-/// Nobody else may have the session; otherwise no row is changed, and so none is inserted below.
+/// If another process has the lease, no row is changed, and so none is inserted below.
 const UPDATE: &str = "UPDATE sessions SET last = ?, updated = ?, turns = turns + ?, \
     title = COALESCE(?, title), opening = COALESCE(opening, ?), \
     provider = COALESCE(?, provider), model = COALESCE(?, model), role = COALESCE(?, role), \
@@ -46,7 +46,7 @@ pub(super) async fn append(
         Ok(true) => Ok(remember(&mut db, id, entries)),
         Ok(false) => Err(why_not(&mut db, inner.owner.token, id).await),
         Err(WriteError::Conflict) => {
-            // Somebody wrote in between, before this process had the session.
+            // Another process wrote before this one got the lease.
             last = last_of(&mut db, id).await?;
             let events = entries.into_iter().map(|entry| entry.event).collect();
             let entries = number(events, last);

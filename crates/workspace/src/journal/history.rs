@@ -20,7 +20,7 @@ pub struct EntrySummary {
     pub call: String,
     /// The tool that proposed it.
     pub tool: String,
-    /// One line for a person.
+    /// One line for the user.
     pub summary: String,
     /// The paths it changed.
     pub paths: Vec<RelPath>,
@@ -33,7 +33,7 @@ pub struct EntrySummary {
 }
 
 impl EntrySummary {
-    /// Whether the entry's changes are in force and are somebody's own work.
+    /// Whether the entry's changes are in force and are not themselves an undo.
     pub(super) fn is_live_change(&self) -> bool {
         self.role == EntryRole::Change && self.undone_by.is_none() && !self.paths.is_empty()
     }

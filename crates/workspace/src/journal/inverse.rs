@@ -2,7 +2,7 @@
 
 use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
 
-use super::entry::{EntryId, EntryRole, Loaded, Step};
+use super::entry::{EntryId, EntryRole, JournalStep, Loaded};
 use super::image::Image;
 use super::old_states::OldStates;
 use super::{EntrySummary, Journal};
@@ -107,11 +107,11 @@ impl Journal {
         let mut changes = Vec::with_capacity(entry.steps.len());
         for step in entry.steps.iter().rev() {
             match step {
-                Step::Put { path, before, after, image, .. } => {
+                JournalStep::Put { path, before, after, image, .. } => {
                     let bytes = self.old_bytes(entry, path, (before, after), *image)?;
                     changes.push(put(path, after.clone(), before, bytes)?);
                 }
-                Step::Move { from, to, what, replaced: Base::Absent, .. } => {
+                JournalStep::Move { from, to, what, replaced: Base::Absent, .. } => {
                     changes.push(Change::Move {
                         from: to.to_text(),
                         to: from.to_text(),
@@ -120,14 +120,14 @@ impl Journal {
                     });
                 }
                 // Two files changed places in effect, which a single move cannot express.
-                Step::Move { from, to, what, replaced, image, .. } => {
+                JournalStep::Move { from, to, what, replaced, image, .. } => {
                     let moved = self.bytes_now(to, what)?;
                     changes.push(put(from, Base::Absent, what, moved)?);
                     let bytes = self.old_bytes(entry, to, (replaced, what), *image)?;
                     changes.push(put(to, what.clone(), replaced, bytes)?);
                 }
-                Step::MakeDir { path, .. } => changes.push(self.remove_dir(path)?),
-                Step::RemoveDir { path, mode } => {
+                JournalStep::MakeDir { path, .. } => changes.push(self.remove_dir(path)?),
+                JournalStep::RemoveDir { path, mode } => {
                     changes.push(Change::MakeDir { path: path.to_text(), mode: Some(*mode) });
                 }
             }
@@ -194,7 +194,7 @@ impl Journal {
             Ok((Base::Directory { mode }, _)) => {
                 Ok(Change::RemoveDir { path: path.to_text(), mode })
             }
-            _ => Err(Error::conflict(path, "is no directory any more")),
+            _ => Err(Error::conflict(path, "is not a directory any more")),
         }
     }
 }

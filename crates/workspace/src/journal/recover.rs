@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use rustix::io::{Errno, Result};
 
 use super::dirs::Dirs;
-use super::entry::{EntryId, Loaded, Step, temps_of};
+use super::entry::{EntryId, JournalStep, Loaded, temps_of};
 use super::frame::{Frame, Stage};
 use super::prepare::remove_temps;
 use super::rewind::Rewind;
@@ -35,7 +35,7 @@ impl RecoveryReport {
     }
 }
 
-/// Recovers if there is anything to recover and nobody is at work. Answers also with the greatest
+/// Recovers if there is anything to recover and no process is applying changes. Answers also with the greatest
 /// number of an entry.
 pub(crate) fn at_start(
     workspace: &Workspace,
@@ -159,6 +159,6 @@ impl Recovery<'_> {
     }
 }
 
-fn temp_of(step: &Step) -> Option<RelPath> {
+fn temp_of(step: &JournalStep) -> Option<RelPath> {
     super::prepare::temp_and_path(step).0.cloned()
 }

@@ -2,14 +2,18 @@
 
 use workspace::RelPath;
 
-use super::Resolver;
+use super::ImportResolver;
 use crate::imports::project_files::{ancestors, dir_of, join};
 use crate::imports::{Import, Resolution};
 
 /// Where headers usually are, beside the directories around the file themselves.
 const ROOTS: [&str; 4] = ["", "include", "src", "inc"];
 
-pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> Vec<Resolution> {
+pub(super) fn resolve(
+    resolver: &ImportResolver,
+    from: &RelPath,
+    import: &Import,
+) -> Vec<Resolution> {
     let spelled = import.specifier.as_str();
     let name = spelled.trim_matches(['"', '<', '>']).trim();
     let dir = dir_of(from);

@@ -120,7 +120,7 @@ struct TableWorker {
 impl TablePass<'_> {
     fn work(&self) -> TableWorker {
         if self.options.background {
-            workspace::stand_back();
+            workspace::lower_priority();
         }
         let mut worker = TableWorker::default();
         let mut parsers = Parsers::new();

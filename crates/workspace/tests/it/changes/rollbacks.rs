@@ -1,4 +1,4 @@
-//! Somebody else writes while a failed set is being taken back.
+//! Another process writes while a failed set is being taken back.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Limits on what each process may use, and the second wall around files.
+//! Resource limits, and Landlock as a second restriction on files.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -11,14 +11,14 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit};
 
 use super::trouble::{During as _, Trouble};
-use crate::plan::{Part, Plan, Setting};
+use crate::plan::{RunPlan, SandboxPart, Setting};
 use crate::profile::ProjectAccess;
 
 /// The newest interface whose rights are asked for; an older kernel gives what it has.
 const RIGHTS: ABI = ABI::V6;
 
 /// Sets the limits of the first process, which all others inherit.
-pub(super) fn limit(setting: &Setting, plan: &Plan) -> Result<(), Trouble> {
+pub(super) fn limit(setting: &Setting, plan: &RunPlan) -> Result<(), Trouble> {
     let limits = &setting.limits;
     set(Resource::Nproc, limits.processes, 0)?;
     set(Resource::Fsize, limits.file_bytes, 0)?;
@@ -33,9 +33,9 @@ pub(super) fn limit(setting: &Setting, plan: &Plan) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// If the memory of the whole machine runs out, the kernel ends commands before anything else. Inside
-/// nobody can write this file. `process` is our own directory in `/proc`.
-pub(super) fn be_the_first_to_go(process: &OwnedFd) {
+/// If the memory of the whole machine runs out, the kernel ends commands before anything else. A
+/// confined process cannot write this file. `process` is our own directory in `/proc`.
+pub(super) fn raise_oom_score(process: &OwnedFd) {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(process, "oom_score_adj", flags, Mode::empty());
     // It is only a wish: where it is not granted, the limits still hold.
@@ -47,16 +47,16 @@ fn set(resource: Resource, most: u64, slack: u64) -> Result<(), Trouble> {
     let within = |value: u64| Some(outer.map_or(value, |outer| value.min(outer)));
     let limit = Rlimit { current: within(most), maximum: within(most.saturating_add(slack)) };
     rustix::process::setrlimit(resource, limit)
-        .during(Part::Limits, format!("setting the limit {resource:?}"))
+        .during(SandboxPart::Limits, format!("setting the limit {resource:?}"))
 }
 
-/// The second wall around files before it stands: writing is restricted to where it is meant, and
+/// Landlock rules that are not in force yet: writing is restricted to where it is meant, and
 /// signals and abstract sockets to the inside.
-pub(super) struct Rules(RulesetCreated);
+pub(super) struct LandlockRules(RulesetCreated);
 
-impl Rules {
+impl LandlockRules {
     /// Those that hold for every command.
-    pub(super) fn make(setting: &Setting) -> Result<Rules, Trouble> {
+    pub(super) fn make(setting: &Setting) -> Result<LandlockRules, Trouble> {
         let writable = [Path::new("/tmp"), Path::new("/dev"), &setting.home];
         let make = || {
             Ruleset::default()
@@ -66,11 +66,11 @@ impl Rules {
                 .add_rules(path_beneath_rules(["/"], AccessFs::from_read(RIGHTS)))?
                 .add_rules(path_beneath_rules(writable, AccessFs::from_all(RIGHTS)))
         };
-        make().map(Rules).map_err(refused)
+        make().map(LandlockRules).map_err(refused)
     }
 
     /// Adds what a command may write in the project, once it is in its place.
-    pub(super) fn allow_project(self, setting: &Setting) -> Result<Rules, Trouble> {
+    pub(super) fn allow_project(self, setting: &Setting) -> Result<LandlockRules, Trouble> {
         let root = &setting.project.path;
         let writable = match &setting.project.access {
             ProjectAccess::Copy(_) | ProjectAccess::Direct => vec![root.clone()],
@@ -79,7 +79,7 @@ impl Rules {
             }
         };
         let rules = path_beneath_rules(&writable, AccessFs::from_all(RIGHTS));
-        self.0.add_rules(rules).map(Rules).map_err(refused)
+        self.0.add_rules(rules).map(LandlockRules).map_err(refused)
     }
 
     /// Builds the wall. Says which version of the interface is in force, 0 for none.
@@ -93,5 +93,5 @@ impl Rules {
 }
 
 fn refused(error: RulesetError) -> Trouble {
-    Trouble::new(Part::Landlock, format!("Landlock: {error}"), None)
+    Trouble::new(SandboxPart::Landlock, format!("Landlock: {error}"), None)
 }
