@@ -141,8 +141,8 @@ impl CommandChanges {
         Ok(walk.found.changed)
     }
 
-    /// Keeps these paths, which [`CommandChanges::list`] gave, in the project's private layer. Without a layer
-    /// they are thrown away with the rest.
+    /// Keeps these paths, which [`CommandChanges::list`] gave, in the project's private layer.
+    /// Without a layer they are thrown away with the rest.
     pub fn keep_private(&self, paths: &[PathBuf]) -> io::Result<()> {
         match &self.space {
             Some(space) if !paths.is_empty() => space.keep(&self.upper, paths, &self.project),

@@ -19,9 +19,9 @@ const UNFINISHED: &str = ".toolkiln-carry-";
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl CommandChanges {
-    /// Makes the project what the copy is at these paths, which [`CommandChanges::list`] gave, without keeping
-    /// what was there: for generated files, such as build output. Sockets, pipes and
-    /// devices are left out.
+    /// Makes the project what the copy is at these paths, which [`CommandChanges::list`] gave,
+    /// without keeping what was there: for generated files, such as build output. Sockets, pipes
+    /// and devices are left out.
     pub fn copy_back(&self, changed: &[Changed]) -> io::Result<()> {
         let mut removed = changed.iter().rev().filter(|one| one.now.is_none());
         removed.try_for_each(|one| self.remove(one))?;

@@ -12,8 +12,8 @@ use crate::changes::{Changed, ChangedEntry, CommandChanges, open_directory, open
 const BUFFER_BYTES: usize = 1 << 16;
 
 impl CommandChanges {
-    /// Whether the project holds what the copy does at these paths, which [`CommandChanges::list`] gave: the
-    /// same bytes, the same link, or nothing. Directories and permissions do not count.
+    /// Whether the project holds what the copy does at these paths, which [`CommandChanges::list`]
+    /// gave: the same bytes, the same link, or nothing. Directories and permissions do not count.
     pub fn are_in_project(&self, changed: &[Changed]) -> bool {
         changed.iter().all(|one| self.is_in_project(one).unwrap_or(false))
     }

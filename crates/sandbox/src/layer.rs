@@ -73,8 +73,8 @@ pub struct PrivateLayer {
     has_waiting: AtomicBool,
 }
 
-/// Where a command writes what it changes. Memory is quick and has a limit; the disk takes what a build
-/// writes, and costs some milliseconds.
+/// Where a command writes what it changes. Memory is quick and has a limit; the disk takes what a
+/// build writes, and costs some milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WriteSpace {
     /// In memory.
@@ -156,8 +156,8 @@ impl PrivateLayer {
         &self.path
     }
 
-    /// Begins a run, with a directory of its own if it is to write to the disk. What waits to be kept is
-    /// kept first, if that can be now.
+    /// Begins a run, with a directory of its own if it is to write to the disk. What waits to be
+    /// kept is kept first, if that can be now.
     pub(crate) fn begin(
         self: &Arc<Self>,
         project: &OwnedFd,

@@ -1,12 +1,12 @@
 //! Runs one command, confined.
 //!
-//! [`Sandbox::run`] performs a [`protocol::CommandSpec`] in namespaces of its own (user,
-//! mount, process, network and the rest), with a fresh root in which only the system, the project and
+//! [`Sandbox::run`] performs a [`protocol::CommandSpec`] in namespaces of its own (user, mount,
+//! process, network and the rest), with a fresh root in which only the system, the project and
 //! named toolchains are visible, an environment built from nothing, no capabilities, a filter for
-//! system calls, Landlock as a second restriction, and limits. Output is streamed; however the run ends,
-//! nothing that the command started is left. With an overlay the command works on a copy on write,
-//! and [`CommandChanges`] tells what it changed. A command that may use the network finds a proxy, which
-//! reaches what [`NetworkRules`] allow.
+//! system calls, Landlock as a second restriction, and limits. Output is streamed; however the run
+//! ends, nothing that the command started is left. With an overlay the command works on a copy on
+//! write, and [`CommandChanges`] tells what it changed. A command that may use the network finds a
+//! proxy, which reaches what [`NetworkRules`] allow.
 //!
 //! The sandbox is built by the same program, started anew: its `main` calls [`hidden_entry`] first.
 //! [`probe()`] says what the kernel lacks; what cannot be confined is not run.

@@ -69,8 +69,8 @@ pub struct LevelReport {
     pub landlock: Option<u32>,
     /// What of the network was within reach.
     pub network: NetworkLevel,
-    /// Sockets with a path could be used. Not where directories of the host are visible as they are: who
-    /// listens there must stay out of reach.
+    /// Sockets with a path could be used. Not where directories of the host are visible as they
+    /// are: who listens there must stay out of reach.
     pub unix_sockets: bool,
     /// Whose memory is limited.
     pub memory: MemoryScope,

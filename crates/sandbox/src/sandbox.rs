@@ -182,7 +182,8 @@ pub(crate) fn checked_root(profile: &Profile) -> Result<PathBuf, SandboxError> {
     Ok(root)
 }
 
-/// An ordinary user keeps its identity. Root becomes the owner of the project, or an unprivileged user.
+/// An ordinary user keeps its identity. Root becomes the owner of the project, or an unprivileged
+/// user.
 fn identity(root: &OwnedFd) -> Result<Identity, SandboxError> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     if uid != 0 {

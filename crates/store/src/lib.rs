@@ -1,8 +1,8 @@
 //! Where sessions are kept: the append-only log of every session, and what is learned from it.
 //!
-//! [`Store`] is the trait that callers use. [`SqliteStore`] implements it without a server: one file per
-//! project, which several processes may use at once. Everything that can be said about a session
-//! (its summary in a list, its statistics, what it taught) is derived from its log.
+//! [`Store`] is the trait that callers use. [`SqliteStore`] implements it without a server: one
+//! file per project, which several processes may use at once. Everything that can be said about a
+//! session (its summary in a list, its statistics, what it taught) is derived from its log.
 //!
 //! What is written is safe from the end of the process as soon as [`Store::append`] returns. If the
 //! machine loses power, the last moments may be missing, but never something in the middle.

@@ -32,8 +32,8 @@ impl<'w> Ignored<'w> {
         Ignored { workspace, directories: HashMap::new() }
     }
 
-    /// Whether `path`, which need not exist, is left out by ignore rules, by itself or with a directory
-    /// around it.
+    /// Whether `path`, which need not exist, is left out by ignore rules, by itself or with a
+    /// directory around it.
     pub fn covers(&mut self, path: &RelPath, is_dir: bool) -> bool {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return false };
         match self.standing(&parent) {

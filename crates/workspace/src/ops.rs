@@ -21,7 +21,8 @@ use crate::sync_thread::SyncThread;
 /// More threads than this gain nothing: the file system commits what has gathered in one go.
 const SYNC_THREADS: usize = 8;
 
-/// Every system call on the user's files goes through this. Cloning shares the faults, the clock and the thread.
+/// Every system call on the user's files goes through this. Cloning shares the faults, the clock
+/// and the thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ops {
     faults: Option<Arc<Faults>>,
@@ -292,9 +293,9 @@ pub(crate) struct Name<'a> {
     pub(crate) name: &'a [u8],
 }
 
-/// The owner of a directory, if we are root and it is not: what root makes in another user's project
-/// belongs to that user, or they, and every confined command, could not change it. Where the system does
-/// not allow that, it stays root's.
+/// The owner of a directory, if we are root and it is not: what root makes in another user's
+/// project belongs to that user, or they, and every confined command, could not change it. Where
+/// the system does not allow that, it stays root's.
 fn owner_to_be(dir: BorrowedFd<'_>) -> Option<(fs::Uid, fs::Gid)> {
     if !rustix::process::geteuid().is_root() {
         return None;

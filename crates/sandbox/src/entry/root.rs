@@ -240,8 +240,8 @@ pub(super) fn clone_tree(path: &Path) -> Result<OwnedFd, Trouble> {
         .during(SandboxPart::Root, format!("taking {}", path.display()))
 }
 
-/// Bytes of room for which a file system in memory holds one file, and how many it holds at least. Each
-/// takes memory that its size does not count.
+/// Bytes of room for which a file system in memory holds one file, and how many it holds at least.
+/// Each takes memory that its size does not count.
 const BYTES_PER_FILE: u64 = 2048;
 const LEAST_FILES: u64 = 16 * 1024;
 

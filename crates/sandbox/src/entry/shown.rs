@@ -1,4 +1,5 @@
-//! Directories of the host that commands may read: each through an overlay, because that hides sockets.
+//! Directories of the host that commands may read: each through an overlay, because that hides
+//! sockets.
 //!
 //! An overlay takes longer to make and to take away than anything else in a root. So directories that
 //! lie side by side share one: the directory above them is covered with an overlay of itself, from

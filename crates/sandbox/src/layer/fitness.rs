@@ -14,8 +14,8 @@ use crate::changes::DEEPEST;
 
 const SET_ID: u32 = 0o7000;
 
-/// Removes what cannot be kept at `path`: sockets, pipes, devices, and the set-id bits. Returns how many bytes a copy would take. Refuses what lies deeper than anything
-/// that is listed.
+/// Removes what cannot be kept at `path`: sockets, pipes, devices, and the set-id bits. Returns how
+/// many bytes a copy would take. Refuses what lies deeper than anything that is listed.
 pub(super) fn make_fit(upper: &OwnedFd, path: &Path) -> io::Result<u64> {
     let (Some(parent), Some(name)) = (parent_of(upper, path)?, path.file_name()) else {
         return Ok(0);

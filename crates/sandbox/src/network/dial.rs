@@ -19,8 +19,8 @@ use crate::cancel::Canceller;
 
 /// More addresses of one name are not tried.
 const MOST_ADDRESSES: usize = 8;
-/// Names that are being resolved at the same time. The system's resolver cannot be interrupted, so some
-/// may be left over from connections that have been given up.
+/// Names that are being resolved at the same time. The system's resolver cannot be interrupted, so
+/// some may be left over from connections that have been given up.
 const MOST_RESOLVING: usize = 64;
 /// One address that does not answer shall leave time for the next.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
@@ -162,8 +162,8 @@ impl Drop for ResolverSlot {
     }
 }
 
-/// Whether an address is one of this machine's: packets to it would come from itself. Asking the kernel
-/// which address they would come from sends none.
+/// Whether an address is one of this machine's: packets to it would come from itself. Asking the
+/// kernel which address they would come from sends none.
 fn is_own(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let any: IpAddr = match address {

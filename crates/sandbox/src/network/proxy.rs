@@ -351,8 +351,8 @@ impl Connection {
     }
 }
 
-/// The upstream proxy reads what follows a body as the next request, to any host. So exactly the body is
-/// passed on.
+/// The upstream proxy reads what follows a body as the next request, to any host. So exactly the
+/// body is passed on.
 fn body_bytes(plain: &Plain<'_>) -> Result<u64, ConnectionEnd> {
     match plain.body() {
         Some(BodyLength::Bytes(count)) => Ok(count),

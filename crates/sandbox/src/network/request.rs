@@ -343,7 +343,8 @@ mod tests {
             let _ = Request::parse(&[&bytes[..], b"\r\n\r\n"].concat());
         }
 
-        /// Whatever a client writes into a head, the one that is passed on has one empty line: its end.
+        /// Whatever a client writes into a head, the one that is passed on has one empty line: its
+        /// end.
         #[test]
         fn nothing_slips_into_the_next_request(value in ".{0,40}", path in "[!-~]{0,20}") {
             let text = format!("GET http://x.org/{path} HTTP/1.1\r\nA: {value}\r\n\r\n");

@@ -61,8 +61,8 @@ impl FromStr for Parts {
 }
 
 impl Upstream {
-    /// A proxy by its address. With one that cannot be used, every request through it fails and says so:
-    /// the operator does not want requests to go around it.
+    /// A proxy by its address. With one that cannot be used, every request through it fails and
+    /// says so: the operator does not want requests to go around it.
     pub fn new(address: &str) -> Upstream {
         let (authority, authorization) = match address.parse() {
             Ok(Parts(authority, authorization)) => (Ok(authority), authorization),

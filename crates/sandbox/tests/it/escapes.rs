@@ -132,7 +132,8 @@ fn the_system_cannot_be_written() {
     }
 }
 
-/// The directories on the way to the project are private and may take files, which stay invisible outside.
+/// The directories on the way to the project are private and may take files, which stay invisible
+/// outside.
 #[test]
 fn what_is_written_outside_does_not_arrive() {
     for user in users() {

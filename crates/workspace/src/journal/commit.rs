@@ -140,8 +140,8 @@ impl Commit<'_> {
         }
     }
 
-    /// Swaps new for old; what came out is looked at later. Where the file system cannot swap, the file
-    /// is looked at just before the rename, which leaves a moment in which another program's
+    /// Swaps new for old; what came out is looked at later. Where the file system cannot swap, the
+    /// file is looked at just before the rename, which leaves a moment in which another program's
     /// write could be replaced.
     fn replace(
         &self,

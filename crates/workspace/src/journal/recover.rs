@@ -35,8 +35,8 @@ impl RecoveryReport {
     }
 }
 
-/// Recovers if there is anything to recover and no process is applying changes. Answers also with the greatest
-/// number of an entry.
+/// Recovers if there is anything to recover and no process is applying changes. Answers also with
+/// the greatest number of an entry.
 pub(crate) fn at_start(
     workspace: &Workspace,
     store: &Store,

@@ -2,8 +2,8 @@
 //! crash. What to do is read from the files themselves, so that it can be interrupted anywhere and
 //! begun again.
 //!
-//! The one rule above all: content that is neither the old nor the new one is another writer's work. It
-//! keeps its name, and if a rename of ours took the name from it, it gets it back.
+//! The one rule above all: content that is neither the old nor the new one is another writer's
+//! work. It keeps its name, and if a rename of ours took the name from it, it gets it back.
 
 use std::os::fd::AsFd;
 
