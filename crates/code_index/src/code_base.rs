@@ -182,7 +182,7 @@ pub(crate) enum FoundFile<'a> {
     Met(&'a WalkEntry<'a>),
     /// In a list.
     Listed { opener: &'a Opener<'a>, path: &'a RelPath },
-    /// Named by whoever searches, perhaps through a link.
+    /// Named by the caller, perhaps through a link.
     Named { workspace: &'a Workspace, path: &'a RelPath },
 }
 

@@ -45,7 +45,7 @@ enum Version {
 #[derive(Debug)]
 pub(crate) struct Group {
     directory: PathBuf,
-    /// Tells how many processes were killed for want of memory.
+    /// Returns how many processes were killed because memory ran out.
     kills: File,
 }
 
@@ -126,7 +126,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // A group with a process in it cannot be removed; whoever starts next removes it.
+        // A group with a process in it cannot be removed; the next process removes it.
         let _ = fs::remove_dir(&self.directory);
     }
 }

@@ -17,8 +17,8 @@ use crate::layer::{RunSpace, is_opaque, is_whiteout};
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 const CACHE_SIGNATURE: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// Directories may lie so deep in each other.
-pub(crate) const DEEPEST: usize = 128;
+/// Directories may be nested so deep.
+pub(crate) const MAX_NESTING: usize = 128;
 
 /// The changes of a command. They are thrown away when this is dropped.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub enum ChangedEntry {
         /// Where it points, as stored.
         target: PathBuf,
     },
-    /// A socket, a pipe or a device, of which nothing can be taken over.
+    /// A socket, a pipe or a device, which cannot be copied back.
     Other,
 }
 
@@ -91,11 +91,11 @@ impl ChangedEntry {
 /// The changes cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangesError {
-    /// There are more than the caller wants to hear of.
+    /// There are more than the caller's limit.
     #[error("the command changed more than {0} files and directories")]
     TooMany(usize),
-    /// Directories lie deeper in each other than anybody would have them.
-    #[error("the command nested directories more than {DEEPEST} deep")]
+    /// Directories are nested deeper than the limit.
+    #[error("the command nested directories more than {MAX_NESTING} deep")]
     TooDeep,
     /// A directory cannot be read.
     #[error("cannot read what the command changed in `{}`: {source}", path.display())]
@@ -327,7 +327,7 @@ impl Walk<'_, '_> {
     }
 
     fn read(&self, side: &OwnedFd, path: &Path) -> Result<Vec<Vec<u8>>, ChangesError> {
-        if path.iter().count() > DEEPEST {
+        if path.iter().count() > MAX_NESTING {
             return Err(ChangesError::TooDeep);
         }
         let names = || -> Result<Vec<Vec<u8>>, Errno> {

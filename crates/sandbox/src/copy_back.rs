@@ -15,7 +15,7 @@ use crate::holes;
 
 /// Begins the name of a file that is not complete yet.
 const UNFINISHED: &str = ".toolkiln-carry-";
-/// Tells files apart that are written at the same time.
+/// Makes the names of files unique that are written at the same time.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 impl CommandChanges {

@@ -37,7 +37,7 @@ pub(crate) const HELPER: &str = "toolkiln-sandbox";
 /// By this one, to hold a user namespace that maps owners.
 pub(crate) const HOLDER: &str = "toolkiln-sandbox-holder";
 
-const EXIT_TROUBLE: i32 = 1;
+const EXIT_FAILURE: i32 = 1;
 
 /// Becomes a helper if this process was started as one, and does not return then.
 ///
@@ -47,10 +47,10 @@ pub fn hidden_entry() {
     let name = std::env::args_os().next().unwrap_or_default();
     let is = |role: &str| name == OsStr::new(role);
     if is(HELPER) {
-        std::process::exit(take_channel().map_or(EXIT_TROUBLE, |channel| helper::serve(&channel)));
+        std::process::exit(take_channel().map_or(EXIT_FAILURE, |channel| helper::serve(&channel)));
     }
     if is(HOLDER) {
-        std::process::exit(take_channel().map_or(EXIT_TROUBLE, |channel| hold(&channel)));
+        std::process::exit(take_channel().map_or(EXIT_FAILURE, |channel| hold(&channel)));
     }
 }
 
@@ -80,5 +80,5 @@ fn hold(channel: &Channel) -> i32 {
     };
     // The answer is the end of the channel.
     let _ = channel.receive::<()>();
-    if sent.is_ok() { 0 } else { EXIT_TROUBLE }
+    if sent.is_ok() { 0 } else { EXIT_FAILURE }
 }

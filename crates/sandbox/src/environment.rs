@@ -125,7 +125,7 @@ fn proxy_variables<'n>() -> impl Iterator<Item = (&'n str, String)> {
 }
 
 /// The whole path of a program of the system: one that every command sees and that lies in no project.
-/// Where it is does not depend on the search path of anybody.
+/// Where it is does not depend on any search path.
 pub fn system_program(name: &str) -> Option<PathBuf> {
     let directories = SYSTEM_PATH.split(':').chain(OTHER_SYSTEM_DIRECTORIES);
     directories

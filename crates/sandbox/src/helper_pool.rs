@@ -21,7 +21,7 @@ use crate::plan::{OrderHead, SandboxPart, Setting, Settle};
 use crate::profile::Limits;
 
 /// So long a helper is waited for that ought to answer or to end. One that was stopped does neither.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const HELPER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Helpers that wait for orders, and what more are made of.
 #[derive(Debug)]
@@ -122,7 +122,7 @@ fn failed(error: &ChannelError) -> SandboxError {
 }
 
 impl Helper {
-    /// Starts a helper, which has to be told yet what it is for.
+    /// Starts a helper, which waits for its settings.
     pub(crate) fn launch(
         launcher: &Launcher,
         groups: Option<&Groups>,
@@ -178,7 +178,7 @@ impl Drop for Helper {
         let _ = self.joined();
         let pidfd =
             rustix::process::pidfd_open(Pid::from_child(&self.process), PidfdFlags::empty());
-        if pidfd.is_ok_and(|pidfd| !is_ready_within(&pidfd, PATIENCE)) {
+        if pidfd.is_ok_and(|pidfd| !is_ready_within(&pidfd, HELPER_TIMEOUT)) {
             self.kill();
         }
         let _ = self.process.wait();

@@ -59,7 +59,7 @@ const SHOWN: u32 = 0o755;
 
 const NO_ROOM: &str = "the disk with the private layer has no space for what the command wrote";
 
-/// Tells the directories of one process apart.
+/// Makes the names of this process's directories unique.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A private layer. May be used by many threads and processes at once.

@@ -123,7 +123,7 @@ pub(crate) enum Report {
         /// Sockets with a path can be used.
         unix_sockets: bool,
     },
-    /// A wall could not be built.
+    /// A part of the sandbox could not be built.
     Failed {
         /// Which.
         part: SandboxPart,
@@ -179,7 +179,7 @@ pub enum SandboxPart {
     /// The filter for system calls.
     #[strum(to_string = "a filter for system calls")]
     Seccomp,
-    /// The second wall around files.
+    /// Landlock, a second restriction on files.
     #[strum(to_string = "Landlock")]
     Landlock,
     /// Limits for all processes of a command together.

@@ -13,7 +13,7 @@ use crate::profile::{Copy, Profile, ProjectAccess};
 use crate::ran::LevelReport;
 use crate::sandbox::{RunOptions, Sandbox};
 
-const PATIENCE_MS: u64 = 10_000;
+const PROBE_TIMEOUT_MS: u64 = 10_000;
 
 /// What commands can be confined with here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,7 +89,7 @@ fn attempt(profile: &Profile, launcher: &Launcher) -> (Attempt, Option<String>) 
         working_dir: ".".to_owned(),
         env: BTreeMap::new(),
         stdin: None,
-        timeout_ms: PATIENCE_MS,
+        timeout_ms: PROBE_TIMEOUT_MS,
         network: false,
         ..CommandSpec::default()
     };

@@ -64,7 +64,7 @@ pub enum LimitKind {
 /// What confined a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelReport {
-    /// The version of Landlock's interface, the second wall around files; absent where the kernel has
+    /// The version of Landlock's interface, a second restriction on files; absent where the kernel has
     /// none.
     pub landlock: Option<u32>,
     /// What of the network was within reach.

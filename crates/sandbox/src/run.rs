@@ -13,9 +13,9 @@ use rustix::pipe::PipeFlags;
 use rustix::process::Signal;
 
 use crate::changes::CommandChanges;
-use crate::channel::{Channel, ChannelError, LONGEST_MESSAGE};
+use crate::channel::{Channel, ChannelError, MAX_MESSAGE_BYTES};
 use crate::error::{SandboxError, io, unavailable};
-use crate::helper_pool::{Helper, PATIENCE, memory_file};
+use crate::helper_pool::{HELPER_TIMEOUT, Helper, memory_file};
 use crate::layer::{RunSpace, WriteSpace};
 use crate::network::Proxy;
 use crate::output::{Keeper, OutputChunk, Stream};
@@ -32,7 +32,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 const DISK_PERIOD: Duration = Duration::from_secs(1);
 
 /// A longer plan does not fit into a message with the rest of the order.
-const LONGEST_PLAN: usize = LONGEST_MESSAGE / 2;
+const MAX_PLAN_BYTES: usize = MAX_MESSAGE_BYTES / 2;
 
 /// What belongs to one run.
 pub(crate) struct CommandRun<'a> {
@@ -332,7 +332,7 @@ impl<'a, 's> Watch<'a, 's> {
         self.deadline = self.deadline.min(Instant::now() + self.grace);
     }
 
-    /// Reads what is there, without waiting. Tells whether there may be more.
+    /// Reads what is there, without waiting. Returns whether there may be more.
     fn read(&mut self, buffer: &mut [u8], on_output: &mut impl FnMut(OutputChunk<'_>)) -> bool {
         let streams = [
             (Stream::Stdout, &mut self.stdout, &mut self.outcome.stdout),
@@ -362,8 +362,8 @@ impl<'a, 's> Watch<'a, 's> {
         let begun = Instant::now();
         while self.first.is_none() {
             // Too early: the helper is about to say which process it is, or that there is none.
-            if !self.answers.wait(PATIENCE.saturating_sub(begun.elapsed())) {
-                // It has been stopped, before it gave the command to anybody.
+            if !self.answers.wait(HELPER_TIMEOUT.saturating_sub(begun.elapsed())) {
+                // It has been stopped before it started the first process.
                 self.helper.kill();
                 return;
             }
@@ -398,7 +398,7 @@ fn send_order(
     let sandbox = run.sandbox;
     let written =
         serde_json::to_vec(&run.plan).map_err(|error| io("writing the plan")(error.into()))?;
-    let file = match written.len() > LONGEST_PLAN {
+    let file = match written.len() > MAX_PLAN_BYTES {
         true => Some(memory_file("plan", &written).map_err(io("writing the plan"))?),
         false => None,
     };

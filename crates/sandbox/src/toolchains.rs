@@ -125,7 +125,7 @@ impl Toolchains {
     fn show_parts(&mut self, place: &Path, parts: &[(PathBuf, Access)]) {
         let only_read = parts.iter().all(|(_, access)| *access == Access::Read);
         if only_read && is_of_the_system(place) {
-            // It is there, for everybody to see.
+            // It is part of the system, which every command sees.
             return;
         }
         self.show(place, Access::Empty);

@@ -195,7 +195,7 @@ impl Watch {
         others.map(|other| other.is_some() && ready.next().unwrap_or(false))
     }
 
-    /// Reads what is there, without waiting. Tells whether there may be more.
+    /// Reads what is there, without waiting. Returns whether there may be more.
     fn read(&mut self, on_output: &mut impl FnMut(OutputChunk<'_>)) -> bool {
         let mut any = false;
         for (index, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {

@@ -36,13 +36,13 @@ const SETTINGS: [&str; 20] = [
 
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// A directory that everybody may write in but only the owner of a file may remove it.
+/// Every user may write into the directory, but only the owner of a file may remove it.
 const SHARED_MODE: u32 = 0o1777;
 const HOME_MODE: u32 = 0o700;
 
 /// Whether something is a link, a directory or a file, or nothing.
 pub(crate) trait HostFiles {
-    /// Where a link points; nothing if it is no link.
+    /// Where a link points; nothing if it is not a link.
     fn link(&self, path: &Path) -> Option<PathBuf>;
     fn exists(&self, path: &Path) -> bool;
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::call_reader::{ApprovalVerdict, Observation};
 
 /// So many times the same yes, and a rule is offered.
-const YES_BEFORE_RULE: u64 = 3;
+const APPROVALS_BEFORE_RULE: u64 = 3;
 
 /// What was learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -151,7 +151,7 @@ pub(crate) fn summarise(lessons: &[Lesson]) -> Favourites {
         .collect();
     tools.sort_by_key(|tool| std::cmp::Reverse((tool.helped, tool.calls)));
     let mut rules: Vec<SuggestedRule> = (approvals.into_iter())
-        .filter(|&(_, times)| times >= YES_BEFORE_RULE)
+        .filter(|&(_, times)| times >= APPROVALS_BEFORE_RULE)
         .map(|((tool, directory), times)| SuggestedRule {
             tool: tool.to_owned(),
             paths: format!("{directory}/**"),

@@ -1,4 +1,4 @@
-//! Tells what is whole in the stored rows of a session from what is not. Pure.
+//! Finds damaged and missing entries in the stored rows of a session. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt;

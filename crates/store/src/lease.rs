@@ -16,7 +16,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// A lease on a session; `release` is called when it ends. For those who write a store.
+    /// A lease on a session; `release` is called when it ends. For implementations of [`crate::Store`].
     pub fn new<Freed: Future<Output = ()> + Send + 'static>(
         session: SessionId,
         release: impl FnOnce() -> Freed + Send + Sync + 'static,
@@ -24,9 +24,9 @@ impl Lease {
         Self { session, release: Some(Box::new(|| Box::pin(release()))) }
     }
 
-    /// Gives the session free, and returns when that is written down. A process that is about to end
+    /// Releases the lease, and returns when that is written. A process that is about to end
     /// should not leave it to [`Drop`].
-    pub async fn give_back(mut self) {
+    pub async fn release(mut self) {
         if let Some(release) = self.release.take() {
             release().await;
         }

@@ -25,7 +25,7 @@ impl Row {
         Self::new(entry.sequence, entry.at, &entry.event)
     }
 
-    /// Tells whether the row is still what was written, and where. A changed bit in the file would
+    /// Returns whether the row is still what was written, and where. A changed bit in the file would
     /// otherwise pass for something that was said.
     pub(crate) fn checksum(&self, session: &SessionId) -> u32 {
         let mut hasher = crc32fast::Hasher::new();

@@ -88,7 +88,7 @@ impl SessionState {
         }
     }
 
-    /// What the log says, seen with whether anybody is at it.
+    /// The state in the log, corrected by whether a process has the lease.
     pub(crate) fn with_holder(self, is_held: bool) -> Self {
         match self {
             SessionState::Working | SessionState::Waiting if !is_held => SessionState::Interrupted,

@@ -110,7 +110,7 @@ pub(crate) fn describe_difference(found: &FoundAt, expected: &Base) -> String {
             Base::File { hash, mode: expected, .. } if ContentHash::of(bytes) == *hash => {
                 return format!("has the permissions {mode:o} now, not {expected:o}");
             }
-            Base::File { .. } => return "was changed by someone else".to_owned(),
+            Base::File { .. } => return "was changed in the meantime".to_owned(),
             _ => EntryKind::File,
         },
         FoundAt::Link { .. } if matches!(expected, Base::Link { .. }) => {

@@ -78,7 +78,7 @@ impl StateDir {
         }
     }
 
-    /// Removes what a crash left behind. Not being able to is no reason to do nothing else.
+    /// Removes what a crash left behind. A failure is ignored.
     fn remove_abandoned(&self) {
         let Ok(dir) = open_name(self.as_fd(), ".", DIR_FLAGS) else { return };
         let mut buffer = Vec::with_capacity(NAME_BYTES);

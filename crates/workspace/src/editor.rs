@@ -12,7 +12,7 @@ use crate::temp_name::TempStem;
 const DIR_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// Where everyone may make a directory of their own. The environment is not asked.
+/// Where every user may make a directory. The environment is not read.
 const TEMP_DIR: &str = "/tmp";
 
 /// The name of the file if the suggested one is none.

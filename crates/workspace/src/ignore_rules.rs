@@ -136,11 +136,11 @@ impl Matcher {
         let mut builder = GitignoreBuilder::new("");
         let mut filter = NameFilter::new();
         for (index, line) in text.split(|&b| b == b'\n').enumerate() {
-            // Like ripgrep, stop at what is no text.
+            // Like ripgrep, stop at what is not text.
             let Ok(line) = str::from_utf8(line) else { break };
             let line = line.strip_suffix('\r').unwrap_or(line);
             let line = if index == 0 { line.trim_start_matches(UTF8_BOM) } else { line };
-            // A line that is no valid pattern has no effect.
+            // A line that is not a valid pattern has no effect.
             if builder.add_line(None, line).is_ok() {
                 filter.add_line(line);
             }

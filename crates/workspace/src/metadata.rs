@@ -19,7 +19,7 @@ pub(crate) struct Metadata {
     pub(crate) attributes: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The time of the last modification, which a file that replaces another does not take over.
+/// The time of the last modification, which a file that replaces another does not keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Modified {
     pub(crate) seconds: i64,

@@ -152,7 +152,7 @@ impl Workspace {
             .and_then(|link| readlinkat(link, "", Vec::new()));
         match target {
             Ok(target) => Ok(target.into_bytes()),
-            // What the kernel says when the descriptor is no link.
+            // What the kernel says when the descriptor is not a link.
             Err(Errno::NOENT | Errno::INVAL) => {
                 let source = io::Error::new(io::ErrorKind::InvalidInput, "not a symbolic link");
                 self.metadata(path)?;

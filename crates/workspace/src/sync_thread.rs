@@ -1,4 +1,4 @@
-//! A thread that takes over what another need not wait for itself. It is kept, because starting one
+//! A thread for work that another need not wait for. It is kept, because starting one
 //! takes a good part of the time that the disk takes.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -54,7 +54,7 @@ impl SyncThread {
         }
     }
 
-    /// Waits until the files are closed, for whoever needs their space.
+    /// Waits until the files are closed, for callers that need their space.
     pub(crate) fn finish_closing(&self) {
         if self.to_close.load(Ordering::Acquire) == 0 {
             return;

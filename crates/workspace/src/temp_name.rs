@@ -41,7 +41,7 @@ pub(crate) fn spare_path(temp: &RelPath) -> RelPath {
     dir.join_entry(&[name, SPARE_SUFFIX.as_bytes()].concat())
 }
 
-/// Whether a name has the shape of a temporary name, whoever made it.
+/// Whether a name has the form of a temporary name.
 pub(crate) fn is_temp_name(name: &[u8]) -> bool {
     let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
     let name = name.strip_suffix(SPARE_SUFFIX.as_bytes()).unwrap_or(name);

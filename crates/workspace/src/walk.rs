@@ -35,7 +35,7 @@ pub const DEFAULT_MAX_ENTRIES: usize = 1_000_000;
 pub const UNREADABLE_LIMIT: usize = 100;
 
 /// No path deeper than this can be named in a system call, whatever the options say.
-const DEEPEST: usize = crate::MAX_PATH_BYTES / 2;
+const MAX_WALK_DEPTH: usize = crate::MAX_PATH_BYTES / 2;
 
 /// What a walk covers and when it ends.
 #[derive(Debug, Clone)]
@@ -139,7 +139,8 @@ impl Workspace {
             given => given,
         };
         let queue = Queue::new(Job::Read(Arc::new(start)));
-        let shared = WalkShared::new(options, options.max_depth.min(DEEPEST), threads == 1, cancel);
+        let shared =
+            WalkShared::new(options, options.max_depth.min(MAX_WALK_DEPTH), threads == 1, cancel);
         let mut workers: Vec<Worker<'_, V>> =
             (0..threads).map(|_| Worker::new(&shared, &queue, visitor())).collect();
         run_all(&mut workers);

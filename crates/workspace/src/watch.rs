@@ -1,6 +1,6 @@
 //! Learning what other programs change, from the system's own file events.
 //!
-//! The kernel queues an event within the system call that causes it. So whoever drains the queue
+//! The kernel queues an event within the system call that causes it. So a reader that drains the queue
 //! knows of every change that was complete before; there is no thread and no delay in between.
 //! Not seen are writes through a memory mapping before the file is closed, writes under another
 //! name of a hard-linked file, and writes by other machines to a network file system.

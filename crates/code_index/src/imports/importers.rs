@@ -61,7 +61,7 @@ pub struct Importers {
     pub near: Vec<String>,
 }
 
-/// Who imports `asked`: a path as it is or as someone wrote it in an import, a file's name, a
+/// The files that import `asked`: a path as it is or as written in an import, a file's name, a
 /// package, or a symbol.
 pub fn find_importers(files: Arc<dyn ProjectFiles>, asked: &str) -> Importers {
     let mut graph = Graph::new(files);

@@ -59,7 +59,7 @@ impl FilesOnDisk {
     fn look_at(&self, start: &RelPath, plan: &TrigramPlan, look: &(dyn Fn(&FoundFile<'_>) + Sync)) {
         let scope = SearchScope { start: start.clone(), ..self.scope.clone() };
         let visited = self.code.visit_matching(&scope, plan, &self.cancel, || ImportScan { look });
-        // A start that is no directory has no files.
+        // A start that is not a directory has no files.
         if let Ok((report, _)) = visited
             && start.is_root()
         {

@@ -12,9 +12,9 @@ use super::{ALL_NAMES, ImportKind};
 /// What of a file is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WantedNames {
-    /// The file as such: whoever imports anything from it.
+    /// The file as such: importers of anything from it.
     Everything,
-    /// Some of its names: whoever imports one of them.
+    /// Some of its names: importers of one of them.
     Names(BTreeSet<String>),
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A list begins with its length. Then come either blocks of 128 files, each with the width of its
 //! gaps in bits and the packed gaps, and a rest of gaps as varints; or, where that is shorter, a
-//! bitmap. A list of one file is no list: the dictionary has the file itself.
+//! bitmap. For a single file there is no list: the dictionary has the file itself.
 
 use bitpacking::{BitPacker, BitPacker4x};
 

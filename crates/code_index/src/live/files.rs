@@ -38,7 +38,7 @@ struct Fresh {
 enum FreshContent {
     /// Nothing yet, so that it may match anything.
     Unknown,
-    /// It may match anything, for good.
+    /// It may match anything, and will not be read to find out.
     Anything,
     /// It never matches.
     Nothing,

@@ -156,7 +156,7 @@ impl IndexShared {
 }
 
 impl IndexState {
-    /// The table cannot be made, which is no reason to try again at each question.
+    /// The table cannot be made, and is not tried again at each question.
     pub(super) fn symbols_failed(&mut self) {
         self.symbols = Symbols::Failed;
     }

@@ -17,7 +17,7 @@ use rustix::thread::UnshareFlags;
 use serde::de::DeserializeOwned;
 
 use super::trouble::{During as _, Trouble};
-use super::{EXIT_TROUBLE, first};
+use super::{EXIT_FAILURE, first};
 use crate::channel::Channel;
 use crate::kernel::{self, Cloned};
 use crate::plan::{OrderHead, Report, SandboxPart, Setting, Settle};
@@ -26,7 +26,7 @@ use crate::plan::{OrderHead, Report, SandboxPart, Setting, Settle};
 /// replaced on the host since.
 const READY_FOR: Duration = Duration::from_secs(60);
 /// With more commands under way than this, none is made ready: they need the processors themselves.
-const UNDER_WAY: usize = 1;
+const MAX_RUNNING: usize = 1;
 
 /// What all first processes are given.
 pub(super) struct Site {
@@ -62,7 +62,7 @@ pub(super) fn serve(channel: &Channel) -> i32 {
         Ok(site)
     });
     loop {
-        if let (Ok(site), true, None) = (&site, firsts.len() <= UNDER_WAY, &spare) {
+        if let (Ok(site), true, None) = (&site, firsts.len() <= MAX_RUNNING, &spare) {
             // If it does not work now, the next order tells why.
             spare = start(site, channel).ok();
         }
@@ -142,7 +142,7 @@ pub(super) fn read_file<T: DeserializeOwned>(file: OwnedFd) -> Result<T, Trouble
         .map_err(|_| Trouble::new(SandboxPart::Launch, "understanding an order", None))
 }
 
-/// Waits for an order, or for the end of a first process, which it collects. Tells whether there is
+/// Waits for an order, or for the end of a first process, which it collects. Returns whether there is
 /// an order.
 fn wait(channel: &Channel, firsts: &mut Vec<First>) -> bool {
     let mut fds = vec![PollFd::new(channel, PollFlags::IN)];
@@ -186,7 +186,7 @@ fn start(site: &Site, channel: &Channel) -> Result<Spare, Trouble> {
             if die_with_the_helper(&site.life.0).is_ok() {
                 first::run(site, &theirs);
             }
-            std::process::exit(EXIT_TROUBLE)
+            std::process::exit(EXIT_FAILURE)
         }
         Cloned::Parent(pid) => {
             let opened = rustix::process::pidfd_open(pid, PidfdFlags::empty());
@@ -229,7 +229,7 @@ pub(super) fn die_with_the_helper(life: &OwnedFd) -> Result<(), Trouble> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .during(SandboxPart::Launch, "tying the first process to the helper")?;
     if is_readable(life) {
-        std::process::exit(EXIT_TROUBLE);
+        std::process::exit(EXIT_FAILURE);
     }
     Ok(())
 }

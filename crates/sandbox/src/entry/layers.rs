@@ -78,7 +78,7 @@ fn overlay(lower: &str, upper: &Path, work: &Path, writeback: Writeback) -> Resu
     rustix::mount::fsconfig_set_string(&context, "upperdir", upper)?;
     rustix::mount::fsconfig_set_string(&context, "workdir", work)?;
     // Marks in `user.` attributes need no privilege, and the reader of the changes finds them in the
-    // same place whoever ran the command.
+    // same place for every user.
     rustix::mount::fsconfig_set_flag(&context, "userxattr")?;
     if writeback == Writeback::Never {
         rustix::mount::fsconfig_set_flag(&context, "volatile")?;

@@ -82,7 +82,7 @@ impl LandlockRules {
         self.0.add_rules(rules).map(LandlockRules).map_err(refused)
     }
 
-    /// Builds the wall. Says which version of the interface is in force, 0 for none.
+    /// Puts the rules in force. Returns which version of the interface is in force, 0 for none.
     pub(super) fn enforce(self) -> Result<u32, Trouble> {
         let status = self.0.restrict_self().map_err(refused)?;
         Ok(match status.landlock {

@@ -85,7 +85,7 @@ pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
 pub(super) struct OwnPart<'a> {
     /// The directory of this run in the private layer.
     pub(super) space: Option<&'a str>,
-    /// Whoever may use the network does not see what others left in the layer.
+    /// A command that may use the network does not see what others left in the layer.
     pub(super) network: bool,
 }
 
@@ -215,7 +215,7 @@ pub(super) fn restricted(source: &Path, owners: Option<&OwnedFd>) -> Result<Owne
     let tree = clone_tree(source)?;
     restrict(&tree, source, read_only)?;
     if let Some(owners) = owners {
-        // Where the file system cannot do it, what everybody may read can still be read.
+        // Where the file system cannot do it, files that every user may read can still be read.
         let _ = kernel::map_owners(&tree, owners.as_fd());
     }
     Ok(tree)
@@ -433,7 +433,7 @@ fn make(path: &Path, made: impl Fn(&Path) -> Result<(), Errno>) -> Result<(), Er
     }
 }
 
-/// Everybody may pass through what leads to a mount; the file mode mask is off while we build.
+/// Every user may pass through the directories above a mount; the file mode mask is off while we build.
 fn make_directory(path: &Path) -> Result<(), Errno> {
     rustix::fs::mkdir(path, Mode::from_raw_mode(0o755))
 }

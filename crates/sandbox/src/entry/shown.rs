@@ -92,7 +92,7 @@ fn lie_together(parent: &Path, part: &Path) -> bool {
 /// whether there are no sockets to be found in it.
 fn cover_with_itself(path: &Path, owners: Option<&OwnedFd>, empty: &Path) -> Result<bool, Trouble> {
     let doing = || format!("covering {}", path.display());
-    // Where a link leads to is covered, and seen by whoever goes through the link.
+    // Where a link leads to is covered, and seen through the link.
     let open = || rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let cover = |tree: &OwnedFd| open().and_then(|target| attach_over(tree, &target));
     let tree = restricted(path, owners)?;

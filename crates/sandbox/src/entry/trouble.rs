@@ -2,7 +2,7 @@
 
 use crate::plan::{Report, SandboxPart};
 
-/// A wall that could not be built.
+/// A part of the sandbox that could not be built.
 #[derive(Clone, Debug)]
 pub(crate) struct Trouble {
     part: SandboxPart,

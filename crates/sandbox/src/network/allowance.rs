@@ -29,7 +29,7 @@ enum Target {
     Range(Range),
 }
 
-/// A text that allows nothing that can be told.
+/// A text that is not an allowance.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a host, an address or a range of addresses; write for example `registry.internal`, \

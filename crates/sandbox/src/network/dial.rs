@@ -18,12 +18,12 @@ use super::waiting::{Stop, wait, wait_for};
 use crate::cancel::Canceller;
 
 /// More addresses of one name are not tried.
-const MOST_ADDRESSES: usize = 8;
+const MAX_ADDRESSES: usize = 8;
 /// Names that are being resolved at the same time. The system's resolver cannot be interrupted, so
 /// some may be left over from connections that have been given up.
-const MOST_RESOLVING: usize = 64;
+const MAX_RESOLVING: usize = 64;
 /// One address that does not answer shall leave time for the next.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a host was not reached.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl Dialer {
             }
         }
         let mut failure = NotReached::Failed(format!("`{host}` has no address"));
-        for address in addresses.into_iter().take(MOST_ADDRESSES) {
+        for address in addresses.into_iter().take(MAX_ADDRESSES) {
             let address = SocketAddr::new(address.to_canonical(), *port);
             match self.connect(address, deadline) {
                 Err(NotReached::Failed(why)) => failure = NotReached::Failed(why),
@@ -132,7 +132,7 @@ impl Dialer {
             Err(errno) => return Err(failed(errno)),
         }
         let socket = TcpStream::from(socket);
-        let deadline = deadline.min(Instant::now() + CONNECT_PATIENCE);
+        let deadline = deadline.min(Instant::now() + CONNECT_TIMEOUT);
         match wait_for(&socket, PollFlags::OUT, &self.ended, deadline) {
             Ok(()) => {}
             Err(Stop::TimedOut) => return Err(failed(Errno::TIMEDOUT)),
@@ -152,7 +152,7 @@ impl ResolverSlot {
     fn take(count: &Arc<AtomicUsize>) -> Option<ResolverSlot> {
         let place = ResolverSlot(Arc::clone(count));
         let before = count.fetch_add(1, Ordering::Relaxed);
-        (before < MOST_RESOLVING).then_some(place)
+        (before < MAX_RESOLVING).then_some(place)
     }
 }
 

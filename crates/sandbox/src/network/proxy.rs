@@ -20,19 +20,19 @@ use crate::cancel::Canceller;
 use crate::error::{SandboxError, io};
 
 /// Connections at the same time; more wait until one ends.
-const MOST_CONNECTIONS: usize = 64;
-/// Refused connections that are told of.
-const MOST_REFUSED: usize = 16;
+const MAX_CONNECTIONS: usize = 64;
+/// Refused connections that are reported.
+const MAX_REFUSED: usize = 16;
 /// From the connection to the end of the request's head.
-const HEAD_PATIENCE: Duration = Duration::from_secs(15);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// From there until the host is reached.
-const REACH_PATIENCE: Duration = Duration::from_secs(40);
+const REACH_TIMEOUT: Duration = Duration::from_secs(40);
 /// Without a byte in either direction.
-const IDLE_PATIENCE: Duration = Duration::from_secs(300);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
 /// Until a client has taken an answer of ours.
-const FAREWELL_PATIENCE: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is still read of a client that was refused, so that it reads why.
-const FAREWELL_BYTES: usize = 256 * 1024;
+const DRAIN_BYTES: usize = 256 * 1024;
 
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
@@ -106,7 +106,7 @@ impl ProxyShared {
         loop {
             let open = self.open.load(Ordering::Acquire);
             let mut fds = vec![PollFd::new(&self.freed, PollFlags::IN)];
-            if open < MOST_CONNECTIONS && !(has_failed && open > 0) {
+            if open < MAX_CONNECTIONS && !(has_failed && open > 0) {
                 fds.push(PollFd::new(listener, PollFlags::IN));
             }
             let Ok(ready) = wait(&fds, &self.ended, None) else { break };
@@ -149,7 +149,7 @@ impl ProxyShared {
             why: why.to_owned(),
         };
         let mut all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < MOST_REFUSED && !all.contains(&refused) {
+        if all.len() < MAX_REFUSED && !all.contains(&refused) {
             all.push(refused);
         }
     }
@@ -192,13 +192,13 @@ fn refuse(status: &'static str, why: impl Into<String>) -> ConnectionEnd {
 impl Connection {
     fn serve(&self) {
         if let Err(ConnectionEnd::Refused(refusal)) = self.answer() {
-            let _ = self.say_no(&refusal);
+            let _ = self.send_refusal(&refusal);
         }
     }
 
     fn answer(&self) -> Result<(), ConnectionEnd> {
         let ended = &self.shared.ended;
-        let read = read_head(&self.client, ended, Instant::now() + HEAD_PATIENCE);
+        let read = read_head(&self.client, ended, Instant::now() + HEAD_TIMEOUT);
         let (head, rest) = read.map_err(|error| match error {
             NoHead::TooLong => {
                 refuse("431 Request Header Fields Too Large", "the head of the request is too long")
@@ -283,7 +283,7 @@ impl Connection {
         }
         head.push_str("\r\n");
         self.say(&server, head.as_bytes())?;
-        let read = read_head(&server, &self.shared.ended, Instant::now() + REACH_PATIENCE);
+        let read = read_head(&server, &self.shared.ended, Instant::now() + REACH_TIMEOUT);
         let (answer, by_server) = read.map_err(|error| match error {
             NoHead::Stopped(Stop::Ended) => ConnectionEnd::Stopped,
             _ => refuse("502 Bad Gateway", "the upstream proxy does not answer"),
@@ -304,7 +304,7 @@ impl Connection {
     }
 
     fn reach(&self, authority: &Authority, trust: Trust<'_>) -> Result<TcpStream, ConnectionEnd> {
-        let deadline = Instant::now() + REACH_PATIENCE;
+        let deadline = Instant::now() + REACH_TIMEOUT;
         let dialed = self.shared.dialer.dial(authority, trust, deadline);
         dialed.map_err(|error| match error {
             NotReached::Refused(why) => self.forbid(authority, &why),
@@ -319,19 +319,19 @@ impl Connection {
     }
 
     fn say(&self, socket: &TcpStream, bytes: &[u8]) -> Result<(), Stop> {
-        write_all(socket, bytes, &self.shared.ended, Instant::now() + IDLE_PATIENCE)
+        write_all(socket, bytes, &self.shared.ended, Instant::now() + IDLE_TIMEOUT)
     }
 
     fn pass_on(&self, server: &TcpStream, begun: Begun) -> Result<(), ConnectionEnd> {
-        relay(&self.client, server, begun, &self.shared.ended, IDLE_PATIENCE)?;
+        relay(&self.client, server, begun, &self.shared.ended, IDLE_TIMEOUT)?;
         Ok(())
     }
 
     /// Says why not. A socket that is closed with something unread takes its answer back, so some of
     /// what the client still says is read.
-    fn say_no(&self, refusal: &Refusal) -> Result<(), Stop> {
+    fn send_refusal(&self, refusal: &Refusal) -> Result<(), Stop> {
         let Refusal { status, why } = refusal;
-        let (ended, deadline) = (&self.shared.ended, Instant::now() + FAREWELL_PATIENCE);
+        let (ended, deadline) = (&self.shared.ended, Instant::now() + DRAIN_TIMEOUT);
         let length = why.len() + 1;
         let answer = format!(
             "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\n\
@@ -341,7 +341,7 @@ impl Connection {
         let _ = self.client.shutdown(Shutdown::Write);
         let mut buffer = [0; 4096];
         let mut taken = 0;
-        while taken < FAREWELL_BYTES {
+        while taken < DRAIN_BYTES {
             match read(&self.client, &mut buffer, ended, deadline)? {
                 0 => break,
                 count => taken += count,

@@ -63,7 +63,7 @@ impl<'s> RelayDirection<'s> {
         }
     }
 
-    /// Moves what can be moved without waiting. Tells whether anything was, or which side is gone.
+    /// Moves what can be moved without waiting. Returns whether anything was, or which side is gone.
     fn pump(&mut self) -> Result<bool, Side> {
         let mut moved = false;
         while self.state != RelayState::Done {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-const LONGEST_NAME: usize = 253;
-const LONGEST_LABEL: usize = 63;
+const MAX_NAME_LENGTH: usize = 253;
+const MAX_LABEL_LENGTH: usize = 63;
 const HTTP_PORT: u16 = 80;
 
 /// Headers that are meant for the next machine only, and that we say ourselves.
@@ -30,7 +30,7 @@ pub(super) enum RequestHost {
 
 impl RequestHost {
     /// IPv6 addresses stand in brackets. Other spellings of IPv4 addresses than four decimal numbers
-    /// are refused, since not everybody reads them alike.
+    /// are refused, since programs read them differently.
     pub(super) fn parse(text: &str) -> Option<RequestHost> {
         if let Some(bare) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
             return Some(RequestHost::Address(bare.parse::<Ipv6Addr>().ok()?.into()));
@@ -41,7 +41,7 @@ impl RequestHost {
         let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
         let is_label = |label: &str| {
             let is_known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-            (1..=LONGEST_LABEL).contains(&label.len())
+            (1..=MAX_LABEL_LENGTH).contains(&label.len())
                 && label.bytes().all(is_known)
                 && !label.starts_with('-')
         };
@@ -50,7 +50,7 @@ impl RequestHost {
             last.bytes().all(|byte| byte.is_ascii_digit())
                 || hexadecimal.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
         });
-        let is_name = name.len() <= LONGEST_NAME && name.split('.').all(is_label);
+        let is_name = name.len() <= MAX_NAME_LENGTH && name.split('.').all(is_label);
         (is_name && !ends_in_number).then_some(RequestHost::Name(name))
     }
 }

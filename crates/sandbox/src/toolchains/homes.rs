@@ -128,7 +128,7 @@ pub(super) const HOMES: [Home; 38] = [
 ];
 
 /// Entries of a directory that are looked at; more are too many to be shown one by one.
-const MOST_ENTRIES: usize = 200;
+const MAX_ENTRIES: usize = 200;
 /// A settings file larger than this is not shown.
 const MAX_SETTINGS: u64 = 256 * 1024;
 /// Words that stand in settings where something secret does.
@@ -165,7 +165,7 @@ impl Home {
 }
 
 fn entries(place: &Path, fits: impl Fn(&str, &Path) -> bool) -> Vec<(PathBuf, Access)> {
-    let entries = std::fs::read_dir(place).into_iter().flatten().flatten().take(MOST_ENTRIES);
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten().take(MAX_ENTRIES);
     let fitting = entries.filter_map(|entry| {
         let path = entry.path();
         entry.file_name().to_str().is_some_and(|name| fits(name, &path)).then_some(path)

@@ -74,7 +74,7 @@ async fn check_file(
     Ok(Some(CheckFinding { session: None, problem, repaired }))
 }
 
-/// Whoever writes to the old file while it is left behind would lose what they write.
+/// A process that writes to the old file while it is replaced would lose what it writes.
 async fn refuse_while_in_use(inner: &Inner, db: &mut Db) -> Result<(), StoreError> {
     let ids: Result<Vec<String>, _> =
         sqlx::query_scalar("SELECT session FROM leases").fetch_all(&mut db.conn).await;

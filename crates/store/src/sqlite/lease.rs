@@ -38,12 +38,12 @@ pub(super) async fn claim(inner: &Arc<Inner>, id: &SessionId) -> Result<Lease, S
             return Err(StoreError::NotFound { text: id.to_string() });
         }
     }
-    // Whoever had it may have written since this process last did.
+    // The last holder may have written since this process last did.
     db.last.remove(id);
     drop(db);
     inner.held.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), number);
     let (store, session) = (inner.clone(), id.clone());
-    Ok(Lease::new(id.clone(), move || give_back(store, session, number)))
+    Ok(Lease::new(id.clone(), move || release(store, session, number)))
 }
 
 /// Whether a lease is held. One of this process that was dropped is not.
@@ -133,7 +133,7 @@ pub(super) fn lease_from(row: &SqliteRow) -> Option<SignedLease> {
 }
 
 /// Releases the lease.
-fn give_back(inner: Arc<Inner>, id: SessionId, number: i64) -> impl Future<Output = ()> + Send {
+fn release(inner: Arc<Inner>, id: SessionId, number: i64) -> impl Future<Output = ()> + Send {
     // At once, even if the future is dropped before the rest.
     inner.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     async move {

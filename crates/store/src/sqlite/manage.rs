@@ -18,7 +18,7 @@ use crate::row::Row;
 use crate::{Imported, Loaded, SessionId, StoreError};
 
 /// Shorter pieces of an id or title mean too much.
-const SHORTEST_PIECE: usize = 2;
+const MIN_ID_PIECE: usize = 2;
 
 pub(super) async fn create(inner: &Inner, first: &Opened) -> Result<SessionId, StoreError> {
     let row = Row::new(1, now_ms(), &SessionEvent::Opened(first.clone()))?;
@@ -79,7 +79,7 @@ pub(super) async fn find(inner: &Inner, text: &str) -> Result<SessionId, StoreEr
     ];
     let text = text.trim();
     let mut db = inner.db.lock().await;
-    for query in QUERIES.into_iter().filter(|_| text.chars().count() >= SHORTEST_PIECE) {
+    for query in QUERIES.into_iter().filter(|_| text.chars().count() >= MIN_ID_PIECE) {
         let ids = sqlx::query_scalar::<_, String>(query).bind(text).fetch_all(&mut db.conn).await;
         let ids = ids.map_err(|error| db.error("looking for a session", &error))?;
         let mut ids: Vec<SessionId> =

@@ -44,7 +44,7 @@ pub(super) async fn append(
     let entries = number(events, last);
     match write(&mut db, inner.owner.token, id, &entries).await {
         Ok(true) => Ok(remember(&mut db, id, entries)),
-        Ok(false) => Err(why_not(&mut db, inner.owner.token, id).await),
+        Ok(false) => Err(refusal_of_write(&mut db, inner.owner.token, id).await),
         Err(WriteError::Conflict) => {
             // Another process wrote before this one got the lease.
             last = last_of(&mut db, id).await?;
@@ -52,7 +52,7 @@ pub(super) async fn append(
             let entries = number(events, last);
             match write(&mut db, inner.owner.token, id, &entries).await {
                 Ok(true) => Ok(remember(&mut db, id, entries)),
-                Ok(false) => Err(why_not(&mut db, inner.owner.token, id).await),
+                Ok(false) => Err(refusal_of_write(&mut db, inner.owner.token, id).await),
                 Err(WriteError::Conflict) => Err(StoreError::Busy { file: db.shown() }),
                 Err(WriteError::Other(error)) => Err(error),
             }
@@ -87,7 +87,7 @@ async fn last_of(db: &mut Db, id: &SessionId) -> Result<u64, StoreError> {
 }
 
 /// Why a session could not be written.
-async fn why_not(db: &mut Db, owner: i64, id: &SessionId) -> StoreError {
+async fn refusal_of_write(db: &mut Db, owner: i64, id: &SessionId) -> StoreError {
     match lease_of(db, id).await {
         Ok(Some(lease)) if lease.owner != owner => {
             StoreError::InUse { session: id.clone(), holder: lease.holder }

@@ -163,7 +163,7 @@ impl Journal {
         self.read_image(entry, before, image, &replacement)
     }
 
-    /// The bytes that an image stands for; none are needed for what is no file.
+    /// The bytes that an image stands for; none are needed for what is not a file.
     pub(super) fn read_image(
         &self,
         entry: &Loaded,
@@ -185,7 +185,7 @@ impl Journal {
         if base == *state {
             return Ok(bytes.unwrap_or_default());
         }
-        Err(Error::conflict(path, "was changed by someone else since"))
+        Err(Error::conflict(path, "was changed in the meantime"))
     }
 
     /// Removes a directory in whatever mode it is now.

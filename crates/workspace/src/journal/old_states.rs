@@ -219,7 +219,7 @@ impl OldStates {
     }
 }
 
-/// The bytes of an old file; none are needed for what is no file.
+/// The bytes of an old file; none are needed for what is not a file.
 fn bytes(journal: &Journal, content: OldContent, state: &Base) -> Result<Vec<u8>, Error> {
     match content {
         OldContent::Here(bytes) => Ok(bytes),
@@ -246,5 +246,5 @@ fn same(a: &Base, b: &Base) -> bool {
 }
 
 fn changed_between(path: &RelPath) -> Error {
-    Error::conflict(path, "was changed by someone else between the changes to undo")
+    Error::conflict(path, "was changed between the changes to undo")
 }

@@ -29,7 +29,7 @@ pub(crate) struct Planned<'s> {
     pub(crate) new: New<'s>,
     /// The bytes that are replaced or moved, if they are at hand.
     pub(crate) old: Option<OldBytes<'s>>,
-    /// What the new file takes over from the old one.
+    /// The metadata that the new file gets from the old one.
     pub(crate) metadata: Option<Metadata>,
     /// The mode that was asked for.
     pub(crate) mode: Option<u32>,

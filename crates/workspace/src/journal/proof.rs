@@ -44,7 +44,7 @@ impl UnprovenFile {
         if !(THREAD_BYTES as u64..=max_bytes).contains(&size) {
             return Ok(None);
         }
-        // Whatever is wrong is found and described by whoever compares at once.
+        // If anything is wrong, the immediate comparison finds and describes it.
         let Ok(file) = ops.open_read(at.dir, at.name) else { return Ok(None) };
         let candidate = UnprovenFile { file, hash, size, mode };
         let (file, stat) = (candidate.file.as_fd(), fstat(&candidate.file)?);
@@ -91,7 +91,7 @@ impl<'s> Proof<'s> {
     /// Fails if the base is not what it was said to be.
     pub(super) fn run(&self) -> Result<Proven<'s>, Error> {
         let failed = |errno| Error::from_errno(&self.path, errno);
-        let conflict = || Error::conflict(&self.path, "was changed by someone else");
+        let conflict = || Error::conflict(&self.path, "was changed in the meantime");
         let old = self.candidate.read(self.new).map_err(failed)?.ok_or_else(conflict)?;
         let (old_hash, new_hash) = hashes(&old, self.new);
         match old_hash == self.candidate.hash {

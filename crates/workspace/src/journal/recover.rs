@@ -22,7 +22,7 @@ pub struct RecoveryReport {
     pub rolled_back: Vec<EntryId>,
     /// Entries whose changes were complete but not yet marked so.
     pub completed: Vec<EntryId>,
-    /// Paths that were left as they are because someone else has changed them since.
+    /// Paths that were left as they are because another process has changed them since.
     pub conflicts: Vec<RelPath>,
     /// Entries that could not be dealt with, and why. They are tried again at the next start.
     pub failed: Vec<(EntryId, String)>,

@@ -26,7 +26,7 @@ pub(crate) struct Rewind<'r> {
     pub(crate) ops: &'r Ops,
     pub(crate) dirs: &'r Dirs<'r>,
     pub(crate) entry: &'r Loaded,
-    /// Paths that were left alone because someone else had changed them.
+    /// Paths that were left alone because another process had changed them.
     pub(crate) conflicts: Vec<RelPath>,
 }
 

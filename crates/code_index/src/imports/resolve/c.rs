@@ -25,7 +25,7 @@ pub(super) fn resolve(
     for around in ancestors(&dir) {
         for root in ROOTS {
             let path = join(&around, &format!("{root}/{name}"));
-            // The own directory is no include root unless quotes say so.
+            // The own directory is not an include root unless quotes say so.
             let is_own = spelled.starts_with('<') && root.is_empty() && around == dir;
             if let Some(path) = path.filter(|path| !is_own && resolver.files.is_file(path)) {
                 return vec![Resolution::file(path, &[])];

@@ -107,7 +107,7 @@ fn absolute(resolver: &ImportResolver, from: &RelPath, parts: &[&str]) -> Option
     let mut namespace = None;
     let mut inside_package = is_package(paths, &dir);
     for around in ancestors(&dir) {
-        // A directory inside of a package is no root: its modules are named with the package.
+        // A directory inside of a package is not a root: its modules are named with the package.
         if inside_package {
             inside_package = is_package(paths, &around);
         }

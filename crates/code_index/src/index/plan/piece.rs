@@ -206,7 +206,7 @@ impl Analysis {
     /// The parser bounds how deep expressions are nested, and so this recursion.
     fn piece(&mut self, hir: &Hir) -> PatternPiece {
         match hir.kind() {
-            // What a match must stand next to is no part of it.
+            // What a match must stand next to is not part of it.
             HirKind::Empty | HirKind::Look(_) => PatternPiece::nothing(),
             HirKind::Literal(literal) => PatternPiece::text(&literal.0),
             HirKind::Class(class) => self.class(class),

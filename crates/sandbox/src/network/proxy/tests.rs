@@ -168,7 +168,7 @@ fn the_list_of_refused_connections_is_short_and_without_repetitions() {
         assert!(bench.refusal(&request).starts_with("HTTP/1.1 403"));
     }
     let refused = bench.refused();
-    assert_eq!(refused.len(), MOST_REFUSED);
+    assert_eq!(refused.len(), MAX_REFUSED);
     assert_eq!(refused[1], "10.0.0.1:2: 10.0.0.1 is an address of a private network");
 }
 
@@ -203,7 +203,7 @@ fn heads_are_bounded() {
 #[test]
 fn silent_clients_do_not_keep_others_out_for_good() {
     let bench = Bench::new(&[], &[]);
-    let mut silent: Vec<TcpStream> = (0..MOST_CONNECTIONS).map(|_| bench.connect()).collect();
+    let mut silent: Vec<TcpStream> = (0..MAX_CONNECTIONS).map(|_| bench.connect()).collect();
     let mut client = bench.connect();
     client.write_all(b"CONNECT 10.0.0.1:443 HTTP/1.1\r\n\r\n").expect("it is queued");
     silent.pop();

@@ -130,7 +130,7 @@ fn a_large_file_of_the_same_size_and_mode_is_compared_by_its_bytes() {
     let before = project.snapshot();
     for changes in [edit, same] {
         let error = ToolError::from(journal.apply(&changes, &label("x")).unwrap_err());
-        let expected = (ErrorCode::Conflict, "large was changed by someone else");
+        let expected = (ErrorCode::Conflict, "large was changed in the meantime");
         assert_eq!((error.code, &*error.message), expected);
         assert_eq!(project.snapshot(), before);
     }
