@@ -45,7 +45,7 @@ enum Version {
 #[derive(Debug)]
 pub(crate) struct Group {
     directory: PathBuf,
-    /// Returns how many processes were killed because memory ran out.
+    /// Holds how many processes were killed because memory ran out.
     kills: File,
 }
 

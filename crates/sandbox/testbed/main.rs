@@ -1,6 +1,6 @@
 //! Runs and attacks the sandbox for its tests.
 //!
-//! `sandbox-testbed run` runs the command that JSON on the standard input describes and answers with
+//! `sandbox-testbed run` runs the command that JSON on the standard input describes and returns
 //! JSON. `attempt NAME …` tries something that must not work inside; exit code 0 means that it did.
 //! `control NAME …` makes the same attempt without the sandbox, but with throwaway mounts and
 //! processes, since some attempts do real harm. `stay` is a victim. `probe` tells what the system can

@@ -32,7 +32,7 @@ pub(crate) enum Observation<'a> {
     Turn,
     /// A model has answered.
     Answer { settings: &'a Settings, usage: Usage, cost: Option<f64>, duration_ms: u64 },
-    /// A model has written what stands for the earlier part of the conversation.
+    /// A model has written a summary that replaces the earlier part of the conversation.
     Compaction { settings: &'a Settings, usage: Usage, cost: Option<f64> },
     /// A model has failed to answer.
     Failure { settings: &'a Settings },
@@ -85,7 +85,7 @@ struct AskedApproval {
 }
 
 impl CallReader {
-    /// Takes the next row and tells what is to be counted. Rows that do not read are passed over.
+    /// Takes the next row and passes what is to be counted to `seen`. Rows that do not read are passed over.
     pub(crate) fn read(&mut self, kind: &str, data: &str, seen: &mut dyn FnMut(Observation<'_>)) {
         self.read_in("", kind, data, seen);
     }
@@ -104,7 +104,7 @@ impl CallReader {
             return self.read_in(&path, kind, &nested.entry.to_string(), seen);
         }
         if !self.scopes.contains_key(path) {
-            // A sub-agent whose settings are not told answers as its parent does.
+            // A sub-agent without settings of its own has those of its parent.
             let settings = self.settings_above(path);
             self.scopes.insert(path.to_owned(), AgentScope { settings, ..AgentScope::default() });
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::call_reader::{ApprovalVerdict, Observation};
 
-/// So many times the same yes, and a rule is offered.
+/// After so many equal approvals a rule is offered.
 const APPROVALS_BEFORE_RULE: u64 = 3;
 
 /// What was learned.
@@ -62,7 +62,7 @@ impl Topic {
     }
 }
 
-/// What one session taught about one thing.
+/// What was learned from one session about one topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lesson {
     pub(crate) topic: Topic,
@@ -123,7 +123,7 @@ impl Learner {
     }
 }
 
-/// Puts together what all sessions taught.
+/// Adds up what was learned from all sessions.
 pub(crate) fn summarise(lessons: &[Lesson]) -> Favourites {
     let mut refused: BTreeMap<(&str, &str), i64> = BTreeMap::new();
     for lesson in lessons.iter().filter(|lesson| lesson.topic == Topic::Denial) {

@@ -5,7 +5,7 @@ use std::pin::Pin;
 
 use crate::SessionId;
 
-/// Writes down that a session is free.
+/// Records that the lease has ended.
 type Release = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// The right to write to a session, which one holder has at a time. Dropping it releases the lease;

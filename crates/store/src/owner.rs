@@ -45,7 +45,7 @@ pub(crate) struct Owner {
     pub(crate) token: i64,
     pub(crate) host: String,
     pub(crate) pid: u32,
-    /// When the process began, in ticks since the machine did. A process id alone may come again.
+    /// When the process began, in ticks since the machine did. A process id alone may be reused.
     pub(crate) start: Option<i64>,
 }
 
@@ -84,7 +84,7 @@ impl SignedLease {
 
 struct Dead;
 
-/// When a process began; none where the system does not tell.
+/// When a process began; none where the system does not say.
 fn process_start(pid: u32) -> Option<Result<i64, Dead>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     open("/proc/self/stat", flags, Mode::empty()).ok()?;

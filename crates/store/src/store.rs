@@ -1,4 +1,4 @@
-//! What every place for sessions can do.
+//! The trait of all stores.
 
 use async_trait::async_trait;
 use protocol::{LogEntry, Opened, SessionEvent};
@@ -8,7 +8,7 @@ use crate::{
     StatsFilter, StoreError,
 };
 
-/// A place where sessions are kept.
+/// Keeps sessions and their logs.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Begins a session; its log holds that it was opened.

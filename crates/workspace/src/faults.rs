@@ -68,7 +68,7 @@ impl Faults {
         self
     }
 
-    /// Returns which file each `fsync` is for, just before [`Faults::watch`] is told of the call.
+    /// Reports which file each `fsync` is for, just before [`Faults::watch`] is told of the call.
     #[must_use]
     pub fn watch_syncs(mut self, watcher: impl Fn(u64) + Send + Sync + 'static) -> Faults {
         self.sync_watcher = Some(Box::new(watcher));

@@ -10,14 +10,14 @@ use crate::{RelPath, Workspace};
 /// Never a matter of ignore rules.
 const GIT: &[u8] = b".git";
 
-/// Answers whether paths are ignored, as the rule files of the project are now. What it has found out
-/// about a directory it remembers.
+/// Says whether paths are ignored, as the rule files of the project are now. It caches the rules
+/// of each directory.
 pub struct Ignored<'w> {
     workspace: &'w Workspace,
     directories: HashMap<RelPath, DirIgnores>,
 }
 
-/// What holds in a directory.
+/// Which rules apply in a directory.
 #[derive(Clone)]
 enum DirIgnores {
     /// It is ignored, and so is everything in it.

@@ -1,14 +1,14 @@
 //! Changing the project: sets of changes are applied all or none, survive a crash at any moment,
-//! and can be taken back.
+//! and can be undone.
 //!
 //! Applying goes like this. Every base is compared with what is there ([`plan`]). New content is
 //! written beside its targets, what it replaces into the entry, and both are forced to the disk
 //! ([`prepare`]). Then one rename per file makes the change and brings the old file out, which is
-//! compared once more ([`commit`]). If anything fails, and after a crash, the files themselves tell
-//! how far each step got, and it is taken back ([`rewind`]).
+//! compared once more ([`commit`]). If anything fails, and after a crash, the files themselves show
+//! how far each step got, and it is rolled back ([`rewind`]).
 //!
-//! A lock makes sure that one process works at a time, and that the work of a living process is
-//! never taken for that of a dead one.
+//! A lock makes sure that one process works at a time, and that the unfinished work of a running
+//! process is not recovered as that of a crashed one.
 
 mod commit;
 mod dirs;
@@ -77,10 +77,10 @@ impl Default for JournalOptions {
     }
 }
 
-/// What applying a set came to.
+/// The result of applying a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The entry that can take it back.
+    /// The entry by which it can be undone.
     pub entry: EntryId,
     /// The paths that were changed.
     pub paths: Vec<RelPath>,
@@ -88,7 +88,7 @@ pub struct Applied {
     pub notes: Vec<String>,
 }
 
-/// The only way to change the project, and the memory of what was changed.
+/// The only way to change the project, and the record of what was changed.
 pub struct Journal {
     workspace: Arc<Workspace>,
     store: Store,
@@ -98,7 +98,7 @@ pub struct Journal {
     turn: Mutex<TurnState>,
 }
 
-/// What only the thread whose turn it is may know.
+/// Known to the thread that applies a set; others wait for the lock.
 struct TurnState {
     /// The greatest number that was seen in the directory.
     last: u64,
@@ -108,7 +108,7 @@ struct TurnState {
     pruned: bool,
 }
 
-/// What a successful turn leaves.
+/// The result of a successful turn.
 struct Performed {
     /// Where the next entry goes; none if there is still something to clean up.
     tail: Option<Tail>,
@@ -126,7 +126,7 @@ struct Purpose<'a> {
 
 impl Journal {
     /// Opens the journal of a project in its state directory, which must be an absolute path
-    /// outside the project. Work that a crash interrupted is taken back, or completed if only
+    /// outside the project. Work that a crash interrupted is rolled back, or completed if only
     /// cleaning up was left.
     pub fn open(
         workspace: Arc<Workspace>,
@@ -188,7 +188,7 @@ impl Journal {
         self.apply_for(set, purpose)
     }
 
-    /// Applies an inverse, as a new entry that can itself be taken back.
+    /// Applies an inverse, as a new entry that can itself be undone.
     pub fn apply_undo(&self, inverse: &Inverse, label: &Label) -> Result<Applied, Error> {
         let purpose = Purpose {
             label,
@@ -254,9 +254,9 @@ impl Journal {
         Prepare { ops, dirs, store }.run(&mut draft, plan, &header.temps)?;
         let mut taken = 0;
         if let Err(error) = (Commit { ops, dirs }).run(&plan.planned, &mut taken) {
-            return Err(self.take_back(&draft, dirs, taken, error));
+            return Err(self.roll_back(&draft, dirs, taken, error));
         }
-        // From here on the change stands. What cannot be cleaned up is left to recovery.
+        // From here on the change is permanent. What cannot be cleaned up is left to recovery.
         let clean = || remove_replaced(ops, dirs, &header.temps);
         let done = || store.mark_done(&draft);
         let finished = clean().or_else(|_| clean()).and_then(|()| done().or_else(|_| done()));
@@ -264,8 +264,8 @@ impl Journal {
         Ok(Performed { tail: finished.is_ok().then_some(tail), size: draft.frame().len })
     }
 
-    /// Takes a failed set back and answers with what to tell.
-    fn take_back(&self, draft: &EntryDraft, dirs: &Dirs<'_>, taken: usize, error: Error) -> Error {
+    /// Rolls a failed set back and returns the error to report.
+    fn roll_back(&self, draft: &EntryDraft, dirs: &Dirs<'_>, taken: usize, error: Error) -> Error {
         let rewound = self.store.read(draft.frame()).and_then(|bytes| {
             let entry = Loaded::new(bytes).ok_or(Errno::IO)?;
             let mut rewind = Rewind { ops: &self.ops, dirs, entry: &entry, conflicts: Vec::new() };
@@ -273,7 +273,7 @@ impl Journal {
         });
         match rewound {
             Ok(()) => {
-                // An entry that is left is found to be taken back at the next start.
+                // An entry that is left is found to be rolled back at the next start.
                 let _ = self.store.cut(&draft.spot);
                 error
             }
@@ -287,7 +287,7 @@ impl Journal {
         }
     }
 
-    /// Takes back what another process left undone when it died, while this one holds the lock.
+    /// Rolls back what another process left unfinished when it crashed. This one holds the lock.
     fn settle(&self) -> Result<Tally, Error> {
         let tally = self.store.tally().map_err(|errno| self.store.failed(errno))?;
         if tally.open == 0 {

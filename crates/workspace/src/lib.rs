@@ -1,9 +1,9 @@
 //! The only code that touches the user's files.
 //!
-//! Here live the rooted directory handle ([`Workspace`]), paths that cannot name anything outside
+//! It holds the rooted directory handle ([`Workspace`]), paths that cannot name anything outside
 //! it ([`RelPath`]), bounded reading ([`OpenFile`], [`LineWindow`]), byte-preserving text
 //! ([`Text`]), the ignore-aware walk on descriptors ([`Workspace::walk`]), and the one way to change
-//! anything: sets of changes applied all or none, and taken back, by the [`Journal`].
+//! anything: sets of changes applied all or none, and undone, by the [`Journal`].
 //!
 //! Every open is made beneath the root descriptor; no decision about what lies inside rests on
 //! comparing path strings. This crate must never know what a tool, a model, a policy or an

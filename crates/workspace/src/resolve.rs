@@ -181,7 +181,7 @@ impl<'root> Descent<'root> {
         self.expand(target.as_bytes())
     }
 
-    /// The name was no link a moment ago. If it has become one, the whole resolution starts again.
+    /// The name was not a link a moment ago. If it has become one, the whole resolution starts again.
     fn open_last(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd> {
         match open_name(self.current(), name, flags) {
             Err(Errno::LOOP) => Err(Errno::AGAIN),

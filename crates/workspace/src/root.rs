@@ -67,7 +67,7 @@ impl Workspace {
         &self.canonical
     }
 
-    /// What tells this directory from any other that is or was at the same path: its inode with the
+    /// What distinguishes this directory from any other that is or was at the same path: its inode with the
     /// time of its birth, which no program can set. Where a file system does not know the latter,
     /// the device takes its place, and a directory that got the inode of a removed one is not told
     /// from it.

@@ -107,7 +107,7 @@ impl StateDir {
             .and_then(|()| self.ops.sync(&file))
             .and_then(|()| self.ops.rename_over(temp, to));
         if let Err(errno) = written {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = self.ops.unlink(temp);
             return Err(failed(errno));
         }

@@ -55,7 +55,7 @@ impl Text {
         &self.body
     }
 
-    /// The text for showing. Bytes that are no characters appear as U+FFFD, so this must not be
+    /// The text for showing. Bytes that are not characters appear as U+FFFD, so this must not be
     /// written back.
     pub fn to_display(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.body)

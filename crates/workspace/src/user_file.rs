@@ -54,7 +54,7 @@ pub fn replace_user_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         .and_then(|()| ops.sync(&file))
         .and_then(|()| ops.rename_over(temp, to));
     if let Err(errno) = written {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = ops.unlink(temp);
         return Err(failed(errno));
     }

@@ -49,7 +49,7 @@ async fn earlier(db: &mut Db) -> Result<Vec<RepairNote>, StoreError> {
     Ok(rows.into_iter().map(|(at, text)| RepairNote { at, text }).collect())
 }
 
-/// Looks at the file as a whole. What is broken there is left behind.
+/// Checks the file as a whole. A broken one is replaced.
 async fn check_file(
     inner: &Inner,
     db: &mut Db,

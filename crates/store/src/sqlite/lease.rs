@@ -1,4 +1,4 @@
-//! Who may write to a session.
+//! Which process may write to a session.
 
 use std::sync::{Arc, PoisonError};
 
@@ -67,7 +67,8 @@ pub(super) fn refuse_if_moved(inner: &Inner, db: &Db) -> Result<(), StoreError> 
     Err(StoreError::Moved { file: generation_path(&inner.base, newest).display().to_string() })
 }
 
-/// Puts a lease in the place of a dead one. False if another was quicker, or the session is gone.
+/// Replaces a lease whose process has ended. False if another process was faster, or the session is
+/// gone.
 async fn sign(
     db: &mut Db,
     inner: &Inner,
@@ -101,7 +102,7 @@ async fn sign(
     signed.map_err(|error| db.error(DOING, &error))
 }
 
-/// Who has a session, dead or alive.
+/// The lease of a session, also if its process has ended.
 pub(super) async fn lease_of(
     db: &mut Db,
     id: &SessionId,

@@ -1,4 +1,4 @@
-//! Sessions as a whole: beginning, finding, forking, carrying out and in, deleting.
+//! Sessions as a whole: beginning, finding, forking, export and import, deleting.
 
 use std::sync::Arc;
 
@@ -164,7 +164,7 @@ pub(super) async fn export(inner: &Inner, id: &SessionId) -> Result<String, Stor
     let inspection = inspect_session(&mut db, id).await?;
     let query = "SELECT coalesce(title, opening) FROM sessions WHERE id = ?";
     let title = sqlx::query_scalar::<_, Option<String>>(query).bind(id.as_str());
-    // The title is an ornament; the log holds it too.
+    // The export works without the title, which the log holds too.
     let title = title.fetch_optional(&mut db.conn).await.ok().flatten().flatten();
     let header = Header::new(id.clone(), title, now_ms());
     jsonl::write(header, &inspection.rows, &inspection.entries)

@@ -148,7 +148,7 @@ async fn write(
     match query.fetch_all(&mut db.conn).await {
         Ok(updated) => Ok(!updated.is_empty()),
         Err(error) => {
-            // The first error is the one to tell. If there is no transaction, this one fails.
+            // The first error is the one to report. If there is no transaction, this one fails.
             let _ = sqlx::raw_sql("ROLLBACK").execute(&mut db.conn).await;
             Err(match is_conflict(&error) {
                 true => WriteError::Conflict,
@@ -272,8 +272,8 @@ fn role_text(role: &protocol::AgentRole) -> String {
     serde_json::to_string(role).unwrap_or_default()
 }
 
-/// SQLite has no unsigned numbers, and adds beyond its largest as fractions. A number that a
-/// provider made up must not get there.
+/// SQLite has no unsigned numbers, and adds beyond its largest as fractions. A wrong number from a
+/// provider must not get there.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX).min(LARGEST)
 }

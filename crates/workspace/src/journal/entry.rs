@@ -61,7 +61,7 @@ pub enum EntryRole {
     Change,
     /// Takes changes back.
     Undo,
-    /// Takes an undo back.
+    /// Undoes an undo.
     Redo,
 }
 

@@ -24,11 +24,11 @@ pub struct EntrySummary {
     pub summary: String,
     /// The paths it changed.
     pub paths: Vec<RelPath>,
-    /// Whether it is new work or takes other entries back.
+    /// Whether it is a change, an undo or a redo.
     pub role: EntryRole,
-    /// The entry that took it back, if one did and was not taken back itself.
+    /// The entry that undid it, if one did and was not undone itself.
     pub undone_by: Option<EntryId>,
-    /// The entries that it takes back.
+    /// The entries that it undoes.
     pub undoes: Vec<EntryId>,
 }
 

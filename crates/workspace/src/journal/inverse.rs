@@ -1,4 +1,4 @@
-//! The set of changes that takes entries back.
+//! The set of changes that undoes entries.
 
 use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
 
@@ -8,12 +8,12 @@ use super::old_states::OldStates;
 use super::{EntrySummary, Journal};
 use crate::{Error, RelPath};
 
-/// Which entries to take back.
+/// Which entries to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoTarget {
     /// The newest change that is in force.
     Last,
-    /// The newest undo that is in force: taking it back is a redo.
+    /// The newest undo that is in force: undoing it is a redo.
     LastUndo,
     /// This entry.
     Entry(EntryId),
@@ -23,13 +23,13 @@ pub enum UndoTarget {
     Session(String),
 }
 
-/// What would take entries back: an ordinary set of changes, to be shown, approved and applied
+/// What would undo entries: an ordinary set of changes, to be shown, approved and applied
 /// with [`Journal::apply_undo`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inverse {
     /// The changes.
     pub set: ChangeSet,
-    /// The entries that they take back, newest first.
+    /// The entries that they undo, newest first.
     pub undoes: Vec<EntryId>,
     /// Whether that is an undo or a redo.
     pub role: EntryRole,
@@ -38,7 +38,7 @@ pub struct Inverse {
 }
 
 impl Journal {
-    /// What would take the target back. Applying it fails with a conflict if a file has changed
+    /// What would undo the target. Applying it fails with a conflict if a file has changed
     /// since; for some files that is noticed here already.
     pub fn inverse(&self, target: &UndoTarget) -> Result<Inverse, Error> {
         let entries = self.select(target)?;

@@ -234,7 +234,7 @@ impl<'s> Planner<'_, 's> {
         })
     }
 
-    /// The hash of the new content, or a stand-in for it while a proof is owed.
+    /// The hash of the new content, or a placeholder while a proof is pending.
     fn hash_of_new(&mut self, path: &RelPath, old: &mut Old<'_>, new: &'s [u8]) -> ContentHash {
         let Some(candidate) = old.candidate.take() else { return ContentHash::of(new) };
         let (index, path) = (self.plan.planned.len(), path.clone());
@@ -242,7 +242,7 @@ impl<'s> Planner<'_, 's> {
         ContentHash::from_bytes([0; 32])
     }
 
-    /// A file that comes back takes over what it had, if nothing is there that it replaces.
+    /// A file that comes back gets the metadata it had, if nothing is there that it replaces.
     fn bring_back(&self, path: &RelPath, new: &[u8], old: &mut Old<'_>) {
         if old.metadata.is_some() || self.returning.is_empty() {
             return;

@@ -1,5 +1,5 @@
 //! Writing everything that a set needs to where it does no harm yet: the new content beside its
-//! targets, and the entry that could take it all back.
+//! targets, and the entry by which it could be undone.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver};
@@ -97,7 +97,7 @@ impl Prepare<'_> {
         })
     }
 
-    /// Writes all new content. Answers with the files that still wait for the disk.
+    /// Writes all new content. Returns the files that still wait for the disk.
     fn write_temps(&self, plan: &mut ChangePlan<'_>) -> std::result::Result<Vec<OwnedFd>, Error> {
         let mut waiting = Vec::new();
         for planned in &mut plan.planned {

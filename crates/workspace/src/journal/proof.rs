@@ -32,7 +32,7 @@ pub(super) struct UnprovenFile {
 }
 
 impl UnprovenFile {
-    /// None if there is no need or no reason to wait: the base is no large file, what is there has
+    /// None if there is no need or no reason to wait: the base is not a large file, what is there has
     /// another size or mode, or `new` would change nothing.
     pub(super) fn open(
         ops: &Ops,
@@ -71,7 +71,7 @@ impl UnprovenFile {
     }
 }
 
-/// What is owed for a step before it may be taken.
+/// The comparison that a step needs before it may be taken.
 pub(super) struct Proof<'s> {
     /// The place of the step in the plan.
     pub(super) index: usize,

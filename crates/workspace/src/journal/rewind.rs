@@ -1,6 +1,5 @@
-//! Taking back the steps of an entry, whatever each of them came to: after a failure, and after a
-//! crash. What to do is read from the files themselves, so that it can be interrupted anywhere and
-//! begun again.
+//! Rolls back the steps of an entry after a failure or a crash, however far each of them got. What to
+//! do is read from the files themselves, so that it can be interrupted anywhere and begun again.
 //!
 //! The one rule above all: content that is neither the old nor the new one is another writer's
 //! work. It keeps its name, and if a rename of ours took the name from it, it gets it back.
@@ -72,7 +71,7 @@ impl Rewind<'_> {
         Ok(true)
     }
 
-    /// Takes back every step, the last one first. Steps from `taken` on are known not to have made
+    /// Rolls back every step, the last one first. Steps from `taken` on are known not to have made
     /// or removed a directory.
     pub(crate) fn run(&mut self, taken: usize) -> Result<()> {
         let entry = self.entry;

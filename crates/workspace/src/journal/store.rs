@@ -3,7 +3,7 @@
 //! An entry is appended to the newest segment, because making a file for each would cost more than
 //! all the rest of the journal. A segment is named after its first entry. Each entry begins with a
 //! frame that says how long it is and how far its work has come. Only the newest entry can be
-//! unfinished; taking it back cuts it off. The mark that the work is done need not be forced to the
+//! unfinished; rolling it back cuts it off. The mark that the work is done need not be forced to the
 //! disk, because an entry whose mark was lost is found complete by looking at the files.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,7 +29,7 @@ const HEADER_CHUNK: usize = 8 * 1024;
 /// A longer header was not written by us.
 const HEADER_MAX: usize = 1 << 30;
 
-/// What processes tell each other through the lock file. It is exact as long as the system runs;
+/// What processes share through the lock file. It is exact as long as the system runs;
 /// after a power failure the segments count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {

@@ -79,7 +79,7 @@ fn detect_utf16(bytes: &[u8]) -> Option<(TextEncoding, bool, Vec<u8>)> {
 }
 
 fn detect_legacy(bytes: &[u8]) -> Option<(&'static encoding_rs::Encoding, Vec<u8>)> {
-    // A file marked as UTF-16 that is none is damaged, not legacy.
+    // A file marked as UTF-16 that is not UTF-16 is damaged, not legacy.
     if is_binary(bytes) || starts_with_utf16_bom(bytes) || is_damaged_utf8(bytes) {
         return None;
     }

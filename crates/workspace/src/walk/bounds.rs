@@ -69,7 +69,7 @@ impl<'w> WalkShared<'w> {
         self.entries_limited.load(Ordering::Relaxed) && self.budget.load(Ordering::Relaxed) == 0
     }
 
-    /// Ends the walk at a visitor's wish.
+    /// Ends the walk because a visitor asked for it.
     pub(super) fn stop_for_visitor(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }

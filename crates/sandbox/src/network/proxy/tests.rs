@@ -76,7 +76,7 @@ impl Bench {
     }
 }
 
-/// A server that takes one connection: reads a head, answers with it, and ends.
+/// A server that takes one connection: reads a head, sends it back, and ends.
 fn echo(listener: TcpListener) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let (stream, _) = listener.accept().expect("a connection");
