@@ -113,7 +113,7 @@ impl Group {
         self.directory.join("cgroup.procs")
     }
 
-    /// How many processes were killed here for want of memory, ever.
+    /// How many processes were killed here because memory ran out, ever.
     pub(crate) fn memory_kills(&self) -> u64 {
         let mut bytes = [0; KILLS_BYTES];
         let length = self.kills.read_at(&mut bytes, 0).unwrap_or(0);

@@ -62,7 +62,7 @@ impl Channel {
         self.0
     }
 
-    /// Waits so long for a message or for the end of the other side. Returns whether it came.
+    /// Waits so long for a message or for the end of the other process. Returns whether it came.
     pub(crate) fn wait(&self, most: Duration) -> bool {
         is_ready_within(&self.0, most)
     }
@@ -120,7 +120,7 @@ pub(crate) fn is_ready_within(fd: &impl AsFd, most: Duration) -> bool {
     };
     let mut fds = [PollFd::new(fd, PollFlags::IN)];
     let polled = rustix::io::retry_on_intr(|| rustix::event::poll(&mut fds, Some(&timeout)));
-    // What cannot be waited for will tell why when it is read.
+    // If polling fails, the read returns the reason.
     polled.is_err() || polled.is_ok_and(|count| count > 0)
 }
 

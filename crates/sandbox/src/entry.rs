@@ -8,17 +8,17 @@
 //! size and joining a control group take longer than building the sandbox. It ends with us, the first
 //! process with the helper, and everything inside with the first process.
 
+mod error;
 mod filter;
 mod first;
 mod helper;
+mod host_trees;
 mod identity;
 mod layers;
 mod listener;
 mod loopback;
 mod restrictions;
 mod root;
-mod shown;
-mod trouble;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -30,7 +30,7 @@ use rustix::thread::UnshareFlags;
 use crate::channel::Channel;
 use crate::kernel;
 use crate::plan::{Report, SandboxPart};
-use trouble::During as _;
+use error::During as _;
 
 /// By this name, as the zeroth argument, a program is asked to be the helper.
 pub(crate) const HELPER: &str = "toolkiln-sandbox";
@@ -66,7 +66,7 @@ fn take_channel() -> Result<Channel, Errno> {
     Ok(Channel::from_fd(fd))
 }
 
-/// Makes a user namespace, hands it over and waits until the other side has written its maps.
+/// Makes a user namespace, hands it over and waits until the parent has written its maps.
 fn hold(channel: &Channel) -> i32 {
     let made = kernel::unshare(UnshareFlags::NEWUSER)
         .during(SandboxPart::IdMapping, "making a user namespace")
@@ -76,7 +76,7 @@ fn hold(channel: &Channel) -> i32 {
         });
     let sent = match made {
         Ok(file) => channel.send(&Report::Begun, &[file.as_fd()]),
-        Err(trouble) => channel.send(&trouble.into_report(), &[]),
+        Err(error) => channel.send(&error.into_report(), &[]),
     };
     // The answer is the end of the channel.
     let _ = channel.receive::<()>();

@@ -68,7 +68,8 @@ pub(crate) fn build(
 ) -> Result<Vec<(String, String)>, SandboxError> {
     let mut env: BTreeMap<&str, String> = BTreeMap::from([
         ("HOME", profile.home.display().to_string()),
-        // Text is UTF-8, and all else as in `C`: with `LANG` every program would read twelve files more.
+        // Text is UTF-8, and all else as in `C`: with `LANG` every program would read twelve files
+        // more.
         ("LC_CTYPE", "C.UTF-8".to_owned()),
         ("LOGNAME", "user".to_owned()),
         ("PATH", path(&profile.path)),

@@ -6,7 +6,7 @@ use protocol::{ErrorCode, ToolError};
 
 use crate::plan::SandboxPart;
 
-/// A command that did not run. A command that ran and failed is no error.
+/// A command that did not run. A command that ran and failed is not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The system lacks something without which nothing is run.

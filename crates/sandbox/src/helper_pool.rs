@@ -20,7 +20,7 @@ use crate::owners::Owners;
 use crate::plan::{OrderHead, SandboxPart, Setting, Settle};
 use crate::profile::Limits;
 
-/// So long a helper is waited for that ought to answer or to end. One that was stopped does neither.
+/// How long a helper may take to answer or to end. One that was stopped does neither.
 pub(crate) const HELPER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Helpers that wait for orders, and what more are made of.
@@ -66,7 +66,7 @@ impl Helpers {
         self.supply.groups.as_ref().err().map(String::as_str)
     }
 
-    /// Lets a helper settle that waits for it, to have one.
+    /// Sends its settings to a helper that waits for them, so that one is ready.
     pub(crate) fn prepare(&self, helper: Helper) -> Result<(), SandboxError> {
         self.settle(&helper)?;
         self.give_back(helper);
@@ -164,7 +164,7 @@ impl Helper {
         let _ = self.process.wait();
     }
 
-    /// How many of its processes were killed for want of memory, ever; unknown without a group.
+    /// How many of its processes were killed because memory ran out, ever; unknown without a group.
     pub(crate) fn memory_kills(&self) -> Option<u64> {
         self.group.as_ref().map(Group::memory_kills)
     }

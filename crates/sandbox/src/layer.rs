@@ -11,7 +11,7 @@
 //! waiting/N         what is to be kept as soon as no copy shows `kept`
 //! removed/N         what is being removed
 //! replaced          directories of the project that `kept` replaces as a whole
-//! lock              shared by who shows `kept`, held alone by who changes it
+//! lock              shared by commands that use `kept`, exclusive for changes to it
 //! ```
 //!
 //! Only confined commands without network ever see it.
@@ -166,7 +166,7 @@ impl PrivateLayer {
         let lock = self.lock_file()?;
         let is_outdated = replaced::is_outdated(&self.top, project);
         if self.has_waiting.swap(false, Ordering::Relaxed) || is_outdated {
-            // That changes of another run cannot be kept is no failure of this one.
+            // That changes of another run cannot be kept is not a failure of this one.
             let _ = self.keep_waiting(&lock, project);
         }
         rustix::fs::flock(&lock, FlockOperation::LockShared)?;

@@ -23,8 +23,8 @@ pub struct Toolchains {
     pub env: BTreeMap<String, String>,
 }
 
-/// Where toolchains put programs in the home. Whoever starts us from a desktop may not have them in
-/// the search path.
+/// Where toolchains put programs in the home. A process started from a desktop may not have them
+/// in the search path.
 const PROGRAMS: [&str; 6] =
     [".cargo/bin", ".local/bin", "go/bin", ".volta/bin", ".bun/bin", ".deno/bin"];
 

@@ -85,7 +85,8 @@ struct AskedApproval {
 }
 
 impl CallReader {
-    /// Takes the next row and passes what is to be counted to `seen`. Rows that do not read are passed over.
+    /// Takes the next row and passes what is to be counted to `seen`. Rows that do not read are
+    /// passed over.
     pub(crate) fn read(&mut self, kind: &str, data: &str, seen: &mut dyn FnMut(Observation<'_>)) {
         self.read_in("", kind, data, seen);
     }

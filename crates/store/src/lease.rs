@@ -16,7 +16,8 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// A lease on a session; `release` is called when it ends. For implementations of [`crate::Store`].
+    /// A lease on a session; `release` is called when it ends. For implementations of
+    /// [`crate::Store`].
     pub fn new<Freed: Future<Output = ()> + Send + 'static>(
         session: SessionId,
         release: impl FnOnce() -> Freed + Send + Sync + 'static,

@@ -73,10 +73,9 @@ mod tests {
 
     #[test]
     fn an_editor_that_fails_changes_nothing() {
-        for (editor, message) in [
-            ("false", "the editor false failed (exit status: 1)"),
-            ("", "the editor  has no name"),
-        ] {
+        for (editor, message) in
+            [("false", "the editor false failed (exit status: 1)"), ("", "the editor  has no name")]
+        {
             let error = edit_in_program(editor, "a", b"x").unwrap_err();
             assert_eq!(error.to_string(), message);
         }

@@ -67,10 +67,10 @@ impl Workspace {
         &self.canonical
     }
 
-    /// What distinguishes this directory from any other that is or was at the same path: its inode with the
-    /// time of its birth, which no program can set. Where a file system does not know the latter,
-    /// the device takes its place, and a directory that got the inode of a removed one is not told
-    /// from it.
+    /// What distinguishes this directory from any other that is or was at the same path: its inode
+    /// with the time of its birth, which no program can set. Where a file system does not know the
+    /// latter, the device takes its place, and a directory that got the inode of a removed one is
+    /// not told from it.
     pub fn identity(&self) -> Result<String, Error> {
         let wanted = StatxFlags::INO | StatxFlags::BTIME;
         let found = statx(&self.root, c"", AtFlags::EMPTY_PATH, wanted);

@@ -50,7 +50,7 @@ impl ImportResolver {
         }
     }
 
-    /// What the import in the file `from` leads to: nothing if it cannot be told, or if it is the
+    /// What the import in the file `from` leads to: nothing if it is unknown, or if it is the
     /// file itself.
     pub(super) fn resolve(&self, from: &RelPath, import: &Import) -> Vec<Resolution> {
         let mut found = match Dialect::of(from) {

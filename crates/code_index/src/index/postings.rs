@@ -96,7 +96,7 @@ pub(super) fn length(bytes: &mut &[u8], files: u32) -> Option<u32> {
     varint::take(bytes).filter(|length| (2..=files).contains(length))
 }
 
-/// Adds the files of a list to `into`; none if it makes no sense. `bytes` begin after the length.
+/// Adds the files of a list to `into`; none if it is malformed. `bytes` begin after the length.
 pub(super) fn read(
     kind: ListKind,
     length: u32,

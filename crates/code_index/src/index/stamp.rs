@@ -61,7 +61,7 @@ impl SearchableContent<'_> {
     }
 }
 
-/// By what a later look tells whether a file is still the one that was indexed. It must be taken
+/// Shows later whether a file is still the one that was indexed. It must be taken
 /// before the content is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexStamp {

@@ -61,7 +61,7 @@ impl LiveIndex {
         }
     }
 
-    /// Makes the table now, and tells how far it is.
+    /// Makes the table now, and reports the progress.
     pub(crate) fn build_symbols(
         &self,
         progress: &(dyn Fn(u64, u64) + Sync),

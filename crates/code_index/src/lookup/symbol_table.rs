@@ -51,7 +51,7 @@ const NO_STAMP: FileStamp = FileStamp { size: u64::MAX, modified: u64::MAX, ino:
 /// A file system may keep times no finer than this.
 const COARSEST_CLOCK: Duration = Duration::from_secs(2);
 
-/// What tells whether a file is still the one that was parsed.
+/// Shows whether a file is still the one that was parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileStamp {
     /// Size in bytes.

@@ -14,7 +14,7 @@
 use libc::c_long;
 use seccompiler::sock_filter;
 
-use super::trouble::Trouble;
+use super::error::EntryError;
 use crate::plan::SandboxPart;
 
 /// Refused as if we were not allowed to.
@@ -152,9 +152,9 @@ pub(super) struct Refused {
 }
 
 /// Installs the filter for this process and all it starts.
-pub(super) fn install(filter: &[sock_filter]) -> Result<(), Trouble> {
+pub(super) fn install(filter: &[sock_filter]) -> Result<(), EntryError> {
     seccompiler::apply_filter(filter).map_err(|error| {
-        Trouble::new(SandboxPart::Seccomp, format!("filtering system calls: {error}"), None)
+        EntryError::new(SandboxPart::Seccomp, format!("filtering system calls: {error}"), None)
     })
 }
 

@@ -10,11 +10,11 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 
+use super::error::{During as _, EntryError};
 use super::filter::{self, Program, Refused};
 use super::helper::{Site, read_file};
 use super::restrictions::{self, LandlockRules};
 use super::root::{self, OwnPart, Root};
-use super::trouble::{During as _, Trouble};
 use super::{identity, listener, loopback};
 use crate::channel::{Channel, ChannelError};
 use crate::plan::{OrderHead, Report, RunPlan, SandboxPart};
@@ -61,12 +61,12 @@ pub(super) fn run(site: &Site, orders: &Channel) {
     });
     match built {
         Ok(order) => carry_out(order, &answers),
-        Err(trouble) => drop(answers.send(&trouble.into_report(), &[])),
+        Err(error) => drop(answers.send(&error.into_report(), &[])),
     }
 }
 
-fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Trouble> {
-    let missing = || Trouble::new(SandboxPart::Launch, "receiving descriptors", None);
+fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, EntryError> {
+    let missing = || EntryError::new(SandboxPart::Launch, "receiving descriptors", None);
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(missing);
     let output = (next()?, next()?);
@@ -79,16 +79,16 @@ fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Troub
 }
 
 /// Hands the socket of the proxy out, and keeps none.
-fn hand_out_listener(answers: &Channel) -> Result<(), Trouble> {
+fn hand_out_listener(answers: &Channel) -> Result<(), EntryError> {
     let listener = listener::listen()?;
     answers.send(&Report::Listening, &[listener.as_fd()]).map_err(not_reported)
 }
 
-fn not_reported(error: ChannelError) -> Trouble {
-    Trouble::new(SandboxPart::Launch, "reporting", error.errno())
+fn not_reported(error: ChannelError) -> EntryError {
+    EntryError::new(SandboxPart::Launch, "reporting", error.errno())
 }
 
-fn prepare(site: &Site) -> Result<Prepared, Trouble> {
+fn prepare(site: &Site) -> Result<Prepared, EntryError> {
     let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .during(SandboxPart::UserNamespace, "opening /proc/self")?;
     identity::settle(site.setting.identity, &process)?;
@@ -110,7 +110,7 @@ fn confine(
     prepared: Prepared,
     order: &Order,
     answers: &Channel,
-) -> Result<(), Trouble> {
+) -> Result<(), EntryError> {
     let own = OwnPart { space: order.space.as_deref(), network: order.network };
     let changes = root::finish(prepared.root, &site.setting, &own)?;
     let rules = prepared.rules.allow_project(&site.setting)?;
@@ -193,7 +193,7 @@ fn find(program: &str, plan: &RunPlan) -> std::io::Result<PathBuf> {
         .ok_or_else(|| std::io::Error::from_raw_os_error(libc::ENOENT))
 }
 
-/// Collects every process that ends, tells of the command's end, and stays until none is left.
+/// Collects every process that ends, reports the command's end, and stays until none is left.
 fn collect(answers: &Channel, command: Option<Pid>) {
     let mut next = WaitOptions::empty();
     let mut ended = None;
@@ -202,7 +202,7 @@ fn collect(answers: &Channel, command: Option<Pid>) {
         match collected {
             Ok(Some((pid, status))) if Some(pid) == command => {
                 ended = Some((status.exit_status(), status.terminating_signal()));
-                // Look once whether anything is left before telling.
+                // Look once whether anything is left before reporting.
                 next = WaitOptions::NOHANG;
             }
             Ok(Some(_)) => {}

@@ -12,18 +12,22 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 
+use super::error::{During as _, EntryError};
 use super::helper::die_with_the_helper;
-use super::trouble::{During as _, Trouble};
 use crate::kernel;
 use crate::plan::{Identity, SandboxPart};
 
-/// Gives names to an ordinary user in the new namespace. `process` is our own directory in `/proc`.
-pub(super) fn settle(identity: Identity, process: &OwnedFd) -> Result<(), Trouble> {
+/// Maps the ids of an ordinary user in the new namespace. `process` is our own directory in `/proc`.
+pub(super) fn settle(identity: Identity, process: &OwnedFd) -> Result<(), EntryError> {
     if identity.switch { Ok(()) } else { write_maps(process, identity) }
 }
 
 /// Becomes the unprivileged user, if we are root.
-pub(super) fn assume(identity: Identity, process: &OwnedFd, life: &OwnedFd) -> Result<(), Trouble> {
+pub(super) fn assume(
+    identity: Identity,
+    process: &OwnedFd,
+    life: &OwnedFd,
+) -> Result<(), EntryError> {
     if !identity.switch {
         return Ok(());
     }
@@ -42,7 +46,7 @@ pub(super) fn assume(identity: Identity, process: &OwnedFd, life: &OwnedFd) -> R
     write_maps(process, identity)
 }
 
-fn write_maps(process: &OwnedFd, identity: Identity) -> Result<(), Trouble> {
+fn write_maps(process: &OwnedFd, identity: Identity) -> Result<(), EntryError> {
     let Identity { uid, gid, .. } = identity;
     // Groups must be given up before an unprivileged process may map its own.
     write(process, "setgroups", "deny")?;
@@ -50,7 +54,7 @@ fn write_maps(process: &OwnedFd, identity: Identity) -> Result<(), Trouble> {
     write(process, "gid_map", &format!("{gid} {gid} 1"))
 }
 
-fn write(process: &OwnedFd, name: &str, text: &str) -> Result<(), Trouble> {
+fn write(process: &OwnedFd, name: &str, text: &str) -> Result<(), EntryError> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(process, name, flags, Mode::empty())
         .during(SandboxPart::UserNamespace, format!("opening {name}"))?;
@@ -59,8 +63,8 @@ fn write(process: &OwnedFd, name: &str, text: &str) -> Result<(), Trouble> {
         .during(SandboxPart::UserNamespace, format!("writing {name}"))
 }
 
-/// Gives up every capability for good.
-pub(super) fn drop_capabilities() -> Result<(), Trouble> {
+/// Gives up every capability, irrevocably.
+pub(super) fn drop_capabilities() -> Result<(), EntryError> {
     let part = SandboxPart::Privileges;
     for capability in CapabilitySet::all().iter() {
         match rustix::thread::remove_capability_from_bounding_set(capability) {

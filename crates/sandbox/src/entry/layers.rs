@@ -7,8 +7,8 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
+use super::error::{During as _, EntryError};
 use super::root::{attach_new, make_own_directory, memory_file_system};
-use super::trouble::{During as _, Trouble};
 use crate::layer;
 use crate::plan::{Identity, SandboxPart};
 
@@ -19,15 +19,15 @@ const UPPER: &str = ".build/changes/upper";
 const WORK: &str = ".build/changes/work";
 const PRIVATE: &str = ".build/layer";
 
-/// A mount that can be reached by a path. It stays where it is and is covered in the end with all of
-/// our building site: taking it off would wait for every processor.
+/// A mount that can be reached by a path. It stays where it is and is covered in the end with the
+/// rest of `.build`: unmounting it would wait for every processor.
 pub(super) struct Lower {
     place: PathBuf,
     directory: OwnedFd,
 }
 
 impl Lower {
-    pub(super) fn attach(tree: &OwnedFd, number: usize) -> Result<Lower, Trouble> {
+    pub(super) fn attach(tree: &OwnedFd, number: usize) -> Result<Lower, EntryError> {
         let place = PathBuf::from(format!("{LOWER}{number}"));
         attach_new(tree, &place, FileType::Directory)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -41,7 +41,7 @@ impl Lower {
     }
 
     /// Mounts an overlay over it, attached nowhere yet.
-    pub(super) fn overlay(&self, upper: &Path, work: &Path) -> Result<OwnedFd, Trouble> {
+    pub(super) fn overlay(&self, upper: &Path, work: &Path) -> Result<OwnedFd, EntryError> {
         let lower = self.place.display().to_string();
         overlay(&lower, upper, work, Writeback::AtTheEnd)
             .during(SandboxPart::Overlay, "mounting an overlay")
@@ -116,7 +116,7 @@ impl CopyParts {
         layer: Option<&OwnedFd>,
         max_bytes: u64,
         owner: Identity,
-    ) -> Result<CopyParts, Trouble> {
+    ) -> Result<CopyParts, EntryError> {
         let lower = Lower::attach(project, 0)?;
         if let Some(layer) = layer {
             attach_new(layer, Path::new(PRIVATE), FileType::Directory)?;
@@ -131,7 +131,7 @@ impl CopyParts {
 
     /// Makes the copy. Its changes lie in the private layer if the run has a directory there and the
     /// file system can hold a copy on write, and otherwise in memory.
-    pub(super) fn make(self, space: Option<&str>, shows_layer: bool) -> Result<Copied, Trouble> {
+    pub(super) fn make(self, space: Option<&str>, shows_layer: bool) -> Result<Copied, EntryError> {
         let mut lower = self.lower.place.display().to_string();
         if self.has_layer && shows_layer {
             lower = format!("{PRIVATE}/{}:{lower}", layer::KEPT);
@@ -150,7 +150,7 @@ impl CopyParts {
     }
 }
 
-fn open_changes(upper: &Path) -> Result<OwnedFd, Trouble> {
+fn open_changes(upper: &Path) -> Result<OwnedFd, EntryError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open(upper, flags, Mode::empty())
         .during(SandboxPart::Overlay, "opening the changes")

@@ -10,7 +10,7 @@ use landlock::{
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit};
 
-use super::trouble::{During as _, Trouble};
+use super::error::{During as _, EntryError};
 use crate::plan::{RunPlan, SandboxPart, Setting};
 use crate::profile::ProjectAccess;
 
@@ -18,13 +18,13 @@ use crate::profile::ProjectAccess;
 const RIGHTS: ABI = ABI::V6;
 
 /// Sets the limits of the first process, which all others inherit.
-pub(super) fn limit(setting: &Setting, plan: &RunPlan) -> Result<(), Trouble> {
+pub(super) fn limit(setting: &Setting, plan: &RunPlan) -> Result<(), EntryError> {
     let limits = &setting.limits;
     set(Resource::Nproc, limits.processes, 0)?;
     set(Resource::Fsize, limits.file_bytes, 0)?;
     set(Resource::Nofile, limits.descriptors, 0)?;
     set(Resource::Core, 0, 0)?;
-    // The second after the warning the kernel kills.
+    // The kernel kills one second after the warning.
     set(Resource::Cpu, plan.cpu_seconds, 1)?;
     if let Some(bytes) = limits.process_memory_bytes {
         // Not the address space: many runtimes reserve far more of it than they ever use.
@@ -38,11 +38,11 @@ pub(super) fn limit(setting: &Setting, plan: &RunPlan) -> Result<(), Trouble> {
 pub(super) fn raise_oom_score(process: &OwnedFd) {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(process, "oom_score_adj", flags, Mode::empty());
-    // It is only a wish: where it is not granted, the limits still hold.
+    // Where the system refuses this, the limits still hold.
     let _ = opened.and_then(|file| rustix::io::write(file, b"1000"));
 }
 
-fn set(resource: Resource, most: u64, slack: u64) -> Result<(), Trouble> {
+fn set(resource: Resource, most: u64, slack: u64) -> Result<(), EntryError> {
     let outer = rustix::process::getrlimit(resource).maximum;
     let within = |value: u64| Some(outer.map_or(value, |outer| value.min(outer)));
     let limit = Rlimit { current: within(most), maximum: within(most.saturating_add(slack)) };
@@ -56,7 +56,7 @@ pub(super) struct LandlockRules(RulesetCreated);
 
 impl LandlockRules {
     /// Those that hold for every command.
-    pub(super) fn make(setting: &Setting) -> Result<LandlockRules, Trouble> {
+    pub(super) fn make(setting: &Setting) -> Result<LandlockRules, EntryError> {
         let writable = [Path::new("/tmp"), Path::new("/dev"), &setting.home];
         let make = || {
             Ruleset::default()
@@ -70,7 +70,7 @@ impl LandlockRules {
     }
 
     /// Adds what a command may write in the project, once it is in its place.
-    pub(super) fn allow_project(self, setting: &Setting) -> Result<LandlockRules, Trouble> {
+    pub(super) fn allow_project(self, setting: &Setting) -> Result<LandlockRules, EntryError> {
         let root = &setting.project.path;
         let writable = match &setting.project.access {
             ProjectAccess::Copy(_) | ProjectAccess::Direct => vec![root.clone()],
@@ -83,7 +83,7 @@ impl LandlockRules {
     }
 
     /// Puts the rules in force. Returns which version of the interface is in force, 0 for none.
-    pub(super) fn enforce(self) -> Result<u32, Trouble> {
+    pub(super) fn enforce(self) -> Result<u32, EntryError> {
         let status = self.0.restrict_self().map_err(refused)?;
         Ok(match status.landlock {
             LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
@@ -92,6 +92,6 @@ impl LandlockRules {
     }
 }
 
-fn refused(error: RulesetError) -> Trouble {
-    Trouble::new(SandboxPart::Landlock, format!("Landlock: {error}"), None)
+fn refused(error: RulesetError) -> EntryError {
+    EntryError::new(SandboxPart::Landlock, format!("Landlock: {error}"), None)
 }

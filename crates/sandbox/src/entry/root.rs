@@ -11,10 +11,10 @@ use rustix::mount::{
 };
 use rustix::thread::{Gid, Uid};
 
+use super::error::{During as _, EntryError};
 use super::helper::Site;
+use super::host_trees::HostTrees;
 use super::layers::{CopyParts, Lower, Upper};
-use super::shown::HostTrees;
-use super::trouble::{During as _, Trouble};
 use crate::kernel;
 use crate::plan::{Identity, RootStep, SandboxPart, Setting};
 use crate::profile::ProjectAccess;
@@ -45,7 +45,7 @@ enum Project {
 }
 
 /// Builds a root and moves into it.
-pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
+pub(super) fn prepare(site: &Site) -> Result<Root, EntryError> {
     let part = SandboxPart::Root;
     let setting = &site.setting;
     rustix::process::umask(Mode::empty());
@@ -81,7 +81,7 @@ pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
     Ok(Root { mount, project, shows_sockets })
 }
 
-/// What differs from command to command.
+/// What differs between commands.
 pub(super) struct OwnPart<'a> {
     /// The directory of this run in the private layer.
     pub(super) space: Option<&'a str>,
@@ -95,7 +95,7 @@ pub(super) fn finish(
     root: Root,
     setting: &Setting,
     own: &OwnPart<'_>,
-) -> Result<Option<Upper>, Trouble> {
+) -> Result<Option<Upper>, EntryError> {
     let changes = put_project(root.project, setting, own)?;
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
@@ -108,7 +108,7 @@ fn put_project(
     project: Project,
     setting: &Setting,
     own: &OwnPart<'_>,
-) -> Result<Option<Upper>, Trouble> {
+) -> Result<Option<Upper>, EntryError> {
     let plan = &setting.project;
     let place = inside(&plan.path);
     let changes = match project {
@@ -131,7 +131,7 @@ fn put_project(
 }
 
 /// Makes the project read-only but for these paths.
-fn close_but(project: &OwnedFd, top: &OwnedFd, writable: &[PathBuf]) -> Result<(), Trouble> {
+fn close_but(project: &OwnedFd, top: &OwnedFd, writable: &[PathBuf]) -> Result<(), EntryError> {
     let take = |path: &PathBuf| {
         let tree = beneath(top, path).and_then(|source| clone_opened(&source));
         tree.during(SandboxPart::Root, format!("taking {}", path.display()))
@@ -146,7 +146,7 @@ fn close_but(project: &OwnedFd, top: &OwnedFd, writable: &[PathBuf]) -> Result<(
     Ok(())
 }
 
-fn open_place(place: &Path) -> Result<OwnedFd, Trouble> {
+fn open_place(place: &Path) -> Result<OwnedFd, EntryError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     rustix::fs::open(place, flags, Mode::empty()).during(SandboxPart::Root, "opening the project")
 }
@@ -159,7 +159,7 @@ struct Sources {
 }
 
 impl Sources {
-    fn open(site: &Site) -> Result<Sources, Trouble> {
+    fn open(site: &Site) -> Result<Sources, EntryError> {
         let setting = &site.setting;
         let owners = site.owners.as_ref();
         let steps = setting.steps.iter().map(|step| open_source(step, owners));
@@ -168,7 +168,7 @@ impl Sources {
         // must still lead to what was opened before.
         let project = clone_tree(&setting.project.path)?;
         if !is_same(&project, &site.project)? {
-            return Err(Trouble::new(
+            return Err(EntryError::new(
                 SandboxPart::Root,
                 "finding the project again",
                 Some(libc::ESTALE),
@@ -190,7 +190,7 @@ impl Sources {
 }
 
 /// What a step takes from the host, unless that is [`HostTrees`].
-fn open_source(step: &RootStep, owners: Option<&OwnedFd>) -> Result<Option<OwnedFd>, Trouble> {
+fn open_source(step: &RootStep, owners: Option<&OwnedFd>) -> Result<Option<OwnedFd>, EntryError> {
     match step {
         RootStep::Bind { source, mapped: false, .. } => restricted(source, None).map(Some),
         RootStep::Layer { source, .. } => restricted(source, owners).map(Some),
@@ -208,7 +208,7 @@ fn open_source(step: &RootStep, owners: Option<&OwnedFd>) -> Result<Option<Owned
 }
 
 /// Something of the host, to be read only, with the owners that a table says.
-pub(super) fn restricted(source: &Path, owners: Option<&OwnedFd>) -> Result<OwnedFd, Trouble> {
+pub(super) fn restricted(source: &Path, owners: Option<&OwnedFd>) -> Result<OwnedFd, EntryError> {
     let read_only = MountAttrFlags::MOUNT_ATTR_RDONLY
         | MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NODEV;
@@ -221,18 +221,18 @@ pub(super) fn restricted(source: &Path, owners: Option<&OwnedFd>) -> Result<Owne
     Ok(tree)
 }
 
-fn restrict(tree: &OwnedFd, source: &Path, attributes: MountAttrFlags) -> Result<(), Trouble> {
+fn restrict(tree: &OwnedFd, source: &Path, attributes: MountAttrFlags) -> Result<(), EntryError> {
     kernel::set_mount_attributes(tree, attributes, true)
         .during(SandboxPart::Root, format!("restricting {}", source.display()))
 }
 
-fn is_same(one: &OwnedFd, other: &OwnedFd) -> Result<bool, Trouble> {
+fn is_same(one: &OwnedFd, other: &OwnedFd) -> Result<bool, EntryError> {
     let look = |fd| rustix::fs::fstat(fd).during(SandboxPart::Root, "looking at the project");
     let (one, other) = (look(one)?, look(other)?);
     Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
 }
 
-pub(super) fn clone_tree(path: &Path) -> Result<OwnedFd, Trouble> {
+pub(super) fn clone_tree(path: &Path) -> Result<OwnedFd, EntryError> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
@@ -246,7 +246,7 @@ const BYTES_PER_FILE: u64 = 2048;
 const LEAST_FILES: u64 = 16 * 1024;
 
 /// An empty file system in memory.
-pub(super) fn memory_file_system(bytes: u64, mode: u32) -> Result<OwnedFd, Trouble> {
+pub(super) fn memory_file_system(bytes: u64, mode: u32) -> Result<OwnedFd, EntryError> {
     let make = || -> Result<OwnedFd, Errno> {
         let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         rustix::mount::fsconfig_set_string(&context, "size", bytes.to_string())?;
@@ -260,9 +260,9 @@ pub(super) fn memory_file_system(bytes: u64, mode: u32) -> Result<OwnedFd, Troub
     make().during(SandboxPart::Root, "making a file system in memory")
 }
 
-/// A corner of the new root for what only the builder needs: space for private files, and empty
-/// things that stand for what is masked or must not come into being.
-fn make_site(setting: &Setting) -> Result<(), Trouble> {
+/// A directory of the new root for the building only: space for private files, and empty files and
+/// directories in place of what is masked or must not be created.
+fn make_site(setting: &Setting) -> Result<(), EntryError> {
     let scratch = memory_file_system(setting.limits.scratch_bytes, 0o755)?;
     attach_new(&scratch, Path::new(SCRATCH), FileType::Directory)?;
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -281,7 +281,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn take(&mut self, step: &RootStep, source: Option<OwnedFd>) -> Result<(), Trouble> {
+    fn take(&mut self, step: &RootStep, source: Option<OwnedFd>) -> Result<(), EntryError> {
         let part = SandboxPart::Root;
         match (step, source) {
             (RootStep::Link { path, target }, _) => {
@@ -303,44 +303,44 @@ impl Builder<'_> {
             (RootStep::Scratch { path, mode }, _) => self.scratch(path, *mode),
             (RootStep::Proc { path }, _) => mount_proc(path),
             (RootStep::Bind { .. } | RootStep::Device { .. } | RootStep::Layer { .. }, None) => {
-                Err(Trouble::new(part, "a source is missing", None))
+                Err(EntryError::new(part, "a source is missing", None))
             }
         }
     }
 
     /// Private writable directories are parts of one file system with one limit.
-    fn scratch(&mut self, path: &Path, mode: u32) -> Result<(), Trouble> {
+    fn scratch(&mut self, path: &Path, mode: u32) -> Result<(), EntryError> {
         let place = self.scratch_directory("directory", mode)?;
         let tree = clone_tree(&place)?;
         attach_new(&tree, inside(path), FileType::Directory)
     }
 
-    fn scratch_directory(&mut self, purpose: &str, mode: u32) -> Result<PathBuf, Trouble> {
+    fn scratch_directory(&mut self, purpose: &str, mode: u32) -> Result<PathBuf, EntryError> {
         self.count += 1;
         let place = PathBuf::from(format!("{SCRATCH}/{purpose}{}", self.count));
         make_own_directory(&place, mode, self.setting.identity)?;
         Ok(place)
     }
 
-    fn as_it_is(&mut self, lower: &Lower) -> Result<OwnedFd, Trouble> {
+    fn as_it_is(&mut self, lower: &Lower) -> Result<OwnedFd, EntryError> {
         self.shows_sockets = true;
         clone_opened(lower.directory()).during(SandboxPart::Root, "showing a directory")
     }
 
-    fn layer(&mut self, path: &Path, lower: &OwnedFd) -> Result<(), Trouble> {
+    fn layer(&mut self, path: &Path, lower: &OwnedFd) -> Result<(), EntryError> {
         let upper = self.scratch_directory("layer", 0o755)?;
         let work = self.scratch_directory("work", 0o755)?;
         let lower = Lower::attach(lower, self.count)?;
         let mount = match lower.overlay(&upper, &work) {
             Ok(mount) => mount,
-            // Where there are no copies on write, most programs are content to read.
+            // Where there are no copies on write, reading is enough for most programs.
             Err(_) => self.as_it_is(&lower)?,
         };
         attach_new(&mount, inside(path), FileType::Directory)
     }
 }
 
-fn mount_proc(path: &Path) -> Result<(), Trouble> {
+fn mount_proc(path: &Path) -> Result<(), EntryError> {
     let make = || -> Result<OwnedFd, Errno> {
         let context = rustix::mount::fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
         rustix::mount::fsconfig_create(&context)?;
@@ -362,7 +362,7 @@ pub(super) fn beneath(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
 
 /// Makes what exists at a path read-only. What does not exist, or is reached through a link, is not
 /// protected here: what comes into being in a copy is seen before it is kept.
-fn protect(top: &OwnedFd, path: &Path) -> Result<(), Trouble> {
+fn protect(top: &OwnedFd, path: &Path) -> Result<(), EntryError> {
     let cover = |target: OwnedFd| -> Result<(), Errno> {
         let tree = clone_opened(&target)?;
         kernel::set_mount_attributes(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, true)?;
@@ -383,7 +383,7 @@ fn read_only_stand_in(source: &str) -> Result<OwnedFd, Errno> {
     Ok(tree)
 }
 
-fn stand_in(source: &str, target: &Path) -> Result<(), Trouble> {
+fn stand_in(source: &str, target: &Path) -> Result<(), EntryError> {
     let doing = || format!("masking {}", target.display());
     let tree = read_only_stand_in(source).during(SandboxPart::Root, doing())?;
     attach(&tree, target)
@@ -403,7 +403,7 @@ pub(super) fn attach_over(tree: &OwnedFd, target: &OwnedFd) -> Result<(), Errno>
 }
 
 /// Attaches a mount to an existing place.
-pub(super) fn attach(tree: &OwnedFd, place: impl AsRef<Path>) -> Result<(), Trouble> {
+pub(super) fn attach(tree: &OwnedFd, place: impl AsRef<Path>) -> Result<(), EntryError> {
     let place = place.as_ref();
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     rustix::mount::move_mount(tree, "", CWD, place, flags)
@@ -411,7 +411,7 @@ pub(super) fn attach(tree: &OwnedFd, place: impl AsRef<Path>) -> Result<(), Trou
 }
 
 /// Makes the place and attaches a mount to it.
-pub(super) fn attach_new(tree: &OwnedFd, place: &Path, kind: FileType) -> Result<(), Trouble> {
+pub(super) fn attach_new(tree: &OwnedFd, place: &Path, kind: FileType) -> Result<(), EntryError> {
     let made = match kind {
         FileType::Directory => make(place, make_directory),
         _ => make(place, |place| write_file(place, b"")),
@@ -433,7 +433,8 @@ fn make(path: &Path, made: impl Fn(&Path) -> Result<(), Errno>) -> Result<(), Er
     }
 }
 
-/// Every user may pass through the directories above a mount; the file mode mask is off while we build.
+/// Every user may pass through the directories above a mount; the file mode mask is off while we
+/// build.
 fn make_directory(path: &Path) -> Result<(), Errno> {
     rustix::fs::mkdir(path, Mode::from_raw_mode(0o755))
 }
@@ -451,7 +452,7 @@ pub(super) fn make_own_directory(
     path: &Path,
     mode: u32,
     identity: Identity,
-) -> Result<(), Trouble> {
+) -> Result<(), EntryError> {
     let doing = || format!("making {}", path.display());
     rustix::fs::mkdir(path, Mode::from_raw_mode(mode)).during(SandboxPart::Root, doing())?;
     if identity.switch {
@@ -466,7 +467,7 @@ fn inside(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-pub(super) fn file_type(tree: &OwnedFd) -> Result<FileType, Trouble> {
+pub(super) fn file_type(tree: &OwnedFd) -> Result<FileType, EntryError> {
     let stat = rustix::fs::fstat(tree).during(SandboxPart::Root, "looking at a source")?;
     Ok(FileType::from_raw_mode(stat.st_mode))
 }

@@ -24,7 +24,7 @@ impl Headroom {
         Headroom { free: room(disk).map_or(u64::MAX, |room| free_bytes(&room)) }
     }
 
-    /// Whether a command has to end for want of room. Whatever else uses the disk counts too.
+    /// Whether a command has to end because the disk is full. Whatever else uses the disk counts too.
     pub(crate) fn is_used_up(&self, disk: &impl AsFd) -> bool {
         let is_used_up = |room: StatVfs| {
             !has_room(&room, 0) || self.free.saturating_sub(free_bytes(&room)) > MAX_USED_BYTES

@@ -13,8 +13,8 @@ use super::entries::{is_directory, names_in, open_own_directory, stat_at};
 /// Makes the names of what this process removes unique.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A directory of the layer into which everything is moved that is to be removed. What shows to commands
-/// is gone at once; what a killed process left is removed by the next one.
+/// A directory of the layer into which everything is moved that is to be removed. What shows to
+/// commands is gone at once; what a killed process left is removed by the next one.
 #[derive(Debug)]
 pub(super) struct Removal {
     directory: OwnedFd,

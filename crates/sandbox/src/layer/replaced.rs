@@ -1,8 +1,8 @@
 //! Directories of the project that the layer replaces as a whole, and what they were at that time.
 //!
 //! A build compares time stamps and finds out by itself what its user has built meanwhile. A
-//! program that reads installed packages does not: if the user installs them anew, what a command had made of
-//! them before must no longer lie over that.
+//! program that reads installed packages does not: if the user installs them anew, what a command
+//! had made of them before must no longer lie over that.
 
 use std::ffi::OsStr;
 use std::fs::File;

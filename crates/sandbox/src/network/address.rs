@@ -291,7 +291,7 @@ mod tests {
     }
 
     proptest! {
-        /// However an IPv4 address is wrapped, it is never judged more mildly than it is itself.
+        /// However an IPv4 address is wrapped, it is never less restricted than it is itself.
         #[test]
         fn a_wrapped_address_is_not_more_public(bits in any::<u32>()) {
             let v4 = Ipv4Addr::from_bits(bits);

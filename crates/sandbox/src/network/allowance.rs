@@ -124,7 +124,7 @@ impl fmt::Display for Allowance {
 }
 
 impl NetworkRules {
-    /// Judges one address that `host` stands for. `is_own` tells that it is one of this machine's.
+    /// Judges one address that `host` stands for. `is_own` says that it is one of this machine's.
     pub(super) fn judge(
         &self,
         host: &RequestHost,

@@ -41,12 +41,12 @@ impl From<Stop> for NotReached {
     }
 }
 
-/// Whether what is reached is judged.
+/// Whether the rules apply to a connection.
 #[derive(Clone, Copy)]
 pub(super) enum Trust<'r> {
-    /// The operator named it.
+    /// Not: the operator named the host.
     Operator,
-    /// A command did.
+    /// They do: a command named it.
     Command(&'r NetworkRules),
 }
 
@@ -75,7 +75,7 @@ impl Dialer {
             RequestHost::Name(name) => self.resolve(name, deadline)?,
         };
         if let Trust::Command(rules) = trust {
-            // One bad address spoils the name: mixed answers are how a name server leads astray.
+            // One refused address refuses the name: an attacker's name server would mix addresses.
             for address in &addresses {
                 let judged = rules.judge(host, *address, *port, is_own(*address));
                 judged.map_err(NotReached::Refused)?;
@@ -92,7 +92,7 @@ impl Dialer {
         Err(failure)
     }
 
-    /// Resolves on a thread of its own, because the system's resolver knows no end but its own.
+    /// Resolves on a thread of its own, because the system's resolver has no timeout of ours.
     fn resolve(&self, name: &str, deadline: Instant) -> Result<Vec<IpAddr>, NotReached> {
         let failed =
             |why: String| NotReached::Failed(format!("`{name}` cannot be resolved: {why}"));
@@ -145,7 +145,7 @@ impl Dialer {
     }
 }
 
-/// One of the places for names that are being resolved.
+/// One of the [`MAX_RESOLVING`] slots for names that are being resolved.
 struct ResolverSlot(Arc<AtomicUsize>);
 
 impl ResolverSlot {

@@ -29,7 +29,7 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 const REACH_TIMEOUT: Duration = Duration::from_secs(40);
 /// Without a byte in either direction.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
-/// Until a client has taken an answer of ours.
+/// Until a client has read an answer of ours.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is still read of a client that was refused, so that it reads why.
 const DRAIN_BYTES: usize = 256 * 1024;
@@ -77,7 +77,7 @@ impl Proxy {
         Ok(Proxy { shared, thread: Some(thread) })
     }
 
-    /// Ends all connections, and tells which were refused.
+    /// Ends all connections, and returns which were refused.
     pub(crate) fn finish(mut self) -> Vec<RefusedConnection> {
         self.end();
         std::mem::take(&mut *self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner))
@@ -173,7 +173,7 @@ struct Refusal {
     why: String,
 }
 
-/// How a connection came to its end.
+/// Why a connection ended.
 enum ConnectionEnd {
     Refused(Refusal),
     Stopped,
@@ -256,7 +256,7 @@ impl Connection {
                 self.pass_on(&server, Begun { client_limit, ..begun })
             }
             // The command reads what comes back on a plain request, and some proxies repeat in it what
-            // they were told, the password included. So that is only said when a tunnel is asked for.
+            // they were sent, the password included. So it is only sent when a tunnel is asked for.
             (Wants::Plain(plain), Some(_)) => {
                 let (server, by_server) = self.tunnel(upstream, authority)?;
                 self.say(&server, plain.head(authority, Route::Server).as_bytes())?;
@@ -327,8 +327,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Says why not. A socket that is closed with something unread takes its answer back, so some of
-    /// what the client still says is read.
+    /// Sends the reason. Closing a socket with something unread discards the answer, so some of what
+    /// the client still sends is read.
     fn send_refusal(&self, refusal: &Refusal) -> Result<(), Stop> {
         let Refusal { status, why } = refusal;
         let (ended, deadline) = (&self.shared.ended, Instant::now() + DRAIN_TIMEOUT);

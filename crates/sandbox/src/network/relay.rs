@@ -1,4 +1,4 @@
-//! Bytes between two sockets, until both sides have said all.
+//! Copies bytes between two sockets until both sides are done.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -32,7 +32,7 @@ enum RelayState {
     Done,
 }
 
-/// The socket of a flow that is gone.
+/// Which socket of a direction is closed.
 enum Side {
     From,
     To,
@@ -75,7 +75,7 @@ impl<'s> RelayDirection<'s> {
             } else if self.state == RelayState::Finishing {
                 self.state = RelayState::Done;
                 // With a limit, the other direction is still needed for the answer, and some servers
-                // take an end of the stream for a client that went away.
+                // take an end of the stream for a client that has disconnected.
                 if self.left.is_none() {
                     let _ = self.to.shutdown(Shutdown::Write);
                 }
@@ -110,7 +110,7 @@ impl<'s> RelayDirection<'s> {
     }
 }
 
-/// What each side has already said, and how much more of the client's is passed on.
+/// What was already read from each side, and how much more of the client's is passed on.
 pub(super) struct Begun {
     pub(super) by_client: Vec<u8>,
     pub(super) by_server: Vec<u8>,
@@ -130,7 +130,7 @@ pub(super) fn relay(
     let mut deadline = Instant::now() + idle;
     loop {
         let sent = match there.pump() {
-            // A server that hears no more may still be answering.
+            // A server that no longer reads may still be answering.
             Err(Side::To) => {
                 there.state = RelayState::Done;
                 true

@@ -32,7 +32,7 @@ enum Direct {
 #[error("only upstream proxies such as http://user:password@host:port can be used")]
 pub(super) struct InvalidUpstream;
 
-/// Where a proxy is, and what it wants to be told.
+/// Where a proxy is, and the credentials that it wants.
 struct Parts(Authority, Option<String>);
 
 impl FromStr for Parts {

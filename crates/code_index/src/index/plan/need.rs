@@ -38,7 +38,7 @@ impl Need {
         self.any.iter().any(Vec::is_empty)
     }
 
-    /// Whether it holds for a file for which `has` tells the trigrams.
+    /// Whether it holds for a file whose trigrams `has` knows.
     pub(in super::super) fn holds(&self, has: &impl Fn(u32) -> bool) -> bool {
         self.all.iter().all(|&trigram| has(trigram))
             && self.any.iter().all(|group| group.iter().any(|branch| branch.holds(has)))

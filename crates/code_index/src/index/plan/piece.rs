@@ -7,7 +7,7 @@ use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 use super::need::Need;
 use crate::index::extract::{KELVIN_SIGN, LONG_S, small, trigrams_of};
 
-/// The most texts that are told apart.
+/// The most texts that are kept apart.
 const MAX_TEXTS: usize = 16;
 /// The most bytes that they may have together.
 const MAX_TEXT_BYTES: usize = 2048;

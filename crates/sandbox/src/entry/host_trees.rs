@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags};
 
+use super::error::{During as _, EntryError};
 use super::layers::read_only_overlay;
 use super::root::{attach_over, clone_tree, file_type, restricted};
-use super::trouble::{During as _, Trouble};
 use crate::plan::{RootStep, SandboxPart};
 
 /// What was taken, by where it lies on the host.
@@ -31,7 +31,7 @@ impl HostTrees {
         steps: &[RootStep],
         owners: Option<&OwnedFd>,
         empty: &Path,
-    ) -> Result<HostTrees, Trouble> {
+    ) -> Result<HostTrees, EntryError> {
         let mut shown = HostTrees { trees: HashMap::new(), has_sockets: false };
         for (cover, parts) in covers(steps) {
             shown.has_sockets |= !cover_with_itself(&cover, owners, empty)?;
@@ -44,9 +44,9 @@ impl HostTrees {
     }
 
     /// Hands one out.
-    pub(super) fn tree(&mut self, source: &Path) -> Result<OwnedFd, Trouble> {
+    pub(super) fn tree(&mut self, source: &Path) -> Result<OwnedFd, EntryError> {
         let tree = self.trees.remove(source);
-        tree.ok_or_else(|| Trouble::new(SandboxPart::Root, "a source is missing", None))
+        tree.ok_or_else(|| EntryError::new(SandboxPart::Root, "a source is missing", None))
     }
 }
 
@@ -90,7 +90,11 @@ fn lie_together(parent: &Path, part: &Path) -> bool {
 
 /// Covers a directory with an overlay of itself, or a file with itself, both to be read only. Tells
 /// whether there are no sockets to be found in it.
-fn cover_with_itself(path: &Path, owners: Option<&OwnedFd>, empty: &Path) -> Result<bool, Trouble> {
+fn cover_with_itself(
+    path: &Path,
+    owners: Option<&OwnedFd>,
+    empty: &Path,
+) -> Result<bool, EntryError> {
     let doing = || format!("covering {}", path.display());
     // Where a link leads to is covered, and seen through the link.
     let open = || rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
