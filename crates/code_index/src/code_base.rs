@@ -187,7 +187,6 @@ pub(crate) enum FoundFile<'a> {
 }
 
 impl FoundFile<'_> {
-    /// The path from the root.
     pub(crate) fn path(&self) -> RelPath {
         match self {
             FoundFile::Met(entry) => entry.path(),

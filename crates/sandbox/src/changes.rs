@@ -112,7 +112,6 @@ impl CommandChanges {
         CommandChanges { upper, project, space }
     }
 
-    /// The project itself.
     pub(crate) fn project(&self) -> &OwnedFd {
         &self.project
     }

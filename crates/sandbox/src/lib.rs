@@ -58,8 +58,7 @@ pub use layer::{
     LayerLimits, LayerUse, PrivateLayer, WriteSpace, remove_other_layers, tidy_layers,
 };
 pub use network::{
-    Allowance, InvalidAllowance, NameResolver, NetworkRules, RefusedConnection, SystemResolver,
-    Upstream,
+    Allowance, InvalidAllowance, NameResolver, NetworkRules, RefusedConnection, Upstream,
 };
 pub use output::{KeptOutput, OutputChunk, Stream};
 pub use plan::SandboxPart;

@@ -67,10 +67,15 @@ pub(crate) struct Identity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RootStep {
-    /// A symbolic link.
-    Link { path: PathBuf, target: PathBuf },
+    Link {
+        path: PathBuf,
+        target: PathBuf,
+    },
     /// A file with this text.
-    File { path: PathBuf, text: String },
+    File {
+        path: PathBuf,
+        text: String,
+    },
     /// Something of the host, read-only.
     Bind {
         path: PathBuf,
@@ -78,14 +83,23 @@ pub(crate) enum RootStep {
         /// Files of root shall look like the command's own.
         mapped: bool,
     },
-    /// A device of the host.
-    Device { path: PathBuf },
+    Device {
+        path: PathBuf,
+    },
     /// A private writable directory.
-    Scratch { path: PathBuf, mode: u32 },
+    Scratch {
+        path: PathBuf,
+        mode: u32,
+    },
     /// A directory of the host under a private writable layer.
-    Layer { path: PathBuf, source: PathBuf },
-    /// The processes.
-    Proc { path: PathBuf },
+    Layer {
+        path: PathBuf,
+        source: PathBuf,
+    },
+    /// A `/proc` with the processes of the sandbox only.
+    Proc {
+        path: PathBuf,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -144,7 +144,6 @@ struct Watch<'a, 's> {
     ready: bool,
     /// Everything else inside has ended.
     alone: bool,
-    /// The command has ended.
     ended: bool,
     outcome: RunOutcome,
 }

@@ -66,7 +66,6 @@ impl Topic {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lesson {
     pub(crate) topic: Topic,
-    /// The tool.
     pub(crate) tool: String,
     /// The directory that an approval was about.
     pub(crate) directory: String,

@@ -112,7 +112,6 @@ struct TurnState {
 struct Performed {
     /// Where the next entry goes; none if there is still something to clean up.
     tail: Option<Tail>,
-    /// The size of the entry.
     size: u64,
 }
 

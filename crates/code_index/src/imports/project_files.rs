@@ -115,7 +115,6 @@ pub(crate) fn join(dir: &RelPath, relative: &str) -> Option<RelPath> {
     RelPath::parse(&format!("{dir}/{relative}")).ok()
 }
 
-/// The directory of a file.
 pub(crate) fn dir_of(path: &RelPath) -> RelPath {
     path.parent().unwrap_or_else(RelPath::root)
 }

@@ -78,7 +78,6 @@ impl FileStamp {
 /// A place in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TableEntry {
-    /// The number of the file.
     pub(crate) file: u32,
     /// The line of the name, from 1.
     pub(crate) line: u32,

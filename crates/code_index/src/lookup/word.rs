@@ -13,7 +13,6 @@ impl WholeWord {
         WholeWord { finder: Finder::new(name).into_owned() }
     }
 
-    /// Its bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.finder.needle()
     }

@@ -46,7 +46,6 @@ pub struct Coverage {
 
 /// Which names a file must hold to be visited.
 pub(crate) struct WantedWords<'a> {
-    /// The name itself.
     pub(crate) word: &'a WholeWord,
     /// Each of these must stand in the text or be part of the path.
     pub(crate) also: &'a [WholeWord],

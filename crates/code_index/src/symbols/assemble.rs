@@ -40,7 +40,6 @@ impl RawSymbol {
 /// What was recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RawKind {
-    /// A symbol.
     Symbol(SymbolKind),
     /// A place that other symbols stand in without being one itself, like `impl Foo`.
     Scope,

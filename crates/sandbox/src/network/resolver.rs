@@ -11,7 +11,7 @@ pub trait NameResolver: fmt::Debug + Send + Sync {
 
 /// Asks the system.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SystemResolver;
+pub(crate) struct SystemResolver;
 
 impl NameResolver for SystemResolver {
     fn resolve(&self, name: &str) -> std::io::Result<Vec<IpAddr>> {
