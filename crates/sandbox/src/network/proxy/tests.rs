@@ -317,15 +317,15 @@ fn an_upstream_proxy_resolves_names_and_is_asked_for_nothing_private() {
     ");
     insta::assert_snapshot!(serving.join().expect("it served").join("---\n").replace('\r', ""), @r"
     CONNECT x.org:443 HTTP/1.1
-    RequestHost: x.org:443
+    Host: x.org:443
 
     ---
     CONNECT x.org:443 HTTP/1.1
-    RequestHost: x.org:443
+    Host: x.org:443
 
     ---
     POST http://x.org/a HTTP/1.1
-    RequestHost: x.org
+    Host: x.org
     Content-Length: 2
     Connection: close
 
@@ -350,17 +350,17 @@ fn a_password_for_the_upstream_proxy_is_said_only_when_a_tunnel_is_asked_for() {
     let seen = serving.join().expect("it served").join("---\n").replace('\r', "");
     insta::assert_snapshot!(seen, @r"
     CONNECT x.org:80 HTTP/1.1
-    RequestHost: x.org:80
+    Host: x.org:80
     Proxy-Authorization: Basic bWU6c2VjcmV0
 
     TRACE / HTTP/1.1
-    RequestHost: x.org
+    Host: x.org
     Max-Forwards: 0
     Connection: close
 
     ---
     CONNECT x.org:80 HTTP/1.1
-    RequestHost: x.org:80
+    Host: x.org:80
     Proxy-Authorization: Basic bWU6c2VjcmV0
     ");
 }
