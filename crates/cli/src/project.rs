@@ -226,7 +226,7 @@ fn tidy_layers(own: Option<PathBuf>, limits: LayerLimits) {
         return;
     };
     let tidy = move || {
-        workspace::stand_back();
+        workspace::lower_priority();
         // What cannot be cleared now is looked at again, tomorrow or when the next command runs.
         let _ = own.map(|own| sandbox::remove_other_layers(&own));
         let _ = sandbox::tidy_layers(&states, LAYER, limits, &caches.join(LOOKED_AT));

@@ -19,9 +19,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use code_index::index::{
-    Content, Extractor, Flags, IndexBuilder, IndexStamp, IndexedFile, Segment, Spool, TrigramPlan,
+    Extractor, Flags, IndexBuilder, IndexStamp, IndexedFile, SearchableContent, Segment, Spool,
+    TrigramPlan,
 };
-use workspace::{Entry, EntryKind, Flow, RelPath, StateDir, WalkOptions, Workspace};
+use workspace::{EntryKind, Flow, RelPath, StateDir, WalkEntry, WalkOptions, Workspace};
 
 const THREADS: usize = 2;
 /// Larger files are not searched.
@@ -161,7 +162,7 @@ fn scan(workspace: &Workspace) -> Result<Vec<Scanned>, workspace::Error> {
 struct Scanner(Vec<Scanned>);
 
 impl workspace::Visitor for Scanner {
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         if entry.kind() == EntryKind::File
             && let Ok(meta) = entry.meta()
         {
@@ -211,7 +212,7 @@ fn read(
                     (&opened.file).take(MAX_FILE_BYTES).read_to_end(&mut buffer)?;
                     let content = extractor.read(&buffer);
                     flags.push((file, content.flags()));
-                    if let Content::Text { trigrams, .. } = content {
+                    if let SearchableContent::Text { trigrams, .. } = content {
                         text += buffer.len() as u64;
                         batch.add(file, trigrams)?;
                     }

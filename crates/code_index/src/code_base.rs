@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use workspace::{
-    Entry, EntryKind, EntryMeta, Error, Flow, OpenFile, Opener, RelPath, Visitor, WalkReport,
+    EntryKind, EntryMeta, Error, Flow, OpenFile, Opener, RelPath, Visitor, WalkEntry, WalkReport,
     Workspace,
 };
 
@@ -179,15 +179,14 @@ pub(crate) trait FileVisitor: Send {
 /// A file that a search has come to.
 pub(crate) enum FoundFile<'a> {
     /// Met on a walk.
-    Met(&'a Entry<'a>),
+    Met(&'a WalkEntry<'a>),
     /// In a list.
     Listed { opener: &'a Opener<'a>, path: &'a RelPath },
-    /// Named by whoever searches, perhaps through a link.
+    /// Named by the caller, perhaps through a link.
     Named { workspace: &'a Workspace, path: &'a RelPath },
 }
 
 impl FoundFile<'_> {
-    /// The path from the root.
     pub(crate) fn path(&self) -> RelPath {
         match self {
             FoundFile::Met(entry) => entry.path(),
@@ -230,7 +229,7 @@ struct Walking<'a, V> {
 }
 
 impl<V: FileVisitor> Visitor for Walking<'_, V> {
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         let is_wanted = entry.kind() == EntryKind::File
             && self.scope.filter.accepts(&entry.path(), &self.scope.start);
         if is_wanted { self.visitor.visit(&FoundFile::Met(entry)) } else { Flow::Continue }

@@ -3,7 +3,7 @@
 //! Import statements are taken from syntax trees ([`extract`]), led to files or packages by each
 //! language's own rules ([`resolve`]), and gathered into a graph that grows as far as a question
 //! needs it ([`graph`]): only files that mention a target's name are parsed. A file that mentions
-//! the name and imports something else is no importer.
+//! the name and imports something else is not an importer.
 
 mod by_text;
 mod drawing;

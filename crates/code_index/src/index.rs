@@ -2,8 +2,8 @@
 //!
 //! This is the part without files of its own. Bytes come from the caller ([`Extractor`]), the
 //! finished index goes to a writer ([`IndexBuilder`]) and is read from whatever holds its bytes
-//! ([`Segment`]). A question is turned into a [`TrigramPlan`], which names the trigrams that a matching
-//! file must have. The answer only ever narrows: each candidate is to be searched.
+//! ([`Segment`]). A question is turned into a [`TrigramPlan`], which names the trigrams that a
+//! matching file must have. The answer only ever narrows: each candidate is to be searched.
 //!
 //! `cargo xtask bench search` asks for what is written by hand here: "rare literal, with the index"
 //! for the plans and lists, "index build" for the batches and runs, "size of the index" for how lists
@@ -27,7 +27,7 @@ pub(crate) mod varint;
 pub use batch::Batch;
 pub use builder::{IndexBuilder, IndexedFile, Totals};
 pub use candidates::Candidates;
-pub use extract::{Content, Extractor, Trigrams};
+pub use extract::{Extractor, SearchableContent, Trigrams};
 pub use format::SegmentError;
 pub(crate) use path_order::path_order;
 pub use plan::{Narrow, TrigramPlan};

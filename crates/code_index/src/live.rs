@@ -63,9 +63,9 @@ struct IndexShared {
     cache: PathBuf,
     options: IndexOptions,
     state: Mutex<IndexState>,
-    /// Told when there is a job.
+    /// Notified when there is a job.
     job: Condvar,
-    /// Told when a job is done.
+    /// Notified when a job is done.
     done: Condvar,
 }
 
@@ -82,7 +82,7 @@ struct IndexState {
     losses: u64,
     /// While a look at every file is under way: what has changed since it began.
     changed_meanwhile: Option<BTreeSet<RelPath>>,
-    /// What is to be looked at again although no new event tells so.
+    /// What is to be looked at again without a new event.
     pending: BTreeMap<RelPath, bool>,
     jobs: jobs::Queue,
     symbols: Symbols,
@@ -231,7 +231,7 @@ impl LiveIndex {
         self.shared.wait_until_idle();
     }
 
-    /// Builds the index now, whatever the size of the project, and tells how far it is.
+    /// Builds the index now, whatever the size of the project, and reports the progress.
     pub(crate) fn build(
         &self,
         progress: &(dyn Fn(u64, u64) + Sync),

@@ -122,7 +122,7 @@ pub fn search_ranked(
             break;
         }
         let again = code.workspace().open_file(&path).ok();
-        // A file that has gone since then is no answer any more.
+        // A file that was removed since then is left out.
         let Some(text) = again.and_then(|file| text_of(file, scope.max_file_bytes)) else {
             ranked.total -= 1;
             continue;

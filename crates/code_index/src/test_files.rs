@@ -1,4 +1,4 @@
-//! Whether a file holds tests, as far as its name tells.
+//! Whether a file holds tests, judged by its name.
 
 use workspace::RelPath;
 

@@ -12,7 +12,7 @@ use crate::error::{SandboxError, io};
 pub struct Canceller(Arc<OwnedFd>);
 
 impl Canceller {
-    /// A handle that nobody has used yet.
+    /// A handle that has not been used yet.
     pub fn new() -> Result<Canceller, SandboxError> {
         let fd = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
         Ok(Canceller(Arc::new(fd.map_err(|errno| io("making a cancel handle")(errno.into()))?)))

@@ -21,14 +21,14 @@ static NEXT: AtomicU64 = AtomicU64::new(0);
 /// Where groups can be made.
 #[derive(Debug)]
 pub(crate) struct Groups {
-    place: Place,
+    place: CgroupParent,
     /// The one that was made to find out.
     first: Mutex<Option<Group>>,
 }
 
 /// A directory in which groups with a memory limit can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Place {
+struct CgroupParent {
     parent: PathBuf,
     version: Version,
 }
@@ -45,7 +45,7 @@ enum Version {
 #[derive(Debug)]
 pub(crate) struct Group {
     directory: PathBuf,
-    /// Tells how many processes were killed for want of memory.
+    /// Holds how many processes were killed because memory ran out.
     kills: File,
 }
 
@@ -54,7 +54,7 @@ impl Groups {
     pub(crate) fn find(limits: &Limits) -> Result<Groups, String> {
         let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| error.to_string())?;
         let place = place(&own, Path::new(ROOT))
-            .ok_or("no memory controller of the control groups is within reach")?;
+            .ok_or("no control group with a memory controller can be used")?;
         remove_left_over(&place.parent);
         let first = Group::make(&place, limits).map_err(|error| {
             format!("no control group can be made in {}: {error}", place.parent.display())
@@ -70,7 +70,7 @@ impl Groups {
 }
 
 impl Group {
-    fn make(place: &Place, limits: &Limits) -> std::io::Result<Group> {
+    fn make(place: &CgroupParent, limits: &Limits) -> std::io::Result<Group> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("{PREFIX}{}-{number}", std::process::id());
         let directory = place.parent.join(name);
@@ -113,7 +113,7 @@ impl Group {
         self.directory.join("cgroup.procs")
     }
 
-    /// How many processes were killed here for want of memory, ever.
+    /// How many processes were killed here because memory ran out, ever.
     pub(crate) fn memory_kills(&self) -> u64 {
         let mut bytes = [0; KILLS_BYTES];
         let length = self.kills.read_at(&mut bytes, 0).unwrap_or(0);
@@ -126,7 +126,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // A group with a process in it cannot be removed; whoever starts next removes it.
+        // A group with a process in it cannot be removed; the next process removes it.
         let _ = fs::remove_dir(&self.directory);
     }
 }
@@ -147,7 +147,7 @@ fn remove_left_over(parent: &Path) {
 }
 
 /// Where a process with these groups may make some of its own.
-fn place(own: &str, root: &Path) -> Option<Place> {
+fn place(own: &str, root: &Path) -> Option<CgroupParent> {
     for line in own.lines() {
         let mut fields = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(path)) =
@@ -158,12 +158,12 @@ fn place(own: &str, root: &Path) -> Option<Place> {
         let path = path.trim_start_matches('/');
         if controllers.split(',').any(|name| name == "memory") {
             let parent = root.join("memory").join(path);
-            return parent.is_dir().then_some(Place { parent, version: Version::One });
+            return parent.is_dir().then_some(CgroupParent { parent, version: Version::One });
         }
         if controllers.is_empty() && root.join("cgroup.controllers").exists() {
             let parent = place_in_one_tree(root, &root.join(path));
             if let Some(parent) = parent {
-                return Some(Place { parent, version: Version::Two });
+                return Some(CgroupParent { parent, version: Version::Two });
             }
         }
     }
@@ -200,7 +200,7 @@ mod tests {
     fn a_tree_of_its_own_is_used_at_our_place() {
         let tree = Fixture::new("//- /memory/a/b/\n");
         let found = place("5:pids:/\n4:memory:/a/b\n0::/\n", tree.root()).unwrap();
-        assert_eq!(found, Place { parent: tree.path("memory/a/b"), version: Version::One });
+        assert_eq!(found, CgroupParent { parent: tree.path("memory/a/b"), version: Version::One });
     }
 
     #[test]
@@ -210,7 +210,7 @@ mod tests {
              //- /app/own/memory.max\nmax\n//- /app/own/pids.max\nmax\n//- /app/tight/memory.max\n100\n",
         );
         let at = |path: &str| place(&format!("0::{path}\n"), tree.root());
-        let expected = Place { parent: tree.path("app"), version: Version::Two };
+        let expected = CgroupParent { parent: tree.path("app"), version: Version::Two };
         assert_eq!(at("/app/own"), Some(expected.clone()));
         assert_eq!(at("/app"), Some(expected), "a group that hands memory on is used itself");
         assert_eq!(at("/app/tight"), None);

@@ -17,12 +17,12 @@ use crate::layer::{RunSpace, is_opaque, is_whiteout};
 const CACHE_TAG: &str = "CACHEDIR.TAG";
 const CACHE_SIGNATURE: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
 
-/// Directories may lie so deep in each other.
-pub(crate) const DEEPEST: usize = 128;
+/// Directories may be nested so deep.
+pub(crate) const MAX_NESTING: usize = 128;
 
 /// The changes of a command. They are thrown away when this is dropped.
 #[derive(Debug)]
-pub struct Changes {
+pub struct CommandChanges {
     upper: OwnedFd,
     project: OwnedFd,
     space: Option<RunSpace>,
@@ -52,14 +52,14 @@ pub struct Changed {
     /// The path from the project root.
     pub path: PathBuf,
     /// What is there after the command; nothing if it was removed.
-    pub now: Option<Entry>,
+    pub now: Option<ChangedEntry>,
     /// What is there in the project; nothing if it is new.
-    pub before: Option<Entry>,
+    pub before: Option<ChangedEntry>,
 }
 
 /// What can be at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum ChangedEntry {
     /// A regular file.
     File {
         /// Its permission bits.
@@ -77,25 +77,25 @@ pub enum Entry {
         /// Where it points, as stored.
         target: PathBuf,
     },
-    /// A socket, a pipe or a device, of which nothing can be taken over.
+    /// A socket, a pipe or a device, which cannot be copied back.
     Other,
 }
 
-impl Entry {
+impl ChangedEntry {
     /// Whether it is a directory.
     pub fn is_directory(&self) -> bool {
-        matches!(self, Entry::Directory { .. })
+        matches!(self, ChangedEntry::Directory { .. })
     }
 }
 
 /// The changes cannot be listed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangesError {
-    /// There are more than the caller wants to hear of.
+    /// There are more than the caller's limit.
     #[error("the command changed more than {0} files and directories")]
     TooMany(usize),
-    /// Directories lie deeper in each other than anybody would have them.
-    #[error("the command nested directories more than {DEEPEST} deep")]
+    /// Directories are nested deeper than the limit.
+    #[error("the command nested directories more than {MAX_NESTING} deep")]
     TooDeep,
     /// A directory cannot be read.
     #[error("cannot read what the command changed in `{}`: {source}", path.display())]
@@ -107,12 +107,11 @@ pub enum ChangesError {
     },
 }
 
-impl Changes {
-    pub(crate) fn new(upper: OwnedFd, project: OwnedFd, space: Option<RunSpace>) -> Changes {
-        Changes { upper, project, space }
+impl CommandChanges {
+    pub(crate) fn new(upper: OwnedFd, project: OwnedFd, space: Option<RunSpace>) -> CommandChanges {
+        CommandChanges { upper, project, space }
     }
 
-    /// The project itself.
     pub(crate) fn project(&self) -> &OwnedFd {
         &self.project
     }
@@ -141,8 +140,8 @@ impl Changes {
         Ok(walk.found.changed)
     }
 
-    /// Keeps these paths, which [`Changes::list`] gave, in the project's private layer. Without a layer
-    /// they are thrown away with the rest.
+    /// Keeps these paths, which [`CommandChanges::list`] gave, in the project's private layer.
+    /// Without a layer they are thrown away with the rest.
     pub fn keep_private(&self, paths: &[PathBuf]) -> io::Result<()> {
         match &self.space {
             Some(space) if !paths.is_empty() => space.keep(&self.upper, paths, &self.project),
@@ -159,9 +158,9 @@ impl Changes {
     }
 
     /// What the private layer holds, as changes to the project. None without a layer.
-    pub fn kept(&self) -> io::Result<Option<Changes>> {
+    pub fn kept(&self) -> io::Result<Option<CommandChanges>> {
         let Some(space) = &self.space else { return Ok(None) };
-        Ok(Some(Changes::new(space.kept()?, self.project.try_clone()?, None)))
+        Ok(Some(CommandChanges::new(space.kept()?, self.project.try_clone()?, None)))
     }
 
     /// Whether the command had no room left for what it wrote.
@@ -214,7 +213,7 @@ enum Side {
 }
 
 struct Walk<'a, 'f> {
-    changes: &'a Changes,
+    changes: &'a CommandChanges,
     found: Listed,
     most: usize,
     fate: &'f mut dyn FnMut(&Path, bool) -> Fate,
@@ -241,35 +240,35 @@ impl Walk<'_, '_> {
     fn entry_at(&mut self, path: PathBuf, side: Side) -> Result<(), ChangesError> {
         let Some(now) = self.entry(&self.changes.upper, &path)? else { return Ok(()) };
         let before = match side {
-            Side::Both => self.entry(&self.changes.project, &path)?.and_then(Found::entry),
+            Side::Both => self.entry(&self.changes.project, &path)?.and_then(UpperEntry::entry),
             Side::CopyOnly => None,
         };
         let is_directory = match (&now, &before) {
-            (Found::Entry(now), _) => now.is_directory(),
-            (Found::Removed, Some(before)) => before.is_directory(),
+            (UpperEntry::Entry(now), _) => now.is_directory(),
+            (UpperEntry::Removed, Some(before)) => before.is_directory(),
             // It was in the private layer, whatever it was.
-            (Found::Removed, None) => true,
+            (UpperEntry::Removed, None) => true,
         };
         if (self.fate)(&path, is_directory) == Fate::Private {
             self.found.private.push(path);
             return Ok(());
         }
         match now {
-            Found::Removed if before.is_some() => self.removed(path, before).map(drop),
-            Found::Removed => Ok(()),
-            Found::Entry(now) => self.present(path, now, before, side),
+            UpperEntry::Removed if before.is_some() => self.removed(path, before).map(drop),
+            UpperEntry::Removed => Ok(()),
+            UpperEntry::Entry(now) => self.present(path, now, before, side),
         }
     }
 
     fn present(
         &mut self,
         path: PathBuf,
-        now: Entry,
-        before: Option<Entry>,
+        now: ChangedEntry,
+        before: Option<ChangedEntry>,
         side: Side,
     ) -> Result<(), ChangesError> {
         let is_directory = now.is_directory();
-        let was_directory = before.as_ref().is_some_and(Entry::is_directory);
+        let was_directory = before.as_ref().is_some_and(ChangedEntry::is_directory);
         let hides = is_directory && was_directory && self.hides(&path);
         if was_directory && (!is_directory || hides) {
             self.contents_removed(&path, is_directory)?;
@@ -285,8 +284,12 @@ impl Walk<'_, '_> {
     }
 
     /// Something of the project that is gone, with all that was in it.
-    fn removed(&mut self, path: PathBuf, before: Option<Entry>) -> Result<Emptied, ChangesError> {
-        let is_directory = before.as_ref().is_some_and(Entry::is_directory);
+    fn removed(
+        &mut self,
+        path: PathBuf,
+        before: Option<ChangedEntry>,
+    ) -> Result<Emptied, ChangesError> {
+        let is_directory = before.as_ref().is_some_and(ChangedEntry::is_directory);
         if is_directory && self.contents_removed(&path, false)? == Emptied::InPart {
             return Ok(Emptied::InPart);
         }
@@ -301,11 +304,11 @@ impl Walk<'_, '_> {
         for name in self.read(&self.changes.project, path)? {
             let path = path.join(OsStr::from_bytes(&name));
             let now = if kept { self.entry(&self.changes.upper, &path)? } else { None };
-            if matches!(now, Some(Found::Entry(_))) {
+            if matches!(now, Some(UpperEntry::Entry(_))) {
                 continue;
             }
-            let before = self.entry(&self.changes.project, &path)?.and_then(Found::entry);
-            let is_directory = before.as_ref().is_some_and(Entry::is_directory);
+            let before = self.entry(&self.changes.project, &path)?.and_then(UpperEntry::entry);
+            let is_directory = before.as_ref().is_some_and(ChangedEntry::is_directory);
             let is_private = (self.fate)(&path, is_directory) == Fate::Private;
             if is_private || self.removed(path, before)? == Emptied::InPart {
                 emptied = Emptied::InPart;
@@ -323,7 +326,7 @@ impl Walk<'_, '_> {
     }
 
     fn read(&self, side: &OwnedFd, path: &Path) -> Result<Vec<Vec<u8>>, ChangesError> {
-        if path.iter().count() > DEEPEST {
+        if path.iter().count() > MAX_NESTING {
             return Err(ChangesError::TooDeep);
         }
         let names = || -> Result<Vec<Vec<u8>>, Errno> {
@@ -345,13 +348,13 @@ impl Walk<'_, '_> {
         open_directory(&self.changes.upper, path).is_ok_and(|directory| is_opaque(&directory))
     }
 
-    fn entry(&self, side: &OwnedFd, path: &Path) -> Result<Option<Found>, ChangesError> {
+    fn entry(&self, side: &OwnedFd, path: &Path) -> Result<Option<UpperEntry>, ChangesError> {
         let (parent, name) = (path.parent().unwrap_or(Path::new("")), path.file_name());
         let name = name.unwrap_or_default();
-        let look = || -> Result<Found, Errno> {
+        let look = || -> Result<UpperEntry, Errno> {
             let parent = open_directory(side, parent)?;
             let stat = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            Found::new(&parent, name, &stat)
+            UpperEntry::new(&parent, name, &stat)
         };
         match look() {
             Ok(found) => Ok(Some(found)),
@@ -371,36 +374,36 @@ pub(crate) fn open_directory(side: &OwnedFd, path: &Path) -> Result<OwnedFd, Err
     rustix::fs::openat2(side, path, flags, Mode::empty(), beneath())
 }
 
-enum Found {
-    Entry(Entry),
+enum UpperEntry {
+    Entry(ChangedEntry),
     /// The mark for something that was removed.
     Removed,
 }
 
-impl Found {
-    fn new(parent: &impl AsFd, name: &OsStr, stat: &Stat) -> Result<Found, Errno> {
+impl UpperEntry {
+    fn new(parent: &impl AsFd, name: &OsStr, stat: &Stat) -> Result<UpperEntry, Errno> {
         if is_whiteout(stat) {
-            return Ok(Found::Removed);
+            return Ok(UpperEntry::Removed);
         }
         let mode = stat.st_mode & 0o7777;
         Ok(match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => {
-                Found::Entry(Entry::File { mode, size: stat.st_size.unsigned_abs() })
+                UpperEntry::Entry(ChangedEntry::File { mode, size: stat.st_size.unsigned_abs() })
             }
-            FileType::Directory => Found::Entry(Entry::Directory { mode }),
+            FileType::Directory => UpperEntry::Entry(ChangedEntry::Directory { mode }),
             FileType::Symlink => {
                 let target = rustix::fs::readlinkat(parent, name, Vec::new())?;
                 let target = PathBuf::from(OsStr::from_bytes(target.as_bytes()));
-                Found::Entry(Entry::Link { target })
+                UpperEntry::Entry(ChangedEntry::Link { target })
             }
-            _ => Found::Entry(Entry::Other),
+            _ => UpperEntry::Entry(ChangedEntry::Other),
         })
     }
 
-    fn entry(self) -> Option<Entry> {
+    fn entry(self) -> Option<ChangedEntry> {
         match self {
-            Found::Entry(entry) => Some(entry),
-            Found::Removed => None,
+            UpperEntry::Entry(entry) => Some(entry),
+            UpperEntry::Removed => None,
         }
     }
 }

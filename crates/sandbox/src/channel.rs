@@ -15,9 +15,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// More descriptors are never sent with one message.
-pub(crate) const MOST_DESCRIPTORS: usize = 8;
+pub(crate) const MAX_DESCRIPTORS: usize = 8;
 /// Longer messages are never sent; a plan travels in a file of its own.
-pub(crate) const LONGEST_MESSAGE: usize = 4096;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 4096;
 
 /// One end of the socket.
 #[derive(Debug)]
@@ -26,11 +26,11 @@ pub(crate) struct Channel(OwnedFd);
 /// What can go wrong on it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ChannelError {
-    #[error("the other side is gone")]
+    #[error("the other process has closed the channel")]
     Closed,
     #[error(transparent)]
     System(#[from] Errno),
-    #[error("the message makes no sense: {0}")]
+    #[error("the message is malformed: {0}")]
     Garbled(#[from] serde_json::Error),
 }
 
@@ -62,7 +62,7 @@ impl Channel {
         self.0
     }
 
-    /// Waits so long for a message or for the end of the other side. Tells whether it came.
+    /// Waits so long for a message or for the end of the other process. Returns whether it came.
     pub(crate) fn wait(&self, most: Duration) -> bool {
         is_ready_within(&self.0, most)
     }
@@ -73,7 +73,7 @@ impl Channel {
         descriptors: &[BorrowedFd<'_>],
     ) -> Result<(), ChannelError> {
         let bytes = serde_json::to_vec(message)?;
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = SendAncillaryBuffer::new(&mut space);
         if !descriptors.is_empty() {
             control.push(SendAncillaryMessage::ScmRights(descriptors));
@@ -85,8 +85,8 @@ impl Channel {
     }
 
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> Result<(T, Vec<OwnedFd>), ChannelError> {
-        let mut bytes = [0; LONGEST_MESSAGE];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut bytes = [0; MAX_MESSAGE_BYTES];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_DESCRIPTORS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let received = rustix::io::retry_on_intr(|| {
             rustix::net::recvmsg(
@@ -112,7 +112,7 @@ impl Channel {
     }
 }
 
-/// Waits so long until a descriptor can be read. Tells whether it can.
+/// Waits so long until a descriptor can be read. Returns whether it can.
 pub(crate) fn is_ready_within(fd: &impl AsFd, most: Duration) -> bool {
     let timeout = Timespec {
         tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX),
@@ -120,7 +120,7 @@ pub(crate) fn is_ready_within(fd: &impl AsFd, most: Duration) -> bool {
     };
     let mut fds = [PollFd::new(fd, PollFlags::IN)];
     let polled = rustix::io::retry_on_intr(|| rustix::event::poll(&mut fds, Some(&timeout)));
-    // What cannot be waited for will tell why when it is read.
+    // If polling fails, the read returns the reason.
     polled.is_err() || polled.is_ok_and(|count| count > 0)
 }
 

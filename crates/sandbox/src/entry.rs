@@ -1,24 +1,24 @@
 //! The hidden entry point: what this program does when it is started to confine commands.
 //!
 //! ```text
-//! us ── helper (outside, waits for orders) ── first process (inside, builds the walls) ── command
+//! us ── helper (outside, waits for orders) ── first process (inside, builds the sandbox) ── command
 //! ```
 //!
 //! The helper is started once and has one command after the other confined: starting a program of our
-//! size and joining a control group take longer than all of the walls. It ends with us, the first
+//! size and joining a control group take longer than building the sandbox. It ends with us, the first
 //! process with the helper, and everything inside with the first process.
 
+mod error;
 mod filter;
 mod first;
 mod helper;
+mod host_trees;
 mod identity;
 mod layers;
 mod listener;
 mod loopback;
+mod restrictions;
 mod root;
-mod shown;
-mod trouble;
-mod walls;
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -29,15 +29,15 @@ use rustix::thread::UnshareFlags;
 
 use crate::channel::Channel;
 use crate::kernel;
-use crate::plan::{Part, Report};
-use trouble::During as _;
+use crate::plan::{Report, SandboxPart};
+use error::During as _;
 
 /// By this name, as the zeroth argument, a program is asked to be the helper.
 pub(crate) const HELPER: &str = "toolkiln-sandbox";
 /// By this one, to hold a user namespace that maps owners.
 pub(crate) const HOLDER: &str = "toolkiln-sandbox-holder";
 
-const EXIT_TROUBLE: i32 = 1;
+const EXIT_FAILURE: i32 = 1;
 
 /// Becomes a helper if this process was started as one, and does not return then.
 ///
@@ -47,10 +47,10 @@ pub fn hidden_entry() {
     let name = std::env::args_os().next().unwrap_or_default();
     let is = |role: &str| name == OsStr::new(role);
     if is(HELPER) {
-        std::process::exit(take_channel().map_or(EXIT_TROUBLE, |channel| helper::serve(&channel)));
+        std::process::exit(take_channel().map_or(EXIT_FAILURE, |channel| helper::serve(&channel)));
     }
     if is(HOLDER) {
-        std::process::exit(take_channel().map_or(EXIT_TROUBLE, |channel| hold(&channel)));
+        std::process::exit(take_channel().map_or(EXIT_FAILURE, |channel| hold(&channel)));
     }
 }
 
@@ -66,19 +66,19 @@ fn take_channel() -> Result<Channel, Errno> {
     Ok(Channel::from_fd(fd))
 }
 
-/// Makes a user namespace, hands it over and waits until the other side has written its maps.
+/// Makes a user namespace, hands it over and waits until the parent has written its maps.
 fn hold(channel: &Channel) -> i32 {
     let made = kernel::unshare(UnshareFlags::NEWUSER)
-        .during(Part::IdMapping, "making a user namespace")
+        .during(SandboxPart::IdMapping, "making a user namespace")
         .and_then(|()| {
             let file = File::open("/proc/self/ns/user");
-            file.during(Part::IdMapping, "opening a user namespace")
+            file.during(SandboxPart::IdMapping, "opening a user namespace")
         });
     let sent = match made {
         Ok(file) => channel.send(&Report::Begun, &[file.as_fd()]),
-        Err(trouble) => channel.send(&trouble.into_report(), &[]),
+        Err(error) => channel.send(&error.into_report(), &[]),
     };
     // The answer is the end of the channel.
     let _ = channel.receive::<()>();
-    if sent.is_ok() { 0 } else { EXIT_TROUBLE }
+    if sent.is_ok() { 0 } else { EXIT_FAILURE }
 }

@@ -68,7 +68,8 @@ pub(crate) fn build(
 ) -> Result<Vec<(String, String)>, SandboxError> {
     let mut env: BTreeMap<&str, String> = BTreeMap::from([
         ("HOME", profile.home.display().to_string()),
-        // Text is UTF-8, and all else as in `C`: with `LANG` every program would read twelve files more.
+        // Text is UTF-8, and all else as in `C`: with `LANG` every program would read twelve files
+        // more.
         ("LC_CTYPE", "C.UTF-8".to_owned()),
         ("LOGNAME", "user".to_owned()),
         ("PATH", path(&profile.path)),
@@ -125,7 +126,7 @@ fn proxy_variables<'n>() -> impl Iterator<Item = (&'n str, String)> {
 }
 
 /// The whole path of a program of the system: one that every command sees and that lies in no project.
-/// Where it is does not depend on the search path of anybody.
+/// Where it is does not depend on any search path.
 pub fn system_program(name: &str) -> Option<PathBuf> {
     let directories = SYSTEM_PATH.split(':').chain(OTHER_SYSTEM_DIRECTORIES);
     directories

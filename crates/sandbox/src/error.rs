@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use protocol::{ErrorCode, ToolError};
 
-use crate::plan::Part;
+use crate::plan::SandboxPart;
 
-/// A command that did not run. A command that ran and failed is no error.
+/// A command that did not run. A command that ran and failed is not an error.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
     /// The system lacks something without which nothing is run.
     #[error("commands cannot be confined here: {doing}: {why}")]
     Unavailable {
         /// What is missing.
-        part: Part,
+        part: SandboxPart,
         /// What was tried.
         doing: String,
         /// What the system said.
@@ -114,7 +114,7 @@ pub(crate) fn io(doing: &'static str) -> impl Fn(std::io::Error) -> SandboxError
 }
 
 /// A missing part, with the advice that belongs to it.
-pub(crate) fn unavailable(part: Part, doing: String, errno: Option<i32>) -> SandboxError {
+pub(crate) fn unavailable(part: SandboxPart, doing: String, errno: Option<i32>) -> SandboxError {
     let why = errno.map_or_else(
         || "it ended without an answer".to_owned(),
         |errno| std::io::Error::from_raw_os_error(errno).to_string(),
@@ -122,38 +122,40 @@ pub(crate) fn unavailable(part: Part, doing: String, errno: Option<i32>) -> Sand
     SandboxError::Unavailable { part, doing, why, fix: part.fix() }
 }
 
-impl Part {
+impl SandboxPart {
     /// What to do if it is missing.
     pub fn fix(self) -> &'static str {
         match self {
-            Part::UserNamespace => {
+            SandboxPart::UserNamespace => {
                 "Allow unprivileged user namespaces: `sysctl -w user.max_user_namespaces=15000`, and \
                  where they exist `kernel.unprivileged_userns_clone=1` and \
                  `kernel.apparmor_restrict_unprivileged_userns=0`. In a container, allow them in its \
                  seccomp profile."
             }
-            Part::Namespaces | Part::Root => {
+            SandboxPart::Namespaces | SandboxPart::Root => {
                 "In a container, start it so that namespaces and mounts are allowed inside (for \
                  example `--security-opt seccomp=unconfined`), or run Toolkiln outside of it."
             }
-            Part::Proc => {
+            SandboxPart::Proc => {
                 "In a container, /proc is partly covered and cannot be mounted anew: start it with \
                  `--security-opt systempaths=unconfined`, or run Toolkiln outside of it."
             }
-            Part::IdMapping => {
+            SandboxPart::IdMapping => {
                 "Run Toolkiln as the user who owns the project, or give the project to a user that is \
                  not root, or put it on a file system with mapped mounts (ext4, xfs, btrfs; Linux 5.12)."
             }
-            Part::Overlay => {
+            SandboxPart::Overlay => {
                 "Needs Linux 6.6 (or root). Run commands directly on the project instead, with approval."
             }
-            Part::Seccomp => "Use a kernel with CONFIG_SECCOMP_FILTER.",
-            Part::Landlock => "Use Linux 5.13 or newer with `landlock` in the list of `lsm=`.",
-            Part::ControlGroup => {
+            SandboxPart::Seccomp => "Use a kernel with CONFIG_SECCOMP_FILTER.",
+            SandboxPart::Landlock => {
+                "Use Linux 5.13 or newer with `landlock` in the list of `lsm=`."
+            }
+            SandboxPart::ControlGroup => {
                 "Start Toolkiln where it may make control groups, for example in a session of \
                  `systemd --user` or as a service with `Delegate=yes`."
             }
-            Part::Launch | Part::Privileges | Part::Limits => {
+            SandboxPart::Launch | SandboxPart::Privileges | SandboxPart::Limits => {
                 "Report this with the output of `toolkiln doctor`."
             }
         }

@@ -17,11 +17,11 @@ use crate::entry::HELPER;
 use crate::error::{SandboxError, io, unavailable};
 use crate::launcher::Launcher;
 use crate::owners::Owners;
-use crate::plan::{OrderHead, Part, Setting, Settle};
+use crate::plan::{OrderHead, SandboxPart, Setting, Settle};
 use crate::profile::Limits;
 
-/// So long a helper is waited for that ought to answer or to end. One that was stopped does neither.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a helper may take to answer or to end. One that was stopped does neither.
+pub(crate) const HELPER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Helpers that wait for orders, and what more are made of.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Helpers {
         self.supply.groups.as_ref().err().map(String::as_str)
     }
 
-    /// Lets a helper settle that waits for it, to have one.
+    /// Sends its settings to a helper that waits for them, so that one is ready.
     pub(crate) fn prepare(&self, helper: Helper) -> Result<(), SandboxError> {
         self.settle(&helper)?;
         self.give_back(helper);
@@ -118,11 +118,11 @@ impl Helpers {
 }
 
 fn failed(error: &ChannelError) -> SandboxError {
-    unavailable(Part::Launch, "giving an order to the helper".to_owned(), error.errno())
+    unavailable(SandboxPart::Launch, "giving an order to the helper".to_owned(), error.errno())
 }
 
 impl Helper {
-    /// Starts a helper, which has to be told yet what it is for.
+    /// Starts a helper, which waits for its settings.
     pub(crate) fn launch(
         launcher: &Launcher,
         groups: Option<&Groups>,
@@ -145,7 +145,7 @@ impl Helper {
         let joined = joined.unwrap_or_else(|_| Err(std::io::ErrorKind::Other.into()));
         joined.map_err(|error| {
             let doing = "joining a control group".to_owned();
-            unavailable(Part::ControlGroup, doing, error.raw_os_error())
+            unavailable(SandboxPart::ControlGroup, doing, error.raw_os_error())
         })
     }
 
@@ -164,7 +164,7 @@ impl Helper {
         let _ = self.process.wait();
     }
 
-    /// How many of its processes were killed for want of memory, ever; unknown without a group.
+    /// How many of its processes were killed because memory ran out, ever; unknown without a group.
     pub(crate) fn memory_kills(&self) -> Option<u64> {
         self.group.as_ref().map(Group::memory_kills)
     }
@@ -178,7 +178,7 @@ impl Drop for Helper {
         let _ = self.joined();
         let pidfd =
             rustix::process::pidfd_open(Pid::from_child(&self.process), PidfdFlags::empty());
-        if pidfd.is_ok_and(|pidfd| !is_ready_within(&pidfd, PATIENCE)) {
+        if pidfd.is_ok_and(|pidfd| !is_ready_within(&pidfd, HELPER_TIMEOUT)) {
             self.kill();
         }
         let _ = self.process.wait();

@@ -7,30 +7,30 @@ use std::path::Path;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use crate::changes::{Changed, Changes, Entry, open_directory, open_regular};
+use crate::changes::{Changed, ChangedEntry, CommandChanges, open_directory, open_regular};
 
 const BUFFER_BYTES: usize = 1 << 16;
 
-impl Changes {
-    /// Whether the project holds what the copy does at these paths, which [`Changes::list`] gave: the
-    /// same bytes, the same link, or nothing. Directories and permissions do not count.
+impl CommandChanges {
+    /// Whether the project holds what the copy does at these paths, which [`CommandChanges::list`]
+    /// gave: the same bytes, the same link, or nothing. Directories and permissions do not count.
     pub fn are_in_project(&self, changed: &[Changed]) -> bool {
         changed.iter().all(|one| self.is_in_project(one).unwrap_or(false))
     }
 
     fn is_in_project(&self, one: &Changed) -> io::Result<bool> {
         match &one.now {
-            Some(Entry::File { .. }) => {
+            Some(ChangedEntry::File { .. }) => {
                 let copy = self.open_file(&one.path)?;
                 is_equal(copy, open_regular(self.project(), &one.path)?)
             }
-            Some(Entry::Link { target }) => {
+            Some(ChangedEntry::Link { target }) => {
                 let (parent, name) = split(&one.path);
                 let parent = open_directory(self.project(), parent)?;
                 let link = rustix::fs::readlinkat(parent, name, Vec::new())?;
                 Ok(link.as_bytes() == target.as_os_str().as_encoded_bytes())
             }
-            Some(Entry::Directory { .. } | Entry::Other) => Ok(true),
+            Some(ChangedEntry::Directory { .. } | ChangedEntry::Other) => Ok(true),
             None => {
                 let (parent, name) = split(&one.path);
                 let found = open_directory(self.project(), parent)

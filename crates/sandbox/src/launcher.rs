@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::channel::Channel;
 use crate::error::{SandboxError, unavailable};
-use crate::plan::Part;
+use crate::plan::SandboxPart;
 
 /// The program that calls [`crate::hidden_entry`] first in its `main`.
 #[derive(Clone, Debug)]
@@ -28,13 +28,14 @@ impl Launcher {
     pub(crate) fn start(&self, name: &str) -> Result<(Child, Channel), SandboxError> {
         let doing = || format!("starting {}", self.0.display());
         let pair = Channel::pair();
-        let (ours, theirs) =
-            pair.map_err(|errno| unavailable(Part::Launch, doing(), Some(errno.raw_os_error())))?;
+        let (ours, theirs) = pair.map_err(|errno| {
+            unavailable(SandboxPart::Launch, doing(), Some(errno.raw_os_error()))
+        })?;
         let mut command = Command::new(&self.0);
         command.arg0(name).env_clear().stdin(Stdio::from(theirs.into_fd()));
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let child =
-            child.map_err(|error| unavailable(Part::Launch, doing(), error.raw_os_error()))?;
+        let child = child
+            .map_err(|error| unavailable(SandboxPart::Launch, doing(), error.raw_os_error()))?;
         Ok((child, ours))
     }
 }

@@ -11,7 +11,7 @@
 //! waiting/N         what is to be kept as soon as no copy shows `kept`
 //! removed/N         what is being removed
 //! replaced          directories of the project that `kept` replaces as a whole
-//! lock              shared by who shows `kept`, held alone by who changes it
+//! lock              shared by commands that use `kept`, exclusive for changes to it
 //! ```
 //!
 //! Only confined commands without network ever see it.
@@ -57,9 +57,9 @@ const PRIVATE: u32 = 0o700;
 /// Those of a directory that commands see as the project's.
 const SHOWN: u32 = 0o755;
 
-const NO_ROOM: &str = "the disk with the private layer has no room for what the command wrote";
+const NO_ROOM: &str = "the disk with the private layer has no space for what the command wrote";
 
-/// Tells the directories of one process apart.
+/// Makes the names of this process's directories unique.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A private layer. May be used by many threads and processes at once.
@@ -73,10 +73,10 @@ pub struct PrivateLayer {
     has_waiting: AtomicBool,
 }
 
-/// Where a command writes what it changes. Memory is quick and has a limit; the disk takes what a build
-/// writes, and costs some milliseconds.
+/// Where a command writes what it changes. Memory is quick and has a limit; the disk takes what a
+/// build writes, and costs some milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Room {
+pub enum WriteSpace {
     /// In memory.
     #[default]
     Memory,
@@ -121,7 +121,7 @@ pub(crate) struct RunSpace {
 
 impl PrivateLayer {
     /// Opens the layer in this directory, which is made if it is not there. `path` must be absolute
-    /// and nobody else's.
+    /// and used for nothing else.
     pub fn open(path: &Path) -> io::Result<PrivateLayer> {
         PrivateLayer::open_for(path, None)
     }
@@ -146,7 +146,7 @@ impl PrivateLayer {
         let removal = Removal::new(open_directory_at(&top, REMOVED)?);
         let (path, has_waiting) = (path.to_owned(), AtomicBool::new(true));
         let layer = PrivateLayer { top, removal, path, owner, has_waiting };
-        // What cannot be removed now hinders nobody.
+        // What cannot be removed now does no harm.
         let _ = layer.remove_dead_runs().and_then(|()| layer.removal.finish());
         Ok(layer)
     }
@@ -156,19 +156,23 @@ impl PrivateLayer {
         &self.path
     }
 
-    /// Begins a run, with a directory of its own if it is to write to the disk. What waits to be kept is
-    /// kept first, if that can be now.
-    pub(crate) fn begin(self: &Arc<Self>, project: &OwnedFd, room: Room) -> io::Result<RunSpace> {
+    /// Begins a run, with a directory of its own if it is to write to the disk. What waits to be
+    /// kept is kept first, if that can be now.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        project: &OwnedFd,
+        room: WriteSpace,
+    ) -> io::Result<RunSpace> {
         let lock = self.lock_file()?;
         let is_outdated = replaced::is_outdated(&self.top, project);
         if self.has_waiting.swap(false, Ordering::Relaxed) || is_outdated {
-            // What another run wrote and nobody can keep is not this one's trouble.
+            // That changes of another run cannot be kept is not a failure of this one.
             let _ = self.keep_waiting(&lock, project);
         }
         rustix::fs::flock(&lock, FlockOperation::LockShared)?;
         let space = match room {
-            Room::Disk if headroom::has_room_for(&self.top, 0) => Some(self.new_space()?),
-            Room::Disk | Room::Memory => None,
+            WriteSpace::Disk if headroom::has_room_for(&self.top, 0) => Some(self.new_space()?),
+            WriteSpace::Disk | WriteSpace::Memory => None,
         };
         Ok(RunSpace { layer: Arc::clone(self), space, lock })
     }
@@ -401,7 +405,7 @@ mod tests {
                 }
             });
             let begun: Vec<_> =
-                (0..1_000).map(|_| layer.begin(&root, Room::Disk).map(drop)).collect();
+                (0..1_000).map(|_| layer.begin(&root, WriteSpace::Disk).map(drop)).collect();
             is_over.store(true, Ordering::Relaxed);
             let failed: Vec<_> = begun.into_iter().filter_map(Result::err).collect();
             assert!(failed.is_empty(), "{} times: {:?}", failed.len(), failed[0]);

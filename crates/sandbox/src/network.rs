@@ -23,7 +23,8 @@ use serde::{Deserialize, Serialize};
 
 pub use allowance::{Allowance, InvalidAllowance};
 pub(crate) use proxy::Proxy;
-pub use resolver::{Resolver, SystemResolver};
+pub use resolver::NameResolver;
+pub(crate) use resolver::SystemResolver;
 pub use upstream::Upstream;
 
 /// Where the proxy listens inside. The port lies outside the range that the kernel gives out.

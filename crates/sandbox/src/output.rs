@@ -25,7 +25,7 @@ pub struct OutputChunk<'a> {
 
 /// The beginning and the end of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct KeptOutput {
     /// The first bytes.
     pub head: Vec<u8>,
     /// The last bytes; they follow the head if nothing is left out.
@@ -37,7 +37,7 @@ pub struct Kept {
     pub total_lines: u64,
 }
 
-impl Kept {
+impl KeptOutput {
     /// How many bytes between head and tail are not kept.
     pub fn left_out(&self) -> u64 {
         self.total_bytes - (self.head.len() + self.tail.len()) as u64
@@ -107,9 +107,9 @@ impl Keeper {
         self.tail.extend(last);
     }
 
-    pub(crate) fn finish(self) -> Kept {
+    pub(crate) fn finish(self) -> KeptOutput {
         let Keeper { head, tail, total_bytes, total_lines, .. } = self;
-        Kept { head, tail: tail.into(), total_bytes, total_lines }
+        KeptOutput { head, tail: tail.into(), total_bytes, total_lines }
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    fn keep(room: usize, pieces: &[&[u8]]) -> Kept {
+    fn keep(room: usize, pieces: &[&[u8]]) -> KeptOutput {
         let mut keeper = Keeper::new(room);
         pieces.iter().for_each(|piece| keeper.take(piece));
         keeper.finish()

@@ -7,7 +7,7 @@ use crate::channel::Channel;
 use crate::entry::HOLDER;
 use crate::error::{SandboxError, unavailable};
 use crate::launcher::Launcher;
-use crate::plan::{Identity, Part, Report};
+use crate::plan::{Identity, Report, SandboxPart};
 
 /// The table, for mounts.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl Owners {
                 let file = format!("/proc/{}/{name}", holder.id());
                 std::fs::write(file, format!("0 {id} 1")).map_err(|error| {
                     let doing = format!("writing {name}");
-                    unavailable(Part::IdMapping, doing, error.raw_os_error())
+                    unavailable(SandboxPart::IdMapping, doing, error.raw_os_error())
                 })?;
             }
             Ok(Owners(namespace))
@@ -41,10 +41,14 @@ fn receive(channel: &Channel) -> Result<OwnedFd, SandboxError> {
             Ok(descriptors.remove(0))
         }
         Ok((Report::Failed { part, doing, errno }, _)) => Err(unavailable(part, doing, errno)),
-        Ok(_) => Err(unavailable(Part::IdMapping, "making a user namespace".to_owned(), None)),
-        Err(error) => {
-            Err(unavailable(Part::IdMapping, "making a user namespace".to_owned(), error.errno()))
+        Ok(_) => {
+            Err(unavailable(SandboxPart::IdMapping, "making a user namespace".to_owned(), None))
         }
+        Err(error) => Err(unavailable(
+            SandboxPart::IdMapping,
+            "making a user namespace".to_owned(),
+            error.errno(),
+        )),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::profile::ProjectAccess;
 
 /// Everything that the hidden entry point needs to know to run one command.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub(crate) struct RunPlan {
     /// Absolute, inside.
     pub(crate) working_dir: PathBuf,
     pub(crate) argv: Vec<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Settle {
 }
 
 /// What a helper has to know of an order. With it come descriptors: for the answers, the two outputs,
-/// the input if there is one, and the [`Plan`] in a file if it is not in here.
+/// the input if there is one, and the [`RunPlan`] in a file if it is not in here.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct OrderHead {
     /// The program may use the network, by a proxy.
@@ -39,14 +39,14 @@ pub(crate) struct OrderHead {
     /// The directory of this run in the private layer, if there is one.
     pub(crate) space: Option<String>,
     /// Present unless it is too long for a message.
-    pub(crate) plan: Option<Plan>,
+    pub(crate) plan: Option<RunPlan>,
 }
 
 /// What is the same for all commands of a sandbox.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Setting {
     pub(crate) identity: Identity,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<RootStep>,
     pub(crate) project: ProjectPlan,
     pub(crate) limits: RunLimits,
     pub(crate) home: PathBuf,
@@ -66,11 +66,16 @@ pub(crate) struct Identity {
 /// One step in building the root. Paths are absolute, inside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Step {
-    /// A symbolic link.
-    Link { path: PathBuf, target: PathBuf },
+pub(crate) enum RootStep {
+    Link {
+        path: PathBuf,
+        target: PathBuf,
+    },
     /// A file with this text.
-    File { path: PathBuf, text: String },
+    File {
+        path: PathBuf,
+        text: String,
+    },
     /// Something of the host, read-only.
     Bind {
         path: PathBuf,
@@ -78,14 +83,23 @@ pub(crate) enum Step {
         /// Files of root shall look like the command's own.
         mapped: bool,
     },
-    /// A device of the host.
-    Device { path: PathBuf },
+    Device {
+        path: PathBuf,
+    },
     /// A private writable directory.
-    Scratch { path: PathBuf, mode: u32 },
+    Scratch {
+        path: PathBuf,
+        mode: u32,
+    },
     /// A directory of the host under a private writable layer.
-    Layer { path: PathBuf, source: PathBuf },
-    /// The processes.
-    Proc { path: PathBuf },
+    Layer {
+        path: PathBuf,
+        source: PathBuf,
+    },
+    /// A `/proc` with the processes of the sandbox only.
+    Proc {
+        path: PathBuf,
+    },
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -123,10 +137,10 @@ pub(crate) enum Report {
         /// Sockets with a path can be used.
         unix_sockets: bool,
     },
-    /// A wall could not be built.
+    /// A part of the sandbox could not be built.
     Failed {
         /// Which.
-        part: Part,
+        part: SandboxPart,
         /// What was tried.
         doing: String,
         /// The error of the system.
@@ -148,7 +162,7 @@ pub(crate) enum Report {
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, strum::Display,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum SandboxPart {
     /// The helper process.
     #[strum(to_string = "a helper process")]
     Launch,
@@ -179,7 +193,7 @@ pub enum Part {
     /// The filter for system calls.
     #[strum(to_string = "a filter for system calls")]
     Seccomp,
-    /// The second wall around files.
+    /// Landlock, a second restriction on files.
     #[strum(to_string = "Landlock")]
     Landlock,
     /// Limits for all processes of a command together.

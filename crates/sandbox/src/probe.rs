@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::SandboxError;
 use crate::launcher::Launcher;
-use crate::plan::Part;
+use crate::plan::SandboxPart;
 use crate::profile::{Copy, Profile, ProjectAccess};
 use crate::ran::LevelReport;
 use crate::sandbox::{RunOptions, Sandbox};
 
-const PATIENCE_MS: u64 = 10_000;
+const PROBE_TIMEOUT_MS: u64 = 10_000;
 
 /// What commands can be confined with here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,14 +23,14 @@ pub struct Probe {
     /// What confines a command that works on the project itself.
     pub level: Option<LevelReport>,
     /// The parts that were reached, in the order in which they are needed.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<ProbeFinding>,
 }
 
 /// Whether one part works.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct ProbeFinding {
     /// The part.
-    pub part: Part,
+    pub part: SandboxPart,
     /// Without it no command is run; without any other, less is possible.
     pub required: bool,
     /// Why it does not work; absent if it does.
@@ -47,22 +47,23 @@ pub struct Problem {
 }
 
 /// The parts in the order in which they are needed.
-const PARTS: [Part; 12] = [
-    Part::Launch,
-    Part::UserNamespace,
-    Part::Namespaces,
-    Part::Root,
-    Part::Proc,
-    Part::IdMapping,
-    Part::Privileges,
-    Part::Limits,
-    Part::Seccomp,
-    Part::Landlock,
-    Part::ControlGroup,
-    Part::Overlay,
+const PARTS: [SandboxPart; 12] = [
+    SandboxPart::Launch,
+    SandboxPart::UserNamespace,
+    SandboxPart::Namespaces,
+    SandboxPart::Root,
+    SandboxPart::Proc,
+    SandboxPart::IdMapping,
+    SandboxPart::Privileges,
+    SandboxPart::Limits,
+    SandboxPart::Seccomp,
+    SandboxPart::Landlock,
+    SandboxPart::ControlGroup,
+    SandboxPart::Overlay,
 ];
 
-const OPTIONAL: [Part; 3] = [Part::Landlock, Part::ControlGroup, Part::Overlay];
+const OPTIONAL: [SandboxPart; 3] =
+    [SandboxPart::Landlock, SandboxPart::ControlGroup, SandboxPart::Overlay];
 
 /// Finds out what works by running a command that does nothing, on the project as it is and on a copy
 /// of it. The project is not changed.
@@ -76,7 +77,7 @@ pub fn probe(root: &Path, home: &Path, launcher: &Launcher) -> Probe {
     judge(live, copy, groups)
 }
 
-type Attempt = Result<LevelReport, (Part, String)>;
+type Attempt = Result<LevelReport, (SandboxPart, String)>;
 
 fn attempt(profile: &Profile, launcher: &Launcher) -> (Attempt, Option<String>) {
     let sandbox = match Sandbox::new(profile.clone(), launcher.clone()) {
@@ -88,7 +89,7 @@ fn attempt(profile: &Profile, launcher: &Launcher) -> (Attempt, Option<String>) 
         working_dir: ".".to_owned(),
         env: BTreeMap::new(),
         stdin: None,
-        timeout_ms: PATIENCE_MS,
+        timeout_ms: PROBE_TIMEOUT_MS,
         network: false,
         ..CommandSpec::default()
     };
@@ -96,19 +97,19 @@ fn attempt(profile: &Profile, launcher: &Launcher) -> (Attempt, Option<String>) 
     (ran.map(|ran| ran.level).map_err(failed), sandbox.helpers.no_groups().map(str::to_owned))
 }
 
-fn failed(error: SandboxError) -> (Part, String) {
+fn failed(error: SandboxError) -> (SandboxPart, String) {
     match error {
         SandboxError::Unavailable { part, doing, why, .. } => (part, format!("{doing}: {why}")),
-        other => (Part::Launch, other.to_string()),
+        other => (SandboxPart::Launch, other.to_string()),
     }
 }
 
 fn judge(live: Attempt, copy: Option<Attempt>, no_groups: Option<String>) -> Probe {
-    let mut problems: BTreeMap<Part, String> = BTreeMap::new();
+    let mut problems: BTreeMap<SandboxPart, String> = BTreeMap::new();
     let level = match live {
         Ok(level) => {
             if level.landlock.is_none() {
-                problems.insert(Part::Landlock, "the kernel does not offer it".to_owned());
+                problems.insert(SandboxPart::Landlock, "the kernel does not offer it".to_owned());
             }
             Some(level)
         }
@@ -117,12 +118,12 @@ fn judge(live: Attempt, copy: Option<Attempt>, no_groups: Option<String>) -> Pro
             None
         }
     };
-    problems.extend(no_groups.map(|why| (Part::ControlGroup, why)));
+    problems.extend(no_groups.map(|why| (SandboxPart::ControlGroup, why)));
     let level = match copy {
         // The usual way to run.
         Some(Ok(usual)) => Some(usual),
         Some(Err((_, why))) => {
-            problems.insert(Part::Overlay, why);
+            problems.insert(SandboxPart::Overlay, why);
             level
         }
         None => level,
@@ -130,7 +131,7 @@ fn judge(live: Attempt, copy: Option<Attempt>, no_groups: Option<String>) -> Pro
     let available = level.is_some();
     let reached = PARTS.iter().position(|part| !available && problems.contains_key(part));
     let reached = reached.map_or(PARTS.len(), |last| last + 1);
-    let findings = PARTS[..reached].iter().map(|part| Finding {
+    let findings = PARTS[..reached].iter().map(|part| ProbeFinding {
         part: *part,
         required: !OPTIONAL.contains(part),
         problem: problems.get(part).map(|why| Problem { why: why.clone(), fix: part.fix().into() }),
@@ -155,7 +156,7 @@ mod tests {
         }
     }
 
-    fn problems(probe: &Probe) -> Vec<(Part, &str)> {
+    fn problems(probe: &Probe) -> Vec<(SandboxPart, &str)> {
         let mut found = Vec::new();
         for finding in &probe.findings {
             found.extend(finding.problem.iter().map(|problem| (finding.part, &*problem.why)));
@@ -165,24 +166,24 @@ mod tests {
 
     #[test]
     fn what_is_missing_ends_the_list_and_is_explained() {
-        let probe = judge(Err((Part::Proc, "mounting /proc: no".into())), None, None);
+        let probe = judge(Err((SandboxPart::Proc, "mounting /proc: no".into())), None, None);
         assert!(!probe.available);
-        assert_eq!(problems(&probe), [(Part::Proc, "mounting /proc: no")]);
+        assert_eq!(problems(&probe), [(SandboxPart::Proc, "mounting /proc: no")]);
         let last = probe.findings.last().expect("it was reached");
-        assert_eq!((last.part, last.required), (Part::Proc, true));
+        assert_eq!((last.part, last.required), (SandboxPart::Proc, true));
         assert!(last.problem.as_ref().is_some_and(|problem| problem.fix.contains("systempaths")));
     }
 
     #[test]
     fn what_is_only_less_is_told_too() {
-        let overlay = Some(Err((Part::Overlay, "no".to_owned())));
+        let overlay = Some(Err((SandboxPart::Overlay, "no".to_owned())));
         let probe = judge(Ok(level(None)), overlay, Some("none".into()));
         assert!(probe.available);
         assert_eq!(probe.findings.len(), PARTS.len());
         let expected = [
-            (Part::Landlock, "the kernel does not offer it"),
-            (Part::ControlGroup, "none"),
-            (Part::Overlay, "no"),
+            (SandboxPart::Landlock, "the kernel does not offer it"),
+            (SandboxPart::ControlGroup, "none"),
+            (SandboxPart::Overlay, "no"),
         ];
         assert_eq!(problems(&probe), expected);
     }

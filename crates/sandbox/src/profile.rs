@@ -32,7 +32,7 @@ pub struct Profile {
     pub env: BTreeMap<String, String>,
     /// Names in the project that commands can read and not change, where they exist.
     pub protected: Vec<PathBuf>,
-    /// How a command meets the project.
+    /// How a command sees the project.
     pub project: ProjectAccess,
     /// How much a command may use.
     pub limits: Limits,
@@ -101,7 +101,7 @@ pub enum Access {
 /// our own settings.
 const PROTECTED: [&str; 2] = [".git", ".toolkiln"];
 
-/// How a command meets the project.
+/// How a command sees the project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectAccess {

@@ -1,12 +1,12 @@
-//! What became of a command.
+//! The result of a command.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::changes::Changes;
+use crate::changes::CommandChanges;
 use crate::network::RefusedConnection;
-use crate::output::Kept;
+use crate::output::KeptOutput;
 
 /// A command that ran.
 #[derive(Debug)]
@@ -14,19 +14,19 @@ pub struct Ran {
     /// How it ended.
     pub exit: Exit,
     /// Its standard output.
-    pub stdout: Kept,
+    pub stdout: KeptOutput,
     /// Its standard error.
-    pub stderr: Kept,
+    pub stderr: KeptOutput,
     /// From the call to the end of the command.
     pub duration: Duration,
-    /// How many of its processes were killed for want of memory, where that is known.
+    /// How many of its processes were killed because memory ran out, where that is known.
     pub memory_kills: u64,
     /// Processes that outlived the command kept its output open beyond the grace period.
     pub left_behind: bool,
     /// Connections that the proxy refused it, the first few.
     pub refused_connections: Vec<RefusedConnection>,
     /// What it changed, if it worked on a copy of the project.
-    pub changed: Option<Changes>,
+    pub changed: Option<CommandChanges>,
     /// What confined it.
     pub level: LevelReport,
 }
@@ -39,9 +39,9 @@ pub enum Exit {
     Code(i32),
     /// By a signal.
     Signal(i32),
-    /// The time was over.
+    /// It took too long.
     Timeout,
-    /// The caller did not want it any more.
+    /// The caller cancelled it.
     Cancelled,
     /// It used more than it may.
     Limit(LimitKind),
@@ -57,33 +57,33 @@ pub enum LimitKind {
     FileSize,
     /// Memory.
     Memory,
-    /// Room on the disk.
+    /// Space on the disk.
     Disk,
 }
 
 /// What confined a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LevelReport {
-    /// The version of Landlock's interface, the second wall around files; absent where the kernel has
+    /// The version of Landlock's interface, a second restriction on files; absent where the kernel has
     /// none.
     pub landlock: Option<u32>,
-    /// What of the network was within reach.
+    /// What of the network it could reach.
     pub network: NetworkLevel,
-    /// Sockets with a path could be used. Not where directories of the host are visible as they are: who
-    /// listens there must stay out of reach.
+    /// Sockets with a path could be used. Not where directories of the host are visible as they
+    /// are: processes that listen there must not be reachable.
     pub unix_sockets: bool,
     /// Whose memory is limited.
     pub memory: MemoryScope,
     /// The user that the command ran as, as the host sees it.
     pub uid: u32,
-    /// How the command met the project.
+    /// How the command saw the project.
     pub project: ProjectLevel,
     /// Nothing confined it; the operator wanted it so.
     #[serde(default)]
     pub unconfined: bool,
 }
 
-/// How a command met the project.
+/// How a command saw the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectLevel {
@@ -118,7 +118,7 @@ pub enum MemoryScope {
 }
 
 impl LevelReport {
-    /// One line for people.
+    /// One line for users.
     pub fn summary(&self) -> String {
         if self.unconfined {
             return format!("NOT CONFINED, network open, project direct, uid {}", self.uid);

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// More than any path has.
-const MOST_BYTES: u64 = 8 * 1024;
+const MAX_GITFILE_BYTES: u64 = 8 * 1024;
 
 /// The git directory of the repository that the project at `root` is a worktree of.
 ///
-/// What the project says of it is not believed: whoever can write the project could name the
+/// What the project says of it is not trusted: a process that can write the project could name the
 /// repository of another one. Git keeps a note of each worktree in the repository, and that must name
 /// this project.
 pub(crate) fn of_worktree(root: &Path) -> Option<PathBuf> {
@@ -55,7 +55,7 @@ fn own_and_common(root: &Path) -> Option<(PathBuf, PathBuf)> {
 /// The first line of a small regular file.
 fn first_line(file: &Path) -> Option<String> {
     let meta = std::fs::symlink_metadata(file).ok()?;
-    let is_small = meta.is_file() && meta.len() <= MOST_BYTES;
+    let is_small = meta.is_file() && meta.len() <= MAX_GITFILE_BYTES;
     let text = std::fs::read_to_string(file).ok().filter(|_| is_small)?;
     text.lines().next().map(str::to_owned)
 }

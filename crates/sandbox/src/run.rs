@@ -12,14 +12,14 @@ use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 use rustix::process::Signal;
 
-use crate::changes::Changes;
-use crate::channel::{Channel, ChannelError, LONGEST_MESSAGE};
+use crate::changes::CommandChanges;
+use crate::channel::{Channel, ChannelError, MAX_MESSAGE_BYTES};
 use crate::error::{SandboxError, io, unavailable};
-use crate::helper_pool::{Helper, PATIENCE, memory_file};
-use crate::layer::{Room, RunSpace};
+use crate::helper_pool::{HELPER_TIMEOUT, Helper, memory_file};
+use crate::layer::{RunSpace, WriteSpace};
 use crate::network::Proxy;
 use crate::output::{Keeper, OutputChunk, Stream};
-use crate::plan::{OrderHead, Part, Plan, Report};
+use crate::plan::{OrderHead, Report, RunPlan, SandboxPart};
 use crate::profile::ProjectAccess;
 use crate::ran::{Exit, LevelReport, LimitKind, MemoryScope, ProjectLevel, Ran};
 use crate::sandbox::{RunOptions, Sandbox, network_level};
@@ -32,18 +32,18 @@ const BUFFER_BYTES: usize = 1 << 18;
 const DISK_PERIOD: Duration = Duration::from_secs(1);
 
 /// A longer plan does not fit into a message with the rest of the order.
-const LONGEST_PLAN: usize = LONGEST_MESSAGE / 2;
+const MAX_PLAN_BYTES: usize = MAX_MESSAGE_BYTES / 2;
 
 /// What belongs to one run.
-pub(crate) struct Run<'a> {
+pub(crate) struct CommandRun<'a> {
     pub(crate) sandbox: &'a Sandbox,
     pub(crate) spec: &'a CommandSpec,
-    pub(crate) plan: Plan,
+    pub(crate) plan: RunPlan,
     pub(crate) options: RunOptions<'a>,
 }
 
 pub(crate) fn run(
-    mut run: Run<'_>,
+    mut run: CommandRun<'_>,
     on_output: impl FnMut(OutputChunk<'_>),
 ) -> Result<Ran, SandboxError> {
     let sandbox = run.sandbox;
@@ -63,7 +63,7 @@ pub(crate) fn run(
     let changed = match outcome.upper {
         Some(upper) => {
             let project = sandbox.root.try_clone().map_err(io("keeping the project"))?;
-            Some(Changes::new(upper, project, space))
+            Some(CommandChanges::new(upper, project, space))
         }
         None => None,
     };
@@ -93,9 +93,10 @@ pub(crate) fn run(
 }
 
 /// The part of this run in the private layer, if there is one.
-fn space_for(sandbox: &Sandbox, room: Room) -> Result<Option<RunSpace>, SandboxError> {
+fn space_for(sandbox: &Sandbox, room: WriteSpace) -> Result<Option<RunSpace>, SandboxError> {
     let Some(layer) = &sandbox.layer else { return Ok(None) };
-    let room = if sandbox.writes_to_memory.load(Ordering::Relaxed) { Room::Memory } else { room };
+    let room =
+        if sandbox.writes_to_memory.load(Ordering::Relaxed) { WriteSpace::Memory } else { room };
     let space = layer.begin(&sandbox.root, room).map_err(io("using the private layer"))?;
     Ok(Some(space))
 }
@@ -110,7 +111,7 @@ fn explain(exit: Exit, memory_kills: u64) -> Exit {
 }
 
 /// What is known at the end.
-struct Outcome {
+struct RunOutcome {
     exit: Exit,
     stdout: Keeper,
     stderr: Keeper,
@@ -139,18 +140,17 @@ struct Watch<'a, 's> {
     proxy: Option<Proxy>,
     /// The first process inside, once it is there.
     first: Option<OwnedFd>,
-    /// The walls stand.
+    /// The sandbox is complete.
     ready: bool,
     /// Everything else inside has ended.
     alone: bool,
-    /// The command has ended.
     ended: bool,
-    outcome: Outcome,
+    outcome: RunOutcome,
 }
 
 impl<'a, 's> Watch<'a, 's> {
     fn start(
-        run: &mut Run<'a>,
+        run: &mut CommandRun<'a>,
         space: Option<&'s RunSpace>,
         begun: Instant,
     ) -> Result<Watch<'a, 's>, SandboxError> {
@@ -179,7 +179,7 @@ impl<'a, 's> Watch<'a, 's> {
             ready: false,
             alone: false,
             ended: false,
-            outcome: Outcome {
+            outcome: RunOutcome {
                 exit: Exit::Timeout,
                 stdout: Keeper::new(limits.output_bytes),
                 stderr: Keeper::new(limits.output_bytes),
@@ -306,16 +306,18 @@ impl<'a, 's> Watch<'a, 's> {
             }
             Ok((Report::Failed { part, doing, errno }, _)) => unavailable(part, doing, errno),
             Ok((Report::NotStarted { errno }, _)) => not_started(self.program, errno),
-            Err(error) => {
-                unavailable(Part::Launch, "starting the first process".to_owned(), error.errno())
-            }
+            Err(error) => unavailable(
+                SandboxPart::Launch,
+                "starting the first process".to_owned(),
+                error.errno(),
+            ),
         };
         self.end_everything();
         Err(failure)
     }
 
     fn start_proxy(&mut self, listener: Option<OwnedFd>) -> Result<(), SandboxError> {
-        let missing = || unavailable(Part::Launch, "receiving a socket".to_owned(), None);
+        let missing = || unavailable(SandboxPart::Launch, "receiving a socket".to_owned(), None);
         let rules = self.sandbox.profile.network.clone();
         let resolver = Arc::clone(&self.sandbox.resolver);
         self.proxy = Some(Proxy::start(listener.ok_or_else(missing)?, rules, resolver)?);
@@ -329,7 +331,7 @@ impl<'a, 's> Watch<'a, 's> {
         self.deadline = self.deadline.min(Instant::now() + self.grace);
     }
 
-    /// Reads what is there, without waiting. Tells whether there may be more.
+    /// Reads what is there, without waiting. Returns whether there may be more.
     fn read(&mut self, buffer: &mut [u8], on_output: &mut impl FnMut(OutputChunk<'_>)) -> bool {
         let streams = [
             (Stream::Stdout, &mut self.stdout, &mut self.outcome.stdout),
@@ -359,8 +361,8 @@ impl<'a, 's> Watch<'a, 's> {
         let begun = Instant::now();
         while self.first.is_none() {
             // Too early: the helper is about to say which process it is, or that there is none.
-            if !self.answers.wait(PATIENCE.saturating_sub(begun.elapsed())) {
-                // It has been stopped, before it gave the command to anybody.
+            if !self.answers.wait(HELPER_TIMEOUT.saturating_sub(begun.elapsed())) {
+                // It has been stopped before it started the first process.
                 self.helper.kill();
                 return;
             }
@@ -387,7 +389,7 @@ struct Ready {
 
 /// Gives the command to a helper. The other ends of what it is given are ours alone afterwards.
 fn send_order(
-    run: &mut Run<'_>,
+    run: &mut CommandRun<'_>,
     space: Option<&RunSpace>,
     answers: &Channel,
     output: (&OwnedFd, &OwnedFd),
@@ -395,7 +397,7 @@ fn send_order(
     let sandbox = run.sandbox;
     let written =
         serde_json::to_vec(&run.plan).map_err(|error| io("writing the plan")(error.into()))?;
-    let file = match written.len() > LONGEST_PLAN {
+    let file = match written.len() > MAX_PLAN_BYTES {
         true => Some(memory_file("plan", &written).map_err(io("writing the plan"))?),
         false => None,
     };

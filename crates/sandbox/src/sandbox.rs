@@ -13,19 +13,20 @@ use crate::environment;
 use crate::error::{SandboxError, io};
 use crate::helper_pool::{Helper, Helpers, Supply};
 use crate::launcher::Launcher;
-use crate::layer::{PrivateLayer, Room};
+use crate::layer::{PrivateLayer, WriteSpace};
 use crate::leftovers;
-use crate::network::{Resolver, SystemResolver};
+use crate::network::{NameResolver, SystemResolver};
 use crate::output::OutputChunk;
 use crate::owners::Owners;
-use crate::plan::{Identity, Plan, ProjectPlan, RunLimits, Setting};
+use crate::plan::{Identity, ProjectPlan, RunLimits, RunPlan, Setting};
 use crate::profile::{Copy, Profile, ProjectAccess};
 use crate::ran::{NetworkLevel, Ran};
-use crate::run::{self, Run};
+use crate::run::{self, CommandRun};
 use crate::view::{self, RealHost};
 
-/// Who runs the commands of root when the project is root's: nobody.
-const NOBODY: u32 = 65534;
+/// The id of an unprivileged user and its group, who run the commands of root when root
+/// owns the project.
+const UNPRIVILEGED_ID: u32 = 65534;
 
 /// Confines commands of one project. May be used by many threads at once.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub struct Sandbox {
     pub(crate) layer: Option<Arc<PrivateLayer>>,
     /// The private layer lies where no copy on write can be written.
     pub(crate) writes_to_memory: AtomicBool,
-    pub(crate) resolver: Arc<dyn Resolver>,
+    pub(crate) resolver: Arc<dyn NameResolver>,
     /// Counted once: it means to read several files.
     processors: u64,
 }
@@ -50,7 +51,7 @@ pub struct RunOptions<'a> {
     /// The standard input, instead of the text in the command.
     pub stdin: Option<OwnedFd>,
     /// Where a command on a copy writes.
-    pub room: Room,
+    pub room: WriteSpace,
 }
 
 impl Sandbox {
@@ -98,7 +99,7 @@ impl Sandbox {
 
     /// Resolves the names that commands ask for otherwise than the system does.
     #[must_use]
-    pub fn with_resolver(self, resolver: Arc<dyn Resolver>) -> Sandbox {
+    pub fn with_resolver(self, resolver: Arc<dyn NameResolver>) -> Sandbox {
         Sandbox { resolver, ..self }
     }
 
@@ -113,7 +114,7 @@ impl Sandbox {
         on_output: impl FnMut(OutputChunk<'_>),
     ) -> Result<Ran, SandboxError> {
         let plan = self.plan(spec)?;
-        run::run(Run { sandbox: self, spec, plan, options }, on_output)
+        run::run(CommandRun { sandbox: self, spec, plan, options }, on_output)
     }
 
     /// The private layer of the project, if commands have one.
@@ -126,7 +127,7 @@ impl Sandbox {
         &self.profile
     }
 
-    fn plan(&self, spec: &CommandSpec) -> Result<Plan, SandboxError> {
+    fn plan(&self, spec: &CommandSpec) -> Result<RunPlan, SandboxError> {
         let is_usable = |argv: &Vec<String>| {
             argv.first().is_some_and(|program| !program.is_empty())
                 && !argv.iter().any(|argument| argument.contains('\0'))
@@ -134,7 +135,7 @@ impl Sandbox {
         if ![&spec.argv].into_iter().chain(&spec.first).all(is_usable) {
             return Err(SandboxError::Command);
         }
-        Ok(Plan {
+        Ok(RunPlan {
             working_dir: checked_working_dir(&self.profile, &spec.working_dir)?,
             argv: spec.argv.clone(),
             first: spec.first.clone(),
@@ -181,7 +182,8 @@ pub(crate) fn checked_root(profile: &Profile) -> Result<PathBuf, SandboxError> {
     Ok(root)
 }
 
-/// An ordinary user stays what he is. Root becomes the owner of the project, or nobody.
+/// An ordinary user keeps its identity. Root becomes the owner of the project, or an unprivileged
+/// user.
 fn identity(root: &OwnedFd) -> Result<Identity, SandboxError> {
     let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     if uid != 0 {
@@ -190,7 +192,8 @@ fn identity(root: &OwnedFd) -> Result<Identity, SandboxError> {
     let stat =
         rustix::fs::fstat(root).map_err(|errno| io("looking at the project")(errno.into()))?;
     let map_project = stat.st_uid == 0;
-    let (uid, gid) = if map_project { (NOBODY, NOBODY) } else { (stat.st_uid, stat.st_gid) };
+    let (uid, gid) =
+        if map_project { (UNPRIVILEGED_ID, UNPRIVILEGED_ID) } else { (stat.st_uid, stat.st_gid) };
     Ok(Identity { uid, gid, switch: true, map_project })
 }
 

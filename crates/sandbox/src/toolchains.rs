@@ -23,8 +23,8 @@ pub struct Toolchains {
     pub env: BTreeMap<String, String>,
 }
 
-/// Where toolchains put programs in the home. Whoever starts us from a desktop may not have them in
-/// the search path.
+/// Where toolchains put programs in the home. A process started from a desktop may not have them
+/// in the search path.
 const PROGRAMS: [&str; 6] =
     [".cargo/bin", ".local/bin", "go/bin", ".volta/bin", ".bun/bin", ".deno/bin"];
 
@@ -125,7 +125,7 @@ impl Toolchains {
     fn show_parts(&mut self, place: &Path, parts: &[(PathBuf, Access)]) {
         let only_read = parts.iter().all(|(_, access)| *access == Access::Read);
         if only_read && is_of_the_system(place) {
-            // It is there, for everybody to see.
+            // It is part of the system, which every command sees.
             return;
         }
         self.show(place, Access::Empty);

@@ -1,4 +1,4 @@
-//! Commands without walls, for operators who have a wall of their own around this program.
+//! Commands without a sandbox, for operators who run this program in a container or VM.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -29,7 +29,7 @@ pub struct Unconfined {
 }
 
 impl Unconfined {
-    /// For the operator of this program to decide, and nobody else.
+    /// Only the operator of this program may decide to use this.
     pub fn new(mut profile: Profile) -> Result<Unconfined, SandboxError> {
         profile.root = checked_root(&profile)?;
         Ok(Unconfined { profile })
@@ -195,7 +195,7 @@ impl Watch {
         others.map(|other| other.is_some() && ready.next().unwrap_or(false))
     }
 
-    /// Reads what is there, without waiting. Tells whether there may be more.
+    /// Reads what is there, without waiting. Returns whether there may be more.
     fn read(&mut self, on_output: &mut impl FnMut(OutputChunk<'_>)) -> bool {
         let mut any = false;
         for (index, stream) in [Stream::Stdout, Stream::Stderr].into_iter().enumerate() {

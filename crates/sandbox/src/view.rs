@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::plan::{Identity, Step};
+use crate::plan::{Identity, RootStep};
 use crate::profile::{Access, Profile, Visible};
 
 /// Directories of the system, taken as they are: directory or link.
 const SYSTEM: [&str; 8] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"];
 
-/// What programs need from `/etc` and nobody keeps secrets in.
+/// What programs need from `/etc` and what holds no secrets.
 const SETTINGS: [&str; 20] = [
     "alternatives",
     "ca-certificates",
@@ -36,13 +36,13 @@ const SETTINGS: [&str; 20] = [
 
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// A directory that everybody may write in but only the owner of a file may remove it.
+/// Every user may write into the directory, but only the owner of a file may remove it.
 const SHARED_MODE: u32 = 0o1777;
 const HOME_MODE: u32 = 0o700;
 
 /// Whether something is a link, a directory or a file, or nothing.
-pub(crate) trait Host {
-    /// Where a link points; nothing if it is no link.
+pub(crate) trait HostFiles {
+    /// Where a link points; nothing if it is not a link.
     fn link(&self, path: &Path) -> Option<PathBuf>;
     fn exists(&self, path: &Path) -> bool;
 }
@@ -50,7 +50,7 @@ pub(crate) trait Host {
 /// The host as it is.
 pub(crate) struct RealHost;
 
-impl Host for RealHost {
+impl HostFiles for RealHost {
     fn link(&self, path: &Path) -> Option<PathBuf> {
         std::fs::read_link(path).ok()
     }
@@ -62,19 +62,19 @@ impl Host for RealHost {
 
 /// The steps that build the root for all commands of a profile, in an order that works: what lies
 /// above comes first.
-pub(crate) fn steps(profile: &Profile, identity: Identity, host: &impl Host) -> Vec<Step> {
+pub(crate) fn steps(profile: &Profile, identity: Identity, host: &impl HostFiles) -> Vec<RootStep> {
     let mut steps = Vec::new();
     for path in SYSTEM.map(Path::new) {
         steps.extend(as_it_is(path, host));
     }
     steps.extend(etc(profile, identity, &SETTINGS, host));
     steps.extend(dev());
-    steps.push(Step::Proc { path: "/proc".into() });
-    steps.push(Step::Scratch { path: "/tmp".into(), mode: SHARED_MODE });
-    steps.push(Step::Link { path: "/var/tmp".into(), target: "/tmp".into() });
-    steps.push(Step::Link { path: "/run".into(), target: "/tmp".into() });
+    steps.push(RootStep::Proc { path: "/proc".into() });
+    steps.push(RootStep::Scratch { path: "/tmp".into(), mode: SHARED_MODE });
+    steps.push(RootStep::Link { path: "/var/tmp".into(), target: "/tmp".into() });
+    steps.push(RootStep::Link { path: "/run".into(), target: "/tmp".into() });
     if profile.home != Path::new("/tmp") {
-        steps.push(Step::Scratch { path: profile.home.clone(), mode: HOME_MODE });
+        steps.push(RootStep::Scratch { path: profile.home.clone(), mode: HOME_MODE });
     }
     steps.extend(visible(&profile.visible, host));
     steps.extend(certificates(profile).cloned().map(bind));
@@ -91,21 +91,27 @@ fn certificates(profile: &Profile) -> Option<&PathBuf> {
     (!is_there).then_some(file)
 }
 
-fn bind(path: PathBuf) -> Step {
-    Step::Bind { source: path.clone(), path, mapped: false }
+fn bind(path: PathBuf) -> RootStep {
+    RootStep::Bind { source: path.clone(), path, mapped: false }
 }
 
-fn as_it_is(path: &Path, host: &impl Host) -> Option<Step> {
+fn as_it_is(path: &Path, host: &impl HostFiles) -> Option<RootStep> {
     if let Some(target) = host.link(path) {
-        return Some(Step::Link { path: path.to_owned(), target });
+        return Some(RootStep::Link { path: path.to_owned(), target });
     }
     host.exists(path).then(|| bind(path.to_owned()))
 }
 
-fn etc(profile: &Profile, identity: Identity, names: &[&str], host: &impl Host) -> Vec<Step> {
+fn etc(
+    profile: &Profile,
+    identity: Identity,
+    names: &[&str],
+    host: &impl HostFiles,
+) -> Vec<RootStep> {
     let Identity { uid, gid, .. } = identity;
     let home = profile.home.display();
-    let file = |name: &str, text: String| Step::File { path: Path::new("/etc").join(name), text };
+    let file =
+        |name: &str, text: String| RootStep::File { path: Path::new("/etc").join(name), text };
     let mut steps = vec![
         file("passwd", format!("user:x:{uid}:{gid}::{home}:/bin/sh\n")),
         file("group", format!("user:x:{gid}:\n")),
@@ -119,9 +125,9 @@ fn etc(profile: &Profile, identity: Identity, names: &[&str], host: &impl Host) 
 
 /// A link into the system stays one, which costs less than a mount. Where another leads to may not be
 /// visible, so that is shown in its place.
-fn setting(path: PathBuf, host: &impl Host) -> Step {
+fn setting(path: PathBuf, host: &impl HostFiles) -> RootStep {
     match host.link(&path) {
-        Some(target) if is_of_the_system(&from_etc(&target)) => Step::Link { path, target },
+        Some(target) if is_of_the_system(&from_etc(&target)) => RootStep::Link { path, target },
         _ => bind(path),
     }
 }
@@ -131,10 +137,10 @@ fn from_etc(target: &Path) -> PathBuf {
     target.strip_prefix("..").map_or_else(|_| target.to_owned(), |rest| Path::new("/").join(rest))
 }
 
-fn dev() -> Vec<Step> {
+fn dev() -> Vec<RootStep> {
     let place = |name: &str| Path::new("/dev").join(name);
-    let mut steps: Vec<Step> =
-        DEVICES.iter().map(|name| Step::Device { path: place(name) }).collect();
+    let mut steps: Vec<RootStep> =
+        DEVICES.iter().map(|name| RootStep::Device { path: place(name) }).collect();
     let links = [
         ("fd", "/proc/self/fd"),
         ("stdin", "/proc/self/fd/0"),
@@ -142,13 +148,13 @@ fn dev() -> Vec<Step> {
         ("stderr", "/proc/self/fd/2"),
     ];
     steps.extend(
-        links.map(|(name, target)| Step::Link { path: place(name), target: target.into() }),
+        links.map(|(name, target)| RootStep::Link { path: place(name), target: target.into() }),
     );
-    steps.push(Step::Scratch { path: place("shm"), mode: SHARED_MODE });
+    steps.push(RootStep::Scratch { path: place("shm"), mode: SHARED_MODE });
     steps
 }
 
-fn visible(all: &[Visible], host: &impl Host) -> Vec<Step> {
+fn visible(all: &[Visible], host: &impl HostFiles) -> Vec<RootStep> {
     let mut sorted: Vec<&Visible> = all.iter().filter(|one| host.exists(&one.path)).collect();
     sorted.sort_by(|a, b| a.path.cmp(&b.path));
     let mut shown: BTreeMap<&Path, Access> = BTreeMap::new();
@@ -168,9 +174,9 @@ fn visible(all: &[Visible], host: &impl Host) -> Vec<Step> {
         shown.insert(&one.path, one.access);
         let (path, source) = (one.path.clone(), one.path.clone());
         steps.push(match one.access {
-            Access::Read => Step::Bind { path, source, mapped: true },
-            Access::Layer => Step::Layer { path, source },
-            Access::Empty => Step::Scratch { path, mode: HOME_MODE },
+            Access::Read => RootStep::Bind { path, source, mapped: true },
+            Access::Layer => RootStep::Layer { path, source },
+            Access::Empty => RootStep::Scratch { path, mode: HOME_MODE },
         });
     }
     steps
@@ -199,7 +205,7 @@ mod tests {
     /// Paths that exist, with the targets of those that are links.
     struct FakeHost(BTreeMap<PathBuf, Option<PathBuf>>);
 
-    impl Host for FakeHost {
+    impl HostFiles for FakeHost {
         fn link(&self, path: &Path) -> Option<PathBuf> {
             self.0.get(path).cloned().flatten()
         }
@@ -216,7 +222,7 @@ mod tests {
 
     const IDENTITY: Identity = Identity { uid: 1000, gid: 100, switch: false, map_project: false };
 
-    fn text(steps: &[Step]) -> String {
+    fn text(steps: &[RootStep]) -> String {
         let lines: Vec<String> = steps.iter().map(|step| format!("{step:?}")).collect();
         lines.join("\n")
     }

@@ -1,12 +1,12 @@
 //! Runs and attacks the sandbox for its tests.
 //!
-//! `sandbox-testbed run` runs the command that JSON on the standard input describes and answers with
+//! `sandbox-testbed run` runs the command that JSON on the standard input describes and prints
 //! JSON. `attempt NAME …` tries something that must not work inside; exit code 0 means that it did.
 //! `control NAME …` makes the same attempt without the sandbox, but with throwaway mounts and
-//! processes, since some attempts do real harm. `stay` is a victim. `probe` tells what the system can
-//! do, `storm` runs many commands and ends them at odd times, `network-storm` the same with commands that
-//! download something, `stopped` has a helper that does not
-//! answer. `without-overlays run` is `run` on a kernel that refuses to mount overlays.
+//! processes, since some attempts do real harm. `stay` is a victim. `probe` says what the system
+//! can do, `storm` runs many commands and ends them at odd times, `network-storm` the same with
+//! commands that download something, `stopped` has a helper that does not answer. `without-overlays
+//! run` is `run` on a kernel that refuses to mount overlays.
 #![allow(clippy::print_stdout, reason = "it answers on the standard output")]
 #![allow(clippy::disallowed_methods, reason = "it attacks what the lint protects")]
 

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, TcpStream};
 use std::sync::Mutex;
 
-use sandbox::Resolver;
+use sandbox::NameResolver;
 
 use crate::attempts::Attempted;
 use crate::escapes::say;
@@ -82,7 +82,7 @@ fn socket(family: i32, kind: i32, protocol: i32) -> Attempted {
 #[derive(Debug)]
 pub(crate) struct Names(pub(crate) Mutex<BTreeMap<String, Vec<Vec<IpAddr>>>>);
 
-impl Resolver for Names {
+impl NameResolver for Names {
     fn resolve(&self, name: &str) -> std::io::Result<Vec<IpAddr>> {
         let mut names = self.0.lock().map_err(|_| ErrorKind::Other)?;
         let answers = names.get_mut(name).ok_or(ErrorKind::NotFound)?;

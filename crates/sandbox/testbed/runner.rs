@@ -8,7 +8,9 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
 use protocol::{CommandSpec, ToolError};
-use sandbox::{Changed, Fate, Launcher, Profile, Ran, Room, RunOptions, Sandbox, SandboxError};
+use sandbox::{
+    Changed, Fate, Launcher, Profile, Ran, RunOptions, Sandbox, SandboxError, WriteSpace,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -58,7 +60,7 @@ fn answer(request: Request) -> Result<Value, SandboxError> {
     let sandbox = Sandbox::new(request.profile, Launcher::this_program())?;
     let sandbox = sandbox.with_resolver(Arc::new(names));
     let mut streamed = 0;
-    let room = if request.disk { Room::Disk } else { Room::Memory };
+    let room = if request.disk { WriteSpace::Disk } else { WriteSpace::Memory };
     let options = RunOptions { room, ..RunOptions::default() };
     let ran = sandbox.run(&request.spec, options, |chunk| streamed += chunk.bytes.len())?;
     Ok(json!({

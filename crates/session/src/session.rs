@@ -149,7 +149,7 @@ impl Session {
 
     /// Ends the use of the conversation, so that others may go on with it at once.
     pub async fn close(self) {
-        self.lease.give_back().await;
+        self.lease.release().await;
     }
 
     /// Its id.

@@ -28,11 +28,11 @@ pub(crate) const KINDS: [&str; 10] = [
 /// Something worth counting.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Observation<'a> {
-    /// The person has said something.
+    /// A message of the user.
     Turn,
     /// A model has answered.
     Answer { settings: &'a Settings, usage: Usage, cost: Option<f64>, duration_ms: u64 },
-    /// A model has written what stands for the earlier part of the conversation.
+    /// A model has written a summary that replaces the earlier part of the conversation.
     Compaction { settings: &'a Settings, usage: Usage, cost: Option<f64> },
     /// A model has failed to answer.
     Failure { settings: &'a Settings },
@@ -40,15 +40,15 @@ pub(crate) enum Observation<'a> {
     Call { tool: &'a str, error: Option<&'a str>, duration_ms: u64, tokens: usize },
     /// The model went on after a call without making the same one again.
     Helped { tool: &'a str },
-    /// A person was asked.
+    /// The approver was asked.
     Asked { tool: &'a str },
-    /// The person has answered.
-    Answered { tool: &'a str, verdict: Verdict, directories: &'a BTreeSet<String> },
+    /// The approver has answered.
+    Answered { tool: &'a str, verdict: ApprovalVerdict, directories: &'a BTreeSet<String> },
 }
 
-/// A person's answer in short.
+/// The approver's answer in short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ApprovalVerdict {
     Approved,
     /// Approved, and a rule was made of it.
     Remembered,
@@ -61,14 +61,14 @@ pub(crate) enum Verdict {
 #[derive(Default)]
 pub(crate) struct CallReader {
     /// The session itself is the scope "", a sub-agent the ids of the calls that lead to it.
-    scopes: HashMap<String, Scope>,
+    scopes: HashMap<String, AgentScope>,
 }
 
 #[derive(Default)]
-struct Scope {
+struct AgentScope {
     settings: Option<Settings>,
     calls: HashMap<String, Call>,
-    questions: HashMap<String, Question>,
+    questions: HashMap<String, AskedApproval>,
     /// Calls that ended well since the model last spoke.
     ended_well: Vec<Call>,
 }
@@ -79,13 +79,14 @@ struct Call {
     arguments: String,
 }
 
-struct Question {
+struct AskedApproval {
     tool: String,
     directories: BTreeSet<String>,
 }
 
 impl CallReader {
-    /// Takes the next row and tells what is to be counted. Rows that do not read are passed over.
+    /// Takes the next row and passes what is to be counted to `seen`. Rows that do not read are
+    /// passed over.
     pub(crate) fn read(&mut self, kind: &str, data: &str, seen: &mut dyn FnMut(Observation<'_>)) {
         self.read_in("", kind, data, seen);
     }
@@ -104,9 +105,9 @@ impl CallReader {
             return self.read_in(&path, kind, &nested.entry.to_string(), seen);
         }
         if !self.scopes.contains_key(path) {
-            // A sub-agent whose settings are not told answers as its parent does.
+            // A sub-agent without settings of its own has those of its parent.
             let settings = self.settings_above(path);
-            self.scopes.insert(path.to_owned(), Scope { settings, ..Scope::default() });
+            self.scopes.insert(path.to_owned(), AgentScope { settings, ..AgentScope::default() });
         }
         if let Some(scope) = self.scopes.get_mut(path) {
             scope.read(kind, data, seen);
@@ -119,7 +120,7 @@ impl CallReader {
     }
 }
 
-impl Scope {
+impl AgentScope {
     /// None if the row does not read.
     fn read(
         &mut self,
@@ -166,11 +167,15 @@ impl Scope {
     fn ask(&mut self, asked: SlimQuestion, seen: &mut dyn FnMut(Observation<'_>)) {
         seen(Observation::Asked { tool: &asked.tool });
         let directories = asked.proposal.directories();
-        self.questions.insert(asked.step_id, Question { tool: asked.tool, directories });
+        self.questions.insert(asked.step_id, AskedApproval { tool: asked.tool, directories });
     }
 
-    fn decide(&mut self, answered: &Answered, seen: &mut dyn FnMut(Observation<'_>)) -> Option<()> {
-        let Question { tool, directories } = self.questions.remove(&answered.call_id)?;
+    fn decide(
+        &mut self,
+        answered: &AnsweredApproval,
+        seen: &mut dyn FnMut(Observation<'_>),
+    ) -> Option<()> {
+        let AskedApproval { tool, directories } = self.questions.remove(&answered.call_id)?;
         let verdict = verdict(&answered.response);
         seen(Observation::Answered { tool: &tool, verdict, directories: &directories });
         Some(())
@@ -196,15 +201,15 @@ impl Scope {
     }
 }
 
-fn verdict(response: &ApprovalResponse) -> Verdict {
+fn verdict(response: &ApprovalResponse) -> ApprovalVerdict {
     let is_edited = response.modified_args.is_some()
         || !response.modified_files.is_empty()
         || !response.accepted_hunks.is_empty();
     match response.remember {
-        _ if !response.is_approved() => Verdict::Denied,
-        _ if is_edited => Verdict::Edited,
-        Some(_) => Verdict::Remembered,
-        None => Verdict::Approved,
+        _ if !response.is_approved() => ApprovalVerdict::Denied,
+        _ if is_edited => ApprovalVerdict::Edited,
+        Some(_) => ApprovalVerdict::Remembered,
+        None => ApprovalVerdict::Approved,
     }
 }
 
@@ -297,7 +302,7 @@ impl SlimProposal {
 }
 
 #[derive(Deserialize)]
-struct Answered {
+struct AnsweredApproval {
     call_id: String,
     response: ApprovalResponse,
 }

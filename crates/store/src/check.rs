@@ -9,7 +9,7 @@ use crate::SessionId;
 pub enum CheckMode {
     /// Only look.
     Look,
-    /// Mend what can be mended.
+    /// Repair what can be repaired.
     Repair,
 }
 
@@ -21,14 +21,14 @@ pub struct CheckReport {
     /// How many of their entries are whole.
     pub entries: usize,
     /// What is wrong, and what was done about it.
-    pub findings: Vec<Finding>,
-    /// What was mended before, for example when the file was opened.
+    pub findings: Vec<CheckFinding>,
+    /// What was repaired before, for example when the file was opened.
     pub earlier: Vec<RepairNote>,
 }
 
 /// Something that is wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Finding {
+pub struct CheckFinding {
     /// The session it is about; the whole file if absent.
     pub session: Option<SessionId>,
     /// What is wrong.
@@ -37,7 +37,7 @@ pub struct Finding {
     pub repaired: Option<String>,
 }
 
-/// Something that was mended earlier.
+/// Something that was repaired earlier.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RepairNote {
     /// When: milliseconds since 1970, UTC.

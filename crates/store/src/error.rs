@@ -2,10 +2,10 @@
 
 use crate::{Holder, SessionId};
 
-/// Why a store cannot do something. The messages are for people.
+/// Why a store cannot do something. The messages are for users.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No session is meant by this.
+    /// No session has this id or title.
     #[error("there is no session `{text}`; `toolkiln sessions list` shows those there are")]
     NotFound {
         /// What was looked for.
@@ -19,12 +19,12 @@ pub enum StoreError {
         /// The sessions it can mean.
         candidates: Vec<SessionId>,
     },
-    /// Somebody else is writing to the session.
+    /// Another process, or another part of this one, has the lease of the session.
     #[error("session {session} is open in {holder}; go on there, or end that process first")]
     InUse {
         /// The session.
         session: SessionId,
-        /// Who has it.
+        /// The process that has it.
         holder: Holder,
     },
     /// A newer version of Toolkiln has written the file.
@@ -40,7 +40,7 @@ pub enum StoreError {
         /// The newest version that this program knows.
         known: i64,
     },
-    /// The file has moved on while this process had it open.
+    /// A repair has replaced the file while this process had it open.
     #[error("the sessions were repaired by another process and are now in {file}; start again")]
     Moved {
         /// The file that is used from now on.
@@ -57,14 +57,14 @@ pub enum StoreError {
         /// What the database says.
         reason: String,
     },
-    /// Other processes did not let go of the file for long.
-    #[error("{file} is being written by another process and did not become free; try again")]
+    /// Another process has locked the file for too long.
+    #[error("{file} is locked by another process; try again")]
     Busy {
         /// The file.
         file: String,
     },
-    /// There is no room left.
-    #[error("there is no room left on the disk for {file}; make some and try again")]
+    /// The disk is full.
+    #[error("there is no space left on the disk for {file}; free some and try again")]
     DiskFull {
         /// The file.
         file: String,

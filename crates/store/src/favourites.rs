@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::call_reader::{Observation, Verdict};
+use crate::call_reader::{ApprovalVerdict, Observation};
 
-/// So many times the same yes, and a rule is offered.
-const YES_BEFORE_RULE: u64 = 3;
+/// After so many equal approvals a rule is offered.
+const APPROVALS_BEFORE_RULE: u64 = 3;
 
 /// What was learned.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Favourites {
     /// Tools, the one that helped most often first.
     pub tools: Vec<FavouriteTool>,
-    /// Rules that would have answered for the person, the one asked for most often first.
+    /// Rules that would have made approvals unnecessary, the one that saves most first.
     pub rules: Vec<SuggestedRule>,
 }
 
@@ -62,11 +62,10 @@ impl Topic {
     }
 }
 
-/// What one session taught about one thing.
+/// What was learned from one session about one topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lesson {
     pub(crate) topic: Topic,
-    /// The tool.
     pub(crate) tool: String,
     /// The directory that an approval was about.
     pub(crate) directory: String,
@@ -86,12 +85,12 @@ impl Learner {
         match *seen {
             Observation::Call { tool, .. } => self.add(Topic::Tool, tool, "", (1, 0), at),
             Observation::Helped { tool } => self.add(Topic::Tool, tool, "", (0, 1), at),
-            Observation::Answered { tool, verdict: Verdict::Approved, directories } => {
+            Observation::Answered { tool, verdict: ApprovalVerdict::Approved, directories } => {
                 for directory in directories {
                     self.add(Topic::Approval, tool, directory, (1, 0), at);
                 }
             }
-            Observation::Answered { tool, verdict: Verdict::Denied, directories } => {
+            Observation::Answered { tool, verdict: ApprovalVerdict::Denied, directories } => {
                 for directory in directories {
                     let key = (Topic::Approval, tool.to_owned(), directory.clone());
                     self.lessons.remove(&key);
@@ -123,7 +122,7 @@ impl Learner {
     }
 }
 
-/// Puts together what all sessions taught.
+/// Adds up what was learned from all sessions.
 pub(crate) fn summarise(lessons: &[Lesson]) -> Favourites {
     let mut refused: BTreeMap<(&str, &str), i64> = BTreeMap::new();
     for lesson in lessons.iter().filter(|lesson| lesson.topic == Topic::Denial) {
@@ -151,7 +150,7 @@ pub(crate) fn summarise(lessons: &[Lesson]) -> Favourites {
         .collect();
     tools.sort_by_key(|tool| std::cmp::Reverse((tool.helped, tool.calls)));
     let mut rules: Vec<SuggestedRule> = (approvals.into_iter())
-        .filter(|&(_, times)| times >= YES_BEFORE_RULE)
+        .filter(|&(_, times)| times >= APPROVALS_BEFORE_RULE)
         .map(|((tool, directory), times)| SuggestedRule {
             tool: tool.to_owned(),
             paths: format!("{directory}/**"),
@@ -168,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    fn learned(answers: &[(Verdict, i64)]) -> Vec<Lesson> {
+    fn learned(answers: &[(ApprovalVerdict, i64)]) -> Vec<Lesson> {
         let mut learner = Learner::default();
         let directories = BTreeSet::from(["src".to_owned()]);
         for &(verdict, at) in answers {
@@ -184,7 +183,7 @@ mod tests {
 
     #[test]
     fn three_plain_yeses_make_a_rule_and_a_no_unmakes_it() {
-        use Verdict::{Approved, Denied, Edited, Remembered};
+        use ApprovalVerdict::{Approved, Denied, Edited, Remembered};
         let yes = [(Approved, 1), (Approved, 2), (Approved, 3)];
         assert_eq!(times(&learned(&yes[..2])), None);
         let rules = summarise(&learned(&yes)).rules;
@@ -198,7 +197,7 @@ mod tests {
 
     #[test]
     fn sessions_add_up_but_not_across_a_later_no() {
-        use Verdict::{Approved, Denied};
+        use ApprovalVerdict::{Approved, Denied};
         let mut all = learned(&[(Approved, 1), (Approved, 2)]);
         all.extend(learned(&[(Approved, 5)]));
         assert_eq!(times(&all), Some(3));

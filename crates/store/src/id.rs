@@ -14,7 +14,7 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const BITS_PER_CHARACTER: u32 = 5;
 /// Milliseconds since 1970 fit for another thousand years.
 const TIME_CHARACTERS: u32 = 9;
-/// 55 bits: enough that nobody guesses one, and that two never meet.
+/// 55 bits: enough that ids cannot be guessed and never collide.
 const RANDOM_CHARACTERS: u32 = 11;
 const LENGTH: usize = (TIME_CHARACTERS + RANDOM_CHARACTERS) as usize;
 
@@ -24,7 +24,7 @@ const LENGTH: usize = (TIME_CHARACTERS + RANDOM_CHARACTERS) as usize;
 pub struct SessionId(String);
 
 impl SessionId {
-    /// An id that nobody has yet.
+    /// An id that is not in use.
     pub(crate) fn generate() -> Result<Self, StoreError> {
         Ok(Self::from_parts(now_ms().unsigned_abs(), random_bits()?))
     }
@@ -80,7 +80,7 @@ impl From<SessionId> for String {
     }
 }
 
-/// Bits that nobody can foresee.
+/// Bits from the system's random number generator.
 pub(crate) fn random_bits() -> Result<u64, StoreError> {
     let mut bytes = [0; 8];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {

@@ -1,4 +1,4 @@
-//! Tells what is whole in the stored rows of a session from what is not. Pure.
+//! Finds damaged and missing entries in the stored rows of a session. Pure.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -44,7 +44,7 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    /// Whether mending can do something about it.
+    /// Whether a repair can do something about it.
     pub(crate) fn is_damage(&self) -> bool {
         !matches!(self, Problem::Unknown { .. })
     }
@@ -79,7 +79,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A log, taken apart.
+/// The readable rows of a log, and what is wrong with it.
 #[derive(Debug, Default)]
 pub(crate) struct Inspection {
     /// Rows that are what was written, those of unknown events included, in order.
@@ -96,7 +96,7 @@ pub(crate) struct Expected {
     pub(crate) last: u64,
     /// When the session began, and how.
     pub(crate) opened: Option<(i64, Opened)>,
-    /// Positions that an earlier repair has written off.
+    /// Positions that an earlier repair has recorded as lost.
     pub(crate) set_aside: Vec<Range>,
 }
 

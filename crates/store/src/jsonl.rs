@@ -33,7 +33,7 @@ impl Header {
 
 /// A line of which only the frame is understood.
 #[derive(Deserialize)]
-struct Line {
+struct ExportLine {
     sequence: u64,
     at: i64,
     #[serde(rename = "type")]
@@ -114,17 +114,17 @@ fn header(line: &str) -> Result<Option<Header>, StoreError> {
 }
 
 fn read_line(line: &str, last: u64) -> Result<Row, String> {
-    let frame: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let frame: ExportLine = serde_json::from_str(line).map_err(|error| error.to_string())?;
     if frame.sequence <= last {
-        return Err(format!("entry {} stands behind entry {last}", frame.sequence));
+        return Err(format!("entry {} comes after entry {last}", frame.sequence));
     }
     if frame.sequence > MAX_SEQUENCE {
-        return Err(format!("{} is no position in a log", frame.sequence));
+        return Err(format!("{} is not a valid position in a log", frame.sequence));
     }
     if let Ok(entry) = serde_json::from_str::<LogEntry>(line) {
         return Row::of_entry(&entry).map_err(|error| error.to_string());
     }
-    let Line { sequence, at, kind, data } = frame;
+    let ExportLine { sequence, at, kind, data } = frame;
     let event = match data {
         Some(data) => serde_json::json!({"type": kind, "data": data}),
         None => serde_json::json!({"type": kind}),

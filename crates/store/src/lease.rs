@@ -5,10 +5,10 @@ use std::pin::Pin;
 
 use crate::SessionId;
 
-/// Writes down that a session is free.
+/// Records that the lease has ended.
 type Release = Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// As long as it is held, nobody else can claim the session. Dropping it gives the session free;
+/// The right to write to a session, which one holder has at a time. Dropping it releases the lease;
 /// so does the end of the process, however it comes.
 pub struct Lease {
     session: SessionId,
@@ -16,7 +16,8 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// A lease on a session; `release` is called when it ends. For those who write a store.
+    /// A lease on a session; `release` is called when it ends. For implementations of
+    /// [`crate::Store`].
     pub fn new<Freed: Future<Output = ()> + Send + 'static>(
         session: SessionId,
         release: impl FnOnce() -> Freed + Send + Sync + 'static,
@@ -24,9 +25,9 @@ impl Lease {
         Self { session, release: Some(Box::new(|| Box::pin(release()))) }
     }
 
-    /// Gives the session free, and returns when that is written down. A process that is about to end
+    /// Releases the lease, and returns when that is written. A process that is about to end
     /// should not leave it to [`Drop`].
-    pub async fn give_back(mut self) {
+    pub async fn release(mut self) {
         if let Some(release) = self.release.take() {
             release().await;
         }

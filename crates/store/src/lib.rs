@@ -1,14 +1,14 @@
 //! Where sessions are kept: the append-only log of every session, and what is learned from it.
 //!
-//! [`Store`] is the door. [`SqliteStore`] is the one behind it that needs no server: one file per
-//! project, which several processes may use at once. Everything that can be said about a session
-//! (its summary in a list, its statistics, what it taught) is derived from its log.
+//! [`Store`] is the trait that callers use. [`SqliteStore`] implements it without a server: one
+//! file per project, which several processes may use at once. Everything that can be said about a
+//! session (its summary in a list, its statistics, what is learned from it) is derived from its log.
 //!
 //! What is written is safe from the end of the process as soon as [`Store::append`] returns. If the
 //! machine loses power, the last moments may be missing, but never something in the middle.
 //!
 //! This crate knows no model, no tool and no screen. The only files it touches are its own, through
-//! SQLite, and what the system tells about processes.
+//! SQLite, and what `/proc` says about processes.
 
 mod call_reader;
 mod check;
@@ -27,7 +27,7 @@ mod stats;
 mod store;
 mod summary;
 
-pub use check::{CheckMode, CheckReport, Finding, RepairNote};
+pub use check::{CheckFinding, CheckMode, CheckReport, RepairNote};
 pub use error::StoreError;
 pub use favourites::{FavouriteTool, Favourites, SuggestedRule};
 pub use id::{InvalidSessionId, SessionId};

@@ -8,9 +8,9 @@ use rustix::process::{Pid, test_kill_process};
 use crate::StoreError;
 use crate::id::random_bits;
 
-/// Of a process on another machine nothing is known but what it writes. After this long without a
-/// word it is taken for dead.
-const SILENCE_MS: i64 = 15 * 60 * 1000;
+/// Of a process on another machine nothing is known but what it writes. Its lease is abandoned after
+/// this long without a write.
+const ABANDONED_AFTER_MS: i64 = 15 * 60 * 1000;
 
 /// Enough for one line of `/proc/<pid>/stat`.
 const STAT_BYTES: usize = 1024;
@@ -41,11 +41,11 @@ impl fmt::Display for Holder {
 /// One opened store, as it signs its leases.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
-    /// Tells apart stores, also within one process.
+    /// Differs between stores, also within one process.
     pub(crate) token: i64,
     pub(crate) host: String,
     pub(crate) pid: u32,
-    /// When the process began, in ticks since the machine did. A process id alone may come again.
+    /// When the process began, in ticks since the machine did. A process id alone may be reused.
     pub(crate) start: Option<i64>,
 }
 
@@ -72,7 +72,7 @@ impl SignedLease {
     /// Whether the process that signed it may still be writing.
     pub(crate) fn is_alive(&self, now: i64) -> bool {
         if self.holder.host != host() {
-            return now.saturating_sub(self.active.max(self.holder.since)) < SILENCE_MS;
+            return now.saturating_sub(self.active.max(self.holder.since)) < ABANDONED_AFTER_MS;
         }
         match (process_start(self.holder.pid), self.start) {
             (Some(Ok(start)), Some(signed)) => start == signed,
@@ -84,7 +84,7 @@ impl SignedLease {
 
 struct Dead;
 
-/// When a process began; none where the system does not tell.
+/// When a process began; none where the system does not say.
 fn process_start(pid: u32) -> Option<Result<i64, Dead>> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     open("/proc/self/stat", flags, Mode::empty()).ok()?;
@@ -139,8 +139,8 @@ mod tests {
     #[test]
     fn another_machine_is_believed_for_a_while() {
         let foreign = lease("somewhere.else.invalid", 1, None);
-        assert!(foreign.is_alive(5_000 + SILENCE_MS - 1));
-        assert!(!foreign.is_alive(5_000 + SILENCE_MS));
+        assert!(foreign.is_alive(5_000 + ABANDONED_AFTER_MS - 1));
+        assert!(!foreign.is_alive(5_000 + ABANDONED_AFTER_MS));
         assert_eq!(foreign.holder.to_string(), "process 1 on somewhere.else.invalid");
     }
 

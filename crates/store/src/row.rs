@@ -25,8 +25,8 @@ impl Row {
         Self::new(entry.sequence, entry.at, &entry.event)
     }
 
-    /// Tells whether the row is still what was written, and where. A changed bit in the file would
-    /// otherwise pass for something that was said.
+    /// Shows whether the row is still what was written, and where. Without it a changed bit in the
+    /// file would pass as content of the session.
     pub(crate) fn checksum(&self, session: &SessionId) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(session.as_str().as_bytes());

@@ -31,9 +31,9 @@ pub struct SessionInfo {
     pub updated: i64,
     /// The position of its last entry.
     pub events: u64,
-    /// How often the person has said something.
+    /// How many messages the user has sent.
     pub turns: u64,
-    /// Who answers.
+    /// Where the model runs.
     pub provider: String,
     /// The model that answers.
     pub model: String,
@@ -55,13 +55,13 @@ pub struct SessionInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
-    /// Nothing; the person is to speak.
+    /// Waits for a message of the user.
     Idle,
     /// The model or a tool is at work.
     Working,
-    /// A person is asked about a call.
+    /// A call needs approval.
     Waiting,
-    /// A limit was reached; the person says how to go on.
+    /// A limit was reached; the user decides how to go on.
     Paused,
     /// Its process ended in the middle of a turn.
     Interrupted,
@@ -88,7 +88,7 @@ impl SessionState {
         }
     }
 
-    /// What the log says, seen with whether anybody is at it.
+    /// The state in the log, corrected by whether a process has the lease.
     pub(crate) fn with_holder(self, is_held: bool) -> Self {
         match self {
             SessionState::Working | SessionState::Waiting if !is_held => SessionState::Interrupted,

@@ -61,7 +61,7 @@ impl SqliteStore {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// What a person should know about how the file was opened; usually nothing.
+    /// What the user should know about how the file was opened; usually nothing.
     pub fn notes(&self) -> &[String] {
         &self.inner.notes
     }
@@ -75,7 +75,7 @@ impl SqliteStore {
         db.conn.close().await.map_err(|error| db::explain(file, "closing the sessions", &error))
     }
 
-    /// Lets work go on to its end, even if nobody waits for it any more: a transaction must not be
+    /// Lets work go on to its end, even if the caller's future is dropped: a transaction must not be
     /// left open halfway.
     async fn to_the_end<T, W>(&self, work: impl FnOnce(Arc<Inner>) -> W) -> Result<T, StoreError>
     where

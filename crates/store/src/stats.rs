@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use protocol::Usage;
 use serde::Serialize;
 
-use crate::call_reader::{Observation, Verdict};
+use crate::call_reader::{ApprovalVerdict, Observation};
 use crate::{SessionId, SessionInfo};
 
 /// What is counted.
@@ -43,7 +43,7 @@ pub struct ToolStats {
     pub latency: Latency,
     /// An estimate of the tokens of all results together.
     pub result_tokens: u64,
-    /// How often a person was asked.
+    /// How often the approver was asked.
     pub asked: u64,
     /// Of these: approved as proposed.
     pub approved: u64,
@@ -107,7 +107,7 @@ pub struct SessionStats {
     pub session: SessionId,
     /// Its title.
     pub title: Option<String>,
-    /// How often the person has said something.
+    /// How many messages the user has sent.
     pub turns: u64,
     /// Calls that ended.
     pub calls: u64,
@@ -166,9 +166,9 @@ impl StatsCounter {
             Observation::Answered { tool, verdict, .. } => {
                 let (tool, _) = self.tool(tool);
                 match verdict {
-                    Verdict::Approved | Verdict::Remembered => tool.approved += 1,
-                    Verdict::Edited => tool.edited += 1,
-                    Verdict::Denied => tool.denied += 1,
+                    ApprovalVerdict::Approved | ApprovalVerdict::Remembered => tool.approved += 1,
+                    ApprovalVerdict::Edited => tool.edited += 1,
+                    ApprovalVerdict::Denied => tool.denied += 1,
                 }
             }
             Observation::Turn | Observation::Helped { .. } => {}

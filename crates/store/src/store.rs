@@ -1,4 +1,4 @@
-//! What every place for sessions can do.
+//! The trait of all stores.
 
 use async_trait::async_trait;
 use protocol::{LogEntry, Opened, SessionEvent};
@@ -8,7 +8,7 @@ use crate::{
     StatsFilter, StoreError,
 };
 
-/// A place where sessions are kept.
+/// Keeps sessions and their logs.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Begins a session; its log holds that it was opened.
@@ -32,7 +32,7 @@ pub trait Store: Send + Sync {
     /// Sessions in short, the one written last first.
     async fn list(&self, filter: &ListFilter) -> Result<Vec<SessionInfo>, StoreError>;
 
-    /// The session that a person means: by its id, the beginning or end of it, or its title.
+    /// The session that a user means: by its id, the beginning or end of it, or its title.
     async fn find(&self, text: &str) -> Result<SessionId, StoreError>;
 
     /// Gives a session a name.
@@ -52,7 +52,7 @@ pub trait Store: Send + Sync {
     /// named.
     async fn import(&self, jsonl: &str) -> Result<Imported, StoreError>;
 
-    /// Looks for damage in one session or all, and mends it if asked to. Nothing that was written is
+    /// Looks for damage in one session or all, and repairs it if asked to. Nothing that was written is
     /// ever thrown away.
     async fn check(
         &self,
@@ -80,7 +80,7 @@ pub struct Loaded {
     /// The entries in order. Each stands there exactly as it was written; positions are missing only
     /// where entries are damaged or unknown.
     pub entries: Vec<LogEntry>,
-    /// What could not be read, for a person. Empty if the log is whole.
+    /// What could not be read, as text for the user. Empty if the log is whole.
     pub damage: Vec<String>,
 }
 
@@ -89,6 +89,6 @@ pub struct Loaded {
 pub struct Imported {
     /// Its id, which is a new one.
     pub id: SessionId,
-    /// What could not be read, for a person. Empty if everything could.
+    /// What could not be read, as text for the user. Empty if everything could.
     pub damage: Vec<String>,
 }

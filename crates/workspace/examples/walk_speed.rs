@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use ignore::{WalkBuilder, WalkState};
-use workspace::{Entry, Flow, WalkOptions, Workspace};
+use workspace::{Flow, WalkEntry, WalkOptions, Workspace};
 
 const DEFAULT_ROUNDS: usize = 20;
 const UNLIMITED: usize = usize::MAX;
@@ -50,7 +50,7 @@ fn walk_ours(directory: &Path, respect_ignore: bool) -> u64 {
         max_entries: UNLIMITED,
         ..WalkOptions::default()
     };
-    let visitor = || |_: &Entry<'_>| Flow::Continue;
+    let visitor = || |_: &WalkEntry<'_>| Flow::Continue;
     let (report, _) = workspace.walk(&options, &|| false, visitor).expect("a walk");
     report.files
 }

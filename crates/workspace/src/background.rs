@@ -1,10 +1,11 @@
-//! Threads that nobody waits for.
+//! Threads with a low priority.
 
-/// How much a thread in the background yields, on the system's scale up to 19.
+/// The niceness of background threads; the system's scale ends at 19.
 const NICENESS: i32 = 10;
 
-/// Lets the threads that somebody waits for go first, for the rest of this thread's life.
-pub fn stand_back() {
+/// Gives the calling thread a low priority for the rest of its life, so that work in the background
+/// does not delay calls.
+pub fn lower_priority() {
     // Where the system refuses, nothing but time is lost.
     let _ = rustix::process::nice(NICENESS);
 }

@@ -13,7 +13,7 @@ use crate::ops::{Name, Ops};
 use crate::{EntryKind, EntryMeta, Error, RelPath, Workspace};
 
 /// What one look at a name found.
-pub(crate) enum Look {
+pub(crate) enum FoundAt {
     Absent,
     File {
         bytes: Vec<u8>,
@@ -32,32 +32,32 @@ pub(crate) enum Look {
     TooLarge,
 }
 
-impl Look {
+impl FoundAt {
     /// Looks at one name without following a link.
-    pub(crate) fn at(ops: &Ops, at: Name<'_>, max_bytes: u64) -> Result<Look> {
+    pub(crate) fn at(ops: &Ops, at: Name<'_>, max_bytes: u64) -> Result<FoundAt> {
         match ops.open_read(at.dir, at.name) {
-            Ok(file) => Look::opened(file, max_bytes),
-            Err(Errno::NOENT | Errno::NOTDIR) => Ok(Look::Absent),
+            Ok(file) => FoundAt::opened(file, max_bytes),
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(FoundAt::Absent),
             Err(Errno::LOOP) => {
                 let target = readlinkat(at.dir, at.name, Vec::new())?.into_bytes();
-                Ok(Look::Link { target })
+                Ok(FoundAt::Link { target })
             }
             // What an open says of sockets and of devices without a driver.
-            Err(Errno::NXIO | Errno::NODEV) => Ok(Look::Special(EntryKind::Socket)),
+            Err(Errno::NXIO | Errno::NODEV) => Ok(FoundAt::Special(EntryKind::Socket)),
             Err(errno) => Err(errno),
         }
     }
 
-    fn opened(file: OwnedFd, max_bytes: u64) -> Result<Look> {
+    fn opened(file: OwnedFd, max_bytes: u64) -> Result<FoundAt> {
         let stat = fstat(&file)?;
         let meta = EntryMeta::from_stat(&stat);
         match meta.kind {
-            EntryKind::Directory => return Ok(Look::Directory { mode: meta.mode }),
+            EntryKind::Directory => return Ok(FoundAt::Directory { mode: meta.mode }),
             EntryKind::File => {}
-            kind => return Ok(Look::Special(kind)),
+            kind => return Ok(FoundAt::Special(kind)),
         }
         if meta.size > max_bytes {
-            return Ok(Look::TooLarge);
+            return Ok(FoundAt::TooLarge);
         }
         let metadata = Metadata::of(file.as_fd(), &stat)?;
         // One byte more than expected, so that an unchanged file is read without growing.
@@ -66,35 +66,35 @@ impl Look {
         let read = File::from(file).take(max_bytes.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         if bytes.len() as u64 > max_bytes {
-            return Ok(Look::TooLarge);
+            return Ok(FoundAt::TooLarge);
         }
-        Ok(Look::File { bytes, mode: meta.mode, metadata })
+        Ok(FoundAt::File { bytes, mode: meta.mode, metadata })
     }
 
     /// What was found, as a proposal states it; none for what no proposal can be made from.
     pub(crate) fn base(&self) -> Option<Base> {
         match self {
-            Look::Absent => Some(Base::Absent),
-            Look::File { bytes, mode, .. } => Some(Base::File {
+            FoundAt::Absent => Some(Base::Absent),
+            FoundAt::File { bytes, mode, .. } => Some(Base::File {
                 hash: ContentHash::of(bytes),
                 size: bytes.len() as u64,
                 mode: *mode,
             }),
-            Look::Link { target } => Some(Base::Link { target: FileBytes(target.clone()) }),
-            Look::Directory { mode } => Some(Base::Directory { mode: *mode }),
-            Look::Special(_) | Look::TooLarge => None,
+            FoundAt::Link { target } => Some(Base::Link { target: FileBytes(target.clone()) }),
+            FoundAt::Directory { mode } => Some(Base::Directory { mode: *mode }),
+            FoundAt::Special(_) | FoundAt::TooLarge => None,
         }
     }
 
     /// Whether this is exactly what `base` says. The costly hash comes last.
     pub(crate) fn is(&self, base: &Base) -> bool {
         match (self, base) {
-            (Look::Absent, Base::Absent) => true,
-            (Look::File { bytes, mode, .. }, Base::File { hash, size, mode: expected }) => {
+            (FoundAt::Absent, Base::Absent) => true,
+            (FoundAt::File { bytes, mode, .. }, Base::File { hash, size, mode: expected }) => {
                 bytes.len() as u64 == *size && mode == expected && ContentHash::of(bytes) == *hash
             }
-            (Look::Link { target }, Base::Link { target: expected }) => *target == expected.0,
-            (Look::Directory { mode }, Base::Directory { mode: expected }) => mode == expected,
+            (FoundAt::Link { target }, Base::Link { target: expected }) => *target == expected.0,
+            (FoundAt::Directory { mode }, Base::Directory { mode: expected }) => mode == expected,
             _ => false,
         }
     }
@@ -102,29 +102,29 @@ impl Look {
 
 /// Why what was found is not what a change was made from, as the rest of a sentence that begins
 /// with the path.
-pub(crate) fn describe_difference(found: &Look, expected: &Base) -> String {
+pub(crate) fn describe_difference(found: &FoundAt, expected: &Base) -> String {
     let is_now = match found {
-        Look::Absent => return "does not exist any more".to_owned(),
-        Look::File { bytes, mode, .. } => match expected {
+        FoundAt::Absent => return "does not exist any more".to_owned(),
+        FoundAt::File { bytes, mode, .. } => match expected {
             Base::Absent => return "exists already".to_owned(),
             Base::File { hash, mode: expected, .. } if ContentHash::of(bytes) == *hash => {
                 return format!("has the permissions {mode:o} now, not {expected:o}");
             }
-            Base::File { .. } => return "was changed by someone else".to_owned(),
+            Base::File { .. } => return "was changed in the meantime".to_owned(),
             _ => EntryKind::File,
         },
-        Look::Link { .. } if matches!(expected, Base::Link { .. }) => {
+        FoundAt::Link { .. } if matches!(expected, Base::Link { .. }) => {
             return "points somewhere else now".to_owned();
         }
-        Look::Directory { mode } => match expected {
+        FoundAt::Directory { mode } => match expected {
             Base::Directory { mode: expected } => {
                 return format!("has the permissions {mode:o} now, not {expected:o}");
             }
             _ => EntryKind::Directory,
         },
-        Look::Link { .. } => EntryKind::Symlink,
-        Look::Special(kind) => *kind,
-        Look::TooLarge => return "is larger than the change was made from".to_owned(),
+        FoundAt::Link { .. } => EntryKind::Symlink,
+        FoundAt::Special(kind) => *kind,
+        FoundAt::TooLarge => return "is larger than the change was made from".to_owned(),
     };
     format!("is {is_now} now")
 }
@@ -159,12 +159,12 @@ impl Workspace {
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok((Base::Absent, None)),
             Err(errno) => return Err(Error::from_errno(path, errno)),
         };
-        let look = Look::at(&Ops::default(), Name { dir: dir.as_fd(), name }, max_bytes)
+        let look = FoundAt::at(&Ops::default(), Name { dir: dir.as_fd(), name }, max_bytes)
             .map_err(|errno| Error::from_errno(path, errno))?;
         match (look.base(), look) {
-            (Some(base), Look::File { bytes, .. }) => Ok((base, Some(bytes))),
+            (Some(base), FoundAt::File { bytes, .. }) => Ok((base, Some(bytes))),
             (Some(base), _) => Ok((base, None)),
-            (None, Look::Special(kind)) => Err(Error::NotAFile { path: path.to_text(), kind }),
+            (None, FoundAt::Special(kind)) => Err(Error::NotAFile { path: path.to_text(), kind }),
             (None, _) => Err(Error::TooLarge { path: path.to_text(), limit: max_bytes }),
         }
     }

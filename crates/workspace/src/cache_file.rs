@@ -19,7 +19,7 @@ use crate::state_dir::FILE_MODE;
 use crate::temp_name::{TempStem, is_temp_name};
 use crate::{Error, OpenFile, RelPath, StateDir};
 
-/// A draft that nobody has written to for so long was left behind by a crash.
+/// A draft that was not written to for so long was left behind by a crash.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// Bytes for reading the names in a directory.
@@ -28,7 +28,7 @@ const NAME_BYTES: usize = 8 * 1024;
 /// A file that is being written and takes its name when it is complete. Dropped before that, it
 /// leaves nothing.
 #[derive(Debug)]
-pub struct Draft {
+pub struct CacheDraft {
     file: File,
     dir: OwnedFd,
     temp: String,
@@ -40,7 +40,7 @@ pub struct Draft {
 
 impl StateDir {
     /// Begins the next content of a file.
-    pub fn draft(&self, name: &str) -> Result<Draft, Error> {
+    pub fn draft(&self, name: &str) -> Result<CacheDraft, Error> {
         let name = self.plain(name)?;
         self.remove_abandoned();
         let begun = TempStem::random().and_then(|stem| {
@@ -51,7 +51,7 @@ impl StateDir {
         });
         let (file, dir, temp) = begun.map_err(|errno| self.failed(&name, errno))?;
         let shown = format!("{}/{name}", self.shown());
-        Ok(Draft { file, dir, temp, name, shown, ops: self.ops().clone(), published: false })
+        Ok(CacheDraft { file, dir, temp, name, shown, ops: self.ops().clone(), published: false })
     }
 
     /// A file without a name, for what does not fit into memory. It goes when it is closed.
@@ -78,7 +78,7 @@ impl StateDir {
         }
     }
 
-    /// Removes what a crash left behind. Not being able to is no reason to do nothing else.
+    /// Removes what a crash left behind. A failure is ignored.
     fn remove_abandoned(&self) {
         let Ok(dir) = open_name(self.as_fd(), ".", DIR_FLAGS) else { return };
         let mut buffer = Vec::with_capacity(NAME_BYTES);
@@ -97,7 +97,7 @@ impl StateDir {
     }
 }
 
-impl Draft {
+impl CacheDraft {
     /// Gives the file its name, in place of what had it before, once it is on the disk.
     pub fn publish(mut self) -> Result<(), Error> {
         let from = Name { dir: self.dir.as_fd(), name: self.temp.as_bytes() };
@@ -108,7 +108,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for CacheDraft {
     fn drop(&mut self) {
         if !self.published {
             // Whatever is left is removed with the next draft.
@@ -118,7 +118,7 @@ impl Drop for Draft {
     }
 }
 
-impl io::Write for Draft {
+impl io::Write for CacheDraft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -133,9 +133,9 @@ impl io::Write for Draft {
 pub struct Mapped(Mmap);
 
 impl Mapped {
-    #[allow(unsafe_code, reason = "the system cannot promise that nobody truncates the file")]
+    #[allow(unsafe_code, reason = "the system cannot promise that no process truncates the file")]
     fn new(file: &File) -> io::Result<Mapped> {
-        // SAFETY: the mapping is only sound while nobody changes the file. It lies in a directory
+        // SAFETY: the mapping is only sound while no process changes the file. It lies in a directory
         // that only its owner can open, and Toolkiln never changes a published file: it is
         // replaced by another under its name, which leaves the mapped one as it is.
         Ok(Mapped(unsafe { Mmap::map(file) }?))

@@ -1,4 +1,4 @@
-//! Letting a person edit some bytes in a program of their choice.
+//! Lets the user edit some bytes in an editor of their choice.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -12,13 +12,13 @@ use crate::temp_name::TempStem;
 const DIR_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 
-/// Where everyone may make a directory of their own. The environment is not asked.
+/// Where every user may make a directory. The environment is not read.
 const TEMP_DIR: &str = "/tmp";
 
-/// The name of the file if the suggested one is none.
+/// The name of the file if the suggested one is not a file name.
 const FALLBACK_NAME: &str = "text";
 
-/// Runs an editor on a private copy of `text` and answers with what it holds afterwards. The
+/// Runs an editor on a private copy of `text` and returns what it holds afterwards. The
 /// command is split at white space and gets the file as its last argument; it has the terminal to
 /// itself until it ends. `suggested_name` gives the file its name, so that the editor knows the
 /// language.
@@ -35,12 +35,12 @@ pub fn edit_in_program(editor: &str, suggested_name: &str, text: &[u8]) -> Resul
     let status = Command::new(program).args(words).arg(&path).status();
     match status {
         Ok(status) if status.success() => fs::read(&path).map_err(io_failed),
-        Ok(status) => Err(failed(format!("gave up ({status})"))),
+        Ok(status) => Err(failed(format!("failed ({status})"))),
         Err(error) => Err(failed(format!("could not be started: {error}"))),
     }
 }
 
-/// A directory that nobody else can look into and that is gone when this is.
+/// A directory that only its owner can read, removed on drop.
 struct PrivateDir(PathBuf);
 
 impl PrivateDir {
@@ -73,10 +73,9 @@ mod tests {
 
     #[test]
     fn an_editor_that_fails_changes_nothing() {
-        for (editor, message) in [
-            ("false", "the editor false gave up (exit status: 1)"),
-            ("", "the editor  has no name"),
-        ] {
+        for (editor, message) in
+            [("false", "the editor false failed (exit status: 1)"), ("", "the editor  has no name")]
+        {
             let error = edit_in_program(editor, "a", b"x").unwrap_err();
             assert_eq!(error.to_string(), message);
         }

@@ -47,7 +47,7 @@ impl<'a> NamedEntry<'a> {
 
 impl EntryNames {
     /// Replaces the contents by the entries of `dir`, without `.` and `..`, in the order of the
-    /// file system. Stops after `limit` entries and answers whether the directory was complete.
+    /// file system. Stops after `limit` entries and returns whether the directory was complete.
     pub(crate) fn read(&mut self, dir: BorrowedFd<'_>, limit: usize) -> Result<bool> {
         self.clear();
         self.buffer.reserve(BUFFER_BYTES);

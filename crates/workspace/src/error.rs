@@ -1,4 +1,4 @@
-//! What can go wrong with a file, and how a model is told.
+//! What can go wrong with a file, and the error that a model reads.
 
 use std::io;
 
@@ -121,7 +121,7 @@ pub enum Error {
         /// What was looked for, as a sentence.
         wanted: String,
     },
-    /// The editor could not be run or gave up.
+    /// The editor could not be run or failed.
     #[error("the editor {editor} {reason}")]
     Editor {
         /// The command.
@@ -129,7 +129,7 @@ pub enum Error {
         /// What went wrong, as the rest of a sentence.
         reason: String,
     },
-    /// The file is larger than the caller takes.
+    /// The file is larger than the caller's limit.
     #[error("{path} is larger than {limit} bytes")]
     TooLarge {
         /// The path.
@@ -137,7 +137,7 @@ pub enum Error {
         /// The limit it exceeds, in bytes.
         limit: u64,
     },
-    /// The caller withdrew while the work was under way.
+    /// The caller cancelled the work.
     #[error("{path}: cancelled")]
     Cancelled {
         /// The path.

@@ -28,7 +28,7 @@ pub struct Faults {
 }
 
 /// What happens to one call.
-pub(crate) enum Verdict {
+pub(crate) enum FaultVerdict {
     Go,
     Fail(Errno),
     /// The process ends here: this call is torn and no later one has any effect.
@@ -68,7 +68,7 @@ impl Faults {
         self
     }
 
-    /// Tells which file each `fsync` is for, just before [`Faults::watch`] is told of the call.
+    /// Reports which file each `fsync` is for, just before [`Faults::watch`] is told of the call.
     #[must_use]
     pub fn watch_syncs(mut self, watcher: impl Fn(u64) + Send + Sync + 'static) -> Faults {
         self.sync_watcher = Some(Box::new(watcher));
@@ -97,23 +97,23 @@ impl Faults {
         }
     }
 
-    pub(crate) fn judge(&self, call: &'static str) -> Verdict {
+    pub(crate) fn judge(&self, call: &'static str) -> FaultVerdict {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
         if let Some(watcher) = &self.watcher {
             watcher(number, call);
         }
         match self.die_at {
-            Some(at) if number > at => return Verdict::Fail(Errno::CANCELED),
+            Some(at) if number > at => return FaultVerdict::Fail(Errno::CANCELED),
             Some(at) if number == at => {
                 self.dead.store(true, Ordering::Relaxed);
-                return Verdict::Die;
+                return FaultVerdict::Die;
             }
             _ => {}
         }
         match (self.fail_at, self.fail_call) {
-            (Some((at, errno)), _) if at == number => Verdict::Fail(errno),
-            (_, Some((name, errno))) if name == call => Verdict::Fail(errno),
-            _ => Verdict::Go,
+            (Some((at, errno)), _) if at == number => FaultVerdict::Fail(errno),
+            (_, Some((name, errno))) if name == call => FaultVerdict::Fail(errno),
+            _ => FaultVerdict::Go,
         }
     }
 }

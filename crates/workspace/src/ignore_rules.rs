@@ -54,7 +54,7 @@ impl RuleFiles {
 
 /// What the rules say about an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum IgnoreVerdict {
     /// Leave it alone.
     Ignored,
     /// A rule names it as wanted, which also shows it if it is hidden.
@@ -66,8 +66,8 @@ pub(crate) enum Verdict {
 /// The rules of one directory, and through `outer` those of the directories around it.
 /// A directory without rule files shares the value of its parent.
 #[derive(Debug)]
-pub(crate) struct Rules {
-    outer: Option<Arc<Rules>>,
+pub(crate) struct IgnoreRules {
+    outer: Option<Arc<IgnoreRules>>,
     /// Length of the directory's path with its trailing `/`: what to strip before matching.
     prefix: usize,
     ignore: Option<Matcher>,
@@ -82,14 +82,14 @@ struct Matcher {
     filter: NameFilter,
 }
 
-impl Rules {
+impl IgnoreRules {
     /// The rules that hold inside the directory `dir` at `path`.
     pub(crate) fn load(
-        outer: Option<Arc<Rules>>,
+        outer: Option<Arc<IgnoreRules>>,
         dir: BorrowedFd<'_>,
         path: &RelPath,
         files: RuleFiles,
-    ) -> Option<Arc<Rules>> {
+    ) -> Option<Arc<IgnoreRules>> {
         let read = |present: bool, name| if present { read_rule_file(dir, name) } else { None };
         let ignore = read(files.ignore, ".ignore").and_then(Matcher::compile);
         let gitignore = read(files.gitignore, ".gitignore").and_then(Matcher::compile);
@@ -99,34 +99,34 @@ impl Rules {
             return outer;
         }
         let prefix = if path.is_root() { 0 } else { path.as_bytes().len() + 1 };
-        Some(Arc::new(Rules { outer, prefix, ignore, gitignore, exclude }))
+        Some(Arc::new(IgnoreRules { outer, prefix, ignore, gitignore, exclude }))
     }
 
     /// Judges the entry `name`, whose path from the root is `path`. `.ignore` outranks
     /// `.gitignore`, which outranks the exclude file; within each, the innermost directory with a
     /// matching rule decides.
-    pub(crate) fn judge(&self, path: &[u8], name: &[u8], is_dir: bool) -> Verdict {
-        let mut gitignore = Verdict::Neutral;
-        let mut exclude = Verdict::Neutral;
+    pub(crate) fn judge(&self, path: &[u8], name: &[u8], is_dir: bool) -> IgnoreVerdict {
+        let mut gitignore = IgnoreVerdict::Neutral;
+        let mut exclude = IgnoreVerdict::Neutral;
         let mut level = Some(self);
         while let Some(rules) = level {
             let verdict = |matcher: &Option<Matcher>| match matcher {
                 Some(matcher) => matcher.judge(&path[rules.prefix..], name, is_dir),
-                None => Verdict::Neutral,
+                None => IgnoreVerdict::Neutral,
             };
             let ignore = verdict(&rules.ignore);
-            if ignore != Verdict::Neutral {
+            if ignore != IgnoreVerdict::Neutral {
                 return ignore;
             }
-            if gitignore == Verdict::Neutral {
+            if gitignore == IgnoreVerdict::Neutral {
                 gitignore = verdict(&rules.gitignore);
             }
-            if exclude == Verdict::Neutral {
+            if exclude == IgnoreVerdict::Neutral {
                 exclude = verdict(&rules.exclude);
             }
             level = rules.outer.as_deref();
         }
-        if gitignore == Verdict::Neutral { exclude } else { gitignore }
+        if gitignore == IgnoreVerdict::Neutral { exclude } else { gitignore }
     }
 }
 
@@ -136,11 +136,11 @@ impl Matcher {
         let mut builder = GitignoreBuilder::new("");
         let mut filter = NameFilter::new();
         for (index, line) in text.split(|&b| b == b'\n').enumerate() {
-            // Like ripgrep, stop at what is no text.
+            // Like ripgrep, stop at what is not text.
             let Ok(line) = str::from_utf8(line) else { break };
             let line = line.strip_suffix('\r').unwrap_or(line);
             let line = if index == 0 { line.trim_start_matches(UTF8_BOM) } else { line };
-            // A line that is no valid pattern has no effect.
+            // A line that is not a valid pattern has no effect.
             if builder.add_line(None, line).is_ok() {
                 filter.add_line(line);
             }
@@ -150,14 +150,14 @@ impl Matcher {
     }
 
     /// `path` is relative to the directory of the rule file, `name` its last component.
-    fn judge(&self, path: &[u8], name: &[u8], is_dir: bool) -> Verdict {
+    fn judge(&self, path: &[u8], name: &[u8], is_dir: bool) -> IgnoreVerdict {
         if !self.filter.may_match(name) {
-            return Verdict::Neutral;
+            return IgnoreVerdict::Neutral;
         }
         match self.globs.matched(Path::new(OsStr::from_bytes(path)), is_dir) {
-            Match::Ignore(_) => Verdict::Ignored,
-            Match::Whitelist(_) => Verdict::Wanted,
-            Match::None => Verdict::Neutral,
+            Match::Ignore(_) => IgnoreVerdict::Ignored,
+            Match::Whitelist(_) => IgnoreVerdict::Wanted,
+            Match::None => IgnoreVerdict::Neutral,
         }
     }
 }

@@ -5,7 +5,7 @@ use protocol::ImageFormat;
 
 use crate::describe_binary;
 
-/// An image, as far as its frame tells.
+/// An image, as described by its header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImageFile {
     /// How it is encoded, by its content and not by its name.
@@ -16,7 +16,7 @@ pub struct ImageFile {
     pub height: u32,
 }
 
-/// Why a file that begins like an image is none to be shown.
+/// Why a file that begins like an image cannot be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ImageProblem {
     /// It is something else, or in a format that models do not take.

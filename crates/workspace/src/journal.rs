@@ -1,14 +1,14 @@
 //! Changing the project: sets of changes are applied all or none, survive a crash at any moment,
-//! and can be taken back.
+//! and can be undone.
 //!
 //! Applying goes like this. Every base is compared with what is there ([`plan`]). New content is
 //! written beside its targets, what it replaces into the entry, and both are forced to the disk
 //! ([`prepare`]). Then one rename per file makes the change and brings the old file out, which is
-//! compared once more ([`commit`]). If anything fails, and after a crash, the files themselves tell
-//! how far each step got, and it is taken back ([`rewind`]).
+//! compared once more ([`commit`]). If anything fails, and after a crash, the files themselves show
+//! how far each step got, and it is rolled back ([`rewind`]).
 //!
-//! A lock makes sure that one process works at a time, and that the work of a living process is
-//! never taken for that of a dead one.
+//! A lock makes sure that one process works at a time, and that the unfinished work of a running
+//! process is not recovered as that of a crashed one.
 
 mod commit;
 mod dirs;
@@ -49,12 +49,12 @@ pub use recover::RecoveryReport;
 
 use commit::Commit;
 use dirs::Dirs;
-use entry::{Header, Loaded, Step};
-use plan::{Plan, Planner, ReadOnly};
+use entry::{Header, JournalStep, Loaded};
+use plan::{ChangePlan, Planner, ReadOnly};
 use prepare::{Prepare, remove_replaced};
 use prune::Tail;
 use rewind::Rewind;
-use store::{Draft, Store, Tally};
+use store::{EntryDraft, Store, Tally};
 
 /// The part of the state directory that belongs to the journal.
 const JOURNAL_DIR: &str = "journal";
@@ -77,29 +77,29 @@ impl Default for JournalOptions {
     }
 }
 
-/// What applying a set came to.
+/// The result of applying a set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// The entry that can take it back.
+    /// The entry by which it can be undone.
     pub entry: EntryId,
     /// The paths that were changed.
     pub paths: Vec<RelPath>,
-    /// What a person should know, such as a hard link that was broken.
+    /// What the user should know, such as a hard link that was broken.
     pub notes: Vec<String>,
 }
 
-/// The only way to change the project, and the memory of what was changed.
+/// The only way to change the project, and the record of what was changed.
 pub struct Journal {
     workspace: Arc<Workspace>,
     store: Store,
     options: JournalOptions,
     ops: Ops,
     recovery: RecoveryReport,
-    turn: Mutex<Turn>,
+    turn: Mutex<TurnState>,
 }
 
-/// What only the thread whose turn it is may know.
-struct Turn {
+/// Known to the thread that applies a set; others wait for the lock.
+struct TurnState {
     /// The greatest number that was seen in the directory.
     last: u64,
     /// Where the next entry goes, if it is known.
@@ -108,11 +108,10 @@ struct Turn {
     pruned: bool,
 }
 
-/// What a successful turn leaves.
+/// The result of a successful turn.
 struct Performed {
     /// Where the next entry goes; none if there is still something to clean up.
     tail: Option<Tail>,
-    /// The size of the entry.
     size: u64,
 }
 
@@ -126,7 +125,7 @@ struct Purpose<'a> {
 
 impl Journal {
     /// Opens the journal of a project in its state directory, which must be an absolute path
-    /// outside the project. Work that a crash interrupted is taken back, or completed if only
+    /// outside the project. Work that a crash interrupted is rolled back, or completed if only
     /// cleaning up was left.
     pub fn open(
         workspace: Arc<Workspace>,
@@ -156,7 +155,7 @@ impl Journal {
         let dir = StateDir::open_with(&workspace, &state.join(JOURNAL_DIR), ops.clone())?;
         let store = Store::open(dir, ops.clone())?;
         let (recovery, last) = recover::at_start(&workspace, &store, &ops)?;
-        let turn = Mutex::new(Turn { last, tail: None, pruned: false });
+        let turn = Mutex::new(TurnState { last, tail: None, pruned: false });
         Ok(Journal { workspace, store, options, ops, recovery, turn })
     }
 
@@ -188,7 +187,7 @@ impl Journal {
         self.apply_for(set, purpose)
     }
 
-    /// Applies an inverse, as a new entry that can itself be taken back.
+    /// Applies an inverse, as a new entry that can itself be undone.
     pub fn apply_undo(&self, inverse: &Inverse, label: &Label) -> Result<Applied, Error> {
         let purpose = Purpose {
             label,
@@ -212,7 +211,7 @@ impl Journal {
             max_bytes: self.options.max_bytes,
             read_only: purpose.read_only,
             stem,
-            plan: Plan::default(),
+            plan: ChangePlan::default(),
             returning: self.returning(set, &purpose.undoes),
         };
         let mut plan = planner.check(set)?;
@@ -241,7 +240,7 @@ impl Journal {
     fn perform(
         &self,
         id: EntryId,
-        plan: &mut Plan<'_>,
+        plan: &mut ChangePlan<'_>,
         header: &Header,
         dirs: &Dirs<'_>,
         tail: Option<Tail>,
@@ -254,9 +253,9 @@ impl Journal {
         Prepare { ops, dirs, store }.run(&mut draft, plan, &header.temps)?;
         let mut taken = 0;
         if let Err(error) = (Commit { ops, dirs }).run(&plan.planned, &mut taken) {
-            return Err(self.take_back(&draft, dirs, taken, error));
+            return Err(self.roll_back(&draft, dirs, taken, error));
         }
-        // From here on the change stands. What cannot be cleaned up is left to recovery.
+        // From here on the change is permanent. What cannot be cleaned up is left to recovery.
         let clean = || remove_replaced(ops, dirs, &header.temps);
         let done = || store.mark_done(&draft);
         let finished = clean().or_else(|_| clean()).and_then(|()| done().or_else(|_| done()));
@@ -264,8 +263,8 @@ impl Journal {
         Ok(Performed { tail: finished.is_ok().then_some(tail), size: draft.frame().len })
     }
 
-    /// Takes a failed set back and answers with what to tell.
-    fn take_back(&self, draft: &Draft, dirs: &Dirs<'_>, taken: usize, error: Error) -> Error {
+    /// Rolls a failed set back and returns the error to report.
+    fn roll_back(&self, draft: &EntryDraft, dirs: &Dirs<'_>, taken: usize, error: Error) -> Error {
         let rewound = self.store.read(draft.frame()).and_then(|bytes| {
             let entry = Loaded::new(bytes).ok_or(Errno::IO)?;
             let mut rewind = Rewind { ops: &self.ops, dirs, entry: &entry, conflicts: Vec::new() };
@@ -273,7 +272,7 @@ impl Journal {
         });
         match rewound {
             Ok(()) => {
-                // An entry that is left is found to be taken back at the next start.
+                // An entry that is left is found to be rolled back at the next start.
                 let _ = self.store.cut(&draft.spot);
                 error
             }
@@ -287,7 +286,7 @@ impl Journal {
         }
     }
 
-    /// Takes back what another process left undone when it died, while this one holds the lock.
+    /// Rolls back what another process left unfinished when it crashed. This one holds the lock.
     fn settle(&self) -> Result<Tally, Error> {
         let tally = self.store.tally().map_err(|errno| self.store.failed(errno))?;
         if tally.open == 0 {
@@ -297,29 +296,31 @@ impl Journal {
         Ok(Tally { open: 0, ..tally })
     }
 
-    fn turn(&self) -> MutexGuard<'_, Turn> {
+    fn turn(&self) -> MutexGuard<'_, TurnState> {
         // The numbers inside are valid whatever a panicking thread did.
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn header(plan: &Plan<'_>, purpose: Purpose<'_>) -> Header {
+fn header(plan: &ChangePlan<'_>, purpose: Purpose<'_>) -> Header {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let mut paths = Vec::with_capacity(plan.planned.len());
     let mut temps = Vec::with_capacity(plan.planned.len());
     for planned in &plan.planned {
         match &planned.step {
-            Step::Put { path, temp, .. } => {
+            JournalStep::Put { path, temp, .. } => {
                 paths.push(path.clone());
                 temps.push(temp.clone());
             }
-            Step::Move { from, to, replaced, temp, .. } => {
+            JournalStep::Move { from, to, replaced, temp, .. } => {
                 paths.extend([from.clone(), to.clone()]);
                 if *replaced != Base::Absent {
                     temps.push(temp.clone());
                 }
             }
-            Step::MakeDir { path, .. } | Step::RemoveDir { path, .. } => paths.push(path.clone()),
+            JournalStep::MakeDir { path, .. } | JournalStep::RemoveDir { path, .. } => {
+                paths.push(path.clone())
+            }
         }
     }
     Header {

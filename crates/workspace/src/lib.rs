@@ -1,9 +1,9 @@
 //! The only code that touches the user's files.
 //!
-//! Here live the rooted directory handle ([`Workspace`]), paths that cannot name anything outside
+//! It holds the rooted directory handle ([`Workspace`]), paths that cannot name anything outside
 //! it ([`RelPath`]), bounded reading ([`OpenFile`], [`LineWindow`]), byte-preserving text
 //! ([`Text`]), the ignore-aware walk on descriptors ([`Workspace::walk`]), and the one way to change
-//! anything: sets of changes applied all or none, and taken back, by the [`Journal`].
+//! anything: sets of changes applied all or none, and undone, by the [`Journal`].
 //!
 //! Every open is made beneath the root descriptor; no decision about what lies inside rests on
 //! comparing path strings. This crate must never know what a tool, a model, a policy or an
@@ -11,7 +11,7 @@
 //! the set of changes. It never prints and never reads the environment.
 #![allow(
     clippy::disallowed_methods,
-    reason = "this crate is behind the wall that the lint holds: it is where files are touched"
+    reason = "the lint keeps other crates from touching files; this one is where they are touched"
 )]
 
 mod background;
@@ -48,9 +48,9 @@ mod user_file;
 mod walk;
 mod watch;
 
-pub use background::stand_back;
+pub use background::lower_priority;
 pub use binary::{BinaryKind, describe_binary, is_binary};
-pub use cache_file::{Draft, Mapped};
+pub use cache_file::{CacheDraft, Mapped};
 pub use editor::edit_in_program;
 pub use error::{Error, Escape};
 #[doc(hidden)]
@@ -61,8 +61,8 @@ pub use journal::{
     Applied, EntryId, EntryRole, EntrySummary, Inverse, Journal, JournalOptions, Label,
     RecoveryReport, UndoTarget,
 };
-pub use line_window::{HASH_LIMIT, Line, LineWindow, ReadLines};
-pub use list::{LIST_LIMIT, ListedEntry, Listing};
+pub use line_window::{HASH_LIMIT, LineWindow, ReadLines, WindowLine};
+pub use list::{DirListing, LIST_LIMIT, ListedEntry};
 pub use meta::{EntryKind, EntryMeta};
 pub use opener::Opener;
 pub use path_text::bytes_to_text;
@@ -71,11 +71,11 @@ pub use read::OpenFile;
 pub use rel_path::{MAX_PATH_BYTES, PathError, RelPath};
 pub use root::{OpenDir, Workspace};
 pub use state_dir::{StateDir, keep_private};
-pub use text::{Encoding, LineEnding, LineEndings, Lines, Text, Unencodable};
-pub use tracked::{IndexStamp, MAX_INDEX_BYTES, Tracked, TrackedFiles};
+pub use text::{LineEnding, LineEndingCounts, Lines, Text, TextEncoding, Unencodable};
+pub use tracked::{GitIndexStamp, MAX_INDEX_BYTES, Tracked, TrackedFiles};
 pub use user_file::replace_user_file;
 pub use walk::{
-    DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Entry, Flow, UNREADABLE_LIMIT, Visitor, WalkOptions,
-    WalkReport, available_threads,
+    DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Flow, UNREADABLE_LIMIT, Visitor, WalkEntry,
+    WalkOptions, WalkReport, available_threads,
 };
 pub use watch::{Events, Watcher};

@@ -16,7 +16,7 @@ const BUFFER_BYTES: usize = 64 * 1024;
 /// Which lines are wanted, and how much of them.
 ///
 /// Lines end at LF (a CR before it belongs to the ending), so that numbers agree with what other
-/// tools say. A file with CR endings only is one line here; [`crate::Text`] knows better.
+/// tools say. A file with CR endings only is one line here, unlike in [`crate::Text`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineWindow {
     /// Number of the first line wanted; the first line of a file is 1, and 0 means the same.
@@ -31,7 +31,7 @@ pub struct LineWindow {
 
 /// One line of a window.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct WindowLine {
     /// Its number; the first line of a file is 1.
     pub number: u64,
     /// Its content without the ending. A cut never leaves part of a UTF-8 character.
@@ -46,7 +46,7 @@ pub struct Line {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReadLines {
     /// The lines, in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<WindowLine>,
     /// How many lines there are in all, if the file was read to its end.
     pub total_lines: Option<u64>,
     /// How many bytes there are in all, if the file was read to its end.
@@ -61,7 +61,7 @@ pub struct ReadLines {
 }
 
 impl LineWindow {
-    /// Reads the window from `source`, whose size is `size` as far as known. Answers none if
+    /// Reads the window from `source`, whose size is `size` as far as known. Returns none if
     /// `cancelled` said so, which is asked once per buffer.
     pub fn read(
         &self,
@@ -150,7 +150,7 @@ impl<'w> Scan<'w> {
         }
     }
 
-    /// Counts lines that are not returned and answers what is left when the window begins.
+    /// Counts lines that are not returned and returns what is left when the window begins.
     fn skip_lines<'c>(&mut self, chunk: &'c [u8]) -> &'c [u8] {
         for at in memchr::memchr_iter(b'\n', chunk) {
             self.number += 1;
@@ -183,7 +183,7 @@ impl<'w> Scan<'w> {
         let mut bytes = std::mem::take(&mut self.kept);
         bytes.truncate(usize::try_from(len).unwrap_or(usize::MAX));
         let room = self.window.max_bytes - self.returned_bytes;
-        // A window that could not show even one line would never get anywhere.
+        // A window that could not show even one line would stop all progress.
         let limit = match self.read.lines.is_empty() {
             true => self.window.max_line_bytes.min(room),
             false => self.window.max_line_bytes,
@@ -195,7 +195,7 @@ impl<'w> Scan<'w> {
         } else {
             self.returned_bytes += bytes.len();
             let cut = (bytes.len() as u64 != len).then_some(len);
-            self.read.lines.push(Line { number: self.number, bytes, ending, cut });
+            self.read.lines.push(WindowLine { number: self.number, bytes, ending, cut });
             self.full = self.read.lines.len() >= self.window.max_lines;
         }
         self.number += 1;

@@ -17,7 +17,7 @@ pub const LIST_LIMIT: usize = 100_000;
 /// The entries of one directory, sorted by name, with the directory still open so that metadata
 /// can be asked for where it is wanted.
 #[derive(Debug)]
-pub struct Listing {
+pub struct DirListing {
     /// The entries, sorted by name.
     pub entries: Vec<ListedEntry>,
     /// Whether the directory has more than [`LIST_LIMIT`] entries. Which of them are listed is
@@ -26,7 +26,7 @@ pub struct Listing {
     dir: OpenDir,
 }
 
-/// One entry of a [`Listing`].
+/// One entry of a [`DirListing`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedEntry {
     /// The name as stored on disk.
@@ -37,7 +37,7 @@ pub struct ListedEntry {
 
 impl Workspace {
     /// Lists one directory. Names that begin with a dot are left out unless `hidden` is set.
-    pub fn list_dir(&self, path: &RelPath, hidden: bool) -> Result<Listing, Error> {
+    pub fn list_dir(&self, path: &RelPath, hidden: bool) -> Result<DirListing, Error> {
         let dir = self.open_dir(path)?;
         let mut names = EntryNames::default();
         let complete =
@@ -48,11 +48,11 @@ impl Workspace {
             .filter(|entry| hidden || !entry.name().starts_with(b"."))
             .map(|entry| ListedEntry { name: entry.name().into(), kind: entry.kind })
             .collect();
-        Ok(Listing { entries, truncated: !complete, dir })
+        Ok(DirListing { entries, truncated: !complete, dir })
     }
 }
 
-impl Listing {
+impl DirListing {
     /// The path of an entry of this listing.
     pub fn path_of(&self, entry: &ListedEntry) -> RelPath {
         self.dir.path().join_entry(&entry.name)

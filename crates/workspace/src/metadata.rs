@@ -19,7 +19,7 @@ pub(crate) struct Metadata {
     pub(crate) attributes: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-/// The time of the last modification, which a file that replaces another does not take over.
+/// The time of the last modification, which a file that replaces another does not keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Modified {
     pub(crate) seconds: i64,
@@ -50,7 +50,7 @@ impl Metadata {
     }
 
     /// Makes `file` look like the one this was read from, with the given mode. What the system
-    /// does not permit is left out and told.
+    /// does not permit is left out and reported.
     pub(crate) fn hand_over(&self, ops: &Ops, file: BorrowedFd<'_>, mode: u32) -> Result<Losses> {
         let mut losses = Losses::default();
         let stat = fstat(file)?;

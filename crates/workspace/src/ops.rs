@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{self, AtFlags, Mode, OFlags, RenameFlags, XattrFlags};
 use rustix::io::{Errno, Result};
 
-use crate::faults::{Faults, Verdict};
+use crate::faults::{FaultVerdict, Faults};
 use crate::metadata::Modified;
 use crate::read::READ_FLAGS;
 use crate::sync_thread::SyncThread;
@@ -21,7 +21,8 @@ use crate::sync_thread::SyncThread;
 /// More threads than this gain nothing: the file system commits what has gathered in one go.
 const SYNC_THREADS: usize = 8;
 
-/// The door to the disk. Cloning shares the faults, the clock and the thread.
+/// Every system call on the user's files goes through this. Cloning shares the faults, the clock
+/// and the thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ops {
     faults: Option<Arc<Faults>>,
@@ -64,10 +65,10 @@ impl Ops {
     }
 
     fn gate(&self, call: &'static str) -> Result<()> {
-        match self.faults.as_ref().map_or(Verdict::Go, |faults| faults.judge(call)) {
-            Verdict::Go => Ok(()),
-            Verdict::Fail(errno) => Err(errno),
-            Verdict::Die => Err(Errno::CANCELED),
+        match self.faults.as_ref().map_or(FaultVerdict::Go, |faults| faults.judge(call)) {
+            FaultVerdict::Go => Ok(()),
+            FaultVerdict::Fail(errno) => Err(errno),
+            FaultVerdict::Die => Err(Errno::CANCELED),
         }
     }
 
@@ -91,10 +92,10 @@ impl Ops {
 
     /// Writes all bytes at the current position. A simulated death leaves half of them.
     pub(crate) fn write(&self, file: impl AsFd, bytes: &[u8]) -> Result<()> {
-        match self.faults.as_ref().map_or(Verdict::Go, |faults| faults.judge("write")) {
-            Verdict::Go => write_fully(file.as_fd(), bytes),
-            Verdict::Fail(errno) => Err(errno),
-            Verdict::Die => {
+        match self.faults.as_ref().map_or(FaultVerdict::Go, |faults| faults.judge("write")) {
+            FaultVerdict::Go => write_fully(file.as_fd(), bytes),
+            FaultVerdict::Fail(errno) => Err(errno),
+            FaultVerdict::Die => {
                 write_fully(file.as_fd(), &bytes[..bytes.len() / 2])?;
                 Err(Errno::CANCELED)
             }
@@ -103,10 +104,10 @@ impl Ops {
 
     /// Writes all bytes at an offset. A simulated death leaves half of them.
     pub(crate) fn write_at(&self, file: impl AsFd, bytes: &[u8], offset: u64) -> Result<()> {
-        match self.faults.as_ref().map_or(Verdict::Go, |faults| faults.judge("pwrite")) {
-            Verdict::Go => write_fully_at(file.as_fd(), bytes, offset),
-            Verdict::Fail(errno) => Err(errno),
-            Verdict::Die => {
+        match self.faults.as_ref().map_or(FaultVerdict::Go, |faults| faults.judge("pwrite")) {
+            FaultVerdict::Go => write_fully_at(file.as_fd(), bytes, offset),
+            FaultVerdict::Fail(errno) => Err(errno),
+            FaultVerdict::Die => {
                 write_fully_at(file.as_fd(), &bytes[..bytes.len() / 2], offset)?;
                 Err(Errno::CANCELED)
             }
@@ -292,9 +293,9 @@ pub(crate) struct Name<'a> {
     pub(crate) name: &'a [u8],
 }
 
-/// The owner of a directory, if we are root and it is not: what root makes in somebody's project
-/// belongs to them, or they, and every confined command, could not change it. Where the system does
-/// not allow that, it stays root's.
+/// The owner of a directory, if we are root and it is not: what root makes in another user's
+/// project belongs to that user, or they, and every confined command, could not change it. Where
+/// the system does not allow that, it stays root's.
 fn owner_to_be(dir: BorrowedFd<'_>) -> Option<(fs::Uid, fs::Gid)> {
     if !rustix::process::geteuid().is_root() {
         return None;

@@ -25,27 +25,27 @@ const WITHOUT_LINKS: ResolveFlags = BENEATH.union(ResolveFlags::NO_SYMLINKS);
 
 /// How paths are resolved beneath the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Resolver {
+pub(crate) enum PathResolver {
     /// By the kernel in one step.
     OpenAt2,
     /// Component by component, for kernels or outer filters without `openat2`.
     Walk,
 }
 
-impl Resolver {
+impl PathResolver {
     /// The best way that works here. An outer filter may answer with any refusal, so whatever
     /// fails on the root itself counts as absent.
-    pub(crate) fn probe(root: BorrowedFd<'_>) -> Resolver {
+    pub(crate) fn probe(root: BorrowedFd<'_>) -> PathResolver {
         match open_beneath(root, Path::new("."), OFlags::PATH | OFlags::DIRECTORY) {
-            Ok(_) => Resolver::OpenAt2,
-            Err(_) => Resolver::Walk,
+            Ok(_) => PathResolver::OpenAt2,
+            Err(_) => PathResolver::Walk,
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Resolver::OpenAt2 => "openat2",
-            Resolver::Walk => "component walk",
+            PathResolver::OpenAt2 => "openat2",
+            PathResolver::Walk => "component walk",
         }
     }
 
@@ -53,8 +53,8 @@ impl Resolver {
     /// links before it always are, as long as they stay beneath.
     pub(crate) fn open(self, root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
         match self {
-            Resolver::OpenAt2 => open_beneath(root, path, flags),
-            Resolver::Walk => retry(|| Descent::new(root, path)?.open(flags)),
+            PathResolver::OpenAt2 => open_beneath(root, path, flags),
+            PathResolver::Walk => retry(|| Descent::new(root, path)?.open(flags)),
         }
     }
 
@@ -66,11 +66,11 @@ impl Resolver {
         flags: OFlags,
     ) -> Result<OwnedFd> {
         match self {
-            Resolver::OpenAt2 => {
+            PathResolver::OpenAt2 => {
                 let flags = flags | OFlags::CLOEXEC;
                 retry(|| openat2(root, path, flags, Mode::empty(), WITHOUT_LINKS))
             }
-            Resolver::Walk => walk_without_links(root, path, flags),
+            PathResolver::Walk => walk_without_links(root, path, flags),
         }
     }
 }
@@ -181,7 +181,7 @@ impl<'root> Descent<'root> {
         self.expand(target.as_bytes())
     }
 
-    /// The name was no link a moment ago. If it has become one, the whole resolution starts again.
+    /// The name was not a link a moment ago. If it has become one, the whole resolution starts again.
     fn open_last(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd> {
         match open_name(self.current(), name, flags) {
             Err(Errno::LOOP) => Err(Errno::AGAIN),

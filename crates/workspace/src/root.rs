@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use crate::path_text::bytes_to_text;
 use crate::read::READ_FLAGS;
-use crate::resolve::Resolver;
+use crate::resolve::PathResolver;
 use crate::{EntryKind, EntryMeta, Error, OpenFile, RelPath};
 
 /// Flags that open a directory for reading its entries.
@@ -26,7 +26,7 @@ pub struct Workspace {
     root: OwnedFd,
     given: PathBuf,
     canonical: PathBuf,
-    resolver: Resolver,
+    resolver: PathResolver,
 }
 
 /// A directory inside the project, open for reading its entries.
@@ -40,7 +40,7 @@ impl Workspace {
     /// Opens the project at `root`.
     pub fn open(root: &Path) -> Result<Workspace, Error> {
         let mut workspace = Workspace::open_with_component_walk(root)?;
-        workspace.resolver = Resolver::probe(workspace.root.as_fd());
+        workspace.resolver = PathResolver::probe(workspace.root.as_fd());
         Ok(workspace)
     }
 
@@ -53,7 +53,7 @@ impl Workspace {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = openat(CWD, &given, flags, Mode::empty()).map_err(|e| failed(e.into()))?;
         let canonical = given.canonicalize().map_err(failed)?;
-        Ok(Workspace { root, given, canonical, resolver: Resolver::Walk })
+        Ok(Workspace { root, given, canonical, resolver: PathResolver::Walk })
     }
 
     /// The root as it was given, made absolute but with its links unresolved.
@@ -67,10 +67,10 @@ impl Workspace {
         &self.canonical
     }
 
-    /// What tells this directory from any other that is or was at the same path: its inode with the
-    /// time of its birth, which no program can set. Where a file system does not know the latter,
-    /// the device takes its place, and a directory that got the inode of a removed one is not told
-    /// from it.
+    /// What distinguishes this directory from any other that is or was at the same path: its inode
+    /// with the time of its birth, which no program can set. Where a file system does not know the
+    /// latter, the device takes its place, and a directory that got the inode of a removed one is
+    /// not told from it.
     pub fn identity(&self) -> Result<String, Error> {
         let wanted = StatxFlags::INO | StatxFlags::BTIME;
         let found = statx(&self.root, c"", AtFlags::EMPTY_PATH, wanted);
@@ -90,7 +90,7 @@ impl Workspace {
         self.resolver.name()
     }
 
-    /// Reads a path as a model or a person wrote it. An absolute path is accepted if it begins
+    /// Reads a path as a model or a user wrote it. An absolute path is accepted if it begins
     /// with the root as given or as resolved. That is a convenience of spelling only: whatever
     /// this returns is opened beneath the root.
     pub fn resolve(&self, text: &str) -> Result<RelPath, Error> {
@@ -152,7 +152,7 @@ impl Workspace {
             .and_then(|link| readlinkat(link, "", Vec::new()));
         match target {
             Ok(target) => Ok(target.into_bytes()),
-            // What the kernel says when the descriptor is no link.
+            // What the kernel says when the descriptor is not a link.
             Err(Errno::NOENT | Errno::INVAL) => {
                 let source = io::Error::new(io::ErrorKind::InvalidInput, "not a symbolic link");
                 self.metadata(path)?;

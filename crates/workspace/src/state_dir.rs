@@ -19,7 +19,7 @@ use crate::resolve::open_name;
 use crate::temp_name::TempStem;
 use crate::{Error, OpenFile, RelPath, Workspace};
 
-/// Nobody but the owner may look.
+/// Only the owner may read it.
 const DIR_MODE: u32 = 0o700;
 pub(crate) const FILE_MODE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
@@ -107,7 +107,7 @@ impl StateDir {
             .and_then(|()| self.ops.sync(&file))
             .and_then(|()| self.ops.rename_over(temp, to));
         if let Err(errno) = written {
-            // The first error is the one to tell.
+            // The first error is the one to report.
             let _ = self.ops.unlink(temp);
             return Err(failed(errno));
         }
@@ -150,8 +150,8 @@ impl AsFd for StateDir {
     }
 }
 
-/// Takes the rights of others back in a directory of Toolkiln's own, as an older version or somebody
-/// else may have given them. What belongs to another user stays as it is.
+/// Takes the rights of others back in a directory of Toolkiln's own, as an older version or the
+/// user may have given them. What belongs to another user stays as it is.
 pub fn keep_private(path: &Path) {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     if let Ok(dir) = openat(CWD, path, flags, Mode::empty())

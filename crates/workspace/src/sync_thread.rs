@@ -1,4 +1,4 @@
-//! A thread that takes over what another need not wait for itself. It is kept, because starting one
+//! A thread for work that another need not wait for. It is kept, because starting one
 //! takes a good part of the time that the disk takes.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -54,7 +54,7 @@ impl SyncThread {
         }
     }
 
-    /// Waits until the files are closed, for whoever needs their space.
+    /// Waits until the files are closed, for callers that need their space.
     pub(crate) fn finish_closing(&self) {
         if self.to_close.load(Ordering::Acquire) == 0 {
             return;
@@ -99,7 +99,7 @@ fn start(to_close: Arc<AtomicUsize>) -> Option<Sender<Order>> {
 fn fulfil(ordered: &Receiver<Order>, to_close: &AtomicUsize) {
     for order in ordered {
         match order {
-            // Nobody listens any more if the other thread came to grief.
+            // The receiver is gone if the other thread has failed.
             Order::Sync { file, answer } => drop(answer.send(fsync(file))),
             Order::Answer(answer) => drop(answer.send(())),
             Order::Close(files) => {
@@ -133,7 +133,7 @@ mod tests {
         thread.close(vec![writer.try_clone().unwrap().into(), writer.into()]);
         thread.finish_closing();
         assert_eq!(thread.to_close.load(Ordering::Relaxed), 0);
-        // Ends only when nobody can write any more.
+        // Ends only when every descriptor for writing is closed.
         assert_eq!(std::io::Read::read_to_end(&mut reader, &mut Vec::new()).unwrap(), 0);
     }
 

@@ -5,7 +5,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::RelPath;
 
-/// How every temporary name begins, so that a person who finds one knows whose it is.
+/// How every temporary name begins, so that a user who finds one knows which program made it.
 const PREFIX: &str = ".toolkiln-";
 const SUFFIX: &str = ".tmp";
 
@@ -18,7 +18,7 @@ const RANDOM_BYTES: usize = 8;
 pub(crate) struct TempStem(String);
 
 impl TempStem {
-    /// A stem that nobody can guess and that nothing has yet.
+    /// A stem that cannot be guessed and is not in use.
     pub(crate) fn random() -> Result<TempStem> {
         let mut bytes = [0; RANDOM_BYTES];
         if getrandom(&mut bytes, GetRandomFlags::empty())? != RANDOM_BYTES {
@@ -41,7 +41,7 @@ pub(crate) fn spare_path(temp: &RelPath) -> RelPath {
     dir.join_entry(&[name, SPARE_SUFFIX.as_bytes()].concat())
 }
 
-/// Whether a name has the shape of a temporary name, whoever made it.
+/// Whether a name has the form of a temporary name.
 pub(crate) fn is_temp_name(name: &[u8]) -> bool {
     let digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
     let name = name.strip_suffix(SPARE_SUFFIX.as_bytes()).unwrap_or(name);

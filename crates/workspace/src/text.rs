@@ -6,23 +6,23 @@ mod lines;
 
 use std::borrow::Cow;
 
-pub use encoding::{Encoding, Unencodable};
-pub use lines::{LineEnding, LineEndings, Lines};
+pub use encoding::{TextEncoding, Unencodable};
+pub use lines::{LineEnding, LineEndingCounts, Lines};
 
 /// The content of a file, taken apart into encoding, byte order mark and body.
 ///
 /// For every byte string `b`, `Text::decode(b).encode() == b`. The body is UTF-8 unless the
-/// encoding is [`Encoding::Bytes`], in which case it is the file as it is.
+/// encoding is [`TextEncoding::Bytes`], in which case it is the file as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
-    encoding: Encoding,
+    encoding: TextEncoding,
     bom: bool,
     body: Vec<u8>,
 }
 
 impl Text {
     /// Finds out how `bytes` are encoded. An encoding is accepted only if writing the text back
-    /// gives the same bytes; anything else is kept as [`Encoding::Bytes`].
+    /// gives the same bytes; anything else is kept as [`TextEncoding::Bytes`].
     pub fn decode(bytes: &[u8]) -> Text {
         let (encoding, bom, body) = encoding::detect(bytes);
         Text { encoding, bom, body }
@@ -41,7 +41,7 @@ impl Text {
     }
 
     /// How the file is encoded.
-    pub fn encoding(&self) -> Encoding {
+    pub fn encoding(&self) -> TextEncoding {
         self.encoding
     }
 
@@ -50,12 +50,12 @@ impl Text {
         self.bom
     }
 
-    /// The text: UTF-8 unless the encoding is [`Encoding::Bytes`].
+    /// The text: UTF-8 unless the encoding is [`TextEncoding::Bytes`].
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// The text for showing. Bytes that are no characters appear as U+FFFD, so this must not be
+    /// The text for showing. Bytes that are not characters appear as U+FFFD, so this must not be
     /// written back.
     pub fn to_display(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
@@ -67,8 +67,8 @@ impl Text {
     }
 
     /// How the lines end.
-    pub fn line_endings(&self) -> LineEndings {
-        LineEndings::of(&self.body)
+    pub fn line_endings(&self) -> LineEndingCounts {
+        LineEndingCounts::of(&self.body)
     }
 }
 

@@ -41,12 +41,12 @@ pub struct TrackedFiles {
 
 /// By this an index is known not to have changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct IndexStamp(Option<EntryMeta>);
+pub struct GitIndexStamp(Option<EntryMeta>);
 
 impl Workspace {
     /// The present state of git's index, without reading it.
-    pub fn index_stamp(&self) -> IndexStamp {
-        IndexStamp(RelPath::parse(".git/index").ok().and_then(|path| self.metadata(&path).ok()))
+    pub fn index_stamp(&self) -> GitIndexStamp {
+        GitIndexStamp(RelPath::parse(".git/index").ok().and_then(|path| self.metadata(&path).ok()))
     }
 
     /// Reads which files git holds.

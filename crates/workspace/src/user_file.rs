@@ -39,7 +39,7 @@ pub fn replace_user_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile => {
             stat.st_mode & PERMISSIONS
         }
-        Ok(_) => return Err(refuse("it is a link or no regular file; edit what it leads to")),
+        Ok(_) => return Err(refuse("it is a link or not a regular file; edit its target")),
         Err(Errno::NOENT) => FILE_MODE,
         Err(errno) => return Err(failed(errno)),
     };
@@ -54,7 +54,7 @@ pub fn replace_user_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         .and_then(|()| ops.sync(&file))
         .and_then(|()| ops.rename_over(temp, to));
     if let Err(errno) = written {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = ops.unlink(temp);
         return Err(failed(errno));
     }

@@ -16,11 +16,11 @@ use std::sync::{Arc, LazyLock};
 use std::thread;
 use std::time::Instant;
 
-pub use entry::Entry;
+pub use entry::WalkEntry;
 
-use crate::ignore_rules::{RuleFiles, Rules};
+use crate::ignore_rules::{IgnoreRules, RuleFiles};
 use crate::{Error, RelPath, Workspace};
-use bounds::Shared;
+use bounds::WalkShared;
 use entry::Dir;
 use queue::{Job, Queue};
 use worker::Worker;
@@ -35,7 +35,7 @@ pub const DEFAULT_MAX_ENTRIES: usize = 1_000_000;
 pub const UNREADABLE_LIMIT: usize = 100;
 
 /// No path deeper than this can be named in a system call, whatever the options say.
-const DEEPEST: usize = crate::MAX_PATH_BYTES / 2;
+const MAX_WALK_DEPTH: usize = crate::MAX_PATH_BYTES / 2;
 
 /// What a walk covers and when it ends.
 #[derive(Debug, Clone)]
@@ -88,11 +88,11 @@ pub enum Flow {
 /// Receives the entries of a walk. Each thread has its own.
 pub trait Visitor: Send {
     /// Looks at one entry.
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow;
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow;
 }
 
-impl<F: FnMut(&Entry<'_>) -> Flow + Send> Visitor for F {
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+impl<F: FnMut(&WalkEntry<'_>) -> Flow + Send> Visitor for F {
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         self(entry)
     }
 }
@@ -139,7 +139,8 @@ impl Workspace {
             given => given,
         };
         let queue = Queue::new(Job::Read(Arc::new(start)));
-        let shared = Shared::new(options, options.max_depth.min(DEEPEST), threads == 1, cancel);
+        let shared =
+            WalkShared::new(options, options.max_depth.min(MAX_WALK_DEPTH), threads == 1, cancel);
         let mut workers: Vec<Worker<'_, V>> =
             (0..threads).map(|_| Worker::new(&shared, &queue, visitor())).collect();
         run_all(&mut workers);
@@ -154,12 +155,12 @@ impl Workspace {
     }
 
     /// The rules of the directories above `start`, up to the root and no further.
-    fn rules_around(&self, start: &RelPath) -> Option<Arc<Rules>> {
+    fn rules_around(&self, start: &RelPath) -> Option<Arc<IgnoreRules>> {
         let mut rules = None;
         let mut path = RelPath::root();
         for name in start.components() {
             if let Ok(dir) = self.open_dir(&path) {
-                rules = Rules::load(rules, dir.as_fd(), &path, RuleFiles::MAYBE_ALL);
+                rules = IgnoreRules::load(rules, dir.as_fd(), &path, RuleFiles::MAYBE_ALL);
             }
             path = path.join_entry(name);
         }

@@ -1,6 +1,6 @@
 //! Learning what other programs change, from the system's own file events.
 //!
-//! The kernel queues an event within the system call that causes it. So whoever drains the queue
+//! The kernel queues an event within the system call that causes it. So a reader that drains the queue
 //! knows of every change that was complete before; there is no thread and no delay in between.
 //! Not seen are writes through a memory mapping before the file is closed, writes under another
 //! name of a hard-linked file, and writes by other machines to a network file system.
@@ -15,7 +15,7 @@ use rustix::fs::{FsWord, OFlags, fstatfs};
 use rustix::io::Errno;
 
 use crate::resolve::open_name;
-use crate::{Entry, Error, RelPath, Workspace};
+use crate::{Error, RelPath, WalkEntry, Workspace};
 
 /// What changes the content or the set of a directory's files.
 const EVENTS: WatchFlags = WatchFlags::MODIFY
@@ -103,7 +103,7 @@ impl Watcher {
 
     /// Watches a directory met on a walk. Doing so when the walk comes to it misses nothing: its
     /// entries are read afterwards.
-    pub fn watch_entry(&self, entry: &Entry<'_>) -> Result<(), Error> {
+    pub fn watch_entry(&self, entry: &WalkEntry<'_>) -> Result<(), Error> {
         let path = entry.path();
         let watched = entry.descriptor().and_then(|dir| self.watch_descriptor(dir.as_fd(), &path));
         watched.map_err(|errno| Error::from_errno(&path, errno))

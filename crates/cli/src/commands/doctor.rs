@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use protocol::AgentRole;
 use providers::catalogue::{COMPATIBLE, ENDPOINTS, Wanted};
-use sandbox::{Finding, Launcher, Probe, Problem};
+use sandbox::{Launcher, Probe, ProbeFinding, Problem};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tool_system::{IndexStatus, ToolRegistry, Vocabulary};
@@ -146,7 +146,7 @@ fn sandbox(workspace: &Workspace) -> Check {
     let root = workspace.canonical_path();
     let home = environment::confinement(root).home;
     let Probe { level, findings, .. } = sandbox::probe(root, &home, &Launcher::this_program());
-    let told = findings.iter().filter_map(|Finding { part, problem, .. }| {
+    let told = findings.iter().filter_map(|ProbeFinding { part, problem, .. }| {
         let Problem { why, fix } = problem.as_ref()?;
         Some(format!("without {part}: {why}. {fix}"))
     });

@@ -8,7 +8,7 @@ use workspace::RelPath;
 use super::extract::Dialect;
 use super::mentions::{MentionMatcher, Mentions};
 use super::project_files::{ProjectFiles, dir_of, name_of};
-use super::resolve::Resolver;
+use super::resolve::ImportResolver;
 use super::{Import, ImportPlace, Resolution};
 
 /// One import of one file, and one of the places it leads to.
@@ -20,7 +20,7 @@ pub(super) struct Edge {
 
 /// Files whose imports are all resolved, and who imports whom among them.
 pub(super) struct Graph {
-    pub(super) resolver: Resolver,
+    pub(super) resolver: ImportResolver,
     edges: BTreeMap<RelPath, Vec<Edge>>,
     importers: HashMap<RelPath, Vec<(RelPath, usize)>>,
     by_directory: HashMap<RelPath, Vec<(RelPath, usize)>>,
@@ -29,7 +29,7 @@ pub(super) struct Graph {
 impl Graph {
     pub(super) fn new(files: Arc<dyn ProjectFiles>) -> Graph {
         Graph {
-            resolver: Resolver::new(files),
+            resolver: ImportResolver::new(files),
             edges: BTreeMap::new(),
             importers: HashMap::new(),
             by_directory: HashMap::new(),

@@ -10,7 +10,7 @@ use super::graph::Graph;
 use super::importers::load_importers;
 use super::mentions::Mentions;
 use super::project_files::{ProjectFiles, name_of};
-use super::reexports::{Wanted, takers};
+use super::reexports::{WantedNames, takers};
 use super::target::{ImportTarget, interpret};
 
 /// Names of directories that hold tests.
@@ -97,10 +97,10 @@ pub fn impact(files: Arc<dyn ProjectFiles>, query: &ImpactQuery) -> Impact {
 
 /// Level by level, so that each level needs one look at the project.
 fn gather(graph: &mut Graph, query: &ImpactQuery, found: &mut Impact) {
-    let mut asked: BTreeMap<RelPath, Wanted> = BTreeMap::new();
+    let mut asked: BTreeMap<RelPath, WantedNames> = BTreeMap::new();
     let mut files: BTreeSet<RelPath> = found.targets.iter().cloned().collect();
-    let mut level: Vec<(RelPath, Wanted)> =
-        found.targets.iter().map(|path| (path.clone(), Wanted::Everything)).collect();
+    let mut level: Vec<(RelPath, WantedNames)> =
+        found.targets.iter().map(|path| (path.clone(), WantedNames::Everything)).collect();
     for depth in 0.. {
         level.retain(|(path, wanted)| is_more(asked.get(path), wanted));
         if level.is_empty() || graph.resolver.files.is_over() {
@@ -111,7 +111,7 @@ fn gather(graph: &mut Graph, query: &ImpactQuery, found: &mut Impact) {
             mentions.add(Mentions::of_file(&graph.resolver, path));
         }
         graph.load(&mentions);
-        let mut next: BTreeMap<RelPath, Wanted> = BTreeMap::new();
+        let mut next: BTreeMap<RelPath, WantedNames> = BTreeMap::new();
         for (path, wanted) in level {
             let wanted = joined(asked.get(&path), wanted);
             asked.insert(path.clone(), wanted.clone());
@@ -125,8 +125,8 @@ fn gather(graph: &mut Graph, query: &ImpactQuery, found: &mut Impact) {
                 files.insert(taker.from.clone());
                 found.edges.insert((taker.from.clone(), path.clone()));
                 let onward = match taker.is_passage() {
-                    true => Wanted::Names(taker.passes),
-                    false => Wanted::Everything,
+                    true => WantedNames::Names(taker.passes),
+                    false => WantedNames::Everything,
                 };
                 let known = next.remove(taker.from);
                 next.insert(taker.from.clone(), joined(known.as_ref(), onward));
@@ -143,22 +143,22 @@ fn load_renamed(graph: &mut Graph, path: &RelPath) {
     }
 }
 
-fn is_more(known: Option<&Wanted>, wanted: &Wanted) -> bool {
+fn is_more(known: Option<&WantedNames>, wanted: &WantedNames) -> bool {
     match (known, wanted) {
-        (Some(Wanted::Everything), _) => false,
-        (Some(Wanted::Names(known)), Wanted::Names(names)) => !names.is_subset(known),
-        (None, Wanted::Names(names)) => !names.is_empty(),
-        (_, Wanted::Everything) => true,
+        (Some(WantedNames::Everything), _) => false,
+        (Some(WantedNames::Names(known)), WantedNames::Names(names)) => !names.is_subset(known),
+        (None, WantedNames::Names(names)) => !names.is_empty(),
+        (_, WantedNames::Everything) => true,
     }
 }
 
-fn joined(known: Option<&Wanted>, wanted: Wanted) -> Wanted {
+fn joined(known: Option<&WantedNames>, wanted: WantedNames) -> WantedNames {
     match (known, wanted) {
-        (Some(Wanted::Names(known)), Wanted::Names(mut names)) => {
+        (Some(WantedNames::Names(known)), WantedNames::Names(mut names)) => {
             names.extend(known.iter().cloned());
-            Wanted::Names(names)
+            WantedNames::Names(names)
         }
-        (Some(Wanted::Everything), _) => Wanted::Everything,
+        (Some(WantedNames::Everything), _) => WantedNames::Everything,
         (_, wanted) => wanted,
     }
 }

@@ -10,8 +10,8 @@ use super::extract::Dialect;
 use super::graph::{Edge, Graph};
 use super::mentions::Mentions;
 use super::project_files::{ProjectFiles, name_of, stem_of};
-use super::reexports::{Wanted, takers};
-use super::resolve::Resolver;
+use super::reexports::{WantedNames, takers};
+use super::resolve::ImportResolver;
 use super::target::{ImportTarget, interpret};
 use super::{ALL_NAMES, ImportKind, ImportPlace};
 
@@ -61,7 +61,7 @@ pub struct Importers {
     pub near: Vec<String>,
 }
 
-/// Who imports `asked`: a path as it is or as someone wrote it in an import, a file's name, a
+/// The files that import `asked`: a path as it is or as written in an import, a file's name, a
 /// package, or a symbol.
 pub fn find_importers(files: Arc<dyn ProjectFiles>, asked: &str) -> Importers {
     let mut graph = Graph::new(files);
@@ -103,7 +103,7 @@ fn is_same(one: &Importer, other: &Importer) -> bool {
 
 fn of_target(graph: &mut Graph, target: &ImportTarget, index: usize) -> Vec<Importer> {
     let found = match target {
-        ImportTarget::File(path) => of_file(graph, path, Wanted::Everything),
+        ImportTarget::File(path) => of_file(graph, path, WantedNames::Everything),
         ImportTarget::NameIn(path, name) => of_file(graph, path, names([name.clone()])),
         ImportTarget::Directory(dir) => of_directory(graph, dir),
         ImportTarget::Symbol(name) => of_symbol(graph, name),
@@ -120,7 +120,7 @@ struct ImportHit {
 }
 
 /// The importers of a file, or of some names in it, directly and through files that hand it on.
-fn of_file(graph: &mut Graph, path: &RelPath, wanted: Wanted) -> Vec<ImportHit> {
+fn of_file(graph: &mut Graph, path: &RelPath, wanted: WantedNames) -> Vec<ImportHit> {
     let mut hits = Vec::new();
     let mut passed: BTreeMap<RelPath, BTreeSet<String>> = BTreeMap::new();
     let mut open = VecDeque::from([(path.clone(), wanted)]);
@@ -144,7 +144,7 @@ fn of_file(graph: &mut Graph, path: &RelPath, wanted: Wanted) -> Vec<ImportHit> 
             let known = passed.entry(taker.from.clone()).or_default();
             if !taker.passes.is_subset(known) {
                 known.extend(taker.passes.iter().cloned());
-                open.push_back((taker.from.clone(), Wanted::Names(taker.passes)));
+                open.push_back((taker.from.clone(), WantedNames::Names(taker.passes)));
             }
         }
     }
@@ -230,8 +230,8 @@ fn of_symbol(graph: &mut Graph, name: &str) -> Vec<ImportHit> {
     hits
 }
 
-fn names(names: impl IntoIterator<Item = String>) -> Wanted {
-    Wanted::Names(names.into_iter().collect())
+fn names(names: impl IntoIterator<Item = String>) -> WantedNames {
+    WantedNames::Names(names.into_iter().collect())
 }
 
 /// Who imports a package from outside, or something in it.
@@ -323,7 +323,7 @@ fn text_words(asked: &str) -> Vec<String> {
 }
 
 /// Files and packages with a name like the one asked for.
-fn near(resolver: &Resolver, asked: &str) -> Vec<String> {
+fn near(resolver: &ImportResolver, asked: &str) -> Vec<String> {
     let name = asked.trim_matches('/').rsplit(['/', '\\', ':']).next().unwrap_or(asked);
     let wanted = match RelPath::parse(name) {
         Ok(path) if Dialect::of(&path).is_some() => stem_of(&path),

@@ -9,7 +9,7 @@ use workspace::RelPath;
 
 use super::extract::Dialect;
 use super::project_files::{dir_of, name_of, stem_of};
-use super::resolve::Resolver;
+use super::resolve::ImportResolver;
 
 /// An import of the directory that a file is in, or of one around it: `'..'`, `"./"`.
 const DIRECTORY_IMPORT: &str = r#"["'`](?:\.{1,2}/)*\.{1,2}/?["'`]"#;
@@ -38,7 +38,7 @@ impl Mentions {
     }
 
     /// What the importers of a file write.
-    pub(super) fn of_file(resolver: &Resolver, path: &RelPath) -> Mentions {
+    pub(super) fn of_file(resolver: &ImportResolver, path: &RelPath) -> Mentions {
         let mut found = Mentions::default();
         let stem = stem_of(path);
         let dir = dir_of(path);
@@ -72,7 +72,7 @@ impl Mentions {
         found
     }
 
-    fn of_module(&mut self, resolver: &Resolver, path: &RelPath, stem: &str) {
+    fn of_module(&mut self, resolver: &ImportResolver, path: &RelPath, stem: &str) {
         let dir = dir_of(path);
         let crates = resolver.crates();
         let is_root = crates.is_root(path);

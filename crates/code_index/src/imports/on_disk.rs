@@ -58,8 +58,8 @@ impl FilesOnDisk {
     /// The one place where files are visited.
     fn look_at(&self, start: &RelPath, plan: &TrigramPlan, look: &(dyn Fn(&FoundFile<'_>) + Sync)) {
         let scope = SearchScope { start: start.clone(), ..self.scope.clone() };
-        let visited = self.code.visit_matching(&scope, plan, &self.cancel, || Looking { look });
-        // A start that is no directory has no files.
+        let visited = self.code.visit_matching(&scope, plan, &self.cancel, || ImportScan { look });
+        // A start that is not a directory has no files.
         if let Ok((report, _)) = visited
             && start.is_root()
         {
@@ -68,11 +68,11 @@ impl FilesOnDisk {
     }
 }
 
-struct Looking<'a> {
+struct ImportScan<'a> {
     look: &'a (dyn Fn(&FoundFile<'_>) + Sync),
 }
 
-impl FileVisitor for Looking<'_> {
+impl FileVisitor for ImportScan<'_> {
     fn visit(&mut self, file: &FoundFile<'_>) -> Flow {
         (self.look)(file);
         Flow::Continue

@@ -110,12 +110,11 @@ impl PathList {
     }
 }
 
-/// `relative` as seen from the directory `dir`; none if it leaves the project or is no path.
+/// `relative` as seen from the directory `dir`; none if it leaves the project or is not a path.
 pub(crate) fn join(dir: &RelPath, relative: &str) -> Option<RelPath> {
     RelPath::parse(&format!("{dir}/{relative}")).ok()
 }
 
-/// The directory of a file.
 pub(crate) fn dir_of(path: &RelPath) -> RelPath {
     path.parent().unwrap_or_else(RelPath::root)
 }

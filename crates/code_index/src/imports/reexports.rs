@@ -11,10 +11,10 @@ use super::{ALL_NAMES, ImportKind};
 
 /// What of a file is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// The file as such: whoever imports anything from it.
+pub(super) enum WantedNames {
+    /// The file as such: importers of anything from it.
     Everything,
-    /// Some of its names: whoever imports one of them.
+    /// Some of its names: importers of one of them.
     Names(BTreeSet<String>),
 }
 
@@ -40,17 +40,17 @@ impl Taker<'_> {
 }
 
 /// The imports among those known that take `wanted` from the file at `path`.
-pub(super) fn takers<'g>(graph: &'g Graph, path: &RelPath, wanted: &Wanted) -> Vec<Taker<'g>> {
+pub(super) fn takers<'g>(graph: &'g Graph, path: &RelPath, wanted: &WantedNames) -> Vec<Taker<'g>> {
     let provided = match wanted {
-        Wanted::Everything => provided(graph, path),
-        Wanted::Names(names) => names.clone(),
+        WantedNames::Everything => provided(graph, path),
+        WantedNames::Names(names) => names.clone(),
     };
     let takes = |edge: &Edge| match wanted {
-        Wanted::Everything => Some(false),
-        Wanted::Names(names) if edge.to.names.iter().any(|name| names.contains(name)) => {
+        WantedNames::Everything => Some(false),
+        WantedNames::Names(names) if edge.to.names.iter().any(|name| names.contains(name)) => {
             Some(false)
         }
-        Wanted::Names(_) => {
+        WantedNames::Names(_) => {
             let all = edge.to.names.iter().any(|name| name == ALL_NAMES);
             (all && edge.import.kind != ImportKind::Module).then_some(true)
         }
@@ -74,7 +74,7 @@ fn provided(graph: &Graph, path: &RelPath) -> BTreeSet<String> {
 fn passed(
     path: &RelPath,
     edge: &Edge,
-    wanted: &Wanted,
+    wanted: &WantedNames,
     provided: &BTreeSet<String>,
 ) -> BTreeSet<String> {
     let module = match &*stem_of(path) {
@@ -90,8 +90,8 @@ fn passed(
             continue;
         }
         let is_wanted = match wanted {
-            Wanted::Everything => true,
-            Wanted::Names(names) => names.contains(there) || there == ALL_NAMES,
+            WantedNames::Everything => true,
+            WantedNames::Names(names) => names.contains(there) || there == ALL_NAMES,
         };
         if !is_wanted {
             continue;

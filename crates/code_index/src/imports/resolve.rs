@@ -27,7 +27,7 @@ pub(super) use javascript::JavaScript;
 
 /// Resolves the imports of one project for one question. What a language needs to know about the
 /// project is found out when its first import is met.
-pub(super) struct Resolver {
+pub(super) struct ImportResolver {
     pub(super) files: Arc<dyn ProjectFiles>,
     pub(super) parsed: ParsedFiles,
     javascript: OnceLock<JavaScript>,
@@ -37,9 +37,9 @@ pub(super) struct Resolver {
     composer: OnceLock<composer::Prefixes>,
 }
 
-impl Resolver {
-    pub(super) fn new(files: Arc<dyn ProjectFiles>) -> Resolver {
-        Resolver {
+impl ImportResolver {
+    pub(super) fn new(files: Arc<dyn ProjectFiles>) -> ImportResolver {
+        ImportResolver {
             parsed: ParsedFiles::new(Arc::clone(&files)),
             files,
             javascript: OnceLock::new(),
@@ -50,7 +50,7 @@ impl Resolver {
         }
     }
 
-    /// What the import in the file `from` leads to: nothing if it cannot be told, or if it is the
+    /// What the import in the file `from` leads to: nothing if it is unknown, or if it is the
     /// file itself.
     pub(super) fn resolve(&self, from: &RelPath, import: &Import) -> Vec<Resolution> {
         let mut found = match Dialect::of(from) {

@@ -1,4 +1,4 @@
-//! What a person means by a module, a package or a symbol.
+//! Finds what a user means by a module, a package or a symbol.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use workspace::RelPath;
 
 use super::extract::Dialect;
 use super::project_files::{PathList, dir_of, name_of, stem_of};
-use super::resolve::Resolver;
+use super::resolve::ImportResolver;
 use super::{Import, ImportKind, ImportPlace};
 
 /// Something that can be imported.
@@ -40,7 +40,7 @@ impl ImportTarget {
 const ENTRIES: [&str; 3] = ["index", "__init__", "mod"];
 
 /// Everything that `asked` can mean, likely or not; what no file imports is dropped later.
-pub(super) fn interpret(resolver: &Resolver, asked: &str) -> Vec<ImportTarget> {
+pub(super) fn interpret(resolver: &ImportResolver, asked: &str) -> Vec<ImportTarget> {
     let asked = asked.trim().trim_end_matches(';').trim_matches(['"', '\'', '`', '<', '>']);
     let paths = resolver.files.paths();
     if asked.is_empty() {
@@ -79,7 +79,7 @@ pub(super) fn interpret(resolver: &Resolver, asked: &str) -> Vec<ImportTarget> {
 
 /// `../services/DatabaseService`, `src/services`, `@app/x`, `package/sub`.
 fn slashed(
-    resolver: &Resolver,
+    resolver: &ImportResolver,
     asked: &str,
     exact: Option<&RelPath>,
     found: &mut BTreeSet<ImportTarget>,
@@ -136,7 +136,7 @@ fn dotted(paths: &PathList, asked: &str, found: &mut BTreeSet<ImportTarget>) {
 }
 
 /// `crate::module::name`, `my_crate::module`, `serde::de`.
-fn qualified_rust(resolver: &Resolver, asked: &str, found: &mut BTreeSet<ImportTarget>) {
+fn qualified_rust(resolver: &ImportResolver, asked: &str, found: &mut BTreeSet<ImportTarget>) {
     let (path, name) = asked.rsplit_once("::").unwrap_or(("", asked));
     let import = plain_import(path, Some(name));
     for root in resolver.files.paths().iter() {

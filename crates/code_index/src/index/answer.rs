@@ -4,7 +4,7 @@ use super::candidates::Candidates;
 use super::format::{ALWAYS, FOLDS};
 use super::plan::{Need, TrigramPlan};
 use super::postings;
-use super::segment::{List, Nonsense, Segment};
+use super::segment::{List, Malformed, Segment};
 
 /// Looking into one more file costs about as much as reading this many postings. Reading more than
 /// that for each file that is left would be no gain.
@@ -23,11 +23,11 @@ impl<O: AsRef<[u8]>> Segment<O> {
             }
             Ok(found)
         });
-        found.unwrap_or_else(|Nonsense| Candidates::every(self.files()))
+        found.unwrap_or_else(|Malformed| Candidates::every(self.files()))
     }
 
     /// The files that meet `need`, and perhaps a few others.
-    fn meeting(&self, need: &Need) -> Result<Candidates, Nonsense> {
+    fn meeting(&self, need: &Need) -> Result<Candidates, Malformed> {
         let mut lists = Vec::with_capacity(need.all.len());
         for &trigram in &need.all {
             match self.list(trigram)? {
@@ -69,17 +69,17 @@ impl<O: AsRef<[u8]>> Segment<O> {
         Ok(found.unwrap_or_else(|| Candidates::every(self.files())))
     }
 
-    fn add_list(&self, trigram: u32, into: &mut Candidates) -> Result<(), Nonsense> {
+    fn add_list(&self, trigram: u32, into: &mut Candidates) -> Result<(), Malformed> {
         self.list(trigram)?.map_or(Ok(()), |list| self.add(list, into))
     }
 
-    fn add(&self, list: List<'_>, into: &mut Candidates) -> Result<(), Nonsense> {
+    fn add(&self, list: List<'_>, into: &mut Candidates) -> Result<(), Malformed> {
         let sensible = match list {
             List::Single(file) => into.insert(file).then_some(()),
             List::Many { kind, length, bytes } => {
                 postings::read(kind, length, bytes, self.files(), into)
             }
         };
-        sensible.ok_or(Nonsense)
+        sensible.ok_or(Malformed)
     }
 }

@@ -24,7 +24,7 @@ static LONG_S_FINDER: LazyLock<Finder<'static>> =
 
 /// What a search for text can make of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content<'a> {
+pub enum SearchableContent<'a> {
     /// Has a NUL byte: a search drops it, so it is never a candidate.
     Binary,
     /// UTF-16, which a search reads as something else than these bytes: always a candidate.
@@ -59,17 +59,17 @@ impl Extractor {
     /// Reads the whole content of one file.
     ///
     /// Trigrams are of bytes with ASCII letters made small, and never span the end of a line.
-    pub fn read(&mut self, bytes: &[u8]) -> Content<'_> {
+    pub fn read(&mut self, bytes: &[u8]) -> SearchableContent<'_> {
         if UTF16_BOMS.iter().any(|bom| bytes.starts_with(bom)) {
-            return Content::Opaque;
+            return SearchableContent::Opaque;
         }
         if memchr::memchr(0, bytes).is_some() {
-            return Content::Binary;
+            return SearchableContent::Binary;
         }
         let bytes = bytes.strip_prefix(UTF8_BOM).unwrap_or(bytes);
         self.collect(bytes);
         let folds = KELVIN_FINDER.find(bytes).is_some() || LONG_S_FINDER.find(bytes).is_some();
-        Content::Text { trigrams: &self.found, folds }
+        SearchableContent::Text { trigrams: &self.found, folds }
     }
 
     /// Fills `found`. Most trigrams of a file are repetitions, in an order that no processor can
@@ -144,7 +144,7 @@ mod tests {
 
     fn read(bytes: &[u8]) -> Option<(Vec<String>, bool)> {
         match Extractor::new().read(bytes) {
-            Content::Text { trigrams, folds } => {
+            SearchableContent::Text { trigrams, folds } => {
                 let sorted = Trigrams::of(trigrams);
                 let spelled = sorted.as_slice().iter().map(|trigram| {
                     String::from_utf8_lossy(&trigram.to_be_bytes()[1..]).into_owned()
@@ -175,11 +175,11 @@ mod tests {
     #[test]
     fn what_is_not_plain_text_is_told_apart() {
         let mut extractor = Extractor::new();
-        assert_eq!(extractor.read(b"abc\0"), Content::Binary);
-        assert_eq!(extractor.read(b"\xEF\xBB\xBFabc\0"), Content::Binary);
-        assert_eq!(extractor.read(b"\xFF\xFEa\0"), Content::Opaque);
-        assert_eq!(extractor.read(b"\xFE\xFF\0a"), Content::Opaque);
-        assert_eq!(extractor.read(b"ab"), Content::Text { trigrams: &[], folds: false });
+        assert_eq!(extractor.read(b"abc\0"), SearchableContent::Binary);
+        assert_eq!(extractor.read(b"\xEF\xBB\xBFabc\0"), SearchableContent::Binary);
+        assert_eq!(extractor.read(b"\xFF\xFEa\0"), SearchableContent::Opaque);
+        assert_eq!(extractor.read(b"\xFE\xFF\0a"), SearchableContent::Opaque);
+        assert_eq!(extractor.read(b"ab"), SearchableContent::Text { trigrams: &[], folds: false });
         assert!(read("3 \u{212A}".as_bytes()).unwrap().1);
         assert!(read("Wach\u{017F}tube".as_bytes()).unwrap().1);
     }
@@ -188,7 +188,9 @@ mod tests {
     fn an_extractor_forgets_the_last_file() {
         let mut extractor = Extractor::new();
         for _ in 0..2 {
-            let Content::Text { trigrams, .. } = extractor.read(b"abcd\nbcde") else { panic!() };
+            let SearchableContent::Text { trigrams, .. } = extractor.read(b"abcd\nbcde") else {
+                panic!()
+            };
             assert_eq!(Trigrams::of(trigrams).as_slice(), [0x616263, 0x626364, 0x636465]);
         }
     }

@@ -113,7 +113,7 @@ impl Bucket {
     }
 }
 
-/// Tells damage, not malice.
+/// Detects damage, not manipulation.
 pub(super) fn checksum(bytes: &[u8]) -> u64 {
     u64_at(ContentHash::of(bytes).as_bytes(), 0)
 }

@@ -2,7 +2,7 @@
 //!
 //! A list begins with its length. Then come either blocks of 128 files, each with the width of its
 //! gaps in bits and the packed gaps, and a rest of gaps as varints; or, where that is shorter, a
-//! bitmap. A list of one file is no list: the dictionary has the file itself.
+//! bitmap. For a single file there is no list: the dictionary has the file itself.
 
 use bitpacking::{BitPacker, BitPacker4x};
 
@@ -96,7 +96,7 @@ pub(super) fn length(bytes: &mut &[u8], files: u32) -> Option<u32> {
     varint::take(bytes).filter(|length| (2..=files).contains(length))
 }
 
-/// Adds the files of a list to `into`; none if it makes no sense. `bytes` begin after the length.
+/// Adds the files of a list to `into`; none if it is malformed. `bytes` begin after the length.
 pub(super) fn read(
     kind: ListKind,
     length: u32,

@@ -145,6 +145,6 @@ impl Cursor {
 fn torn() -> io::Error {
     io::Error::new(
         io::ErrorKind::InvalidData,
-        "what was set aside while indexing came back different",
+        "a temporary file of the index was changed while indexing",
     )
 }

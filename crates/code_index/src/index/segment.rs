@@ -21,8 +21,8 @@ pub struct Segment<O> {
     sound: [AtomicU64; BUCKETS / 64],
 }
 
-/// Something in an index makes no sense.
-pub(super) struct Nonsense;
+/// An index is malformed.
+pub(super) struct Malformed;
 
 /// A list of files that has been found but not read.
 #[derive(Clone, Copy)]
@@ -126,15 +126,15 @@ impl<O: AsRef<[u8]>> Segment<O> {
     }
 
     /// The list of a trigram, if any file has it.
-    pub(super) fn list(&self, trigram: u32) -> Result<Option<List<'_>>, Nonsense> {
-        let (lists_at, entries) = self.bucket(bucket_of(trigram)).ok_or(Nonsense)?;
+    pub(super) fn list(&self, trigram: u32) -> Result<Option<List<'_>>, Malformed> {
+        let (lists_at, entries) = self.bucket(bucket_of(trigram)).ok_or(Malformed)?;
         let half = DictionaryEntry::half_of(trigram);
         let half_at = |entry: &[u8; DictionaryEntry::BYTES]| {
             DictionaryEntry::from_bytes(entry).map(|entry| entry.half)
         };
         let at = entries.partition_point(|entry| half_at(entry) < Some(half));
         let Some(entry) = entries.get(at) else { return Ok(None) };
-        let entry = DictionaryEntry::from_bytes(entry).ok_or(Nonsense)?;
+        let entry = DictionaryEntry::from_bytes(entry).ok_or(Malformed)?;
         if entry.half != half {
             return Ok(None);
         }
@@ -146,8 +146,8 @@ impl<O: AsRef<[u8]>> Segment<O> {
             .ok()
             .and_then(|at| at.checked_add(entry.place as usize))
             .and_then(|at| postings.get(at..))
-            .ok_or(Nonsense)?;
-        let length = length(&mut bytes, self.parts.files).ok_or(Nonsense)?;
+            .ok_or(Malformed)?;
+        let length = length(&mut bytes, self.parts.files).ok_or(Malformed)?;
         Ok(Some(List::Many { kind: entry.kind, length, bytes }))
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::BitOr;
 
-use super::extract::Content;
+use super::extract::SearchableContent;
 
 /// How a search treats a file, whatever its trigrams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -49,19 +49,19 @@ impl BitOr for Flags {
     }
 }
 
-impl Content<'_> {
+impl SearchableContent<'_> {
     /// The flags that follow from a file's content.
     pub fn flags(&self) -> Flags {
         match self {
-            Content::Binary => Flags::BINARY,
-            Content::Opaque => Flags::OPAQUE,
-            Content::Text { folds: true, .. } => Flags::FOLDS,
-            Content::Text { folds: false, .. } => Flags::default(),
+            SearchableContent::Binary => Flags::BINARY,
+            SearchableContent::Opaque => Flags::OPAQUE,
+            SearchableContent::Text { folds: true, .. } => Flags::FOLDS,
+            SearchableContent::Text { folds: false, .. } => Flags::default(),
         }
     }
 }
 
-/// By what a later look tells whether a file is still the one that was indexed. It must be taken
+/// Shows later whether a file is still the one that was indexed. It must be taken
 /// before the content is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IndexStamp {

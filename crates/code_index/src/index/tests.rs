@@ -40,7 +40,7 @@ impl Sample {
         let content = extractor.read(&self.content);
         let linked = if self.linked { Flags::HARD_LINKED } else { Flags::default() };
         let trigrams = match content {
-            Content::Text { trigrams, .. } => Trigrams::of(trigrams),
+            SearchableContent::Text { trigrams, .. } => Trigrams::of(trigrams),
             _ => Trigrams::default(),
         };
         (trigrams, content.flags() | linked)

@@ -76,7 +76,7 @@ pub(crate) enum Dollar {
     Mark,
 }
 
-/// What tells that a definition cannot be used from elsewhere.
+/// How a definition that cannot be used from elsewhere is recognised.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Privacy {
     /// Its head has one of these words.

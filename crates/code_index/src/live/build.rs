@@ -10,14 +10,14 @@ use std::thread;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
-use workspace::{Error, RelPath, StateDir, Watcher, Workspace, available_threads, stand_back};
+use workspace::{Error, RelPath, StateDir, Watcher, Workspace, available_threads, lower_priority};
 
 use super::files::Base;
 use super::scan::{scan, stamp};
 use super::status::IndexProgress;
 use super::{FILE, IndexShared, Phase};
 use crate::index::{
-    Content, Extractor, Flags, IndexBuilder, IndexStamp, IndexedFile, Segment, Spool,
+    Extractor, Flags, IndexBuilder, IndexStamp, IndexedFile, SearchableContent, Segment, Spool,
 };
 
 /// Files that a thread takes at once. Neighbours have much in common, which makes merging quick.
@@ -159,7 +159,7 @@ impl IndexReader<'_> {
                 .map(|_| {
                     scope.spawn(|| {
                         if self.background {
-                            stand_back();
+                            lower_priority();
                         }
                         self.read_share(builder)
                     })
@@ -192,7 +192,7 @@ impl IndexReader<'_> {
                 }
                 let content = extractor.read(&text);
                 facts.push((stamp, content.flags()));
-                if let Content::Text { trigrams, .. } = content {
+                if let SearchableContent::Text { trigrams, .. } = content {
                     self.text_bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
                     let place = u32::try_from(place).map_err(io::Error::other)?;
                     batch.add(place, trigrams)?;

@@ -31,14 +31,14 @@ struct Fresh {
     stamp: IndexStamp,
     /// Which writing of which file this is about.
     writing: u64,
-    content: Content,
+    content: FreshContent,
 }
 
 /// What is known of the content of a fresh file.
-enum Content {
+enum FreshContent {
     /// Nothing yet, so that it may match anything.
     Unknown,
-    /// It may match anything, for good.
+    /// It may match anything, and will not be read to find out.
     Anything,
     /// It never matches.
     Nothing,
@@ -126,7 +126,7 @@ impl LiveFiles {
         if let Some(unknown) = &mut self.unknown_to_table {
             unknown.insert(path.clone());
         }
-        let fresh = Fresh { stamp, writing: self.writings, content: Content::Unknown };
+        let fresh = Fresh { stamp, writing: self.writings, content: FreshContent::Unknown };
         self.overlay.insert(path, fresh);
     }
 
@@ -200,7 +200,7 @@ impl LiveFiles {
 
     /// Fresh files whose content is unknown, at most `limit`, each with the number of its writing.
     pub(super) fn undigested(&self, limit: usize) -> Vec<(RelPath, u64)> {
-        let unknown = |fresh: &Fresh| matches!(fresh.content, Content::Unknown);
+        let unknown = |fresh: &Fresh| matches!(fresh.content, FreshContent::Unknown);
         let files = self.overlay.iter().filter(|(_, fresh)| unknown(fresh));
         files.map(|(path, fresh)| (path.clone(), fresh.writing)).take(limit).collect()
     }
@@ -209,9 +209,9 @@ impl LiveFiles {
     pub(super) fn digested(&mut self, path: &RelPath, writing: u64, digest: Digest) {
         if let Some(fresh) = self.overlay.get_mut(path).filter(|fresh| fresh.writing == writing) {
             fresh.content = match digest {
-                Digest::Anything => Content::Anything,
-                Digest::Nothing => Content::Nothing,
-                Digest::Text { trigrams, folds } => Content::Text { trigrams, folds },
+                Digest::Anything => FreshContent::Anything,
+                Digest::Nothing => FreshContent::Nothing,
+                Digest::Text { trigrams, folds } => FreshContent::Text { trigrams, folds },
             };
         }
     }
@@ -245,9 +245,9 @@ impl LiveFiles {
         let from_base = found.len();
         for path in self.overlay_beneath(start) {
             let admits = self.overlay.get(path).is_some_and(|fresh| match &fresh.content {
-                Content::Unknown | Content::Anything => true,
-                Content::Nothing => plan.is_all(),
-                Content::Text { trigrams, folds } => plan.admits(trigrams.as_slice(), *folds),
+                FreshContent::Unknown | FreshContent::Anything => true,
+                FreshContent::Nothing => plan.is_all(),
+                FreshContent::Text { trigrams, folds } => plan.admits(trigrams.as_slice(), *folds),
             });
             if admits && accepts(path.as_bytes()) {
                 found.push(path.clone());

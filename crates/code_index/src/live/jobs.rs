@@ -74,7 +74,7 @@ impl IndexShared {
     }
 
     fn work(&self) {
-        workspace::stand_back();
+        workspace::lower_priority();
         let stopped = self.state().jobs.stop_sign();
         loop {
             let waiting = self.job.wait_while(self.state(), |state| {
@@ -95,7 +95,7 @@ impl IndexShared {
         }
     }
 
-    /// Does it. What goes wrong is kept for whoever asks; searches go on without an index.
+    /// Does it. An error is kept for the status; searches go on without an index.
     pub(super) fn perform(&self, job: IndexJob) {
         let outcome = catch_unwind(AssertUnwindSafe(|| match job {
             IndexJob::Open => self.open(),

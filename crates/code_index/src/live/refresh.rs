@@ -6,14 +6,14 @@ use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime};
 
 use workspace::{
-    Entry, EntryKind, Error, Events, Flow, RelPath, Visitor, WalkOptions, WalkReport, Watcher,
+    EntryKind, Error, Events, Flow, RelPath, Visitor, WalkEntry, WalkOptions, WalkReport, Watcher,
 };
 
 use super::files::{Digest, LiveFiles};
 use super::jobs::IndexJob;
 use super::scan::{scan, stamp};
 use super::{IndexShared, IndexState, Phase};
-use crate::index::{Content, Extractor, IndexStamp, Trigrams};
+use crate::index::{Extractor, IndexStamp, SearchableContent, Trigrams};
 
 /// More changes than this at once are left to a look at every file, in the background.
 const MANY: usize = 500;
@@ -136,7 +136,7 @@ impl IndexShared {
         let options =
             WalkOptions { start: dir.clone(), max_depth: 1, threads: 1, ..self.walk_options() };
         let now = SystemTime::now();
-        let visitor = || Looking { touched, now, found: SeenFiles::new() };
+        let visitor = || TouchedVisitor { touched, now, found: SeenFiles::new() };
         // A directory that cannot be read has no entries; its own going is told apart from this.
         let walked = self.workspace.walk(&options, &|| false, visitor);
         walked.map_or_else(
@@ -191,11 +191,11 @@ impl IndexShared {
                 Ok(file) if file.meta.size > max || file.meta.nlink > 1 => Digest::Anything,
                 Ok(mut file) => {
                     match file.read_all(max).as_deref().map(|text| extractor.read(text)) {
-                        Ok(Content::Binary) => Digest::Nothing,
-                        Ok(Content::Text { trigrams, folds }) => {
+                        Ok(SearchableContent::Binary) => Digest::Nothing,
+                        Ok(SearchableContent::Text { trigrams, folds }) => {
                             Digest::Text { trigrams: Trigrams::of(trigrams), folds }
                         }
-                        Ok(Content::Opaque) | Err(_) => Digest::Anything,
+                        Ok(SearchableContent::Opaque) | Err(_) => Digest::Anything,
                     }
                 }
                 // It is on its way out, and an event will say so.
@@ -222,14 +222,14 @@ impl IndexState {
 /// Entries that are there.
 type SeenFiles = BTreeMap<RelPath, (EntryKind, IndexStamp)>;
 
-struct Looking<'a> {
+struct TouchedVisitor<'a> {
     touched: &'a BTreeMap<RelPath, bool>,
     now: SystemTime,
     found: SeenFiles,
 }
 
-impl Visitor for Looking<'_> {
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+impl Visitor for TouchedVisitor<'_> {
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         let path = entry.path();
         if self.touched.contains_key(&path)
             && let Ok(meta) = entry.meta()

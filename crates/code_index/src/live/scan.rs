@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use workspace::{
-    Entry, EntryKind, EntryMeta, Error, Flow, RelPath, Visitor, WalkOptions, WalkReport, Watcher,
-    Workspace,
+    EntryKind, EntryMeta, Error, Flow, RelPath, Visitor, WalkEntry, WalkOptions, WalkReport,
+    Watcher, Workspace,
 };
 
 use crate::index::IndexStamp;
@@ -31,7 +31,7 @@ pub(super) fn scan(
 ) -> Result<Scan, Error> {
     let mut watched = watcher.is_none_or(|it| it.watch(workspace, &options.start).is_ok());
     let now = SystemTime::now();
-    let visitor = || Looking { watcher, now, files: Vec::new(), watched: true };
+    let visitor = || ScanVisitor { watcher, now, files: Vec::new(), watched: true };
     let (report, threads) = workspace.walk(options, cancel, visitor)?;
     let mut files = Vec::with_capacity(threads.iter().map(|thread| thread.files.len()).sum());
     for thread in threads {
@@ -42,15 +42,15 @@ pub(super) fn scan(
     Ok(Scan { files, report, watched })
 }
 
-struct Looking<'a> {
+struct ScanVisitor<'a> {
     watcher: Option<&'a Watcher>,
     now: SystemTime,
     files: Vec<(RelPath, IndexStamp)>,
     watched: bool,
 }
 
-impl Visitor for Looking<'_> {
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+impl Visitor for ScanVisitor<'_> {
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         match entry.kind() {
             EntryKind::File => {
                 if let Ok(meta) = entry.meta()

@@ -61,7 +61,7 @@ impl LiveIndex {
         }
     }
 
-    /// Makes the table now, and tells how far it is.
+    /// Makes the table now, and reports the progress.
     pub(crate) fn build_symbols(
         &self,
         progress: &(dyn Fn(u64, u64) + Sync),
@@ -156,7 +156,7 @@ impl IndexShared {
 }
 
 impl IndexState {
-    /// The table cannot be made, which is no reason to try again at each question.
+    /// The table cannot be made, and is not tried again at each question.
     pub(super) fn symbols_failed(&mut self) {
         self.symbols = Symbols::Failed;
     }

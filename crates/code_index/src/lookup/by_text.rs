@@ -1,6 +1,6 @@
 //! Definitions in languages without a grammar, by the look of the line.
 
-use super::word::Word;
+use super::word::WholeWord;
 
 /// The most bytes of a line that is looked at; longer ones are data.
 const MAX_LINE: usize = 400;
@@ -78,7 +78,7 @@ pub(crate) struct TextDefinition {
 pub(crate) fn definitions_by_text(
     extension: &[u8],
     text: &[u8],
-    word: &Word,
+    word: &WholeWord,
 ) -> Vec<TextDefinition> {
     if PROSE.contains(&extension) {
         return Vec::new();
@@ -193,7 +193,7 @@ mod tests {
         for (extension, line, expected) in table {
             let text = format!("first\n{line}\nlast\n");
             let found =
-                definitions_by_text(extension.as_bytes(), text.as_bytes(), &Word::new("foo"));
+                definitions_by_text(extension.as_bytes(), text.as_bytes(), &WholeWord::new("foo"));
             assert_eq!(found.first().map(|found| found.look), expected, "{line}");
         }
     }
@@ -201,6 +201,6 @@ mod tests {
     #[test]
     fn a_huge_line_is_data() {
         let text = format!("function foo() {}", "x".repeat(1000));
-        assert!(definitions_by_text(b"x", text.as_bytes(), &Word::new("foo")).is_empty());
+        assert!(definitions_by_text(b"x", text.as_bytes(), &WholeWord::new("foo")).is_empty());
     }
 }

@@ -14,7 +14,7 @@ pub(crate) use name_context::{NameContext, TokenBefore};
 
 #[cfg(test)]
 use super::definition_query::DefinitionType;
-use super::word::{Word, is_name_byte};
+use super::word::{WholeWord, is_name_byte};
 use crate::Language;
 #[cfg(test)]
 use crate::symbols::{Symbol, SymbolKind};
@@ -70,7 +70,7 @@ pub(crate) fn begins_condition(word: &[u8]) -> bool {
 }
 
 /// The best chance that any place of `word` in `text` has to define it.
-pub(crate) fn chance_in(language: Language, text: &[u8], word: &Word) -> Chance {
+pub(crate) fn chance_in(language: Language, text: &[u8], word: &WholeWord) -> Chance {
     if !word.bytes().iter().all(|&byte| is_name_byte(byte)) {
         // Operators and the like follow no rule that could be checked.
         return Chance::Major;

@@ -19,9 +19,9 @@ use super::standing::remoteness;
 use super::symbol_cache::SymbolCache;
 use super::symbol_name::SymbolName;
 use super::symbol_table::{KnownPlaces, SymbolTable};
-use super::word::Word;
+use super::word::WholeWord;
 use super::word_files::{
-    Coverage, Wanted, WordFile, WordVisitor, named, read_text, until, visit_all_files,
+    Coverage, WantedWords, WordFile, WordVisitor, named, read_text, until, visit_all_files,
     visit_files_with_word,
 };
 use crate::symbols::Parsers;
@@ -41,7 +41,7 @@ const FILES_PER_THREAD: usize = 4;
 const NEAR_TIME: Duration = Duration::from_secs(2);
 
 /// A file that may define the name.
-pub(super) struct Candidate {
+pub(super) struct DefinitionCandidate {
     pub(super) path: RelPath,
     pub(super) reason: Reason,
 }
@@ -63,7 +63,7 @@ pub fn find_definitions(
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<Definitions, Error> {
-    let word = Word::new(&query.name.name);
+    let word = WholeWord::new(&query.name.name);
     let search = DefinitionSearch { code, query, word: &word, scope, cancel };
     let table = code.symbols(scope);
     if let Some((table, changed)) = &table {
@@ -104,7 +104,7 @@ pub fn find_definitions(
 pub(super) struct DefinitionSearch<'a> {
     pub(super) code: &'a CodeBase,
     pub(super) query: &'a DefinitionQuery,
-    pub(super) word: &'a Word,
+    pub(super) word: &'a WholeWord,
     pub(super) scope: &'a SearchScope,
     pub(super) cancel: &'a (dyn Fn() -> bool + Sync),
 }
@@ -125,10 +125,12 @@ impl DefinitionSearch<'_> {
         });
         let beyond = files.split_off(files.len().min(MAX_TABLE_FILES));
         let beyond: u64 = beyond.iter().map(|(_, known)| known.count()).sum();
-        let known =
-            files.into_iter().map(|(path, known)| Candidate { path, reason: Reason::Known(known) });
+        let known = files
+            .into_iter()
+            .map(|(path, known)| DefinitionCandidate { path, reason: Reason::Known(known) });
         let changed = changed.into_iter().filter(|path| self.scope.covers(path));
-        let changed = changed.map(|path| Candidate { path: path.clone(), reason: Reason::Changed });
+        let changed =
+            changed.map(|path| DefinitionCandidate { path: path.clone(), reason: Reason::Changed });
         let examiners = self.examine(&known.chain(changed).collect::<Vec<_>>());
         let files_read = examiners.iter().map(|examiner| examiner.files_read).sum();
         let coverage = Coverage { files_read, ..Coverage::default() };
@@ -139,8 +141,9 @@ impl DefinitionSearch<'_> {
 
     /// Looks at the files in whose text the name stands.
     fn by_text(&self) -> Result<Definitions, Error> {
-        let within: Vec<Word> = self.query.name.within.iter().map(|name| Word::new(name)).collect();
-        let wanted = Wanted { word: self.word, also: &within };
+        let within: Vec<WholeWord> =
+            self.query.name.within.iter().map(|name| WholeWord::new(name)).collect();
+        let wanted = WantedWords { word: self.word, also: &within };
         let (coverage, examiners) =
             visit_files_with_word(self.code, &wanted, self.scope, self.cancel, || self.examiner())?;
         Ok(self.answer(examiners, coverage))
@@ -171,7 +174,7 @@ impl DefinitionSearch<'_> {
 
     /// Keeps those of the lesser files that may be parsed, the nearest first, and says how many are
     /// left out.
-    fn leave_out_minor(&self, minor: &mut Vec<Candidate>, found: u64) -> u64 {
+    fn leave_out_minor(&self, minor: &mut Vec<DefinitionCandidate>, found: u64) -> u64 {
         minor.sort_by_cached_key(|one| (remoteness(&one.path), one.path.depth(), one.path.clone()));
         let mut left = if found > 0 { MINOR_BYTES } else { MINOR_BYTES_ALONE };
         let affordable = minor.iter().take_while(|one| {
@@ -185,7 +188,7 @@ impl DefinitionSearch<'_> {
     }
 
     /// Looks at each candidate, on several threads if there are many.
-    fn examine(&self, candidates: &[Candidate]) -> Vec<Examiner<'_>> {
+    fn examine(&self, candidates: &[DefinitionCandidate]) -> Vec<Examiner<'_>> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut examiner = self.examiner();
@@ -228,7 +231,7 @@ struct Examiner<'a> {
     parsers: Parsers,
     hits: Hits,
     /// Files that are put off because they can only hold lesser definitions.
-    minor: Vec<Candidate>,
+    minor: Vec<DefinitionCandidate>,
     unfinished: Vec<RelPath>,
     /// Candidates that were read.
     files_read: u64,
@@ -243,7 +246,7 @@ impl WordVisitor for Examiner<'_> {
             (Chance::Minor, Some(DefinitionType::Function | DefinitionType::Class)) => {}
             (Chance::Minor, None) => {
                 let reason = Reason::Minor { bytes: file.text.len() as u64 };
-                self.minor.push(Candidate { path: file.path.clone(), reason });
+                self.minor.push(DefinitionCandidate { path: file.path.clone(), reason });
             }
             (Chance::Minor | Chance::Major, _) => self.parse(file, language),
         }
@@ -251,7 +254,7 @@ impl WordVisitor for Examiner<'_> {
 }
 
 impl Examiner<'_> {
-    fn candidate(&mut self, candidate: &Candidate, buffer: &mut Vec<u8>) {
+    fn candidate(&mut self, candidate: &DefinitionCandidate, buffer: &mut Vec<u8>) {
         let DefinitionSearch { code, query, scope, .. } = self.search;
         let path = &candidate.path;
         // What has gone or grown in the meantime defines nothing any more.

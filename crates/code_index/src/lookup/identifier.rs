@@ -5,8 +5,8 @@ use std::time::Instant;
 use workspace::{Error, RelPath};
 
 use super::references::occurrences_in;
-use super::word::Word;
-use super::word_files::{Coverage, Wanted, WordFile, WordVisitor, visit_files_with_word};
+use super::word::WholeWord;
+use super::word_files::{Coverage, WantedWords, WordFile, WordVisitor, visit_files_with_word};
 use crate::language::Dollar;
 use crate::symbols::Role;
 use crate::{CodeBase, Language, SearchScope};
@@ -30,8 +30,8 @@ pub fn files_with_name(
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<(Vec<RelPath>, Vec<RelPath>, Coverage), Error> {
-    let word = Word::new(name);
-    let wanted = Wanted { word: &word, also: &[] };
+    let word = WholeWord::new(name);
+    let wanted = WantedWords { word: &word, also: &[] };
     let (coverage, threads) =
         visit_files_with_word(code, &wanted, scope, cancel, NameVisitor::default)?;
     let mut gathered = NameVisitor::default();

@@ -2,9 +2,9 @@
 
 use workspace::{Error, RelPath};
 
-use super::word::Word;
+use super::word::WholeWord;
 use super::word_files::{
-    Coverage, Wanted, WordFile, WordVisitor, named, until, visit_files_with_word,
+    Coverage, WantedWords, WordFile, WordVisitor, named, until, visit_files_with_word,
 };
 use crate::excerpt::excerpt;
 use crate::first_by_path::FirstByPath;
@@ -61,8 +61,8 @@ pub fn find_references(
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
 ) -> Result<References, Error> {
-    let word = Word::new(&query.name);
-    let wanted = Wanted { word: &word, also: &[] };
+    let word = WholeWord::new(&query.name);
+    let wanted = WantedWords { word: &word, also: &[] };
     let worker = || ReferenceWorker {
         query,
         word: &word,
@@ -129,7 +129,7 @@ fn occurrences(
 /// One thread's share.
 struct ReferenceWorker<'a> {
     query: &'a ReferenceQuery,
-    word: &'a Word,
+    word: &'a WholeWord,
     scope: &'a SearchScope,
     parsers: Parsers,
     first: FirstByPath<Reference>,

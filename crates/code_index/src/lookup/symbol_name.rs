@@ -7,7 +7,7 @@ use workspace::RelPath;
 
 /// Parts of a path of names that stand for a place and not for a name.
 const RELATIVE: [&str; 5] = ["crate", "self", "super", "this", "Self"];
-/// The most characters of a name; what is longer is no name.
+/// The most characters of a name; what is longer is not a name.
 const MAX_CHARS: usize = 256;
 
 /// A name, and what it is said to stand in.

@@ -51,7 +51,7 @@ const NO_STAMP: FileStamp = FileStamp { size: u64::MAX, modified: u64::MAX, ino:
 /// A file system may keep times no finer than this.
 const COARSEST_CLOCK: Duration = Duration::from_secs(2);
 
-/// What tells whether a file is still the one that was parsed.
+/// Shows whether a file is still the one that was parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileStamp {
     /// Size in bytes.
@@ -78,7 +78,6 @@ impl FileStamp {
 /// A place in the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TableEntry {
-    /// The number of the file.
     pub(crate) file: u32,
     /// The line of the name, from 1.
     pub(crate) line: u32,

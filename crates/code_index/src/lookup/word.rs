@@ -3,17 +3,16 @@
 use memchr::memmem::Finder;
 
 /// A name to look for.
-pub(crate) struct Word {
+pub(crate) struct WholeWord {
     finder: Finder<'static>,
 }
 
-impl Word {
+impl WholeWord {
     /// A name that is not empty.
-    pub(crate) fn new(name: &str) -> Word {
-        Word { finder: Finder::new(name).into_owned() }
+    pub(crate) fn new(name: &str) -> WholeWord {
+        WholeWord { finder: Finder::new(name).into_owned() }
     }
 
-    /// Its bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.finder.needle()
     }
@@ -66,7 +65,7 @@ mod tests {
             ("aa", "aaa aa", &[4]),
         ];
         for (name, text, expected) in table {
-            let found: Vec<_> = Word::new(name).places(text.as_bytes()).collect();
+            let found: Vec<_> = WholeWord::new(name).places(text.as_bytes()).collect();
             assert_eq!(found, expected, "{name} in {text}");
         }
     }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use workspace::{Error, Flow, OpenFile, RelPath, Text, WalkReport, is_binary};
 
-use super::word::Word;
+use super::word::WholeWord;
 use crate::code_base::{CodeBase, FileVisitor, FoundFile};
 use crate::index::TrigramPlan;
 use crate::{Language, SearchScope};
@@ -45,18 +45,17 @@ pub struct Coverage {
 }
 
 /// Which names a file must hold to be visited.
-pub(crate) struct Wanted<'a> {
-    /// The name itself.
-    pub(crate) word: &'a Word,
+pub(crate) struct WantedWords<'a> {
+    pub(crate) word: &'a WholeWord,
     /// Each of these must stand in the text or be part of the path.
-    pub(crate) also: &'a [Word],
+    pub(crate) also: &'a [WholeWord],
 }
 
 /// Visits the files of `scope` in which the wanted name stands, on several threads. The index, if
 /// there is one, spares reading files that cannot have it.
 pub(crate) fn visit_files_with_word<V: WordVisitor>(
     code: &CodeBase,
-    wanted: &Wanted<'_>,
+    wanted: &WantedWords<'_>,
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
     visitor: impl FnMut() -> V,
@@ -77,7 +76,7 @@ pub(crate) fn visit_all_files<V: WordVisitor>(
 
 fn visit<V: WordVisitor>(
     code: &CodeBase,
-    (plan, wanted): (&TrigramPlan, Option<&Wanted<'_>>),
+    (plan, wanted): (&TrigramPlan, Option<&WantedWords<'_>>),
     scope: &SearchScope,
     cancel: &(dyn Fn() -> bool + Sync),
     mut visitor: impl FnMut() -> V,
@@ -138,7 +137,7 @@ fn together<V>(walk: WalkReport, threads: Vec<WordReader<'_, V>>) -> (Coverage, 
 /// One thread's share: reads files and hands on those with the name in them.
 struct WordReader<'a, V> {
     scope: &'a SearchScope,
-    wanted: Option<&'a Wanted<'a>>,
+    wanted: Option<&'a WantedWords<'a>>,
     buffer: Vec<u8>,
     files_read: u64,
     too_large: Vec<RelPath>,
@@ -166,7 +165,7 @@ impl<V: WordVisitor> FileVisitor for WordReader<'_, V> {
     }
 }
 
-impl Wanted<'_> {
+impl WantedWords<'_> {
     fn are_in(&self, path: &RelPath, text: &[u8]) -> bool {
         self.word.is_in(text)
             && self.also.iter().all(|word| word.is_in(text) || is_part_of(path, word.bytes()))

@@ -1,4 +1,4 @@
-//! Whether a line defines a name, as far as its text tells.
+//! Whether a line defines a name, judged by its text alone.
 //!
 //! This is a guess for ranking and nothing else: it costs a look at the line and works in languages
 //! that have no grammar here.

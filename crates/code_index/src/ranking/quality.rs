@@ -60,7 +60,7 @@ const QUESTIONS: &[Asked] = &[
         "cut results that are too large and keep the rest behind a handle",
         &["tool_system/src/answers/truncation.rs", "tool_system/src/answers/result_store.rs"],
     ),
-    ("ask the person for approval in the terminal", &["cli/src/terminal.rs"]),
+    ("ask the user for approval in the terminal", &["cli/src/terminal.rs"]),
     ("remove a file", &["tool_system/src/extensions/management/delete_file.rs"]),
     (
         "list the entries of a folder",

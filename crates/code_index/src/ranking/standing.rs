@@ -1,4 +1,4 @@
-//! What a file is, as far as its name tells, and how much an answer in it is worth.
+//! What a file is, judged by its name, and how much a match in it is worth.
 
 use workspace::RelPath;
 

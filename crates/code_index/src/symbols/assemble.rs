@@ -40,7 +40,6 @@ impl RawSymbol {
 /// What was recognised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RawKind {
-    /// A symbol.
     Symbol(SymbolKind),
     /// A place that other symbols stand in without being one itself, like `impl Foo`.
     Scope,
@@ -55,7 +54,7 @@ struct OpenScope {
     start: usize,
     end: usize,
     path: String,
-    /// None for a scope that is no symbol, whose members are those of a type.
+    /// None for a scope that is not a symbol, whose members are those of a type.
     kind: Option<SymbolKind>,
 }
 
@@ -64,7 +63,7 @@ impl OpenScope {
     fn holds(&self, found: &RawSymbol) -> bool {
         // Several names of one declaration stand beside each other.
         let is_same = self.start == found.extent.start && self.end == found.extent.end;
-        // In `typedef struct a { … } b` and `struct a { … } b`, `a` is no part of `b`.
+        // In `typedef struct a { … } b` and `struct a { … } b`, `a` is not part of `b`.
         let by_the_way = match (self.kind, found.what) {
             (Some(outer), RawKind::Symbol(inner)) => inner.is_type() && outer.is_declared_by_type(),
             _ => false,

@@ -1,4 +1,4 @@
-//! What a symbol can be, and which kinds people mean first when they ask for a definition.
+//! What a symbol can be, and which kinds a query for a definition means first.
 
 /// The kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -28,7 +28,7 @@ fn joins(byte: Option<&u8>) -> bool {
     byte.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80)
 }
 
-/// What a name does at each of `places`. Without a tree all that can be said is that it is used.
+/// What a name does at each of `places`. Without a tree it is only known to be used.
 pub(super) fn with_roles(
     language: Language,
     tree: Option<&Tree>,

@@ -1,13 +1,13 @@
 //! Symbols by query: one file of patterns for each language, one reader for all of them.
 //!
-//! A pattern captures a `@name` and, with the name of a [`SymbolKind`], the whole definition. It may
-//! also capture what the definition says it stands in (`@in`). Other captures are `@scope` with `@in`
-//! (a place that members stand in, like `impl Foo`), `@namespace` with `@name` (for the rest of the
-//! file) and `@attribute`. When two patterns find the same name, the earlier in the file counts, so
-//! that special cases stand above general ones. `(#set! trim ":")` leaves a `:` at the beginning or end
-//! of a name out of it. What depends on the surroundings is not said in
-//! patterns: a `@function` inside of a type becomes a method, a `@variable` inside of a function
-//! becomes local.
+//! A pattern captures a `@name` and, with the name of a [`SymbolKind`], the whole definition. It
+//! may also capture what the definition says it stands in (`@in`). Other captures are `@scope` with
+//! `@in` (a place that members stand in, like `impl Foo`), `@namespace` with `@name` (for the rest
+//! of the file) and `@attribute`. When two patterns find the same name, the earlier in the file
+//! counts, so that special cases stand above general ones. `(#set! trim ":")` leaves a `:` at the
+//! beginning or end of a name out of it. What depends on the surroundings is not said in patterns:
+//! a `@function` inside of a type becomes a method, a `@variable` inside of a function becomes
+//! local.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -50,7 +50,7 @@ fn patterns(language: Language) -> Option<&'static CompiledQuery> {
     ALL[language as usize].get_or_init(|| compile(language).ok()).as_ref()
 }
 
-/// The error is for those who write queries; a test shows it.
+/// The error is for authors of queries; a test shows it.
 fn compile(language: Language) -> Result<CompiledQuery, String> {
     let SymbolSource::Queries(files) = language.spec().symbols else {
         return Err("it has none".to_owned());

@@ -181,6 +181,6 @@ fn a_watched_project_is_searched_as_it_is() {
 }
 
 #[test]
-fn a_project_that_nobody_watched_is_searched_as_it_is() {
+fn a_project_without_a_file_watcher_is_searched_as_it_is() {
     check(false, 25);
 }

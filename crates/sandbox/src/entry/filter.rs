@@ -14,8 +14,8 @@
 use libc::c_long;
 use seccompiler::sock_filter;
 
-use super::trouble::Trouble;
-use crate::plan::Part;
+use super::error::EntryError;
+use crate::plan::SandboxPart;
 
 /// Refused as if we were not allowed to.
 const FORBIDDEN: &[c_long] = &[
@@ -84,12 +84,13 @@ const UNKNOWN: &[c_long] = &[
     libc::SYS_io_uring_register,
 ];
 
-/// Refused as well where only each process has a limit on its memory: they would hold memory that belongs
-/// to none. Programs fall back to files in `/dev/shm`, whose space is limited, or to their own memory.
+/// Refused as well where only each process has a limit on its memory: they would hold memory that
+/// belongs to none. Programs fall back to files in `/dev/shm`, whose space is limited, or to their
+/// own memory.
 const UNCOUNTED_MEMORY: &[c_long] = &[libc::SYS_memfd_create, libc::SYS_memfd_secret];
 
-/// In such a case, the most bytes of a segment and semaphores of a set. A namespace can have 4096 segments
-/// and 32000 sets, so that all together stay below 256 MiB and 64 MiB.
+/// In such a case, the most bytes of a segment and semaphores of a set. A namespace can have 4096
+/// segments and 32000 sets, so that all together stay below 256 MiB and 64 MiB.
 const SEGMENT_BYTES: u32 = 64 * 1024;
 const SEMAPHORES: u32 = 32;
 
@@ -151,9 +152,9 @@ pub(super) struct Refused {
 }
 
 /// Installs the filter for this process and all it starts.
-pub(super) fn install(filter: &[sock_filter]) -> Result<(), Trouble> {
+pub(super) fn install(filter: &[sock_filter]) -> Result<(), EntryError> {
     seccompiler::apply_filter(filter).map_err(|error| {
-        Trouble::new(Part::Seccomp, format!("filtering system calls: {error}"), None)
+        EntryError::new(SandboxPart::Seccomp, format!("filtering system calls: {error}"), None)
     })
 }
 

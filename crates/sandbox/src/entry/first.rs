@@ -1,4 +1,4 @@
-//! The first process inside: builds the walls, goes behind them, starts the command and collects
+//! The first process inside: builds the sandbox, enters it, starts the command and collects
 //! what it leaves.
 
 use std::io::ErrorKind;
@@ -10,14 +10,14 @@ use std::process::{Child, Command, Stdio};
 use rustix::fs::{Access, Mode, OFlags};
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitOptions};
 
+use super::error::{During as _, EntryError};
 use super::filter::{self, Program, Refused};
 use super::helper::{Site, read_file};
+use super::restrictions::{self, LandlockRules};
 use super::root::{self, OwnPart, Root};
-use super::trouble::{During as _, Trouble};
-use super::walls::{self, Rules};
 use super::{identity, listener, loopback};
 use crate::channel::{Channel, ChannelError};
-use crate::plan::{OrderHead, Part, Plan, Report};
+use crate::plan::{OrderHead, Report, RunPlan, SandboxPart};
 
 const HOST_NAME: &[u8] = b"sandbox";
 
@@ -26,14 +26,14 @@ struct Prepared {
     /// Our own directory in the /proc of the host, where this process is known as well.
     process: OwnedFd,
     root: Root,
-    rules: Rules,
+    rules: LandlockRules,
     refused: Refused,
     filter: Program,
 }
 
 /// What belongs to one command.
 struct Order {
-    plan: Plan,
+    plan: RunPlan,
     /// The directory of this run in the private layer.
     space: Option<String>,
     network: bool,
@@ -61,12 +61,12 @@ pub(super) fn run(site: &Site, orders: &Channel) {
     });
     match built {
         Ok(order) => carry_out(order, &answers),
-        Err(trouble) => drop(answers.send(&trouble.into_report(), &[])),
+        Err(error) => drop(answers.send(&error.into_report(), &[])),
     }
 }
 
-fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Trouble> {
-    let missing = || Trouble::new(Part::Launch, "receiving descriptors", None);
+fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, EntryError> {
+    let missing = || EntryError::new(SandboxPart::Launch, "receiving descriptors", None);
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(missing);
     let output = (next()?, next()?);
@@ -79,29 +79,29 @@ fn understand(head: OrderHead, descriptors: Vec<OwnedFd>) -> Result<Order, Troub
 }
 
 /// Hands the socket of the proxy out, and keeps none.
-fn hand_out_listener(answers: &Channel) -> Result<(), Trouble> {
+fn hand_out_listener(answers: &Channel) -> Result<(), EntryError> {
     let listener = listener::listen()?;
     answers.send(&Report::Listening, &[listener.as_fd()]).map_err(not_reported)
 }
 
-fn not_reported(error: ChannelError) -> Trouble {
-    Trouble::new(Part::Launch, "reporting", error.errno())
+fn not_reported(error: ChannelError) -> EntryError {
+    EntryError::new(SandboxPart::Launch, "reporting", error.errno())
 }
 
-fn prepare(site: &Site) -> Result<Prepared, Trouble> {
+fn prepare(site: &Site) -> Result<Prepared, EntryError> {
     let process = rustix::fs::open("/proc/self", OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-        .during(Part::UserNamespace, "opening /proc/self")?;
+        .during(SandboxPart::UserNamespace, "opening /proc/self")?;
     identity::settle(site.setting.identity, &process)?;
-    walls::be_the_first_to_go(&process);
-    rustix::process::setsid().during(Part::Launch, "making a session")?;
-    rustix::system::sethostname(HOST_NAME).during(Part::Namespaces, "naming the host")?;
+    restrictions::raise_oom_score(&process);
+    rustix::process::setsid().during(SandboxPart::Launch, "making a session")?;
+    rustix::system::sethostname(HOST_NAME).during(SandboxPart::Namespaces, "naming the host")?;
     loopback::bring_up()?;
     let root = root::prepare(site)?;
     let refused = Refused {
         unix_sockets: root.shows_sockets,
         shared_memory: site.setting.limits.process_memory_bytes.is_some(),
     };
-    let (rules, filter) = (Rules::make(&site.setting)?, filter::program(refused));
+    let (rules, filter) = (LandlockRules::make(&site.setting)?, filter::program(refused));
     Ok(Prepared { process, root, rules, refused, filter })
 }
 
@@ -110,12 +110,12 @@ fn confine(
     prepared: Prepared,
     order: &Order,
     answers: &Channel,
-) -> Result<(), Trouble> {
+) -> Result<(), EntryError> {
     let own = OwnPart { space: order.space.as_deref(), network: order.network };
     let changes = root::finish(prepared.root, &site.setting, &own)?;
     let rules = prepared.rules.allow_project(&site.setting)?;
     identity::assume(site.setting.identity, &prepared.process, &site.life.0)?;
-    walls::limit(&site.setting, &order.plan)?;
+    restrictions::limit(&site.setting, &order.plan)?;
     identity::drop_capabilities()?;
     let landlock = rules.enforce()?;
     filter::install(&prepared.filter)?;
@@ -167,7 +167,7 @@ fn start(order: Order) -> std::io::Result<Child> {
 
 fn spawn(
     argv: &[String],
-    plan: &Plan,
+    plan: &RunPlan,
     output: (OwnedFd, OwnedFd),
     stdin: Stdio,
 ) -> std::io::Result<Child> {
@@ -182,7 +182,7 @@ fn spawn(
 }
 
 /// Where the program is; with its whole path known, it can be started without a copy of this process.
-fn find(program: &str, plan: &Plan) -> std::io::Result<PathBuf> {
+fn find(program: &str, plan: &RunPlan) -> std::io::Result<PathBuf> {
     if program.contains('/') {
         return Ok(PathBuf::from(program));
     }
@@ -193,7 +193,7 @@ fn find(program: &str, plan: &Plan) -> std::io::Result<PathBuf> {
         .ok_or_else(|| std::io::Error::from_raw_os_error(libc::ENOENT))
 }
 
-/// Collects every process that ends, tells of the command's end, and stays until none is left.
+/// Collects every process that ends, reports the command's end, and stays until none is left.
 fn collect(answers: &Channel, command: Option<Pid>) {
     let mut next = WaitOptions::empty();
     let mut ended = None;
@@ -202,7 +202,7 @@ fn collect(answers: &Channel, command: Option<Pid>) {
         match collected {
             Ok(Some((pid, status))) if Some(pid) == command => {
                 ended = Some((status.exit_status(), status.terminating_signal()));
-                // Look once whether anything is left before telling.
+                // Look once whether anything is left before reporting.
                 next = WaitOptions::NOHANG;
             }
             Ok(Some(_)) => {}

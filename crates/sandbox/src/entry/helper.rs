@@ -16,17 +16,17 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions};
 use rustix::thread::UnshareFlags;
 use serde::de::DeserializeOwned;
 
-use super::trouble::{During as _, Trouble};
-use super::{EXIT_TROUBLE, first};
+use super::error::{During as _, EntryError};
+use super::{EXIT_FAILURE, first};
 use crate::channel::Channel;
 use crate::kernel::{self, Cloned};
-use crate::plan::{OrderHead, Part, Report, Setting, Settle};
+use crate::plan::{OrderHead, Report, SandboxPart, Setting, Settle};
 
 /// A process that was made ready longer ago is not used: single files that it shows may have been
 /// replaced on the host since.
 const READY_FOR: Duration = Duration::from_secs(60);
 /// With more commands under way than this, none is made ready: they need the processors themselves.
-const UNDER_WAY: usize = 1;
+const MAX_RUNNING: usize = 1;
 
 /// What all first processes are given.
 pub(super) struct Site {
@@ -62,8 +62,8 @@ pub(super) fn serve(channel: &Channel) -> i32 {
         Ok(site)
     });
     loop {
-        if let (Ok(site), true, None) = (&site, firsts.len() <= UNDER_WAY, &spare) {
-            // If it does not work now, the next order tells why.
+        if let (Ok(site), true, None) = (&site, firsts.len() <= MAX_RUNNING, &spare) {
+            // If it fails now, the next order reports why.
             spare = start(site, channel).ok();
         }
         if !wait(channel, &mut firsts) {
@@ -76,14 +76,14 @@ pub(super) fn serve(channel: &Channel) -> i32 {
         let answers = Channel::from_fd(descriptors.remove(0));
         let ready = spare.take().and_then(|spare| usable(spare, &mut firsts));
         let begun = match (&site, ready) {
-            (Err(trouble), _) => Err(trouble.clone()),
+            (Err(error), _) => Err(error.clone()),
             (Ok(_), Some(spare)) => Ok(spare),
             (Ok(site), None) => start(site, channel),
         };
         let handed = begun.and_then(|spare| hand_over(spare, &head, &answers, descriptors));
         match handed {
             Ok(first) => firsts.push(first),
-            Err(trouble) => drop(answers.send(&trouble.into_report(), &[])),
+            Err(error) => drop(answers.send(&error.into_report(), &[])),
         }
     }
     firsts.extend(spare.map(|spare| spare.first));
@@ -95,10 +95,10 @@ pub(super) fn serve(channel: &Channel) -> i32 {
 }
 
 impl First {
-    fn join(&self, groups: &[PathBuf]) -> Result<(), Trouble> {
+    fn join(&self, groups: &[PathBuf]) -> Result<(), EntryError> {
         let id = self.pid.as_raw_nonzero().to_string();
         groups.iter().try_for_each(|file| {
-            std::fs::write(file, &id).during(Part::ControlGroup, "joining a control group")
+            std::fs::write(file, &id).during(SandboxPart::ControlGroup, "joining a control group")
         })
     }
 
@@ -115,34 +115,34 @@ fn is_readable(fd: &OwnedFd) -> bool {
 }
 
 /// What is the same for all commands, and the files of control groups to join.
-fn settle(channel: &Channel) -> Result<(Site, Vec<PathBuf>), Trouble> {
-    let (settle, descriptors) = channel
-        .receive::<Settle>()
-        .map_err(|error| Trouble::new(Part::Launch, "settling the helper", error.errno()))?;
+fn settle(channel: &Channel) -> Result<(Site, Vec<PathBuf>), EntryError> {
+    let (settle, descriptors) = channel.receive::<Settle>().map_err(|error| {
+        EntryError::new(SandboxPart::Launch, "settling the helper", error.errno())
+    })?;
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(missing);
     let setting = read_file(next()?)?;
     let project = next()?;
     let owners = if settle.has_owners { Some(next()?) } else { None };
     let life = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
-        .during(Part::Launch, "making a pipe")?;
+        .during(SandboxPart::Launch, "making a pipe")?;
     Ok((Site { setting, project, owners, life }, settle.join))
 }
 
-fn missing() -> Trouble {
-    Trouble::new(Part::Launch, "receiving descriptors", None)
+fn missing() -> EntryError {
+    EntryError::new(SandboxPart::Launch, "receiving descriptors", None)
 }
 
 /// Reads what was sent in a file.
-pub(super) fn read_file<T: DeserializeOwned>(file: OwnedFd) -> Result<T, Trouble> {
+pub(super) fn read_file<T: DeserializeOwned>(file: OwnedFd) -> Result<T, EntryError> {
     let mut bytes = Vec::new();
     let read = File::from(file).read_to_end(&mut bytes);
-    read.during(Part::Launch, "reading an order")?;
+    read.during(SandboxPart::Launch, "reading an order")?;
     serde_json::from_slice(&bytes)
-        .map_err(|_| Trouble::new(Part::Launch, "understanding an order", None))
+        .map_err(|_| EntryError::new(SandboxPart::Launch, "understanding an order", None))
 }
 
-/// Waits for an order, or for the end of a first process, which it collects. Tells whether there is
+/// Waits for an order, or for the end of a first process, which it collects. Returns whether there is
 /// an order.
 fn wait(channel: &Channel, firsts: &mut Vec<First>) -> bool {
     let mut fds = vec![PollFd::new(channel, PollFlags::IN)];
@@ -167,7 +167,7 @@ fn wait(channel: &Channel, firsts: &mut Vec<First>) -> bool {
 }
 
 /// Starts the first process of a sandbox, in all its namespaces at once.
-fn start(site: &Site, channel: &Channel) -> Result<Spare, Trouble> {
+fn start(site: &Site, channel: &Channel) -> Result<Spare, EntryError> {
     let is_root = site.setting.identity.switch;
     let mut flags = UnshareFlags::NEWNS
         | UnshareFlags::NEWPID
@@ -177,8 +177,8 @@ fn start(site: &Site, channel: &Channel) -> Result<Spare, Trouble> {
         | UnshareFlags::NEWCGROUP;
     // Who is not root needs one for all the others.
     flags.set(UnshareFlags::NEWUSER, !is_root);
-    let (orders, theirs) = Channel::pair().during(Part::Launch, "making a socket")?;
-    let part = if is_root { Part::Namespaces } else { Part::UserNamespace };
+    let (orders, theirs) = Channel::pair().during(SandboxPart::Launch, "making a socket")?;
+    let part = if is_root { SandboxPart::Namespaces } else { SandboxPart::UserNamespace };
     match kernel::clone_process(flags).during(part, "making new namespaces")? {
         Cloned::Child => {
             let ours = [channel.as_fd(), orders.as_fd(), site.life.1.as_fd()];
@@ -186,11 +186,11 @@ fn start(site: &Site, channel: &Channel) -> Result<Spare, Trouble> {
             if die_with_the_helper(&site.life.0).is_ok() {
                 first::run(site, &theirs);
             }
-            std::process::exit(EXIT_TROUBLE)
+            std::process::exit(EXIT_FAILURE)
         }
         Cloned::Parent(pid) => {
             let opened = rustix::process::pidfd_open(pid, PidfdFlags::empty());
-            let fd = opened.during(Part::Launch, "opening the first process")?;
+            let fd = opened.during(SandboxPart::Launch, "opening the first process")?;
             Ok(Spare { first: First { pid, fd }, orders, made: Instant::now() })
         }
     }
@@ -212,9 +212,9 @@ fn hand_over(
     head: &OrderHead,
     answers: &Channel,
     descriptors: Vec<OwnedFd>,
-) -> Result<First, Trouble> {
+) -> Result<First, EntryError> {
     let report = |error: crate::channel::ChannelError| {
-        Trouble::new(Part::Launch, "giving an order to the first process", error.errno())
+        EntryError::new(SandboxPart::Launch, "giving an order to the first process", error.errno())
     };
     answers.send(&Report::Begun, &[spare.first.fd.as_fd()]).map_err(report)?;
     let mut all = vec![answers.as_fd()];
@@ -223,13 +223,13 @@ fn hand_over(
     Ok(spare.first)
 }
 
-/// A process ends its descriptors before it tells its children of its death: either the signal comes
-/// or the pipe is seen closed.
-pub(super) fn die_with_the_helper(life: &OwnedFd) -> Result<(), Trouble> {
+/// A process closes its descriptors before its children get the signal of its death: either the
+/// signal comes or the pipe is seen closed.
+pub(super) fn die_with_the_helper(life: &OwnedFd) -> Result<(), EntryError> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-        .during(Part::Launch, "tying the first process to the helper")?;
+        .during(SandboxPart::Launch, "tying the first process to the helper")?;
     if is_readable(life) {
-        std::process::exit(EXIT_TROUBLE);
+        std::process::exit(EXIT_FAILURE);
     }
     Ok(())
 }

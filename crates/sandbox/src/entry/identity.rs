@@ -1,4 +1,4 @@
-//! Who we are on each side of the walls.
+//! The user that we are outside and inside of the sandbox.
 //!
 //! An ordinary user makes a user namespace first, which allows the rest. Root needs none for the
 //! mounts; it becomes an unprivileged user at the end, and makes one then, so that limits on processes
@@ -12,22 +12,26 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 
+use super::error::{During as _, EntryError};
 use super::helper::die_with_the_helper;
-use super::trouble::{During as _, Trouble};
 use crate::kernel;
-use crate::plan::{Identity, Part};
+use crate::plan::{Identity, SandboxPart};
 
-/// Gives names to an ordinary user in the new namespace. `process` is our own directory in `/proc`.
-pub(super) fn settle(identity: Identity, process: &OwnedFd) -> Result<(), Trouble> {
+/// Maps the ids of an ordinary user in the new namespace. `process` is our own directory in `/proc`.
+pub(super) fn settle(identity: Identity, process: &OwnedFd) -> Result<(), EntryError> {
     if identity.switch { Ok(()) } else { write_maps(process, identity) }
 }
 
 /// Becomes the unprivileged user, if we are root.
-pub(super) fn assume(identity: Identity, process: &OwnedFd, life: &OwnedFd) -> Result<(), Trouble> {
+pub(super) fn assume(
+    identity: Identity,
+    process: &OwnedFd,
+    life: &OwnedFd,
+) -> Result<(), EntryError> {
     if !identity.switch {
         return Ok(());
     }
-    let part = Part::Privileges;
+    let part = SandboxPart::Privileges;
     let (uid, gid) = (Uid::from_raw(identity.uid), Gid::from_raw(identity.gid));
     rustix::thread::set_thread_groups(&[]).during(part, "leaving all groups")?;
     rustix::thread::set_thread_res_gid(gid, gid, gid).during(part, "changing the group")?;
@@ -38,11 +42,11 @@ pub(super) fn assume(identity: Identity, process: &OwnedFd, life: &OwnedFd) -> R
     rustix::process::set_dumpable_behavior(DumpableBehavior::Dumpable)
         .during(part, "opening our own /proc files")?;
     kernel::unshare(UnshareFlags::NEWUSER)
-        .during(Part::UserNamespace, "making a user namespace")?;
+        .during(SandboxPart::UserNamespace, "making a user namespace")?;
     write_maps(process, identity)
 }
 
-fn write_maps(process: &OwnedFd, identity: Identity) -> Result<(), Trouble> {
+fn write_maps(process: &OwnedFd, identity: Identity) -> Result<(), EntryError> {
     let Identity { uid, gid, .. } = identity;
     // Groups must be given up before an unprivileged process may map its own.
     write(process, "setgroups", "deny")?;
@@ -50,18 +54,18 @@ fn write_maps(process: &OwnedFd, identity: Identity) -> Result<(), Trouble> {
     write(process, "gid_map", &format!("{gid} {gid} 1"))
 }
 
-fn write(process: &OwnedFd, name: &str, text: &str) -> Result<(), Trouble> {
+fn write(process: &OwnedFd, name: &str, text: &str) -> Result<(), EntryError> {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let file = rustix::fs::openat(process, name, flags, Mode::empty())
-        .during(Part::UserNamespace, format!("opening {name}"))?;
+        .during(SandboxPart::UserNamespace, format!("opening {name}"))?;
     File::from(file)
         .write_all(text.as_bytes())
-        .during(Part::UserNamespace, format!("writing {name}"))
+        .during(SandboxPart::UserNamespace, format!("writing {name}"))
 }
 
-/// Gives up every capability for good.
-pub(super) fn drop_capabilities() -> Result<(), Trouble> {
-    let part = Part::Privileges;
+/// Gives up every capability, irrevocably.
+pub(super) fn drop_capabilities() -> Result<(), EntryError> {
+    let part = SandboxPart::Privileges;
     for capability in CapabilitySet::all().iter() {
         match rustix::thread::remove_capability_from_bounding_set(capability) {
             // The kernel is older than this capability.

@@ -7,10 +7,10 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
 
+use super::error::{During as _, EntryError};
 use super::root::{attach_new, make_own_directory, memory_file_system};
-use super::trouble::{During as _, Trouble};
 use crate::layer;
-use crate::plan::{Identity, Part};
+use crate::plan::{Identity, SandboxPart};
 
 /// Names in the new root while it is built. An overlay takes its parts by path.
 const LOWER: &str = ".build/lower";
@@ -19,20 +19,20 @@ const UPPER: &str = ".build/changes/upper";
 const WORK: &str = ".build/changes/work";
 const PRIVATE: &str = ".build/layer";
 
-/// A mount that can be reached by a path. It stays where it is and is covered in the end with all of
-/// our building site: taking it off would wait for every processor.
+/// A mount that can be reached by a path. It stays where it is and is covered in the end with the
+/// rest of `.build`: unmounting it would wait for every processor.
 pub(super) struct Lower {
     place: PathBuf,
     directory: OwnedFd,
 }
 
 impl Lower {
-    pub(super) fn attach(tree: &OwnedFd, number: usize) -> Result<Lower, Trouble> {
+    pub(super) fn attach(tree: &OwnedFd, number: usize) -> Result<Lower, EntryError> {
         let place = PathBuf::from(format!("{LOWER}{number}"));
         attach_new(tree, &place, FileType::Directory)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = rustix::fs::open(&place, flags, Mode::empty());
-        let directory = directory.during(Part::Overlay, "opening the lower layer")?;
+        let directory = directory.during(SandboxPart::Overlay, "opening the lower layer")?;
         Ok(Lower { place, directory })
     }
 
@@ -41,15 +41,15 @@ impl Lower {
     }
 
     /// Mounts an overlay over it, attached nowhere yet.
-    pub(super) fn overlay(&self, upper: &Path, work: &Path) -> Result<OwnedFd, Trouble> {
+    pub(super) fn overlay(&self, upper: &Path, work: &Path) -> Result<OwnedFd, EntryError> {
         let lower = self.place.display().to_string();
         overlay(&lower, upper, work, Writeback::AtTheEnd)
-            .during(Part::Overlay, "mounting an overlay")
+            .during(SandboxPart::Overlay, "mounting an overlay")
     }
 }
 
 /// Mounts a directory as an overlay without an upper layer, attached nowhere yet. It cannot be
-/// written, and sockets in it have nobody behind them: the kernel finds who listens by the inode, and
+/// written, and no process listens on sockets in it: the kernel finds the listener by the inode, and
 /// an overlay has inodes of its own.
 pub(super) fn read_only_overlay(lower: &Path, empty: &Path) -> Result<OwnedFd, Errno> {
     let context = rustix::mount::fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -78,7 +78,7 @@ fn overlay(lower: &str, upper: &Path, work: &Path, writeback: Writeback) -> Resu
     rustix::mount::fsconfig_set_string(&context, "upperdir", upper)?;
     rustix::mount::fsconfig_set_string(&context, "workdir", work)?;
     // Marks in `user.` attributes need no privilege, and the reader of the changes finds them in the
-    // same place whoever ran the command.
+    // same place for every user.
     rustix::mount::fsconfig_set_flag(&context, "userxattr")?;
     if writeback == Writeback::Never {
         rustix::mount::fsconfig_set_flag(&context, "volatile")?;
@@ -97,7 +97,7 @@ pub(super) struct Copied {
 /// The directory with what a command changed.
 pub(super) struct Upper {
     pub(super) upper: OwnedFd,
-    /// It lies in memory and lives as long as somebody holds its descriptor.
+    /// It lies in memory and lives as long as its descriptor is open.
     pub(super) in_memory: bool,
 }
 
@@ -116,7 +116,7 @@ impl CopyParts {
         layer: Option<&OwnedFd>,
         max_bytes: u64,
         owner: Identity,
-    ) -> Result<CopyParts, Trouble> {
+    ) -> Result<CopyParts, EntryError> {
         let lower = Lower::attach(project, 0)?;
         if let Some(layer) = layer {
             attach_new(layer, Path::new(PRIVATE), FileType::Directory)?;
@@ -131,7 +131,7 @@ impl CopyParts {
 
     /// Makes the copy. Its changes lie in the private layer if the run has a directory there and the
     /// file system can hold a copy on write, and otherwise in memory.
-    pub(super) fn make(self, space: Option<&str>, shows_layer: bool) -> Result<Copied, Trouble> {
+    pub(super) fn make(self, space: Option<&str>, shows_layer: bool) -> Result<Copied, EntryError> {
         let mut lower = self.lower.place.display().to_string();
         if self.has_layer && shows_layer {
             lower = format!("{PRIVATE}/{}:{lower}", layer::KEPT);
@@ -145,12 +145,13 @@ impl CopyParts {
             }
         }
         let mount = overlay(&lower, Path::new(UPPER), Path::new(WORK), Writeback::AtTheEnd);
-        let mount = mount.during(Part::Overlay, "mounting an overlay")?;
+        let mount = mount.during(SandboxPart::Overlay, "mounting an overlay")?;
         Ok(Copied { mount, changes: self.in_memory })
     }
 }
 
-fn open_changes(upper: &Path) -> Result<OwnedFd, Trouble> {
+fn open_changes(upper: &Path) -> Result<OwnedFd, EntryError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(upper, flags, Mode::empty()).during(Part::Overlay, "opening the changes")
+    rustix::fs::open(upper, flags, Mode::empty())
+        .during(SandboxPart::Overlay, "opening the changes")
 }

@@ -3,12 +3,12 @@
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 
-use super::trouble::{During as _, Trouble};
+use super::error::{During as _, EntryError};
 use crate::network::PROXY_ADDRESS;
-use crate::plan::Part;
+use crate::plan::SandboxPart;
 
 /// Listens where the variables of the command say that the proxy is.
-pub(super) fn listen() -> Result<OwnedFd, Trouble> {
+pub(super) fn listen() -> Result<OwnedFd, EntryError> {
     let listener = TcpListener::bind(PROXY_ADDRESS);
-    listener.map(OwnedFd::from).during(Part::Namespaces, "listening for the proxy")
+    listener.map(OwnedFd::from).during(SandboxPart::Namespaces, "listening for the proxy")
 }

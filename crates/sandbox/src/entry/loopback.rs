@@ -4,8 +4,8 @@
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 
-use super::trouble::{During as _, Trouble};
-use crate::plan::Part;
+use super::error::{During as _, EntryError};
+use crate::plan::SandboxPart;
 
 const RTM_NEWLINK: u16 = 16;
 const NLM_F_REQUEST: u16 = 1;
@@ -17,8 +17,8 @@ const LOOPBACK_INDEX: u32 = 1;
 const LENGTH: usize = 32;
 
 /// Sets the device up. The kernel gives it its addresses.
-pub(super) fn bring_up() -> Result<(), Trouble> {
-    let part = Part::Namespaces;
+pub(super) fn bring_up() -> Result<(), EntryError> {
+    let part = SandboxPart::Namespaces;
     let socket = rustix::net::socket_with(
         AddressFamily::NETLINK,
         SocketType::RAW,
@@ -36,7 +36,7 @@ pub(super) fn bring_up() -> Result<(), Trouble> {
     let number = i32::from_ne_bytes([answer[16], answer[17], answer[18], answer[19]]);
     match number {
         0 => Ok(()),
-        _ => Err(Trouble::new(part, "bringing up loopback", Some(-number))),
+        _ => Err(EntryError::new(part, "bringing up loopback", Some(-number))),
     }
 }
 

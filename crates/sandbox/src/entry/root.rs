@@ -11,12 +11,12 @@ use rustix::mount::{
 };
 use rustix::thread::{Gid, Uid};
 
+use super::error::{During as _, EntryError};
 use super::helper::Site;
+use super::host_trees::HostTrees;
 use super::layers::{CopyParts, Lower, Upper};
-use super::shown::Shown;
-use super::trouble::{During as _, Trouble};
 use crate::kernel;
-use crate::plan::{Identity, Part, Setting, Step};
+use crate::plan::{Identity, RootStep, SandboxPart, Setting};
 use crate::profile::ProjectAccess;
 
 /// The new root is mounted here before it becomes the root: this directory exists everywhere, and
@@ -33,7 +33,7 @@ const ROOT_BYTES: u64 = 16 << 20;
 pub(super) struct Root {
     mount: OwnedFd,
     project: Project,
-    /// Directories of the host are shown as they are, with sockets behind which somebody listens.
+    /// Directories of the host are shown as they are, with sockets on which processes may listen.
     pub(super) shows_sockets: bool,
 }
 
@@ -45,8 +45,8 @@ enum Project {
 }
 
 /// Builds a root and moves into it.
-pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
-    let part = Part::Root;
+pub(super) fn prepare(site: &Site) -> Result<Root, EntryError> {
+    let part = SandboxPart::Root;
     let setting = &site.setting;
     rustix::process::umask(Mode::empty());
     rustix::mount::mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
@@ -58,7 +58,7 @@ pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
     enter()?;
     make_site(setting)?;
     let empty = Path::new(STAGE).join(EMPTY_DIRECTORY);
-    let shown = Shown::take(&setting.steps, site.owners.as_ref(), &empty)?;
+    let shown = HostTrees::take(&setting.steps, site.owners.as_ref(), &empty)?;
     enter()?;
     let shows_sockets = shown.has_sockets;
     let mut builder = Builder { setting, shown, count: 0, shows_sockets };
@@ -81,11 +81,11 @@ pub(super) fn prepare(site: &Site) -> Result<Root, Trouble> {
     Ok(Root { mount, project, shows_sockets })
 }
 
-/// What differs from command to command.
+/// What differs between commands.
 pub(super) struct OwnPart<'a> {
     /// The directory of this run in the private layer.
     pub(super) space: Option<&'a str>,
-    /// Whoever may use the network does not see what others left in the layer.
+    /// A command that may use the network does not see what others left in the layer.
     pub(super) network: bool,
 }
 
@@ -95,11 +95,11 @@ pub(super) fn finish(
     root: Root,
     setting: &Setting,
     own: &OwnPart<'_>,
-) -> Result<Option<Upper>, Trouble> {
+) -> Result<Option<Upper>, EntryError> {
     let changes = put_project(root.project, setting, own)?;
     stand_in(EMPTY_DIRECTORY, Path::new(SITE))?;
     kernel::set_mount_attributes(&root.mount, MountAttrFlags::MOUNT_ATTR_RDONLY, false)
-        .during(Part::Root, "making the root read-only")?;
+        .during(SandboxPart::Root, "making the root read-only")?;
     rustix::process::umask(Mode::WGRP | Mode::WOTH);
     Ok(changes)
 }
@@ -108,7 +108,7 @@ fn put_project(
     project: Project,
     setting: &Setting,
     own: &OwnPart<'_>,
-) -> Result<Option<Upper>, Trouble> {
+) -> Result<Option<Upper>, EntryError> {
     let plan = &setting.project;
     let place = inside(&plan.path);
     let changes = match project {
@@ -131,24 +131,24 @@ fn put_project(
 }
 
 /// Makes the project read-only but for these paths.
-fn close_but(project: &OwnedFd, top: &OwnedFd, writable: &[PathBuf]) -> Result<(), Trouble> {
+fn close_but(project: &OwnedFd, top: &OwnedFd, writable: &[PathBuf]) -> Result<(), EntryError> {
     let take = |path: &PathBuf| {
         let tree = beneath(top, path).and_then(|source| clone_opened(&source));
-        tree.during(Part::Root, format!("taking {}", path.display()))
+        tree.during(SandboxPart::Root, format!("taking {}", path.display()))
     };
     let trees = writable.iter().map(take).collect::<Result<Vec<_>, _>>()?;
     kernel::set_mount_attributes(project, MountAttrFlags::MOUNT_ATTR_RDONLY, true)
-        .during(Part::Root, "making the project read-only")?;
+        .during(SandboxPart::Root, "making the project read-only")?;
     for (path, tree) in writable.iter().zip(&trees) {
         let over = beneath(top, path).and_then(|target| attach_over(tree, &target));
-        over.during(Part::Root, format!("opening {}", path.display()))?;
+        over.during(SandboxPart::Root, format!("opening {}", path.display()))?;
     }
     Ok(())
 }
 
-fn open_place(place: &Path) -> Result<OwnedFd, Trouble> {
+fn open_place(place: &Path) -> Result<OwnedFd, EntryError> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(place, flags, Mode::empty()).during(Part::Root, "opening the project")
+    rustix::fs::open(place, flags, Mode::empty()).during(SandboxPart::Root, "opening the project")
 }
 
 /// What is taken from the host, opened while it can still be seen.
@@ -159,7 +159,7 @@ struct Sources {
 }
 
 impl Sources {
-    fn open(site: &Site) -> Result<Sources, Trouble> {
+    fn open(site: &Site) -> Result<Sources, EntryError> {
         let setting = &site.setting;
         let owners = site.owners.as_ref();
         let steps = setting.steps.iter().map(|step| open_source(step, owners));
@@ -168,14 +168,18 @@ impl Sources {
         // must still lead to what was opened before.
         let project = clone_tree(&setting.project.path)?;
         if !is_same(&project, &site.project)? {
-            return Err(Trouble::new(Part::Root, "finding the project again", Some(libc::ESTALE)));
+            return Err(EntryError::new(
+                SandboxPart::Root,
+                "finding the project again",
+                Some(libc::ESTALE),
+            ));
         }
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         kernel::set_mount_attributes(&project, attributes, true)
-            .during(Part::Root, "restricting the project")?;
+            .during(SandboxPart::Root, "restricting the project")?;
         if let (true, Some(owners)) = (setting.identity.map_project, owners) {
             kernel::map_owners(&project, owners.as_fd())
-                .during(Part::IdMapping, "mapping the owner of the project")?;
+                .during(SandboxPart::IdMapping, "mapping the owner of the project")?;
         }
         let layer = match &setting.project.access {
             ProjectAccess::Copy(copy) => copy.layer.as_deref().map(clone_tree).transpose()?,
@@ -185,64 +189,64 @@ impl Sources {
     }
 }
 
-/// What a step takes from the host, unless that is [`Shown`].
-fn open_source(step: &Step, owners: Option<&OwnedFd>) -> Result<Option<OwnedFd>, Trouble> {
+/// What a step takes from the host, unless that is [`HostTrees`].
+fn open_source(step: &RootStep, owners: Option<&OwnedFd>) -> Result<Option<OwnedFd>, EntryError> {
     match step {
-        Step::Bind { source, mapped: false, .. } => restricted(source, None).map(Some),
-        Step::Layer { source, .. } => restricted(source, owners).map(Some),
-        Step::Device { path } => {
+        RootStep::Bind { source, mapped: false, .. } => restricted(source, None).map(Some),
+        RootStep::Layer { source, .. } => restricted(source, owners).map(Some),
+        RootStep::Device { path } => {
             let tree = clone_tree(path)?;
             let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NOEXEC;
             restrict(&tree, path, attributes).map(|()| Some(tree))
         }
-        Step::Bind { mapped: true, .. }
-        | Step::Link { .. }
-        | Step::File { .. }
-        | Step::Scratch { .. }
-        | Step::Proc { .. } => Ok(None),
+        RootStep::Bind { mapped: true, .. }
+        | RootStep::Link { .. }
+        | RootStep::File { .. }
+        | RootStep::Scratch { .. }
+        | RootStep::Proc { .. } => Ok(None),
     }
 }
 
 /// Something of the host, to be read only, with the owners that a table says.
-pub(super) fn restricted(source: &Path, owners: Option<&OwnedFd>) -> Result<OwnedFd, Trouble> {
+pub(super) fn restricted(source: &Path, owners: Option<&OwnedFd>) -> Result<OwnedFd, EntryError> {
     let read_only = MountAttrFlags::MOUNT_ATTR_RDONLY
         | MountAttrFlags::MOUNT_ATTR_NOSUID
         | MountAttrFlags::MOUNT_ATTR_NODEV;
     let tree = clone_tree(source)?;
     restrict(&tree, source, read_only)?;
     if let Some(owners) = owners {
-        // Where the file system cannot do it, what everybody may read can still be read.
+        // Where the file system cannot do it, files that every user may read can still be read.
         let _ = kernel::map_owners(&tree, owners.as_fd());
     }
     Ok(tree)
 }
 
-fn restrict(tree: &OwnedFd, source: &Path, attributes: MountAttrFlags) -> Result<(), Trouble> {
+fn restrict(tree: &OwnedFd, source: &Path, attributes: MountAttrFlags) -> Result<(), EntryError> {
     kernel::set_mount_attributes(tree, attributes, true)
-        .during(Part::Root, format!("restricting {}", source.display()))
+        .during(SandboxPart::Root, format!("restricting {}", source.display()))
 }
 
-fn is_same(one: &OwnedFd, other: &OwnedFd) -> Result<bool, Trouble> {
-    let look = |fd| rustix::fs::fstat(fd).during(Part::Root, "looking at the project");
+fn is_same(one: &OwnedFd, other: &OwnedFd) -> Result<bool, EntryError> {
+    let look = |fd| rustix::fs::fstat(fd).during(SandboxPart::Root, "looking at the project");
     let (one, other) = (look(one)?, look(other)?);
     Ok((one.st_dev, one.st_ino) == (other.st_dev, other.st_ino))
 }
 
-pub(super) fn clone_tree(path: &Path) -> Result<OwnedFd, Trouble> {
+pub(super) fn clone_tree(path: &Path) -> Result<OwnedFd, EntryError> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
     rustix::mount::open_tree(CWD, path, flags)
-        .during(Part::Root, format!("taking {}", path.display()))
+        .during(SandboxPart::Root, format!("taking {}", path.display()))
 }
 
-/// Bytes of room for which a file system in memory holds one file, and how many it holds at least. Each
-/// takes memory that its size does not count.
+/// Bytes of room for which a file system in memory holds one file, and how many it holds at least.
+/// Each takes memory that its size does not count.
 const BYTES_PER_FILE: u64 = 2048;
 const LEAST_FILES: u64 = 16 * 1024;
 
 /// An empty file system in memory.
-pub(super) fn memory_file_system(bytes: u64, mode: u32) -> Result<OwnedFd, Trouble> {
+pub(super) fn memory_file_system(bytes: u64, mode: u32) -> Result<OwnedFd, EntryError> {
     let make = || -> Result<OwnedFd, Errno> {
         let context = rustix::mount::fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         rustix::mount::fsconfig_set_string(&context, "size", bytes.to_string())?;
@@ -253,90 +257,90 @@ pub(super) fn memory_file_system(bytes: u64, mode: u32) -> Result<OwnedFd, Troub
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
         rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
     };
-    make().during(Part::Root, "making a file system in memory")
+    make().during(SandboxPart::Root, "making a file system in memory")
 }
 
-/// A corner of the new root for what only the builder needs: space for private files, and empty
-/// things that stand for what is masked or must not come into being.
-fn make_site(setting: &Setting) -> Result<(), Trouble> {
+/// A directory of the new root for the building only: space for private files, and empty files and
+/// directories in place of what is masked or must not be created.
+fn make_site(setting: &Setting) -> Result<(), EntryError> {
     let scratch = memory_file_system(setting.limits.scratch_bytes, 0o755)?;
     attach_new(&scratch, Path::new(SCRATCH), FileType::Directory)?;
     let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
     rustix::fs::open(EMPTY_FILE, flags, Mode::from_raw_mode(0o444))
-        .during(Part::Root, "making an empty file")?;
+        .during(SandboxPart::Root, "making an empty file")?;
     rustix::fs::mkdir(EMPTY_DIRECTORY, Mode::from_raw_mode(0o555))
-        .during(Part::Root, "making an empty directory")
+        .during(SandboxPart::Root, "making an empty directory")
 }
 
 struct Builder<'a> {
     setting: &'a Setting,
-    shown: Shown,
+    shown: HostTrees,
     /// How many private directories and layers there are.
     count: usize,
     shows_sockets: bool,
 }
 
 impl Builder<'_> {
-    fn take(&mut self, step: &Step, source: Option<OwnedFd>) -> Result<(), Trouble> {
-        let part = Part::Root;
+    fn take(&mut self, step: &RootStep, source: Option<OwnedFd>) -> Result<(), EntryError> {
+        let part = SandboxPart::Root;
         match (step, source) {
-            (Step::Link { path, target }, _) => {
+            (RootStep::Link { path, target }, _) => {
                 make(inside(path), |path| rustix::fs::symlink(target, path))
                     .during(part, format!("linking {}", path.display()))
             }
-            (Step::File { path, text }, _) => {
+            (RootStep::File { path, text }, _) => {
                 make(inside(path), |path| write_file(path, text.as_bytes()))
                     .during(part, format!("writing {}", path.display()))
             }
-            (Step::Bind { path, source, mapped: true }, _) => {
+            (RootStep::Bind { path, source, mapped: true }, _) => {
                 let tree = self.shown.tree(source)?;
                 attach_new(&tree, inside(path), file_type(&tree)?)
             }
-            (Step::Bind { path, .. } | Step::Device { path }, Some(tree)) => {
+            (RootStep::Bind { path, .. } | RootStep::Device { path }, Some(tree)) => {
                 attach_new(&tree, inside(path), file_type(&tree)?)
             }
-            (Step::Layer { path, .. }, Some(lower)) => self.layer(path, &lower),
-            (Step::Scratch { path, mode }, _) => self.scratch(path, *mode),
-            (Step::Proc { path }, _) => mount_proc(path),
-            (Step::Bind { .. } | Step::Device { .. } | Step::Layer { .. }, None) => {
-                Err(Trouble::new(part, "a source is missing", None))
+            (RootStep::Layer { path, .. }, Some(lower)) => self.layer(path, &lower),
+            (RootStep::Scratch { path, mode }, _) => self.scratch(path, *mode),
+            (RootStep::Proc { path }, _) => mount_proc(path),
+            (RootStep::Bind { .. } | RootStep::Device { .. } | RootStep::Layer { .. }, None) => {
+                Err(EntryError::new(part, "a source is missing", None))
             }
         }
     }
 
     /// Private writable directories are parts of one file system with one limit.
-    fn scratch(&mut self, path: &Path, mode: u32) -> Result<(), Trouble> {
+    fn scratch(&mut self, path: &Path, mode: u32) -> Result<(), EntryError> {
         let place = self.scratch_directory("directory", mode)?;
         let tree = clone_tree(&place)?;
         attach_new(&tree, inside(path), FileType::Directory)
     }
 
-    fn scratch_directory(&mut self, purpose: &str, mode: u32) -> Result<PathBuf, Trouble> {
+    fn scratch_directory(&mut self, purpose: &str, mode: u32) -> Result<PathBuf, EntryError> {
         self.count += 1;
         let place = PathBuf::from(format!("{SCRATCH}/{purpose}{}", self.count));
         make_own_directory(&place, mode, self.setting.identity)?;
         Ok(place)
     }
 
-    fn as_it_is(&mut self, lower: &Lower) -> Result<OwnedFd, Trouble> {
+    fn as_it_is(&mut self, lower: &Lower) -> Result<OwnedFd, EntryError> {
         self.shows_sockets = true;
-        clone_opened(lower.directory()).during(Part::Root, "showing a directory")
+        clone_opened(lower.directory()).during(SandboxPart::Root, "showing a directory")
     }
 
-    fn layer(&mut self, path: &Path, lower: &OwnedFd) -> Result<(), Trouble> {
+    fn layer(&mut self, path: &Path, lower: &OwnedFd) -> Result<(), EntryError> {
         let upper = self.scratch_directory("layer", 0o755)?;
         let work = self.scratch_directory("work", 0o755)?;
         let lower = Lower::attach(lower, self.count)?;
         let mount = match lower.overlay(&upper, &work) {
             Ok(mount) => mount,
-            // Where there are no copies on write, most programs are content to read.
+            // Where there are no copies on write, reading is enough for most programs.
             Err(_) => self.as_it_is(&lower)?,
         };
         attach_new(&mount, inside(path), FileType::Directory)
     }
 }
 
-fn mount_proc(path: &Path) -> Result<(), Trouble> {
+fn mount_proc(path: &Path) -> Result<(), EntryError> {
     let make = || -> Result<OwnedFd, Errno> {
         let context = rustix::mount::fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
         rustix::mount::fsconfig_create(&context)?;
@@ -346,7 +350,7 @@ fn mount_proc(path: &Path) -> Result<(), Trouble> {
             | MountAttrFlags::MOUNT_ATTR_NOEXEC;
         rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
     };
-    let mount = make().during(Part::Proc, "mounting /proc")?;
+    let mount = make().during(SandboxPart::Proc, "mounting /proc")?;
     attach_new(&mount, inside(path), FileType::Directory)
 }
 
@@ -358,7 +362,7 @@ pub(super) fn beneath(top: &OwnedFd, path: &Path) -> Result<OwnedFd, Errno> {
 
 /// Makes what exists at a path read-only. What does not exist, or is reached through a link, is not
 /// protected here: what comes into being in a copy is seen before it is kept.
-fn protect(top: &OwnedFd, path: &Path) -> Result<(), Trouble> {
+fn protect(top: &OwnedFd, path: &Path) -> Result<(), EntryError> {
     let cover = |target: OwnedFd| -> Result<(), Errno> {
         let tree = clone_opened(&target)?;
         kernel::set_mount_attributes(&tree, MountAttrFlags::MOUNT_ATTR_RDONLY, true)?;
@@ -366,7 +370,9 @@ fn protect(top: &OwnedFd, path: &Path) -> Result<(), Trouble> {
     };
     match beneath(top, path) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(()),
-        found => found.and_then(cover).during(Part::Root, format!("protecting {}", path.display())),
+        found => found
+            .and_then(cover)
+            .during(SandboxPart::Root, format!("protecting {}", path.display())),
     }
 }
 
@@ -377,9 +383,9 @@ fn read_only_stand_in(source: &str) -> Result<OwnedFd, Errno> {
     Ok(tree)
 }
 
-fn stand_in(source: &str, target: &Path) -> Result<(), Trouble> {
+fn stand_in(source: &str, target: &Path) -> Result<(), EntryError> {
     let doing = || format!("masking {}", target.display());
-    let tree = read_only_stand_in(source).during(Part::Root, doing())?;
+    let tree = read_only_stand_in(source).during(SandboxPart::Root, doing())?;
     attach(&tree, target)
 }
 
@@ -397,22 +403,22 @@ pub(super) fn attach_over(tree: &OwnedFd, target: &OwnedFd) -> Result<(), Errno>
 }
 
 /// Attaches a mount to an existing place.
-pub(super) fn attach(tree: &OwnedFd, place: impl AsRef<Path>) -> Result<(), Trouble> {
+pub(super) fn attach(tree: &OwnedFd, place: impl AsRef<Path>) -> Result<(), EntryError> {
     let place = place.as_ref();
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
     rustix::mount::move_mount(tree, "", CWD, place, flags)
-        .during(Part::Root, format!("mounting {}", place.display()))
+        .during(SandboxPart::Root, format!("mounting {}", place.display()))
 }
 
 /// Makes the place and attaches a mount to it.
-pub(super) fn attach_new(tree: &OwnedFd, place: &Path, kind: FileType) -> Result<(), Trouble> {
+pub(super) fn attach_new(tree: &OwnedFd, place: &Path, kind: FileType) -> Result<(), EntryError> {
     let made = match kind {
         FileType::Directory => make(place, make_directory),
         _ => make(place, |place| write_file(place, b"")),
     };
     match made {
         Ok(()) | Err(Errno::EXIST) => attach(tree, place),
-        Err(errno) => Err(errno).during(Part::Root, format!("making {}", place.display())),
+        Err(errno) => Err(errno).during(SandboxPart::Root, format!("making {}", place.display())),
     }
 }
 
@@ -427,7 +433,8 @@ fn make(path: &Path, made: impl Fn(&Path) -> Result<(), Errno>) -> Result<(), Er
     }
 }
 
-/// Everybody may pass through what leads to a mount; the file mode mask is off while we build.
+/// Every user may pass through the directories above a mount; the file mode mask is off while we
+/// build.
 fn make_directory(path: &Path) -> Result<(), Errno> {
     rustix::fs::mkdir(path, Mode::from_raw_mode(0o755))
 }
@@ -445,12 +452,12 @@ pub(super) fn make_own_directory(
     path: &Path,
     mode: u32,
     identity: Identity,
-) -> Result<(), Trouble> {
+) -> Result<(), EntryError> {
     let doing = || format!("making {}", path.display());
-    rustix::fs::mkdir(path, Mode::from_raw_mode(mode)).during(Part::Root, doing())?;
+    rustix::fs::mkdir(path, Mode::from_raw_mode(mode)).during(SandboxPart::Root, doing())?;
     if identity.switch {
         let (uid, gid) = (Uid::from_raw(identity.uid), Gid::from_raw(identity.gid));
-        rustix::fs::chown(path, Some(uid), Some(gid)).during(Part::Root, doing())?;
+        rustix::fs::chown(path, Some(uid), Some(gid)).during(SandboxPart::Root, doing())?;
     }
     Ok(())
 }
@@ -460,7 +467,7 @@ fn inside(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-pub(super) fn file_type(tree: &OwnedFd) -> Result<FileType, Trouble> {
-    let stat = rustix::fs::fstat(tree).during(Part::Root, "looking at a source")?;
+pub(super) fn file_type(tree: &OwnedFd) -> Result<FileType, EntryError> {
+    let stat = rustix::fs::fstat(tree).during(SandboxPart::Root, "looking at a source")?;
     Ok(FileType::from_raw_mode(stat.st_mode))
 }

@@ -10,13 +10,12 @@ use rustix::fs::{AtFlags, FileType, Mode};
 use super::entries::{
     block_bytes, is_directory, is_whiteout, names_in, open_own_directory, parent_of, stat_at,
 };
-use crate::changes::DEEPEST;
+use crate::changes::MAX_NESTING;
 
 const SET_ID: u32 = 0o7000;
 
-/// Removes what cannot be kept at `path`: sockets, pipes, devices, and the bits that lend a program
-/// somebody's rights. Returns how many bytes a copy would take. Refuses what lies deeper than anything
-/// that is listed.
+/// Removes what cannot be kept at `path`: sockets, pipes, devices, and the set-id bits. Returns how
+/// many bytes a copy would take. Refuses what lies deeper than anything that is listed.
 pub(super) fn make_fit(upper: &OwnedFd, path: &Path) -> io::Result<u64> {
     let (Some(parent), Some(name)) = (parent_of(upper, path)?, path.file_name()) else {
         return Ok(0);
@@ -37,8 +36,8 @@ fn entry(parent: &OwnedFd, name: &OsStr, depth: usize) -> io::Result<u64> {
         _ => rustix::fs::unlinkat(parent, name, AtFlags::empty())?,
     }
     if is_directory(&stat) {
-        if depth >= DEEPEST {
-            let message = format!("directories are nested more than {DEEPEST} deep");
+        if depth >= MAX_NESTING {
+            let message = format!("directories are nested more than {MAX_NESTING} deep");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let directory = open_own_directory(parent, name)?;

@@ -11,7 +11,7 @@ const SPARE_PART: u64 = 20;
 /// Files that can still be made on a disk, where it has such a limit.
 const SPARE_FILES: u64 = 10_000;
 /// Bytes that may be gone from the disk while one command runs.
-const MOST_BYTES: u64 = 32 * GIB;
+const MAX_USED_BYTES: u64 = 32 * GIB;
 
 /// The room on a disk when a command began.
 #[derive(Clone, Copy, Debug)]
@@ -24,10 +24,10 @@ impl Headroom {
         Headroom { free: room(disk).map_or(u64::MAX, |room| free_bytes(&room)) }
     }
 
-    /// Whether a command has to end for want of room. Whatever else uses the disk counts too.
+    /// Whether a command has to end because the disk is full. Whatever else uses the disk counts too.
     pub(crate) fn is_used_up(&self, disk: &impl AsFd) -> bool {
         let is_used_up = |room: StatVfs| {
-            !has_room(&room, 0) || self.free.saturating_sub(free_bytes(&room)) > MOST_BYTES
+            !has_room(&room, 0) || self.free.saturating_sub(free_bytes(&room)) > MAX_USED_BYTES
         };
         room(disk).is_some_and(is_used_up)
     }

@@ -98,7 +98,7 @@ fn move_entry(from: &OwnedFd, to: &OwnedFd, name: &OsStr, stat: &Stat) -> io::Re
     match rustix::fs::renameat(from, name, to, name) {
         Ok(()) => Ok(()),
         Err(Errno::XDEV) => copy_entry(from, to, name, stat),
-        // Whoever is not root moves a directory only if he may write in it.
+        // Only root can move a directory without the right to write in it.
         Err(Errno::ACCESS) if is_directory(stat) => {
             rustix::fs::chmodat(from, name, Mode::RWXU, AtFlags::empty())?;
             rustix::fs::renameat(from, name, to, name)?;
@@ -168,7 +168,7 @@ fn finish(made: &OwnedFd, stat: &Stat) -> io::Result<()> {
     Ok(rustix::fs::futimens(made, &times)?)
 }
 
-/// Permissions, without the bits that lend a program somebody's rights.
+/// Permissions, without the set-id bits.
 fn mode_of(stat: &Stat) -> Mode {
     Mode::from_raw_mode(stat.st_mode & 0o777)
 }

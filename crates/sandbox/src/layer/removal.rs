@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use super::entries::{is_directory, names_in, open_own_directory, stat_at};
 
-/// Tells what one process removes apart.
+/// Makes the names of what this process removes unique.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// A directory of the layer into which everything is moved that is to be removed. What shows to commands
-/// is gone at once; what a killed process left is removed by the next one.
+/// A directory of the layer into which everything is moved that is to be removed. What shows to
+/// commands is gone at once; what a killed process left is removed by the next one.
 #[derive(Debug)]
 pub(super) struct Removal {
     directory: OwnedFd,
@@ -90,7 +90,7 @@ impl Removal {
     }
 }
 
-/// Whoever else removed it did the same.
+/// If another process removed it, that is as good.
 fn gone(removed: Result<(), Errno>) -> io::Result<()> {
     match removed {
         Err(Errno::NOENT) => Ok(()),

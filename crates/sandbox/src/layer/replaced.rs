@@ -1,8 +1,8 @@
 //! Directories of the project that the layer replaces as a whole, and what they were at that time.
 //!
-//! A build compares time stamps and finds out by itself what its user has built meanwhile. Whoever reads
-//! installed packages does not: if the user installs them anew, what a command had made of them before
-//! must no longer lie over that.
+//! A build compares time stamps and finds out by itself what its user has built meanwhile. A
+//! program that reads installed packages does not: if the user installs them anew, what a command
+//! had made of them before must no longer lie over that.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -23,7 +23,7 @@ const UNFINISHED: &str = "replaced.new";
 /// Directories that package managers fill.
 const PACKAGES: [&str; 2] = ["node_modules", ".venv"];
 /// A directory with more entries is not looked into: those of packages.
-const FEW_ENTRIES: usize = 16;
+const MAX_ENTRIES: usize = 16;
 /// So deep are the packages of a virtual environment of Python.
 const DEPTH: usize = 3;
 
@@ -55,8 +55,8 @@ pub(super) fn note(
     write(top, &list)
 }
 
-/// Forgets what is kept at paths that have changed in the project since they were replaced. Nobody may
-/// show `kept`.
+/// Forgets what is kept at paths that have changed in the project since they were replaced. No
+/// running command may use `kept`.
 pub(super) fn forget_outdated(
     top: &OwnedFd,
     kept: &OwnedFd,
@@ -110,7 +110,7 @@ fn newest(parent: &OwnedFd, name: &OsStr, stat: &Stat, depth: usize) -> (i64, u6
     }
     let Ok(directory) = open_directory_at(parent, name) else { return own };
     let names = names_in(&directory).unwrap_or_default();
-    if names.len() > FEW_ENTRIES {
+    if names.len() > MAX_ENTRIES {
         return own;
     }
     let inner = names.iter().filter_map(|name| {

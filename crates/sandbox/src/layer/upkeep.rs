@@ -97,7 +97,7 @@ mod tests {
         let left: Vec<bool> =
             layers.iter().map(|layer| layer.path().join("kept/file").exists()).collect();
         assert_eq!(left, [true, false, false, true]);
-        // Of those that lie beside it, a layer knows that nobody needs them any more.
+        // Of those that lie beside it, a layer knows that they are not needed any more.
         let own = layers[0].path();
         PrivateLayer::open(&own.with_file_name("other")).unwrap();
         remove_other_layers(own).unwrap();

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// Why an address is not public.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
-pub(super) enum Kind {
+pub(super) enum AddressKind {
     #[strum(to_string = "an unspecified address")]
     Unspecified,
     #[strum(to_string = "a loopback address")]
@@ -38,11 +38,11 @@ pub(super) enum Kind {
     Reserved,
 }
 
-impl Kind {
+impl AddressKind {
     /// Whether a user who allows a name allows it to lead to such an address. The machine itself and
     /// its neighbours on the link have to be allowed by address: a name server must not choose them.
     pub(super) fn is_allowed_by_name(self) -> bool {
-        use Kind::{Benchmarking, Documentation, Private, SharedByCarrier, UniqueLocal};
+        use AddressKind::{Benchmarking, Documentation, Private, SharedByCarrier, UniqueLocal};
         matches!(self, Private | SharedByCarrier | UniqueLocal | Documentation | Benchmarking)
     }
 }
@@ -116,43 +116,43 @@ impl fmt::Display for Range {
 }
 
 /// What of IPv4 is not public. The first range that contains an address tells its kind.
-const V4: [(Range, Kind); 19] = [
-    (Range::v4(169, 254, 169, 254, 32), Kind::Metadata),
-    (Range::v4(168, 63, 129, 16, 32), Kind::Metadata),
-    (Range::v4(100, 100, 100, 200, 32), Kind::Metadata),
-    (Range::v4(192, 0, 0, 192, 32), Kind::Metadata),
-    (Range::v4(0, 0, 0, 0, 8), Kind::Unspecified),
-    (Range::v4(10, 0, 0, 0, 8), Kind::Private),
-    (Range::v4(100, 64, 0, 0, 10), Kind::SharedByCarrier),
-    (Range::v4(127, 0, 0, 0, 8), Kind::Loopback),
-    (Range::v4(169, 254, 0, 0, 16), Kind::LinkLocal),
-    (Range::v4(172, 16, 0, 0, 12), Kind::Private),
-    (Range::v4(192, 0, 0, 0, 24), Kind::Reserved),
-    (Range::v4(192, 0, 2, 0, 24), Kind::Documentation),
-    (Range::v4(192, 88, 99, 0, 24), Kind::Reserved),
-    (Range::v4(192, 168, 0, 0, 16), Kind::Private),
-    (Range::v4(198, 18, 0, 0, 15), Kind::Benchmarking),
-    (Range::v4(198, 51, 100, 0, 24), Kind::Documentation),
-    (Range::v4(203, 0, 113, 0, 24), Kind::Documentation),
-    (Range::v4(224, 0, 0, 0, 4), Kind::Multicast),
-    (Range::v4(255, 255, 255, 255, 32), Kind::Broadcast),
+const V4: [(Range, AddressKind); 19] = [
+    (Range::v4(169, 254, 169, 254, 32), AddressKind::Metadata),
+    (Range::v4(168, 63, 129, 16, 32), AddressKind::Metadata),
+    (Range::v4(100, 100, 100, 200, 32), AddressKind::Metadata),
+    (Range::v4(192, 0, 0, 192, 32), AddressKind::Metadata),
+    (Range::v4(0, 0, 0, 0, 8), AddressKind::Unspecified),
+    (Range::v4(10, 0, 0, 0, 8), AddressKind::Private),
+    (Range::v4(100, 64, 0, 0, 10), AddressKind::SharedByCarrier),
+    (Range::v4(127, 0, 0, 0, 8), AddressKind::Loopback),
+    (Range::v4(169, 254, 0, 0, 16), AddressKind::LinkLocal),
+    (Range::v4(172, 16, 0, 0, 12), AddressKind::Private),
+    (Range::v4(192, 0, 0, 0, 24), AddressKind::Reserved),
+    (Range::v4(192, 0, 2, 0, 24), AddressKind::Documentation),
+    (Range::v4(192, 88, 99, 0, 24), AddressKind::Reserved),
+    (Range::v4(192, 168, 0, 0, 16), AddressKind::Private),
+    (Range::v4(198, 18, 0, 0, 15), AddressKind::Benchmarking),
+    (Range::v4(198, 51, 100, 0, 24), AddressKind::Documentation),
+    (Range::v4(203, 0, 113, 0, 24), AddressKind::Documentation),
+    (Range::v4(224, 0, 0, 0, 4), AddressKind::Multicast),
+    (Range::v4(255, 255, 255, 255, 32), AddressKind::Broadcast),
 ];
 
 /// After these, what is not in 2000::/3 is not public either.
-const V6: [(Range, Kind); 11] = [
-    (Range::v6(0x64, 0xff9b, 1, 48), Kind::Translated),
-    (Range::v6(0x2001, 0xdb8, 0, 32), Kind::Documentation),
-    (Range::v6(0x3fff, 0, 0, 20), Kind::Documentation),
-    (Range::v6(0x2001, 2, 0, 48), Kind::Benchmarking),
+const V6: [(Range, AddressKind); 11] = [
+    (Range::v6(0x64, 0xff9b, 1, 48), AddressKind::Translated),
+    (Range::v6(0x2001, 0xdb8, 0, 32), AddressKind::Documentation),
+    (Range::v6(0x3fff, 0, 0, 20), AddressKind::Documentation),
+    (Range::v6(0x2001, 2, 0, 48), AddressKind::Benchmarking),
     // Teredo.
-    (Range::v6(0x2001, 0, 0, 32), Kind::Translated),
-    (Range::v6(0x2001, 0, 0, 23), Kind::Reserved),
+    (Range::v6(0x2001, 0, 0, 32), AddressKind::Translated),
+    (Range::v6(0x2001, 0, 0, 23), AddressKind::Reserved),
     // 6to4.
-    (Range::v6(0x2002, 0, 0, 16), Kind::Translated),
-    (Range::v6(0xfc00, 0, 0, 7), Kind::UniqueLocal),
-    (Range::v6(0xfe80, 0, 0, 10), Kind::LinkLocal),
-    (Range::v6(0xfec0, 0, 0, 10), Kind::Private),
-    (Range::v6(0xff00, 0, 0, 8), Kind::Multicast),
+    (Range::v6(0x2002, 0, 0, 16), AddressKind::Translated),
+    (Range::v6(0xfc00, 0, 0, 7), AddressKind::UniqueLocal),
+    (Range::v6(0xfe80, 0, 0, 10), AddressKind::LinkLocal),
+    (Range::v6(0xfec0, 0, 0, 10), AddressKind::Private),
+    (Range::v6(0xff00, 0, 0, 8), AddressKind::Multicast),
 ];
 
 const V6_METADATA: [Ipv6Addr; 2] = [
@@ -167,24 +167,24 @@ const COMPATIBLE: Range = Range::v6(0, 0, 0, 96);
 const V4_RESERVED: Range = Range::v4(240, 0, 0, 0, 4);
 
 /// Why an address is not public; nothing if it is.
-pub(super) fn judge(address: IpAddr) -> Option<Kind> {
+pub(super) fn judge(address: IpAddr) -> Option<AddressKind> {
     let address = address.to_canonical();
-    let listed = |table: &[(Range, Kind)]| {
+    let listed = |table: &[(Range, AddressKind)]| {
         table.iter().find(|(range, _)| range.contains(address)).map(|(_, kind)| *kind)
     };
     match address {
         IpAddr::V4(_) => {
-            listed(&V4).or_else(|| V4_RESERVED.contains(address).then_some(Kind::Reserved))
+            listed(&V4).or_else(|| V4_RESERVED.contains(address).then_some(AddressKind::Reserved))
         }
-        IpAddr::V6(v6) if v6.is_unspecified() => Some(Kind::Unspecified),
-        IpAddr::V6(v6) if v6.is_loopback() => Some(Kind::Loopback),
-        IpAddr::V6(v6) if V6_METADATA.contains(&v6) => Some(Kind::Metadata),
+        IpAddr::V6(v6) if v6.is_unspecified() => Some(AddressKind::Unspecified),
+        IpAddr::V6(v6) if v6.is_loopback() => Some(AddressKind::Loopback),
+        IpAddr::V6(v6) if V6_METADATA.contains(&v6) => Some(AddressKind::Metadata),
         IpAddr::V6(v6) if NAT64.contains(address) => judge(embedded(v6).into()),
         IpAddr::V6(v6) if COMPATIBLE.contains(address) => {
-            judge(embedded(v6).into()).or(Some(Kind::Translated))
+            judge(embedded(v6).into()).or(Some(AddressKind::Translated))
         }
         IpAddr::V6(_) => {
-            let outside = || (!V6_PUBLIC.contains(address)).then_some(Kind::Reserved);
+            let outside = || (!V6_PUBLIC.contains(address)).then_some(AddressKind::Reserved);
             listed(&V6).or_else(outside)
         }
     }
@@ -291,7 +291,7 @@ mod tests {
     }
 
     proptest! {
-        /// However an IPv4 address is wrapped, it is never judged more mildly than it is itself.
+        /// However an IPv4 address is wrapped, it is never less restricted than it is itself.
         #[test]
         fn a_wrapped_address_is_not_more_public(bits in any::<u32>()) {
             let v4 = Ipv4Addr::from_bits(bits);

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use super::NetworkRules;
-use super::address::{Kind, Range, judge};
-use super::request::Host;
+use super::address::{AddressKind, Range, judge};
+use super::request::RequestHost;
 
 /// HTTP and HTTPS.
 const USUAL_PORTS: [u16; 2] = [80, 443];
@@ -29,7 +29,7 @@ enum Target {
     Range(Range),
 }
 
-/// A text that allows nothing that can be told.
+/// A text that is not an allowance.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a host, an address or a range of addresses; write for example `registry.internal`, \
@@ -42,11 +42,11 @@ impl Allowance {
         self.port.map_or(USUAL_PORTS.contains(&port), |own| own == port)
     }
 
-    fn names(&self, host: &Host) -> bool {
-        matches!((&self.target, host), (Target::Name(own), Host::Name(name)) if own == name)
+    fn names(&self, host: &RequestHost) -> bool {
+        matches!((&self.target, host), (Target::Name(own), RequestHost::Name(name)) if own == name)
     }
 
-    fn covers(&self, host: &Host, address: IpAddr) -> bool {
+    fn covers(&self, host: &RequestHost, address: IpAddr) -> bool {
         match &self.target {
             Target::AnyPublic => true,
             Target::Name(_) => self.names(host),
@@ -55,7 +55,7 @@ impl Allowance {
     }
 
     /// Whether an address that is not public may be reached all the same.
-    fn lifts(&self, host: &Host, address: IpAddr, kind: Kind) -> bool {
+    fn lifts(&self, host: &RequestHost, address: IpAddr, kind: AddressKind) -> bool {
         match &self.target {
             Target::AnyPublic => false,
             Target::Name(_) => self.names(host) && kind.is_allowed_by_name(),
@@ -84,8 +84,8 @@ impl FromStr for Allowance {
             (None, target) if target.contains(':') => return Err(invalid()),
             (None, target) => match target.parse() {
                 Ok(range) => Target::Range(range),
-                Err(()) => match Host::parse(target) {
-                    Some(Host::Name(name)) => Target::Name(name),
+                Err(()) => match RequestHost::parse(target) {
+                    Some(RequestHost::Name(name)) => Target::Name(name),
                     _ => return Err(invalid()),
                 },
             },
@@ -124,15 +124,15 @@ impl fmt::Display for Allowance {
 }
 
 impl NetworkRules {
-    /// Judges one address that `host` stands for. `is_own` tells that it is one of this machine's.
+    /// Judges one address that `host` stands for. `is_own` says that it is one of this machine's.
     pub(super) fn judge(
         &self,
-        host: &Host,
+        host: &RequestHost,
         address: IpAddr,
         port: u16,
         is_own: bool,
     ) -> Result<(), String> {
-        let kind = judge(address).or(is_own.then_some(Kind::OwnMachine));
+        let kind = judge(address).or(is_own.then_some(AddressKind::OwnMachine));
         let mut allowed = self.allow.iter().filter(|one| one.is_for_port(port));
         match kind {
             None if USUAL_PORTS.contains(&port) => Ok(()),
@@ -144,10 +144,10 @@ impl NetworkRules {
     }
 
     /// Judges a host that another proxy resolves: an address as above, and a name by its form.
-    pub(super) fn judge_unresolved(&self, host: &Host, port: u16) -> Result<(), String> {
+    pub(super) fn judge_unresolved(&self, host: &RequestHost, port: u16) -> Result<(), String> {
         let name = match host {
-            Host::Address(address) => return self.judge(host, *address, port, false),
-            Host::Name(name) => name,
+            RequestHost::Address(address) => return self.judge(host, *address, port, false),
+            RequestHost::Name(name) => name,
         };
         let mut allowed = self.allow.iter().filter(|one| one.is_for_port(port));
         let is_named = allowed.clone().any(|one| one.names(host));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn verdict(allow: &[&str], host: &str, address: &str, port: u16) -> String {
-        let host = Host::parse(host).expect("a host");
+        let host = RequestHost::parse(host).expect("a host");
         let judged = rules(allow).judge(&host, address.parse().expect("an address"), port, false);
         judged.err().unwrap_or_else(|| "allowed".to_owned())
     }
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn an_address_of_this_machine_has_to_be_allowed_by_address() {
-        let host = Host::parse("x.org").expect("a host");
+        let host = RequestHost::parse("x.org").expect("a host");
         let address = "8.8.8.8".parse().expect("an address");
         let own = |allow: &[&str]| rules(allow).judge(&host, address, 443, true);
         assert_eq!(own(&[]), Err("8.8.8.8 is an address of this machine".to_owned()));
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn names_that_another_proxy_resolves_are_judged_by_their_form() {
         let judge = |allow: &[&str], host: &str, port| {
-            let host = Host::parse(host).expect("a host");
+            let host = RequestHost::parse(host).expect("a host");
             rules(allow).judge_unresolved(&host, port).is_ok()
         };
         for (host, port, expected) in [

@@ -12,18 +12,18 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use super::NetworkRules;
-use super::request::{Authority, Host};
-use super::resolver::Resolver;
+use super::request::{Authority, RequestHost};
+use super::resolver::NameResolver;
 use super::waiting::{Stop, wait, wait_for};
 use crate::cancel::Canceller;
 
 /// More addresses of one name are not tried.
-const MOST_ADDRESSES: usize = 8;
-/// Names that are being resolved at the same time. The system's resolver cannot be interrupted, so some
-/// may be left over from connections that have been given up.
-const MOST_RESOLVING: usize = 64;
+const MAX_ADDRESSES: usize = 8;
+/// Names that are being resolved at the same time. The system's resolver cannot be interrupted, so
+/// some may be left over from connections that have been given up.
+const MAX_RESOLVING: usize = 64;
 /// One address that does not answer shall leave time for the next.
-const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Why a host was not reached.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,24 +41,24 @@ impl From<Stop> for NotReached {
     }
 }
 
-/// Whether what is reached is judged.
+/// Whether the rules apply to a connection.
 #[derive(Clone, Copy)]
 pub(super) enum Trust<'r> {
-    /// The operator named it.
+    /// Not: the operator named the host.
     Operator,
-    /// A command did.
+    /// They do: a command named it.
     Command(&'r NetworkRules),
 }
 
 /// What connecting takes.
 pub(super) struct Dialer {
-    pub(super) resolver: Arc<dyn Resolver>,
+    pub(super) resolver: Arc<dyn NameResolver>,
     pub(super) ended: Canceller,
     resolving: Arc<AtomicUsize>,
 }
 
 impl Dialer {
-    pub(super) fn new(resolver: Arc<dyn Resolver>, ended: Canceller) -> Dialer {
+    pub(super) fn new(resolver: Arc<dyn NameResolver>, ended: Canceller) -> Dialer {
         Dialer { resolver, ended, resolving: Arc::default() }
     }
 
@@ -71,18 +71,18 @@ impl Dialer {
     ) -> Result<TcpStream, NotReached> {
         let Authority { host, port } = authority;
         let addresses = match host {
-            Host::Address(address) => vec![*address],
-            Host::Name(name) => self.resolve(name, deadline)?,
+            RequestHost::Address(address) => vec![*address],
+            RequestHost::Name(name) => self.resolve(name, deadline)?,
         };
         if let Trust::Command(rules) = trust {
-            // One bad address spoils the name: mixed answers are how a name server leads astray.
+            // One refused address refuses the name: an attacker's name server would mix addresses.
             for address in &addresses {
                 let judged = rules.judge(host, *address, *port, is_own(*address));
                 judged.map_err(NotReached::Refused)?;
             }
         }
         let mut failure = NotReached::Failed(format!("`{host}` has no address"));
-        for address in addresses.into_iter().take(MOST_ADDRESSES) {
+        for address in addresses.into_iter().take(MAX_ADDRESSES) {
             let address = SocketAddr::new(address.to_canonical(), *port);
             match self.connect(address, deadline) {
                 Err(NotReached::Failed(why)) => failure = NotReached::Failed(why),
@@ -92,17 +92,17 @@ impl Dialer {
         Err(failure)
     }
 
-    /// Resolves on a thread of its own, because the system's resolver knows no end but its own.
+    /// Resolves on a thread of its own, because the system's resolver has no timeout of ours.
     fn resolve(&self, name: &str, deadline: Instant) -> Result<Vec<IpAddr>, NotReached> {
         let failed =
             |why: String| NotReached::Failed(format!("`{name}` cannot be resolved: {why}"));
-        let place = Place::take(&self.resolving);
+        let place = ResolverSlot::take(&self.resolving);
         let place = place.ok_or_else(|| failed("too many names are being resolved".into()))?;
         let done = Canceller::new().map_err(|error| failed(error.to_string()))?;
         let (sender, receiver) = mpsc::channel();
         let (resolver, owned, signal) = (Arc::clone(&self.resolver), name.to_owned(), done.clone());
         let resolve = move || {
-            // Nobody may be left to hear it.
+            // The receiver may be gone already.
             let _ = sender.send(resolver.resolve(&owned));
             drop(place);
             signal.cancel();
@@ -132,7 +132,7 @@ impl Dialer {
             Err(errno) => return Err(failed(errno)),
         }
         let socket = TcpStream::from(socket);
-        let deadline = deadline.min(Instant::now() + CONNECT_PATIENCE);
+        let deadline = deadline.min(Instant::now() + CONNECT_TIMEOUT);
         match wait_for(&socket, PollFlags::OUT, &self.ended, deadline) {
             Ok(()) => {}
             Err(Stop::TimedOut) => return Err(failed(Errno::TIMEDOUT)),
@@ -145,25 +145,25 @@ impl Dialer {
     }
 }
 
-/// One of the places for names that are being resolved.
-struct Place(Arc<AtomicUsize>);
+/// One of the [`MAX_RESOLVING`] slots for names that are being resolved.
+struct ResolverSlot(Arc<AtomicUsize>);
 
-impl Place {
-    fn take(count: &Arc<AtomicUsize>) -> Option<Place> {
-        let place = Place(Arc::clone(count));
+impl ResolverSlot {
+    fn take(count: &Arc<AtomicUsize>) -> Option<ResolverSlot> {
+        let place = ResolverSlot(Arc::clone(count));
         let before = count.fetch_add(1, Ordering::Relaxed);
-        (before < MOST_RESOLVING).then_some(place)
+        (before < MAX_RESOLVING).then_some(place)
     }
 }
 
-impl Drop for Place {
+impl Drop for ResolverSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// Whether an address is one of this machine's: packets to it would come from itself. Asking the kernel
-/// which address they would come from sends none.
+/// Whether an address is one of this machine's: packets to it would come from itself. Asking the
+/// kernel which address they would come from sends none.
 fn is_own(address: IpAddr) -> bool {
     let address = address.to_canonical();
     let any: IpAddr = match address {

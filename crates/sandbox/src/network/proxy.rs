@@ -11,8 +11,8 @@ use rustix::event::{PollFd, PollFlags};
 
 use super::dial::{Dialer, NotReached, Trust};
 use super::relay::{Begun, relay};
-use super::request::{Authority, Body, Plain, Request, Route, Wants};
-use super::resolver::Resolver;
+use super::request::{Authority, BodyLength, Plain, Request, Route, Wants};
+use super::resolver::NameResolver;
 use super::upstream::Upstream;
 use super::waiting::{NoHead, Stop, is_early, read, read_head, wait, write_all};
 use super::{NetworkRules, RefusedConnection};
@@ -20,29 +20,29 @@ use crate::cancel::Canceller;
 use crate::error::{SandboxError, io};
 
 /// Connections at the same time; more wait until one ends.
-const MOST_CONNECTIONS: usize = 64;
-/// Refused connections that are told of.
-const MOST_REFUSED: usize = 16;
+const MAX_CONNECTIONS: usize = 64;
+/// Refused connections that are reported.
+const MAX_REFUSED: usize = 16;
 /// From the connection to the end of the request's head.
-const HEAD_PATIENCE: Duration = Duration::from_secs(15);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(15);
 /// From there until the host is reached.
-const REACH_PATIENCE: Duration = Duration::from_secs(40);
+const REACH_TIMEOUT: Duration = Duration::from_secs(40);
 /// Without a byte in either direction.
-const IDLE_PATIENCE: Duration = Duration::from_secs(300);
-/// Until a client has taken an answer of ours.
-const FAREWELL_PATIENCE: Duration = Duration::from_secs(2);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+/// Until a client has read an answer of ours.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is still read of a client that was refused, so that it reads why.
-const FAREWELL_BYTES: usize = 256 * 1024;
+const DRAIN_BYTES: usize = 256 * 1024;
 
 const ESTABLISHED: &[u8] = b"HTTP/1.1 200 Connection established\r\n\r\n";
 
 /// Serves one command until it is dropped.
 pub(crate) struct Proxy {
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Shared {
+struct ProxyShared {
     rules: NetworkRules,
     dialer: Dialer,
     ended: Canceller,
@@ -57,13 +57,13 @@ impl Proxy {
     pub(crate) fn start(
         listener: OwnedFd,
         rules: NetworkRules,
-        resolver: Arc<dyn Resolver>,
+        resolver: Arc<dyn NameResolver>,
     ) -> Result<Proxy, SandboxError> {
         let failed = io("starting the proxy");
         let listener = TcpListener::from(listener);
         listener.set_nonblocking(true).map_err(&failed)?;
         let ended = Canceller::new()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ProxyShared {
             rules,
             dialer: Dialer::new(resolver, ended.clone()),
             ended,
@@ -77,7 +77,7 @@ impl Proxy {
         Ok(Proxy { shared, thread: Some(thread) })
     }
 
-    /// Ends all connections, and tells which were refused.
+    /// Ends all connections, and returns which were refused.
     pub(crate) fn finish(mut self) -> Vec<RefusedConnection> {
         self.end();
         std::mem::take(&mut *self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner))
@@ -97,16 +97,16 @@ impl Drop for Proxy {
     }
 }
 
-impl Shared {
+impl ProxyShared {
     /// Takes connections until the command has ended, and waits for the end of all of them.
-    fn accept(self: &Arc<Shared>, listener: &TcpListener) {
+    fn accept(self: &Arc<ProxyShared>, listener: &TcpListener) {
         let mut threads: Vec<JoinHandle<()>> = Vec::new();
         // A failure that would come again at once, such as too many descriptors, is waited out.
         let mut has_failed = false;
         loop {
             let open = self.open.load(Ordering::Acquire);
             let mut fds = vec![PollFd::new(&self.freed, PollFlags::IN)];
-            if open < MOST_CONNECTIONS && !(has_failed && open > 0) {
+            if open < MAX_CONNECTIONS && !(has_failed && open > 0) {
                 fds.push(PollFd::new(listener, PollFlags::IN));
             }
             let Ok(ready) = wait(&fds, &self.ended, None) else { break };
@@ -134,7 +134,7 @@ impl Shared {
         }
     }
 
-    fn begin(self: &Arc<Shared>, client: TcpStream) -> std::io::Result<JoinHandle<()>> {
+    fn begin(self: &Arc<ProxyShared>, client: TcpStream) -> std::io::Result<JoinHandle<()>> {
         client.set_nonblocking(true)?;
         let connection = Connection { shared: Arc::clone(self), client };
         self.open.fetch_add(1, Ordering::AcqRel);
@@ -149,14 +149,14 @@ impl Shared {
             why: why.to_owned(),
         };
         let mut all = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() < MOST_REFUSED && !all.contains(&refused) {
+        if all.len() < MAX_REFUSED && !all.contains(&refused) {
             all.push(refused);
         }
     }
 }
 
 struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<ProxyShared>,
     client: TcpStream,
 }
 
@@ -173,32 +173,32 @@ struct Refusal {
     why: String,
 }
 
-/// How a connection came to its end.
-enum End {
+/// Why a connection ended.
+enum ConnectionEnd {
     Refused(Refusal),
     Stopped,
 }
 
-impl From<Stop> for End {
-    fn from(_: Stop) -> End {
-        End::Stopped
+impl From<Stop> for ConnectionEnd {
+    fn from(_: Stop) -> ConnectionEnd {
+        ConnectionEnd::Stopped
     }
 }
 
-fn refuse(status: &'static str, why: impl Into<String>) -> End {
-    End::Refused(Refusal { status, why: why.into() })
+fn refuse(status: &'static str, why: impl Into<String>) -> ConnectionEnd {
+    ConnectionEnd::Refused(Refusal { status, why: why.into() })
 }
 
 impl Connection {
     fn serve(&self) {
-        if let Err(End::Refused(refusal)) = self.answer() {
-            let _ = self.say_no(&refusal);
+        if let Err(ConnectionEnd::Refused(refusal)) = self.answer() {
+            let _ = self.send_refusal(&refusal);
         }
     }
 
-    fn answer(&self) -> Result<(), End> {
+    fn answer(&self) -> Result<(), ConnectionEnd> {
         let ended = &self.shared.ended;
-        let read = read_head(&self.client, ended, Instant::now() + HEAD_PATIENCE);
+        let read = read_head(&self.client, ended, Instant::now() + HEAD_TIMEOUT);
         let (head, rest) = read.map_err(|error| match error {
             NoHead::TooLong => {
                 refuse("431 Request Header Fields Too Large", "the head of the request is too long")
@@ -206,7 +206,7 @@ impl Connection {
             NoHead::Stopped(Stop::TimedOut) => {
                 refuse("408 Request Timeout", "the request did not come in time")
             }
-            NoHead::Stopped(_) => End::Stopped,
+            NoHead::Stopped(_) => ConnectionEnd::Stopped,
         })?;
         let request = Request::parse(&head).ok_or_else(|| {
             refuse("400 Bad Request", "this is a proxy for CONNECT and for plain HTTP requests")
@@ -223,7 +223,12 @@ impl Connection {
         }
     }
 
-    fn direct(&self, authority: &Authority, wants: &Wants<'_>, rest: Vec<u8>) -> Result<(), End> {
+    fn direct(
+        &self,
+        authority: &Authority,
+        wants: &Wants<'_>,
+        rest: Vec<u8>,
+    ) -> Result<(), ConnectionEnd> {
         let server = self.reach(authority, Trust::Command(&self.shared.rules))?;
         match wants {
             Wants::Tunnel => self.say(&self.client, ESTABLISHED)?,
@@ -241,7 +246,7 @@ impl Connection {
         authority: &Authority,
         wants: &Wants<'_>,
         rest: Vec<u8>,
-    ) -> Result<(), End> {
+    ) -> Result<(), ConnectionEnd> {
         let begun = Begun { by_client: rest, by_server: Vec::new(), client_limit: None };
         match (wants, &upstream.authorization) {
             (Wants::Plain(plain), None) => {
@@ -251,7 +256,7 @@ impl Connection {
                 self.pass_on(&server, Begun { client_limit, ..begun })
             }
             // The command reads what comes back on a plain request, and some proxies repeat in it what
-            // they were told, the password included. So that is only said when a tunnel is asked for.
+            // they were sent, the password included. So it is only sent when a tunnel is asked for.
             (Wants::Plain(plain), Some(_)) => {
                 let (server, by_server) = self.tunnel(upstream, authority)?;
                 self.say(&server, plain.head(authority, Route::Server).as_bytes())?;
@@ -270,7 +275,7 @@ impl Connection {
         &self,
         upstream: &Upstream,
         authority: &Authority,
-    ) -> Result<(TcpStream, Vec<u8>), End> {
+    ) -> Result<(TcpStream, Vec<u8>), ConnectionEnd> {
         let server = self.reach_upstream(upstream)?;
         let mut head = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n");
         if let Some(value) = &upstream.authorization {
@@ -278,9 +283,9 @@ impl Connection {
         }
         head.push_str("\r\n");
         self.say(&server, head.as_bytes())?;
-        let read = read_head(&server, &self.shared.ended, Instant::now() + REACH_PATIENCE);
+        let read = read_head(&server, &self.shared.ended, Instant::now() + REACH_TIMEOUT);
         let (answer, by_server) = read.map_err(|error| match error {
-            NoHead::Stopped(Stop::Ended) => End::Stopped,
+            NoHead::Stopped(Stop::Ended) => ConnectionEnd::Stopped,
             _ => refuse("502 Bad Gateway", "the upstream proxy does not answer"),
         })?;
         let status = answer.get(9..12).unwrap_or_default();
@@ -292,41 +297,41 @@ impl Connection {
         Err(refuse("502 Bad Gateway", format!("the upstream proxy answered {status}")))
     }
 
-    fn reach_upstream(&self, upstream: &Upstream) -> Result<TcpStream, End> {
+    fn reach_upstream(&self, upstream: &Upstream) -> Result<TcpStream, ConnectionEnd> {
         let authority = upstream.authority();
         let authority = authority.map_err(|why| refuse("502 Bad Gateway", why.to_string()))?;
         self.reach(authority, Trust::Operator)
     }
 
-    fn reach(&self, authority: &Authority, trust: Trust<'_>) -> Result<TcpStream, End> {
-        let deadline = Instant::now() + REACH_PATIENCE;
+    fn reach(&self, authority: &Authority, trust: Trust<'_>) -> Result<TcpStream, ConnectionEnd> {
+        let deadline = Instant::now() + REACH_TIMEOUT;
         let dialed = self.shared.dialer.dial(authority, trust, deadline);
         dialed.map_err(|error| match error {
             NotReached::Refused(why) => self.forbid(authority, &why),
             NotReached::Failed(why) => refuse("502 Bad Gateway", why),
-            NotReached::Stopped(_) => End::Stopped,
+            NotReached::Stopped(_) => ConnectionEnd::Stopped,
         })
     }
 
-    fn forbid(&self, authority: &Authority, why: &str) -> End {
+    fn forbid(&self, authority: &Authority, why: &str) -> ConnectionEnd {
         self.shared.note(authority, why);
-        refuse("403 Forbidden", format!("{authority} is out of reach of this command: {why}"))
+        refuse("403 Forbidden", format!("{authority} is not allowed for this command: {why}"))
     }
 
     fn say(&self, socket: &TcpStream, bytes: &[u8]) -> Result<(), Stop> {
-        write_all(socket, bytes, &self.shared.ended, Instant::now() + IDLE_PATIENCE)
+        write_all(socket, bytes, &self.shared.ended, Instant::now() + IDLE_TIMEOUT)
     }
 
-    fn pass_on(&self, server: &TcpStream, begun: Begun) -> Result<(), End> {
-        relay(&self.client, server, begun, &self.shared.ended, IDLE_PATIENCE)?;
+    fn pass_on(&self, server: &TcpStream, begun: Begun) -> Result<(), ConnectionEnd> {
+        relay(&self.client, server, begun, &self.shared.ended, IDLE_TIMEOUT)?;
         Ok(())
     }
 
-    /// Says why not. A socket that is closed with something unread takes its answer back, so some of
-    /// what the client still says is read.
-    fn say_no(&self, refusal: &Refusal) -> Result<(), Stop> {
+    /// Sends the reason. Closing a socket with something unread discards the answer, so some of what
+    /// the client still sends is read.
+    fn send_refusal(&self, refusal: &Refusal) -> Result<(), Stop> {
         let Refusal { status, why } = refusal;
-        let (ended, deadline) = (&self.shared.ended, Instant::now() + FAREWELL_PATIENCE);
+        let (ended, deadline) = (&self.shared.ended, Instant::now() + DRAIN_TIMEOUT);
         let length = why.len() + 1;
         let answer = format!(
             "HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\n\
@@ -336,7 +341,7 @@ impl Connection {
         let _ = self.client.shutdown(Shutdown::Write);
         let mut buffer = [0; 4096];
         let mut taken = 0;
-        while taken < FAREWELL_BYTES {
+        while taken < DRAIN_BYTES {
             match read(&self.client, &mut buffer, ended, deadline)? {
                 0 => break,
                 count => taken += count,
@@ -346,15 +351,17 @@ impl Connection {
     }
 }
 
-/// The upstream proxy reads what follows a body as the next request, to any host. So exactly the body is
-/// passed on.
-fn body_bytes(plain: &Plain<'_>) -> Result<u64, End> {
+/// The upstream proxy reads what follows a body as the next request, to any host. So exactly the
+/// body is passed on.
+fn body_bytes(plain: &Plain<'_>) -> Result<u64, ConnectionEnd> {
     match plain.body() {
-        Some(Body::Bytes(count)) => Ok(count),
-        Some(Body::Other) => {
-            Err(refuse("411 Length Required", "the length of the body is not told"))
+        Some(BodyLength::Bytes(count)) => Ok(count),
+        Some(BodyLength::Other) => {
+            Err(refuse("411 Length Required", "the request does not give the length of its body"))
         }
-        None => Err(refuse("400 Bad Request", "the length of the body is told in two ways")),
+        None => {
+            Err(refuse("400 Bad Request", "the request gives the length of its body in two ways"))
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Bytes between two sockets, until both sides have said all.
+//! Copies bytes between two sockets until both sides are done.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
@@ -13,7 +13,7 @@ use crate::cancel::Canceller;
 const BUFFER_BYTES: usize = 32 * 1024;
 
 /// One direction.
-struct Flow<'s> {
+struct RelayDirection<'s> {
     from: &'s TcpStream,
     to: &'s TcpStream,
     buffer: Vec<u8>,
@@ -21,27 +21,33 @@ struct Flow<'s> {
     waiting: std::ops::Range<usize>,
     /// How much may still be read; none if there is no limit.
     left: Option<u64>,
-    state: State,
+    state: RelayState,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum RelayState {
     Reading,
     /// There is nothing more to read.
     Finishing,
     Done,
 }
 
-/// The socket of a flow that is gone.
+/// Which socket of a direction is closed.
 enum Side {
     From,
     To,
 }
 
-impl<'s> Flow<'s> {
-    fn new(from: &'s TcpStream, to: &'s TcpStream, first: Vec<u8>, left: Option<u64>) -> Flow<'s> {
+impl<'s> RelayDirection<'s> {
+    fn new(
+        from: &'s TcpStream,
+        to: &'s TcpStream,
+        first: Vec<u8>,
+        left: Option<u64>,
+    ) -> RelayDirection<'s> {
         let waiting = 0..first.len();
-        let mut flow = Flow { from, to, buffer: first, waiting, left, state: State::Reading };
+        let mut flow =
+            RelayDirection { from, to, buffer: first, waiting, left, state: RelayState::Reading };
         flow.keep_to_limit();
         flow
     }
@@ -53,23 +59,23 @@ impl<'s> Flow<'s> {
         self.waiting.end = self.waiting.end.min(self.waiting.start.saturating_add(most));
         *left -= self.waiting.len() as u64;
         if *left == 0 {
-            self.state = State::Finishing;
+            self.state = RelayState::Finishing;
         }
     }
 
-    /// Moves what can be moved without waiting. Tells whether anything was, or which side is gone.
+    /// Moves what can be moved without waiting. Returns whether anything was, or which side is gone.
     fn pump(&mut self) -> Result<bool, Side> {
         let mut moved = false;
-        while self.state != State::Done {
+        while self.state != RelayState::Done {
             let is_writing = !self.waiting.is_empty();
             let done = if is_writing {
                 let bytes = &self.buffer[self.waiting.clone()];
                 let mut to = self.to;
                 to.write(bytes).map(|count| self.waiting.start += count)
-            } else if self.state == State::Finishing {
-                self.state = State::Done;
+            } else if self.state == RelayState::Finishing {
+                self.state = RelayState::Done;
                 // With a limit, the other direction is still needed for the answer, and some servers
-                // take an end of the stream for a client that went away.
+                // take an end of the stream for a client that has disconnected.
                 if self.left.is_none() {
                     let _ = self.to.shutdown(Shutdown::Write);
                 }
@@ -80,7 +86,7 @@ impl<'s> Flow<'s> {
                 from.read(&mut self.buffer).map(|count| {
                     self.waiting = 0..count;
                     if count == 0 {
-                        self.state = State::Finishing;
+                        self.state = RelayState::Finishing;
                     }
                     self.keep_to_limit();
                 })
@@ -97,14 +103,14 @@ impl<'s> Flow<'s> {
 
     fn waits_for(&self) -> Option<PollFd<'s>> {
         match (self.state, self.waiting.is_empty()) {
-            (State::Done, _) => None,
+            (RelayState::Done, _) => None,
             (_, false) => Some(PollFd::from_borrowed_fd(self.to.as_fd(), PollFlags::OUT)),
             (_, true) => Some(PollFd::from_borrowed_fd(self.from.as_fd(), PollFlags::IN)),
         }
     }
 }
 
-/// What each side has already said, and how much more of the client's is passed on.
+/// What was already read from each side, and how much more of the client's is passed on.
 pub(super) struct Begun {
     pub(super) by_client: Vec<u8>,
     pub(super) by_server: Vec<u8>,
@@ -119,14 +125,14 @@ pub(super) fn relay(
     ended: &Canceller,
     idle: Duration,
 ) -> Result<(), Stop> {
-    let mut there = Flow::new(client, server, begun.by_client, begun.client_limit);
-    let mut back = Flow::new(server, client, begun.by_server, None);
+    let mut there = RelayDirection::new(client, server, begun.by_client, begun.client_limit);
+    let mut back = RelayDirection::new(server, client, begun.by_server, None);
     let mut deadline = Instant::now() + idle;
     loop {
         let sent = match there.pump() {
-            // A server that hears no more may still be answering.
+            // A server that no longer reads may still be answering.
             Err(Side::To) => {
-                there.state = State::Done;
+                there.state = RelayState::Done;
                 true
             }
             pumped => pumped.map_err(|_| Stop::Broken)?,
@@ -136,7 +142,7 @@ pub(super) fn relay(
             deadline = Instant::now() + idle;
         }
         let fds: Vec<PollFd<'_>> =
-            [&there, &back].into_iter().filter_map(Flow::waits_for).collect();
+            [&there, &back].into_iter().filter_map(RelayDirection::waits_for).collect();
         if fds.is_empty() {
             return Ok(());
         }

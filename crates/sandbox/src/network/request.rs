@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-const LONGEST_NAME: usize = 253;
-const LONGEST_LABEL: usize = 63;
+const MAX_NAME_LENGTH: usize = 253;
+const MAX_LABEL_LENGTH: usize = 63;
 const HTTP_PORT: u16 = 80;
 
 /// Headers that are meant for the next machine only, and that we say ourselves.
@@ -22,26 +22,26 @@ const NOT_PASSED_ON: [&str; 9] = [
 
 /// A name or an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Host {
+pub(super) enum RequestHost {
     /// In lower case, without a final dot.
     Name(String),
     Address(IpAddr),
 }
 
-impl Host {
+impl RequestHost {
     /// IPv6 addresses stand in brackets. Other spellings of IPv4 addresses than four decimal numbers
-    /// are refused, since not everybody reads them alike.
-    pub(super) fn parse(text: &str) -> Option<Host> {
+    /// are refused, since programs read them differently.
+    pub(super) fn parse(text: &str) -> Option<RequestHost> {
         if let Some(bare) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            return Some(Host::Address(bare.parse::<Ipv6Addr>().ok()?.into()));
+            return Some(RequestHost::Address(bare.parse::<Ipv6Addr>().ok()?.into()));
         }
         if let Ok(address) = text.parse::<Ipv4Addr>() {
-            return Some(Host::Address(address.into()));
+            return Some(RequestHost::Address(address.into()));
         }
         let name = text.strip_suffix('.').unwrap_or(text).to_ascii_lowercase();
         let is_label = |label: &str| {
             let is_known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-            (1..=LONGEST_LABEL).contains(&label.len())
+            (1..=MAX_LABEL_LENGTH).contains(&label.len())
                 && label.bytes().all(is_known)
                 && !label.starts_with('-')
         };
@@ -50,17 +50,17 @@ impl Host {
             last.bytes().all(|byte| byte.is_ascii_digit())
                 || hexadecimal.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
         });
-        let is_name = name.len() <= LONGEST_NAME && name.split('.').all(is_label);
-        (is_name && !ends_in_number).then_some(Host::Name(name))
+        let is_name = name.len() <= MAX_NAME_LENGTH && name.split('.').all(is_label);
+        (is_name && !ends_in_number).then_some(RequestHost::Name(name))
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for RequestHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Host::Name(name) => f.write_str(name),
-            Host::Address(IpAddr::V4(address)) => write!(f, "{address}"),
-            Host::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
+            RequestHost::Name(name) => f.write_str(name),
+            RequestHost::Address(IpAddr::V4(address)) => write!(f, "{address}"),
+            RequestHost::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
         }
     }
 }
@@ -68,7 +68,7 @@ impl fmt::Display for Host {
 /// A host with a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Authority {
-    pub(super) host: Host,
+    pub(super) host: RequestHost,
     pub(super) port: u16,
 }
 
@@ -84,7 +84,7 @@ impl Authority {
             Some(text) => port(text)?,
             None => usual_port?,
         };
-        Some(Authority { host: Host::parse(host)?, port })
+        Some(Authority { host: RequestHost::parse(host)?, port })
     }
 }
 
@@ -135,7 +135,7 @@ pub(super) enum Route {
 
 /// How a body says where it ends.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Body {
+pub(super) enum BodyLength {
     Bytes(u64),
     /// In some way that is not a number of bytes.
     Other,
@@ -206,16 +206,16 @@ impl Plain<'_> {
     }
 
     /// Where the body ends; nothing if the request contradicts itself.
-    pub(super) fn body(&self) -> Option<Body> {
+    pub(super) fn body(&self) -> Option<BodyLength> {
         let named = |name: &str, wanted: &str| name.eq_ignore_ascii_case(wanted);
         let mut lengths = self.headers.iter().filter(|(name, _)| named(name, "content-length"));
         if self.headers.iter().any(|(name, _)| named(name, "transfer-encoding")) {
-            return lengths.next().is_none().then_some(Body::Other);
+            return lengths.next().is_none().then_some(BodyLength::Other);
         }
         match (lengths.next(), lengths.next()) {
-            (None, _) => Some(Body::Bytes(0)),
+            (None, _) => Some(BodyLength::Bytes(0)),
             (Some((_, text)), None) if text.bytes().all(|byte| byte.is_ascii_digit()) => {
-                text.parse().ok().map(Body::Bytes)
+                text.parse().ok().map(BodyLength::Bytes)
             }
             _ => None,
         }
@@ -249,7 +249,7 @@ mod tests {
                     Proxy-Authorization: Basic x\r\nAccept:\t*/*\r\nContent-Length: 5\r\n\r\n";
         let request = parse(text).expect("a request");
         let Wants::Plain(plain) = &request.wants else { panic!("{request:?}") };
-        assert_eq!(plain.body(), Some(Body::Bytes(5)));
+        assert_eq!(plain.body(), Some(BodyLength::Bytes(5)));
         let end = "Accept: */*\r\nContent-Length: 5\r\n";
         let direct =
             format!("POST /?q=1 HTTP/1.1\r\nHost: x.org:81\r\n{end}Connection: close\r\n\r\n");
@@ -325,13 +325,16 @@ mod tests {
             "0x",
             "foo.0x",
         ] {
-            assert_eq!(Host::parse(bad), None, "{bad}");
+            assert_eq!(RequestHost::parse(bad), None, "{bad}");
         }
         assert_eq!(
-            Host::parse("[::ffff:127.0.0.1]"),
-            Some(Host::Address("::ffff:127.0.0.1".parse().expect("one")))
+            RequestHost::parse("[::ffff:127.0.0.1]"),
+            Some(RequestHost::Address("::ffff:127.0.0.1".parse().expect("one")))
         );
-        assert_eq!(Host::parse("My_host-1.Org."), Some(Host::Name("my_host-1.org".into())));
+        assert_eq!(
+            RequestHost::parse("My_host-1.Org."),
+            Some(RequestHost::Name("my_host-1.org".into()))
+        );
     }
 
     proptest! {
@@ -340,7 +343,8 @@ mod tests {
             let _ = Request::parse(&[&bytes[..], b"\r\n\r\n"].concat());
         }
 
-        /// Whatever a client writes into a head, the one that is passed on has one empty line: its end.
+        /// Whatever a client writes into a head, the one that is passed on has one empty line: its
+        /// end.
         #[test]
         fn nothing_slips_into_the_next_request(value in ".{0,40}", path in "[!-~]{0,20}") {
             let text = format!("GET http://x.org/{path} HTTP/1.1\r\nA: {value}\r\n\r\n");

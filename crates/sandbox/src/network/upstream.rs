@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::address::Range;
-use super::request::{Authority, Host};
+use super::request::{Authority, RequestHost};
 
 /// The port of a proxy whose address names none.
 const USUAL_PORT: u16 = 80;
@@ -32,7 +32,7 @@ enum Direct {
 #[error("only upstream proxies such as http://user:password@host:port can be used")]
 pub(super) struct InvalidUpstream;
 
-/// Where a proxy is, and what it wants to be told.
+/// Where a proxy is, and the credentials that it wants.
 struct Parts(Authority, Option<String>);
 
 impl FromStr for Parts {
@@ -61,8 +61,8 @@ impl FromStr for Parts {
 }
 
 impl Upstream {
-    /// A proxy by its address. With one that cannot be used, every request through it fails and says so:
-    /// the operator does not want requests to go around it.
+    /// A proxy by its address. With one that cannot be used, every request through it fails and
+    /// says so: the operator does not want requests to go around it.
     pub fn new(address: &str) -> Upstream {
         let (authority, authorization) = match address.parse() {
             Ok(Parts(authority, authorization)) => (Ok(authority), authorization),
@@ -87,8 +87,8 @@ impl Upstream {
             if let Ok(range) = entry.trim_matches(['[', ']']).parse() {
                 return Some(Direct::Range(range));
             }
-            match Host::parse(entry.trim_start_matches("*.").trim_start_matches('.')) {
-                Some(Host::Name(name)) => Some(Direct::Below(name)),
+            match RequestHost::parse(entry.trim_start_matches("*.").trim_start_matches('.')) {
+                Some(RequestHost::Name(name)) => Some(Direct::Below(name)),
                 _ => None,
             }
         }));
@@ -96,13 +96,13 @@ impl Upstream {
     }
 
     /// Whether a host is reached through the proxy.
-    pub(super) fn serves(&self, host: &Host) -> bool {
+    pub(super) fn serves(&self, host: &RequestHost) -> bool {
         !self.direct.iter().any(|direct| match (direct, host) {
             (Direct::All, _) => true,
-            (Direct::Below(own), Host::Name(name)) => name
+            (Direct::Below(own), RequestHost::Name(name)) => name
                 .strip_suffix(own.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.ends_with('.')),
-            (Direct::Range(range), Host::Address(address)) => {
+            (Direct::Range(range), RequestHost::Address(address)) => {
                 range.contains(address.to_canonical())
             }
             _ => false,
@@ -175,7 +175,7 @@ mod tests {
     fn exceptions_are_names_with_what_is_below_them_and_addresses() {
         let upstream = Upstream::new("http://proxy:1")
             .except("corp.example, .lan.example,*.x.example 10.0.0.0/8,[::1],, ???");
-        let serves = |host: &str| upstream.serves(&Host::parse(host).expect("a host"));
+        let serves = |host: &str| upstream.serves(&RequestHost::parse(host).expect("a host"));
         for direct in
             ["corp.example", "a.corp.example", "b.lan.example", "y.x.example", "10.1.1.1", "[::1]"]
         {
@@ -184,7 +184,7 @@ mod tests {
         for proxied in ["notcorp.example", "example", "11.1.1.1", "[::2]"] {
             assert!(serves(proxied), "{proxied}");
         }
-        assert!(!upstream.except("*").serves(&Host::Name("any".into())));
+        assert!(!upstream.except("*").serves(&RequestHost::Name("any".into())));
     }
 
     #[test]

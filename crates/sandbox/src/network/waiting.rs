@@ -16,11 +16,11 @@ pub(super) enum Stop {
     /// The command has ended.
     Ended,
     TimedOut,
-    /// The other side is gone.
+    /// The other side has closed the connection.
     Broken,
 }
 
-/// Waits for one of `fds`, and tells which are ready.
+/// Waits for one of `fds`, and returns which are ready.
 pub(super) fn wait(
     fds: &[PollFd<'_>],
     ended: &Canceller,

@@ -1,5 +1,5 @@
 //! Where toolchains keep their things in the user's home, and what of that commands may see: exactly
-//! what is named here. Tokens and passwords lie beside it, under names that nobody can list.
+//! what is named here. Tokens and passwords lie beside it, under names that cannot all be known.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use crate::profile::Access;
 pub(super) struct Home {
     pub(super) variable: Option<&'static str>,
     pub(super) place: &'static str,
-    pub(super) seen: &'static [Seen],
+    pub(super) seen: &'static [VisibleInHome],
 }
 
 /// What of such a directory may be seen. Paths are relative to it.
-pub(super) enum Seen {
+pub(super) enum VisibleInHome {
     /// These, only to be read.
     Read(&'static [&'static str]),
     /// These, under a private layer that can be written.
@@ -28,17 +28,21 @@ pub(super) enum Seen {
     Settings(&'static str),
 }
 
-use Seen::{Begins, Layer, Programs, Read, Settings, Versions};
+use VisibleInHome::{Begins, Layer, Programs, Read, Settings, Versions};
 
-const fn home(variable: Option<&'static str>, place: &'static str, seen: &'static [Seen]) -> Home {
+const fn home(
+    variable: Option<&'static str>,
+    place: &'static str,
+    seen: &'static [VisibleInHome],
+) -> Home {
     Home { variable, place, seen }
 }
 
 /// All of a directory that holds nothing but what was fetched.
-const CACHE: &[Seen] = &[Layer(&[""])];
-const ALL: &[Seen] = &[Read(&[""])];
+const CACHE: &[VisibleInHome] = &[Layer(&[""])];
+const ALL: &[VisibleInHome] = &[Read(&[""])];
 
-const SHIMMED: &[Seen] = &[Read(&[
+const SHIMMED: &[VisibleInHome] = &[Read(&[
     "bin",
     "completions",
     "defaults",
@@ -55,11 +59,11 @@ const SHIMMED: &[Seen] = &[Read(&[
     "VERSION",
     "help.txt",
 ])];
-const JAVA: &[Seen] =
+const JAVA: &[VisibleInHome] =
     &[Read(&["bin", "conf", "include", "jmods", "jre", "legal", "lib", "man", "release"])];
-const GO: &[Seen] =
+const GO: &[VisibleInHome] =
     &[Read(&["VERSION", "api", "bin", "go.env", "lib", "misc", "pkg", "src", "test"])];
-const ISOLATED: &[Seen] = &[Read(&["py", "shared", "venvs"])];
+const ISOLATED: &[VisibleInHome] = &[Read(&["py", "shared", "venvs"])];
 
 pub(super) const HOMES: [Home; 38] = [
     home(
@@ -124,7 +128,7 @@ pub(super) const HOMES: [Home; 38] = [
 ];
 
 /// Entries of a directory that are looked at; more are too many to be shown one by one.
-const MOST_ENTRIES: usize = 200;
+const MAX_ENTRIES: usize = 200;
 /// A settings file larger than this is not shown.
 const MAX_SETTINGS: u64 = 256 * 1024;
 /// Words that stand in settings where something secret does.
@@ -161,7 +165,7 @@ impl Home {
 }
 
 fn entries(place: &Path, fits: impl Fn(&str, &Path) -> bool) -> Vec<(PathBuf, Access)> {
-    let entries = std::fs::read_dir(place).into_iter().flatten().flatten().take(MOST_ENTRIES);
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten().take(MAX_ENTRIES);
     let fitting = entries.filter_map(|entry| {
         let path = entry.path();
         entry.file_name().to_str().is_some_and(|name| fits(name, &path)).then_some(path)

@@ -15,20 +15,20 @@ use testkit::Fixture;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum User {
     Root,
-    Nobody,
+    Unprivileged,
 }
 
-const NOBODY: &str = "65534";
+const UNPRIVILEGED_ID: &str = "65534";
 /// In the environment of whoever starts a sandbox.
 pub(crate) const HOST_SECRET: &str = "host-secret-value";
 
 /// The users that this test process can be. A test that is not run as root is an ordinary user.
 pub(crate) fn users() -> Vec<User> {
     match rustix::process::geteuid().is_root() {
-        true => vec![User::Root, User::Nobody],
+        true => vec![User::Root, User::Unprivileged],
         false => {
             eprintln!("left out: sandboxes of root, since this test is not run by root");
-            vec![User::Nobody]
+            vec![User::Unprivileged]
         }
     }
 }
@@ -60,7 +60,7 @@ impl Bench {
         let testbed = outside.join("testbed");
         copy_program(env!("CARGO_BIN_EXE_sandbox-testbed").as_ref(), &testbed);
         set(&testbed, 0o755);
-        std::fs::write(outside.join("secret"), "for nobody's eyes").expect("a file");
+        std::fs::write(outside.join("secret"), "not for commands").expect("a file");
         let home = outside.join("home");
         std::fs::create_dir(&home).expect("a directory");
         std::fs::write(home.join(".secret"), "in the home").expect("a file");
@@ -74,8 +74,8 @@ impl Bench {
 
     /// Gives everything to the user.
     pub(crate) fn own(&self, path: &Path) {
-        if self.user == User::Nobody && rustix::process::geteuid().is_root() {
-            let owner = format!("{NOBODY}:{NOBODY}");
+        if self.user == User::Unprivileged && rustix::process::geteuid().is_root() {
+            let owner = format!("{UNPRIVILEGED_ID}:{UNPRIVILEGED_ID}");
             let status = Command::new("chown").args(["-R", &owner]).arg(path).status();
             assert!(status.expect("chown runs").success());
         }
@@ -170,9 +170,9 @@ impl Bench {
 
     /// The test program, run by the user, with a host environment that must stay outside.
     pub(crate) fn as_user(&self) -> Command {
-        let switch = self.user == User::Nobody && rustix::process::geteuid().is_root();
+        let switch = self.user == User::Unprivileged && rustix::process::geteuid().is_root();
         let mut command = match switch {
-            true => Bench::as_nobody(&self.testbed),
+            true => Bench::as_unprivileged(&self.testbed),
             false => Command::new(&self.testbed),
         };
         command.env("TOOLKILN_HOST_SECRET", HOST_SECRET);
@@ -180,9 +180,11 @@ impl Bench {
     }
 
     /// A program, run by an ordinary user, which only root can do.
-    pub(crate) fn as_nobody(program: &Path) -> Command {
+    pub(crate) fn as_unprivileged(program: &Path) -> Command {
         let mut command = Command::new("setpriv");
-        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]).arg(program);
+        command
+            .args(["--reuid", UNPRIVILEGED_ID, "--regid", UNPRIVILEGED_ID, "--clear-groups"])
+            .arg(program);
         command
     }
 }

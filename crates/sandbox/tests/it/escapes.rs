@@ -132,7 +132,8 @@ fn the_system_cannot_be_written() {
     }
 }
 
-/// The directories on the way to the project are private and may take files, which nobody sees.
+/// The directories on the way to the project are private and may take files, which stay invisible
+/// outside.
 #[test]
 fn what_is_written_outside_does_not_arrive() {
     for user in users() {
@@ -235,8 +236,8 @@ fn programs_of_root_are_not_run_as_root() {
         let arguments = ["set-user-program", program.to_str().expect("text")];
         let ran = bench.attempt(&arguments);
         assert_eq!(ran["exit"], json!({"code": BLOCKED}), "as {user:?}: {ran}");
-        let mut nobody = Bench::as_nobody(bench.testbed());
-        let control = nobody.arg("attempt").args(arguments).output().expect("it runs");
+        let mut unprivileged = Bench::as_unprivileged(bench.testbed());
+        let control = unprivileged.arg("attempt").args(arguments).output().expect("it runs");
         assert!(control.status.success(), "it proves nothing: {control:?}");
     }
 }

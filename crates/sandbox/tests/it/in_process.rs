@@ -11,7 +11,7 @@ use sandbox::{
 use testkit::Fixture;
 
 fn open(project: &Fixture, access: ProjectAccess) -> Sandbox {
-    let mut profile = Profile::new(project.root(), "/home/somebody");
+    let mut profile = Profile::new(project.root(), "/home/user");
     profile.project = access;
     let launcher = Launcher::at(env!("CARGO_BIN_EXE_sandbox-testbed"));
     Sandbox::new(profile, launcher).expect("a sandbox")
@@ -194,7 +194,7 @@ fn a_project_in_a_visible_directory_stays_where_it_is() {
         let project = Fixture::new("");
         let above = project.root().parent().expect("it lies somewhere");
         std::fs::write(above.join("beside"), "").expect("a file");
-        let mut profile = Profile::new(project.root(), "/home/somebody");
+        let mut profile = Profile::new(project.root(), "/home/user");
         profile.visible = vec![Visible { path: above.to_owned(), access }];
         let launcher = Launcher::at(env!("CARGO_BIN_EXE_sandbox-testbed"));
         let sandbox = Sandbox::new(profile, launcher).expect("a sandbox");
@@ -253,7 +253,7 @@ fn what_becomes_of_a_linked_protected_name_is_seen() {
 }
 
 fn list(
-    changes: &sandbox::Changes,
+    changes: &sandbox::CommandChanges,
     most: usize,
 ) -> Result<Vec<sandbox::Changed>, sandbox::ChangesError> {
     changes.list(most, &mut |_, _| sandbox::Fate::Change).map(|listed| listed.changed)

@@ -29,7 +29,7 @@ of the user
 ";
 
 #[test]
-fn what_is_written_to_private_names_is_seen_by_the_next_command_and_by_nobody_else() {
+fn what_is_written_to_private_names_is_seen_by_the_next_command_only() {
     for (user, disk) in ways() {
         let bench = Bench::new(user, FILES).with_layer(&["target"], disk);
         let ran = bench
@@ -61,7 +61,7 @@ fn what_is_written_to_private_names_is_seen_by_the_next_command_and_by_nobody_el
 }
 
 #[test]
-fn permissions_that_a_command_takes_away_hinder_nobody() {
+fn permissions_that_a_command_takes_away_do_no_harm() {
     for (user, disk) in ways() {
         let bench = Bench::new(user, FILES).with_layer(&["target"], disk);
         let script = "mkdir -p target/a/b src/x/y; echo s > target/a/b/c; chmod 0 target/a/b/c; \

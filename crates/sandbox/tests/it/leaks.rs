@@ -50,9 +50,9 @@ fn nothing_is_left_of_a_thousand_commands_ended_at_odd_times() {
     }
 }
 
-/// The system or a person may stop it; whoever cancels a command does not wait for it.
+/// The system or a user may stop the helper; cancelling a command does not wait for it.
 #[test]
-fn a_helper_that_was_stopped_holds_up_nobody() {
+fn a_helper_that_was_stopped_delays_no_cancelling() {
     for user in users() {
         let bench = Bench::new(user, "");
         let mut command = bench.as_user();
@@ -73,7 +73,7 @@ fn no_group_of(pid: u32) {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// When our process is killed, nobody is there to clean up but the kernel.
+/// When our process is killed, only the kernel is left to clean up.
 #[test]
 fn killing_us_kills_the_commands() {
     for user in users() {

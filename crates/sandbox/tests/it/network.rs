@@ -75,7 +75,7 @@ fn a_command_with_the_network_is_in_a_namespace_of_its_own() {
                 assert!(control.status.success(), "{arguments:?} proves nothing: {control:?}");
             }
         }
-        // There is nobody to ask for names, and no way to any address.
+        // There is no name server, and no route to any address.
         for arguments in [["look-up", "example.com"], ["tcp", "1.1.1.1:443"]] {
             let ran = with_network(&bench, &arguments);
             assert!(is_blocked(&ran, user), "{arguments:?} as {user:?}: {ran}");

@@ -184,7 +184,7 @@ fn the_probe_finds_what_the_commands_use() {
 /// A system that refuses namespaces, imitated by leaving none to the helper.
 #[test]
 fn without_namespaces_nothing_runs_and_the_fix_is_told() {
-    let bench = Bench::new(User::Nobody, "");
+    let bench = Bench::new(User::Unprivileged, "");
     let script = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
     let mut command = Command::new("unshare");
     command.args([

@@ -163,7 +163,7 @@ const HOMES: [(&str, &str); 24] = [
     (".local/share/pnpm", "store/v3/x"),
     (".gradle", "caches/modules-2/x"),
 ];
-/// Names under which toolchains, and nobody knows who else, keep something secret.
+/// Names under which toolchains, and perhaps other programs, keep something secret.
 const SECRETS: [&str; 16] = [
     "credentials",
     "credentials.toml",

@@ -1,4 +1,4 @@
-//! Looks for damage and mends it. Rows that are damaged are moved, never thrown away.
+//! Looks for damage and repairs it. Rows that are damaged are moved, never thrown away.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::salvage::summarise;
 use super::write::append;
 use crate::id::now_ms;
 use crate::inspection::{Inspection, Problem};
-use crate::{CheckMode, CheckReport, Finding, RepairNote, SessionId, StoreError};
+use crate::{CheckFinding, CheckMode, CheckReport, RepairNote, SessionId, StoreError};
 
 const DOING: &str = "checking the sessions";
 
@@ -49,12 +49,12 @@ async fn earlier(db: &mut Db) -> Result<Vec<RepairNote>, StoreError> {
     Ok(rows.into_iter().map(|(at, text)| RepairNote { at, text }).collect())
 }
 
-/// Looks at the file as a whole. What is broken there is left behind.
+/// Checks the file as a whole. A broken one is replaced.
 async fn check_file(
     inner: &Inner,
     db: &mut Db,
     mode: CheckMode,
-) -> Result<Option<Finding>, StoreError> {
+) -> Result<Option<CheckFinding>, StoreError> {
     let found: Result<Vec<String>, _> =
         sqlx::query_scalar("PRAGMA integrity_check(3)").fetch_all(&mut db.conn).await;
     let reason = match found {
@@ -71,14 +71,14 @@ async fn check_file(
             Some(replace(&inner.base, db, "damaged inside").await?)
         }
     };
-    Ok(Some(Finding { session: None, problem, repaired }))
+    Ok(Some(CheckFinding { session: None, problem, repaired }))
 }
 
-/// Whoever writes to the old file while it is left behind would lose what they write.
+/// A process that writes to the old file while it is replaced would lose what it writes.
 async fn refuse_while_in_use(inner: &Inner, db: &mut Db) -> Result<(), StoreError> {
     let ids: Result<Vec<String>, _> =
         sqlx::query_scalar("SELECT session FROM leases").fetch_all(&mut db.conn).await;
-    // A table of leases that cannot be read holds nobody back.
+    // A table of leases that cannot be read refuses no lease.
     for id in ids.unwrap_or_default().into_iter().filter_map(|id| SessionId::try_from(id).ok()) {
         let Ok(Some(lease)) = lease_of(db, &id).await else { continue };
         let is_ours = lease.owner == inner.owner.token;
@@ -107,11 +107,11 @@ async fn check_session(
     for problem in &inspection.problems {
         let done = is_repaired.then(|| what_was_done(problem)).flatten().map(str::to_owned);
         let problem = problem.to_string();
-        report.findings.push(Finding { session: Some(id.clone()), problem, repaired: done });
+        report.findings.push(CheckFinding { session: Some(id.clone()), problem, repaired: done });
     }
     if let Some(Err(error)) = repaired {
         let problem = format!("not repaired: {error}");
-        report.findings.push(Finding { session: Some(id.clone()), problem, repaired: None });
+        report.findings.push(CheckFinding { session: Some(id.clone()), problem, repaired: None });
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ const EXTENDED_BITS: i64 = 0xff;
 pub(super) struct Db {
     pub(super) conn: SqliteConnection,
     pub(super) file: PathBuf,
-    /// How many files were given up before this one, plus one.
+    /// How many files this one has replaced, plus one.
     pub(super) generation: u32,
     /// The version of the format in the file.
     pub(super) version: i64,
@@ -35,7 +35,7 @@ impl Db {
         self.file.display().to_string()
     }
 
-    /// An error of the database in our words.
+    /// An error of the database as a [`StoreError`].
     pub(super) fn error(&self, doing: &str, error: &sqlx::Error) -> StoreError {
         if self.version > VERSION {
             return StoreError::Newer { file: self.shown(), found: self.version, known: VERSION };

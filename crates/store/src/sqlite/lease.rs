@@ -1,4 +1,4 @@
-//! Who may write to a session.
+//! Which process may write to a session.
 
 use std::sync::{Arc, PoisonError};
 
@@ -38,15 +38,15 @@ pub(super) async fn claim(inner: &Arc<Inner>, id: &SessionId) -> Result<Lease, S
             return Err(StoreError::NotFound { text: id.to_string() });
         }
     }
-    // Whoever had it may have written since this process last did.
+    // The last holder may have written since this process last did.
     db.last.remove(id);
     drop(db);
     inner.held.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), number);
     let (store, session) = (inner.clone(), id.clone());
-    Ok(Lease::new(id.clone(), move || give_back(store, session, number)))
+    Ok(Lease::new(id.clone(), move || release(store, session, number)))
 }
 
-/// Whether a lease stands in the way. One of our own that nobody holds any more does not.
+/// Whether a lease is held. One of this process that was dropped is not.
 pub(super) fn is_taken(inner: &Inner, id: &SessionId, lease: &SignedLease) -> bool {
     if lease.owner == inner.owner.token {
         return is_held(inner, id);
@@ -58,7 +58,7 @@ pub(super) fn is_held(inner: &Inner, id: &SessionId) -> bool {
     inner.held.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
 }
 
-/// Nobody begins to write into a file that a repair has left behind.
+/// Refuses leases in a file that a repair has replaced.
 pub(super) fn refuse_if_moved(inner: &Inner, db: &Db) -> Result<(), StoreError> {
     let newest = newest(&inner.base);
     if newest <= db.generation {
@@ -67,7 +67,8 @@ pub(super) fn refuse_if_moved(inner: &Inner, db: &Db) -> Result<(), StoreError> 
     Err(StoreError::Moved { file: generation_path(&inner.base, newest).display().to_string() })
 }
 
-/// Puts a lease in the place of a dead one. False if another was quicker, or the session is gone.
+/// Replaces a lease whose process has ended. False if another process was faster, or the session is
+/// gone.
 async fn sign(
     db: &mut Db,
     inner: &Inner,
@@ -101,7 +102,7 @@ async fn sign(
     signed.map_err(|error| db.error(DOING, &error))
 }
 
-/// Who has a session, dead or alive.
+/// The lease of a session, also if its process has ended.
 pub(super) async fn lease_of(
     db: &mut Db,
     id: &SessionId,
@@ -132,9 +133,9 @@ pub(super) fn lease_from(row: &SqliteRow) -> Option<SignedLease> {
     })
 }
 
-/// Gives a session free.
-fn give_back(inner: Arc<Inner>, id: SessionId, number: i64) -> impl Future<Output = ()> + Send {
-    // From now on, even if nobody waits for the rest.
+/// Releases the lease.
+fn release(inner: Arc<Inner>, id: SessionId, number: i64) -> impl Future<Output = ()> + Send {
+    // At once, even if the future is dropped before the rest.
     inner.held.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     async move {
         let mut db = inner.db.lock().await;

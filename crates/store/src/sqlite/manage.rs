@@ -1,4 +1,4 @@
-//! Sessions as a whole: beginning, finding, forking, carrying out and in, deleting.
+//! Sessions as a whole: beginning, finding, forking, export and import, deleting.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::row::Row;
 use crate::{Imported, Loaded, SessionId, StoreError};
 
 /// Shorter pieces of an id or title mean too much.
-const SHORTEST_PIECE: usize = 2;
+const MIN_ID_PIECE: usize = 2;
 
 pub(super) async fn create(inner: &Inner, first: &Opened) -> Result<SessionId, StoreError> {
     let row = Row::new(1, now_ms(), &SessionEvent::Opened(first.clone()))?;
@@ -48,7 +48,7 @@ async fn insert(inner: &Inner, rows: &[Row]) -> Result<SessionId, StoreError> {
     Ok(id)
 }
 
-/// Remembers that entries are not there, so that nobody is told again.
+/// Records that entries are missing, so that it is reported only once.
 pub(super) async fn note_gap(
     conn: &mut sqlx::sqlite::SqliteConnection,
     id: &SessionId,
@@ -79,7 +79,7 @@ pub(super) async fn find(inner: &Inner, text: &str) -> Result<SessionId, StoreEr
     ];
     let text = text.trim();
     let mut db = inner.db.lock().await;
-    for query in QUERIES.into_iter().filter(|_| text.chars().count() >= SHORTEST_PIECE) {
+    for query in QUERIES.into_iter().filter(|_| text.chars().count() >= MIN_ID_PIECE) {
         let ids = sqlx::query_scalar::<_, String>(query).bind(text).fetch_all(&mut db.conn).await;
         let ids = ids.map_err(|error| db.error("looking for a session", &error))?;
         let mut ids: Vec<SessionId> =
@@ -164,7 +164,7 @@ pub(super) async fn export(inner: &Inner, id: &SessionId) -> Result<String, Stor
     let inspection = inspect_session(&mut db, id).await?;
     let query = "SELECT coalesce(title, opening) FROM sessions WHERE id = ?";
     let title = sqlx::query_scalar::<_, Option<String>>(query).bind(id.as_str());
-    // The title is an ornament; the log holds it too.
+    // The export works without the title, which the log holds too.
     let title = title.fetch_optional(&mut db.conn).await.ok().flatten().flatten();
     let header = Header::new(id.clone(), title, now_ms());
     jsonl::write(header, &inspection.rows, &inspection.entries)

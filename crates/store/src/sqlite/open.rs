@@ -1,7 +1,7 @@
 //! Finds, makes and opens the database file.
 //!
-//! A file that SQLite cannot use is never touched again: the next one beside it is taken, and what
-//! can be read is brought over. So the file in use is the one with the highest number.
+//! A file that SQLite cannot use is never touched again: the next one beside it is used, and what
+//! can be read is copied there. So the file in use is the one with the highest number.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ use super::salvage::{is_complete, salvage};
 use super::schema::{self, STEPS, VERSION};
 use crate::StoreError;
 
-/// Conversations are nobody else's business.
+/// Conversations are readable by their owner only.
 const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// How long another process may hold the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The write-ahead log is cut back to this size. Reading it back costs time at the next start.
 const JOURNAL_BYTES: &str = "1048576";
-/// Pages in the write-ahead log before they are brought into the file.
+/// Pages in the write-ahead log before they are written into the file.
 const CHECKPOINT_PAGES: &str = "500";
 /// Memory for pages of the file, in KiB where SQLite takes a negative number. A log is written at its
 /// end and read as a whole, so that more of it would only be kept and not used.
@@ -41,10 +41,10 @@ enum Opened {
     Unusable(String),
 }
 
-/// Opens the newest usable file for `base`, with what a person should know about that.
+/// Opens the newest usable file for `base`, with what the user should know about that.
 pub(super) async fn open(base: &Path) -> Result<(Db, Vec<String>), StoreError> {
     let mut notes = Vec::new();
-    let mut why = "it was given up before".to_owned();
+    let mut why = "it was replaced before".to_owned();
     for generation in newest(base)..=MAX_GENERATIONS {
         let file = generation_path(base, generation);
         match open_file(&file, generation, &mut notes).await? {
@@ -64,7 +64,7 @@ pub(super) async fn open(base: &Path) -> Result<(Db, Vec<String>), StoreError> {
     Err(StoreError::Damaged { file, reason })
 }
 
-/// Begins the next file after `db` and brings over what can be read.
+/// Begins the next file after `db` and copies what can be read.
 pub(super) async fn replace(base: &Path, db: &mut Db, reason: &str) -> Result<String, StoreError> {
     let generation = db.generation + 1;
     let file = generation_path(base, generation);
@@ -170,7 +170,7 @@ async fn try_open(
     Ok(Ok((conn, VERSION)))
 }
 
-/// Makes the file before SQLite does, for nobody else to read, and takes that right back where an
+/// Makes the file before SQLite does, readable by its owner only, and takes other rights back where an
 /// older version gave it. The files beside it get the same mode from SQLite. What does not work here
 /// does not work for SQLite either, which says so.
 fn keep_private(file: &Path) {

@@ -18,11 +18,11 @@ const DOING: &str = "reading the session";
 const SCAN_PAGE: u32 = 500;
 const EVENT_COLUMNS: &str = "rowid, session, sequence, at, kind, data, checksum";
 
-/// A session's log, taken apart. Fails only if nothing of it is there.
+/// Reads and checks a session's log. Fails only if nothing of it is there.
 pub(super) async fn inspect_session(db: &mut Db, id: &SessionId) -> Result<Inspection, StoreError> {
     let (found, unreadable) = read_rows(db, id).await?;
     let expected = match expected(&mut db.conn, id).await {
-        // The rows stand for themselves.
+        // The rows can be read without the summary.
         Err(error) if is_corrupt(&error) => None,
         found => found.map_err(|error| db.error(DOING, &error))?,
     };

@@ -1,4 +1,4 @@
-//! Brings over what can be read of a file that is given up. The old file stays as it is.
+//! Copies what can be read of a damaged file into a new one. The old file stays as it is.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::row::Row;
 use crate::summary::Summary;
 use crate::{SessionId, StoreError};
 
-const DOING: &str = "bringing over sessions";
-/// Set, in the table of settings, once everything has come over.
+const DOING: &str = "copying sessions";
+/// Set, in the table of settings, once everything is copied.
 const COMPLETE: &str = "complete";
 
-/// Whether everything has come over into this file.
+/// Whether everything is copied into this file.
 pub(super) async fn is_complete(db: &mut Db) -> Result<bool, StoreError> {
     let query = "SELECT 1 FROM settings WHERE name = ?";
     let found = sqlx::query(query).bind(COMPLETE).fetch_optional(&mut db.conn).await;
@@ -59,7 +59,7 @@ async fn finish(conn: &mut SqliteConnection, note: &str) -> Result<(), sqlx::Err
     tx.commit().await
 }
 
-/// How many sessions and entries came over; none if the old file could not be read at all.
+/// How many sessions and entries were copied; none if the old file could not be read at all.
 async fn copy(old: &Path, db: &mut Db) -> Result<Option<(usize, usize)>, sqlx::Error> {
     // `writable_schema` lets SQLite read a file that is shorter than it should be. Nothing can be
     // written through this connection.
@@ -176,7 +176,7 @@ pub(super) async fn summarise(db: &mut Db, id: &SessionId) -> Result<(), StoreEr
     done.map_err(|error| db.error(DOING, &error))
 }
 
-/// Stands for an opening of which nothing is left.
+/// Replaces an opening of which nothing is left.
 fn unknown_opening() -> protocol::Opened {
     let unknown = || "unknown".to_owned();
     let settings = protocol::Settings {

@@ -20,7 +20,7 @@ const LARGEST: i64 = (1 << 53) - 1;
 
 const DOING: &str = "writing to the session";
 
-/// Nobody else may have the session; otherwise no row is changed, and so none is inserted below.
+/// If another process has the lease, no row is changed, and so none is inserted below.
 const UPDATE: &str = "UPDATE sessions SET last = ?, updated = ?, turns = turns + ?, \
     title = COALESCE(?, title), opening = COALESCE(opening, ?), \
     provider = COALESCE(?, provider), model = COALESCE(?, model), role = COALESCE(?, role), \
@@ -44,15 +44,15 @@ pub(super) async fn append(
     let entries = number(events, last);
     match write(&mut db, inner.owner.token, id, &entries).await {
         Ok(true) => Ok(remember(&mut db, id, entries)),
-        Ok(false) => Err(why_not(&mut db, inner.owner.token, id).await),
+        Ok(false) => Err(refusal_of_write(&mut db, inner.owner.token, id).await),
         Err(WriteError::Conflict) => {
-            // Somebody wrote in between, before this process had the session.
+            // Another process wrote before this one got the lease.
             last = last_of(&mut db, id).await?;
             let events = entries.into_iter().map(|entry| entry.event).collect();
             let entries = number(events, last);
             match write(&mut db, inner.owner.token, id, &entries).await {
                 Ok(true) => Ok(remember(&mut db, id, entries)),
-                Ok(false) => Err(why_not(&mut db, inner.owner.token, id).await),
+                Ok(false) => Err(refusal_of_write(&mut db, inner.owner.token, id).await),
                 Err(WriteError::Conflict) => Err(StoreError::Busy { file: db.shown() }),
                 Err(WriteError::Other(error)) => Err(error),
             }
@@ -87,7 +87,7 @@ async fn last_of(db: &mut Db, id: &SessionId) -> Result<u64, StoreError> {
 }
 
 /// Why a session could not be written.
-async fn why_not(db: &mut Db, owner: i64, id: &SessionId) -> StoreError {
+async fn refusal_of_write(db: &mut Db, owner: i64, id: &SessionId) -> StoreError {
     match lease_of(db, id).await {
         Ok(Some(lease)) if lease.owner != owner => {
             StoreError::InUse { session: id.clone(), holder: lease.holder }
@@ -148,7 +148,7 @@ async fn write(
     match query.fetch_all(&mut db.conn).await {
         Ok(updated) => Ok(!updated.is_empty()),
         Err(error) => {
-            // The first error is the one to tell. If there is no transaction, this one fails.
+            // The first error is the one to report. If there is no transaction, this one fails.
             let _ = sqlx::raw_sql("ROLLBACK").execute(&mut db.conn).await;
             Err(match is_conflict(&error) {
                 true => WriteError::Conflict,
@@ -272,8 +272,8 @@ fn role_text(role: &protocol::AgentRole) -> String {
     serde_json::to_string(role).unwrap_or_default()
 }
 
-/// SQLite has no unsigned numbers, and adds beyond its largest as fractions. A number that a
-/// provider made up must not get there.
+/// SQLite has no unsigned numbers, and adds beyond its largest as fractions. A wrong number from a
+/// provider must not get there.
 pub(super) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX).min(LARGEST)
 }

@@ -210,7 +210,7 @@ async fn a_store_can_stand_behind_the_trait() {
 
 /// Whatever the mask of the process is, and whoever made the files.
 #[tokio::test]
-async fn files_are_for_nobody_else_to_read() {
+async fn files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let (dir, store) = new_store().await;
     let id = store.create(&opened()).await.unwrap();

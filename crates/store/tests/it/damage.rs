@@ -119,7 +119,7 @@ async fn a_lost_opening_and_a_lost_summary_are_made_up_for_by_each_other() {
 async fn a_file_that_is_no_database_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join(FILE);
-    let text = "This is somebody's letter, not a database.\n".repeat(50);
+    let text = "This is a letter, not a database.\n".repeat(50);
     std::fs::write(&path, &text).unwrap();
     let store = open(&dir).await;
     let note = &store.notes()[0];

@@ -9,7 +9,7 @@ use crate::events::{
     yes,
 };
 
-/// An edit that a person is asked about.
+/// An edit that needs approval.
 fn edit(id: &str, path: &str, response: ApprovalResponse) -> Vec<SessionEvent> {
     vec![
         says("edit"),

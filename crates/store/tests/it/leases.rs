@@ -5,7 +5,7 @@ use store::{Store as _, StoreError};
 use crate::events::{done, new_store, open, opened, says, session_with};
 
 #[tokio::test]
-async fn a_claimed_session_is_nobody_elses() {
+async fn a_claimed_session_cannot_be_claimed_again() {
     let (dir, store) = new_store().await;
     let other = open(&dir).await;
     let id = session_with(&store, 1).await;
@@ -80,7 +80,7 @@ async fn stores_on_one_file_do_not_lose_what_the_other_writes() {
 }
 
 #[tokio::test]
-async fn a_write_that_nobody_waits_for_is_whole_or_not_there() {
+async fn a_write_whose_future_is_dropped_is_complete_or_absent() {
     let (_dir, store) = new_store().await;
     let id = session_with(&store, 0).await;
     for _ in 0..50 {

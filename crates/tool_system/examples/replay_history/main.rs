@@ -25,7 +25,9 @@ use tokio_util::sync::CancellationToken;
 use tool_system::{
     ApproveAll, ExecutorOptions, JournalPerformer, OnDemand, ToolExecutor, ToolRegistry,
 };
-use workspace::{Entry, EntryKind, Flow, Journal, JournalOptions, Visitor, WalkOptions, Workspace};
+use workspace::{
+    EntryKind, Flow, Journal, JournalOptions, Visitor, WalkEntry, WalkOptions, Workspace,
+};
 
 use crate::expressing::{FileChange, Way, calls};
 
@@ -147,7 +149,7 @@ fn tree(workspace: &Workspace) -> Tree {
 struct Found(Tree);
 
 impl Visitor for Found {
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         let content = (entry.kind() != EntryKind::Directory).then(|| {
             let bytes = entry.open().and_then(|mut file| file.read_all(MAX_FILE_BYTES));
             bytes.unwrap_or_else(|error| panic!("{}: {error}", entry.path()))

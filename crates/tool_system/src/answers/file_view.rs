@@ -5,8 +5,8 @@ use std::io::Read as _;
 
 use protocol::{ContentHash, ErrorCode, ToolError};
 use workspace::{
-    BinaryKind, Encoding, EntryMeta, LineEndings, LineWindow, OpenFile, ReadLines, RelPath, Text,
-    describe_binary, is_binary,
+    BinaryKind, EntryMeta, LineEndingCounts, LineWindow, OpenFile, ReadLines, RelPath, Text,
+    TextEncoding, describe_binary, is_binary,
 };
 
 use crate::ToolContext;
@@ -237,13 +237,13 @@ fn with_line_feeds(text: &Text) -> std::borrow::Cow<'_, [u8]> {
 /// What an editor's status line would say, where it is not the ordinary thing.
 fn stored_as(text: &Text) -> Option<String> {
     let mut remarks = Vec::new();
-    if text.encoding() != Encoding::Utf8 {
+    if text.encoding() != TextEncoding::Utf8 {
         remarks.push(text.encoding().to_string());
     }
     if text.bom() {
         remarks.push("byte order mark".to_owned());
     }
-    let LineEndings { lf, crlf, cr, final_newline } = text.line_endings();
+    let LineEndingCounts { lf, crlf, cr, final_newline } = text.line_endings();
     match (lf > 0, crlf > 0, cr > 0) {
         (false, true, false) => remarks.push("CRLF line endings".into()),
         (false, false, true) => remarks.push("CR line endings".into()),

@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use sandbox::{Changed, Changes, Entry};
+use sandbox::{Changed, ChangedEntry, CommandChanges};
 
 use super::copied;
 use super::runner::CommandRunner;
@@ -18,7 +18,7 @@ pub(super) const DROPPED_TOO: &str = "what it wrote to ignored paths was dropped
 /// What a command wrote to ignored paths.
 #[derive(Debug)]
 pub(crate) struct Apart {
-    changes: Changes,
+    changes: CommandChanges,
     output: Output,
     /// Files that were there before and that the command changed or removed. New ones are not among
     /// them: a build notices that they are gone.
@@ -37,9 +37,10 @@ pub(super) struct Output {
 }
 
 impl Apart {
-    pub(super) fn new(changes: Changes, output: Output, changed: Vec<Changed>) -> Self {
-        let was_file =
-            |one: &Changed| matches!(one.before, Some(Entry::File { .. } | Entry::Link { .. }));
+    pub(super) fn new(changes: CommandChanges, output: Output, changed: Vec<Changed>) -> Self {
+        let was_file = |one: &Changed| {
+            matches!(one.before, Some(ChangedEntry::File { .. } | ChangedEntry::Link { .. }))
+        };
         let sources = changed.into_iter().filter(was_file).collect();
         changes.release();
         Self { changes, output, sources }

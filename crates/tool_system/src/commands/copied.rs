@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
 use protocol::{Base, Change, ChangeSet, FileBytes, ToolError};
-use sandbox::{Changed, Changes, Entry};
+use sandbox::{Changed, ChangedEntry, CommandChanges};
 use workspace::{RelPath, Workspace};
 
 use super::apart::Apart;
@@ -51,7 +51,7 @@ impl Taken {
 /// Makes changes to the project of what a command changed. `begun` is when the command was started.
 pub(super) fn take(
     workspace: &Workspace,
-    found: &[(&Changes, &[Changed])],
+    found: &[(&CommandChanges, &[Changed])],
     limits: &Limits,
     begun: SystemTime,
 ) -> Taken {
@@ -102,11 +102,11 @@ pub(super) fn take(
 /// Copies what a program wrote beneath `paths` into the project, without asking and without undo: for
 /// directories of thousands of files that the user let it fill. Links that leave the project and names
 /// that other programs obey are left out, and so is everything but files, directories and links.
-pub(super) fn fill(changes: &Changes, paths: &[PathBuf]) -> Result<(), String> {
+pub(super) fn fill(changes: &CommandChanges, paths: &[PathBuf]) -> Result<(), String> {
     for path in paths {
         let listed = changes.list_at(path, MOST_CHANGES).map_err(|error| error.to_string())?;
         let allowed: Vec<Changed> = listed.into_iter().filter(may_be_copied_back).collect();
-        changes.carry_over(&allowed).map_err(|error| error.to_string())?;
+        changes.copy_back(&allowed).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
@@ -114,16 +114,16 @@ pub(super) fn fill(changes: &Changes, paths: &[PathBuf]) -> Result<(), String> {
 fn may_be_copied_back(changed: &Changed) -> bool {
     let Ok(path) = RelPath::from_bytes(changed.path.as_os_str().as_bytes()) else { return false };
     let stays = match &changed.now {
-        Some(Entry::Link { target }) => stays_inside(&path, target),
-        Some(Entry::Other) => false,
-        Some(Entry::File { .. } | Entry::Directory { .. }) | None => true,
+        Some(ChangedEntry::Link { target }) => stays_inside(&path, target),
+        Some(ChangedEntry::Other) => false,
+        Some(ChangedEntry::File { .. } | ChangedEntry::Directory { .. }) | None => true,
     };
     stays && protection(&path.to_text(), false).is_none()
 }
 
 struct Taking<'a> {
     workspace: &'a Workspace,
-    changes: &'a Changes,
+    changes: &'a CommandChanges,
     max_bytes: u64,
     begun: SystemTime,
     bytes: u64,
@@ -137,30 +137,31 @@ impl Taking<'_> {
     fn one(&mut self, path: &RelPath, changed: &Changed) -> Result<(), ToolError> {
         let text = path.to_text();
         match (&changed.before, &changed.now) {
-            (Some(Entry::Directory { mode }), None) => {
+            (Some(ChangedEntry::Directory { mode }), None) => {
                 self.removed_dirs.push(Change::RemoveDir { path: text, mode: *mode });
             }
-            (Some(Entry::Other), _) | (_, Some(Entry::Other)) => {
+            (Some(ChangedEntry::Other), _) | (_, Some(ChangedEntry::Other)) => {
                 self.note(&text, "sockets, pipes and devices are not applied");
             }
             (Some(_), None) => {
                 let (base, _) = self.base(path)?;
                 self.set.push(Change::Delete { path: text, base });
             }
-            (None, Some(Entry::Directory { mode })) => {
+            (None, Some(ChangedEntry::Directory { mode })) => {
                 let mode = Some(mode & PERMISSIONS);
                 self.set.push(Change::MakeDir { path: text, mode });
             }
-            (Some(Entry::Directory { .. }), Some(Entry::Directory { .. })) => {
+            (Some(ChangedEntry::Directory { .. }), Some(ChangedEntry::Directory { .. })) => {
                 self.note(&text, "permissions of directories are not applied");
             }
-            (Some(Entry::Directory { .. }), Some(_)) | (Some(_), Some(Entry::Directory { .. })) => {
+            (Some(ChangedEntry::Directory { .. }), Some(_))
+            | (Some(_), Some(ChangedEntry::Directory { .. })) => {
                 return Err(refused(format!(
                     "{text} became a directory, or was one; that cannot be applied in one step"
                 )));
             }
-            (_, Some(Entry::Link { target })) => self.link(path, text, target)?,
-            (_, Some(Entry::File { mode, size })) => {
+            (_, Some(ChangedEntry::Link { target })) => self.link(path, text, target)?,
+            (_, Some(ChangedEntry::File { mode, size })) => {
                 self.file(path, text, changed, (*mode, *size))?;
             }
             (None, None) => {}
@@ -222,7 +223,7 @@ impl Taking<'_> {
             && self.workspace.metadata(path).is_ok_and(|meta| meta.changed > self.begun)
         {
             return Err(refused(format!(
-                "{path} was changed by someone else while the command ran"
+                "{path} was changed in the project while the command ran"
             )));
         }
         Ok((base, bytes))

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use sandbox::{Changes, Fate, WorktreeIndex};
-use workspace::{Ignored, IndexStamp, MAX_INDEX_BYTES, RelPath, Tracked, Workspace};
+use sandbox::{CommandChanges, Fate, WorktreeIndex};
+use workspace::{GitIndexStamp, Ignored, MAX_INDEX_BYTES, RelPath, Tracked, Workspace};
 
 /// Directories and files that programs make for themselves, whether or not the project ignores them.
 const CACHES: [&[u8]; 13] = [
@@ -33,7 +33,7 @@ const BYTECODE: &[u8] = b".pyc";
 pub(super) struct TrackedNow(Mutex<Option<(Stamp, Arc<Tracked>)>>);
 
 /// The index of the project itself, and that of a linked worktree.
-type Stamp = (IndexStamp, Option<(SystemTime, u64)>);
+type Stamp = (GitIndexStamp, Option<(SystemTime, u64)>);
 
 impl TrackedNow {
     pub(super) fn get(&self, workspace: &Workspace) -> Arc<Tracked> {
@@ -58,7 +58,7 @@ impl TrackedNow {
 /// Decides about the paths of one run.
 pub(super) struct Fates<'a> {
     workspace: &'a Workspace,
-    changes: &'a Changes,
+    changes: &'a CommandChanges,
     ignored: Ignored<'a>,
     tracked: &'a TrackedNow,
     /// Read when the first path is in question.
@@ -68,7 +68,7 @@ pub(super) struct Fates<'a> {
 impl<'a> Fates<'a> {
     pub(super) fn new(
         workspace: &'a Workspace,
-        changes: &'a Changes,
+        changes: &'a CommandChanges,
         tracked: &'a TrackedNow,
     ) -> Self {
         Self { workspace, changes, ignored: Ignored::new(workspace), tracked, held: None }

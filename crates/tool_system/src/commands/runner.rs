@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use protocol::{CommandSpec, ErrorCode, ProjectMode, RunMode, ToolError, ToolResult};
 use sandbox::{
-    Canceller, Changed, Changes, Copy, Exit, Launcher, LimitKind, Part, PrivateLayer, Profile,
-    ProjectAccess, Room, RunOptions, Sandbox, SandboxError, Unconfined,
+    Canceller, Changed, CommandChanges, Copy, Exit, Launcher, LimitKind, PrivateLayer, Profile,
+    ProjectAccess, RunOptions, Sandbox, SandboxError, SandboxPart, Unconfined, WriteSpace,
 };
 use serde_json::{Value, json};
 use workspace::{RelPath, Tracked, Workspace, bytes_to_text};
@@ -113,7 +113,7 @@ impl NotRun {
 impl From<SandboxError> for NotRun {
     fn from(error: SandboxError) -> Self {
         match error {
-            SandboxError::Unavailable { part: Part::Overlay, .. } => {
+            SandboxError::Unavailable { part: SandboxPart::Overlay, .. } => {
                 NotRun::NoCopies(error.to_string())
             }
             other => NotRun::Failed(other.into()),
@@ -221,7 +221,7 @@ impl CommandRunner {
                            changed was thrown away";
             return Err(NotRun::Failed(ToolError::new(ErrorCode::Cancelled, message)));
         }
-        let is_full = ran.changed.as_ref().is_some_and(Changes::is_full);
+        let is_full = ran.changed.as_ref().is_some_and(CommandChanges::is_full);
         self.needs_disk.fetch_or(is_full, Ordering::Relaxed);
         let exit = ran.exit;
         let mut report = report(&ran);
@@ -240,12 +240,12 @@ impl CommandRunner {
 
     /// Programs that write much are given the disk to write to; so is every command once one has filled
     /// the memory there is.
-    fn room_for(&self, spec: &CommandSpec) -> Room {
+    fn room_for(&self, spec: &CommandSpec) -> WriteSpace {
         let is_builder = |word: &str| BUILDERS.contains(&word.rsplit('/').next().unwrap_or(word));
         let mut words = spec.argv.iter().flat_map(|text| text.split(|c| !is_in_name(c)));
         match self.needs_disk.load(Ordering::Relaxed) || words.any(is_builder) {
-            true => Room::Disk,
-            false => Room::Memory,
+            true => WriteSpace::Disk,
+            false => WriteSpace::Memory,
         }
     }
 
@@ -254,7 +254,7 @@ impl CommandRunner {
     fn taken(
         &self,
         spec: &CommandSpec,
-        (changes, exit): (Changes, Exit),
+        (changes, exit): (CommandChanges, Exit),
         cx: &ToolContext,
         begun: SystemTime,
     ) -> Result<Taken, String> {
@@ -337,7 +337,7 @@ impl CommandRunner {
     fn kept_changes(
         &self,
         spec: &CommandSpec,
-        kept: &Changes,
+        kept: &CommandChanges,
         notes: &mut Vec<String>,
     ) -> Result<Vec<Changed>, String> {
         let mut all = Vec::new();

@@ -221,7 +221,7 @@ fn can_confine(project: &Fixture) -> bool {
     let RunnerOptions { profile, launcher, .. } = confinement(project);
     let probe = sandbox::probe(project.root(), &profile.home, &launcher);
     let missing = probe.findings.iter().find(|finding| match finding.part {
-        sandbox::Part::Overlay => finding.problem.is_some(),
+        sandbox::SandboxPart::Overlay => finding.problem.is_some(),
         _ => finding.required && finding.problem.is_some(),
     });
     if let Some(missing) = missing {

@@ -1,16 +1,16 @@
 //! The moment of change: each prepared step is one rename, and what the rename took away is
-//! compared with what the step was made from, so that nobody's write is ever lost.
+//! compared with what the step was made from, so that no other writer's change is ever lost.
 
 use protocol::Base;
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
-use super::dirs::{Dirs, Meanwhile, Place};
-use super::entry::Step;
+use super::dirs::{Dirs, EntryPlace, Meanwhile};
+use super::entry::JournalStep;
 use super::old_bytes::OldBytes;
 use super::plan::Planned;
 use super::proof::THREAD_BYTES;
-use crate::base::{Look, describe_difference};
+use crate::base::{FoundAt, describe_difference};
 use crate::ops::Ops;
 use crate::{Error, RelPath};
 
@@ -19,7 +19,7 @@ const DEFAULT_DIR_MODE: u32 = 0o777;
 
 /// What a step has come to.
 #[derive(PartialEq, Eq)]
-enum Outcome {
+enum StepOutcome {
     Complete,
     /// The old content lies in the temporary file and is still to be compared.
     TookAside,
@@ -35,7 +35,7 @@ impl Commit<'_> {
     pub(crate) fn run(&self, planned: &[Planned<'_>], taken: &mut usize) -> Result<(), Error> {
         let (mut touched, mut unchecked) = (Vec::new(), Vec::new());
         for planned in planned {
-            if self.take(planned)? == Outcome::TookAside {
+            if self.take(planned)? == StepOutcome::TookAside {
                 unchecked.push(planned);
             }
             *taken += 1;
@@ -56,32 +56,32 @@ impl Commit<'_> {
 
     /// Compares what a step took aside with what it was made from.
     fn check_aside(&self, planned: &Planned<'_>) -> Result<(), Error> {
-        let Step::Put { path, before, temp, .. } = &planned.step else { return Ok(()) };
+        let JournalStep::Put { path, before, temp, .. } = &planned.step else { return Ok(()) };
         self.expect(&self.place(temp)?, before, planned.old.as_ref(), path)
     }
 
-    fn take(&self, planned: &Planned<'_>) -> Result<Outcome, Error> {
+    fn take(&self, planned: &Planned<'_>) -> Result<StepOutcome, Error> {
         match &planned.step {
-            Step::Put { path, before, after, temp, .. } => {
+            JournalStep::Put { path, before, after, temp, .. } => {
                 let (place, temp) = (self.place(path)?, self.place(temp)?);
                 match (before, after) {
                     (Base::Absent, _) => {
-                        self.rename_new(&temp, &place, path).map(|()| Outcome::Complete)
+                        self.rename_new(&temp, &place, path).map(|()| StepOutcome::Complete)
                     }
                     (_, Base::Absent) => {
-                        self.rename_new(&place, &temp, path).map(|()| Outcome::TookAside)
+                        self.rename_new(&place, &temp, path).map(|()| StepOutcome::TookAside)
                     }
                     _ => self.replace(&temp, &place, (path, before, planned.old.as_ref())),
                 }
             }
-            step => self.take_other(planned, step).map(|()| Outcome::Complete),
+            step => self.take_other(planned, step).map(|()| StepOutcome::Complete),
         }
     }
 
-    fn take_other(&self, planned: &Planned<'_>, step: &Step) -> Result<(), Error> {
+    fn take_other(&self, planned: &Planned<'_>, step: &JournalStep) -> Result<(), Error> {
         match step {
-            Step::Put { .. } => Ok(()),
-            Step::Move { from, to, replaced: Base::Absent, .. } => {
+            JournalStep::Put { .. } => Ok(()),
+            JournalStep::Move { from, to, replaced: Base::Absent, .. } => {
                 let (source, target) = (self.place(from)?, self.place(to)?);
                 self.dirs.forget(from);
                 self.rename_new(&source, &target, to)?;
@@ -91,12 +91,12 @@ impl Commit<'_> {
                     let _ = self.ops.rename_new(target.name(), source.name());
                 })
             }
-            Step::Move { from, to, what, replaced, temp, .. } => {
+            JournalStep::Move { from, to, what, replaced, temp, .. } => {
                 let places = [self.place(from)?, self.place(to)?, self.place(temp)?];
                 self.move_over(planned, &places, [(from, what), (to, replaced)])
             }
-            Step::MakeDir { path, mode } => self.make_dir(path, *mode),
-            Step::RemoveDir { path, .. } => {
+            JournalStep::MakeDir { path, mode } => self.make_dir(path, *mode),
+            JournalStep::RemoveDir { path, .. } => {
                 let place = self.place(path)?;
                 self.dirs.forget(path);
                 self.ops.remove_dir(place.name()).map_err(|errno| match errno {
@@ -107,11 +107,11 @@ impl Commit<'_> {
         }
     }
 
-    fn place(&self, path: &RelPath) -> Result<Place, Error> {
+    fn place(&self, path: &RelPath) -> Result<EntryPlace, Error> {
         self.dirs.place(path).map_err(|errno| Error::from_errno(path, errno))
     }
 
-    fn rename_new(&self, from: &Place, to: &Place, path: &RelPath) -> Result<(), Error> {
+    fn rename_new(&self, from: &EntryPlace, to: &EntryPlace, path: &RelPath) -> Result<(), Error> {
         let renamed = self.ops.rename_new(from.name(), to.name());
         renamed.map_err(|errno| Error::from_errno(path, errno))
     }
@@ -119,7 +119,7 @@ impl Commit<'_> {
     /// Compares what came out of a rename with what should have.
     fn expect(
         &self,
-        place: &Place,
+        place: &EntryPlace,
         base: &Base,
         old: Option<&OldBytes<'_>>,
         path: &RelPath,
@@ -133,44 +133,44 @@ impl Commit<'_> {
         {
             return Ok(());
         }
-        let look = Look::at(self.ops, place.name(), u64::MAX).map_err(failed)?;
+        let look = FoundAt::at(self.ops, place.name(), u64::MAX).map_err(failed)?;
         match look.is(base) {
             true => Ok(()),
             false => Err(Error::conflict(path, describe_difference(&look, base))),
         }
     }
 
-    /// Swaps new for old; what came out is looked at later. Where the file system cannot swap, the file
-    /// is looked at just before the rename, which leaves a moment in which another program's
+    /// Swaps new for old; what came out is looked at later. Where the file system cannot swap, the
+    /// file is looked at just before the rename, which leaves a moment in which another program's
     /// write could be replaced.
     fn replace(
         &self,
-        temp: &Place,
-        place: &Place,
+        temp: &EntryPlace,
+        place: &EntryPlace,
         (path, before, old): (&RelPath, &Base, Option<&OldBytes<'_>>),
-    ) -> Result<Outcome, Error> {
+    ) -> Result<StepOutcome, Error> {
         match self.ops.exchange(temp.name(), place.name()) {
-            Ok(()) => Ok(Outcome::TookAside),
+            Ok(()) => Ok(StepOutcome::TookAside),
             Err(Errno::INVAL | Errno::NOSYS) => {
                 self.expect(place, before, old, path)?;
                 let renamed = self.ops.rename_over(temp.name(), place.name());
                 renamed.map_err(|errno| Error::from_errno(path, errno))?;
-                Ok(Outcome::Complete)
+                Ok(StepOutcome::Complete)
             }
             Err(Errno::NOENT) => Err(Error::conflict(path, "does not exist any more")),
             Err(errno) => Err(Error::from_errno(path, errno)),
         }
     }
 
-    /// Compares what was moved with what should have been. A file that was replaced after the
-    /// move is nobody's loss: whoever did that saw the moved file.
+    /// Compares what was moved with what should have been. If a file was replaced after the
+    /// move, nothing is lost: the other writer saw the moved file.
     fn expect_moved(
         &self,
         planned: &Planned<'_>,
-        target: &Place,
+        target: &EntryPlace,
         from: &RelPath,
     ) -> Result<(), Error> {
-        let Step::Move { what, .. } = &planned.step else { return Ok(()) };
+        let JournalStep::Move { what, .. } = &planned.step else { return Ok(()) };
         if let Some(metadata) = &planned.metadata {
             let stat = statat(target.name().dir, target.name().name, AtFlags::SYMLINK_NOFOLLOW);
             #[allow(clippy::unnecessary_cast, reason = "the width differs between architectures")]
@@ -184,7 +184,7 @@ impl Commit<'_> {
     fn move_over(
         &self,
         planned: &Planned<'_>,
-        [source, target, temp]: &[Place; 3],
+        [source, target, temp]: &[EntryPlace; 3],
         [(from, what), (to, replaced)]: [(&RelPath, &Base); 2],
     ) -> Result<(), Error> {
         match self.ops.exchange(source.name(), target.name()) {
@@ -230,15 +230,15 @@ impl Commit<'_> {
 }
 
 /// Adds the directories whose entries the step changes.
-pub(crate) fn touch(step: &Step, touched: &mut Vec<RelPath>) {
+pub(crate) fn touch(step: &JournalStep, touched: &mut Vec<RelPath>) {
     let paths = match step {
-        Step::Put { path, temp, .. } => [Some(path), Some(temp), None],
-        Step::Move { from, to, temp, .. } => [Some(from), Some(to), Some(temp)],
-        Step::MakeDir { path, .. } => {
+        JournalStep::Put { path, temp, .. } => [Some(path), Some(temp), None],
+        JournalStep::Move { from, to, temp, .. } => [Some(from), Some(to), Some(temp)],
+        JournalStep::MakeDir { path, .. } => {
             touched.push(path.clone());
             [Some(path), None, None]
         }
-        Step::RemoveDir { path, .. } => [Some(path), None, None],
+        JournalStep::RemoveDir { path, .. } => [Some(path), None, None],
     };
     touched.extend(paths.into_iter().flatten().filter_map(RelPath::parent));
 }

@@ -21,12 +21,12 @@ pub(crate) struct Dirs<'w> {
 }
 
 /// A name in an open directory.
-pub(crate) struct Place {
+pub(crate) struct EntryPlace {
     dir: Rc<OwnedFd>,
     name: Box<[u8]>,
 }
 
-impl Place {
+impl EntryPlace {
     pub(crate) fn name(&self) -> Name<'_> {
         Name { dir: self.dir.as_fd(), name: &self.name }
     }
@@ -55,11 +55,11 @@ impl<'w> Dirs<'w> {
     }
 
     /// The directory that holds `path`, with the last name of `path`.
-    pub(crate) fn place(&self, path: &RelPath) -> Result<Place> {
+    pub(crate) fn place(&self, path: &RelPath) -> Result<EntryPlace> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(Errno::BUSY);
         };
-        Ok(Place { dir: self.dir(&parent)?, name: name.into() })
+        Ok(EntryPlace { dir: self.dir(&parent)?, name: name.into() })
     }
 
     /// To be called when a directory of that path appears, disappears or gets another name.

@@ -12,7 +12,7 @@ use protocol::{Base, ContentHash};
 use serde::{Deserialize, Serialize};
 
 use super::image::Image;
-use super::kept::Kept;
+use super::kept::KeptMetadata;
 use crate::RelPath;
 
 const TRAILER_MAGIC: &[u8; 8] = b"TKILNEND";
@@ -49,7 +49,7 @@ pub struct Label {
     pub call: String,
     /// The tool that proposed it.
     pub tool: String,
-    /// One line for a person.
+    /// One line for the user.
     pub summary: String,
 }
 
@@ -61,7 +61,7 @@ pub enum EntryRole {
     Change,
     /// Takes changes back.
     Undo,
-    /// Takes an undo back.
+    /// Undoes an undo.
     Redo,
 }
 
@@ -81,7 +81,7 @@ pub(crate) struct Header {
 /// back. Paths go through no link.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-pub(crate) enum Step {
+pub(crate) enum JournalStep {
     /// A file or link appears, changes or disappears.
     Put {
         path: RelPath,
@@ -93,7 +93,7 @@ pub(crate) enum Step {
         image: Option<Image>,
         /// What else a file that disappears had.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        kept: Option<Kept>,
+        kept: Option<KeptMetadata>,
     },
     /// Something gets another name and may replace a file or link.
     Move {
@@ -114,7 +114,7 @@ pub(crate) enum Step {
 
 #[derive(Serialize, Deserialize)]
 struct Index {
-    steps: Vec<Step>,
+    steps: Vec<JournalStep>,
 }
 
 impl Header {
@@ -131,10 +131,10 @@ impl Header {
 }
 
 /// Index and trailer, to be written at `offset`.
-pub(crate) fn seal(steps: &[Step], offset: u64) -> Vec<u8> {
+pub(crate) fn seal(steps: &[JournalStep], offset: u64) -> Vec<u8> {
     #[derive(Serialize)]
     struct Index<'a> {
-        steps: &'a [Step],
+        steps: &'a [JournalStep],
     }
     let mut bytes = serde_json::to_vec(&Index { steps }).unwrap_or_default();
     let (len, hash) = (bytes.len() as u64, ContentHash::of(&bytes));
@@ -146,7 +146,7 @@ pub(crate) fn seal(steps: &[Step], offset: u64) -> Vec<u8> {
 }
 
 /// The steps of a complete entry; none if it was never completed.
-pub(crate) fn open_seal(file: &[u8]) -> Option<Vec<Step>> {
+pub(crate) fn open_seal(file: &[u8]) -> Option<Vec<JournalStep>> {
     let (rest, trailer) = file.split_at_checked(file.len().checked_sub(TRAILER_BYTES)?)?;
     let (offset, trailer) = trailer.split_first_chunk()?;
     let (len, trailer) = trailer.split_first_chunk()?;
@@ -162,7 +162,7 @@ pub(crate) fn open_seal(file: &[u8]) -> Option<Vec<Step>> {
 
 /// An entry in memory.
 pub(crate) struct Loaded {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<JournalStep>,
     bytes: Vec<u8>,
     images_at: usize,
 }
@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn a_torn_entry_is_recognised_at_every_length() {
         let path = RelPath::parse("a").unwrap();
-        let steps = vec![Step::MakeDir { path, mode: Some(0o755) }];
+        let steps = vec![JournalStep::MakeDir { path, mode: Some(0o755) }];
         let header = b"header\n";
         let whole = [&header[..], &seal(&steps, header.len() as u64)].concat();
         assert_eq!(open_seal(&whole), Some(steps));

@@ -20,20 +20,20 @@ pub struct EntrySummary {
     pub call: String,
     /// The tool that proposed it.
     pub tool: String,
-    /// One line for a person.
+    /// One line for the user.
     pub summary: String,
     /// The paths it changed.
     pub paths: Vec<RelPath>,
-    /// Whether it is new work or takes other entries back.
+    /// Whether it is a change, an undo or a redo.
     pub role: EntryRole,
-    /// The entry that took it back, if one did and was not taken back itself.
+    /// The entry that undid it, if one did and was not undone itself.
     pub undone_by: Option<EntryId>,
-    /// The entries that it takes back.
+    /// The entries that it undoes.
     pub undoes: Vec<EntryId>,
 }
 
 impl EntrySummary {
-    /// Whether the entry's changes are in force and are somebody's own work.
+    /// Whether the entry's changes are in force and are not themselves an undo.
     pub(super) fn is_live_change(&self) -> bool {
         self.role == EntryRole::Change && self.undone_by.is_none() && !self.paths.is_empty()
     }

@@ -1,19 +1,19 @@
-//! The set of changes that takes entries back.
+//! The set of changes that undoes entries.
 
 use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
 
-use super::entry::{EntryId, EntryRole, Loaded, Step};
+use super::entry::{EntryId, EntryRole, JournalStep, Loaded};
 use super::image::Image;
 use super::old_states::OldStates;
 use super::{EntrySummary, Journal};
 use crate::{Error, RelPath};
 
-/// Which entries to take back.
+/// Which entries to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoTarget {
     /// The newest change that is in force.
     Last,
-    /// The newest undo that is in force: taking it back is a redo.
+    /// The newest undo that is in force: undoing it is a redo.
     LastUndo,
     /// This entry.
     Entry(EntryId),
@@ -23,13 +23,13 @@ pub enum UndoTarget {
     Session(String),
 }
 
-/// What would take entries back: an ordinary set of changes, to be shown, approved and applied
+/// What would undo entries: an ordinary set of changes, to be shown, approved and applied
 /// with [`Journal::apply_undo`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inverse {
     /// The changes.
     pub set: ChangeSet,
-    /// The entries that they take back, newest first.
+    /// The entries that they undo, newest first.
     pub undoes: Vec<EntryId>,
     /// Whether that is an undo or a redo.
     pub role: EntryRole,
@@ -38,7 +38,7 @@ pub struct Inverse {
 }
 
 impl Journal {
-    /// What would take the target back. Applying it fails with a conflict if a file has changed
+    /// What would undo the target. Applying it fails with a conflict if a file has changed
     /// since; for some files that is noticed here already.
     pub fn inverse(&self, target: &UndoTarget) -> Result<Inverse, Error> {
         let entries = self.select(target)?;
@@ -107,11 +107,11 @@ impl Journal {
         let mut changes = Vec::with_capacity(entry.steps.len());
         for step in entry.steps.iter().rev() {
             match step {
-                Step::Put { path, before, after, image, .. } => {
+                JournalStep::Put { path, before, after, image, .. } => {
                     let bytes = self.old_bytes(entry, path, (before, after), *image)?;
                     changes.push(put(path, after.clone(), before, bytes)?);
                 }
-                Step::Move { from, to, what, replaced: Base::Absent, .. } => {
+                JournalStep::Move { from, to, what, replaced: Base::Absent, .. } => {
                     changes.push(Change::Move {
                         from: to.to_text(),
                         to: from.to_text(),
@@ -120,14 +120,14 @@ impl Journal {
                     });
                 }
                 // Two files changed places in effect, which a single move cannot express.
-                Step::Move { from, to, what, replaced, image, .. } => {
+                JournalStep::Move { from, to, what, replaced, image, .. } => {
                     let moved = self.bytes_now(to, what)?;
                     changes.push(put(from, Base::Absent, what, moved)?);
                     let bytes = self.old_bytes(entry, to, (replaced, what), *image)?;
                     changes.push(put(to, what.clone(), replaced, bytes)?);
                 }
-                Step::MakeDir { path, .. } => changes.push(self.remove_dir(path)?),
-                Step::RemoveDir { path, mode } => {
+                JournalStep::MakeDir { path, .. } => changes.push(self.remove_dir(path)?),
+                JournalStep::RemoveDir { path, mode } => {
                     changes.push(Change::MakeDir { path: path.to_text(), mode: Some(*mode) });
                 }
             }
@@ -163,7 +163,7 @@ impl Journal {
         self.read_image(entry, before, image, &replacement)
     }
 
-    /// The bytes that an image stands for; none are needed for what is no file.
+    /// The bytes that an image stands for; none are needed for what is not a file.
     pub(super) fn read_image(
         &self,
         entry: &Loaded,
@@ -185,7 +185,7 @@ impl Journal {
         if base == *state {
             return Ok(bytes.unwrap_or_default());
         }
-        Err(Error::conflict(path, "was changed by someone else since"))
+        Err(Error::conflict(path, "was changed in the meantime"))
     }
 
     /// Removes a directory in whatever mode it is now.
@@ -194,7 +194,7 @@ impl Journal {
             Ok((Base::Directory { mode }, _)) => {
                 Ok(Change::RemoveDir { path: path.to_text(), mode })
             }
-            _ => Err(Error::conflict(path, "is no directory any more")),
+            _ => Err(Error::conflict(path, "is not a directory any more")),
         }
     }
 }

@@ -9,13 +9,13 @@ use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
 use serde::{Deserialize, Serialize};
 
 use super::Journal;
-use super::entry::{EntryId, Step};
+use super::entry::{EntryId, JournalStep};
 use crate::RelPath;
 use crate::metadata::{Metadata, Modified};
 
 /// Owner, time of the last modification and extended attributes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Kept {
+pub(crate) struct KeptMetadata {
     uid: u32,
     gid: u32,
     seconds: i64,
@@ -24,25 +24,25 @@ pub(crate) struct Kept {
     attributes: Vec<(FileBytes, FileBytes)>,
 }
 
-impl Kept {
+impl KeptMetadata {
     /// What to keep for a step: nothing if the file has a successor.
     pub(super) fn for_step(
         before: &Base,
         after: &Base,
         metadata: Option<&Metadata>,
-    ) -> Option<Kept> {
+    ) -> Option<KeptMetadata> {
         match (before, after, metadata) {
             (Base::File { .. }, Base::Absent | Base::Link { .. }, Some(metadata)) => {
-                Some(Kept::of(metadata))
+                Some(KeptMetadata::of(metadata))
             }
             _ => None,
         }
     }
 
-    fn of(metadata: &Metadata) -> Kept {
+    fn of(metadata: &Metadata) -> KeptMetadata {
         let bytes = |bytes: &Vec<u8>| FileBytes(bytes.clone());
         let attributes = metadata.attributes.iter();
-        Kept {
+        KeptMetadata {
             uid: metadata.uid,
             gid: metadata.gid,
             seconds: metadata.modified.seconds,
@@ -66,7 +66,7 @@ impl Kept {
 }
 
 /// What files that come back had, by path and content.
-pub(super) type Returning = HashMap<(RelPath, ContentHash), Kept>;
+pub(super) type Returning = HashMap<(RelPath, ContentHash), KeptMetadata>;
 
 impl Journal {
     /// What the entries to take back keep of files that the set brings back.
@@ -82,8 +82,11 @@ impl Journal {
         // entry that cannot be read was read for the set already, and more depends on nothing here.
         for entry in undoes.iter().filter_map(|id| self.store.load(*id).ok()) {
             for step in entry.steps.into_iter().rev() {
-                if let Step::Put {
-                    path, before: Base::File { hash, .. }, kept: Some(kept), ..
+                if let JournalStep::Put {
+                    path,
+                    before: Base::File { hash, .. },
+                    kept: Some(kept),
+                    ..
                 } = step
                 {
                     returning.insert((path, hash), kept);

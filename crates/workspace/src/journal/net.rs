@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::Base;
 
-use super::entry::{EntryId, Step};
+use super::entry::{EntryId, JournalStep};
 use super::{EntrySummary, Journal};
 use crate::{Error, RelPath};
 
@@ -43,16 +43,16 @@ impl Journal {
     }
 }
 
-fn follow(ends: &mut Ends, step: Step) {
+fn follow(ends: &mut Ends, step: JournalStep) {
     let mut note = |path, before, after: Base| {
         ends.entry(path).or_insert((before, Base::Absent)).1 = after;
     };
     match step {
-        Step::Put { path, before, after, .. } => note(path, before, after),
-        Step::Move { from, to, what, replaced, .. } => {
+        JournalStep::Put { path, before, after, .. } => note(path, before, after),
+        JournalStep::Move { from, to, what, replaced, .. } => {
             note(from, what.clone(), Base::Absent);
             note(to, replaced, what);
         }
-        Step::MakeDir { .. } | Step::RemoveDir { .. } => {}
+        JournalStep::MakeDir { .. } | JournalStep::RemoveDir { .. } => {}
     }
 }

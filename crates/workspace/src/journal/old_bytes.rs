@@ -31,7 +31,7 @@ impl<'s> OldBytes<'s> {
         OldBytes { middle: bytes, ..OldBytes::default() }
     }
 
-    /// Reads the first `size` bytes of a file that `new` will replace. If somebody writes
+    /// Reads the first `size` bytes of a file that `new` will replace. If another process writes
     /// meanwhile, the answer is a mixture, so the caller compares its hash.
     pub(crate) fn read(file: BorrowedFd<'_>, size: usize, new: &'s [u8]) -> Result<OldBytes<'s>> {
         let limit = size.min(new.len());

@@ -7,7 +7,7 @@ use protocol::{Base, Change};
 use rustix::io::Errno;
 
 use super::Journal;
-use super::entry::{Loaded, Step};
+use super::entry::{JournalStep, Loaded};
 use super::inverse::{mixed, put};
 use crate::entry_names::EntryNames;
 use crate::{EntryKind, Error, RelPath};
@@ -29,19 +29,19 @@ struct Then {
     /// What the oldest entry so far found.
     old: Base,
     /// The bytes of `old` if it is a file.
-    content: Content,
+    content: OldContent,
 }
 
 /// Where the bytes of an old file are.
 #[derive(Clone)]
-enum Content {
+enum OldContent {
     Here(Vec<u8>),
     /// In the file that has this name now, because it was only moved since.
     At(RelPath),
 }
 
-impl Content {
-    const NONE: Content = Content::Here(Vec::new());
+impl OldContent {
+    const NONE: OldContent = OldContent::Here(Vec::new());
 }
 
 impl OldStates {
@@ -50,10 +50,10 @@ impl OldStates {
         &mut self,
         journal: &Journal,
         entry: &Loaded,
-        step: &Step,
+        step: &JournalStep,
     ) -> Result<(), Error> {
         match step {
-            Step::Put { path, before, after, image, .. } => {
+            JournalStep::Put { path, before, after, image, .. } => {
                 let replacement = match image {
                     Some(image) if image.needs_replacement() => {
                         bytes(journal, self.content(path, after)?, after)?
@@ -61,24 +61,24 @@ impl OldStates {
                     _ => Vec::new(),
                 };
                 let bytes = journal.read_image(entry, before, *image, &replacement)?;
-                self.set(path, before, after, Content::Here(bytes))
+                self.set(path, before, after, OldContent::Here(bytes))
             }
-            Step::Move { from, to, what: Base::Directory { .. }, .. } => {
+            JournalStep::Move { from, to, what: Base::Directory { .. }, .. } => {
                 self.move_tree(journal, from, to)
             }
-            Step::Move { from, to, what, replaced, image, .. } => {
+            JournalStep::Move { from, to, what, replaced, image, .. } => {
                 let moved = self.content(to, what)?;
                 let bytes = journal.read_image(entry, replaced, *image, &[])?;
-                self.set(to, replaced, what, Content::Here(bytes))?;
+                self.set(to, replaced, what, OldContent::Here(bytes))?;
                 self.set(from, what, &Base::Absent, moved)
             }
-            Step::MakeDir { path, mode } => {
+            JournalStep::MakeDir { path, mode } => {
                 let made = Base::Directory { mode: mode.unwrap_or_default() };
-                self.set(path, &Base::Absent, &made, Content::NONE)
+                self.set(path, &Base::Absent, &made, OldContent::NONE)
             }
-            Step::RemoveDir { path, mode } => {
+            JournalStep::RemoveDir { path, mode } => {
                 let old = Base::Directory { mode: *mode };
-                self.set(path, &old, &Base::Absent, Content::NONE)
+                self.set(path, &old, &Base::Absent, OldContent::NONE)
             }
         }
     }
@@ -89,7 +89,7 @@ impl OldStates {
         for (path, state, content) in self.tree(journal, to)? {
             let inner = path.components().skip(to.depth());
             let old_path = inner.fold(from.clone(), |dir, name| dir.join_entry(name));
-            self.set(&path, &Base::Absent, &state, Content::NONE)?;
+            self.set(&path, &Base::Absent, &state, OldContent::NONE)?;
             self.set(&old_path, &state, &Base::Absent, content)?;
         }
         self.complete.extend([from.clone(), to.clone()]);
@@ -101,7 +101,7 @@ impl OldStates {
         &self,
         journal: &Journal,
         top: &RelPath,
-    ) -> Result<Vec<(RelPath, Base, Content)>, Error> {
+    ) -> Result<Vec<(RelPath, Base, OldContent)>, Error> {
         let known = self.paths.keys().filter(|path| path.starts_with(top));
         let mut paths: BTreeSet<RelPath> = known.chain([top]).cloned().collect();
         let mut pending = vec![top.clone()];
@@ -124,7 +124,9 @@ impl OldStates {
         for path in paths {
             let (state, content) = match self.paths.get(&path) {
                 Some(then) => (then.old.clone(), then.content.clone()),
-                None => (journal.workspace.base_of(&path, u64::MAX)?.0, Content::At(path.clone())),
+                None => {
+                    (journal.workspace.base_of(&path, u64::MAX)?.0, OldContent::At(path.clone()))
+                }
             };
             if state != Base::Absent {
                 tree.push((path, state, content));
@@ -134,10 +136,10 @@ impl OldStates {
     }
 
     /// The content of a path that is in the given state at this point of time.
-    fn content(&self, path: &RelPath, state: &Base) -> Result<Content, Error> {
+    fn content(&self, path: &RelPath, state: &Base) -> Result<OldContent, Error> {
         match self.paths.get(path) {
             Some(then) if then.old == *state => Ok(then.content.clone()),
-            None if !self.is_known_absent(path) => Ok(Content::At(path.clone())),
+            None if !self.is_known_absent(path) => Ok(OldContent::At(path.clone())),
             _ => Err(changed_between(path)),
         }
     }
@@ -147,7 +149,7 @@ impl OldStates {
         path: &RelPath,
         before: &Base,
         after: &Base,
-        content: Content,
+        content: OldContent,
     ) -> Result<(), Error> {
         let old = before.clone();
         let known_absent = self.is_known_absent(path);
@@ -171,7 +173,7 @@ impl OldStates {
 
     /// The name that the old file of a path has now, if it can simply be moved back.
     fn source<'t>(&self, then: &'t Then) -> Option<&'t RelPath> {
-        let Content::At(source) = &then.content else { return None };
+        let OldContent::At(source) = &then.content else { return None };
         let there = self.paths.get(source)?;
         let free = then.now == Base::Absent && there.old == Base::Absent;
         let movable = !matches!(then.old, Base::Absent | Base::Directory { .. });
@@ -217,11 +219,11 @@ impl OldStates {
     }
 }
 
-/// The bytes of an old file; none are needed for what is no file.
-fn bytes(journal: &Journal, content: Content, state: &Base) -> Result<Vec<u8>, Error> {
+/// The bytes of an old file; none are needed for what is not a file.
+fn bytes(journal: &Journal, content: OldContent, state: &Base) -> Result<Vec<u8>, Error> {
     match content {
-        Content::Here(bytes) => Ok(bytes),
-        Content::At(path) => journal.bytes_now(&path, state),
+        OldContent::Here(bytes) => Ok(bytes),
+        OldContent::At(path) => journal.bytes_now(&path, state),
     }
 }
 
@@ -244,5 +246,5 @@ fn same(a: &Base, b: &Base) -> bool {
 }
 
 fn changed_between(path: &RelPath) -> Error {
-    Error::conflict(path, "was changed by someone else between the changes to undo")
+    Error::conflict(path, "was changed between the changes to undo")
 }

@@ -5,13 +5,13 @@ use protocol::{Base, Change, ChangeSet, ContentHash, FileBytes};
 use rustix::io::Errno;
 
 use super::dirs::Dirs;
-use super::entry::Step;
+use super::entry::JournalStep;
 use super::image::Image;
-use super::kept::{Kept, Returning};
+use super::kept::{KeptMetadata, Returning};
 use super::old_bytes::OldBytes;
-use super::proof::{Candidate, MAX_WAITING, Proof};
+use super::proof::{MAX_WAITING, Proof, UnprovenFile};
 use super::shape;
-use crate::base::{Look, describe_difference};
+use crate::base::{FoundAt, describe_difference};
 use crate::metadata::Metadata;
 use crate::ops::Ops;
 use crate::temp_name::TempStem;
@@ -25,11 +25,11 @@ const OWNER_WRITES: u32 = 0o200;
 
 /// One step with what is needed to take it.
 pub(crate) struct Planned<'s> {
-    pub(crate) step: Step,
+    pub(crate) step: JournalStep,
     pub(crate) new: New<'s>,
     /// The bytes that are replaced or moved, if they are at hand.
     pub(crate) old: Option<OldBytes<'s>>,
-    /// What the new file takes over from the old one.
+    /// The metadata that the new file gets from the old one.
     pub(crate) metadata: Option<Metadata>,
     /// The mode that was asked for.
     pub(crate) mode: Option<u32>,
@@ -46,20 +46,20 @@ pub(crate) enum New<'s> {
 
 /// A checked set.
 #[derive(Default)]
-pub(crate) struct Plan<'s> {
+pub(crate) struct ChangePlan<'s> {
     pub(crate) planned: Vec<Planned<'s>>,
     /// What is still to be hashed before any step is taken.
     pub(super) proofs: Vec<Proof<'s>>,
     pub(crate) images: Vec<u8>,
     pub(crate) notes: Vec<String>,
-    pub(super) room: Room,
+    pub(super) room: KeptBudget,
 }
 
 /// How much was kept in memory so far.
 #[derive(Default)]
-pub(super) struct Room(usize);
+pub(super) struct KeptBudget(usize);
 
-impl Room {
+impl KeptBudget {
     /// Keeps the bytes if there is room for them.
     pub(super) fn keep<'s>(&mut self, old: OldBytes<'s>) -> Option<OldBytes<'s>> {
         let taken = self.0 + old.middle.len();
@@ -84,7 +84,7 @@ pub(crate) struct Planner<'p, 's> {
     pub(crate) max_bytes: u64,
     pub(crate) read_only: ReadOnly,
     pub(crate) stem: TempStem,
-    pub(crate) plan: Plan<'s>,
+    pub(crate) plan: ChangePlan<'s>,
     /// What files that come back had.
     pub(super) returning: Returning,
 }
@@ -97,7 +97,7 @@ struct Old<'s> {
     /// Whether the metadata is that of the file that comes back.
     returns: bool,
     /// The file if its bytes are still to be read and compared.
-    candidate: Option<Candidate>,
+    candidate: Option<UnprovenFile>,
 }
 
 /// When the bytes of a base are compared.
@@ -109,7 +109,7 @@ enum Reading<'s> {
 }
 
 impl<'s> Planner<'_, 's> {
-    pub(crate) fn check(mut self, set: &'s ChangeSet) -> Result<Plan<'s>, Error> {
+    pub(crate) fn check(mut self, set: &'s ChangeSet) -> Result<ChangePlan<'s>, Error> {
         let paths = set.changes.iter().map(|change| self.paths_of(change));
         let paths = paths.collect::<Result<Vec<_>, Error>>()?;
         let temps = shape::check(&set.changes, &paths)?;
@@ -177,18 +177,18 @@ impl<'s> Planner<'_, 's> {
                 self.note_links(&to, &replaced);
                 let image = self.image(&replaced);
                 let (what, replaced) = (base.clone(), target.clone());
-                let step = Step::Move { from: path, to, what, replaced, temp, image };
+                let step = JournalStep::Move { from: path, to, what, replaced, temp, image };
                 self.push(step, New::Nothing, old, None);
             }
             Change::MakeDir { mode, .. } => {
                 self.check_base(&path, &Base::Absent, Reading::Now)?;
-                let step = Step::MakeDir { path, mode: *mode };
+                let step = JournalStep::MakeDir { path, mode: *mode };
                 self.push(step, New::Nothing, Old::default(), None);
             }
             Change::RemoveDir { mode, .. } => {
                 let base = Base::Directory { mode: *mode };
                 let old = self.check_base(&path, &base, Reading::Now)?;
-                self.push(Step::RemoveDir { path, mode: *mode }, New::Nothing, old, None);
+                self.push(JournalStep::RemoveDir { path, mode: *mode }, New::Nothing, old, None);
             }
         }
         Ok(())
@@ -209,23 +209,23 @@ impl<'s> Planner<'_, 's> {
         };
         if let Reading::MayWait(new) = reading {
             let expected = (base, self.max_bytes);
-            let candidate = Candidate::open(self.ops, place.name(), expected, new);
+            let candidate = UnprovenFile::open(self.ops, place.name(), expected, new);
             if let Some((candidate, metadata)) = candidate.map_err(failed)? {
                 let (metadata, candidate) = (Some(metadata), Some(candidate));
                 return Ok(Old { metadata, candidate, ..Old::default() });
             }
         }
-        let look = Look::at(self.ops, place.name(), self.max_bytes).map_err(failed)?;
+        let look = FoundAt::at(self.ops, place.name(), self.max_bytes).map_err(failed)?;
         if !look.is(base) {
             return match (&look, base) {
-                (Look::TooLarge, Base::File { size, .. }) if *size > self.max_bytes => {
+                (FoundAt::TooLarge, Base::File { size, .. }) if *size > self.max_bytes => {
                     Err(Error::TooLarge { path: path.to_text(), limit: self.max_bytes })
                 }
                 _ => Err(Error::conflict(path, describe_difference(&look, base))),
             };
         }
         Ok(match look {
-            Look::File { bytes, metadata, .. } => Old {
+            FoundAt::File { bytes, metadata, .. } => Old {
                 bytes: Some(OldBytes::whole(bytes)),
                 metadata: Some(metadata),
                 ..Old::default()
@@ -234,7 +234,7 @@ impl<'s> Planner<'_, 's> {
         })
     }
 
-    /// The hash of the new content, or a stand-in for it while a proof is owed.
+    /// The hash of the new content, or a placeholder while a proof is pending.
     fn hash_of_new(&mut self, path: &RelPath, old: &mut Old<'_>, new: &'s [u8]) -> ContentHash {
         let Some(candidate) = old.candidate.take() else { return ContentHash::of(new) };
         let (index, path) = (self.plan.planned.len(), path.clone());
@@ -242,7 +242,7 @@ impl<'s> Planner<'_, 's> {
         ContentHash::from_bytes([0; 32])
     }
 
-    /// A file that comes back takes over what it had, if nothing is there that it replaces.
+    /// A file that comes back gets the metadata it had, if nothing is there that it replaces.
     fn bring_back(&self, path: &RelPath, new: &[u8], old: &mut Old<'_>) {
         if old.metadata.is_some() || self.returning.is_empty() {
             return;
@@ -292,8 +292,8 @@ impl<'s> Planner<'_, 's> {
             return;
         }
         let image = self.image(&old);
-        let kept = Kept::for_step(before, &after, old.metadata.as_ref());
-        let step = Step::Put { path, before: before.clone(), after, temp, image, kept };
+        let kept = KeptMetadata::for_step(before, &after, old.metadata.as_ref());
+        let step = JournalStep::Put { path, before: before.clone(), after, temp, image, kept };
         self.push(step, new, old, mode);
     }
 
@@ -301,7 +301,7 @@ impl<'s> Planner<'_, 's> {
         Some(Image::store(old.bytes.as_ref()?, &mut self.plan.images))
     }
 
-    fn push(&mut self, step: Step, new: New<'s>, old: Old<'s>, mode: Option<u32>) {
+    fn push(&mut self, step: JournalStep, new: New<'s>, old: Old<'s>, mode: Option<u32>) {
         let Old { bytes, metadata, returns, .. } = old;
         let bytes = bytes.and_then(|bytes| self.plan.room.keep(bytes));
         self.plan.planned.push(Planned { step, new, old: bytes, metadata, mode, returns });

@@ -1,5 +1,5 @@
 //! Writing everything that a set needs to where it does no harm yet: the new content beside its
-//! targets, and the entry that could take it all back.
+//! targets, and the entry by which it could be undone.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::mpsc::{self, Receiver};
@@ -9,10 +9,10 @@ use rustix::fs::fstat;
 use rustix::io::{Errno, Result};
 
 use super::dirs::Dirs;
-use super::entry::{self, Step};
-use super::plan::{New, Plan, Planned};
+use super::entry::{self, JournalStep};
+use super::plan::{ChangePlan, New, Planned};
 use super::proof::Proof;
-use super::store::{Draft, Store};
+use super::store::{EntryDraft, Store};
 use crate::metadata::Losses;
 use crate::ops::{Ops, ReadyToSync};
 use crate::{EntryMeta, Error, RelPath};
@@ -45,8 +45,8 @@ impl Prepare<'_> {
     /// nothing is left behind.
     pub(crate) fn run(
         &self,
-        draft: &mut Draft,
-        plan: &mut Plan<'_>,
+        draft: &mut EntryDraft,
+        plan: &mut ChangePlan<'_>,
         temps: &[RelPath],
     ) -> std::result::Result<(), Error> {
         self.write(draft, plan).inspect_err(|_| {
@@ -57,7 +57,11 @@ impl Prepare<'_> {
         })
     }
 
-    fn write(&self, draft: &mut Draft, plan: &mut Plan<'_>) -> std::result::Result<(), Error> {
+    fn write(
+        &self,
+        draft: &mut EntryDraft,
+        plan: &mut ChangePlan<'_>,
+    ) -> std::result::Result<(), Error> {
         let proofs = std::mem::take(&mut plan.proofs);
         if !proofs.is_empty() {
             return self.write_and_prove(draft, plan, &proofs);
@@ -74,8 +78,8 @@ impl Prepare<'_> {
     /// and that thread completes the entry while this one waits for the disk.
     fn write_and_prove<'s>(
         &self,
-        draft: &mut Draft,
-        plan: &mut Plan<'s>,
+        draft: &mut EntryDraft,
+        plan: &mut ChangePlan<'s>,
         proofs: &[Proof<'s>],
     ) -> std::result::Result<(), Error> {
         let sealing = Sealing { ops: self.ops, store: self.store };
@@ -86,15 +90,15 @@ impl Prepare<'_> {
             let files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
             let failed = |errno| Error::from_errno(&proofs[0].path, errno);
             let ready = self.ops.ready_to_sync(&files).map_err(failed)?;
-            // Nobody listens any more if a proof has failed, and then there is nothing to wait for.
+            // The receiver is gone if a proof has failed, and then there is nothing to wait for.
             let synced = hand_over.send((draft, plan)).map_or(Ok(()), |()| ready.wait());
             sealed.join().unwrap_or_else(|_| Err(failed(Errno::IO)))?;
             synced.map_err(failed)
         })
     }
 
-    /// Writes all new content. Answers with the files that still wait for the disk.
-    fn write_temps(&self, plan: &mut Plan<'_>) -> std::result::Result<Vec<OwnedFd>, Error> {
+    /// Writes all new content. Returns the files that still wait for the disk.
+    fn write_temps(&self, plan: &mut ChangePlan<'_>) -> std::result::Result<Vec<OwnedFd>, Error> {
         let mut waiting = Vec::new();
         for planned in &mut plan.planned {
             let written = self.write_temp(planned, &mut plan.notes);
@@ -119,7 +123,7 @@ impl Prepare<'_> {
         planned: &mut Planned<'_>,
         notes: &mut Vec<String>,
     ) -> Result<Option<OwnedFd>> {
-        let Step::Put { path, after, temp, .. } = &mut planned.step else { return Ok(None) };
+        let JournalStep::Put { path, after, temp, .. } = &mut planned.step else { return Ok(None) };
         let bytes = match planned.new {
             New::Nothing => return Ok(None),
             New::Link(target) => {
@@ -163,7 +167,7 @@ impl<'p> Sealing<'p> {
     fn prove_and_seal<'s>(
         self,
         proofs: &[Proof<'s>],
-        handed: &Receiver<(&mut Draft, &mut Plan<'s>)>,
+        handed: &Receiver<(&mut EntryDraft, &mut ChangePlan<'s>)>,
     ) -> std::result::Result<(), Error> {
         let (early, late) = proofs.split_at(proofs.len().min(EARLY_PROOFS));
         let proven = early.iter().map(Proof::run).collect::<std::result::Result<Vec<_>, _>>()?;
@@ -177,16 +181,21 @@ impl<'p> Sealing<'p> {
     }
 
     /// Completes the entry with images and steps.
-    fn seal(&self, draft: &mut Draft, plan: &mut Plan<'_>) -> std::result::Result<(), Error> {
+    fn seal(
+        &self,
+        draft: &mut EntryDraft,
+        plan: &mut ChangePlan<'_>,
+    ) -> std::result::Result<(), Error> {
         let mut rest = std::mem::take(&mut plan.images);
-        let steps: Vec<Step> = plan.planned.iter().map(|planned| planned.step.clone()).collect();
+        let steps: Vec<JournalStep> =
+            plan.planned.iter().map(|planned| planned.step.clone()).collect();
         let images = rest.len() as u64;
         rest.extend_from_slice(&entry::seal(&steps, draft.header_len() + images));
         self.store.seal(draft, &rest).map_err(|errno| self.store.failed(errno))
     }
 
     /// What must be on the disk for the entry to be there.
-    fn entry_files<'f>(&self, draft: &'f Draft) -> Vec<BorrowedFd<'f>>
+    fn entry_files<'f>(&self, draft: &'f EntryDraft) -> Vec<BorrowedFd<'f>>
     where
         'p: 'f,
     {
@@ -222,21 +231,22 @@ pub(crate) fn remove_temps(ops: &Ops, dirs: &Dirs<'_>, temps: &[RelPath]) -> Res
     outcome
 }
 
-pub(crate) fn temp_and_path(step: &Step) -> (Option<&RelPath>, &RelPath) {
+pub(crate) fn temp_and_path(step: &JournalStep) -> (Option<&RelPath>, &RelPath) {
     match step {
-        Step::Put { temp, path, .. } => (Some(temp), path),
-        Step::Move { temp, from, .. } => (Some(temp), from),
-        Step::MakeDir { path, .. } | Step::RemoveDir { path, .. } => (None, path),
+        JournalStep::Put { temp, path, .. } => (Some(temp), path),
+        JournalStep::Move { temp, from, .. } => (Some(temp), from),
+        JournalStep::MakeDir { path, .. } | JournalStep::RemoveDir { path, .. } => (None, path),
     }
 }
 
 fn note_losses(path: &RelPath, losses: Losses, notes: &mut Vec<String>) {
     if losses.owner {
-        notes
-            .push(format!("{path} belongs to another owner now: the system kept the old one back"));
+        notes.push(format!("{path} has another owner now: the system refused to set the old one"));
     }
     if !losses.attributes.is_empty() {
         let names = losses.attributes.join(", ");
-        notes.push(format!("{path} lost extended attributes that the system guards: {names}"));
+        notes.push(format!(
+            "{path} lost extended attributes that the system refused to set: {names}"
+        ));
     }
 }

@@ -9,10 +9,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use protocol::{Base, ContentHash};
 use rustix::fs::fstat;
 
-use super::entry::Step;
+use super::entry::JournalStep;
 use super::image::Image;
 use super::old_bytes::{OldBytes, has_at};
-use super::plan::Plan;
+use super::plan::ChangePlan;
 use crate::metadata::Metadata;
 use crate::ops::{Name, Ops};
 use crate::{EntryKind, EntryMeta, Error, RelPath};
@@ -24,29 +24,29 @@ pub(super) const THREAD_BYTES: usize = 256 * 1024;
 pub(super) const MAX_WAITING: usize = 64;
 
 /// A large file that is still to be compared with its base.
-pub(super) struct Candidate {
+pub(super) struct UnprovenFile {
     file: OwnedFd,
     hash: ContentHash,
     size: u64,
     mode: u32,
 }
 
-impl Candidate {
-    /// None if there is no need or no reason to wait: the base is no large file, what is there has
+impl UnprovenFile {
+    /// None if there is no need or no reason to wait: the base is not a large file, what is there has
     /// another size or mode, or `new` would change nothing.
     pub(super) fn open(
         ops: &Ops,
         at: Name<'_>,
         (base, max_bytes): (&Base, u64),
         new: &[u8],
-    ) -> rustix::io::Result<Option<(Candidate, Metadata)>> {
+    ) -> rustix::io::Result<Option<(UnprovenFile, Metadata)>> {
         let Base::File { hash, size, mode } = *base else { return Ok(None) };
         if !(THREAD_BYTES as u64..=max_bytes).contains(&size) {
             return Ok(None);
         }
-        // Whatever is wrong is found and described by whoever compares at once.
+        // If anything is wrong, the immediate comparison finds and describes it.
         let Ok(file) = ops.open_read(at.dir, at.name) else { return Ok(None) };
-        let candidate = Candidate { file, hash, size, mode };
+        let candidate = UnprovenFile { file, hash, size, mode };
         let (file, stat) = (candidate.file.as_fd(), fstat(&candidate.file)?);
         let changes_nothing = || Ok(new.len() as u64 == size && has_at(file, new, 0)?);
         if !candidate.resembles(&EntryMeta::from_stat(&stat)) || changes_nothing()? {
@@ -71,12 +71,12 @@ impl Candidate {
     }
 }
 
-/// What is owed for a step before it may be taken.
+/// The comparison that a step needs before it may be taken.
 pub(super) struct Proof<'s> {
     /// The place of the step in the plan.
     pub(super) index: usize,
     pub(super) path: RelPath,
-    pub(super) candidate: Candidate,
+    pub(super) candidate: UnprovenFile,
     pub(super) new: &'s [u8],
 }
 
@@ -91,7 +91,7 @@ impl<'s> Proof<'s> {
     /// Fails if the base is not what it was said to be.
     pub(super) fn run(&self) -> Result<Proven<'s>, Error> {
         let failed = |errno| Error::from_errno(&self.path, errno);
-        let conflict = || Error::conflict(&self.path, "was changed by someone else");
+        let conflict = || Error::conflict(&self.path, "was changed in the meantime");
         let old = self.candidate.read(self.new).map_err(failed)?.ok_or_else(conflict)?;
         let (old_hash, new_hash) = hashes(&old, self.new);
         match old_hash == self.candidate.hash {
@@ -103,10 +103,10 @@ impl<'s> Proof<'s> {
 
 impl<'s> Proven<'s> {
     /// Gives the step its image and the hash of its new content.
-    pub(super) fn enter(self, plan: &mut Plan<'s>) {
+    pub(super) fn enter(self, plan: &mut ChangePlan<'s>) {
         let Proven { index, old, new_hash } = self;
         let Some(planned) = plan.planned.get_mut(index) else { return };
-        if let Step::Put { after: Base::File { hash, .. }, image, .. } = &mut planned.step {
+        if let JournalStep::Put { after: Base::File { hash, .. }, image, .. } = &mut planned.step {
             (*hash, *image) = (new_hash, Some(Image::store(&old, &mut plan.images)));
         }
         planned.old = plan.room.keep(old);

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use super::frame::{Frame, Stage};
 use super::store::Tally;
-use super::{Journal, Turn};
+use super::{Journal, TurnState};
 
 /// A segment takes this part of the journal's size and age, so that forgetting the oldest one
 /// forgets little.
@@ -64,7 +64,7 @@ impl Journal {
 
     /// Forgets the oldest segments while there are too many bytes or too old ones, but never the
     /// newest. Nothing depends on its success, so failures are left for the next time.
-    pub(super) fn prune(&self, turn: &mut Turn, tally: Tally) {
+    pub(super) fn prune(&self, turn: &mut TurnState, tally: Tally) {
         if turn.pruned && tally.total <= self.options.max_bytes {
             return;
         }

@@ -1,11 +1,11 @@
-//! After a crash: finding interrupted work and leaving no trace of it.
+//! After a crash: finds interrupted work and rolls it back or completes it.
 
 use std::os::fd::AsFd;
 
 use rustix::io::{Errno, Result};
 
 use super::dirs::Dirs;
-use super::entry::{EntryId, Loaded, Step, temps_of};
+use super::entry::{EntryId, JournalStep, Loaded, temps_of};
 use super::frame::{Frame, Stage};
 use super::prepare::remove_temps;
 use super::rewind::Rewind;
@@ -18,13 +18,13 @@ use crate::{EntryKind, Error, RelPath, Workspace};
 /// What recovery found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
-    /// Entries whose changes were taken back.
+    /// Entries whose changes were rolled back.
     pub rolled_back: Vec<EntryId>,
     /// Entries whose changes were complete but not yet marked so.
     pub completed: Vec<EntryId>,
-    /// Paths that were left as they are because someone else has changed them since.
+    /// Paths that were left as they are because another process has changed them since.
     pub conflicts: Vec<RelPath>,
-    /// Entries that could not be dealt with, and why. They are tried again at the next start.
+    /// Entries that could not be recovered, and why. They are tried again at the next start.
     pub failed: Vec<(EntryId, String)>,
 }
 
@@ -35,8 +35,8 @@ impl RecoveryReport {
     }
 }
 
-/// Recovers if there is anything to recover and nobody is at work. Answers also with the greatest
-/// number of an entry.
+/// Recovers if there is anything to recover and no process is applying changes. Also returns
+/// the greatest number of an entry.
 pub(crate) fn at_start(
     workspace: &Workspace,
     store: &Store,
@@ -54,8 +54,8 @@ pub(crate) fn at_start(
     if !is_open && tally.open == 0 {
         return Ok((RecoveryReport::default(), last));
     }
-    // Whoever holds the lock is alive and will finish; a crash is noticed by the next one who
-    // wants to change something.
+    // The process that holds the lock is alive and will finish; if it crashes, the next change
+    // notices that.
     match store.try_lock().map_err(failed)? {
         Some(_guard) => Ok((all(workspace, store, ops)?, last)),
         None => Ok((RecoveryReport::default(), last)),
@@ -84,7 +84,7 @@ pub(crate) fn all(
         }
     }
     let tally = store.tally().map_err(failed)?;
-    // Only a hint for the next turn: if it is lost, the directory is looked at again.
+    // Only a hint for the next change: if it is lost, the directory is read again.
     let _ = store.set_tally(Tally { last, open: unresolved, ..tally });
     Ok(report)
 }
@@ -159,6 +159,6 @@ impl Recovery<'_> {
     }
 }
 
-fn temp_of(step: &Step) -> Option<RelPath> {
+fn temp_of(step: &JournalStep) -> Option<RelPath> {
     super::prepare::temp_and_path(step).0.cloned()
 }

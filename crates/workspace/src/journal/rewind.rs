@@ -1,9 +1,8 @@
-//! Taking back the steps of an entry, whatever each of them came to: after a failure, and after a
-//! crash. What to do is read from the files themselves, so that it can be interrupted anywhere and
-//! begun again.
+//! Rolls back the steps of an entry after a failure or a crash, however far each of them got. What to
+//! do is read from the files themselves, so that it can be interrupted anywhere and begun again.
 //!
-//! The one rule above all: content that is neither the old nor the new one is somebody's work. It
-//! keeps its name, and if a rename of ours took the name from it, it gets it back.
+//! The one rule above all: content that is neither the old nor the new one is another writer's
+//! work. It keeps its name, and if a rename of ours took the name from it, it gets it back.
 
 use std::os::fd::AsFd;
 
@@ -11,12 +10,12 @@ use protocol::{Base, ContentHash};
 use rustix::io::{Errno, Result};
 
 use super::commit::touch;
-use super::dirs::{Dirs, Place};
-use super::entry::{Loaded, Step};
+use super::dirs::{Dirs, EntryPlace};
+use super::entry::{JournalStep, Loaded};
 use super::image::Image;
-use super::kept::Kept;
+use super::kept::KeptMetadata;
 use crate::RelPath;
-use crate::base::Look;
+use crate::base::FoundAt;
 use crate::ops::Ops;
 use crate::temp_name::spare_path;
 
@@ -26,23 +25,23 @@ pub(crate) struct Rewind<'r> {
     pub(crate) ops: &'r Ops,
     pub(crate) dirs: &'r Dirs<'r>,
     pub(crate) entry: &'r Loaded,
-    /// Paths that were left alone because someone else had changed them.
+    /// Paths that were left alone because another process had changed them.
     pub(crate) conflicts: Vec<RelPath>,
 }
 
 /// What is at a place, compared with the two states it may have.
-struct Seen {
+struct ComparedState {
     absent: bool,
     before: bool,
     after: bool,
-    look: Look,
+    look: FoundAt,
 }
 
 /// What is in the place of a file that is to be restored.
 enum Successor<'l> {
-    There(&'l Look),
+    There(&'l FoundAt),
     /// Nothing; the entry may keep what the file had.
-    None(Option<&'l Kept>),
+    None(Option<&'l KeptMetadata>),
 }
 
 impl Rewind<'_> {
@@ -50,20 +49,20 @@ impl Rewind<'_> {
     pub(crate) fn is_complete(&self) -> Result<bool> {
         for step in &self.entry.steps {
             let complete = match step {
-                Step::Put { path, before, after, temp, .. } => {
+                JournalStep::Put { path, before, after, temp, .. } => {
                     let out = self.see(temp, before, after)?;
                     self.see(path, before, after)?.after && (out.absent || out.before)
                 }
-                Step::Move { from, to, what, replaced, temp, .. } => {
+                JournalStep::Move { from, to, what, replaced, temp, .. } => {
                     let out = self.see(temp, replaced, what)?;
                     self.see(from, what, &Base::Absent)?.absent
                         && self.see(to, replaced, what)?.after
                         && (out.absent || out.before)
                 }
-                Step::MakeDir { path, .. } => {
-                    matches!(self.look(path)?, Look::Directory { .. })
+                JournalStep::MakeDir { path, .. } => {
+                    matches!(self.look(path)?, FoundAt::Directory { .. })
                 }
-                Step::RemoveDir { path, .. } => matches!(self.look(path)?, Look::Absent),
+                JournalStep::RemoveDir { path, .. } => matches!(self.look(path)?, FoundAt::Absent),
             };
             if !complete {
                 return Ok(false);
@@ -72,14 +71,14 @@ impl Rewind<'_> {
         Ok(true)
     }
 
-    /// Takes back every step, the last one first. Steps from `taken` on are known not to have made
+    /// Rolls back every step, the last one first. Steps from `taken` on are known not to have made
     /// or removed a directory.
     pub(crate) fn run(&mut self, taken: usize) -> Result<()> {
         let entry = self.entry;
         let mut touched = Vec::new();
         for (index, step) in entry.steps.iter().enumerate().rev() {
             match step {
-                Step::Put { path, before, after, temp, image, kept } => {
+                JournalStep::Put { path, before, after, temp, image, kept } => {
                     if *before != Base::Absent {
                         self.remove(&spare_path(temp))?;
                     }
@@ -91,16 +90,18 @@ impl Rewind<'_> {
                         _ => self.put_back(path, (before, after), temp, *image)?,
                     }
                 }
-                Step::Move { from, to, what, replaced: Base::Absent, .. } => {
+                JournalStep::Move { from, to, what, replaced: Base::Absent, .. } => {
                     self.move_back(from, to, what)?;
                 }
-                Step::Move { from, to, what, replaced, temp, image } => {
+                JournalStep::Move { from, to, what, replaced, temp, image } => {
                     self.remove(&spare_path(temp))?;
                     self.unswap([from, to, temp], (what, replaced), *image)?;
                 }
-                Step::MakeDir { path, .. } if index < taken => self.unmake_dir(path)?,
-                Step::RemoveDir { path, mode } if index < taken => self.remake_dir(path, *mode)?,
-                Step::MakeDir { .. } | Step::RemoveDir { .. } => {}
+                JournalStep::MakeDir { path, .. } if index < taken => self.unmake_dir(path)?,
+                JournalStep::RemoveDir { path, mode } if index < taken => {
+                    self.remake_dir(path, *mode)?
+                }
+                JournalStep::MakeDir { .. } | JournalStep::RemoveDir { .. } => {}
             }
             touch(step, &mut touched);
         }
@@ -117,7 +118,7 @@ impl Rewind<'_> {
         }
         let now = self.see(path, &Base::Absent, after)?;
         if !aside.absent && !aside.after {
-            // An earlier attempt moved somebody's file aside.
+            // An earlier attempt moved another writer's file aside.
             self.conflict(path);
             if now.absent {
                 self.rename_new(&spare, path)?;
@@ -129,7 +130,7 @@ impl Rewind<'_> {
         }
         let waits = !self.see(temp, &Base::Absent, after)?.absent;
         if !now.after || waits {
-            // While the new content still waits, what has the name is somebody else's.
+            // While the new content still waits, what has the name is another writer's.
             self.conflict(path);
             return self.remove(temp);
         }
@@ -147,7 +148,7 @@ impl Rewind<'_> {
         path: &RelPath,
         before: &Base,
         temp: &RelPath,
-        (image, kept): (Option<Image>, Option<&Kept>),
+        (image, kept): (Option<Image>, Option<&KeptMetadata>),
     ) -> Result<()> {
         let now = self.see(path, before, &Base::Absent)?;
         let aside = self.see(temp, before, &Base::Absent)?;
@@ -191,7 +192,7 @@ impl Rewind<'_> {
         }
         self.exchange(temp, path)?;
         if !self.see(temp, before, after)?.after {
-            // Somebody wrote in the last moment: that is what must stay.
+            // Another process wrote in the last moment: that is what must stay.
             self.conflict(path);
             self.exchange(temp, path)?;
         }
@@ -201,7 +202,7 @@ impl Rewind<'_> {
     /// Undoes a move that replaced nothing.
     fn move_back(&mut self, from: &RelPath, to: &RelPath, what: &Base) -> Result<()> {
         let (source, target) = (self.look(from)?, self.see(to, &Base::Absent, what)?);
-        match (matches!(source, Look::Absent), target.absent) {
+        match (matches!(source, FoundAt::Absent), target.absent) {
             (false, true) => Ok(()),
             (true, false) => {
                 let is_dir = matches!(what, Base::Directory { .. });
@@ -262,7 +263,7 @@ impl Rewind<'_> {
         self.dirs.forget(path);
         match self.ops.remove_dir(place.name()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
-            // Somebody has put something into it, or in its place.
+            // Another process has put something into it, or in its place.
             Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {
                 self.conflict(path);
                 Ok(())
@@ -273,9 +274,9 @@ impl Rewind<'_> {
 
     fn remake_dir(&mut self, path: &RelPath, mode: u32) -> Result<()> {
         match self.look(path)? {
-            Look::Directory { mode: now } if now == mode => return Ok(()),
-            Look::Directory { .. } => {}
-            Look::Absent => {
+            FoundAt::Directory { mode: now } if now == mode => return Ok(()),
+            FoundAt::Directory { .. } => {}
+            FoundAt::Absent => {
                 let Some(place) = self.place(path)? else {
                     self.conflict(path);
                     return Ok(());
@@ -316,7 +317,7 @@ impl Rewind<'_> {
                 let file = self.ops.create(name.dir, name.name, PRIVATE_MODE)?;
                 self.ops.write(&file, &bytes)?;
                 match &successor {
-                    Successor::There(Look::File { metadata, .. }) => {
+                    Successor::There(FoundAt::File { metadata, .. }) => {
                         metadata.hand_over(self.ops, file.as_fd(), *mode)?;
                     }
                     Successor::None(Some(kept)) => {
@@ -343,7 +344,7 @@ impl Rewind<'_> {
         hash: &ContentHash,
     ) -> Option<Vec<u8>> {
         let replacement = match successor {
-            Successor::There(Look::File { bytes, .. }) => bytes.as_slice(),
+            Successor::There(FoundAt::File { bytes, .. }) => bytes.as_slice(),
             _ => &[],
         };
         let image = image?;
@@ -356,7 +357,7 @@ impl Rewind<'_> {
     }
 
     /// None if the directory of the path does not exist, or is none any more.
-    fn place(&self, path: &RelPath) -> Result<Option<Place>> {
+    fn place(&self, path: &RelPath) -> Result<Option<EntryPlace>> {
         match self.dirs.place(path) {
             Ok(place) => Ok(Some(place)),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -364,20 +365,21 @@ impl Rewind<'_> {
         }
     }
 
-    fn look(&self, path: &RelPath) -> Result<Look> {
+    fn look(&self, path: &RelPath) -> Result<FoundAt> {
         match self.place(path)? {
-            Some(place) => Look::at(self.ops, place.name(), u64::MAX),
-            None => Ok(Look::Absent),
+            Some(place) => FoundAt::at(self.ops, place.name(), u64::MAX),
+            None => Ok(FoundAt::Absent),
         }
     }
 
-    fn see(&self, path: &RelPath, before: &Base, after: &Base) -> Result<Seen> {
+    fn see(&self, path: &RelPath, before: &Base, after: &Base) -> Result<ComparedState> {
         let look = self.look(path)?;
-        let absent = matches!(look, Look::Absent);
-        let is_dir =
-            |base: &Base| matches!((&look, base), (Look::Directory { .. }, Base::Directory { .. }));
+        let absent = matches!(look, FoundAt::Absent);
+        let is_dir = |base: &Base| {
+            matches!((&look, base), (FoundAt::Directory { .. }, Base::Directory { .. }))
+        };
         let (before, after) = (look.is(before) || is_dir(before), look.is(after) || is_dir(after));
-        Ok(Seen { absent, before, after, look })
+        Ok(ComparedState { absent, before, after, look })
     }
 
     fn remove(&self, path: &RelPath) -> Result<()> {

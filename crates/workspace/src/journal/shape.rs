@@ -10,7 +10,7 @@ use super::dirs::Dirs;
 use crate::entry_names::EntryNames;
 use crate::{EntryKind, Error, RelPath};
 
-/// Refuses sets that name a path twice or contradict themselves. Answers with the directory for
+/// Refuses sets that name a path twice or contradict themselves. Returns the directory for
 /// the temporary file of each change: the nearest one that exists before and after.
 pub(crate) fn check(changes: &[Change], paths: &[Vec<RelPath>]) -> Result<Vec<RelPath>, Error> {
     let mut seen = HashMap::new();

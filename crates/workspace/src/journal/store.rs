@@ -3,7 +3,7 @@
 //! An entry is appended to the newest segment, because making a file for each would cost more than
 //! all the rest of the journal. A segment is named after its first entry. Each entry begins with a
 //! frame that says how long it is and how far its work has come. Only the newest entry can be
-//! unfinished; taking it back cuts it off. The mark that the work is done need not be forced to the
+//! unfinished; rolling it back cuts it off. The mark that the work is done need not be forced to the
 //! disk, because an entry whose mark was lost is found complete by looking at the files.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -29,7 +29,7 @@ const HEADER_CHUNK: usize = 8 * 1024;
 /// A longer header was not written by us.
 const HEADER_MAX: usize = 1 << 30;
 
-/// What processes tell each other through the lock file. It is exact as long as the system runs;
+/// What processes share through the lock file. It is exact as long as the system runs;
 /// after a power failure the segments count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
@@ -56,13 +56,13 @@ pub(crate) struct Guard<'a> {
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        // Closing the descriptor would unlock as well; there is nobody to tell.
+        // Closing the descriptor would unlock as well; an error could not be reported.
         let _ = flock(self.lock, FlockOperation::Unlock);
     }
 }
 
 /// An entry that is being written.
-pub(crate) struct Draft {
+pub(crate) struct EntryDraft {
     pub(crate) spot: Spot,
     pub(crate) file: OwnedFd,
     /// Whether the segment is new, so that its name must reach the disk as well.
@@ -74,7 +74,7 @@ pub(crate) struct Draft {
     end: u64,
 }
 
-impl Draft {
+impl EntryDraft {
     /// The length of what was written after the frame so far.
     pub(crate) fn header_len(&self) -> u64 {
         self.end - self.spot.offset - FRAME_BYTES as u64
@@ -182,7 +182,12 @@ impl Store {
 
     /// Begins an entry: its frame and header are written, to the newest segment
     /// or to a new one.
-    pub(crate) fn begin(&self, id: EntryId, header: &Header, tail: Option<&Tail>) -> Result<Draft> {
+    pub(crate) fn begin(
+        &self,
+        id: EntryId,
+        header: &Header,
+        tail: Option<&Tail>,
+    ) -> Result<EntryDraft> {
         let (file, spot, previous) = match tail {
             Some(tail) => {
                 let spot = Spot { segment: tail.segment, offset: tail.end };
@@ -199,7 +204,7 @@ impl Store {
         let bytes = [&frame.to_bytes()[..], &header.to_line()].concat();
         let written = self.ops.write_at(&file, &bytes, spot.offset);
         let end = spot.offset + bytes.len() as u64;
-        let draft = Draft { spot, file, new_segment: tail.is_none(), previous, frame, end };
+        let draft = EntryDraft { spot, file, new_segment: tail.is_none(), previous, frame, end };
         written.inspect_err(|_| {
             // What cannot be cut off is recognised as torn.
             let _ = self.cut(&draft.spot);
@@ -208,14 +213,14 @@ impl Store {
     }
 
     /// Writes the rest of an entry. Its work may begin once the segment is on the disk.
-    pub(crate) fn seal(&self, draft: &mut Draft, rest: &[u8]) -> Result<()> {
+    pub(crate) fn seal(&self, draft: &mut EntryDraft, rest: &[u8]) -> Result<()> {
         self.ops.write_at(&draft.file, rest, draft.end)?;
         draft.end += rest.len() as u64;
         draft.frame.len = draft.end - draft.spot.offset;
         self.mark(&draft.frame, Stage::Open, &draft.file)
     }
 
-    pub(crate) fn mark_done(&self, draft: &Draft) -> Result<()> {
+    pub(crate) fn mark_done(&self, draft: &EntryDraft) -> Result<()> {
         self.mark(&draft.frame, Stage::Done, &draft.file)
     }
 

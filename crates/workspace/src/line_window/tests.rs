@@ -12,7 +12,7 @@ fn read(window: LineWindow, content: &[u8]) -> ReadLines {
 }
 
 fn shown(read: &ReadLines) -> Vec<(u64, String)> {
-    let text = |line: &Line| String::from_utf8(line.bytes.clone()).unwrap();
+    let text = |line: &WindowLine| String::from_utf8(line.bytes.clone()).unwrap();
     read.lines.iter().map(|line| (line.number, text(line))).collect()
 }
 

@@ -12,7 +12,7 @@ const GUESS_BYTES: usize = 256 * 1024;
 
 /// How the bytes of a file stand for characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Encoding {
+pub enum TextEncoding {
     /// UTF-8, with or without a byte order mark.
     Utf8,
     /// UTF-16, low byte first, recognised by its byte order mark.
@@ -25,14 +25,14 @@ pub enum Encoding {
     Bytes,
 }
 
-impl fmt::Display for Encoding {
+impl fmt::Display for TextEncoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Encoding::Utf8 => "UTF-8",
-            Encoding::Utf16Le => "UTF-16LE",
-            Encoding::Utf16Be => "UTF-16BE",
-            Encoding::Legacy(encoding) => encoding.name(),
-            Encoding::Bytes => "unknown",
+            TextEncoding::Utf8 => "UTF-8",
+            TextEncoding::Utf16Le => "UTF-16LE",
+            TextEncoding::Utf16Be => "UTF-16BE",
+            TextEncoding::Legacy(encoding) => encoding.name(),
+            TextEncoding::Bytes => "unknown",
         })
     }
 }
@@ -42,11 +42,11 @@ impl fmt::Display for Encoding {
 #[error("the text cannot be written in the file's encoding, {encoding}")]
 pub struct Unencodable {
     /// The encoding of the file.
-    pub encoding: Encoding,
+    pub encoding: TextEncoding,
 }
 
 /// Takes bytes apart into encoding, byte order mark and body.
-pub(super) fn detect(bytes: &[u8]) -> (Encoding, bool, Vec<u8>) {
+pub(super) fn detect(bytes: &[u8]) -> (TextEncoding, bool, Vec<u8>) {
     if let Some(text) = detect_utf16(bytes) {
         return text;
     }
@@ -55,22 +55,22 @@ pub(super) fn detect(bytes: &[u8]) -> (Encoding, bool, Vec<u8>) {
         None => (false, bytes),
     };
     if str::from_utf8(rest).is_ok() {
-        return (Encoding::Utf8, bom, rest.to_vec());
+        return (TextEncoding::Utf8, bom, rest.to_vec());
     }
     if !bom && let Some((encoding, body)) = detect_legacy(bytes) {
-        return (Encoding::Legacy(encoding), false, body);
+        return (TextEncoding::Legacy(encoding), false, body);
     }
-    (Encoding::Bytes, false, bytes.to_vec())
+    (TextEncoding::Bytes, false, bytes.to_vec())
 }
 
-fn detect_utf16(bytes: &[u8]) -> Option<(Encoding, bool, Vec<u8>)> {
+fn detect_utf16(bytes: &[u8]) -> Option<(TextEncoding, bool, Vec<u8>)> {
     if !starts_with_utf16_bom(bytes) {
         return None;
     }
     let (bom, rest) = bytes.split_at(UTF16_LE_BOM.len());
     let (encoding, unit): (_, fn([u8; 2]) -> u16) = match bom == UTF16_LE_BOM {
-        true => (Encoding::Utf16Le, u16::from_le_bytes),
-        false => (Encoding::Utf16Be, u16::from_be_bytes),
+        true => (TextEncoding::Utf16Le, u16::from_le_bytes),
+        false => (TextEncoding::Utf16Be, u16::from_be_bytes),
     };
     let (pairs, []) = rest.as_chunks::<2>() else { return None };
     let text: String =
@@ -79,7 +79,7 @@ fn detect_utf16(bytes: &[u8]) -> Option<(Encoding, bool, Vec<u8>)> {
 }
 
 fn detect_legacy(bytes: &[u8]) -> Option<(&'static encoding_rs::Encoding, Vec<u8>)> {
-    // A file marked as UTF-16 that is none is damaged, not legacy.
+    // A file marked as UTF-16 that is not UTF-16 is damaged, not legacy.
     if is_binary(bytes) || starts_with_utf16_bom(bytes) || is_damaged_utf8(bytes) {
         return None;
     }
@@ -89,7 +89,7 @@ fn detect_legacy(bytes: &[u8]) -> Option<(&'static encoding_rs::Encoding, Vec<u8
     let encoding = detector.guess(None, Utf8Detection::Deny);
     let text = encoding.decode_without_bom_handling_and_without_replacement(bytes)?;
     let body = text.into_owned().into_bytes();
-    let again = encode(Encoding::Legacy(encoding), false, &body).ok()?;
+    let again = encode(TextEncoding::Legacy(encoding), false, &body).ok()?;
     (again == bytes).then_some((encoding, body))
 }
 
@@ -106,9 +106,13 @@ fn is_damaged_utf8(bytes: &[u8]) -> bool {
 }
 
 /// The bytes of a file with this encoding, byte order mark and body.
-pub(super) fn encode(encoding: Encoding, bom: bool, body: &[u8]) -> Result<Vec<u8>, Unencodable> {
+pub(super) fn encode(
+    encoding: TextEncoding,
+    bom: bool,
+    body: &[u8],
+) -> Result<Vec<u8>, Unencodable> {
     let unencodable = Unencodable { encoding };
-    if encoding == Encoding::Bytes {
+    if encoding == TextEncoding::Bytes {
         return Ok(body.to_vec());
     }
     let text = str::from_utf8(body).map_err(|_| unencodable.clone())?;
@@ -117,18 +121,18 @@ pub(super) fn encode(encoding: Encoding, bom: bool, body: &[u8]) -> Result<Vec<u
         false => bytes,
     };
     match encoding {
-        Encoding::Utf16Le => {
+        TextEncoding::Utf16Le => {
             let bytes = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
             Ok(with_bom(UTF16_LE_BOM, bytes))
         }
-        Encoding::Utf16Be => {
+        TextEncoding::Utf16Be => {
             let bytes = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
             Ok(with_bom(UTF16_BE_BOM, bytes))
         }
-        Encoding::Legacy(legacy) => match legacy.encode(text) {
+        TextEncoding::Legacy(legacy) => match legacy.encode(text) {
             (bytes, used, false) if used == legacy => Ok(bytes.into_owned()),
             _ => Err(unencodable),
         },
-        Encoding::Utf8 | Encoding::Bytes => Ok(with_bom(UTF8_BOM, body.to_vec())),
+        TextEncoding::Utf8 | TextEncoding::Bytes => Ok(with_bom(UTF8_BOM, body.to_vec())),
     }
 }

@@ -30,7 +30,7 @@ impl LineEnding {
 
 /// How many lines of a text end in which way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-pub struct LineEndings {
+pub struct LineEndingCounts {
     /// Lines that end in LF alone.
     pub lf: usize,
     /// Lines that end in CR LF.
@@ -41,9 +41,9 @@ pub struct LineEndings {
     pub final_newline: bool,
 }
 
-impl LineEndings {
-    pub(crate) fn of(body: &[u8]) -> LineEndings {
-        let mut endings = LineEndings::default();
+impl LineEndingCounts {
+    pub(crate) fn of(body: &[u8]) -> LineEndingCounts {
+        let mut endings = LineEndingCounts::default();
         for (_, ending) in Lines::new(body) {
             match ending {
                 LineEnding::Lf => endings.lf += 1,
@@ -59,8 +59,8 @@ impl LineEndings {
     /// The ending to give new lines: the most frequent one, or LF if there is none yet.
     pub fn dominant(&self) -> LineEnding {
         match self {
-            LineEndings { cr, .. } if *cr > 0 => LineEnding::Cr,
-            LineEndings { lf, crlf, .. } if crlf > lf => LineEnding::CrLf,
+            LineEndingCounts { cr, .. } if *cr > 0 => LineEnding::Cr,
+            LineEndingCounts { lf, crlf, .. } if crlf > lf => LineEnding::CrLf,
             _ => LineEnding::Lf,
         }
     }

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn decoded(bytes: &[u8]) -> (Encoding, bool, String) {
+fn decoded(bytes: &[u8]) -> (TextEncoding, bool, String) {
     let text = Text::decode(bytes);
     assert_eq!(text.encode(), bytes);
     (text.encoding(), text.bom(), text.to_display().into_owned())
@@ -14,13 +14,13 @@ fn utf16(bom: &[u8], text: &str, order: fn(u16) -> [u8; 2]) -> Vec<u8> {
 
 #[test]
 fn unicode_is_recognised() {
-    assert_eq!(decoded(b""), (Encoding::Utf8, false, String::new()));
-    assert_eq!(decoded("naïve\n".as_bytes()), (Encoding::Utf8, false, "naïve\n".into()));
-    assert_eq!(decoded(b"\xEF\xBB\xBFa"), (Encoding::Utf8, true, "a".into()));
+    assert_eq!(decoded(b""), (TextEncoding::Utf8, false, String::new()));
+    assert_eq!(decoded("naïve\n".as_bytes()), (TextEncoding::Utf8, false, "naïve\n".into()));
+    assert_eq!(decoded(b"\xEF\xBB\xBFa"), (TextEncoding::Utf8, true, "a".into()));
     let little = utf16(b"\xFF\xFE", "aé😀\r\n", u16::to_le_bytes);
-    assert_eq!(decoded(&little), (Encoding::Utf16Le, true, "aé😀\r\n".into()));
+    assert_eq!(decoded(&little), (TextEncoding::Utf16Le, true, "aé😀\r\n".into()));
     let big = utf16(b"\xFE\xFF", "aé😀", u16::to_be_bytes);
-    assert_eq!(decoded(&big), (Encoding::Utf16Be, true, "aé😀".into()));
+    assert_eq!(decoded(&big), (TextEncoding::Utf16Be, true, "aé😀".into()));
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn broken_utf16_is_kept_as_bytes() {
     let lone_surrogate = b"\xFF\xFE\x00\xD8a\0";
     let utf32 = b"\xFF\xFE\0\0a\0\0\0";
     for bytes in [&odd[..], lone_surrogate, utf32] {
-        assert_eq!(decoded(bytes).0, Encoding::Bytes, "{bytes:?}");
+        assert_eq!(decoded(bytes).0, TextEncoding::Bytes, "{bytes:?}");
     }
 }
 
@@ -39,7 +39,7 @@ fn legacy_encodings_are_guessed() {
     let (bytes, _, _) = encoding_rs::WINDOWS_1251.encode(russian);
     assert_eq!(
         decoded(&bytes),
-        (Encoding::Legacy(encoding_rs::WINDOWS_1251), false, russian.into())
+        (TextEncoding::Legacy(encoding_rs::WINDOWS_1251), false, russian.into())
     );
     let japanese = "これは日本語の文章です。文字コードの判定を確かめます。";
     let (bytes, _, _) = encoding_rs::SHIFT_JIS.encode(japanese);
@@ -51,9 +51,9 @@ fn legacy_encodings_are_guessed() {
 #[test]
 fn damaged_utf8_and_binary_are_kept_as_bytes() {
     let damaged = b"caf\xC3\xA9 cr\xC3\xA8me \xFF fin";
-    assert_eq!(decoded(damaged), (Encoding::Bytes, false, "café crème \u{FFFD} fin".into()));
-    assert_eq!(decoded(b"\xEF\xBB\xBFa\xFF").0, Encoding::Bytes);
-    assert_eq!(decoded(b"\x7FELF\0\0\xFF\xFE").0, Encoding::Bytes);
+    assert_eq!(decoded(damaged), (TextEncoding::Bytes, false, "café crème \u{FFFD} fin".into()));
+    assert_eq!(decoded(b"\xEF\xBB\xBFa\xFF").0, TextEncoding::Bytes);
+    assert_eq!(decoded(b"\x7FELF\0\0\xFF\xFE").0, TextEncoding::Bytes);
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn lines_have_their_endings() {
 fn endings_are_summed_up() {
     let of = |text: &str| Text::decode(text.as_bytes()).line_endings();
     let mixed = of("a\r\nb\r\nc\nd");
-    assert_eq!(mixed, LineEndings { lf: 1, crlf: 2, cr: 0, final_newline: false });
+    assert_eq!(mixed, LineEndingCounts { lf: 1, crlf: 2, cr: 0, final_newline: false });
     assert_eq!(mixed.dominant(), LineEnding::CrLf);
-    assert_eq!(of("a\rb\r"), LineEndings { lf: 0, crlf: 0, cr: 2, final_newline: true });
-    assert_eq!(of("a\rb\n"), LineEndings { lf: 1, crlf: 0, cr: 0, final_newline: true });
+    assert_eq!(of("a\rb\r"), LineEndingCounts { lf: 0, crlf: 0, cr: 2, final_newline: true });
+    assert_eq!(of("a\rb\n"), LineEndingCounts { lf: 1, crlf: 0, cr: 0, final_newline: true });
     assert_eq!(of("").dominant(), LineEnding::Lf);
     assert!(!of("").final_newline);
 }

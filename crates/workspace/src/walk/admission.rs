@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use super::WalkOptions;
-use crate::ignore_rules::{RuleFiles, Rules, Verdict};
+use crate::ignore_rules::{IgnoreRules, IgnoreVerdict, RuleFiles};
 use crate::{RelPath, Workspace};
 
 /// Whether an entry is visited, or why not.
@@ -19,7 +19,7 @@ pub(super) enum Admission {
 /// Judges the entry `name` at `path` by the rules that hold in its directory.
 pub(super) fn admission(
     options: &WalkOptions,
-    rules: Option<&Rules>,
+    rules: Option<&IgnoreRules>,
     path: &[u8],
     name: &[u8],
     is_dir: bool,
@@ -30,23 +30,23 @@ pub(super) fn admission(
             return Admission::Excluded;
         }
     }
-    match rules.map_or(Verdict::Neutral, |rules| rules.judge(path, name, is_dir)) {
-        Verdict::Wanted => Admission::Visited,
-        Verdict::Ignored => Admission::Ignored,
-        Verdict::Neutral if !options.hidden && name.starts_with(b".") => Admission::Hidden,
-        Verdict::Neutral => Admission::Visited,
+    match rules.map_or(IgnoreVerdict::Neutral, |rules| rules.judge(path, name, is_dir)) {
+        IgnoreVerdict::Wanted => Admission::Visited,
+        IgnoreVerdict::Ignored => Admission::Ignored,
+        IgnoreVerdict::Neutral if !options.hidden && name.starts_with(b".") => Admission::Hidden,
+        IgnoreVerdict::Neutral => Admission::Visited,
     }
 }
 
 impl Workspace {
     /// Whether a walk with these options, which starts at the root, reads the entries of `dir`.
     pub fn walk_enters(&self, dir: &RelPath, options: &WalkOptions) -> bool {
-        let mut rules: Option<Arc<Rules>> = None;
+        let mut rules: Option<Arc<IgnoreRules>> = None;
         let mut path = RelPath::root();
         for name in dir.components() {
             let Ok(parent) = self.open_real_dir(&path) else { return false };
             if options.respect_ignore {
-                rules = Rules::load(rules, parent.as_fd(), &path, RuleFiles::MAYBE_ALL);
+                rules = IgnoreRules::load(rules, parent.as_fd(), &path, RuleFiles::MAYBE_ALL);
             }
             path = path.join_entry(name);
             let admission = admission(options, rules.as_deref(), path.as_bytes(), name, true);

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::{WalkOptions, WalkReport};
 
 /// What all threads of a walk have in common.
-pub(super) struct Shared<'w> {
+pub(super) struct WalkShared<'w> {
     pub(super) options: &'w WalkOptions,
     pub(super) max_depth: usize,
     /// Whether entries are visited in a fixed order.
@@ -21,14 +21,14 @@ pub(super) struct Shared<'w> {
     stopped: AtomicBool,
 }
 
-impl<'w> Shared<'w> {
+impl<'w> WalkShared<'w> {
     pub(super) fn new(
         options: &'w WalkOptions,
         max_depth: usize,
         sorted: bool,
         cancel: &'w (dyn Fn() -> bool + Sync),
-    ) -> Shared<'w> {
-        Shared {
+    ) -> WalkShared<'w> {
+        WalkShared {
             options,
             max_depth,
             sorted,
@@ -69,7 +69,7 @@ impl<'w> Shared<'w> {
         self.entries_limited.load(Ordering::Relaxed) && self.budget.load(Ordering::Relaxed) == 0
     }
 
-    /// Ends the walk at a visitor's wish.
+    /// Ends the walk because a visitor asked for it.
     pub(super) fn stop_for_visitor(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }

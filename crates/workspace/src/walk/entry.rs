@@ -7,7 +7,7 @@ use rustix::fs::{AtFlags, OFlags, fstat, statat};
 use rustix::io::Errno;
 
 use crate::entry_names::NamedEntry;
-use crate::ignore_rules::Rules;
+use crate::ignore_rules::IgnoreRules;
 use crate::read::READ_FLAGS;
 use crate::resolve::open_name;
 use crate::{EntryKind, EntryMeta, Error, OpenDir, OpenFile, RelPath};
@@ -18,7 +18,7 @@ pub(super) struct Dir {
     pub(super) path: RelPath,
     /// Number of levels beneath the start: 0 for the start itself.
     pub(super) depth: usize,
-    pub(super) rules: Option<Arc<Rules>>,
+    pub(super) rules: Option<Arc<IgnoreRules>>,
     lineage: Arc<Lineage>,
 }
 
@@ -50,7 +50,7 @@ impl Lineage {
 }
 
 impl Dir {
-    pub(super) fn start(dir: OpenDir, rules: Option<Arc<Rules>>) -> Result<Dir, Error> {
+    pub(super) fn start(dir: OpenDir, rules: Option<Arc<IgnoreRules>>) -> Result<Dir, Error> {
         let path = dir.path().clone();
         let fd = dir.into_descriptor();
         let lineage = Lineage::new(&fd, None).map_err(|errno| Error::from_errno(&path, errno))?;
@@ -76,14 +76,14 @@ impl AsFd for Dir {
 
 /// An entry met on a walk. It borrows the descriptor of its directory, so that opening it takes
 /// one step and cannot be led elsewhere.
-pub struct Entry<'a> {
+pub struct WalkEntry<'a> {
     dir: &'a Dir,
     named: NamedEntry<'a>,
 }
 
-impl<'a> Entry<'a> {
-    pub(super) fn new(dir: &'a Dir, named: NamedEntry<'a>) -> Entry<'a> {
-        Entry { dir, named }
+impl<'a> WalkEntry<'a> {
+    pub(super) fn new(dir: &'a Dir, named: NamedEntry<'a>) -> WalkEntry<'a> {
+        WalkEntry { dir, named }
     }
 
     /// The path from the root. It is put together on each call.

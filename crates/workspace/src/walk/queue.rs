@@ -19,11 +19,11 @@ pub(super) enum Job {
 /// A stack of jobs. Taking the newest first keeps the walk depth-first, and with it the number of
 /// open descriptors small.
 pub(super) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     wake: Condvar,
 }
 
-struct State {
+struct QueueState {
     jobs: Vec<Job>,
     /// Threads that are working on a job and may still add others.
     busy: usize,
@@ -33,7 +33,7 @@ struct State {
 
 impl Queue {
     pub(super) fn new(first: Job) -> Queue {
-        let state = State { jobs: vec![first], busy: 0, waiting: 0, stopped: false };
+        let state = QueueState { jobs: vec![first], busy: 0, waiting: 0, stopped: false };
         Queue { state: Mutex::new(state), wake: Condvar::new() }
     }
 
@@ -58,7 +58,7 @@ impl Queue {
     }
 
     /// Waits for a job. None once there is none and no thread can add another.
-    fn take(&self, mut state: MutexGuard<'_, State>) -> Option<Job> {
+    fn take(&self, mut state: MutexGuard<'_, QueueState>) -> Option<Job> {
         loop {
             if state.stopped {
                 return None;
@@ -81,7 +81,7 @@ impl Queue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

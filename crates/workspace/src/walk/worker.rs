@@ -9,12 +9,12 @@ use std::sync::Arc;
 use rustix::io::Errno;
 
 use super::admission::{Admission, admission};
-use super::bounds::Shared;
-use super::entry::{Dir, Entry};
+use super::bounds::WalkShared;
+use super::entry::{Dir, WalkEntry};
 use super::queue::{Job, Queue};
 use super::{Flow, UNREADABLE_LIMIT, Visitor, WalkReport};
 use crate::entry_names::{EntryNames, NamedEntry};
-use crate::ignore_rules::{RuleFiles, Rules};
+use crate::ignore_rules::{IgnoreRules, RuleFiles};
 use crate::resolve::open_name;
 use crate::root::DIR_FLAGS;
 use crate::{EntryKind, RelPath};
@@ -33,7 +33,7 @@ const LISTING_FLOOR: usize = 100_000;
 
 /// A thread's own state: its visitor, its counts and the memory it reuses.
 pub(super) struct Worker<'w, V> {
-    shared: &'w Shared<'w>,
+    shared: &'w WalkShared<'w>,
     queue: &'w Queue,
     visitor: V,
     report: WalkReport,
@@ -58,7 +58,7 @@ impl Drop for StopOnPanic<'_> {
 }
 
 impl<'w, V: Visitor> Worker<'w, V> {
-    pub(super) fn new(shared: &'w Shared<'w>, queue: &'w Queue, visitor: V) -> Worker<'w, V> {
+    pub(super) fn new(shared: &'w WalkShared<'w>, queue: &'w Queue, visitor: V) -> Worker<'w, V> {
         Worker {
             shared,
             queue,
@@ -159,7 +159,7 @@ impl<'w, V: Visitor> Worker<'w, V> {
             }
             let entry = entries.get(index);
             self.count(dir, entry);
-            if self.visitor.visit(&Entry::new(dir, entry)) == Flow::Stop {
+            if self.visitor.visit(&WalkEntry::new(dir, entry)) == Flow::Stop {
                 self.shared.stop_for_visitor();
                 break;
             }
@@ -227,8 +227,8 @@ impl<'w, V: Visitor> Worker<'w, V> {
 fn load_rules(dir: &mut Arc<Dir>, listing: &EntryNames) {
     let mut files = RuleFiles::default();
     listing.iter().for_each(|entry| files.note(entry.name()));
-    let rules = Rules::load(dir.rules.clone(), dir.as_fd(), &dir.path, files);
-    // Nobody else holds the directory yet.
+    let rules = IgnoreRules::load(dir.rules.clone(), dir.as_fd(), &dir.path, files);
+    // No other thread holds the directory yet.
     if let Some(dir) = Arc::get_mut(dir) {
         dir.rules = rules;
     }

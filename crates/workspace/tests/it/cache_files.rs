@@ -76,7 +76,7 @@ fn what_a_crash_left_is_removed_when_it_is_old() {
     fs::write(&left, "half").unwrap();
     fs::write(&other, "mine").unwrap();
     drop(cache.dir.draft("index").unwrap());
-    assert!(left.exists(), "somebody may be writing it");
+    assert!(left.exists(), "another process may be writing it");
     for path in [&left, &other] {
         let old = SystemTime::now() - Duration::from_secs(3 * 60 * 60);
         File::options().write(true).open(path).unwrap().set_modified(old).unwrap();

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use workspace::{Entry, Flow, RelPath, WalkOptions, Workspace};
+use workspace::{Flow, RelPath, WalkEntry, WalkOptions, Workspace};
 
 use crate::tree::{SECRET, Tree, rel};
 
@@ -78,7 +78,7 @@ fn read_by_path(workspace: &Workspace) {
 fn read_by_walk(workspace: &Workspace, start: &RelPath) {
     let options = WalkOptions { start: start.clone(), threads: 2, ..WalkOptions::default() };
     let visitor = || {
-        |entry: &Entry<'_>| {
+        |entry: &WalkEntry<'_>| {
             assert_ne!(entry.name(), SECRET.as_bytes());
             if let Ok(mut file) = entry.open() {
                 assert_eq!(file.read_all(LIMIT).unwrap(), HARMLESS);

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use workspace::{
-    Entry, EntryKind, Error, Flow, RelPath, Visitor, WalkOptions, WalkReport, Workspace,
+    EntryKind, Error, Flow, RelPath, Visitor, WalkEntry, WalkOptions, WalkReport, Workspace,
 };
 
 use crate::tree::{SECRET, Tree, rel};
@@ -20,7 +20,7 @@ struct Collect {
 }
 
 impl Visitor for Collect {
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         self.paths.push(entry.path());
         Flow::Continue
     }
@@ -143,7 +143,7 @@ fn a_deadline_a_cancellation_and_a_visitor_end_the_walk() {
     let seen = AtomicUsize::new(0);
     let one = WalkOptions { threads: 1, ..WalkOptions::default() };
     let visit_two = || {
-        |_: &Entry<'_>| match seen.fetch_add(1, Ordering::Relaxed) {
+        |_: &WalkEntry<'_>| match seen.fetch_add(1, Ordering::Relaxed) {
             0 => Flow::Continue,
             _ => Flow::Stop,
         }
@@ -177,7 +177,7 @@ fn a_panicking_visitor_ends_the_walk_instead_of_hanging_it() {
     let workspace = tree.open();
     for threads in [1, 4] {
         let options = WalkOptions { threads, ..WalkOptions::default() };
-        let visitor = || |_: &Entry<'_>| -> Flow { panic!("a bug in a visitor") };
+        let visitor = || |_: &WalkEntry<'_>| -> Flow { panic!("a bug in a visitor") };
         let walk = || workspace.walk(&options, &|| false, visitor).map(|(report, _)| report);
         assert!(catch_unwind(AssertUnwindSafe(walk)).is_err());
     }
@@ -189,7 +189,7 @@ fn entries_open_relative_to_their_directory() {
     tree.link("a/link", "file");
     tree.link("a/out", "../../outside/secret");
     mknodat(CWD, tree.path("a/pipe"), FileType::Fifo, Mode::RWXU, 0).unwrap();
-    let check = |entry: &Entry<'_>| {
+    let check = |entry: &WalkEntry<'_>| {
         let opened = entry.open();
         match (entry.name(), entry.kind()) {
             (b"file", EntryKind::File) => {
@@ -261,7 +261,7 @@ fn nothing_outside_is_ever_visited() {
     tree.link("src/up", "../..");
     tree.link("abs", tree.outside());
     let options = WalkOptions { hidden: true, respect_ignore: false, ..WalkOptions::default() };
-    let check = |entry: &Entry<'_>| {
+    let check = |entry: &WalkEntry<'_>| {
         assert_ne!(entry.name(), b"secret");
         if let Ok(mut file) = entry.open() {
             let content = file.read_all(1000).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use workspace::{Entry, EntryKind, Events, Flow, RelPath, WalkOptions, Watcher, Workspace};
+use workspace::{EntryKind, Events, Flow, RelPath, WalkEntry, WalkOptions, Watcher, Workspace};
 
 use crate::tree::{Tree, rel};
 
@@ -11,7 +11,7 @@ fn watch_all(workspace: &Workspace) -> Watcher {
     let watcher = Watcher::new(workspace).unwrap();
     watcher.watch(workspace, &RelPath::root()).unwrap();
     let visitor = || {
-        |entry: &Entry<'_>| {
+        |entry: &WalkEntry<'_>| {
             if entry.kind() == EntryKind::Directory {
                 watcher.watch_entry(entry).unwrap();
             }
@@ -47,7 +47,7 @@ fn each_kind_of_change_is_told_once_and_at_once() {
     assert_eq!(told(&watcher), ["src/b.rs"]);
     fs::create_dir(at("src/inner")).unwrap();
     assert_eq!(told(&watcher), ["src/inner/"]);
-    // Nobody watches the new directory yet.
+    // The new directory is not watched yet.
     fs::write(at("src/inner/c.rs"), "").unwrap();
     assert_eq!(told(&watcher), [""; 0]);
     fs::read(at("src/a.rs")).unwrap();

@@ -231,7 +231,7 @@ impl ScriptImports {
 
     /// What is imported and then listed for export is exposed; the rest of the list is defined.
     fn finish(mut self) -> FileFacts {
-        // Elsewhere it declares a module of its own, which is no import.
+        // Elsewhere it declares a module of its own, which is not an import.
         if self.is_module {
             self.facts.imports.append(&mut self.augmented);
         }

@@ -2,14 +2,18 @@
 
 use workspace::RelPath;
 
-use super::Resolver;
+use super::ImportResolver;
 use crate::imports::project_files::{ancestors, dir_of, join};
 use crate::imports::{Import, Resolution};
 
 /// Where headers usually are, beside the directories around the file themselves.
 const ROOTS: [&str; 4] = ["", "include", "src", "inc"];
 
-pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> Vec<Resolution> {
+pub(super) fn resolve(
+    resolver: &ImportResolver,
+    from: &RelPath,
+    import: &Import,
+) -> Vec<Resolution> {
     let spelled = import.specifier.as_str();
     let name = spelled.trim_matches(['"', '<', '>']).trim();
     let dir = dir_of(from);
@@ -21,7 +25,7 @@ pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> V
     for around in ancestors(&dir) {
         for root in ROOTS {
             let path = join(&around, &format!("{root}/{name}"));
-            // The own directory is no include root unless quotes say so.
+            // The own directory is not an include root unless quotes say so.
             let is_own = spelled.starts_with('<') && root.is_empty() && around == dir;
             if let Some(path) = path.filter(|path| !is_own && resolver.files.is_file(path)) {
                 return vec![Resolution::file(path, &[])];

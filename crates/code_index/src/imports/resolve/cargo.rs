@@ -74,7 +74,6 @@ impl Crates {
         self.packages.get(*index)
     }
 
-    /// The package in a directory.
     pub(super) fn in_dir(&self, dir: &RelPath) -> Option<&Package> {
         self.packages.get(*self.by_dir.get(dir)?)
     }

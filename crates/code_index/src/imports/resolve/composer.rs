@@ -8,11 +8,11 @@ use crate::imports::project_files::{ProjectFiles, dir_of, join};
 /// Namespace prefixes and the directories behind them, longest prefix first.
 #[derive(Debug, Default)]
 pub(super) struct Prefixes {
-    prefixes: Vec<Prefix>,
+    prefixes: Vec<NamespacePrefix>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Prefix {
+struct NamespacePrefix {
     namespace: String,
     dir: RelPath,
     /// Whether the directories repeat the whole namespace, as the older rule has it.
@@ -39,7 +39,7 @@ impl Prefixes {
                         };
                         found.prefixes.extend(places.into_iter().filter_map(|place| {
                             let namespace = namespace.trim_matches('\\').to_owned();
-                            Some(Prefix { namespace, dir: join(&dir, place)?, whole })
+                            Some(NamespacePrefix { namespace, dir: join(&dir, place)?, whole })
                         }));
                     }
                 }

@@ -2,11 +2,15 @@
 
 use workspace::RelPath;
 
-use super::Resolver;
+use super::ImportResolver;
 use crate::imports::project_files::{dir_of, name_of, nearest, stem_of};
 use crate::imports::{ALL_NAMES, Import, Resolution};
 
-pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> Vec<Resolution> {
+pub(super) fn resolve(
+    resolver: &ImportResolver,
+    from: &RelPath,
+    import: &Import,
+) -> Vec<Resolution> {
     let name = import.specifier.as_str();
     let all = import.names.first().is_some_and(|first| first == ALL_NAMES);
     if let Some((path, inner)) = class_file(resolver, from, name) {
@@ -33,7 +37,7 @@ pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> V
 }
 
 /// The file of a class, and the name inside of it if the class is an inner one.
-fn class_file(resolver: &Resolver, from: &RelPath, name: &str) -> Option<(RelPath, String)> {
+fn class_file(resolver: &ImportResolver, from: &RelPath, name: &str) -> Option<(RelPath, String)> {
     let mut outer = name;
     loop {
         let suffix = format!("{}.java", outer.replace('.', "/"));
@@ -54,7 +58,7 @@ fn class_file(resolver: &Resolver, from: &RelPath, name: &str) -> Option<(RelPat
 }
 
 /// The directories that hold the classes of a package.
-fn directories(resolver: &Resolver, package: &str) -> Vec<RelPath> {
+fn directories(resolver: &ImportResolver, package: &str) -> Vec<RelPath> {
     let path = package.replace('.', "/");
     let last = path.rsplit('/').next().unwrap_or_default();
     let mut found: Vec<RelPath> = resolver

@@ -2,12 +2,16 @@
 
 use workspace::RelPath;
 
-use super::Resolver;
+use super::ImportResolver;
 use crate::imports::extract::php::OWN_DIRECTORY;
 use crate::imports::project_files::{ancestors, dir_of, join};
 use crate::imports::{Import, ImportKind, Resolution};
 
-pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> Vec<Resolution> {
+pub(super) fn resolve(
+    resolver: &ImportResolver,
+    from: &RelPath,
+    import: &Import,
+) -> Vec<Resolution> {
     let dir = dir_of(from);
     let name = import.specifier.as_str();
     let is_file = |path: &RelPath| resolver.files.is_file(path);

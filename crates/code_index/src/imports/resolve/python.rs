@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use workspace::RelPath;
 
-use super::Resolver;
+use super::ImportResolver;
 use crate::imports::project_files::{PathList, ancestors, dir_of, join, name_of, nearest};
 use crate::imports::{ALL_NAMES, Import, Resolution};
 
@@ -51,7 +51,11 @@ enum Module {
     Namespace(RelPath),
 }
 
-pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> Vec<Resolution> {
+pub(super) fn resolve(
+    resolver: &ImportResolver,
+    from: &RelPath,
+    import: &Import,
+) -> Vec<Resolution> {
     let spelled = import.specifier.as_str();
     let name = spelled.trim_start_matches('.');
     let dots = spelled.len() - name.len();
@@ -72,7 +76,7 @@ pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> V
 }
 
 /// A name that is a module itself leads there; the others are taken from the module.
-fn taken(resolver: &Resolver, module: Module, names: &[String]) -> Vec<Resolution> {
+fn taken(resolver: &ImportResolver, module: Module, names: &[String]) -> Vec<Resolution> {
     let (file, dir) = match &module {
         Module::File(file) => {
             let is_package = name_of(file).starts_with("__init__.");
@@ -97,13 +101,13 @@ fn taken(resolver: &Resolver, module: Module, names: &[String]) -> Vec<Resolutio
 }
 
 /// A dotted name as seen from the roots that a file can have.
-fn absolute(resolver: &Resolver, from: &RelPath, parts: &[&str]) -> Option<Module> {
+fn absolute(resolver: &ImportResolver, from: &RelPath, parts: &[&str]) -> Option<Module> {
     let paths = resolver.files.paths();
     let dir = dir_of(from);
     let mut namespace = None;
     let mut inside_package = is_package(paths, &dir);
     for around in ancestors(&dir) {
-        // A directory inside of a package is no root: its modules are named with the package.
+        // A directory inside of a package is not a root: its modules are named with the package.
         if inside_package {
             inside_package = is_package(paths, &around);
         }
@@ -130,7 +134,7 @@ fn absolute(resolver: &Resolver, from: &RelPath, parts: &[&str]) -> Option<Modul
 }
 
 /// A dotted name beneath a directory, as Python's own finder goes: package, module, namespace.
-fn find(resolver: &Resolver, root: &RelPath, parts: &[&str]) -> Option<Module> {
+fn find(resolver: &ImportResolver, root: &RelPath, parts: &[&str]) -> Option<Module> {
     let mut here = root.clone();
     let file = |dir: &RelPath, name: &str| {
         ["py", "pyi"].iter().find_map(|extension| {

@@ -2,14 +2,18 @@
 
 use workspace::RelPath;
 
-use super::Resolver;
+use super::ImportResolver;
 use crate::imports::project_files::{ancestors, dir_of, join};
 use crate::imports::{Import, Resolution};
 
 /// Where required files are looked for in each directory around the file.
 const ROOTS: [&str; 4] = ["lib", "", "test", "spec"];
 
-pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> Vec<Resolution> {
+pub(super) fn resolve(
+    resolver: &ImportResolver,
+    from: &RelPath,
+    import: &Import,
+) -> Vec<Resolution> {
     let name = import.specifier.as_str();
     let dir = dir_of(from);
     let file = |path: Option<RelPath>| path.filter(|path| resolver.files.is_file(path));

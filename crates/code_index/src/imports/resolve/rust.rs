@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use workspace::RelPath;
 
-use super::Resolver;
+use super::ImportResolver;
 use super::cargo::{Dependency, Package};
 use crate::imports::project_files::{ancestors, dir_of, join, stem_of};
 use crate::imports::{ALL_NAMES, Import, ImportKind, Resolution};
@@ -41,7 +41,11 @@ enum Reached {
     Nowhere,
 }
 
-pub(super) fn resolve(resolver: &Resolver, from: &RelPath, import: &Import) -> Vec<Resolution> {
+pub(super) fn resolve(
+    resolver: &ImportResolver,
+    from: &RelPath,
+    import: &Import,
+) -> Vec<Resolution> {
     if let Some(included) = import.specifier.strip_prefix('"') {
         let path = join(&dir_of(from), included.trim_end_matches('"'));
         let found = path.filter(|path| resolver.files.is_file(path));
@@ -81,7 +85,7 @@ fn whole(import: &Import) -> Vec<&str> {
 }
 
 fn reach(
-    resolver: &Resolver,
+    resolver: &ImportResolver,
     from: &RelPath,
     import: &Import,
     path: &[&str],
@@ -134,7 +138,7 @@ fn reach(
 
 /// What the first name of a path stands for.
 fn begin(
-    resolver: &Resolver,
+    resolver: &ImportResolver,
     from: &RelPath,
     import: &Import,
     first: &str,
@@ -185,7 +189,7 @@ fn begin(
 
 /// `use crate::a; use a::b;`: the first name comes from another `use` of the same module.
 fn brought_in(
-    resolver: &Resolver,
+    resolver: &ImportResolver,
     from: &RelPath,
     import: &Import,
     first: &str,
@@ -205,13 +209,13 @@ fn brought_in(
     Some(reach(resolver, from, other, &whole(other), hops + 1))
 }
 
-fn is_declared(resolver: &Resolver, module: &Module, name: &str) -> bool {
+fn is_declared(resolver: &ImportResolver, module: &Module, name: &str) -> bool {
     let facts = resolver.facts(&module.file);
     facts.modules.iter().any(|one| one.name == name && one.scope == module.inline)
 }
 
 /// The module `name` inside of `module`.
-fn child(resolver: &Resolver, module: &Module, name: &str) -> Option<Module> {
+fn child(resolver: &ImportResolver, module: &Module, name: &str) -> Option<Module> {
     let facts = resolver.facts(&module.file);
     let declared = facts.modules.iter().find(|one| one.name == name && one.scope == module.inline);
     if declared.is_some_and(|one| one.inline) {
@@ -233,7 +237,7 @@ fn child(resolver: &Resolver, module: &Module, name: &str) -> Option<Module> {
 }
 
 /// The directory of the modules that a file declares.
-fn own_dir(resolver: &Resolver, file: &RelPath) -> RelPath {
+fn own_dir(resolver: &ImportResolver, file: &RelPath) -> RelPath {
     let dir = dir_of(file);
     let stem = stem_of(file);
     if stem == "mod" || resolver.crates().is_root(file) {
@@ -243,7 +247,7 @@ fn own_dir(resolver: &Resolver, file: &RelPath) -> RelPath {
 }
 
 /// The modules from a crate's root to the file, both included.
-fn way_to(resolver: &Resolver, file: &RelPath) -> Arc<Vec<Module>> {
+fn way_to(resolver: &ImportResolver, file: &RelPath) -> Arc<Vec<Module>> {
     let crates = resolver.crates();
     if let Some(way) = crates.known_way(file) {
         return way;
@@ -265,7 +269,7 @@ fn way_to(resolver: &Resolver, file: &RelPath) -> Arc<Vec<Module>> {
 }
 
 /// The way that the names of files and directories suggest, if each step is declared.
-fn usual_way(resolver: &Resolver, root: &RelPath, file: &RelPath) -> Option<Vec<Module>> {
+fn usual_way(resolver: &ImportResolver, root: &RelPath, file: &RelPath) -> Option<Vec<Module>> {
     let base = own_dir(resolver, root);
     if !file.starts_with(&base) || root == file {
         return None;
@@ -292,7 +296,11 @@ fn usual_way(resolver: &Resolver, root: &RelPath, file: &RelPath) -> Option<Vec<
 }
 
 /// The way through the whole module tree, for files with a `#[path]` on it.
-fn searched_way(resolver: &Resolver, package: &Package, file: &RelPath) -> Option<Vec<Module>> {
+fn searched_way(
+    resolver: &ImportResolver,
+    package: &Package,
+    file: &RelPath,
+) -> Option<Vec<Module>> {
     let mut seen = HashSet::new();
     for root in &package.roots {
         let mut open = vec![vec![Module::of_file(root.clone())]];

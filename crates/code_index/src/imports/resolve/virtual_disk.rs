@@ -53,7 +53,7 @@ impl VirtualDisk {
     }
 
     /// What is at a path: itself, a link to a package of the workspace, or a directory of such.
-    fn look(&self, path: &Path) -> Option<Seen> {
+    fn look(&self, path: &Path) -> Option<PathTarget> {
         let relative = Self::relative(path)?;
         let names: Vec<&[u8]> = relative.components().collect();
         if let Some((first, inner)) = names.split_first()
@@ -64,23 +64,23 @@ impl VirtualDisk {
             if inner.len() < length {
                 let prefix = String::from_utf8_lossy(inner.first().unwrap_or(&b"".as_slice()));
                 if self.packages.keys().any(|name| name.starts_with(&*prefix)) {
-                    return Some(Seen::Directory);
+                    return Some(PathTarget::Directory);
                 }
             } else {
                 let name = String::from_utf8_lossy(&inner[..length].join(&b'/')).into_owned();
                 if let Some(package) = self.packages.get(&name) {
                     if inner.len() == length {
-                        return Some(Seen::Link(Self::absolute(package)));
+                        return Some(PathTarget::Link(Self::absolute(package)));
                     }
                     let mut real = package.clone();
                     for name in &inner[length..] {
                         real = real.join(name).ok()?;
                     }
-                    return Some(Seen::Real(real));
+                    return Some(PathTarget::Real(real));
                 }
             }
         }
-        Some(Seen::Real(relative))
+        Some(PathTarget::Real(relative))
     }
 
     fn files(&self) -> io::Result<&Arc<dyn ProjectFiles>> {
@@ -103,9 +103,9 @@ impl VirtualDisk {
         let mut path = path.to_path_buf();
         for _ in 0..MAX_LINKS {
             match self.look(&path).ok_or_else(not_found)? {
-                Seen::Link(target) => path = target,
-                Seen::Directory => return Err(not_found()),
-                Seen::Real(real) => match self.kind(&real)? {
+                PathTarget::Link(target) => path = target,
+                PathTarget::Directory => return Err(not_found()),
+                PathTarget::Real(real) => match self.kind(&real)? {
                     EntryKind::Symlink => path = self.link(&real)?,
                     _ => return Ok(real),
                 },
@@ -136,7 +136,7 @@ impl VirtualDisk {
 /// Links that lead to links, at most.
 const MAX_LINKS: usize = 16;
 
-enum Seen {
+enum PathTarget {
     Real(RelPath),
     Link(PathBuf),
     Directory,
@@ -171,7 +171,7 @@ impl FileSystem for VirtualDisk {
     }
 
     fn metadata(&self, path: &Path) -> io::Result<FileMetadata> {
-        if matches!(self.look(path), Some(Seen::Directory)) {
+        if matches!(self.look(path), Some(PathTarget::Directory)) {
             return Ok(described(EntryKind::Directory));
         }
         self.kind(&self.followed(path)?).map(described)
@@ -179,17 +179,17 @@ impl FileSystem for VirtualDisk {
 
     fn symlink_metadata(&self, path: &Path) -> io::Result<FileMetadata> {
         match self.look(path).ok_or_else(not_found)? {
-            Seen::Link(_) => Ok(described(EntryKind::Symlink)),
-            Seen::Directory => Ok(described(EntryKind::Directory)),
-            Seen::Real(real) if real.is_root() => Ok(described(EntryKind::Directory)),
-            Seen::Real(real) => self.kind(&real).map(described),
+            PathTarget::Link(_) => Ok(described(EntryKind::Symlink)),
+            PathTarget::Directory => Ok(described(EntryKind::Directory)),
+            PathTarget::Real(real) if real.is_root() => Ok(described(EntryKind::Directory)),
+            PathTarget::Real(real) => self.kind(&real).map(described),
         }
     }
 
     fn read_link(&self, path: &Path) -> Result<PathBuf, ResolveError> {
         match self.look(path) {
-            Some(Seen::Link(target)) => Ok(target),
-            Some(Seen::Real(real)) => Ok(self.link(&real)?),
+            Some(PathTarget::Link(target)) => Ok(target),
+            Some(PathTarget::Real(real)) => Ok(self.link(&real)?),
             _ => Err(not_found().into()),
         }
     }

@@ -111,7 +111,7 @@ import '#own';
 }
 
 #[test]
-fn installed_links_lead_to_the_real_package_and_broken_configuration_hurts_nobody() {
+fn installed_links_lead_to_the_real_package_and_broken_configuration_is_skipped() {
     let project = r#"
 //- /node_modules/linked -> ../libs/linked
 //- /libs/linked/package.json

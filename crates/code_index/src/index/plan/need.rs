@@ -38,7 +38,7 @@ impl Need {
         self.any.iter().any(Vec::is_empty)
     }
 
-    /// Whether it holds for a file for which `has` tells the trigrams.
+    /// Whether it holds for a file whose trigrams `has` knows.
     pub(in super::super) fn holds(&self, has: &impl Fn(u32) -> bool) -> bool {
         self.all.iter().all(|&trigram| has(trigram))
             && self.any.iter().all(|group| group.iter().any(|branch| branch.holds(has)))
@@ -148,7 +148,7 @@ mod tests {
         // A branch that is part of another one makes that one superfluous.
         assert_eq!(either(&[&[1], &[1, 2]]), every(&[1]));
         assert_eq!(either(&[&[1], &[2, 3], &[2, 3, 4]]), either(&[&[1], &[2, 3]]));
-        // A choice that is already made is no choice.
+        // One alternative holds anyway, so the choice adds no condition.
         assert_eq!(every(&[1]).and(either(&[&[1], &[2]])), every(&[1]));
         assert_eq!(every(&[1]).and(either(&[&[1, 3], &[1, 3, 4]])), every(&[1, 3]));
         assert_eq!(either(&[&[1], &[]]), Need::default());

@@ -7,7 +7,7 @@ use regex_syntax::hir::{Class, Hir, HirKind, Repetition};
 use super::need::Need;
 use crate::index::extract::{KELVIN_SIGN, LONG_S, small, trigrams_of};
 
-/// The most texts that are told apart.
+/// The most texts that are kept apart.
 const MAX_TEXTS: usize = 16;
 /// The most bytes that they may have together.
 const MAX_TEXT_BYTES: usize = 2048;
@@ -206,7 +206,7 @@ impl Analysis {
     /// The parser bounds how deep expressions are nested, and so this recursion.
     fn piece(&mut self, hir: &Hir) -> PatternPiece {
         match hir.kind() {
-            // What a match must stand next to is no part of it.
+            // What a match must stand next to is not part of it.
             HirKind::Empty | HirKind::Look(_) => PatternPiece::nothing(),
             HirKind::Literal(literal) => PatternPiece::text(&literal.0),
             HirKind::Class(class) => self.class(class),

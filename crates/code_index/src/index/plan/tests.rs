@@ -8,7 +8,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use regex_syntax::hir::{Class, HirKind};
 
 use super::*;
-use crate::index::{Content, Extractor, Trigrams};
+use crate::index::{Extractor, SearchableContent, Trigrams};
 
 /// A condition as people would write it down.
 fn spelled(need: &Need) -> String {
@@ -246,7 +246,9 @@ fn searched(
     for around in around.windows(2) {
         let text = [around[0].as_bytes(), &sample.text, around[1].as_bytes()].concat();
         for text in [text.to_ascii_uppercase(), text] {
-            let Content::Text { trigrams, folds } = extractor.read(&text) else { continue };
+            let SearchableContent::Text { trigrams, folds } = extractor.read(&text) else {
+                continue;
+            };
             let by_line = || text.split(|&byte| byte == b'\n').any(matches);
             if matches(&text) || (!multi_line && by_line()) {
                 matched += 1;

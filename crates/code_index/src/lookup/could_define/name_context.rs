@@ -37,7 +37,6 @@ impl<'a> NameContext<'a> {
         &self.text[self.start..self.end]
     }
 
-    /// The token before the name.
     pub(crate) fn before(&self) -> TokenBefore<'a> {
         self.before_place(self.start)
     }

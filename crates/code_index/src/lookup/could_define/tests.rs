@@ -137,7 +137,7 @@ proptest::proptest! {
     /// The chance in a text is the best one of its places, whatever stands around them.
     #[test]
     fn the_best_place_of_a_text_decides(text in "(a|b|fn |def |[(){};:,.*&=<>/\\\\\"'# \\n\\[\\]@$!-]){0,40}") {
-        let word = Word::new("a");
+        let word = WholeWord::new("a");
         for language in Language::ALL {
             let places = word.places(text.as_bytes());
             let best = places.map(|at| chance_at(language, text.as_bytes(), at, at + 1)).max();

@@ -140,7 +140,7 @@ fn check(root: &Path, step: usize) -> (usize, BTreeSet<&'static str>) {
             context: 0,
             max_line_chars: 80,
         };
-        let word = Word::new(name);
+        let word = WholeWord::new(name);
         let (code, scope) = (&code, &scope());
         let search =
             DefinitionSearch { code, query: &query, word: &word, scope, cancel: &|| false };

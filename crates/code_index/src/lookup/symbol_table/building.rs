@@ -42,7 +42,7 @@ pub struct TableReport {
     pub symbols: u64,
     /// Bytes of text that were parsed.
     pub text_bytes: u64,
-    /// Whether it was cancelled; what was written is no table then.
+    /// Whether it was cancelled; what was written is not a complete table then.
     pub cancelled: bool,
 }
 
@@ -120,7 +120,7 @@ struct TableWorker {
 impl TablePass<'_> {
     fn work(&self) -> TableWorker {
         if self.options.background {
-            workspace::stand_back();
+            workspace::lower_priority();
         }
         let mut worker = TableWorker::default();
         let mut parsers = Parsers::new();

@@ -55,7 +55,7 @@ impl KnownPlaces {
     }
 }
 
-/// The symbol that an entry tells of, if its name stands where the entry says.
+/// The symbol of an entry, if its name stands where the entry says.
 fn symbol_at(text: &[u8], name: &str, entry: &TableEntry) -> Option<Symbol> {
     let line = match entry.line {
         0 => return None,

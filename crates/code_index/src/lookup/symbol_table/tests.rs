@@ -10,7 +10,7 @@ use workspace::Workspace;
 use super::bytes::PackedPlace;
 use super::*;
 use crate::lookup::definitions::DefinitionSearch;
-use crate::lookup::word::Word;
+use crate::lookup::word::WholeWord;
 use crate::lookup::{DefinitionQuery, Definitions, SymbolName};
 use crate::symbols::{Symbol, file_symbols};
 use crate::{CodeBase, FileFilter, FileQuery, Language, SearchScope, find_files};
@@ -75,7 +75,7 @@ fn scope() -> SearchScope {
 fn answer(bench: &Bench, table: &SymbolTable<&[u8]>, name: &str, changed: &[&str]) -> Definitions {
     let name = SymbolName::parse(name).unwrap();
     let query = DefinitionQuery { name, only: None, context: 0, max_line_chars: 80 };
-    let word = Word::new(&query.name.name);
+    let word = WholeWord::new(&query.name.name);
     let (code, scope) = (&bench.code, scope());
     let search =
         DefinitionSearch { code, query: &query, word: &word, scope: &scope, cancel: &|| false };

@@ -1,7 +1,7 @@
 //! Macros where the parser lost its way.
 //!
 //! After something it cannot make sense of, the parser may swallow directives up to the end of the
-//! file. A definition of a macro can be told by its line alone.
+//! file. A definition of a macro is recognised by its line alone.
 
 use std::ops::Range;
 

@@ -8,7 +8,7 @@ use super::*;
 #[derive(Debug, Default)]
 struct Names(Mutex<BTreeMap<&'static str, Vec<Vec<IpAddr>>>>);
 
-impl Resolver for Names {
+impl NameResolver for Names {
     fn resolve(&self, name: &str) -> std::io::Result<Vec<IpAddr>> {
         let mut names = self.0.lock().expect("it is not poisoned");
         let answers = names.get_mut(name).ok_or(ErrorKind::NotFound)?;
@@ -76,7 +76,7 @@ impl Bench {
     }
 }
 
-/// A server that takes one connection: reads a head, answers with it, and ends.
+/// A server that takes one connection: reads a head, sends it back, and ends.
 fn echo(listener: TcpListener) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let (stream, _) = listener.accept().expect("a connection");
@@ -137,16 +137,16 @@ fn what_is_refused_is_told_with_the_reason() {
         bench.refusal("GET / HTTP/1.1\r\nHost: inside.test\r\n\r\n"),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r"
-    HTTP/1.1 403 Forbidden: 127.0.0.1:443 is out of reach of this command: 127.0.0.1 is a loopback address
-    HTTP/1.1 403 Forbidden: [::1]:443 is out of reach of this command: ::1 is a loopback address
-    HTTP/1.1 403 Forbidden: inside.test:443 is out of reach of this command: 10.0.0.1 is an address of a private network
-    HTTP/1.1 403 Forbidden: mixed.test:443 is out of reach of this command: ::ffff:127.0.0.1 is a loopback address
-    HTTP/1.1 403 Forbidden: meta.test:80 is out of reach of this command: 169.254.169.254 is the address of a metadata service
-    HTTP/1.1 403 Forbidden: wide.test:22 is out of reach of this command: port 22 is not allowed
+    HTTP/1.1 403 Forbidden: 127.0.0.1:443 is not allowed for this command: 127.0.0.1 is a loopback address
+    HTTP/1.1 403 Forbidden: [::1]:443 is not allowed for this command: ::1 is a loopback address
+    HTTP/1.1 403 Forbidden: inside.test:443 is not allowed for this command: 10.0.0.1 is an address of a private network
+    HTTP/1.1 403 Forbidden: mixed.test:443 is not allowed for this command: ::ffff:127.0.0.1 is a loopback address
+    HTTP/1.1 403 Forbidden: meta.test:80 is not allowed for this command: 169.254.169.254 is the address of a metadata service
+    HTTP/1.1 403 Forbidden: wide.test:22 is not allowed for this command: port 22 is not allowed
     HTTP/1.1 502 Bad Gateway: `empty.test` has no address
     HTTP/1.1 502 Bad Gateway: `unknown.test` cannot be resolved: entity not found
     HTTP/1.1 400 Bad Request: this is a proxy for CONNECT and for plain HTTP requests
-    HTTP/1.1 403 Forbidden: inside.test:80 is out of reach of this command: 10.0.0.1 is an address of a private network
+    HTTP/1.1 403 Forbidden: inside.test:80 is not allowed for this command: 10.0.0.1 is an address of a private network
     HTTP/1.1 400 Bad Request: this is a proxy for CONNECT and for plain HTTP requests
     ");
     insta::assert_snapshot!(bench.refused().join("\n"), @r"
@@ -168,7 +168,7 @@ fn the_list_of_refused_connections_is_short_and_without_repetitions() {
         assert!(bench.refusal(&request).starts_with("HTTP/1.1 403"));
     }
     let refused = bench.refused();
-    assert_eq!(refused.len(), MOST_REFUSED);
+    assert_eq!(refused.len(), MAX_REFUSED);
     assert_eq!(refused[1], "10.0.0.1:2: 10.0.0.1 is an address of a private network");
 }
 
@@ -186,7 +186,7 @@ fn a_name_is_resolved_once_and_exactly_that_address_is_reached() {
     serving.join().expect("it served");
     let request = request.replace("\r\n\r\n\r\n", "\r\n");
     assert!(bench.refusal(&request).contains("127.0.0.2 is a loopback address"));
-    let waiting = other.accept().expect_err("nobody came");
+    let waiting = other.accept().expect_err("no connection");
     assert_eq!(waiting.kind(), ErrorKind::WouldBlock);
 }
 
@@ -203,7 +203,7 @@ fn heads_are_bounded() {
 #[test]
 fn silent_clients_do_not_keep_others_out_for_good() {
     let bench = Bench::new(&[], &[]);
-    let mut silent: Vec<TcpStream> = (0..MOST_CONNECTIONS).map(|_| bench.connect()).collect();
+    let mut silent: Vec<TcpStream> = (0..MAX_CONNECTIONS).map(|_| bench.connect()).collect();
     let mut client = bench.connect();
     client.write_all(b"CONNECT 10.0.0.1:443 HTTP/1.1\r\n\r\n").expect("it is queued");
     silent.pop();
@@ -217,7 +217,7 @@ fn silent_clients_do_not_keep_others_out_for_good() {
 fn the_end_of_the_command_ends_every_connection() {
     #[derive(Debug)]
     struct Never(Mutex<std::sync::mpsc::Receiver<()>>);
-    impl Resolver for Never {
+    impl NameResolver for Never {
         fn resolve(&self, _: &str) -> std::io::Result<Vec<IpAddr>> {
             let _ = self.0.lock().expect("it is not poisoned").recv();
             Ok(Vec::new())
@@ -250,7 +250,7 @@ fn the_end_of_the_command_ends_every_connection() {
         let _ = client.read_to_end(&mut Vec::new());
     }
     assert_eq!(server_side.read(&mut [0; 8]).unwrap_or(0), 0);
-    assert!(TcpStream::connect(address).is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(address).is_err(), "the proxy has stopped listening");
     drop(keep);
 }
 
@@ -304,13 +304,13 @@ fn an_upstream_proxy_resolves_names_and_is_asked_for_nothing_private() {
         ),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r"
-    HTTP/1.1 403 Forbidden: 10.0.0.1:443 is out of reach of this command: 10.0.0.1 is an address of a private network
-    HTTP/1.1 403 Forbidden: [::ffff:10.0.0.1]:443 is out of reach of this command: ::ffff:10.0.0.1 is an address of a private network
-    HTTP/1.1 403 Forbidden: localhost:80 is out of reach of this command: `localhost` is a name of a private network
-    HTTP/1.1 403 Forbidden: metadata.google.internal:80 is out of reach of this command: `metadata.google.internal` is a name of a private network
-    HTTP/1.1 403 Forbidden: x.org:22 is out of reach of this command: port 22 is not allowed
-    HTTP/1.1 403 Forbidden: direct.test:443 is out of reach of this command: 10.0.0.1 is an address of a private network
-    HTTP/1.1 411 Length Required: the length of the body is not told
+    HTTP/1.1 403 Forbidden: 10.0.0.1:443 is not allowed for this command: 10.0.0.1 is an address of a private network
+    HTTP/1.1 403 Forbidden: [::ffff:10.0.0.1]:443 is not allowed for this command: ::ffff:10.0.0.1 is an address of a private network
+    HTTP/1.1 403 Forbidden: localhost:80 is not allowed for this command: `localhost` is a name of a private network
+    HTTP/1.1 403 Forbidden: metadata.google.internal:80 is not allowed for this command: `metadata.google.internal` is a name of a private network
+    HTTP/1.1 403 Forbidden: x.org:22 is not allowed for this command: port 22 is not allowed
+    HTTP/1.1 403 Forbidden: direct.test:443 is not allowed for this command: 10.0.0.1 is an address of a private network
+    HTTP/1.1 411 Length Required: the request does not give the length of its body
     HTTP/1.1 200 Connection established: hello
     HTTP/1.1 502 Bad Gateway: the upstream proxy answered 407
     HTTP/1.1 200 OK:
@@ -376,5 +376,5 @@ fn an_upstream_proxy_that_cannot_be_used_is_not_gone_around() {
         refusal,
         "HTTP/1.1 502 Bad Gateway: only upstream proxies such as http://user:password@host:port can be used"
     );
-    assert!(listener.accept().is_err(), "nobody came");
+    assert!(listener.accept().is_err(), "no connection");
 }

@@ -8,7 +8,7 @@ use tool_system::outcome_text::{
 use tool_system::prelude::*;
 use tool_system::proposing::Target;
 use tool_system::search_notes::counted;
-use workspace::{Entry, EntryKind, Flow, RelPath, Visitor, WalkOptions};
+use workspace::{EntryKind, Flow, RelPath, Visitor, WalkEntry, WalkOptions};
 
 /// Delete a file, or with `recursive` a directory. Always asks.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -151,7 +151,7 @@ fn everything_in(cx: &ToolContext, start: &RelPath, mode: u32) -> Result<Vec<Cha
 struct Found(Vec<(RelPath, EntryKind)>);
 
 impl Visitor for Found {
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         self.0.push((entry.path(), entry.kind()));
         Flow::Continue
     }

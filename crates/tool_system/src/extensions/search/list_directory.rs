@@ -11,7 +11,7 @@ use tool_system::plain_text::{
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 use tool_system::timestamp::iso8601;
-use workspace::{Entry, EntryKind, Flow, RelPath, WalkOptions, bytes_to_text};
+use workspace::{EntryKind, Flow, RelPath, WalkEntry, WalkOptions, bytes_to_text};
 
 /// List a directory, 100 entries a page.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -303,7 +303,7 @@ struct Collector {
 }
 
 impl workspace::Visitor for Collector {
-    fn visit(&mut self, entry: &Entry<'_>) -> Flow {
+    fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         self.paths.push((entry.path(), entry.kind()));
         Flow::Continue
     }

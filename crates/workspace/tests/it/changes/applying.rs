@@ -80,10 +80,10 @@ fn a_base_that_no_longer_holds_is_a_conflict_and_changes_nothing() {
     project.tree.write("dir/y", "theirs");
     let before = project.snapshot();
     let table = [
-        (vec![good(), write], "a was changed by someone else"),
+        (vec![good(), write], "a was changed in the meantime"),
         (vec![good(), create], "new exists already"),
-        (vec![good(), delete], "a was changed by someone else"),
-        (vec![good(), rename], "a was changed by someone else"),
+        (vec![good(), delete], "a was changed in the meantime"),
+        (vec![good(), rename], "a was changed in the meantime"),
         (remove.to_vec(), "dir is not empty: it still holds y"),
         (vec![make_dir("dir")], "dir is a directory now"),
     ];
@@ -238,7 +238,7 @@ fn more_large_files_than_may_be_open_at_once_are_applied_or_refused_together() {
         let old = text(changed);
         project.tree.write(&format!("f{changed}"), &old.replace(' ', "_"));
         let error = ToolError::from(journal.apply(&edits, &label("x")).unwrap_err());
-        let expected = format!("f{changed} was changed by someone else");
+        let expected = format!("f{changed} was changed in the meantime");
         assert_eq!((error.code, error.message), (ErrorCode::Conflict, expected));
         project.tree.write(&format!("f{changed}"), &old);
         assert_eq!(project.snapshot(), before);

@@ -25,7 +25,7 @@ const TOO_MUCH: usize = 2 << 20;
 const NEARLY_HALF: usize = 480 << 10;
 const ROOM_ROUNDS: u8 = 50;
 
-/// Mounts a small file system of its own and answers whether that worked.
+/// Mounts a small file system of its own and returns whether that worked.
 fn mount(options: &str, at: &Path) -> bool {
     fs::create_dir_all(at).unwrap();
     let mut mount = Command::new("mount");

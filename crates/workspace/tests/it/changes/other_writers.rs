@@ -1,4 +1,4 @@
-//! Somebody else writes at the same time.
+//! Another process writes at the same time.
 
 use std::fs;
 use std::sync::Mutex;
@@ -130,7 +130,7 @@ fn a_large_file_of_the_same_size_and_mode_is_compared_by_its_bytes() {
     let before = project.snapshot();
     for changes in [edit, same] {
         let error = ToolError::from(journal.apply(&changes, &label("x")).unwrap_err());
-        let expected = (ErrorCode::Conflict, "large was changed by someone else");
+        let expected = (ErrorCode::Conflict, "large was changed in the meantime");
         assert_eq!((error.code, &*error.message), expected);
         assert_eq!(project.snapshot(), before);
     }
@@ -167,7 +167,7 @@ fn two_journals_that_count_in_the_same_file_lose_no_count() {
     assert_eq!(project.quick().entries(1000).unwrap().len(), THREADS * ROUNDS);
 }
 
-/// Adds one to both files; not if somebody was faster.
+/// Adds one to both files; not if another thread was faster.
 fn count_up(project: &Project, journal: &workspace::Journal) -> bool {
     let mut changes = Vec::new();
     for path in ["count", "twin"] {

@@ -1,4 +1,4 @@
-//! Somebody else writes while a failed set is being taken back.
+//! Another process writes while a failed set is being taken back.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ impl Failing {
         *last.lock().unwrap()
     }
 
-    /// Lets the other program write before each call of the rollback in turn. Answers with the
+    /// Lets the other program write before each call of the rollback in turn. Returns the
     /// calls in between, by name.
     fn disturb(&self, writer: Writer, path: &'static str, names: &[&str]) -> Vec<&'static str> {
         let failing = self.last_step();

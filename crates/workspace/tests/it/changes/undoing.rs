@@ -84,7 +84,7 @@ fn a_file_that_changed_since_is_a_conflict_that_names_it() {
     let error = ToolError::from(undo(&journal, &UndoTarget::Last).unwrap_err());
     assert_eq!(
         (error.code, &*error.message),
-        (ErrorCode::Conflict, "b was changed by someone else")
+        (ErrorCode::Conflict, "b was changed in the meantime")
     );
     assert_eq!(project.snapshot(), before);
 }

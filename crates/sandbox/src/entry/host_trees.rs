@@ -1,4 +1,5 @@
-//! Directories of the host that commands may read: each through an overlay, because that hides sockets.
+//! Directories of the host that commands may read: each through an overlay, because that hides
+//! sockets.
 //!
 //! An overlay takes longer to make and to take away than anything else in a root. So directories that
 //! lie side by side share one: the directory above them is covered with an overlay of itself, from
@@ -11,27 +12,27 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatxFlags};
 
+use super::error::{During as _, EntryError};
 use super::layers::read_only_overlay;
 use super::root::{attach_over, clone_tree, file_type, restricted};
-use super::trouble::{During as _, Trouble};
-use crate::plan::{Part, Step};
+use crate::plan::{RootStep, SandboxPart};
 
 /// What was taken, by where it lies on the host.
-pub(super) struct Shown {
+pub(super) struct HostTrees {
     trees: HashMap<PathBuf, OwnedFd>,
     /// Some could not be covered and are shown as they are.
     pub(super) has_sockets: bool,
 }
 
-impl Shown {
+impl HostTrees {
     /// Takes everything that the steps show from the host under mapped owners. `empty` is an empty
     /// directory. The working directory is another afterwards.
     pub(super) fn take(
-        steps: &[Step],
+        steps: &[RootStep],
         owners: Option<&OwnedFd>,
         empty: &Path,
-    ) -> Result<Shown, Trouble> {
-        let mut shown = Shown { trees: HashMap::new(), has_sockets: false };
+    ) -> Result<HostTrees, EntryError> {
+        let mut shown = HostTrees { trees: HashMap::new(), has_sockets: false };
         for (cover, parts) in covers(steps) {
             shown.has_sockets |= !cover_with_itself(&cover, owners, empty)?;
             for part in parts {
@@ -43,17 +44,17 @@ impl Shown {
     }
 
     /// Hands one out.
-    pub(super) fn tree(&mut self, source: &Path) -> Result<OwnedFd, Trouble> {
+    pub(super) fn tree(&mut self, source: &Path) -> Result<OwnedFd, EntryError> {
         let tree = self.trees.remove(source);
-        tree.ok_or_else(|| Trouble::new(Part::Root, "a source is missing", None))
+        tree.ok_or_else(|| EntryError::new(SandboxPart::Root, "a source is missing", None))
     }
 }
 
 /// What is covered, and what is taken from it.
-fn covers(steps: &[Step]) -> Vec<(PathBuf, Vec<PathBuf>)> {
+fn covers(steps: &[RootStep]) -> Vec<(PathBuf, Vec<PathBuf>)> {
     let mut by_parent: BTreeMap<&Path, Vec<PathBuf>> = BTreeMap::new();
     for step in steps {
-        if let Step::Bind { source, mapped: true, .. } = step {
+        if let RootStep::Bind { source, mapped: true, .. } = step {
             let parent = source.parent().unwrap_or(source);
             by_parent.entry(parent).or_default().push(source.clone());
         }
@@ -89,20 +90,24 @@ fn lie_together(parent: &Path, part: &Path) -> bool {
 
 /// Covers a directory with an overlay of itself, or a file with itself, both to be read only. Tells
 /// whether there are no sockets to be found in it.
-fn cover_with_itself(path: &Path, owners: Option<&OwnedFd>, empty: &Path) -> Result<bool, Trouble> {
+fn cover_with_itself(
+    path: &Path,
+    owners: Option<&OwnedFd>,
+    empty: &Path,
+) -> Result<bool, EntryError> {
     let doing = || format!("covering {}", path.display());
-    // Where a link leads to is covered, and seen by whoever goes through the link.
+    // Where a link leads to is covered, and seen through the link.
     let open = || rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
     let cover = |tree: &OwnedFd| open().and_then(|target| attach_over(tree, &target));
     let tree = restricted(path, owners)?;
-    cover(&tree).during(Part::Root, doing())?;
+    cover(&tree).during(SandboxPart::Root, doing())?;
     if file_type(&tree)? != FileType::Directory {
         return Ok(true);
     }
     // A name of the host may hold what separates layers.
-    open().and_then(rustix::process::fchdir).during(Part::Root, doing())?;
+    open().and_then(rustix::process::fchdir).during(SandboxPart::Root, doing())?;
     match read_only_overlay(Path::new("."), empty) {
-        Ok(overlay) => cover(&overlay).during(Part::Root, doing()).map(|()| true),
+        Ok(overlay) => cover(&overlay).during(SandboxPart::Root, doing()).map(|()| true),
         Err(_) => Ok(false),
     }
 }

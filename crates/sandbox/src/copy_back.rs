@@ -1,4 +1,4 @@
-//! Takes changes of a copy over into the project, as they are.
+//! Copies what a command changed in its copy back into the project, as it is.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -10,23 +10,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
-use crate::changes::{Changed, Changes, Entry, open_directory};
+use crate::changes::{Changed, ChangedEntry, CommandChanges, open_directory};
 use crate::holes;
 
 /// Begins the name of a file that is not complete yet.
 const UNFINISHED: &str = ".toolkiln-carry-";
-/// Tells files apart that are written at the same time.
+/// Makes the names of files unique that are written at the same time.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-impl Changes {
-    /// Makes the project what the copy is at these paths, which [`Changes::list`] gave, without keeping
-    /// what was there: for files that nobody looks after, such as build output. Sockets, pipes and
-    /// devices are left out.
-    pub fn carry_over(&self, changed: &[Changed]) -> io::Result<()> {
+impl CommandChanges {
+    /// Makes the project what the copy is at these paths, which [`CommandChanges::list`] gave,
+    /// without keeping what was there: for generated files, such as build output. Sockets, pipes
+    /// and devices are left out.
+    pub fn copy_back(&self, changed: &[Changed]) -> io::Result<()> {
         let mut removed = changed.iter().rev().filter(|one| one.now.is_none());
         removed.try_for_each(|one| self.remove(one))?;
         changed.iter().try_for_each(|one| match &one.now {
-            None | Some(Entry::Other) => Ok(()),
+            None | Some(ChangedEntry::Other) => Ok(()),
             Some(now) => self.put(one, now),
         })
     }
@@ -40,16 +40,16 @@ impl Changes {
         }
     }
 
-    fn put(&self, one: &Changed, now: &Entry) -> io::Result<()> {
+    fn put(&self, one: &Changed, now: &ChangedEntry) -> io::Result<()> {
         let (parent, name) = self.place(&one.path)?;
-        let was_directory = matches!(one.before, Some(Entry::Directory { .. }));
-        let is_directory = matches!(now, Entry::Directory { .. });
+        let was_directory = matches!(one.before, Some(ChangedEntry::Directory { .. }));
+        let is_directory = matches!(now, ChangedEntry::Directory { .. });
         if one.before.is_some() && was_directory != is_directory {
             remove_entry(&parent, name, one.before.as_ref())?;
         }
         match now {
-            Entry::File { mode, .. } => self.put_file(&one.path, (&parent, name), *mode),
-            Entry::Directory { mode } => {
+            ChangedEntry::File { mode, .. } => self.put_file(&one.path, (&parent, name), *mode),
+            ChangedEntry::Directory { mode } => {
                 match rustix::fs::mkdirat(&parent, name, Mode::RWXU) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(errno) => return Err(errno.into()),
@@ -57,13 +57,13 @@ impl Changes {
                 let directory = open_directory_at(&parent, name)?;
                 finish(&directory, &parent, *mode)
             }
-            Entry::Link { target } => {
+            ChangedEntry::Link { target } => {
                 if one.before.is_some() && !was_directory {
                     remove_entry(&parent, name, one.before.as_ref())?;
                 }
                 Ok(rustix::fs::symlinkat(target, &parent, name)?)
             }
-            Entry::Other => Ok(()),
+            ChangedEntry::Other => Ok(()),
         }
     }
 
@@ -93,9 +93,9 @@ impl Changes {
     }
 }
 
-fn remove_entry(parent: &OwnedFd, name: &OsStr, what: Option<&Entry>) -> io::Result<()> {
+fn remove_entry(parent: &OwnedFd, name: &OsStr, what: Option<&ChangedEntry>) -> io::Result<()> {
     let flags = match what {
-        Some(Entry::Directory { .. }) => AtFlags::REMOVEDIR,
+        Some(ChangedEntry::Directory { .. }) => AtFlags::REMOVEDIR,
         _ => AtFlags::empty(),
     };
     match rustix::fs::unlinkat(parent, name, flags) {

@@ -1,4 +1,4 @@
-//! Limits on what each process may use, and the second wall around files.
+//! Resource limits, and Landlock as a second restriction on files.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -10,21 +10,21 @@ use landlock::{
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit};
 
-use super::trouble::{During as _, Trouble};
-use crate::plan::{Part, Plan, Setting};
+use super::error::{During as _, EntryError};
+use crate::plan::{RunPlan, SandboxPart, Setting};
 use crate::profile::ProjectAccess;
 
 /// The newest interface whose rights are asked for; an older kernel gives what it has.
 const RIGHTS: ABI = ABI::V6;
 
 /// Sets the limits of the first process, which all others inherit.
-pub(super) fn limit(setting: &Setting, plan: &Plan) -> Result<(), Trouble> {
+pub(super) fn limit(setting: &Setting, plan: &RunPlan) -> Result<(), EntryError> {
     let limits = &setting.limits;
     set(Resource::Nproc, limits.processes, 0)?;
     set(Resource::Fsize, limits.file_bytes, 0)?;
     set(Resource::Nofile, limits.descriptors, 0)?;
     set(Resource::Core, 0, 0)?;
-    // The second after the warning the kernel kills.
+    // The kernel kills one second after the warning.
     set(Resource::Cpu, plan.cpu_seconds, 1)?;
     if let Some(bytes) = limits.process_memory_bytes {
         // Not the address space: many runtimes reserve far more of it than they ever use.
@@ -33,30 +33,30 @@ pub(super) fn limit(setting: &Setting, plan: &Plan) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// If the memory of the whole machine runs out, the kernel ends commands before anything else. Inside
-/// nobody can write this file. `process` is our own directory in `/proc`.
-pub(super) fn be_the_first_to_go(process: &OwnedFd) {
+/// If the memory of the whole machine runs out, the kernel ends commands before anything else. A
+/// confined process cannot write this file. `process` is our own directory in `/proc`.
+pub(super) fn raise_oom_score(process: &OwnedFd) {
     let flags = OFlags::WRONLY | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(process, "oom_score_adj", flags, Mode::empty());
-    // It is only a wish: where it is not granted, the limits still hold.
+    // Where the system refuses this, the limits still hold.
     let _ = opened.and_then(|file| rustix::io::write(file, b"1000"));
 }
 
-fn set(resource: Resource, most: u64, slack: u64) -> Result<(), Trouble> {
+fn set(resource: Resource, most: u64, slack: u64) -> Result<(), EntryError> {
     let outer = rustix::process::getrlimit(resource).maximum;
     let within = |value: u64| Some(outer.map_or(value, |outer| value.min(outer)));
     let limit = Rlimit { current: within(most), maximum: within(most.saturating_add(slack)) };
     rustix::process::setrlimit(resource, limit)
-        .during(Part::Limits, format!("setting the limit {resource:?}"))
+        .during(SandboxPart::Limits, format!("setting the limit {resource:?}"))
 }
 
-/// The second wall around files before it stands: writing is restricted to where it is meant, and
+/// Landlock rules that are not in force yet: writing is restricted to where it is meant, and
 /// signals and abstract sockets to the inside.
-pub(super) struct Rules(RulesetCreated);
+pub(super) struct LandlockRules(RulesetCreated);
 
-impl Rules {
+impl LandlockRules {
     /// Those that hold for every command.
-    pub(super) fn make(setting: &Setting) -> Result<Rules, Trouble> {
+    pub(super) fn make(setting: &Setting) -> Result<LandlockRules, EntryError> {
         let writable = [Path::new("/tmp"), Path::new("/dev"), &setting.home];
         let make = || {
             Ruleset::default()
@@ -66,11 +66,11 @@ impl Rules {
                 .add_rules(path_beneath_rules(["/"], AccessFs::from_read(RIGHTS)))?
                 .add_rules(path_beneath_rules(writable, AccessFs::from_all(RIGHTS)))
         };
-        make().map(Rules).map_err(refused)
+        make().map(LandlockRules).map_err(refused)
     }
 
     /// Adds what a command may write in the project, once it is in its place.
-    pub(super) fn allow_project(self, setting: &Setting) -> Result<Rules, Trouble> {
+    pub(super) fn allow_project(self, setting: &Setting) -> Result<LandlockRules, EntryError> {
         let root = &setting.project.path;
         let writable = match &setting.project.access {
             ProjectAccess::Copy(_) | ProjectAccess::Direct => vec![root.clone()],
@@ -79,11 +79,11 @@ impl Rules {
             }
         };
         let rules = path_beneath_rules(&writable, AccessFs::from_all(RIGHTS));
-        self.0.add_rules(rules).map(Rules).map_err(refused)
+        self.0.add_rules(rules).map(LandlockRules).map_err(refused)
     }
 
-    /// Builds the wall. Says which version of the interface is in force, 0 for none.
-    pub(super) fn enforce(self) -> Result<u32, Trouble> {
+    /// Puts the rules in force. Returns which version of the interface is in force, 0 for none.
+    pub(super) fn enforce(self) -> Result<u32, EntryError> {
         let status = self.0.restrict_self().map_err(refused)?;
         Ok(match status.landlock {
             LandlockStatus::Available { effective_abi, .. } => effective_abi as u32,
@@ -92,6 +92,6 @@ impl Rules {
     }
 }
 
-fn refused(error: RulesetError) -> Trouble {
-    Trouble::new(Part::Landlock, format!("Landlock: {error}"), None)
+fn refused(error: RulesetError) -> EntryError {
+    EntryError::new(SandboxPart::Landlock, format!("Landlock: {error}"), None)
 }
