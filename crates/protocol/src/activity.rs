@@ -56,9 +56,9 @@ pub enum ActivityData {
         /// In words.
         error: String,
     },
-    /// A person is being asked.
+    /// The approver is being asked.
     ApprovalRequested(Box<ApprovalRequest>),
-    /// The person has answered.
+    /// The approver has answered.
     ApprovalAnswered {
         /// The answer.
         approved: bool,

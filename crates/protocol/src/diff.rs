@@ -1,4 +1,4 @@
-//! What a person is shown of a change, made from the change itself.
+//! What the approver sees of a change, made from the change itself.
 //!
 //! A [`FileDiff`] is data: hunks of lines whose text is safe to print, with warnings about what
 //! would otherwise be invisible. The same two texts always give the same hunks, because the answer
@@ -23,7 +23,7 @@ pub use file_text::LineEndings;
 pub use selection::apply_selected;
 pub use unified::unified;
 
-/// One change as a person sees it.
+/// One change as the approver sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FileDiff {
     /// The path, as it is; [`visible`] makes it safe to print.

@@ -1,4 +1,4 @@
-//! Messages between a person, a model and tools, in no provider's format.
+//! Messages between the user, a model and tools, in no provider's format.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -52,7 +52,7 @@ impl From<ToolResult> for CallReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
-    /// The person, or a tool answering on their machine.
+    /// The user, or a tool answering on their machine.
     User,
     /// The model.
     Assistant,

@@ -1,4 +1,4 @@
-//! What a tool would do, as data: the exact thing that policy judges, a person approves and the
+//! What a tool would do, as data: the exact thing that policy judges, the approver sees and the
 //! executor performs.
 
 use std::collections::BTreeMap;

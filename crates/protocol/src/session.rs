@@ -30,9 +30,9 @@ pub enum SessionEvent {
         /// The name.
         title: String,
     },
-    /// From here on somebody else answers, or acts in another role.
+    /// From here on another model answers, or the same one in another role.
     SettingsChanged(Settings),
-    /// The person says something; a turn begins.
+    /// A message of the user; a turn begins.
     UserMessage {
         /// What is said.
         content: Vec<Content>,
@@ -58,7 +58,7 @@ pub enum SessionEvent {
     ModelFailed {
         /// The kind of failure.
         kind: ModelErrorKind,
-        /// One line for a person.
+        /// One line for the user.
         message: String,
         /// After how many milliseconds it is tried again; the turn ends or pauses if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -78,9 +78,9 @@ pub enum SessionEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
     },
-    /// A person is asked about a call.
+    /// The approver is asked about a call.
     ApprovalAsked(Box<ApprovalRequest>),
-    /// The person has answered.
+    /// The approver has answered.
     ApprovalAnswered {
         /// The id of the call.
         call_id: String,
@@ -126,9 +126,9 @@ pub enum SessionEvent {
         /// The whole plan as it is now.
         steps: Vec<PlanStep>,
     },
-    /// The turn stops until the person says how to go on.
+    /// The turn stops until the user says how to go on.
     Paused(PauseReason),
-    /// The person wants the turn to go on.
+    /// The user wants the turn to go on.
     Continued,
     /// The turn is over.
     TurnEnded(TurnEnd),
@@ -141,7 +141,7 @@ pub enum SessionEvent {
         /// What happened there.
         entry: Box<LogEntry>,
     },
-    /// The log was found damaged and has been mended.
+    /// The log was found damaged and has been repaired.
     Repaired {
         /// What was wrong and what became of it.
         notes: Vec<String>,
@@ -200,7 +200,7 @@ pub struct Instructions {
 pub struct Opened {
     /// The project.
     pub root: String,
-    /// Who answers, and in which role.
+    /// The model and its role at the beginning.
     pub settings: Settings,
     /// The session and the position this one was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,7 +216,7 @@ pub struct ForkPoint {
     pub sequence: u64,
 }
 
-/// Who answers, and in which role.
+/// The model of a session, and the role it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The provider.
@@ -233,7 +233,7 @@ pub struct ModelAnswer {
     /// What is to be kept and sent back, in order. Every tool call stands here, broken ones with
     /// empty arguments.
     pub content: Vec<Content>,
-    /// Calls whose arguments were no JSON object. They are answered with an error, not run.
+    /// Calls whose arguments were not a JSON object. They are answered with an error, not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<BrokenCall>,
     /// Why the answer ended.
@@ -372,7 +372,7 @@ pub enum StepStatus {
     Done,
 }
 
-/// Why a turn waits for the person.
+/// Why a turn waits for the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum PauseReason {
@@ -427,9 +427,9 @@ pub enum TurnEnd {
     ContextFull,
     /// The provider failed.
     Failed,
-    /// The person has cancelled it.
+    /// The user has cancelled it.
     Cancelled,
-    /// The person has ended it at a pause.
+    /// The user has ended it at a pause.
     Stopped,
     /// The process ended in the middle.
     Interrupted,

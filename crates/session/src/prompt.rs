@@ -97,8 +97,8 @@ impl SystemPromptService {
         let prompt = self.prompt(role, tools);
         format!(
             "{prompt}\n\nYou are a sub-agent: another assistant has given you one task and sees nothing but your \
-             last answer. Make that answer a complete, compact report with paths and line numbers. Nobody can \
-             answer questions."
+             last answer. Make that answer a complete, compact report with paths and line numbers. You cannot \
+             ask questions."
         )
     }
 

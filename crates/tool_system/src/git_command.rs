@@ -42,7 +42,7 @@ pub(crate) fn check_revision(what: &str, value: &str) -> Result<(), ToolError> {
     no_option(what, value)?;
     let is_odd = |c: char| c.is_control() || c.is_whitespace();
     if value.is_empty() || value.contains(is_odd) || value.contains("::") {
-        let message = format!("`{value}` is no {what}");
+        let message = format!("`{value}` is not a {what}");
         return Err(ToolError::new(ErrorCode::InvalidArguments, message)
             .suggest("Name a commit, branch or range, such as HEAD~1 or main..topic."));
     }

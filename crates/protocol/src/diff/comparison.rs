@@ -10,7 +10,7 @@ use super::file_text::{Encoding, FileText, is_binary};
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
-/// A file above this size is not shown as text: nobody reads that much before agreeing.
+/// A file above this size is not shown as text: no approver reads that much.
 const MAX_TEXT_BYTES: usize = 16 * 1024 * 1024;
 /// Nor is a change that would show more lines than this.
 const MAX_SHOWN_LINES: usize = 200_000;

@@ -46,7 +46,7 @@ pub fn visible(text: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Glyph {
     Char(char),
-    /// A byte that is no part of a character.
+    /// A byte that is not part of a character.
     Byte(u8),
     /// Half of a UTF-16 pair.
     Half(u16),

@@ -1,5 +1,5 @@
-//! Questions to the person: written down before they are asked, answered by whoever is quicker, and
-//! their answers heard by the model.
+//! Questions to the approver: logged before they are asked, answered by the front end or the approver,
+//! and their answers reach the model.
 
 use std::sync::{Arc, Mutex};
 
@@ -22,7 +22,7 @@ fn adding() -> Reply {
     calls("c1", "append_file", json!({"path": "notes.txt", "content": "second\n"}))
 }
 
-/// A person who looks what is in the log at the moment of being asked.
+/// An approver that reads the log at the moment of being asked.
 struct Curious {
     store: Arc<dyn Store>,
     seen: Mutex<String>,
@@ -84,7 +84,7 @@ async fn a_refusal_reaches_the_model_with_its_reason() {
     assert_eq!(stage.project.read("notes.txt"), "first\n");
 }
 
-/// Answers the first question that the log tells about, as a door does that shows the log.
+/// Answers the first question in the log, as a front end does that shows the log.
 async fn answering(model: &Arc<Scripted>, stage: &mut Stage) -> String {
     stage.parts.approver = None;
     let mut session = stage.begin().await;

@@ -151,7 +151,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// An actor in a small project, with a person who says yes.
+    /// An actor in a small project, with an approver that says yes.
     pub(crate) async fn new(model: &Arc<Scripted>) -> Self {
         Self::speaking(model, Vocabulary::Standard).await
     }
@@ -199,7 +199,7 @@ impl Stage {
     }
 }
 
-/// Sends a message that nobody cancels.
+/// Sends a message that is not cancelled.
 pub(crate) async fn send(session: &mut Session, text: &str) -> TurnOutcome {
     session.send(message(text), &CancellationToken::new()).await.unwrap()
 }

@@ -1,4 +1,4 @@
-//! Budgets over trees of sub-agents that nobody has thought of.
+//! Budgets over random trees of sub-agents.
 
 use std::time::Duration;
 

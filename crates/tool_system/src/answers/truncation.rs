@@ -1,7 +1,7 @@
 //! Cuts a result that is too large, says what is missing, and leaves a handle to the rest.
 //!
-//! Tools bound their own answers; this is the wall behind them, for results whose size nobody
-//! foresaw. It cuts the heaviest text or list and keeps the type of every field, so that a cut
+//! Tools bound their own answers; this is the last limit, for results that are larger than their
+//! tool expected. It cuts the heaviest text or list and keeps the type of every field, so that a cut
 //! result still fits its schema.
 
 use std::sync::Arc;

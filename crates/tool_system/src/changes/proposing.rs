@@ -12,7 +12,7 @@ use crate::file_view::explained;
 use crate::tool::json_of;
 use crate::{Outcome, Proposed, ToolContext};
 
-/// Bytes of a diff in an answer; the person who approves sees all of it.
+/// Bytes of a diff in an answer; the approver sees all of it.
 const MAX_ANSWER_DIFF: usize = 16 * 1024;
 
 /// A path that is about to be changed, as it is now.

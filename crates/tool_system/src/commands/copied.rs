@@ -234,7 +234,7 @@ fn refused(message: String) -> ToolError {
 }
 
 /// Whether a link at `path` leads to a place in the project, as far as its own text says. It may climb
-/// only at its beginning: behind a name, which may be another link, nobody knows from where it climbs.
+/// only at its beginning: behind a name, which may be another link, it is unknown from where it climbs.
 fn stays_inside(path: &RelPath, target: &Path) -> bool {
     let mut left = path.depth().saturating_sub(1);
     let mut has_name = false;

@@ -67,7 +67,7 @@ impl Job {
             state: Mutex::default(),
             news: Notify::new(),
         });
-        // A program that does not read keeps this thread waiting, and nobody else.
+        // A program that does not read keeps only this thread waiting.
         let writing = move || {
             for bytes in told {
                 if write.write_all(&bytes).is_err() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protocol::CommandSpec;
 use sandbox::{OutputChunk, Ran, RunOptions, Sandbox, SandboxError, Unconfined};
 
-/// Behind walls, or without any if the operator wants it so.
+/// Where commands run: confined by a sandbox, or unconfined if the operator wants it so.
 #[derive(Clone)]
 pub(super) enum Place {
     Sandbox(Arc<Sandbox>),

@@ -138,7 +138,7 @@ impl CommandRunner {
         }
     }
 
-    /// Why a command that nobody was asked about could change files by itself, if so: one that works on
+    /// Why a command that was not approved could change files by itself, if so: one that works on
     /// a copy fails where there are none, but a job is kept from writing by its sandbox alone.
     pub(crate) fn lets_write(&self, spec: &CommandSpec) -> Option<&'static str> {
         let starts_something = !matches!(spec.run, RunMode::Stop(_));
@@ -188,7 +188,7 @@ impl CommandRunner {
         cx: &ToolContext,
     ) -> Result<CommandRun, NotRun> {
         let canceller = Canceller::new().map_err(|error| NotRun::Failed(error.into()))?;
-        // If nobody waits any more, the command ends too.
+        // If the caller stops waiting, the command ends too.
         let ended_with_us = CancelOnDrop(canceller.clone());
         let (runner, spec) = (Arc::clone(self), spec.clone());
         let running = cx.blocking(move |cx| Ok(runner.run_blocking(&spec, cx, &canceller)));
@@ -355,8 +355,8 @@ impl CommandRunner {
         Ok(all)
     }
 
-    /// Whether a private path is worth telling of: somebody may look for it in the project, and it is
-    /// not there.
+    /// Whether a private path is worth reporting: the model may look for it in the project, where it is
+    /// not.
     fn is_news(&self, path: &std::path::Path) -> bool {
         let path = RelPath::from_bytes(path.as_os_str().as_bytes());
         path.is_ok_and(|path| !is_cache_name(&path) && self.workspace.metadata(&path).is_err())
@@ -372,7 +372,7 @@ impl CommandRunner {
         }
     }
 
-    /// Runs a program of our own that only looks, and whose output nobody is shown.
+    /// Runs a program of our own that only reads, and whose output is not shown.
     pub(crate) async fn peek(self: &Arc<Self>, spec: CommandSpec, cx: &ToolContext) -> ToolResult {
         let runner = Arc::clone(self);
         cx.blocking(move |_| {

@@ -173,7 +173,7 @@ impl ApprovalGate<'_> {
         Ok(Some(agreed.told(done)))
     }
 
-    /// Why the user has to be asked; `None` if nobody has to.
+    /// Why the approver has to be asked; `None` if it is allowed already.
     pub(crate) async fn reason_to_ask(
         &self,
         proposed: &Proposed,

@@ -73,7 +73,7 @@ impl EffectKind {
     }
 
     /// Whether something that exists is lost, or names lead elsewhere: what is never remembered as
-    /// allowed, however a person answered once.
+    /// allowed, however the approver answered once.
     pub(super) fn is_grave(self) -> bool {
         matches!(self, EffectKind::Delete | EffectKind::Link)
     }

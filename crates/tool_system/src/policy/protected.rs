@@ -1,7 +1,7 @@
 //! Names that always ask: what other programs obey without being told to.
 //!
 //! Whoever writes to these places gets code run, or another agent instructed, later and outside of
-//! every gate. So a person looks at each change to them, also at new files, and no rule that allows
+//! every gate. So the approver sees each change to them, also at new files, and no rule that allows
 //! can cover them.
 
 /// Names that are protected for the same reason.
@@ -21,7 +21,7 @@ pub const PROTECTED: &[ProtectedGroup] = &[
         names: &[".git", "*.git", "git~1", ".gitmodules", ".gitattributes", ".gitconfig"],
     },
     ProtectedGroup {
-        reason: "it decides what runs when somebody commits or pushes",
+        reason: "it decides what runs at a commit or a push",
         names: &[
             ".husky",
             ".githooks",

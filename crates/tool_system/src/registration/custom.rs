@@ -63,7 +63,7 @@ impl CustomTool {
         }
     }
 
-    /// Whether the file asks that nobody is asked when the tool is used.
+    /// Whether the file says that the tool runs without approval.
     pub fn needs_no_approval(&self) -> bool {
         self.definition.approval == CustomApproval::Never
     }

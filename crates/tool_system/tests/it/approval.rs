@@ -111,7 +111,7 @@ async fn the_models_words_stand_beside_the_reason_and_never_in_its_place() {
     );
 }
 
-/// Writes the file while the person looks at the proposal.
+/// Writes the file while the approver looks at the proposal.
 struct Meddler(std::path::PathBuf);
 
 #[async_trait]
@@ -120,7 +120,7 @@ impl Approver for Meddler {
         &self,
         request: &protocol::ApprovalRequest,
     ) -> Result<ApprovalResponse, protocol::ToolError> {
-        std::fs::write(&self.0, "somebody else\n").unwrap();
+        std::fs::write(&self.0, "another process\n").unwrap();
         Ok(request.approve())
     }
 }
@@ -134,7 +134,7 @@ async fn a_write_between_proposal_and_apply_is_a_conflict_and_never_lost() {
     let cancel = Default::default();
     let error = bench.executor.report_asking(&call, &cancel, &meddler).await.result.unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
-    assert_eq!(bench.project.read("a.txt"), "somebody else\n");
+    assert_eq!(bench.project.read("a.txt"), "another process\n");
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn protected_names_ask_even_where_new_files_pass() {
 }
 
 #[tokio::test]
-async fn where_nobody_can_be_asked_nothing_is_written() {
+async fn without_an_approver_nothing_is_written() {
     let refusing = Arc::new(RefuseAll { how_to_allow: "Use --yes.".into() });
     let bench = bench(Vec::new());
     let call =

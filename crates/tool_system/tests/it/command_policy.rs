@@ -29,7 +29,7 @@ async fn who_wants_to_be_asked_before_anything_runs_is() {
 }
 
 #[tokio::test]
-async fn what_nobody_wants_is_refused_whatever_is_allowed() {
+async fn dangerous_commands_are_refused_whatever_is_allowed() {
     let person = Person::answering(vec![]);
     let Some(bench) = Bench::running("//- /a.txt\none\n", person, allowing(&["bash"])) else {
         return;

@@ -90,7 +90,7 @@ async fn a_command_that_leaves_nothing_is_not_asked_about() {
 }
 
 #[tokio::test]
-async fn ignored_files_are_seen_by_the_next_command_and_by_nobody_else() {
+async fn ignored_files_are_seen_by_the_next_command_only() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     bench.project.write("target/users", "u\n");
     bash(&bench, "echo 1 > target/n; echo c > target/users").await;
@@ -191,7 +191,7 @@ async fn caches_of_programs_are_no_matter_for_a_question() {
          echo y > .pytest_cache/y; echo '{tag}' > build/CACHEDIR.TAG; echo z > build/z"
     );
     let ran = bash(&bench, &command).await;
-    assert_eq!(ran["changes"], json!({"private": ["build"]}), "only what somebody may look for");
+    assert_eq!(ran["changes"], json!({"private": ["build"]}), "only what the model may look for");
     assert_eq!(bash(&bench, "echo w > build/w; cat build/z").await["output"], "z\n");
     assert!(bench.person.asked().is_empty());
     assert!(!bench.project.path("build").exists());
@@ -456,8 +456,8 @@ async fn what_cannot_be_run_is_explained() {
     let ran = bench.ok("bash", json!({"command": "pwd; ls", "working_dir": "dir"})).await;
     let inside = format!("{}\nb.txt\n", bench.project.path("dir").display());
     assert_eq!(ran["output"], inside);
-    let nobody = Bench::with(FILES, allowing(&["bash"]), Vec::new());
-    let error = nobody.err("bash", json!({"command": "ls"})).await;
+    let plain = Bench::with(FILES, allowing(&["bash"]), Vec::new());
+    let error = plain.err("bash", json!({"command": "ls"})).await;
     assert_eq!(error.code, ErrorCode::PermissionDenied);
 }
 

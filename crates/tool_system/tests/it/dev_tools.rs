@@ -160,7 +160,7 @@ async fn a_rule_that_denies_beats_an_installation_that_was_agreed_to() {
     assert!(!bench.project.path("node_modules").exists(), "{result:?}");
 }
 
-/// A directory of the project is not a package, however it is spelled, and nobody is even asked.
+/// A directory of the project is not a package, however it is spelled, and the approver is not even asked.
 #[tokio::test]
 async fn what_is_not_in_a_registry_is_not_installed() {
     let fixture =

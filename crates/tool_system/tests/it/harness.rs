@@ -43,7 +43,7 @@ pub(crate) fn with_hunks(path: &'static str, hunks: &'static [usize]) -> Reply {
     Box::new(move |request| request.with_hunks([(path.to_owned(), hunks.to_vec())].into()))
 }
 
-/// A user who answers from a list, yes once it is used up, and remembers what was asked.
+/// An approver that answers from a list, yes once it is used up, and remembers what was asked.
 #[derive(Default)]
 pub(crate) struct Person {
     answers: Mutex<Vec<Reply>>,
@@ -109,12 +109,12 @@ impl Bench {
         Self { project, executor, person: Person::answering([]) }
     }
 
-    /// A project that can be changed, by a person who says yes to everything.
+    /// A project that can be changed, with an approver that says yes to everything.
     pub(crate) fn writable(fixture: &str) -> Self {
         Self::asking(fixture, Person::answering([]), ExecutorOptions::default())
     }
 
-    /// A project that can be changed, with a person to ask.
+    /// A project that can be changed, with an approver.
     pub(crate) fn asking(fixture: &str, person: Arc<Person>, options: ExecutorOptions) -> Self {
         Self::on(Fixture::new(fixture), person, options, Vec::new(), Vec::new())
     }
@@ -233,7 +233,7 @@ fn can_confine(project: &Fixture) -> bool {
 /// How commands are confined in tests.
 fn confinement(project: &Fixture) -> RunnerOptions {
     RunnerOptions {
-        profile: sandbox::Profile::new(project.root(), "/home/somebody"),
+        profile: sandbox::Profile::new(project.root(), "/home/user"),
         launcher: sandbox::Launcher::at(env!("CARGO_BIN_EXE_tool-system-testbed")),
         unconfined: false,
         layer: project.root().parent().map(|above| above.join("state/layer")),

@@ -335,7 +335,7 @@ async fn a_link_to_a_directory_is_no_file_to_write_and_long_chains_end() {
     assert_eq!(snapshot(&bench), before);
 }
 
-/// Something done to the project by somebody else.
+/// Something done to the project by another process.
 type Swap = fn(&Path);
 
 /// Swaps something for a link while the question stands, then says yes.

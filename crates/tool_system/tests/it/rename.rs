@@ -66,7 +66,7 @@ async fn what_would_break_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn nothing_to_rename_asks_nobody() {
+async fn nothing_to_rename_needs_no_approval() {
     let bench = Bench::writable(PROJECT);
     let done = bench.ok("rename_symbol", json!({"symbol": "missing", "new_name": "fresh"})).await;
     assert_eq!(done["replacements"], 0);

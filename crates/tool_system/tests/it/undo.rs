@@ -58,7 +58,7 @@ async fn a_session_that_moved_a_directory_is_undone_with_one_approval_and_redone
 }
 
 #[tokio::test]
-async fn an_undo_never_overwrites_what_somebody_wrote_since() {
+async fn an_undo_never_overwrites_what_was_written_since() {
     let bench = Bench::writable(PROJECT);
     bench.ok("update_file", json!({"path": "a.txt", "content": "changed\n"})).await;
     bench.project.write("a.txt", "by hand\n");

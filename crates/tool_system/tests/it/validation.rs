@@ -153,7 +153,7 @@ proptest! {
 async fn a_whole_number_may_be_written_with_a_point() {
     let bench = Bench::new("//- /a\n");
     let arguments = json!({"task": "look", "max_turns": 2.0, "max_tokens": 1.0});
-    // Nobody runs sub-agents here, but the numbers have been understood.
+    // No host runs sub-agents here, but the numbers have been understood.
     let error = bench.err("delegate", arguments).await;
     assert_ne!(error.code, ErrorCode::Internal, "{error}");
 }

@@ -17,7 +17,7 @@ pub(in crate::diff) enum Hazard {
     Variation,
     /// It looks like a space.
     Space,
-    /// It is no character.
+    /// It is not a character.
     NotText,
 }
 

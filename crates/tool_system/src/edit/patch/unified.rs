@@ -62,7 +62,7 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
             && !is_ignored(line)
         {
             let expected = "`--- a/path`, `@@ -1,2 +1,3 @@` or `diff --git`";
-            return Err(malformed(number, &format!("`{line}` is no part of a diff"), expected));
+            return Err(malformed(number, &format!("`{line}` is not part of a diff"), expected));
         }
         if let Some(what) = special_mode(line) {
             let problem = format!("the patch makes {what}, which is not a file");
@@ -200,7 +200,7 @@ fn parse_hunk(lines: &PatchLines<'_>, at: usize) -> Result<(Hunk, usize), ToolEr
             continue;
         }
         let Some(line) = HunkLine::parse(line) else {
-            let problem = format!("`{line}` is no line of a hunk");
+            let problem = format!("`{line}` is not a line of a hunk");
             let expected = "` ` before context, `-` before old and `+` before new lines";
             return Err(malformed(number + 1, &problem, expected));
         };

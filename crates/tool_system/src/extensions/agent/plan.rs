@@ -1,11 +1,11 @@
-//! `plan`: the list of steps that the person sees.
+//! `plan`: the list of steps that the user sees.
 
 use protocol::{PlanStep, StepStatus};
 use tool_system::outcome_text::{OutcomeText, in_one_line, text_at};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
-/// Steps beyond this are no plan that anybody follows.
+/// A longer plan is not followed.
 const MAX_STEPS: usize = 50;
 
 /// Show the user your plan, and again as steps are done.

@@ -53,7 +53,7 @@ impl Tool for RunTestsTool {
             .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
             .approval(Approval::PerCall)
             .termination(
-                "Use terminate=false: failing tests are usually to be mended. Use terminate=true when \
+                "Use terminate=false: failing tests usually have to be fixed. Use terminate=true when \
                  the user asked only whether the tests pass.",
             )
             .prompt(

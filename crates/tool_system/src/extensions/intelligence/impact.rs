@@ -171,7 +171,7 @@ fn unknown(project: &ImportFiles, target: &str) -> ToolError {
     let found = find_importers(project.files.clone(), target);
     let error = |message| ToolError::new(ErrorCode::FileNotFound, message);
     if !found.importers.is_empty() {
-        return error(format!("`{target}` is no file of the project")).suggest(
+        return error(format!("`{target}` is not a file of the project")).suggest(
             "It is imported, though: find_importers shows by whom. Ask for the impact of one of \
              those files, or of the file that defines it.",
         );

@@ -121,7 +121,7 @@ fn rules_deny_and_ask_by_the_text_of_a_command() {
 }
 
 #[test]
-fn what_nobody_wants_is_refused() {
+fn dangerous_commands_are_refused() {
     let policy = policy(ApprovalMode::Strict, "[[rules]]\ndecision = \"allow\"\ncommand = \"*\"\n");
     let refused = [
         ":(){ :|:& };:",

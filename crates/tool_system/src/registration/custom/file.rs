@@ -55,7 +55,7 @@ pub(super) struct Definition {
     pub(super) example: Value,
 }
 
-/// Whether a person is asked each time.
+/// Whether the approver is asked each time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CustomApproval {
@@ -173,7 +173,7 @@ impl Reader<'_> {
         let name = file.name.get_ref();
         if !is_name(name) || name.len() > MAX_NAME {
             let message = format!(
-                "`{name}` is no name of a tool; it is made of a-z, 0-9 and _, begins with a letter, and has at \
+                "`{name}` is not a tool name; one is made of a-z, 0-9 and _, begins with a letter, and has at \
                  most {MAX_NAME} characters"
             );
             self.mistake(file.name.span(), message);
@@ -184,7 +184,7 @@ impl Reader<'_> {
             self.mistake(file.description.span(), message.to_owned());
         }
         for name in file.parameters.keys().filter(|name| !is_name(name.get_ref())) {
-            let message = format!("`{}` is no name of a parameter: a-z, 0-9 and _", name.get_ref());
+            let message = format!("`{}` is not a parameter name: a-z, 0-9 and _", name.get_ref());
             self.mistake(name.span(), message);
         }
         if let Some(timeout) = &file.timeout
