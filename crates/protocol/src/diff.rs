@@ -19,7 +19,7 @@ use comparison::{Comparison, HunkSpan, Opaque};
 use warnings::Warnings;
 
 pub use drawing::{Mark, MarkKind, visible};
-pub use file_text::LineEndings;
+pub use file_text::LineEndingStyle;
 pub use selection::apply_selected;
 pub use unified::unified;
 
@@ -41,10 +41,10 @@ pub struct FileDiff {
     pub new_mode: Option<u32>,
     /// How lines ended before, if there were lines that ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub old_endings: Option<LineEndings>,
+    pub old_endings: Option<LineEndingStyle>,
     /// How lines end after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub new_endings: Option<LineEndings>,
+    pub new_endings: Option<LineEndingStyle>,
     /// Set, and `hunks` empty, if the content is not shown as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binary: Option<BinaryDiff>,

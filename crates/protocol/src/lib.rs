@@ -27,7 +27,7 @@ pub use activity::{ActivityData, ActivityEvent, ActivityType};
 pub use approval::{ApprovalRequest, ApprovalResponse, Remember};
 pub use command_view::describe_command;
 pub use diff::{
-    BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndings, LineKind, Mark, MarkKind,
+    BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndingStyle, LineKind, Mark, MarkKind,
     apply_selected, unified, visible,
 };
 pub use error::{ErrorCode, ErrorType, ToolError};

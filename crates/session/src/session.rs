@@ -11,7 +11,7 @@ use store::{Lease, SessionId, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use tool_system::{Approver, ProjectTools, ToolExecutor};
 
-use crate::agent::{Agent, Host};
+use crate::agent::{Agent, SessionHost};
 use crate::approval::ApprovalManager;
 use crate::attachments::{Attached, attach};
 use crate::log::StoredLog;
@@ -285,7 +285,7 @@ fn assemble(
     purse: &Arc<Purse>,
 ) -> (Agent, Arc<ApprovalManager>) {
     let approvals = Arc::new(ApprovalManager::new(log.aside(), parts.approver.clone()));
-    let host = Host {
+    let host = SessionHost {
         session: id.to_string(),
         parts: Arc::clone(parts),
         role: parts.role.clone(),

@@ -18,12 +18,12 @@ mod table;
 
 pub use command::CommandPattern;
 pub use effect::{Effect, EffectKind, effects_of};
-pub use judgement::{Action, Verdict};
+pub use judgement::{PolicyAction, PolicyVerdict};
 pub use mode::{ApprovalMode, CommandMode, Decision};
 pub use pattern::{InvalidPattern, PathPattern, ToolPattern};
 pub use protected::{PROTECTED, ProtectedGroup, protection};
 pub use rule::{Rule, RuleSource};
-pub use self_test::Failure;
+pub use self_test::FailedExample;
 pub use suggestion::{in_words, suggest_rule};
 pub use table::{PolicyTable, ProjectPolicyTable};
 

@@ -125,7 +125,7 @@ fn a_change_of_line_endings_alone_is_visible() {
 #[test]
 fn carriage_returns_that_all_lines_have_are_not_in_the_way() {
     let diff = write(b"a\r\nb\r\n", b"a\r\nc\r\n");
-    assert_eq!(diff.new_endings, Some(LineEndings::CrLf));
+    assert_eq!(diff.new_endings, Some(LineEndingStyle::CrLf));
     assert_snapshot!(unified(&[diff]), @"
     diff --git a/src/a.txt b/src/a.txt
     --- a/src/a.txt

@@ -1,7 +1,7 @@
 //! What a careful reader should know before agreeing, in sentences.
 
 use super::drawing::{Hazard, Hazards, visible};
-use super::file_text::{FileText, LineEndings};
+use super::file_text::{FileText, LineEndingStyle};
 use super::{LineKind, unified};
 use crate::{Base, ContentHash};
 
@@ -13,12 +13,12 @@ const WRITABLE_BY_ALL: u32 = 0o002;
 #[derive(Default)]
 pub(super) struct Warnings {
     sentences: Vec<String>,
-    lines: [Found; Hazard::ALL.len()],
+    lines: [HazardCount; Hazard::ALL.len()],
 }
 
 /// Where a hazard was seen.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct HazardCount {
     added: usize,
     context: usize,
     /// The first line, counted from one in the new text; an added one if there is one.
@@ -80,12 +80,12 @@ impl Warnings {
     }
 }
 
-impl LineEndings {
+impl LineEndingStyle {
     fn name(self) -> &'static str {
         match self {
-            LineEndings::Lf => "LF",
-            LineEndings::CrLf => "CRLF",
-            LineEndings::Mixed => "mixed",
+            LineEndingStyle::Lf => "LF",
+            LineEndingStyle::CrLf => "CRLF",
+            LineEndingStyle::Mixed => "mixed",
         }
     }
 }

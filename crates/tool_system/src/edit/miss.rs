@@ -11,7 +11,7 @@ use super::endings::{align, unix, whole_lines};
 use super::grade::Grade;
 use super::line_map::LineMap;
 use super::literal::{Counting, occurrences};
-use super::locate::{MAX_PLACES, Wanted, places};
+use super::locate::{MAX_PLACES, WantedLine, places};
 use super::nearest::{Near, nearest};
 
 /// A replacement with fewer letters and digits than this says nothing by merely standing somewhere.
@@ -35,7 +35,7 @@ pub(crate) struct Miss {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) already_applied_line: Option<usize>,
     /// The places that are most like the text, best first.
-    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) candidates: Vec<NearMatch>,
     /// The nearest text as it stands in the file, to be searched instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) corrected_search: Option<String>,
@@ -51,7 +51,7 @@ pub(crate) struct Miss {
 
 /// A place that is like the text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Candidate {
+pub(crate) struct NearMatch {
     /// Its first line, from 1.
     pub(crate) start_line: usize,
     /// Its last line.
@@ -193,7 +193,7 @@ impl Miss {
     }
 
     /// The best place, if it can be what was meant.
-    fn near(&self) -> Option<&Candidate> {
+    fn near(&self) -> Option<&NearMatch> {
         self.candidates.first().filter(|near| near.similarity >= MIN_CORRECTED_SIMILARITY)
     }
 
@@ -228,7 +228,7 @@ impl Miss {
     }
 }
 
-impl Candidate {
+impl NearMatch {
     /// The text of this place with line numbers; of a long one the lines from the first difference on.
     fn numbered(&self, actual: &str) -> String {
         let lines: Vec<&str> = actual.lines().collect();
@@ -266,8 +266,8 @@ fn standing_line(map: &LineMap<'_>, search: &str, replace: &str) -> Option<usize
         return None;
     }
     let lines = whole_lines(replace);
-    let wanted: Vec<Wanted<'_>> =
-        lines.iter().map(|content| Wanted { content, ended: true }).collect();
+    let wanted: Vec<WantedLine<'_>> =
+        lines.iter().map(|content| WantedLine { content, ended: true }).collect();
     if let Some(place) = places(map, &wanted, &[], Grade::Indentation).first() {
         return Some(place.line + 1);
     }
@@ -276,10 +276,10 @@ fn standing_line(map: &LineMap<'_>, search: &str, replace: &str) -> Option<usize
     found.first().filter(|_| telling).map(|span| map.line_at(span.start) + 1)
 }
 
-fn candidate(map: &LineMap<'_>, search: &str, near: &Near) -> Candidate {
+fn candidate(map: &LineMap<'_>, search: &str, near: &Near) -> NearMatch {
     let first = map.line_at(near.span.start);
     let last = map.line_at(near.span.end.max(1) - 1);
-    Candidate {
+    NearMatch {
         start_line: first + 1,
         end_line: last.max(first) + 1,
         similarity: (near.similarity * 100.0).floor() / 100.0,

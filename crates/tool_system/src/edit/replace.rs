@@ -5,7 +5,7 @@ use protocol::{ErrorCode, ToolError};
 use regex::bytes::{Regex, RegexBuilder};
 use workspace::{LineEnding, Text};
 
-use super::blocks::{Block, place_carefully};
+use super::blocks::{EditBlock, place_carefully};
 use super::endings::{dress, unix};
 use super::grade::Grade;
 use super::line_map::LineMap;
@@ -128,7 +128,7 @@ fn careful_splice(
     if unix(what.find) == unix(what.replace) {
         return Ok(None);
     }
-    match place_carefully(map, &Block { search: what.find, replace: what.replace, line: None }) {
+    match place_carefully(map, &EditBlock { search: what.find, replace: what.replace, line: None }) {
         Err(error) if error.details.contains_key("already_applied") => Ok(None),
         found => found,
     }

@@ -14,7 +14,7 @@ use crate::commands::Jobs;
 use crate::executor::ExecutorState;
 use crate::result_store::{HANDLE_PREFIX, KeptText};
 use crate::truncation::in_lines;
-use crate::turn::Answered;
+use crate::turn::RecordedAnswer;
 use crate::{AgentHost, CommandRunner, History, Limits, ListedTool};
 
 /// What a tool sees during one call: the project, the limits, a way to show progress, and whether
@@ -198,9 +198,9 @@ impl ToolContext {
     }
 
     /// An answer of this call with what it was made from, to be remembered.
-    pub(crate) fn answered(&self, value: &Value) -> Answered {
+    pub(crate) fn answered(&self, value: &Value) -> RecordedAnswer {
         let files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Answered { value: value.clone(), files, images: self.images.lock().clone() }
+        RecordedAnswer { value: value.clone(), files, images: self.images.lock().clone() }
     }
 
     /// Waits for `work` unless the call is withdrawn first.

@@ -20,8 +20,8 @@ use std::ops::Range;
 use protocol::CommandSpec;
 
 pub use pattern::CommandPattern;
-pub use run::{Reach, Run};
-pub use word::{Word, WordKind};
+pub use run::{Reach, AnalysedCommand};
+pub use word::{CommandWord, WordKind};
 
 pub(super) use pattern::fits_example;
 pub(super) use run::effects_of_command;
@@ -39,7 +39,7 @@ pub struct Assignment {
     /// Its name.
     pub name: String,
     /// Its value.
-    pub value: Word,
+    pub value: CommandWord,
 }
 
 /// A file that the shell opens for a command.
@@ -48,7 +48,7 @@ pub struct Redirect {
     /// Whether the file is written.
     pub writes: bool,
     /// The file or the number of a descriptor.
-    pub target: Word,
+    pub target: CommandWord,
     /// As it was written.
     pub text: String,
 }
@@ -62,11 +62,11 @@ pub struct SimpleCommand {
     /// Variables set for it.
     pub assignments: Vec<Assignment>,
     /// The program and its arguments. Empty if there is only a redirection.
-    pub words: Vec<Word>,
+    pub words: Vec<CommandWord>,
     /// The files that the shell opens for it.
     pub redirects: Vec<Redirect>,
     /// The text that it gets as its input, if the line says so.
-    pub input: Option<Word>,
+    pub input: Option<CommandWord>,
     /// Whether it only runs commands that are listed as well.
     pub transparent: bool,
 }
@@ -95,7 +95,7 @@ impl SimpleCommand {
     }
 
     /// A command of these words, at the place of this one.
-    fn within(&self, words: Vec<Word>) -> Self {
+    fn within(&self, words: Vec<CommandWord>) -> Self {
         let SimpleCommand { assignments, input, .. } = self.clone();
         Self { words, assignments, input, ..Self::at(self.range.clone()) }
     }
@@ -111,7 +111,7 @@ impl SimpleCommand {
     }
 
     /// The arguments.
-    pub fn args(&self) -> &[Word] {
+    pub fn args(&self) -> &[CommandWord] {
         self.words.get(1..).unwrap_or_default()
     }
 
@@ -126,7 +126,7 @@ impl fmt::Display for SimpleCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let assignments = self.assignments.iter().map(|set| format!("{}={}", set.name, set.value));
         let redirects = self.redirects.iter().map(|redirect| redirect.text.clone());
-        let words = self.words.iter().map(Word::to_string);
+        let words = self.words.iter().map(CommandWord::to_string);
         let parts: Vec<_> = assignments.chain(words).chain(redirects).collect();
         f.write_str(&parts.join(" "))
     }
@@ -143,8 +143,8 @@ impl CommandLine {
     /// Takes apart what a specification would run.
     pub fn of(spec: &CommandSpec) -> Self {
         let mut line = Self::default();
-        let words = spec.argv.iter().map(Word::plain).collect();
-        let input = spec.stdin.as_ref().map(Word::plain);
+        let words = spec.argv.iter().map(CommandWord::plain).collect();
+        let input = spec.stdin.as_ref().map(CommandWord::plain);
         let command = SimpleCommand { words, input, ..SimpleCommand::at(0..0) };
         match wrapper::shell_script(&command) {
             // The shell of the tool itself is no news.

@@ -6,7 +6,7 @@ use std::fmt;
 use protocol::{Base, Change, Proposal, visible};
 use serde::{Deserialize, Serialize};
 
-use super::command::{Run, effects_of_command};
+use super::command::{AnalysedCommand, effects_of_command};
 
 /// The kinds of effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct Effect {
     pub subject: Option<String>,
     /// What is known about the command, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<Box<Run>>,
+    pub run: Option<Box<AnalysedCommand>>,
 }
 
 impl Effect {

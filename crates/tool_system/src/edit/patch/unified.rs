@@ -11,7 +11,7 @@ const IGNORED: [&str; 7] =
 
 /// What was read of one file so far.
 #[derive(Debug, Default)]
-struct Draft {
+struct FilePatchDraft {
     patch_line: usize,
     old: Option<String>,
     new: Option<String>,
@@ -28,7 +28,7 @@ struct Draft {
 /// Reads every file of the diff.
 pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError> {
     let mut files = Vec::new();
-    let mut draft: Option<Draft> = None;
+    let mut draft: Option<FilePatchDraft> = None;
     let mut at = 0;
     // Between hunks no line is content, so white space before it means nothing.
     while let Some(line) = lines.get(at).map(str::trim_start) {
@@ -37,12 +37,12 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
         if let Some(names) = line.strip_prefix("diff --git ") {
             finish(draft.take(), &mut files)?;
             let git_names = Some(names.to_owned());
-            draft = Some(Draft { patch_line: number, git_names, ..Draft::default() });
+            draft = Some(FilePatchDraft { patch_line: number, git_names, ..FilePatchDraft::default() });
         } else if begins(lines, at, "--- ") && begins(lines, at + 1, "+++ ") {
             if begun {
                 finish(draft.take(), &mut files)?;
             }
-            let draft = draft.get_or_insert(Draft { patch_line: number, ..Draft::default() });
+            let draft = draft.get_or_insert(FilePatchDraft { patch_line: number, ..FilePatchDraft::default() });
             draft.old = parse_name(&line[4..]);
             draft.new = lines.get(at + 1).and_then(|line| parse_name(&line.trim_start()[4..]));
             draft.named = true;
@@ -102,7 +102,7 @@ fn is_ignored(line: &str) -> bool {
     line.trim().is_empty() || IGNORED.iter().any(|prefix| line.starts_with(prefix))
 }
 
-impl Draft {
+impl FilePatchDraft {
     /// Takes note of a line of git's extended header.
     fn read_extended(&mut self, line: &str) -> bool {
         let mode = |text: &str| u32::from_str_radix(text.trim(), 8).ok().map(|mode| mode & 0o777);
@@ -143,7 +143,7 @@ impl Draft {
     }
 }
 
-fn finish(draft: Option<Draft>, files: &mut Vec<FilePatch>) -> Result<(), ToolError> {
+fn finish(draft: Option<FilePatchDraft>, files: &mut Vec<FilePatch>) -> Result<(), ToolError> {
     let Some(mut draft) = draft else { return Ok(()) };
     let (line, mode) = (draft.patch_line, draft.mode);
     let names = draft.names();

@@ -12,12 +12,12 @@ const MAX_STEPS: usize = 50;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PlanArgs {
-    steps: Vec<Step>,
+    steps: Vec<StepArgs>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Step {
+struct StepArgs {
     text: String,
     #[serde(default)]
     status: Status,
@@ -94,8 +94,8 @@ impl Tool for PlanTool {
     }
 }
 
-impl From<Step> for PlanStep {
-    fn from(step: Step) -> Self {
+impl From<StepArgs> for PlanStep {
+    fn from(step: StepArgs) -> Self {
         let status = match step.status {
             Status::Pending => StepStatus::Pending,
             Status::InProgress => StepStatus::InProgress,

@@ -1,6 +1,6 @@
 //! `bash`: a shell command.
 
-use tool_system::command_report::{Ended, working_dir};
+use tool_system::command_report::{CommandReport, working_dir};
 use tool_system::outcome_text::{Printed, argument, command_summary, in_one_line, text_at};
 use tool_system::prelude::*;
 use tool_system::test_reports;
@@ -80,9 +80,9 @@ impl Tool for BashTool {
     }
 
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
-        let ended = Ended::read(ran)?;
+        let ended = CommandReport::read(ran)?;
         let (return_code, message) = (ended.return_code(), ended.message());
-        let Ended { stdout, stderr, ran, changes, .. } = ended;
+        let CommandReport { stdout, stderr, ran, changes, .. } = ended;
         let (output, error) = (stdout, stderr);
         let answer = BashOutput { output, error, return_code, ran, message, changes };
         tool_system::json_of(answer)

@@ -41,7 +41,7 @@ enum SymbolType {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct FindDefinitionOutput {
-    definitions: Vec<Found>,
+    definitions: Vec<FoundDefinition>,
     total: u64,
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +49,7 @@ struct FindDefinitionOutput {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Found {
+struct FoundDefinition {
     path: String,
     line: u32,
     kind: &'static str,
@@ -257,8 +257,8 @@ fn message(name: &SymbolName, found: &Definitions) -> String {
     text
 }
 
-fn shown(found: Definition) -> Found {
-    Found {
+fn shown(found: Definition) -> FoundDefinition {
+    FoundDefinition {
         path: found.path.to_text(),
         line: found.line,
         kind: found.kind,

@@ -186,7 +186,7 @@ fn tree_text(entries: &[Value]) -> Option<String> {
 }
 
 /// Everything that could be on a page, before it is known which page.
-struct Listing {
+struct UnpagedListing {
     paths: Vec<(RelPath, EntryKind)>,
     message: Option<String>,
 }
@@ -250,7 +250,7 @@ fn name_within(start: &RelPath, path: &RelPath) -> String {
     name.strip_prefix(&prefix).unwrap_or(&name).to_owned()
 }
 
-fn directly_in(cx: &ToolContext, start: &RelPath, hidden: bool) -> Result<Listing, ToolError> {
+fn directly_in(cx: &ToolContext, start: &RelPath, hidden: bool) -> Result<UnpagedListing, ToolError> {
     let listing =
         cx.workspace().list_dir(start, hidden).map_err(|error| explained(cx, start, error))?;
     let message = if listing.truncated {
@@ -261,14 +261,14 @@ fn directly_in(cx: &ToolContext, start: &RelPath, hidden: bool) -> Result<Listin
         None
     };
     let paths = listing.entries.iter().map(|entry| (listing.path_of(entry), entry.kind)).collect();
-    Ok(Listing { paths, message })
+    Ok(UnpagedListing { paths, message })
 }
 
 fn everything_beneath(
     cx: &ToolContext,
     start: &RelPath,
     hidden: bool,
-) -> Result<Listing, ToolError> {
+) -> Result<UnpagedListing, ToolError> {
     let limits = cx.limits();
     let options = WalkOptions {
         start: start.clone(),
@@ -294,7 +294,7 @@ fn everything_beneath(
         notes.push(format!("{entries} left out."));
     }
     let message = (!notes.is_empty()).then(|| notes.join(" "));
-    Ok(Listing { paths, message })
+    Ok(UnpagedListing { paths, message })
 }
 
 #[derive(Default)]

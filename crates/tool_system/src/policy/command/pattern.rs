@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, CommandLine, SimpleCommand, Word, WordKind, environment, git::Git};
+use super::{Assignment, CommandLine, SimpleCommand, CommandWord, WordKind, environment, git::Git};
 use crate::policy::InvalidPattern;
 
 /// A pattern on simple commands, such as `cargo test*`, written as the command would be typed.
@@ -17,7 +17,7 @@ use crate::policy::InvalidPattern;
 pub struct CommandPattern {
     written: String,
     assignments: Vec<Assignment>,
-    words: Vec<Word>,
+    words: Vec<CommandWord>,
     tail: Tail,
 }
 
@@ -109,13 +109,13 @@ impl CommandPattern {
             return true;
         }
         let Ok(Some(git)) = Git::of(command) else { return false };
-        let bare = [Word::plain("git"), Word::plain(git.subcommand)];
+        let bare = [CommandWord::plain("git"), CommandWord::plain(git.subcommand)];
         self.fits(&bare.into_iter().chain(git.args.iter().cloned()).collect::<Vec<_>>())
     }
 
-    fn fits(&self, words: &[Word]) -> bool {
+    fn fits(&self, words: &[CommandWord]) -> bool {
         let Some((head, rest)) = words.split_at_checked(self.words.len()) else { return false };
-        let known = |(own, word): (&Word, &Word)| own == word && word.kind != WordKind::Opaque;
+        let known = |(own, word): (&CommandWord, &CommandWord)| own == word && word.kind != WordKind::Opaque;
         let same = self.words.iter().zip(head).all(known);
         same && match &self.tail {
             Tail::Nothing => rest.is_empty(),
@@ -128,8 +128,8 @@ impl CommandPattern {
 }
 
 /// Takes what ends in a star off the words.
-fn take_tail(words: &mut Vec<Word>) -> Tail {
-    let star = |word: &&mut Word| word.kind == WordKind::Pattern && word.text.ends_with('*');
+fn take_tail(words: &mut Vec<CommandWord>) -> Tail {
+    let star = |word: &&mut CommandWord| word.kind == WordKind::Pattern && word.text.ends_with('*');
     let Some(last) = words.last_mut().filter(star) else { return Tail::Nothing };
     let start = last.text[..last.text.len() - 1].to_owned();
     let rest = start.contains(['*', '?', '[', '{']) || start.starts_with('~');

@@ -1,6 +1,6 @@
 //! Finds the simple commands in a shell text, wherever in it they are.
 //!
-//! A grammar reads the text, and every word is read a second time by [`Word::decode`]. What the
+//! A grammar reads the text, and every word is read a second time by [`CommandWord::decode`]. What the
 //! grammar stumbles over, what is not on the list of constructs known here, and what the two readings
 //! disagree about, is a doubt. A doubt only ever adds a question.
 
@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::{Assignment, Redirect, SimpleCommand, Word};
+use super::{Assignment, Redirect, SimpleCommand, CommandWord};
 
 /// The longest text that is looked through.
 const MAX_BYTES: usize = 32 * 1024;
@@ -77,14 +77,14 @@ const KNOWN: &[&str] = &[
 
 /// What a text holds.
 #[derive(Debug, Default)]
-pub(super) struct Script {
+pub(super) struct ShellScript {
     pub(super) commands: Vec<SimpleCommand>,
     pub(super) doubts: Vec<String>,
 }
 
 /// Reads a shell text.
-pub(super) fn read(text: &str) -> Script {
-    let mut reader = Reader { text, script: Script::default() };
+pub(super) fn read(text: &str) -> ShellScript {
+    let mut reader = ShellReader { text, script: ShellScript::default() };
     let count = |sign: &str| text.matches(sign).count();
     let parentheses = count("(").max(count(")"));
     if text.len() > MAX_BYTES || count("|") > MAX_PIPES || parentheses > MAX_PARENTHESES {
@@ -146,12 +146,12 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}')
 }
 
-struct Reader<'t> {
+struct ShellReader<'t> {
     text: &'t str,
-    script: Script,
+    script: ShellScript,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> ShellReader<'t> {
     /// Visits a node; answers the place of the last command of the statement that it is.
     fn visit(&mut self, node: Node<'_>, depth: usize) -> Option<usize> {
         if depth > MAX_DEPTH {
@@ -225,7 +225,7 @@ impl<'t> Reader<'t> {
             let word = match child.kind() {
                 "variable_assignment" => {
                     self.free_assignment(child);
-                    Word::decode(self.slice(child)).unwrap_or(Word::opaque(self.slice(child)))
+                    CommandWord::decode(self.slice(child)).unwrap_or(CommandWord::opaque(self.slice(child)))
                 }
                 _ => self.word(child),
             };
@@ -266,8 +266,8 @@ impl<'t> Reader<'t> {
     fn assignment(&self, node: Node<'_>) -> Option<Assignment> {
         let name = self.slice(node.child_by_field_name("name")?);
         let value = match node.child_by_field_name("value") {
-            Some(value) => Word::decode(self.slice(value)).unwrap_or(Word::opaque("")),
-            None => Word::plain(""),
+            Some(value) => CommandWord::decode(self.slice(value)).unwrap_or(CommandWord::opaque("")),
+            None => CommandWord::plain(""),
         };
         Some(Assignment { name: name.to_owned(), value })
     }
@@ -302,7 +302,7 @@ impl<'t> Reader<'t> {
             "herestring_redirect" => {
                 let raw = self.slice(node).trim_start_matches("<<<").trim();
                 self.script.commands[at].input =
-                    Some(Word::decode(raw).unwrap_or(Word::opaque(raw)));
+                    Some(CommandWord::decode(raw).unwrap_or(CommandWord::opaque(raw)));
                 self.visit_children(node, depth + 1);
             }
             _ => self.heredoc(node, at, depth),
@@ -322,7 +322,7 @@ impl<'t> Reader<'t> {
                     if text.contains('`') {
                         self.doubt("a here-document may run commands");
                     }
-                    let input = if plain { Word::plain(text) } else { Word::opaque(text) };
+                    let input = if plain { CommandWord::plain(text) } else { CommandWord::opaque(text) };
                     self.script.commands[at].input = Some(input);
                     self.visit_children(child, depth + 1);
                 }
@@ -339,8 +339,8 @@ impl<'t> Reader<'t> {
             self.doubt("words stand behind a redirection");
         }
         let target = node.child_by_field_name("destination");
-        let target = target.map_or_else(|| Word::plain("-"), |target| self.word(target));
-        let number = |word: &Word| {
+        let target = target.map_or_else(|| CommandWord::plain("-"), |target| self.word(target));
+        let number = |word: &CommandWord| {
             word.as_plain()
                 .is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
         };
@@ -360,14 +360,14 @@ impl<'t> Reader<'t> {
         tail
     }
 
-    fn word(&mut self, node: Node<'_>) -> Word {
+    fn word(&mut self, node: Node<'_>) -> CommandWord {
         let raw = self.slice(node);
         if raw.contains("${") && (raw.contains('`') || raw.contains("@P")) {
             self.doubt(&format!("the expansion `{}` may run commands", self.excerpt(node)));
         }
-        Word::decode(raw).unwrap_or_else(|| {
+        CommandWord::decode(raw).unwrap_or_else(|| {
             self.doubt(&format!("the word `{}` is unclear", self.excerpt(node)));
-            Word::opaque(raw)
+            CommandWord::opaque(raw)
         })
     }
 

@@ -121,7 +121,7 @@ pub(super) fn read(text: &str) -> Result<Definition, Vec<Mistake>> {
 }
 
 fn understood(text: &str) -> Result<Definition, Vec<Mistake>> {
-    let mut reader = Reader { text, mistakes: Vec::new() };
+    let mut reader = ToolFileReader { text, mistakes: Vec::new() };
     for error in DeTable::parse_recoverable(text).1 {
         reader.mistake(error.span().unwrap_or_default(), error.message().to_owned());
     }
@@ -156,12 +156,12 @@ fn understood(text: &str) -> Result<Definition, Vec<Mistake>> {
     }
 }
 
-struct Reader<'t> {
+struct ToolFileReader<'t> {
     text: &'t str,
     mistakes: Vec<Mistake>,
 }
 
-impl Reader<'_> {
+impl ToolFileReader<'_> {
     fn mistake(&mut self, span: Range<usize>, message: String) {
         let before = &self.text[..self.text.floor_char_boundary(span.start)];
         let line = before.matches('\n').count() + 1;
