@@ -27,8 +27,8 @@ pub use activity::{ActivityData, ActivityEvent, ActivityType};
 pub use approval::{ApprovalRequest, ApprovalResponse, Remember};
 pub use command_view::describe_command;
 pub use diff::{
-    BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndingStyle, LineKind, Mark, MarkKind,
-    apply_selected, unified, visible,
+    BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndingStyle, LineKind, Mark,
+    MarkKind, apply_selected, unified, visible,
 };
 pub use error::{ErrorCode, ErrorType, ToolError};
 pub use hash::{ContentHash, InvalidHash};

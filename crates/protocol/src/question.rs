@@ -132,14 +132,14 @@ mod tests {
         because\r\nof\u{200B}
         ! a\u{202E}.txt: the path holds characters that cannot be seen: a\u{202E}.txt
         ! a\u{202E}.txt: the file becomes executable
-        ! a\u{202E}.txt: control characters on 2 added lines, first on line 1: a terminal would obey them
+        ! a\u{202E}.txt: control characters on 2 added lines, first on line 1: a terminal would interpret them
         Always: write_file may change `a`\n
 
         diff --git a/a\u{202E}.txt b/a\u{202E}.txt
         new file mode 100755
         warning: the path holds characters that cannot be seen: a\u{202E}.txt
         warning: the file becomes executable
-        warning: control characters on 2 added lines, first on line 1: a terminal would obey them
+        warning: control characters on 2 added lines, first on line 1: a terminal would interpret them
         --- /dev/null
         +++ b/a\u{202E}.txt
         @@ -0,0 +1,2 @@

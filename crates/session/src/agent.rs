@@ -173,7 +173,12 @@ enum Whose {
 }
 
 /// What the caller of a sub-agent is told.
-fn report(context: &ChatContext, outcome: &TurnOutcome, whose: Whose, seen: &SubAgentSummary) -> ToolResult {
+fn report(
+    context: &ChatContext,
+    outcome: &TurnOutcome,
+    whose: Whose,
+    seen: &SubAgentSummary,
+) -> ToolResult {
     let messages = context.messages();
     let text = last_words(messages.iter().map(AsRef::as_ref));
     let turns = messages.iter().filter(|message| message.role == Speaker::Assistant).count();

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use protocol::{AgentRole, ToolPermission};
 use serde_json::Value;
+use tool_system::extensions::intelligence::{find_definition, find_importers};
+use tool_system::extensions::reading::read_file;
+use tool_system::extensions::search::{grep, list_directory};
 use tool_system::{Category, InstructionFile, ListedTool};
 
 use crate::instructions::{project_text, users_file, users_words};
@@ -159,11 +162,11 @@ fn named(advice: &str, tools: &[Arc<ListedTool>]) -> String {
         found.map_or_else(|| otherwise.to_owned(), |tool| tool.name().to_owned())
     };
     let table = [
-        ("{list}", name("list_directory", "a listing")),
-        ("{definition}", name("find_definition", "a search")),
-        ("{grep}", name("grep", "a search")),
-        ("{read}", name("read_file", "a read tool")),
-        ("{importers}", name("find_importers", "a search")),
+        ("{list}", name(list_directory::NAME, "a listing")),
+        ("{definition}", name(find_definition::NAME, "a search")),
+        ("{grep}", name(grep::NAME, "a search")),
+        ("{read}", name(read_file::NAME, "a read tool")),
+        ("{importers}", name(find_importers::NAME, "a search")),
     ];
     table.iter().fold(advice.to_owned(), |text, (mark, name)| text.replace(mark, name))
 }

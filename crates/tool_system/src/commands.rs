@@ -7,11 +7,11 @@
 //! write.
 
 mod apart;
+mod backend;
 mod copied;
 mod fate;
 mod job;
 mod jobs;
-mod backend;
 mod report;
 mod runner;
 mod settling;

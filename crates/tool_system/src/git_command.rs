@@ -60,7 +60,7 @@ pub(crate) fn printed(ran: &Value) -> Result<&str, ToolError> {
     }
     let said = [text("stderr").trim(), text("stdout").trim()];
     let said =
-        said.into_iter().find(|said| !said.is_empty()).unwrap_or("git failed without a word");
+        said.into_iter().find(|said| !said.is_empty()).unwrap_or("git failed without a message");
     let error = ToolError::new(ErrorCode::ExecutionError, said.to_owned())
         .detail("exit_code", ran["exit_code"].clone());
     Err(match advice(said) {
@@ -111,7 +111,7 @@ fn advice(said: &str) -> Option<&'static str> {
             "[rejected]",
             "The remote branch has commits that are not here; ask the user how to go on.",
         ),
-        ("unknown revision", "git_log shows the commits there are."),
+        ("unknown revision", "git_log lists the commits."),
     ];
     cases.iter().find(|(sign, _)| said.contains(sign)).map(|(_, advice)| *advice)
 }

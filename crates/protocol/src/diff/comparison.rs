@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices};
 
-use super::file_text::{TextEncoding, FileText, is_binary};
+use super::file_text::{FileText, TextEncoding, is_binary};
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::file_text::{TextEncoding, Ending, FileText, LineEndingStyle};
+use super::file_text::{Ending, FileText, LineEndingStyle, TextEncoding};
 use super::{DiffLine, LineKind};
 
 mod hazard;
@@ -114,8 +114,9 @@ pub(super) struct Drawer<'a> {
 
 impl<'a> Drawer<'a> {
     pub(super) fn new(old: &'a FileText<'a>, new: &'a FileText<'a>) -> Self {
-        let all_crlf =
-            [old, new].iter().all(|text| matches!(text.endings(), None | Some(LineEndingStyle::CrLf)));
+        let all_crlf = [old, new]
+            .iter()
+            .all(|text| matches!(text.endings(), None | Some(LineEndingStyle::CrLf)));
         let same_mark = old.byte_order_mark() == new.byte_order_mark();
         let utf16 = new.encoding != TextEncoding::Utf8;
         Self {

@@ -139,7 +139,7 @@ pub(super) fn about_mode(old: Option<u32>, new: Option<u32>) -> Vec<String> {
     let cases = [
         (EXECUTABLE, "the file becomes executable"),
         (SET_USER_OR_GROUP, "the file will run with the rights of its owner or group"),
-        (WRITABLE_BY_ALL, "the file becomes writable by everybody"),
+        (WRITABLE_BY_ALL, "the file becomes writable by every user"),
     ];
     let gains = cases.into_iter().filter(|(bits, _)| gained & bits != 0);
     gains.map(|(_, sentence)| sentence.to_owned()).collect()

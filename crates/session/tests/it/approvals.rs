@@ -119,7 +119,7 @@ async fn answering(model: &Arc<Scripted>, stage: &mut Stage) -> String {
 async fn a_question_can_be_answered_once_from_elsewhere() {
     let model = Scripted::new("scripted", [adding(), says("Done.")]);
     let mut stage = Stage::new(&model).await;
-    assert_snapshot!(answering(&model, &mut stage).await, @"nothing is asked under the id `c1`; it may have been answered already");
+    assert_snapshot!(answering(&model, &mut stage).await, @"there is no open question with the id `c1`; it may have been answered already");
 }
 
 #[tokio::test(flavor = "multi_thread")]

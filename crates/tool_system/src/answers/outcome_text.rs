@@ -11,6 +11,7 @@ mod edit;
 use serde_json::Value;
 
 use crate::ToolArguments;
+use crate::extensions::reading::read_file::NAME as READ_FILE;
 use crate::search_notes::counted;
 
 pub(crate) use changed_lines::{FileFate, changed_files, shown_changes};
@@ -110,7 +111,7 @@ impl OutcomeText {
             && unit != "lines"
         {
             let (shown, total) = (&cut["shown"], &cut["total"]);
-            self.note(format!("{field}: {shown} of {total} {unit}; read_file path=\"{handle}\""));
+            self.note(format!("{field}: {shown} of {total} {unit}; {READ_FILE} path=\"{handle}\""));
         }
     }
 

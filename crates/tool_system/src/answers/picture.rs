@@ -33,7 +33,12 @@ pub(crate) enum ImageDelivery {
 
 /// Shows the file `path` with the answer of the call if it is an image that models take. `bytes` are
 /// all of it; they are absent if there are too many to look at.
-pub(crate) fn show(cx: &ToolContext, path: &str, kind: &BinaryKind, bytes: Option<&[u8]>) -> ImageDelivery {
+pub(crate) fn show(
+    cx: &ToolContext,
+    path: &str,
+    kind: &BinaryKind,
+    bytes: Option<&[u8]>,
+) -> ImageDelivery {
     if !kind.media_type.starts_with("image/") {
         return ImageDelivery::NoImage;
     }

@@ -222,7 +222,7 @@ impl Taking<'_> {
             && self.workspace.metadata(path).is_ok_and(|meta| meta.changed > self.begun)
         {
             return Err(refused(format!(
-                "{path} was changed by someone else while the command ran"
+                "{path} was changed by another process while the command ran"
             )));
         }
         Ok((base, bytes))

@@ -109,7 +109,7 @@ impl Job {
                     Exit::Signal(signal) => (None, Some(format!("ended by signal {signal}"))),
                     Exit::Timeout => (None, Some("its time was over".into())),
                     Exit::Cancelled => (None, Some("stopped".into())),
-                    Exit::Limit(_) => (None, Some("it used more than it may".into())),
+                    Exit::Limit(_) => (None, Some("it exceeded a limit".into())),
                 };
                 JobEnd { exit_code, message }
             }

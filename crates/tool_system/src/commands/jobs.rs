@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use protocol::{CommandSpec, ErrorCode, ToolError};
 
-use super::job::{JobEnd, Job, JobView};
 use super::backend::CommandBackend;
+use super::job::{Job, JobEnd, JobView};
 
 /// How long a look at the output waits for something new.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use workspace::{RelPath, Tracked, Workspace, bytes_to_text};
 
 use super::apart::{Apart, Output};
+use super::backend::CommandBackend;
 use super::copied::{self, MOST_CHANGES, Taken};
 use super::fate::{Fates, TrackedNow, is_cache_name};
-use super::backend::CommandBackend;
 use super::report::{LiveOutput, report};
 use crate::ToolContext;
 

@@ -45,7 +45,10 @@ type PlacedBlock = (Splice, Grade);
 
 /// Applies all blocks to the file as it is, or none. Every block is searched in the original text,
 /// so that the order of the blocks does not matter; two that overlap are refused.
-pub(crate) fn apply_blocks(text: &Text, blocks: &[EditBlock<'_>]) -> Result<BlocksApplied, ToolError> {
+pub(crate) fn apply_blocks(
+    text: &Text,
+    blocks: &[EditBlock<'_>],
+) -> Result<BlocksApplied, ToolError> {
     let map = LineMap::of(text.body());
     let mut found = Vec::with_capacity(blocks.len());
     for (index, block) in blocks.iter().enumerate() {
@@ -57,7 +60,11 @@ pub(crate) fn apply_blocks(text: &Text, blocks: &[EditBlock<'_>]) -> Result<Bloc
     Ok(BlocksApplied { body, blocks })
 }
 
-fn place_block(text: &Text, map: &LineMap<'_>, block: &EditBlock<'_>) -> Result<PlacedBlock, ToolError> {
+fn place_block(
+    text: &Text,
+    map: &LineMap<'_>,
+    block: &EditBlock<'_>,
+) -> Result<PlacedBlock, ToolError> {
     if block.search.is_empty() {
         return Err(blank("the search text is empty"));
     }
@@ -90,7 +97,10 @@ fn unchanged() -> ToolError {
 
 /// Finds the text byte for byte; the replacement is taken byte for byte as well. Only where no line
 /// of the file ends in a lone LF, an LF in either text is what a model writes for any line ending.
-fn place_exactly(map: &LineMap<'_>, block: &EditBlock<'_>) -> Result<Option<PlacedBlock>, ToolError> {
+fn place_exactly(
+    map: &LineMap<'_>,
+    block: &EditBlock<'_>,
+) -> Result<Option<PlacedBlock>, ToolError> {
     let body = map.body();
     let mut exact = everywhere(body, block.search.as_bytes(), MAX_PLACES);
     let has_lf = (0..map.len()).any(|line| map.ending(line) == LineEnding::Lf);
@@ -174,7 +184,11 @@ fn open_end(bytes: &mut Vec<u8>) {
 }
 
 /// Finds whole lines apart from trailing white space, indentation or look-alike punctuation.
-fn place_lines(map: &LineMap<'_>, search: &str, replace: &str) -> Result<Option<PlacedBlock>, ToolError> {
+fn place_lines(
+    map: &LineMap<'_>,
+    search: &str,
+    replace: &str,
+) -> Result<Option<PlacedBlock>, ToolError> {
     let (search_lines, replace_lines) = match search.ends_with('\n') {
         true => (whole_lines(search), whole_lines(replace)),
         // Without an ending at its end, the search is answered piece by piece as it stands.

@@ -74,7 +74,7 @@ impl Miss {
         if let Some(part) = occurrences(&map, &search, Counting::Everywhere(1)).first() {
             let lines = map.line_at(part.start)..map.line_at(part.end.max(1) - 1) + 1;
             found.notes.push(format!(
-                "In line {} it stands only as a part of a longer word or line; search for the \
+                "In line {} it is only part of a longer word or line; search for the \
                  whole line.",
                 lines.start + 1
             ));
@@ -113,9 +113,8 @@ impl Miss {
         let mut notes = Vec::new();
         if let Some(at) = memmem::find(body, pattern.as_bytes()) {
             let line = LineMap::of(body).line_at(at) + 1;
-            notes.push(format!(
-                "As plain text the pattern stands in line {line}: send is_regex=false."
-            ));
+            notes
+                .push(format!("As plain text the pattern is in line {line}: send is_regex=false."));
         }
         if memmem::find(body, b"\r\n").is_some() && pattern.contains(r"\n") {
             notes.push(r"The file has CR LF line endings: write \r?\n in the pattern.".to_owned());

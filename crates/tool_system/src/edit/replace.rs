@@ -128,7 +128,8 @@ fn careful_splice(
     if unix(what.find) == unix(what.replace) {
         return Ok(None);
     }
-    match place_carefully(map, &EditBlock { search: what.find, replace: what.replace, line: None }) {
+    match place_carefully(map, &EditBlock { search: what.find, replace: what.replace, line: None })
+    {
         Err(error) if error.details.contains_key("already_applied") => Ok(None),
         found => found,
     }

@@ -86,7 +86,12 @@ impl<'a> LineScript<'a> {
         Splice { range, bytes }
     }
 
-    fn endings(&self, map: &LineMap<'_>, place: &EditPlace, fallback: LineEnding) -> Vec<LineEnding> {
+    fn endings(
+        &self,
+        map: &LineMap<'_>,
+        place: &EditPlace,
+        fallback: LineEnding,
+    ) -> Vec<LineEnding> {
         let lines = place.line..place.line + self.wanted.len();
         let aligned: Vec<Option<usize>> = self
             .steps
@@ -112,7 +117,9 @@ impl<'a> LineScript<'a> {
             }
             // An empty line without an ending would be no line.
             let may_be_open = match self.steps[at] {
-                LineStep::Add(new) => new.ending.is_none() && !indented(new.content, place).is_empty(),
+                LineStep::Add(new) => {
+                    new.ending.is_none() && !indented(new.content, place).is_empty()
+                }
                 LineStep::Keep(_) => false,
             };
             if open && may_be_open && self.keep_open && map.ends_open() {

@@ -101,7 +101,8 @@ impl ApprovalGate<'_> {
         proposed: Proposed,
         arguments: Option<ToolArguments>,
     ) -> Result<Passed, ToolError> {
-        let mut standing = CurrentProposal { proposed, arguments, changed: Vec::new(), agreed: None };
+        let mut standing =
+            CurrentProposal { proposed, arguments, changed: Vec::new(), agreed: None };
         let (mut revisions, mut remakes) = (0, 0);
         while revisions < MAX_REVISIONS {
             match self.attempt(&mut standing).await {
@@ -252,7 +253,7 @@ impl ApprovalGate<'_> {
     fn remember(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
         match suggest_rule(self.listed.definition().name, &proposed.proposal) {
             Some(rule) => self.cx.state.remember(rule).map(|()| None),
-            None => Ok(Some("This is always asked; the answer was not remembered.".into())),
+            None => Ok(Some("This always needs approval; the answer was not remembered.".into())),
         }
     }
 

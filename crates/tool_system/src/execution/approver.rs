@@ -38,7 +38,8 @@ pub struct RefuseAll {
 #[async_trait]
 impl Approver for RefuseAll {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        let message = format!("{} needs approval, and there is no approver to ask here", request.tool);
+        let message =
+            format!("{} needs approval, and there is no approver to ask here", request.tool);
         Err(ToolError::new(ErrorCode::ApprovalRequired, message)
             .suggest(self.how_to_allow.clone())
             .detail("reason", request.reason.clone()))

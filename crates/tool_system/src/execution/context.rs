@@ -192,7 +192,7 @@ impl ToolContext {
             page_bytes: limits.read_bytes,
         });
         kept.ok_or_else(|| {
-            ToolError::new(ErrorCode::FileNotFound, format!("nothing is kept as {handle} any more"))
+            ToolError::new(ErrorCode::FileNotFound, format!("{handle} is no longer kept"))
                 .suggest("Repeat the call whose result was cut.")
         })
     }

@@ -5,7 +5,7 @@ use protocol::{Proposal, ToolError};
 
 use crate::executor::ExecutorState;
 use crate::policy::{
-    PolicyAction, Effect, EffectKind, Rule, RuleSource, PolicyVerdict, effects_of, suggest_rule,
+    Effect, EffectKind, PolicyAction, PolicyVerdict, Rule, RuleSource, effects_of, suggest_rule,
 };
 use crate::{ListedTool, ToolContext};
 

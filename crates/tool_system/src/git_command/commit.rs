@@ -297,7 +297,7 @@ fn system(name: &str) -> String {
 
 /// Reads the hash, the names and the difference.
 fn tree_of(printed: &str) -> Result<Tree, ToolError> {
-    let unreadable = || ToolError::new(ErrorCode::Internal, "git said something unexpected");
+    let unreadable = || ToolError::new(ErrorCode::Internal, "git printed something unexpected");
     let (hash, rest) = printed.split_once('\n').ok_or_else(unreadable)?;
     let (names, diff) = match rest.strip_prefix('\0') {
         Some(diff) => ("", diff),
@@ -331,7 +331,7 @@ fn check_state(cx: &ToolContext) -> Result<(), ToolError> {
     }
     let found = GOING_ON.iter().find(|(path, _)| kind_of(cx.workspace(), path).is_some());
     let Some((path, what)) = found else { return Ok(()) };
-    let message = format!("{what} is going on in the repository ({path} is there)");
+    let message = format!("{what} is in progress in the repository ({path} is there)");
     Err(ToolError::new(ErrorCode::Conflict, message).suggest("Ask the user to finish it first."))
 }
 

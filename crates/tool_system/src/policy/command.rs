@@ -20,7 +20,7 @@ use std::ops::Range;
 use protocol::CommandSpec;
 
 pub use pattern::CommandPattern;
-pub use run::{Reach, AnalysedCommand};
+pub use run::{AnalysedCommand, Reach};
 pub use word::{CommandWord, WordKind};
 
 pub(super) use pattern::fits_example;
@@ -183,7 +183,7 @@ impl CommandLine {
             return self.doubt("it holds too many commands".to_owned());
         }
         if depth > MAX_WRAPPERS {
-            self.doubt("commands run commands too often".to_owned());
+            self.doubt("its commands are nested too deeply".to_owned());
             self.commands.push(command);
             return;
         }
@@ -196,7 +196,7 @@ impl CommandLine {
             && (word.kind != WordKind::Plain || word.text.is_empty())
         {
             self.doubt(format!(
-                "which program `{}` is turns out only as it runs",
+                "which program `{}` is, is only known when it runs",
                 excerpt(&word.text)
             ));
         }

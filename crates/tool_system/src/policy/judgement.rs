@@ -158,7 +158,12 @@ impl Policy {
         ground.rules().into_iter().find(|rule| rule.rule.is_expired(now))
     }
 
-    fn explain(&self, action: &PolicyAction<'_>, decision: Decision, ground: &Ground<'_>) -> String {
+    fn explain(
+        &self,
+        action: &PolicyAction<'_>,
+        decision: Decision,
+        ground: &Ground<'_>,
+    ) -> String {
         let tool = action.tool;
         let outcome = match decision {
             Decision::Deny => "denied",
@@ -175,8 +180,7 @@ impl Policy {
                 format!("{tool} {effect}: {outcome} because of {}", described(rule))
             }
             Ground::MaybeBeneath(rule, effect) => format!(
-                "{tool} {effect} with everything beneath: needs approval, because there may be \
-                 something in it that is the matter of {}",
+                "{tool} {effect} with everything beneath: needs approval, because something in it may be covered by {}",
                 described(rule)
             ),
             Ground::ReadOnly(effect) => format!(
@@ -198,8 +202,7 @@ impl Policy {
                  allow it."
             ),
             Ground::Doubt(rule, effect, why) => format!(
-                "{tool} {effect}: needs approval, because it is not fully understood ({}) and may be \
-                 the matter of {}",
+                "{tool} {effect}: needs approval, because it is not fully understood ({}) and may be covered by {}",
                 visible(why),
                 described(rule)
             ),

@@ -45,7 +45,7 @@ impl ToolPattern {
         if text.is_empty() {
             return Err(InvalidPattern::new(
                 &text,
-                "a tool pattern is not empty; `*` is every tool",
+                "a tool pattern cannot be empty; `*` matches every tool",
             ));
         }
         glob(&text, CaseOf::Pattern).map_err(|problem| InvalidPattern::new(&text, problem))?;
@@ -68,7 +68,7 @@ impl PathPattern {
         let text = text.into();
         let wrong = |problem: &str| Err(InvalidPattern::new(&text, problem));
         if text.trim_matches('/').is_empty() {
-            return wrong("a path pattern names something; `**` is everything");
+            return wrong("a path pattern cannot be empty; `**` matches everything");
         }
         if text.starts_with('!') {
             return wrong("patterns cannot be negated; write a rule with another decision");

@@ -17,7 +17,7 @@ pub struct ProtectedGroup {
 /// Everything that is protected, with the reasons.
 pub const PROTECTED: &[ProtectedGroup] = &[
     ProtectedGroup {
-        reason: "git obeys what is written there",
+        reason: "it configures git, which can run programs",
         names: &[".git", "*.git", "git~1", ".gitmodules", ".gitattributes", ".gitconfig"],
     },
     ProtectedGroup {
@@ -185,8 +185,8 @@ pub const PROTECTED: &[ProtectedGroup] = &[
 /// The file that makes any directory a git directory, together with what may already lie there.
 const GIT_HEAD: &str = "HEAD";
 /// Why that file is protected.
-const GIT_HEAD_REASON: &str = "with it a directory can pass for a git directory, whose \
-                               configuration git obeys";
+const GIT_HEAD_REASON: &str =
+    "it can make a directory look like a git directory, whose configuration git uses";
 
 /// Why `path` always asks, if it does. With `tree`, everything beneath the path counts too: a
 /// directory that is to be called `.github` may bring workflows along.

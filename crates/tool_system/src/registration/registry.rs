@@ -134,9 +134,8 @@ impl ToolRegistry {
         }
         let listed = self.list(vocabulary);
         let names: Vec<&str> = listed.iter().map(|tool| tool.face.name).collect();
-        let error =
-            ToolError::new(ErrorCode::UnknownTool, format!("unknown tool `{name}`"))
-                .detail("tools", names.clone());
+        let error = ToolError::new(ErrorCode::UnknownTool, format!("unknown tool `{name}`"))
+            .detail("tools", names.clone());
         match closest(without_namespace(name), names.iter().copied()) {
             Some(near) => error.suggest(format!("Did you mean `{near}`?")),
             None => error.suggest(format!("The tools are: {}.", names.join(", "))),

@@ -97,7 +97,8 @@ mod tests {
         ];
         for (names, package, pyproject, rest, expected) in cases {
             let manifests = Manifests::sketch(names, package, pyproject, "");
-            let place = ManifestDirectory { directory: RelPath::root(), rest: rest.into(), manifests };
+            let place =
+                ManifestDirectory { directory: RelPath::root(), rest: rest.into(), manifests };
             let found = command(&place).unwrap_or_default();
             assert_eq!(found.join(" "), expected, "{names:?} {rest}");
         }

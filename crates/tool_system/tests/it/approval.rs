@@ -95,7 +95,7 @@ async fn what_is_too_grave_to_be_remembered_is_done_once_and_says_so() {
     let bench = bench(vec![Box::new(|request| request.approve_always().saying("it was old"))]);
     let done = bench.ok("delete_file", json!({"path": "a.txt"})).await;
     assert_eq!(bench.person.asked()[0].remembers, None);
-    assert_eq!(done["remark"], "This is always asked; the answer was not remembered.");
+    assert_eq!(done["remark"], "This always needs approval; the answer was not remembered.");
     assert_eq!(done["user_note"], "it was old");
 }
 

@@ -362,7 +362,7 @@ async fn a_file_that_someone_else_writes_meanwhile_is_a_conflict() {
         bench.project.write("dir/b.txt", "go\n");
     });
     let refused = ran["changes"]["dropped"].as_str().unwrap_or_default();
-    assert_eq!(refused, "a.txt was changed by someone else while the command ran", "{ran}");
+    assert_eq!(refused, "a.txt was changed by another process while the command ran", "{ran}");
     assert_eq!(bench.project.read("a.txt"), "theirs\n");
 }
 

@@ -204,7 +204,8 @@ fn every_tool_is_described_and_its_example_is_a_right_call_in_every_vocabulary()
 #[test]
 fn a_role_sees_only_what_it_may_use() {
     let registry = ToolRegistry::builtin();
-    let powerless = AgentRole::Custom { name: "powerless".into(), permissions: PermissionSet::NONE };
+    let powerless =
+        AgentRole::Custom { name: "powerless".into(), permissions: PermissionSet::NONE };
     assert!(registry.list_for(Vocabulary::Standard, &powerless).is_empty());
     let planner = registry.list_for(Vocabulary::Standard, &AgentRole::Planner);
     assert!(planner.iter().any(|tool| tool.name() == "grep"));

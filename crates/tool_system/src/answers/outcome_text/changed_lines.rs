@@ -98,7 +98,9 @@ impl HunkHeader {
             let Some(line) = lines.next() else { break };
             match line.split_at_checked(1) {
                 Some(("+", text)) => {
-                    run.get_or_insert(LineRun { start: next, ..LineRun::default() }).added.push(text);
+                    run.get_or_insert(LineRun { start: next, ..LineRun::default() })
+                        .added
+                        .push(text);
                     next += 1;
                     self.new_lines = self.new_lines.saturating_sub(1);
                 }

@@ -103,7 +103,9 @@ pub(super) fn read_plain(text: &str) -> Option<TestReport> {
             let tells = tests.iter().any(|(how, ..)| how == "FAIL");
             if &package[1] == "FAIL" && (!tells || line.ends_with("[build failed]")) {
                 report.failed += 1;
-                report.failures.push(FailedTest::new(&package[2], &compiler_says(text, &package[2])));
+                report
+                    .failures
+                    .push(FailedTest::new(&package[2], &compiler_says(text, &package[2])));
             }
             take_tests(&mut report, &mut tests);
         } else if let (Some((_, _, said)), true) = (tests.last_mut(), line.starts_with("    ")) {

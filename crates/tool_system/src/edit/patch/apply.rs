@@ -13,7 +13,7 @@ use crate::edit::line_map::LineMap;
 use crate::edit::locate::{EditPlace, WantedLine, places, without_cr};
 use crate::edit::miss::{Miss, missing};
 use crate::edit::placing::{AppliedBlock, Placed, already_applied, apply_placed, decide, numbered};
-use crate::edit::script::{NewLine, LineScript, LineStep};
+use crate::edit::script::{LineScript, LineStep, NewLine};
 
 const GRADES: [Grade; 5] = [
     Grade::Exact,
@@ -105,7 +105,10 @@ struct Placer<'t, 'm> {
 }
 
 impl Placer<'_, '_> {
-    fn place<'h>(&mut self, hunk: &'h Hunk) -> Result<(EditPlace, LineScript<'h>, Grade), ToolError> {
+    fn place<'h>(
+        &mut self,
+        hunk: &'h Hunk,
+    ) -> Result<(EditPlace, LineScript<'h>, Grade), ToolError> {
         let scopes = self.scopes(hunk)?;
         let found = if hunk.side(LineKind::Add).next().is_none() {
             self.place_addition(hunk, &scopes)?

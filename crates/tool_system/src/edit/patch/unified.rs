@@ -37,12 +37,14 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
         if let Some(names) = line.strip_prefix("diff --git ") {
             finish(draft.take(), &mut files)?;
             let git_names = Some(names.to_owned());
-            draft = Some(FilePatchDraft { patch_line: number, git_names, ..FilePatchDraft::default() });
+            draft =
+                Some(FilePatchDraft { patch_line: number, git_names, ..FilePatchDraft::default() });
         } else if begins(lines, at, "--- ") && begins(lines, at + 1, "+++ ") {
             if begun {
                 finish(draft.take(), &mut files)?;
             }
-            let draft = draft.get_or_insert(FilePatchDraft { patch_line: number, ..FilePatchDraft::default() });
+            let draft = draft
+                .get_or_insert(FilePatchDraft { patch_line: number, ..FilePatchDraft::default() });
             draft.old = parse_name(&line[4..]);
             draft.new = lines.get(at + 1).and_then(|line| parse_name(&line.trim_start()[4..]));
             draft.named = true;

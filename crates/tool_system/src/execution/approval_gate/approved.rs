@@ -37,7 +37,7 @@ impl<'a> Approved<'a> {
 
 /// The answer is to something else than what was shown.
 pub(super) fn not_shown() -> ToolError {
-    let message = "the answer is not to this proposal; nothing was done";
+    let message = "the answer belongs to another proposal; nothing was done";
     ToolError::new(ErrorCode::Conflict, message)
         .suggest("Repeat the call, so that the user is asked about it as it is now.")
 }

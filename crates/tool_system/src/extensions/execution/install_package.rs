@@ -165,7 +165,11 @@ impl Manager {
 
 /// Makes the environment of Python if there is none. It holds a copy of the interpreter: a link to it
 /// would lead out of the project, and such links are not copied back.
-fn first(cx: &ToolContext, place: &ManifestDirectory, manager: Manager) -> Result<Vec<Vec<String>>, ToolError> {
+fn first(
+    cx: &ToolContext,
+    place: &ManifestDirectory,
+    manager: Manager,
+) -> Result<Vec<Vec<String>>, ToolError> {
     let interpreter = cx.workspace().resolve(&format!("{}/{VENV_PYTHON}", place.directory))?;
     let is_there = cx.workspace().metadata(&interpreter).is_ok();
     // Links to the interpreter would lead out of the project, and such links are not copied back.
@@ -238,7 +242,8 @@ mod tests {
         ];
         for (names, dev, expected) in cases {
             let manifests = Manifests::sketch(names, "", "", "");
-            let place = ManifestDirectory { directory: RelPath::root(), rest: String::new(), manifests };
+            let place =
+                ManifestDirectory { directory: RelPath::root(), rest: String::new(), manifests };
             let args = InstallPackageArgs {
                 packages: vec!["serde".into()],
                 dev: Some(dev),

@@ -11,6 +11,9 @@ use tool_system::plain_text::{
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "find_definition";
+
 /// Lines before and after a definition in a result unless asked for another number. Models are shown
 /// them only if they ask, so the schema names no default.
 const DEFAULT_CONTEXT: u64 = 2;
@@ -72,7 +75,7 @@ struct FindDefinitionTool;
 impl Tool for FindDefinitionTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<FindDefinitionArgs, FindDefinitionOutput>(
-            "find_definition",
+            NAME,
             Category::Intelligence,
         )
         .termination(

@@ -178,7 +178,7 @@ fn unknown(project: &ImportFiles, target: &str) -> ToolError {
     }
     let near = did_you_mean(&found.near);
     let near = near.unwrap_or_else(|| "Use glob to find the file.".into());
-    error(format!("no file of the project is meant by `{target}`")).suggest(near)
+    error(format!("`{target}` matches no file of the project")).suggest(near)
 }
 
 auto_register_tool!(ImpactTool);

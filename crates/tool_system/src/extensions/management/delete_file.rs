@@ -113,7 +113,8 @@ fn everything_in(cx: &ToolContext, start: &RelPath, mode: u32) -> Result<Vec<Cha
         max_entries: usize::try_from(limits.delete_entries).unwrap_or(usize::MAX),
         ..WalkOptions::default()
     };
-    let (report, found) = cx.workspace().walk(&options, &|| cx.is_cancelled(), EntryCollector::default)?;
+    let (report, found) =
+        cx.workspace().walk(&options, &|| cx.is_cancelled(), EntryCollector::default)?;
     if report.entries_limited || !report.unreadable.is_empty() {
         let message = format!(
             "{start} holds more than {} entries, or parts that cannot be read",

@@ -14,6 +14,9 @@ use tool_system::timestamp::iso8601;
 use tool_system::transfer::TransferEncoding;
 use workspace::{BinaryKind, EntryMeta, LineWindow};
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "read_file";
+
 /// Read a file with line numbers, 2000 lines by default.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -56,7 +59,7 @@ struct ReadFileTool;
 #[async_trait]
 impl Tool for ReadFileTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<ReadFileArgs, ReadFileOutput>("read_file", Category::Reading)
+        ToolDefinition::new::<ReadFileArgs, ReadFileOutput>(NAME, Category::Reading)
             .termination(
                 "Use terminate=false: what was read is usually needed for the next step. Use \
                  terminate=true only when the user asked to see the file and nothing else.",
@@ -217,7 +220,12 @@ fn shown(text: TextView, numbered: bool) -> ReadFileOutput {
     }
 }
 
-fn described(path: &str, kind: &BinaryKind, meta: &EntryMeta, shown: ImageDelivery) -> ReadFileOutput {
+fn described(
+    path: &str,
+    kind: &BinaryKind,
+    meta: &EntryMeta,
+    shown: ImageDelivery,
+) -> ReadFileOutput {
     let what = if kind.media_type.starts_with("image/") { "an image" } else { "a binary file" };
     ReadFileOutput {
         content: format!("{path} is {what}: {}.", picture::described(kind, meta.size)),
@@ -227,7 +235,9 @@ fn described(path: &str, kind: &BinaryKind, meta: &EntryMeta, shown: ImageDelive
         message: match shown {
             ImageDelivery::AsItIs => None,
             ImageDelivery::Scaled(remark) | ImageDelivery::Not(remark) => Some(remark),
-            ImageDelivery::NoImage => Some("Its bytes can be read with encoding=\"base64\".".into()),
+            ImageDelivery::NoImage => {
+                Some("Its bytes can be read with encoding=\"base64\".".into())
+            }
         },
         ..ReadFileOutput::default()
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tool_system::change_plan::ChangePlan;
 use tool_system::edit::{
-    EditBlock, Changed, FilePatch, LineEdit, PatchAction, apply_blocks, apply_hunks, edit_lines,
+    Changed, EditBlock, FilePatch, LineEdit, PatchAction, apply_blocks, apply_hunks, edit_lines,
     parse_patch, verify_deletion,
 };
 use tool_system::outcome_text::{

@@ -59,10 +59,12 @@ impl Tool for WriteFileTool {
                     target.refuse_placeholders(&args.content)?;
                     args.content.into_bytes()
                 }
-                TransferEncoding::Base64 => STANDARD.decode(args.content.trim()).map_err(|error| {
-                    let message = format!("`content` is not Base64: {error}");
-                    ToolError::new(ErrorCode::InvalidArguments, message)
-                })?,
+                TransferEncoding::Base64 => {
+                    STANDARD.decode(args.content.trim()).map_err(|error| {
+                        let message = format!("`content` is not Base64: {error}");
+                        ToolError::new(ErrorCode::InvalidArguments, message)
+                    })?
+                }
             };
             propose_write(cx, &target, content)
         })

@@ -1,6 +1,6 @@
 //! What a git command line means, behind the options that stand before the subcommand.
 
-use super::{SimpleCommand, CommandWord};
+use super::{CommandWord, SimpleCommand};
 
 /// A git command without the options of git itself.
 pub(super) struct Git<'a> {
@@ -61,7 +61,7 @@ impl<'a> Git<'a> {
         let mut rest = command.args();
         while let Some((first, after)) = rest.split_first() {
             let Some(text) = first.as_plain() else {
-                return Err("git gets a subcommand that turns out only as it runs".to_owned());
+                return Err("the subcommand of git is only known when it runs".to_owned());
             };
             rest = match text {
                 "-C" => after.get(1..).unwrap_or_default(),

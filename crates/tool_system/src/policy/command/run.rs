@@ -4,7 +4,7 @@ use protocol::{CommandSpec, ProjectMode, RunMode};
 use serde::{Deserialize, Serialize};
 
 use super::wrapper::{Inner, shell_script};
-use super::{CommandLine, CommandPattern, SimpleCommand, CommandWord, danger};
+use super::{CommandLine, CommandPattern, CommandWord, SimpleCommand, danger};
 use crate::policy::{Effect, EffectKind};
 
 /// What is known about a command that would be run. It belongs to an [`Effect`].

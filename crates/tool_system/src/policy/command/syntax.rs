@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::{Assignment, Redirect, SimpleCommand, CommandWord};
+use super::{Assignment, CommandWord, Redirect, SimpleCommand};
 
 /// The longest text that is looked through.
 const MAX_BYTES: usize = 32 * 1024;
@@ -88,7 +88,7 @@ pub(super) fn read(text: &str) -> ShellScript {
     let count = |sign: &str| text.matches(sign).count();
     let parentheses = count("(").max(count(")"));
     if text.len() > MAX_BYTES || count("|") > MAX_PIPES || parentheses > MAX_PARENTHESES {
-        reader.doubt("it is too long to be looked through");
+        reader.doubt("it is too long to be analysed");
         return reader.script;
     }
     if let Some(why) = deceptive(text) {
@@ -98,7 +98,7 @@ pub(super) fn read(text: &str) -> ShellScript {
         Some(tree) => {
             reader.visit(tree.root_node(), 0);
         }
-        None => reader.doubt("it cannot be read as a shell text"),
+        None => reader.doubt("it is not valid shell syntax"),
     }
     reader.script
 }
@@ -122,7 +122,7 @@ fn deceptive(text: &str) -> Option<&'static str> {
     let strange =
         |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || (!c.is_ascii() && is_blank(c));
     if text.contains(strange) {
-        return Some("it holds control characters or spaces that do not look like themselves");
+        return Some("it contains control characters or look-alikes of spaces");
     }
     let bytes = text.as_bytes();
     let joins = |at: usize| {
@@ -225,7 +225,8 @@ impl<'t> ShellReader<'t> {
             let word = match child.kind() {
                 "variable_assignment" => {
                     self.free_assignment(child);
-                    CommandWord::decode(self.slice(child)).unwrap_or(CommandWord::opaque(self.slice(child)))
+                    CommandWord::decode(self.slice(child))
+                        .unwrap_or(CommandWord::opaque(self.slice(child)))
                 }
                 _ => self.word(child),
             };
@@ -253,7 +254,7 @@ impl<'t> ShellReader<'t> {
         let text = self.slice(node);
         let hidden = text.contains(['\'', '\\']) && text.contains(['$', '`']) && text.contains('[');
         if node.kind() == "test_command" && hidden && holds_substitution(text) {
-            self.doubt("a test may run what it is given as text");
+            self.doubt("a test may run its text as a command");
         }
     }
 
@@ -266,7 +267,9 @@ impl<'t> ShellReader<'t> {
     fn assignment(&self, node: Node<'_>) -> Option<Assignment> {
         let name = self.slice(node.child_by_field_name("name")?);
         let value = match node.child_by_field_name("value") {
-            Some(value) => CommandWord::decode(self.slice(value)).unwrap_or(CommandWord::opaque("")),
+            Some(value) => {
+                CommandWord::decode(self.slice(value)).unwrap_or(CommandWord::opaque(""))
+            }
             None => CommandWord::plain(""),
         };
         Some(Assignment { name: name.to_owned(), value })
@@ -322,7 +325,8 @@ impl<'t> ShellReader<'t> {
                     if text.contains('`') {
                         self.doubt("a here-document may run commands");
                     }
-                    let input = if plain { CommandWord::plain(text) } else { CommandWord::opaque(text) };
+                    let input =
+                        if plain { CommandWord::plain(text) } else { CommandWord::opaque(text) };
                     self.script.commands[at].input = Some(input);
                     self.visit_children(child, depth + 1);
                 }
@@ -336,7 +340,7 @@ impl<'t> ShellReader<'t> {
     fn file_redirect(&mut self, node: Node<'_>) -> Redirect {
         let operator = children(node).iter().find(|child| !child.is_named()).map(|op| op.kind());
         if node.children_by_field_name("destination", &mut node.walk()).count() > 1 {
-            self.doubt("words stand behind a redirection");
+            self.doubt("words follow a redirection");
         }
         let target = node.child_by_field_name("destination");
         let target = target.map_or_else(|| CommandWord::plain("-"), |target| self.word(target));

@@ -5,8 +5,8 @@ use protocol::{ProjectMode, Proposal};
 
 use super::*;
 use crate::policy::{
-    PolicyAction, ApprovalMode, CommandMode, Decision, Policy, PolicyTable, RuleSource, PolicyVerdict,
-    effects_of,
+    ApprovalMode, CommandMode, Decision, Policy, PolicyAction, PolicyTable, PolicyVerdict,
+    RuleSource, effects_of,
 };
 
 fn shell(text: &str) -> CommandSpec {

@@ -1,6 +1,6 @@
 //! Programs that run other commands: what they run is judged as well.
 
-use super::{SimpleCommand, CommandWord, environment, git, syntax};
+use super::{CommandWord, SimpleCommand, environment, git, syntax};
 
 /// What a command runs besides itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +43,10 @@ const PREFIXES: &[CommandWrapper] = &[
     CommandWrapper { flags: &["-f", "-w", "--fork", "--wait"], ..prefix("setsid") },
     CommandWrapper { valued: &["-n", "--adjustment"], ..prefix("nice") },
     CommandWrapper { flags: &["-t"], valued: &["-c", "-n"], ..prefix("ionice") },
-    CommandWrapper { valued: &["-i", "-o", "-e", "--input", "--output", "--error"], ..prefix("stdbuf") },
+    CommandWrapper {
+        valued: &["-i", "-o", "-e", "--input", "--output", "--error"],
+        ..prefix("stdbuf")
+    },
     CommandWrapper {
         flags: &["--foreground", "--preserve-status", "-v", "--verbose"],
         valued: &["-k", "-s", "--kill-after", "--signal"],
@@ -110,7 +113,7 @@ pub(super) fn shell_script(command: &SimpleCommand) -> Option<Inner> {
     let doubt = |why: &str| Some(Inner::Doubt(format!("{program} {why}")));
     let mut args = command.args().iter();
     while let Some(arg) = args.next() {
-        let Some(text) = arg.as_plain() else { return doubt("gets options that are not known") };
+        let Some(text) = arg.as_plain() else { return doubt("has unknown options") };
         match text {
             "--version" | "--help" => return None,
             // The name of a shell option follows.
@@ -122,11 +125,11 @@ pub(super) fn shell_script(command: &SimpleCommand) -> Option<Inner> {
             bundle if is_bundle(bundle) && bundle.contains('c') && !bundle.contains('o') => {
                 return match args.next().map(CommandWord::as_plain) {
                     Some(Some(script)) => Some(Inner::Script(script.to_owned())),
-                    _ => doubt("runs a text that turns out only as it runs"),
+                    _ => doubt("runs a script that is only known when it runs"),
                 };
             }
             bundle if is_bundle(bundle) && !bundle.contains('c') => {}
-            option if option.starts_with('-') => return doubt("gets options that are not known"),
+            option if option.starts_with('-') => return doubt("has unknown options"),
             _ => return None,
         }
     }
@@ -150,7 +153,7 @@ fn joined(words: &[CommandWord]) -> Inner {
     let texts: Option<Vec<_>> = words.iter().map(CommandWord::as_plain).collect();
     match texts {
         Some(texts) => Inner::Script(texts.join(" ")),
-        None => Inner::Doubt("it runs a text that turns out only as it runs".to_owned()),
+        None => Inner::Doubt("it runs a script that is only known when it runs".to_owned()),
     }
 }
 

@@ -55,7 +55,9 @@ fn argv(words: &[String], arguments: &Map<String, Value>) -> Result<Vec<String>,
             pieces => {
                 let text = pieces.iter().map(|piece| match piece {
                     TemplatePiece::Text(text) => (*text).to_owned(),
-                    TemplatePiece::Argument(name) => arguments.get(*name).map(joined).unwrap_or_default(),
+                    TemplatePiece::Argument(name) => {
+                        arguments.get(*name).map(joined).unwrap_or_default()
+                    }
                 });
                 argv.push(text.collect());
             }

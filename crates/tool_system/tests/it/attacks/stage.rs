@@ -73,7 +73,9 @@ impl Stage {
         run(Command::new("bash").args(["-c", PROJECT]).current_dir(project.root()));
         let stage = Stage { project, user, testbed };
         if user.is_other() {
-            run(Command::new("chown").args(["-hR", &format!("{UNPRIVILEGED}:{UNPRIVILEGED}")]).arg(&base));
+            run(Command::new("chown")
+                .args(["-hR", &format!("{UNPRIVILEGED}:{UNPRIVILEGED}")])
+                .arg(&base));
         }
         stage
     }
