@@ -95,7 +95,7 @@ pub struct BinaryDiff {
 pub struct Blob {
     /// The hash of the bytes.
     pub hash: ContentHash,
-    /// How many there are.
+    /// The number of bytes.
     pub size: u64,
 }
 
@@ -111,7 +111,7 @@ pub struct Hunk {
     pub new_start: usize,
     /// How many lines after the change.
     pub new_lines: usize,
-    /// The lines.
+    /// Context, removed and added lines in the order of a diff.
     pub lines: Vec<DiffLine>,
 }
 

@@ -27,7 +27,7 @@ pub enum SessionEvent {
     Opened(Opened),
     /// The session has a name.
     Renamed {
-        /// The name.
+        /// Shown in lists of sessions.
         title: String,
     },
     /// From here on another model answers, or the same one in another role.
@@ -42,17 +42,17 @@ pub enum SessionEvent {
         /// The tokens that the request is thought to take.
         estimated_tokens: u64,
     },
-    /// The model goes on speaking. [`SessionEvent::ModelAnswered`] holds the whole of it.
+    /// Part of an answer, as it arrives. [`SessionEvent::ModelAnswered`] holds the whole of it.
     TextDelta {
-        /// The next piece.
+        /// What follows the delta before.
         text: String,
     },
-    /// The model goes on thinking, where it lets us see that.
+    /// Part of the thinking, where the provider shows it.
     ThinkingDelta {
-        /// The next piece.
+        /// What follows the delta before.
         text: String,
     },
-    /// The model has answered completely. Only calls that stand here are ever run.
+    /// A complete answer. Only the calls in it are ever run.
     ModelAnswered(ModelAnswer),
     /// The model did not answer, or not to the end. What came before is not sent again.
     ModelFailed {
@@ -74,7 +74,7 @@ pub enum SessionEvent {
     CallStarted {
         /// The id of the call.
         call_id: String,
-        /// What it does, for people: `Read src/main.rs, lines 10 to 20`.
+        /// What it does, for the user: `Read src/main.rs, lines 10 to 20`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
     },
@@ -84,7 +84,7 @@ pub enum SessionEvent {
     ApprovalAnswered {
         /// The id of the call.
         call_id: String,
-        /// The answer.
+        /// Whether and how it was approved.
         response: ApprovalResponse,
     },
     /// A call has its result. Every call gets exactly one.
@@ -100,7 +100,7 @@ pub enum SessionEvent {
         /// Images that belong to the result.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
-        /// What the call came to, for people: `Edited 2 files, +12 −3`.
+        /// What the call did, for the user: `Edited 2 files, +12 −3`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
         /// Tools that were not listed to the model, which it may call from here on.
@@ -114,7 +114,7 @@ pub enum SessionEvent {
         /// One line for the user: how it refused them.
         message: String,
     },
-    /// The model is told something that no person has said, such as that it goes round in circles.
+    /// The model is told something that is not from the user, such as that it repeats itself.
     Nudged {
         /// What it is told.
         text: String,
@@ -198,7 +198,7 @@ pub struct Instructions {
 /// How a session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
-    /// The project.
+    /// The absolute path of the project.
     pub root: String,
     /// The model and its role at the beginning.
     pub settings: Settings,
@@ -210,7 +210,7 @@ pub struct Opened {
 /// A position in another session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkPoint {
-    /// The other session.
+    /// The id of the other session.
     pub session: String,
     /// Its last entry that both have in common.
     pub sequence: u64,
@@ -219,7 +219,7 @@ pub struct ForkPoint {
 /// The model of a session, and the role it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The provider.
+    /// The provider, as the configuration names it.
     pub provider: String,
     /// The model, as its provider calls it.
     pub model: String,
@@ -404,7 +404,7 @@ pub enum PauseReason {
     },
     /// The model makes the same call again and again, gets the same result and was told so.
     GoingInCircles {
-        /// The tool.
+        /// The tool that is called again and again.
         tool: String,
         /// How often.
         times: u32,

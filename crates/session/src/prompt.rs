@@ -19,7 +19,7 @@ const EXAMPLE_BYTES: usize = 900;
 /// them.
 const FIRST_REQUEST: usize = 15_000;
 
-const WHO: &str = "You are a coding assistant working on the user's project through tools. Paths are relative to its \
+const INTRODUCTION: &str = "You are a coding assistant working on the user's project through tools. Paths are relative to its \
 root; nothing outside can be reached.";
 
 const EXPLORING: &str = "\
@@ -63,7 +63,7 @@ pub struct SystemPromptService {
 impl SystemPromptService {
     /// The instructions for `role` with these tools.
     pub fn prompt(&self, role: &AgentRole, tools: &[Arc<ListedTool>]) -> String {
-        let mut parts = vec![WHO.to_owned()];
+        let mut parts = vec![INTRODUCTION.to_owned()];
         if !tools.is_empty() {
             parts.push(tool_list(tools));
             parts.push(named(EXPLORING, tools));

@@ -1,4 +1,4 @@
-//! Who may do what, explained.
+//! Decides whether an effect is allowed, denied or needs approval, and explains why.
 //!
 //! A [`Policy`] is a mode and a list of rules. It judges the [`Effect`]s of a proposal, never the
 //! words of a model, and says which rule decided and why. Everything here is a pure function of

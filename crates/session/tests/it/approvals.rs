@@ -16,7 +16,9 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool_system::Approver;
 
-use crate::stage::{Person, Reply, Scripted, Stage, calls, message, result_of, says, send, story};
+use crate::stage::{
+    FixedApprover, Reply, Scripted, Stage, calls, message, result_of, says, send, story,
+};
 
 fn adding() -> Reply {
     calls("c1", "append_file", json!({"path": "notes.txt", "content": "second\n"}))
@@ -42,11 +44,11 @@ impl Approver for Curious {
 async fn a_question_is_written_down_before_it_is_asked_and_its_answer_before_it_counts() {
     let model = Scripted::new("scripted", [adding(), says("Done.")]);
     let mut stage = Stage::new(&model).await;
-    let person = Arc::new(Curious { store: Arc::clone(&stage.store), seen: Mutex::default() });
-    stage.parts.approver = Some(person.clone());
+    let approver = Arc::new(Curious { store: Arc::clone(&stage.store), seen: Mutex::default() });
+    stage.parts.approver = Some(approver.clone());
     let mut session = stage.begin().await;
     send(&mut session, "Add a line").await;
-    assert_snapshot!(person.seen.lock().unwrap(), @"
+    assert_snapshot!(approver.seen.lock().unwrap(), @"
     opened
     user_message
     model_asked
@@ -75,7 +77,7 @@ async fn a_question_is_written_down_before_it_is_asked_and_its_answer_before_it_
 async fn a_refusal_reaches_the_model_with_its_reason() {
     let model = Scripted::new("scripted", [adding(), says("I leave it.")]);
     let mut stage = Stage::new(&model).await;
-    stage.parts.approver = Some(Arc::new(Person(Some("the notes are finished"))));
+    stage.parts.approver = Some(Arc::new(FixedApprover(Some("the notes are finished"))));
     let mut session = stage.begin().await;
     send(&mut session, "Add a line").await;
     let told = result_of(&model.requests()[1], "c1").unwrap_err();
@@ -141,12 +143,12 @@ async fn a_question_that_is_cancelled_is_no_longer_open_and_nothing_is_done() {
     let mut log = session.log().watch();
     let cancel = CancellationToken::new();
     let button = cancel.clone();
-    let person = tokio::spawn(async move {
+    let approver = tokio::spawn(async move {
         while !matches!(log.recv().await.unwrap().event, SessionEvent::ApprovalAsked(_)) {}
         button.cancel();
     });
     session.send(message("Add a line"), &cancel).await.unwrap();
-    person.await.unwrap();
+    approver.await.unwrap();
     assert_eq!(approvals.pending(), []);
     assert_eq!(stage.project.read("notes.txt"), "first\n");
     send(&mut session, "Are you there?").await;

@@ -1,4 +1,4 @@
-//! What was said can be read again by its handle, whoever was shown only a part of it.
+//! What was said can be read again by its handle, also by a model that was shown only a part of it.
 
 use protocol::{ErrorCode, SessionEvent};
 use serde_json::json;

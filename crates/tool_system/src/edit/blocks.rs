@@ -34,7 +34,6 @@ pub(crate) struct EditBlock<'a> {
 /// What blocks came to.
 #[derive(Debug)]
 pub(crate) struct BlocksApplied {
-    /// The new body.
     pub(crate) body: Vec<u8>,
     /// What became of each block, in the order of the blocks.
     pub(crate) blocks: Vec<AppliedBlock>,

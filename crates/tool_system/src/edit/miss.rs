@@ -54,7 +54,7 @@ pub(crate) struct Miss {
 pub(crate) struct NearMatch {
     /// Its first line, from 1.
     pub(crate) start_line: usize,
-    /// Its last line.
+    /// Its last line, inclusive.
     pub(crate) end_line: usize,
     /// From 0 to 1.
     pub(crate) similarity: f64,

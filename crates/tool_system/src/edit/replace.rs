@@ -37,7 +37,6 @@ pub(crate) struct Replacement<'a> {
 /// What a replacement came to.
 #[derive(Debug)]
 pub(crate) struct Replaced {
-    /// The new body.
     pub(crate) body: Vec<u8>,
     /// How many occurrences were replaced.
     pub(crate) count: usize,
@@ -89,7 +88,7 @@ pub(crate) fn replace(text: &Text, what: &Replacement<'_>) -> Result<Replaced, T
 
 fn literal_splices(map: &LineMap<'_>, what: &Replacement<'_>) -> (Vec<Splice>, usize) {
     let (find, new) = (unix(what.find), unix(what.replace));
-    // Who names nothing but line ends wants to change the endings themselves.
+    // A pattern of nothing but line ends is meant to change the endings themselves.
     let speaks_of_endings = what.find.bytes().all(|byte| matches!(byte, b'\r' | b'\n'));
     let mut found = occurrences(map, &find, Counting::Apart);
     if what.find.contains('\r') {

@@ -13,7 +13,6 @@ use super::splice::Splice;
 pub(super) enum LineStep<'a> {
     /// The wanted line of this index, with the file's own bytes.
     Keep(usize),
-    /// A new line.
     Add(NewLine<'a>),
 }
 

@@ -1,4 +1,4 @@
-//! Who decides about proposals that need approval.
+//! The port through which proposals that need approval are decided.
 
 use async_trait::async_trait;
 use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError};

@@ -61,7 +61,7 @@ impl ToolContext {
         }
     }
 
-    /// The project.
+    /// The project's files.
     pub fn workspace(&self) -> &Arc<Workspace> {
         self.state.code.workspace()
     }
@@ -113,7 +113,7 @@ impl ToolContext {
         self.cancel.is_cancelled()
     }
 
-    /// Shows a piece of output to whoever watches. Never waits.
+    /// Publishes a piece of output as an event. Never waits.
     pub fn output(&self, chunk: &str) {
         let data = || ActivityData::ToolOutputChunk { chunk: chunk.into() };
         self.state.activity.emit(&self.call_id, ActivityType::ToolOutputChunk, data);
@@ -129,7 +129,7 @@ impl ToolContext {
     }
 
     /// Shows an image with the answer, unless that shows as many as it may; says whether it does. The
-    /// answer says in words what the image is, since not everybody who gets it can see images.
+    /// answer says in words what the image is, since not every model can see images.
     pub fn show(&self, image: Image) -> bool {
         let mut images = self.images.lock();
         let bytes = images.iter().map(|image| image.size).sum::<u64>().saturating_add(image.size);

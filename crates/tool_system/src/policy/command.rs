@@ -110,7 +110,7 @@ impl SimpleCommand {
         self.called().map(|called| called.rsplit('/').next().unwrap_or(called))
     }
 
-    /// The arguments.
+    /// The words after the program.
     pub fn args(&self) -> &[CommandWord] {
         self.words.get(1..).unwrap_or_default()
     }

@@ -9,7 +9,7 @@ use super::pattern::Reach;
 use super::rule::CompiledRule;
 use super::{ApprovalMode, CommandMode, Decision, Effect, EffectKind, Policy, protection};
 
-/// What is to be judged: who would do what.
+/// What is to be judged: a tool, the role that calls it, and its effects.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyAction<'a> {
     /// The tool, by its standard name.
@@ -20,15 +20,15 @@ pub struct PolicyAction<'a> {
     pub effects: &'a [Effect],
 }
 
-/// A decision, and why.
+/// What a policy decides about an action, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PolicyVerdict {
-    /// The decision.
+    /// What is to happen.
     pub decision: Decision,
     /// The id of the rule that decided, if one did; the first of several that allow together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// One or two sentences for people.
+    /// Why, in one or two sentences.
     pub explanation: String,
 }
 

@@ -1,7 +1,7 @@
 //! Names that always ask: what other programs obey without being told to.
 //!
-//! Whoever writes to these places gets code run, or another agent instructed, later and outside of
-//! every gate. So the approver sees each change to them, also at new files, and no rule that allows
+//! A write to these places gets code run, or another agent instructed, later and without any
+//! approval. So the approver sees each change to them, also at new files, and no rule that allows
 //! can cover them.
 
 /// Names that are protected for the same reason.

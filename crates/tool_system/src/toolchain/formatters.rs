@@ -11,7 +11,7 @@ const PRETTIER_FILES: [&str; 7] = [
     "prettier.config.js",
     "prettier.config.mjs",
 ];
-/// What each formatter is recognised by, for people.
+/// What each formatter is recognised by, for error messages.
 pub(crate) const LOOKED_FOR: &str = "Cargo.toml, go.mod, a format script or Prettier in package.json, \
                                      ruff.toml, .clang-format, and pyproject.toml";
 

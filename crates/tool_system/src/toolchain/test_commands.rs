@@ -19,7 +19,7 @@ pub(crate) enum Framework {
     Make,
 }
 
-/// What each framework is recognised by, for people.
+/// What each framework is recognised by, for error messages.
 pub(crate) const LOOKED_FOR: &str = "Cargo.toml, go.mod, a test script in package.json, Python tests or \
                                      pyproject.toml, pom.xml, build.gradle, and a Makefile with test or check";
 
@@ -115,7 +115,7 @@ fn integration_test(file: &str) -> Option<&str> {
     (!name.contains('/')).then_some(name)
 }
 
-/// A script runs who knows what; its text tells how to choose tests by name.
+/// A script can run any framework; its text tells how to choose tests by name.
 fn node(place: &ManifestDirectory, rest: Option<&str>, filter: Option<&str>, argv: &mut Argv) {
     let manager = place.manifests.node_manager();
     argv.all(&[manager, "run", "test"]);

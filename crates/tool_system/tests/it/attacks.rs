@@ -16,7 +16,7 @@ use line::{Line, Way};
 use stage::{Stage, User, Worker, differences};
 use tool_system::{EditCheck, ExecutorOptions};
 
-use crate::harness::{Bench, Person, allowing, no};
+use crate::harness::{Bench, ScriptedApprover, allowing, no};
 
 /// Fewer lines than this would not deserve the name.
 const FEWEST_LINES: usize = 200;
@@ -88,7 +88,7 @@ async fn checks_after_an_edit_change_nothing_more() {
     let options = ExecutorOptions { checks: checks.collect(), ..allowing(&["write_file"]) };
     let files = "//- /a.txt\none\n//- /b.txt\nb\n//- /.gitignore\n/target\n//- /target/built\nx\n\
                  //- /.git/HEAD\nref: refs/heads/main\n";
-    let refusing = Person::answering([no(None), no(None)]);
+    let refusing = ScriptedApprover::answering([no(None), no(None)]);
     let Some(bench) = Bench::running(files, refusing, options) else { return };
     let before = testkit::Snapshot::of(bench.project.root());
     let edited = bench.ok("write_file", json!({"path": "a.txt", "content": "two\n"})).await;
@@ -97,7 +97,7 @@ async fn checks_after_an_edit_change_nothing_more() {
     let others: Vec<_> = found.iter().filter(|line| !line.starts_with("~ a.txt: ")).collect();
     // The root has seen a new file put into place of the old one.
     assert!(matches!(&others[..], [root] if root.starts_with("~ : ")), "{found:#?}");
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[test]

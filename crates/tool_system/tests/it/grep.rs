@@ -1,4 +1,4 @@
-//! Content search: every scenario of the specification, and what people try besides.
+//! Content search: every scenario of the specification, and what users try besides.
 
 use protocol::ErrorCode;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Who imports what, and what a change affects.
+//! Which files import what, and what a change affects.
 
 use protocol::ErrorCode;
 use serde_json::{Value, json};

@@ -139,7 +139,7 @@ proptest! {
         let tool = registry.get(vocabulary, name).unwrap();
         if tool.validator().unwrap().validate(arguments.clone()).is_ok() {
             let options = tool_system::ExecutorOptions { vocabulary, ..Default::default() };
-            let bench = Bench::asking("//- /a\n", crate::harness::Person::answering([]), options);
+            let bench = Bench::asking("//- /a\n", crate::harness::ScriptedApprover::answering([]), options);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
             let result = runtime.block_on(bench.call(name, Value::Object(arguments)));
             if let Err(error) = result {

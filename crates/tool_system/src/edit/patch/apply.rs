@@ -26,7 +26,6 @@ const GRADES: [Grade; 5] = [
 /// What the hunks for one file came to.
 #[derive(Debug)]
 pub(crate) struct HunksApplied {
-    /// The new body.
     pub(crate) body: Vec<u8>,
     /// What became of each hunk, in order.
     pub(crate) hunks: Vec<AppliedBlock>,

@@ -5,7 +5,7 @@ use tool_system::outcome_text::{Printed, argument, command_summary, in_one_line,
 use tool_system::prelude::*;
 use tool_system::test_reports;
 
-/// Bytes of output in which a report on tests is looked for, to name the counts in words for people.
+/// Bytes of output in which a report on tests is looked for, to name the counts in the summary.
 const MAX_READ_REPORT: usize = 64 * 1024;
 
 /// Run a shell command on a copy, offline; its changes are asked about.

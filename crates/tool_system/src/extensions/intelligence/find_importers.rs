@@ -1,4 +1,4 @@
-//! `find_importers`: who imports a module, a package or a symbol.
+//! `find_importers`: which files import a module, a package or a symbol.
 
 use std::collections::{BTreeMap, BTreeSet};
 

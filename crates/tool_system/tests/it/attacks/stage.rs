@@ -17,7 +17,7 @@ const MOST_LOOKS: usize = 1000;
 /// Where processes outside listen, from the root.
 pub(crate) const SOCKETS: [&str; 2] = ["target/sock", "src/sock"];
 
-/// Who runs the executor.
+/// The user that runs the executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum User {
     Root,
@@ -90,7 +90,7 @@ impl Stage {
         self.base().join("state")
     }
 
-    /// Processes outside that write into the project for whoever talks to them.
+    /// Processes outside that write into the project for every process that connects to them.
     pub(crate) fn listen(&self) {
         for name in SOCKETS {
             listen(self.project.root(), name);
@@ -138,7 +138,7 @@ pub(crate) fn differences(
     found
 }
 
-/// Listens in a project for whoever wants something written there.
+/// Listens in a project and writes there for every process that connects.
 pub(crate) fn listen(project: &Path, name: &str) {
     let (socket, served) = (project.join(name), project.join("served"));
     let _ = std::fs::remove_file(&socket);
