@@ -121,7 +121,7 @@ pub struct DiffLine {
     /// Whether it stays, comes or goes.
     pub kind: LineKind,
     /// Its text without the line ending, safe to print: whatever a terminal or a browser would
-    /// obey, reorder or hide is written as an escape such as `\u{202E}`.
+    /// interpret, reorder or hide is written as an escape such as `\u{202E}`.
     pub text: String,
     /// Which parts of `text` are not what the file literally holds, or are easily overlooked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -113,7 +113,7 @@ impl ErrorType {
     }
 }
 
-/// The detail that says who has denied a call.
+/// The detail that is set if the policy has denied a call.
 const DENIED_BY: &str = "denied_by";
 const POLICY: &str = "policy";
 

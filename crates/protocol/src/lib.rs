@@ -1,4 +1,4 @@
-//! The nouns of Toolkiln: what a tool call, a result, an error, a permission, a proposal and an
+//! The data types of Toolkiln: what a tool call, a result, an error, a permission, a proposal and an
 //! event *are*, and the pure functions that show one of them in another shape.
 //!
 //! Everything here is plain, serialisable data. This crate does no I/O, starts no task, reads no

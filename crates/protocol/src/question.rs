@@ -13,7 +13,7 @@ const MAX_REASON: usize = 500;
 /// Files that are named when a part of the diff is left out.
 const MAX_NAMED_FILES: usize = 100;
 
-/// What the user is shown, as text without anything that a screen would obey, reorder or hide. It
+/// What the user is shown, as text without anything that a screen would interpret, reorder or hide. It
 /// prints as a whole; front ends with colours take the parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionText {

@@ -272,7 +272,7 @@ pub enum StopReason {
     ContextFull,
     /// It will not answer.
     Refusal,
-    /// It pauses and wants to be called again with what it said.
+    /// It pauses and has to be called again with its answer so far.
     Pause,
     /// Something else, as the provider calls it.
     Other(String),

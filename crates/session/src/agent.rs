@@ -1,4 +1,4 @@
-//! What tools may ask of the conversation: to show a plan, and to set a sub-agent to work.
+//! What tools may ask of the conversation: to show a plan, and to run a sub-agent.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

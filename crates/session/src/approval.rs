@@ -1,4 +1,4 @@
-//! Questions to the user, written down with their answers.
+//! Questions to the approver, logged with their answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

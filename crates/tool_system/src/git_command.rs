@@ -1,4 +1,4 @@
-//! Git commands that run nothing of the repository's choosing, and what they print, read.
+//! Git commands that run no program the repository configures, and the reading of what they print.
 
 mod commit;
 mod diff;

@@ -1,4 +1,4 @@
-//! Text that is safe to print: what a screen would obey, reorder or hide is written out.
+//! Text that is safe to print: what a screen would interpret, reorder or hide is escaped.
 
 use std::fmt::Write as _;
 
@@ -33,7 +33,7 @@ pub enum MarkKind {
     TrailingSpace,
 }
 
-/// `text` with everything that a screen would obey, reorder or hide written as an escape, for
+/// `text` with everything that a screen would interpret, reorder or hide written as an escape, for
 /// showing paths and arguments. Line feeds are escaped too; tabs stay.
 pub fn visible(text: &str) -> String {
     let glyphs: Vec<Glyph> = text.chars().map(Glyph::Char).collect();

@@ -1,4 +1,4 @@
-//! What tools that run commands have in common: reading the report.
+//! Reads the report on a command, for the tools that run one.
 
 use protocol::{ErrorCode, ToolError};
 use serde::Deserialize;

@@ -21,9 +21,9 @@ const ENOUGH_SHOWN: &str =
 /// What became of a file that may be an image.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ImageDelivery {
-    /// It goes along with the answer.
+    /// It is sent with the answer.
     AsItIs,
-    /// A smaller copy goes along, as these words say.
+    /// A smaller copy is sent with the answer, as these words say.
     Scaled(String),
     /// It is an image that cannot be shown, for the reason in these words.
     Not(String),

@@ -101,7 +101,7 @@ pub(super) fn take(
 
 /// Copies what a program wrote beneath `paths` into the project, without asking and without undo: for
 /// directories of thousands of files that the user let it fill. Links that leave the project and names
-/// that other programs obey are left out, and so is everything but files, directories and links.
+/// that other programs run or follow are left out, and so is everything but files, directories and links.
 pub(super) fn fill(changes: &Changes, paths: &[PathBuf]) -> Result<(), String> {
     for path in paths {
         let listed = changes.list_at(path, MOST_CHANGES).map_err(|error| error.to_string())?;

@@ -1,4 +1,4 @@
-//! A command that goes on while calls come and go.
+//! A command that runs on between calls.
 
 use std::collections::VecDeque;
 use std::io::Write as _;

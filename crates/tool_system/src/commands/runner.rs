@@ -22,7 +22,7 @@ use super::fate::{Fates, TrackedNow, is_cache_name};
 use super::report::{LiveOutput, report};
 use crate::ToolContext;
 
-/// Names that other programs obey, for commands that change the files themselves.
+/// Names that other programs run or follow, for commands that change the files themselves.
 const OBEYED: [&str; 5] = [".vscode", ".idea", ".envrc", ".mcp.json", ".gitmodules"];
 /// What lies in a repository and makes git run programs; no commit needs to change it.
 const OBEYED_BY_GIT: [&str; 2] = [".git/hooks", ".git/config"];

@@ -193,7 +193,7 @@ fn compile(pattern: &str, crlf: bool) -> Result<Regex, ToolError> {
     })
 }
 
-/// Whether a pattern speaks of carriage returns, so that its replacement is taken byte for byte.
+/// Whether a pattern mentions carriage returns, so that its replacement is taken byte for byte.
 fn names_cr(pattern: &str) -> bool {
     pattern.contains('\r') || pattern.contains(r"\r") || pattern.contains(r"\x0D")
 }

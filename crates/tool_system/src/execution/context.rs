@@ -1,4 +1,4 @@
-//! What a running tool may see and say.
+//! What a running tool can use: the project, limits, events and images.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

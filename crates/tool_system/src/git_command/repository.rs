@@ -1,4 +1,4 @@
-//! The repository of the project, and git on it in a way that no file of the project can steer.
+//! The repository of the project, and git run on it so that no file of the project can influence it.
 
 use protocol::{CommandSpec, ErrorCode, ProjectMode, ToolError, ToolResult};
 use workspace::{EntryKind, Workspace};

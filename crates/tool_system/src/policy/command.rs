@@ -1,15 +1,15 @@
-//! Command lines, taken apart so that rules can speak about each program in them.
+//! Command lines, taken apart so that rules can match each program in them.
 //!
 //! [`CommandLine::parse`] finds every simple command of a shell text: in pipelines, lists, bodies,
 //! substitutions, and behind programs that run others. This is a convenience for rules that deny
 //! commands or ask first, and for explanations. Nothing depends on it for safety: what a command can
 //! reach is decided by how it is run, and a text that is not understood runs no differently.
 
+mod analysis;
 mod danger;
 mod environment;
 mod git;
 mod pattern;
-mod run;
 mod syntax;
 mod word;
 mod wrapper;
@@ -19,12 +19,12 @@ use std::ops::Range;
 
 use protocol::CommandSpec;
 
+pub use analysis::{AnalysedCommand, Reach};
 pub use pattern::CommandPattern;
-pub use run::{AnalysedCommand, Reach};
 pub use word::{CommandWord, WordKind};
 
+pub(super) use analysis::effects_of_command;
 pub(super) use pattern::fits_example;
-pub(super) use run::effects_of_command;
 
 /// How often a command may run a command that runs a command.
 const MAX_WRAPPERS: usize = 8;
@@ -147,7 +147,7 @@ impl CommandLine {
         let input = spec.stdin.as_ref().map(CommandWord::plain);
         let command = SimpleCommand { words, input, ..SimpleCommand::at(0..0) };
         match wrapper::shell_script(&command) {
-            // The shell of the tool itself is no news.
+            // The tool's own shell is not judged.
             Some(wrapper::Inner::Script(text)) => line.add_script(&text, None, 0),
             _ => line.add(command, 0),
         }

@@ -1,4 +1,4 @@
-//! What a proposal does to the world, in the few words that a policy speaks.
+//! What a proposal does, in the few kinds of effect that a policy judges.
 
 use std::borrow::Cow;
 use std::fmt;

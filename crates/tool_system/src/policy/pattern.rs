@@ -5,7 +5,7 @@ use std::fmt;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
-/// A pattern does not parse, or means something that rules cannot promise.
+/// A pattern does not parse, or means something that rules cannot guarantee.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{pattern}`: {problem}")]
 pub struct InvalidPattern {
@@ -130,7 +130,7 @@ pub(super) enum CaseOf {
     None,
 }
 
-/// How surely a pattern speaks of something beneath a directory.
+/// How surely a pattern matches something beneath a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// It could, if a file of that name lies there: the pattern holds for many directories.

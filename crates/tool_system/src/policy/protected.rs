@@ -1,4 +1,4 @@
-//! Names that always ask: what other programs obey without being told to.
+//! Paths that always need approval: other programs run or follow what is in them.
 //!
 //! A write to these places gets code run, or another agent instructed, later and without any
 //! approval. So the approver sees each change to them, also at new files, and no rule that allows

@@ -193,7 +193,7 @@ impl CompiledRule {
         }
     }
 
-    /// Whether the rule speaks about single commands and narrows, so that a line that is not understood
+    /// Whether the rule is about single commands and narrows, so that a line that is not understood
     /// may be a matter for it.
     pub(super) fn may_miss_commands(&self) -> bool {
         self.narrows() && !self.rule.command.is_empty()

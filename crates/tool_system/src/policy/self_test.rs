@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::rule::CompiledRule;
 use super::{Decision, Policy, protection};
 
-/// An example that a rule does not live up to.
+/// An example that contradicts its rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FailedExample {
     /// The id of the rule.

@@ -1,4 +1,4 @@
-//! Which tools there are, under which names, for whom.
+//! Which tools there are, under which names, for which role.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};

@@ -5,7 +5,7 @@ use super::Glyph;
 /// The ways in which text can be other than it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::diff) enum Hazard {
-    /// A screen obeys it.
+    /// A terminal interprets it.
     Control,
     /// It reorders what stands around it.
     Bidi,

@@ -1,4 +1,4 @@
-//! What a command came to: what it printed, how it ended, and what became of the files it changed.
+//! The outcome of a command: what it printed, how it ended, and what became of the files it changed.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! What an edit came to: which lines, and the lines themselves where the model has not sent them so.
+//! The outcome of an edit: which lines, and the lines themselves where the model has not sent them so.
 
 use serde_json::Value;
 

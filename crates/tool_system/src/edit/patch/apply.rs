@@ -1,4 +1,4 @@
-//! Putting the hunks of a patch where their old lines stand.
+//! Putting the hunks of a patch where their old lines are.
 
 use std::ops::Range;
 

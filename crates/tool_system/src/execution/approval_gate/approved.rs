@@ -1,4 +1,4 @@
-//! The leave to perform a proposal, as a type that only the approval gate can make.
+//! The permission to perform a proposal, as a type that only the approval gate can make.
 
 use std::ops::Deref;
 

@@ -97,7 +97,7 @@ impl Tool for BashTool {
         let summary = command_summary(command, result["return_code"].as_i64()?, result);
         let text = |key: &str| text_at(result, key).unwrap_or_default();
         let (output, error) = (text("output"), text("error"));
-        // A log that is printed may hold a report as well, so the command has to speak of tests.
+        // A log that is printed may hold a report as well, so the command itself has to mention tests.
         let may_report = command.contains("test") && output.len() + error.len() <= MAX_READ_REPORT;
         let counts = may_report.then(|| test_reports::read(output, error));
         Some(match counts.flatten() {

@@ -1,4 +1,4 @@
-//! `job`: commands that go on while calls come and go.
+//! `job`: commands that run on between calls.
 
 use protocol::RunMode;
 use tool_system::command_report::working_dir;

@@ -1,4 +1,4 @@
-//! What a git command line means, behind the options that stand before the subcommand.
+//! What a git command line means, after the options before the subcommand.
 
 use super::{CommandWord, SimpleCommand};
 
