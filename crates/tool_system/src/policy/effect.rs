@@ -113,7 +113,7 @@ impl fmt::Display for Effect {
 }
 
 /// Everything that `proposal` does. A command line has one effect for each simple command in it.
-pub fn effects_of(proposal: &Proposal) -> Vec<Effect> {
+pub(crate) fn effects_of(proposal: &Proposal) -> Vec<Effect> {
     match proposal {
         Proposal::Changes(set) => set.changes.iter().flat_map(effects_of_change).collect(),
         Proposal::Command(command) => effects_of_command(command),

@@ -11,13 +11,13 @@ use super::{ApprovalMode, CommandMode, Decision, Effect, EffectKind, Policy, pro
 
 /// What is to be judged: a tool, the role that calls it, and its effects.
 #[derive(Clone, Copy, Debug)]
-pub struct PolicyAction<'a> {
+pub(crate) struct PolicyAction<'a> {
     /// The tool, by its standard name.
-    pub tool: &'a str,
+    pub(crate) tool: &'a str,
     /// The name of the role that acts.
-    pub role: &'a str,
+    pub(crate) role: &'a str,
     /// Everything that would happen.
-    pub effects: &'a [Effect],
+    pub(crate) effects: &'a [Effect],
 }
 
 /// What a policy decides about an action, and why.
@@ -53,7 +53,7 @@ impl Policy {
     /// Judges `action` as of `now`. A rule that denies beats everything; then what is never done, the
     /// read-only mode, protected names and the network, rules that ask, commands that such a rule may
     /// have missed, rules that together allow every effect, and the mode.
-    pub fn judge(&self, action: &PolicyAction<'_>, now: Timestamp) -> PolicyVerdict {
+    pub(crate) fn judge(&self, action: &PolicyAction<'_>, now: Timestamp) -> PolicyVerdict {
         let (decision, ground) = self.weigh(action, |rule| !rule.rule.is_expired(now));
         let mut explanation = self.explain(action, decision, &ground);
         if let Some(rule) = self.expired_decider(action, now) {

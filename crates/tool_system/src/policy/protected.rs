@@ -6,16 +6,16 @@
 
 /// Names that are protected for the same reason.
 #[derive(Clone, Copy, Debug)]
-pub struct ProtectedGroup {
+struct ProtectedGroup {
     /// Why a change there is dangerous, to follow "… is protected:".
-    pub reason: &'static str,
+    reason: &'static str,
     /// The names, in lower case. One or several names separated by slashes, found in a row anywhere
     /// in a path, protect the path and what lies beneath. A leading `*` stands for any beginning.
-    pub names: &'static [&'static str],
+    names: &'static [&'static str],
 }
 
 /// Everything that is protected, with the reasons.
-pub const PROTECTED: &[ProtectedGroup] = &[
+const PROTECTED: &[ProtectedGroup] = &[
     ProtectedGroup {
         reason: "it configures git, which can run programs",
         names: &[".git", "*.git", "git~1", ".gitmodules", ".gitattributes", ".gitconfig"],
@@ -190,7 +190,7 @@ const GIT_HEAD_REASON: &str =
 
 /// Why `path` always asks, if it does. With `tree`, everything beneath the path counts too: a
 /// directory that is to be called `.github` may bring workflows along.
-pub fn protection(path: &str, tree: bool) -> Option<&'static str> {
+pub(crate) fn protection(path: &str, tree: bool) -> Option<&'static str> {
     let names: Vec<String> = path.split('/').map(folded).collect();
     if path.rsplit('/').next() == Some(GIT_HEAD) {
         return Some(GIT_HEAD_REASON);
