@@ -98,7 +98,7 @@ impl Tool for GrepTool {
             )
             .prompt(
                 "Where is a function defined: {\"pattern\": \"fn execute_tool\", \"file_type\": \
-                 \"rs\"}. Open tasks in comments: {\"pattern\": \"TODO|FIXME\", \"case_sensitive\": true}. \
+                 \"rs\"}. All TODO comments: {\"pattern\": \"TODO|FIXME\", \"case_sensitive\": true}. \
                  Which files, or how often in each: {\"pattern\": \"unsafe\", \"mode\": \"count\"}. \
                  Over several lines: {\"pattern\": \"struct \\\\w+ \\\\{\\\\s*id\", \"multiline\": \
                  true}. Narrow with path, file_type or include before raising max_results; cursor \
