@@ -1,7 +1,7 @@
 //! Declares a module for every file under `src/extensions`, and lists the tool that each registers.
 //!
 //! A tool is one file. Were the modules declared by hand, adding a tool would touch a second file,
-//! and a file that nobody declared would silently be no tool at all.
+//! and a file that is not declared would silently not be a tool at all.
 
 #![allow(
     clippy::disallowed_methods,

@@ -11,7 +11,7 @@ const READ_BYTES: u64 = 48 * 1024;
 const READ_BASE64_BYTES: u64 = 48 * 1024;
 /// Estimated tokens that reading several files may fill.
 const READ_TOKENS: u64 = 16_000;
-/// Bytes that are shown of each of the two outputs of a command.
+/// Bytes that are shown of each of the two outputs of a command in the vocabularies of other agents.
 const RUN_OUTPUT_BYTES: u64 = 32 * 1024;
 /// Bytes of a whole result, with the names of its fields and the escapes of JSON.
 const RESULT_BYTES: u64 = 80 * 1024;
@@ -29,7 +29,7 @@ pub fn host_limits(mut limits: Limits) -> Limits {
     lower(&mut limits.read_bytes, usual.read_bytes, READ_BYTES);
     lower(&mut limits.read_base64_bytes, usual.read_base64_bytes, READ_BASE64_BYTES);
     lower(&mut limits.read_tokens, usual.read_tokens, READ_TOKENS);
-    lower(&mut limits.run_output_bytes, usual.run_output_bytes, RUN_OUTPUT_BYTES);
+    lower(&mut limits.foreign_output_bytes, usual.foreign_output_bytes, RUN_OUTPUT_BYTES);
     lower(&mut limits.result_bytes, usual.result_bytes, RESULT_BYTES);
     limits
 }
@@ -43,7 +43,8 @@ mod tests {
         let set = Limits { read_bytes: 1_000_000, result_bytes: 10, ..Limits::default() };
         let limits = host_limits(set);
         assert_eq!((limits.read_bytes, limits.result_bytes), (1_000_000, 10));
-        assert_eq!(limits.run_output_bytes, RUN_OUTPUT_BYTES);
+        assert_eq!(limits.foreign_output_bytes, RUN_OUTPUT_BYTES);
+        assert_eq!(limits.run_output_bytes, Limits::default().run_output_bytes);
         assert_eq!(limits.grep_results, Limits::default().grep_results);
     }
 }

@@ -26,7 +26,7 @@ pub fn listed_tool(tool: &ListedTool) -> Value {
         "description": tool.description(),
         "inputSchema": tool.brief_schema(),
         "outputSchema": brief_output(&tool.output_schema()),
-        "annotations": annotations(title, permissions),
+        "annotations": annotations(permissions),
     });
     if shows_much(tool) {
         entry["_meta"] = json!({MAX_RESULT_META: MAX_RESULT_CHARS});
@@ -61,14 +61,13 @@ fn brief_output(schema: &Value) -> Value {
 /// MCP's hints. Only those that carry meaning are sent: destructive and idempotent say nothing
 /// about a tool that only looks, and a tool is not idempotent unless it says so. The title stands here too, for hosts of the revisions before it
 /// became a field of the tool.
-fn annotations(title: String, permissions: PermissionSet) -> Value {
+fn annotations(permissions: PermissionSet) -> Value {
     let has = |permission| permissions.contains(permission);
     let executes = has(ToolPermission::ExecuteCommands);
     let writes = has(ToolPermission::WriteFiles) || executes;
     let deletes = has(ToolPermission::DeleteFiles);
     let read_only = !writes && !deletes && !has(ToolPermission::CreateFiles);
     let mut hints = Map::new();
-    hints.insert("title".into(), title.into());
     hints.insert("readOnlyHint".into(), read_only.into());
     if !read_only {
         hints.insert("destructiveHint".into(), (writes || deletes).into());
@@ -103,8 +102,8 @@ mod tests {
     fn an_entry_has_words_schemas_and_hints() {
         let registry = ToolRegistry::builtin();
         let entry = |vocabulary, name| listed_tool(&registry.get(vocabulary, name).unwrap());
-        insta::assert_snapshot!(entry(Vocabulary::Standard, "git_status"), @r#"{"name":"git_status","title":"Git status","description":"Show the branch and changed files.","inputSchema":{"type":"object","properties":{}},"outputSchema":{"type":"object","properties":{"ahead":{"type":"integer"},"behind":{"type":"integer"},"clean":{"type":"boolean"}},"required":["ahead","behind","clean"]},"annotations":{"title":"Git status","readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/maxResultSizeChars":500000}}"#);
-        insta::assert_snapshot!(entry(Vocabulary::Ally, "read"), @r#"{"name":"read","title":"Read files","description":"Read several files at once, as much as fits.","inputSchema":{"type":"object","properties":{"file_paths":{"type":"array","items":{"type":"string"}},"limit":{"type":"integer","description":"Lines per file, 0 for all"},"offset":{"type":"integer"}},"required":["file_paths"]},"outputSchema":{"type":"object","properties":{"files_read":{"type":"integer"},"estimated_tokens":{"type":"integer"}},"required":["content","files_read","estimated_tokens"]},"annotations":{"title":"Read files","readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/maxResultSizeChars":500000}}"#);
+        insta::assert_snapshot!(entry(Vocabulary::Standard, "git_status"), @r#"{"name":"git_status","title":"Git status","description":"Show the branch and changed files.","inputSchema":{"type":"object","properties":{}},"outputSchema":{"type":"object","properties":{"ahead":{"type":"integer"},"behind":{"type":"integer"},"clean":{"type":"boolean"}},"required":["ahead","behind","clean"]},"annotations":{"readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/maxResultSizeChars":500000}}"#);
+        insta::assert_snapshot!(entry(Vocabulary::Ally, "read"), @r#"{"name":"read","title":"Read files","description":"Read several files at once, as much as fits.","inputSchema":{"type":"object","properties":{"file_paths":{"type":"array","items":{"type":"string"}},"limit":{"type":"integer","description":"Lines per file, 0 for all"},"offset":{"type":"integer"}},"required":["file_paths"]},"outputSchema":{"type":"object","properties":{"files_read":{"type":"integer"},"estimated_tokens":{"type":"integer"}},"required":["content","files_read","estimated_tokens"]},"annotations":{"readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/maxResultSizeChars":500000}}"#);
     }
 
     #[test]
@@ -115,23 +114,23 @@ mod tests {
         use ToolPermission::{CreateFiles, DeleteFiles, NetworkAccess, ReadFiles, WriteFiles};
         assert_eq!(
             hints(&[ReadFiles]),
-            r#"{"title":"T","readOnlyHint":true,"openWorldHint":false}"#
+            r#"{"readOnlyHint":true,"openWorldHint":false}"#
         );
         assert_eq!(
             hints(&[NetworkAccess]),
-            r#"{"title":"T","readOnlyHint":true,"openWorldHint":true}"#
+            r#"{"readOnlyHint":true,"openWorldHint":true}"#
         );
         assert_eq!(
             hints(&[ReadFiles, WriteFiles]),
-            r#"{"title":"T","readOnlyHint":false,"destructiveHint":true,"openWorldHint":false}"#
+            r#"{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":false}"#
         );
         assert_eq!(
             hints(&[CreateFiles]),
-            r#"{"title":"T","readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}"#
+            r#"{"readOnlyHint":false,"destructiveHint":false,"openWorldHint":false}"#
         );
         assert_eq!(
             hints(&[DeleteFiles]),
-            r#"{"title":"T","readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}"#
+            r#"{"readOnlyHint":false,"destructiveHint":true,"idempotentHint":true,"openWorldHint":false}"#
         );
     }
 }

@@ -24,22 +24,22 @@ pub struct ActivityEvent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", content = "data", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum ActivityData {
-    /// A tool begins.
+    /// A call begins.
     ToolCallStart {
         /// The tool, as the caller names it.
         tool_name: Arc<str>,
         /// Its arguments.
         arguments: Map<String, Value>,
     },
-    /// A tool has ended well.
+    /// A call has succeeded.
     ToolCallEnd {
         /// The tool, as the caller names it.
         tool_name: Arc<str>,
         /// Always true here; failures are `error` events.
         success: bool,
-        /// How long it took.
+        /// How long it took, in milliseconds.
         duration_ms: u64,
-        /// A few lines for people.
+        /// The result in a few lines, for the user.
         preview: Vec<String>,
     },
     /// A piece of output, as it comes.
@@ -47,23 +47,23 @@ pub enum ActivityData {
         /// The text.
         chunk: Arc<str>,
     },
-    /// A tool has failed.
+    /// A call has failed.
     Error {
         /// The tool, as the caller names it.
         tool_name: Arc<str>,
         /// What went wrong.
         code: ErrorCode,
-        /// In words.
+        /// The message of the error.
         error: String,
     },
-    /// A person is being asked.
+    /// The approver is being asked.
     ApprovalRequested(Box<ApprovalRequest>),
-    /// The person has answered.
+    /// The approver has answered.
     ApprovalAnswered {
-        /// The answer.
+        /// Whether the call may go on.
         approved: bool,
     },
-    /// The reader was slow and this many events are lost to it.
+    /// The reader was too slow, and events are lost to it.
     Missed {
         /// How many.
         events: u64,

@@ -1,4 +1,4 @@
-//! A command as a person is shown it before it runs: all of it, and nothing that only looks like it.
+//! A command as the approver sees it before it runs: all of it, and nothing that only looks like it.
 
 use std::fmt::Write as _;
 

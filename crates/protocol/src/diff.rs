@@ -1,4 +1,4 @@
-//! What a person is shown of a change, made from the change itself.
+//! What the approver sees of a change, made from the change itself.
 //!
 //! A [`FileDiff`] is data: hunks of lines whose text is safe to print, with warnings about what
 //! would otherwise be invisible. The same two texts always give the same hunks, because the answer
@@ -19,11 +19,11 @@ use comparison::{Comparison, HunkSpan, Opaque};
 use warnings::Warnings;
 
 pub use drawing::{Mark, MarkKind, visible};
-pub use file_text::LineEndings;
+pub use file_text::LineEndingStyle;
 pub use selection::apply_selected;
 pub use unified::unified;
 
-/// One change as a person sees it.
+/// One change as the approver sees it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FileDiff {
     /// The path, as it is; [`visible`] makes it safe to print.
@@ -41,10 +41,10 @@ pub struct FileDiff {
     pub new_mode: Option<u32>,
     /// How lines ended before, if there were lines that ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub old_endings: Option<LineEndings>,
+    pub old_endings: Option<LineEndingStyle>,
     /// How lines end after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub new_endings: Option<LineEndings>,
+    pub new_endings: Option<LineEndingStyle>,
     /// Set, and `hunks` empty, if the content is not shown as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binary: Option<BinaryDiff>,
@@ -95,7 +95,7 @@ pub struct BinaryDiff {
 pub struct Blob {
     /// The hash of the bytes.
     pub hash: ContentHash,
-    /// How many there are.
+    /// The number of bytes.
     pub size: u64,
 }
 
@@ -111,7 +111,7 @@ pub struct Hunk {
     pub new_start: usize,
     /// How many lines after the change.
     pub new_lines: usize,
-    /// The lines.
+    /// Context, removed and added lines in the order of a diff.
     pub lines: Vec<DiffLine>,
 }
 
@@ -121,7 +121,7 @@ pub struct DiffLine {
     /// Whether it stays, comes or goes.
     pub kind: LineKind,
     /// Its text without the line ending, safe to print: whatever a terminal or a browser would
-    /// obey, reorder or hide is written as an escape such as `\u{202E}`.
+    /// interpret, reorder or hide is written as an escape such as `\u{202E}`.
     pub text: String,
     /// Which parts of `text` are not what the file literally holds, or are easily overlooked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -68,9 +68,9 @@ error_codes! {
     NotRead => User,
     /// The file is no longer what the change was based on.
     Conflict => User,
-    /// A person looked at the proposal and refused it.
+    /// The approver looked at the proposal and refused it.
     Rejected => Permission,
-    /// The proposal needs a person's yes and nobody could be asked.
+    /// The proposal needs approval and there is no approver to ask.
     ApprovalRequired => Permission,
     /// The role, a rule or the system does not allow it.
     PermissionDenied => Permission,
@@ -113,7 +113,7 @@ impl ErrorType {
     }
 }
 
-/// The detail that says who has denied a call.
+/// The detail that is set if the policy has denied a call.
 const DENIED_BY: &str = "denied_by";
 const POLICY: &str = "policy";
 
@@ -167,7 +167,7 @@ impl ToolError {
         self.detail(DENIED_BY, POLICY)
     }
 
-    /// Whether the user or the policy has said no, or nobody was there to say yes. A file that cannot
+    /// Whether the user or the policy has said no, or there was no approver to ask. A file that cannot
     /// be opened or a role without the right is not a denial in this sense.
     pub fn is_denial(&self) -> bool {
         matches!(self.code, ErrorCode::Rejected | ErrorCode::ApprovalRequired)

@@ -122,7 +122,7 @@ impl Image {
     }
 }
 
-/// In words, for those who cannot see it: `shot.png (PNG image, 640x480 pixels, 1234 bytes)`.
+/// In words, for models and terminals that cannot show it: `shot.png (PNG image, 640x480 pixels, 1234 bytes)`.
 impl fmt::Display for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, format, width, height, size, .. } = self;

@@ -1,4 +1,4 @@
-//! The nouns of Toolkiln: what a tool call, a result, an error, a permission, a proposal and an
+//! The data types of Toolkiln: what a tool call, a result, an error, a permission, a proposal and an
 //! event *are*, and the pure functions that show one of them in another shape.
 //!
 //! Everything here is plain, serialisable data. This crate does no I/O, starts no task, reads no
@@ -27,8 +27,8 @@ pub use activity::{ActivityData, ActivityEvent, ActivityType};
 pub use approval::{ApprovalRequest, ApprovalResponse, Remember};
 pub use command_view::describe_command;
 pub use diff::{
-    BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndings, LineKind, Mark, MarkKind,
-    apply_selected, unified, visible,
+    BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndingStyle, LineKind, Mark,
+    MarkKind, apply_selected, unified, visible,
 };
 pub use error::{ErrorCode, ErrorType, ToolError};
 pub use hash::{ContentHash, InvalidHash};

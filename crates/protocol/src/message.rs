@@ -1,4 +1,4 @@
-//! Messages between a person, a model and tools, in no provider's format.
+//! Messages between the user, a model and tools, in no provider's format.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -27,7 +27,7 @@ impl ToolCall {
     }
 }
 
-/// What a call ends with: its result for programs, and how models and people are shown it.
+/// What a call ends with: its result for programs, and its texts for models and users.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallReport {
     /// The result. It says in words what the images are, for models that cannot see them.
@@ -36,7 +36,7 @@ pub struct CallReport {
     pub text: Option<String>,
     /// Images that belong to the result, which JSON cannot hold.
     pub images: Vec<Image>,
-    /// What the call came to, for people: `Edited 2 files, +12 −3`.
+    /// What the call did, for the user: `Edited 2 files, +12 −3`.
     pub title: Option<String>,
     /// Tools that were not listed to the model, which it has asked for and may call from here on.
     pub found_tools: Vec<String>,
@@ -48,11 +48,11 @@ impl From<ToolResult> for CallReport {
     }
 }
 
-/// Who speaks in a message.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Speaker {
-    /// The person, or a tool answering on their machine.
+    /// The user, or a tool answering on their machine.
     User,
     /// The model.
     Assistant,
@@ -63,7 +63,7 @@ pub enum Speaker {
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks.
+    /// Its author.
     pub role: Speaker,
     /// What is said, in order.
     pub content: Vec<Content>,
@@ -78,7 +78,7 @@ pub enum Content {
         /// The text.
         text: String,
     },
-    /// A picture.
+    /// An image, sent to models that can see.
     Image(Image),
     /// The model calls a tool.
     ToolUse(ToolCall),

@@ -1,4 +1,4 @@
-//! What a tool would do, as data: the exact thing that policy judges, a person approves and the
+//! What a tool would do, as data: the exact thing that policy judges, the approver sees and the
 //! executor performs.
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub struct ChangeSet {
 pub enum Change {
     /// Make `path` a file that holds exactly `content`.
     Write {
-        /// The file.
+        /// The file, which may be new.
         path: String,
         /// What is there now.
         base: Base,
@@ -122,7 +122,7 @@ pub enum Base {
     File {
         /// The hash of its bytes.
         hash: ContentHash,
-        /// Its length.
+        /// Its length in bytes.
         size: u64,
         /// Its permission bits.
         mode: u32,
@@ -264,7 +264,7 @@ pub enum RunMode {
 pub struct WebRequest {
     /// The method, in upper case.
     pub method: String,
-    /// The whole address.
+    /// The whole address, with its query.
     pub url: String,
     /// Header fields.
     #[serde(default)]

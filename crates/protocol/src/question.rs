@@ -13,7 +13,7 @@ const MAX_REASON: usize = 500;
 /// Files that are named when a part of the diff is left out.
 const MAX_NAMED_FILES: usize = 100;
 
-/// What the user is shown, as text without anything that a screen would obey, reorder or hide. It
+/// What the user is shown, as text without anything that a screen would interpret, reorder or hide. It
 /// prints as a whole; front ends with colours take the parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionText {
@@ -132,14 +132,14 @@ mod tests {
         because\r\nof\u{200B}
         ! a\u{202E}.txt: the path holds characters that cannot be seen: a\u{202E}.txt
         ! a\u{202E}.txt: the file becomes executable
-        ! a\u{202E}.txt: control characters on 2 added lines, first on line 1: a terminal would obey them
+        ! a\u{202E}.txt: control characters on 2 added lines, first on line 1: a terminal would interpret them
         Always: write_file may change `a`\n
 
         diff --git a/a\u{202E}.txt b/a\u{202E}.txt
         new file mode 100755
         warning: the path holds characters that cannot be seen: a\u{202E}.txt
         warning: the file becomes executable
-        warning: control characters on 2 added lines, first on line 1: a terminal would obey them
+        warning: control characters on 2 added lines, first on line 1: a terminal would interpret them
         --- /dev/null
         +++ b/a\u{202E}.txt
         @@ -0,0 +1,2 @@

@@ -37,7 +37,7 @@ impl fmt::Display for MessageHandle {
     }
 }
 
-/// What an entry of the log says, as text in lines; `None` if it says nothing to anybody.
+/// What an entry of the log says, as text in lines; `None` if it has nothing to read.
 pub fn recalled_text(event: &SessionEvent) -> Option<String> {
     let text = match event {
         SessionEvent::UserMessage { content } => message_text(content),

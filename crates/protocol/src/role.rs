@@ -1,4 +1,4 @@
-//! Who is acting: a named bundle of permissions.
+//! Roles: named sets of permissions.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub enum AgentRole {
     Actor,
     /// A role from the user's configuration.
     Custom {
-        /// Its name.
+        /// Its name in the configuration.
         name: String,
         /// What it may do.
         permissions: PermissionSet,

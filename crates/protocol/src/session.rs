@@ -27,12 +27,12 @@ pub enum SessionEvent {
     Opened(Opened),
     /// The session has a name.
     Renamed {
-        /// The name.
+        /// Shown in lists of sessions.
         title: String,
     },
-    /// From here on somebody else answers, or acts in another role.
+    /// From here on another model answers, or the same one in another role.
     SettingsChanged(Settings),
-    /// The person says something; a turn begins.
+    /// A message of the user; a turn begins.
     UserMessage {
         /// What is said.
         content: Vec<Content>,
@@ -42,23 +42,23 @@ pub enum SessionEvent {
         /// The tokens that the request is thought to take.
         estimated_tokens: u64,
     },
-    /// The model goes on speaking. [`SessionEvent::ModelAnswered`] holds the whole of it.
+    /// Part of an answer, as it arrives. [`SessionEvent::ModelAnswered`] holds the whole of it.
     TextDelta {
-        /// The next piece.
+        /// What follows the delta before.
         text: String,
     },
-    /// The model goes on thinking, where it lets us see that.
+    /// Part of the thinking, where the provider shows it.
     ThinkingDelta {
-        /// The next piece.
+        /// What follows the delta before.
         text: String,
     },
-    /// The model has answered completely. Only calls that stand here are ever run.
+    /// A complete answer. Only the calls in it are ever run.
     ModelAnswered(ModelAnswer),
     /// The model did not answer, or not to the end. What came before is not sent again.
     ModelFailed {
         /// The kind of failure.
         kind: ModelErrorKind,
-        /// One line for a person.
+        /// One line for the user.
         message: String,
         /// After how many milliseconds it is tried again; the turn ends or pauses if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,17 +74,17 @@ pub enum SessionEvent {
     CallStarted {
         /// The id of the call.
         call_id: String,
-        /// What it does, for people: `Read src/main.rs, lines 10 to 20`.
+        /// What it does, for the user: `Read src/main.rs, lines 10 to 20`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
     },
-    /// A person is asked about a call.
+    /// The approver is asked about a call.
     ApprovalAsked(Box<ApprovalRequest>),
-    /// The person has answered.
+    /// The approver has answered.
     ApprovalAnswered {
         /// The id of the call.
         call_id: String,
-        /// The answer.
+        /// Whether and how it was approved.
         response: ApprovalResponse,
     },
     /// A call has its result. Every call gets exactly one.
@@ -100,7 +100,7 @@ pub enum SessionEvent {
         /// Images that belong to the result.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
-        /// What the call came to, for people: `Edited 2 files, +12 −3`.
+        /// What the call did, for the user: `Edited 2 files, +12 −3`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title: Option<String>,
         /// Tools that were not listed to the model, which it may call from here on.
@@ -114,7 +114,7 @@ pub enum SessionEvent {
         /// One line for the user: how it refused them.
         message: String,
     },
-    /// The model is told something that no person has said, such as that it goes round in circles.
+    /// The model is told something that is not from the user, such as that it repeats itself.
     Nudged {
         /// What it is told.
         text: String,
@@ -126,9 +126,9 @@ pub enum SessionEvent {
         /// The whole plan as it is now.
         steps: Vec<PlanStep>,
     },
-    /// The turn stops until the person says how to go on.
+    /// The turn stops until the user says how to go on.
     Paused(PauseReason),
-    /// The person wants the turn to go on.
+    /// The user wants the turn to go on.
     Continued,
     /// The turn is over.
     TurnEnded(TurnEnd),
@@ -141,7 +141,7 @@ pub enum SessionEvent {
         /// What happened there.
         entry: Box<LogEntry>,
     },
-    /// The log was found damaged and has been mended.
+    /// The log was found damaged and has been repaired.
     Repaired {
         /// What was wrong and what became of it.
         notes: Vec<String>,
@@ -198,9 +198,9 @@ pub struct Instructions {
 /// How a session begins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
-    /// The project.
+    /// The absolute path of the project.
     pub root: String,
-    /// Who answers, and in which role.
+    /// The model and its role at the beginning.
     pub settings: Settings,
     /// The session and the position this one was forked from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,16 +210,16 @@ pub struct Opened {
 /// A position in another session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkPoint {
-    /// The other session.
+    /// The id of the other session.
     pub session: String,
     /// Its last entry that both have in common.
     pub sequence: u64,
 }
 
-/// Who answers, and in which role.
+/// The model of a session, and the role it has.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The provider.
+    /// The provider, as the configuration names it.
     pub provider: String,
     /// The model, as its provider calls it.
     pub model: String,
@@ -233,7 +233,7 @@ pub struct ModelAnswer {
     /// What is to be kept and sent back, in order. Every tool call stands here, broken ones with
     /// empty arguments.
     pub content: Vec<Content>,
-    /// Calls whose arguments were no JSON object. They are answered with an error, not run.
+    /// Calls whose arguments were not a JSON object. They are answered with an error, not run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub broken: Vec<BrokenCall>,
     /// Why the answer ended.
@@ -272,7 +272,7 @@ pub enum StopReason {
     ContextFull,
     /// It will not answer.
     Refusal,
-    /// It pauses and wants to be called again with what it said.
+    /// It pauses and has to be called again with its answer so far.
     Pause,
     /// Something else, as the provider calls it.
     Other(String),
@@ -372,7 +372,7 @@ pub enum StepStatus {
     Done,
 }
 
-/// Why a turn waits for the person.
+/// Why a turn waits for the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum PauseReason {
@@ -404,7 +404,7 @@ pub enum PauseReason {
     },
     /// The model makes the same call again and again, gets the same result and was told so.
     GoingInCircles {
-        /// The tool.
+        /// The tool that is called again and again.
         tool: String,
         /// How often.
         times: u32,
@@ -427,9 +427,9 @@ pub enum TurnEnd {
     ContextFull,
     /// The provider failed.
     Failed,
-    /// The person has cancelled it.
+    /// The user has cancelled it.
     Cancelled,
-    /// The person has ended it at a pause.
+    /// The user has ended it at a pause.
     Stopped,
     /// The process ended in the middle.
     Interrupted,

@@ -133,7 +133,7 @@ fn tagged_error(error: &ToolError) -> Value {
     json!({"ok": false, "error": inner})
 }
 
-/// The call as a person would write it: `read(path="x", limit=5)`. Long arguments are cut.
+/// The call as one would write it in code: `read(path="x", limit=5)`. Long arguments are cut.
 pub fn describe_call(call: &ToolCall) -> String {
     let mut text = format!("{}(", call.name);
     for (index, (key, value)) in call.arguments.iter().enumerate() {

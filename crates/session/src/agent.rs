@@ -1,4 +1,4 @@
-//! What tools may ask of the conversation: to show a plan, and to set a sub-agent to work.
+//! What tools may ask of the conversation: to show a plan, and to run a sub-agent.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,7 +23,7 @@ use crate::session::SessionParts;
 const MAX_DEPTH: u32 = 2;
 
 /// The conversation, or a sub-agent, as its tools see it.
-pub(crate) struct Host {
+pub(crate) struct SessionHost {
     /// The name under which changes are kept, for undoing all of them.
     pub(crate) session: String,
     pub(crate) parts: Arc<SessionParts>,
@@ -43,7 +43,7 @@ pub(crate) struct Agent {
     pub(crate) runtime: Arc<ContextToolRuntime>,
 }
 
-impl Host {
+impl SessionHost {
     /// Assembles the agent that has this host. What happens to it is written to `log`.
     pub(crate) fn agent(self, log: Arc<dyn SessionLog>, turn_limit: u32, budget: Budget) -> Agent {
         let (parts, purse, role) =
@@ -72,7 +72,7 @@ impl Host {
 }
 
 #[async_trait]
-impl AgentHost for Host {
+impl AgentHost for SessionHost {
     async fn plan_changed(&self, steps: Vec<PlanStep>) -> Result<(), ToolError> {
         self.log.append(vec![SessionEvent::PlanChanged { steps }]).await.map_err(unwritable)?;
         Ok(())
@@ -85,7 +85,7 @@ impl AgentHost for Host {
                 .suggest("Do the task with the other tools."));
         }
         let log = Arc::new(NestedLog::new(Arc::clone(&self.log), task.call_id.clone()));
-        let host = Host {
+        let host = SessionHost {
             session: self.session.clone(),
             parts: Arc::clone(&self.parts),
             role: self.parts.tools.role(&task.role)?.within(&self.role),
@@ -94,7 +94,7 @@ impl AgentHost for Host {
             approvals: Arc::new(self.approvals.for_sub_agent(log.aside())),
             purse: self.purse.for_sub_agent(),
         };
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(SubAgentSummary::default()));
         let watched = Arc::new(Watched { log, seen: Arc::clone(&seen) });
         // Like the conversation, within limits of its own that draw on the session's.
         let turn_limit = task.max_turns.unwrap_or(self.parts.turn_limit).min(self.parts.turn_limit);
@@ -122,21 +122,21 @@ impl AgentHost for Host {
 
 /// What a report tells of a sub-agent's log.
 #[derive(Default)]
-struct Seen {
+struct SubAgentSummary {
     /// The paths that were changed.
     changed: BTreeSet<String>,
     /// What the provider said when it last failed.
     failure: Option<String>,
 }
 
-fn locked(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+fn locked(seen: &Mutex<SubAgentSummary>) -> MutexGuard<'_, SubAgentSummary> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Notes what a sub-agent changes, and why its model fails, while it is written down.
 struct Watched {
     log: Arc<NestedLog>,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<SubAgentSummary>>,
 }
 
 #[async_trait]
@@ -181,7 +181,12 @@ enum Whose {
 }
 
 /// What the caller of a sub-agent is told.
-fn report(context: &ChatContext, outcome: &TurnOutcome, whose: Whose, seen: &Seen) -> ToolResult {
+fn report(
+    context: &ChatContext,
+    outcome: &TurnOutcome,
+    whose: Whose,
+    seen: &SubAgentSummary,
+) -> ToolResult {
     let messages = context.messages();
     let text = last_words(messages.iter().map(AsRef::as_ref));
     let turns = messages.iter().filter(|message| message.role == Speaker::Assistant).count();
@@ -214,7 +219,7 @@ fn report(context: &ChatContext, outcome: &TurnOutcome, whose: Whose, seen: &See
 }
 
 /// Why a sub-agent did not come to its end.
-fn why_it_ended(end: TurnEnd, seen: &Seen) -> String {
+fn why_it_ended(end: TurnEnd, seen: &SubAgentSummary) -> String {
     let why = match end {
         TurnEnd::Failed => "the provider failed",
         TurnEnd::Refused => "the model refused to answer",

@@ -1,4 +1,4 @@
-//! Questions to the user, written down with their answers.
+//! Questions to the approver, logged with their answers.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -40,7 +40,7 @@ impl Open {
 
 /// There is no open question of that id, or the answer is to another one.
 #[derive(Debug, thiserror::Error)]
-#[error("nothing is asked under the id `{0}`; it may have been answered already")]
+#[error("there is no open question with the id `{0}`; it may have been answered already")]
 pub struct NotAsked(String);
 
 impl ApprovalManager {

@@ -4,6 +4,7 @@ use protocol::{CallReport, Content, Image, ToolCall};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 use tool_system::ToolExecutor;
+use tool_system::extensions::reading::read_file;
 
 use crate::runtime::text_at;
 
@@ -23,7 +24,7 @@ pub(crate) async fn attach(executor: &ToolExecutor, text: String, paths: &[Strin
     let mut attached = Attached { content: vec![Content::Text { text }], ..Attached::default() };
     for (number, path) in paths.iter().enumerate() {
         let arguments = Map::from_iter([("path".to_owned(), Value::from(path.as_str()))]);
-        let call = ToolCall::new(format!("attached_{number}"), "read_file", arguments);
+        let call = ToolCall::new(format!("attached_{number}"), read_file::NAME, arguments);
         let report = executor.report(&call, &CancellationToken::new()).await;
         attached.add(path, report);
     }

@@ -1,4 +1,4 @@
-//! Where the events of a conversation go: into the store first, then to those who watch.
+//! Where the events of a conversation go: into the store first, then to the front ends.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::recall::ReadableLog;
 
-/// The log of one session. Whoever watches sees what has been written, in that order, and nothing
+/// The log of one session. A front end sees what has been written, in that order, and nothing
 /// that has not.
 ///
 /// The conversation writes here, and is also told what others have written through

@@ -6,6 +6,9 @@ use std::sync::Arc;
 use context_manager::Deferral;
 use protocol::{AgentRole, ToolPermission};
 use serde_json::Value;
+use tool_system::extensions::intelligence::{find_definition, find_importers};
+use tool_system::extensions::reading::read_file;
+use tool_system::extensions::search::{grep, list_directory};
 use tool_system::{Category, InstructionFile, ListedTool};
 
 use crate::instructions::{project_text, users_file, users_words};
@@ -19,7 +22,7 @@ const FIRST_REQUEST: usize = 15_000;
 /// The same where rarely needed tools are left out.
 const SHORT_FIRST_REQUEST: usize = 9_000;
 
-const WHO: &str = "You are a coding assistant working on the user's project through tools. Paths are relative to its \
+const INTRODUCTION: &str = "You are a coding assistant working on the user's project through tools. Paths are relative to its \
 root; nothing outside can be reached.";
 
 const EXPLORING: &str = "\
@@ -68,7 +71,7 @@ impl SystemPromptService {
         tools: &[Arc<ListedTool>],
         deferral: Deferral,
     ) -> String {
-        let mut parts = vec![WHO.to_owned()];
+        let mut parts = vec![INTRODUCTION.to_owned()];
         let (tools, on_demand) = &split(tools, deferral);
         if !tools.is_empty() {
             parts.push(tool_list(tools));
@@ -113,8 +116,8 @@ impl SystemPromptService {
         let prompt = self.prompt(role, tools, deferral);
         format!(
             "{prompt}\n\nYou are a sub-agent: another assistant has given you one task and sees nothing but your \
-             last answer. Make that answer a complete, compact report with paths and line numbers. Nobody can \
-             answer questions."
+             last answer. Make that answer a complete, compact report with paths and line numbers. You cannot \
+             ask questions."
         )
     }
 
@@ -193,11 +196,11 @@ fn named(advice: &str, tools: &[Arc<ListedTool>]) -> String {
         found.map_or_else(|| otherwise.to_owned(), |tool| tool.name().to_owned())
     };
     let table = [
-        ("{list}", name("list_directory", "a listing")),
-        ("{definition}", name("find_definition", "a search")),
-        ("{grep}", name("grep", "a search")),
-        ("{read}", name("read_file", "a read tool")),
-        ("{importers}", name("find_importers", "a search")),
+        ("{list}", name(list_directory::NAME, "a listing")),
+        ("{definition}", name(find_definition::NAME, "a search")),
+        ("{grep}", name(grep::NAME, "a search")),
+        ("{read}", name(read_file::NAME, "a read tool")),
+        ("{importers}", name(find_importers::NAME, "a search")),
     ];
     table.iter().fold(advice.to_owned(), |text, (mark, name)| text.replace(mark, name))
 }

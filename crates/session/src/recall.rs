@@ -35,7 +35,7 @@ pub(crate) async fn recall(
     let entry = log.entry(handle.0).await.map_err(unreadable)?;
     let text = entry.and_then(|entry| recalled_text(&entry.event));
     let text = text.ok_or_else(|| {
-        ToolError::new(ErrorCode::FileNotFound, format!("nothing was said at {handle}"))
+        ToolError::new(ErrorCode::FileNotFound, format!("there is no message at {handle}"))
             .suggest("Use a handle that this conversation names.")
     })?;
     let page_bytes = model.context_tokens / WINDOW_TOKENS_PER_PAGE_BYTE;

@@ -11,7 +11,7 @@ use store::{Lease, SessionId, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use tool_system::{Approver, ProjectTools, ToolExecutor};
 
-use crate::agent::{Agent, Host};
+use crate::agent::{Agent, SessionHost};
 use crate::approval::ApprovalManager;
 use crate::attachments::{Attached, attach};
 use crate::log::StoredLog;
@@ -20,7 +20,7 @@ use crate::prompt::SystemPromptService;
 /// A model and what is known about it.
 #[derive(Clone)]
 pub struct Model {
-    /// Who is asked.
+    /// The port to the provider.
     pub provider: Arc<dyn ModelProvider>,
     /// The model, as its provider calls it.
     pub name: String,
@@ -80,7 +80,7 @@ pub struct SessionParts {
 /// Why a conversation cannot begin or go on.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The store refuses.
+    /// The store cannot open, create or lease the session.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The log cannot be written.
@@ -89,7 +89,7 @@ pub enum SessionError {
     /// A budget in dollars cannot be kept with a model whose price is not known.
     #[error("the price of the model {model} is not known, so a budget in dollars cannot be kept")]
     NoPrice {
-        /// The model.
+        /// As its provider calls it.
         model: String,
     },
 }
@@ -285,7 +285,7 @@ fn assemble(
     purse: &Arc<Purse>,
 ) -> (Agent, Arc<ApprovalManager>) {
     let approvals = Arc::new(ApprovalManager::new(log.aside(), parts.approver.clone()));
-    let host = Host {
+    let host = SessionHost {
         session: id.to_string(),
         parts: Arc::clone(parts),
         role: parts.role.clone(),

@@ -7,17 +7,17 @@
 //! write.
 
 mod apart;
+mod backend;
 mod copied;
 mod fate;
 mod job;
 mod jobs;
-mod place;
 mod report;
 mod runner;
 mod settling;
 
 pub(crate) use copied::Taken;
-pub(crate) use job::Look;
+pub(crate) use job::JobView;
 pub(crate) use jobs::Jobs;
 pub(crate) use runner::NotRun;
 pub use runner::{CommandRunner, IgnoredFiles, RunnerOptions};

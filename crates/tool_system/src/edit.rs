@@ -28,7 +28,7 @@ mod template;
 use protocol::{ErrorCode, ToolError};
 use workspace::Text;
 
-pub(crate) use blocks::{Block, apply_blocks};
+pub(crate) use blocks::{EditBlock, apply_blocks};
 pub(crate) use line_edit::{LineEdit, edit_lines};
 pub(crate) use miss::Miss;
 pub(crate) use patch::{FilePatch, PatchAction, apply_hunks, parse_patch, verify_deletion};

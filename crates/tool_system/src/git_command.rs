@@ -1,4 +1,4 @@
-//! Git commands that run nothing of the repository's choosing, and what they print, read.
+//! Git commands that run no program the repository configures, and the reading of what they print.
 
 mod commit;
 mod diff;
@@ -42,7 +42,7 @@ pub(crate) fn check_revision(what: &str, value: &str) -> Result<(), ToolError> {
     no_option(what, value)?;
     let is_odd = |c: char| c.is_control() || c.is_whitespace();
     if value.is_empty() || value.contains(is_odd) || value.contains("::") {
-        let message = format!("`{value}` is no {what}");
+        let message = format!("`{value}` is not a {what}");
         return Err(ToolError::new(ErrorCode::InvalidArguments, message)
             .suggest("Name a commit, branch or range, such as HEAD~1 or main..topic."));
     }
@@ -60,7 +60,7 @@ pub(crate) fn printed(ran: &Value) -> Result<&str, ToolError> {
     }
     let said = [text("stderr").trim(), text("stdout").trim()];
     let said =
-        said.into_iter().find(|said| !said.is_empty()).unwrap_or("git failed without a word");
+        said.into_iter().find(|said| !said.is_empty()).unwrap_or("git failed without a message");
     let error = ToolError::new(ErrorCode::ExecutionError, said.to_owned())
         .detail("exit_code", ran["exit_code"].clone());
     Err(match advice(said) {
@@ -111,7 +111,7 @@ fn advice(said: &str) -> Option<&'static str> {
             "[rejected]",
             "The remote branch has commits that are not here; ask the user how to go on.",
         ),
-        ("unknown revision", "git_log shows the commits there are."),
+        ("unknown revision", "git_log lists the commits."),
     ];
     cases.iter().find(|(sign, _)| said.contains(sign)).map(|(_, advice)| *advice)
 }

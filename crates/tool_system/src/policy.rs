@@ -1,4 +1,4 @@
-//! Who may do what, explained.
+//! Decides whether an effect is allowed, denied or needs approval, and explains why.
 //!
 //! A [`Policy`] is a mode and a list of rules. It judges the [`Effect`]s of a proposal, never the
 //! words of a model, and says which rule decided and why. Everything here is a pure function of
@@ -17,14 +17,16 @@ mod suggestion;
 mod table;
 
 pub use command::CommandPattern;
-pub use effect::{Effect, EffectKind, effects_of};
-pub use judgement::{Action, Verdict};
+pub(crate) use effect::effects_of;
+pub use effect::{Effect, EffectKind};
+pub(crate) use judgement::PolicyAction;
+pub use judgement::PolicyVerdict;
 pub use mode::{ApprovalMode, CommandMode, Decision};
 pub use pattern::{InvalidPattern, PathPattern, ToolPattern};
-pub use protected::{PROTECTED, ProtectedGroup, protection};
+pub(crate) use protected::protection;
 pub use rule::{Rule, RuleSource};
-pub use self_test::Failure;
-pub use suggestion::{in_words, suggest_rule};
+pub use self_test::FailedExample;
+pub(crate) use suggestion::{in_words, suggest_rule};
 pub use table::{PolicyTable, ProjectPolicyTable};
 
 use rule::CompiledRule;
@@ -41,8 +43,8 @@ impl Policy {
     /// A policy of these rules. The order of rules means nothing: a denial beats a question, which
     /// beats a permission.
     ///
-    /// An `allow` of a project is dropped. Its file cannot say so in the first place, and whoever
-    /// opens a project must not get wider rights from it on any other way.
+    /// An `allow` of a project is dropped. Its file cannot say so in the first place, and
+    /// opening a project must not widen rights in any other way.
     pub fn new(mode: ApprovalMode, rules: impl IntoIterator<Item = Rule>) -> Self {
         let widens =
             |rule: &Rule| rule.decision == Decision::Allow && rule.source == RuleSource::Project;

@@ -128,7 +128,7 @@ impl Story<'_> {
         let dropped = ran["changes"]["dropped"].as_str().unwrap_or_default();
         let is_right = ran["return_code"] != 0
             && ran["changes"]["paths"] == json!([file])
-            && dropped.contains("nobody can be asked");
+            && dropped.contains("there is no approver to ask");
         ensure!(is_right, "`{command}` answers {ran}");
         self.tree()?.must_be(&before, "an edit with nobody to ask")?;
         self.agent_tests(tests).map(drop).context("after an edit that was dropped")

@@ -189,7 +189,7 @@ async fn an_unknown_tool_is_a_protocol_error_that_names_the_nearest() {
         assert_eq!(answer["error"]["code"], -32602);
         assert_eq!(
             answer["error"]["message"],
-            "there is no tool called `read_fiel`. Did you mean `read_file`?"
+            "unknown tool `read_fiel`. Did you mean `read_file`?"
         );
         let tools = answer["error"]["data"]["tools"].as_array().expect("the names");
         assert!(tools.contains(&"grep".into()));

@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices};
 
-use super::file_text::{Encoding, FileText, is_binary};
+use super::file_text::{FileText, TextEncoding, is_binary};
 
 /// Unchanged lines around a change.
 const CONTEXT: usize = 3;
-/// A file above this size is not shown as text: nobody reads that much before agreeing.
+/// A file above this size is not shown as text: no approver reads that much.
 const MAX_TEXT_BYTES: usize = 16 * 1024 * 1024;
 /// Nor is a change that would show more lines than this.
 const MAX_SHOWN_LINES: usize = 200_000;
@@ -36,7 +36,7 @@ pub(super) enum Opaque {
 
 /// Lines that go and lines that come in their place. One of the two is not empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Block {
+pub(super) struct ChangedLines {
     pub(super) old: Range<usize>,
     pub(super) new: Range<usize>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Block {
 pub(super) struct HunkSpan {
     pub(super) old: Range<usize>,
     pub(super) new: Range<usize>,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<ChangedLines>,
 }
 
 impl<'a> Comparison<'a> {
@@ -72,18 +72,18 @@ impl<'a> Comparison<'a> {
 }
 
 /// An empty text has the encoding of the other side.
-fn encoding_beside(bytes: &[u8], other: &[u8]) -> Encoding {
-    Encoding::of(if bytes.is_empty() { other } else { bytes })
+fn encoding_beside(bytes: &[u8], other: &[u8]) -> TextEncoding {
+    TextEncoding::of(if bytes.is_empty() { other } else { bytes })
 }
 
 /// The lines that differ, or `None` if there are too many to compare.
-fn blocks<'a>(old: &FileText<'a>, new: &FileText<'a>) -> Option<Vec<Block>> {
+fn blocks<'a>(old: &FileText<'a>, new: &FileText<'a>) -> Option<Vec<ChangedLines>> {
     if old.bytes == new.bytes {
         return Some(Vec::new());
     }
     // Parts of both encodings in one file would be no text at all, so there is only one choice.
     if old.encoding != new.encoding {
-        return Some(vec![Block { old: 0..old.len(), new: 0..new.len() }]);
+        return Some(vec![ChangedLines { old: 0..old.len(), new: 0..new.len() }]);
     }
     let shorter = old.len().min(new.len());
     let same_head = (0..shorter).take_while(|at| old.line(*at) == new.line(*at)).count();
@@ -101,7 +101,7 @@ fn blocks<'a>(old: &FileText<'a>, new: &FileText<'a>) -> Option<Vec<Block>> {
     let shifted = |range: Range<usize>| range.start + head..range.end + head;
     let changes = capture_diff_slices(Algorithm::Myers, &old_numbers, &new_numbers);
     let changes = changes.iter().filter(|change| change.tag() != DiffTag::Equal);
-    let block = |change: &DiffOp| Block {
+    let block = |change: &DiffOp| ChangedLines {
         old: shifted(change.old_range()),
         new: shifted(change.new_range()),
     };
@@ -122,8 +122,8 @@ fn numbered<'a>(
 }
 
 /// Neighbours that touch are one block.
-fn joined(blocks: impl Iterator<Item = Block>) -> Vec<Block> {
-    let mut all: Vec<Block> = Vec::new();
+fn joined(blocks: impl Iterator<Item = ChangedLines>) -> Vec<ChangedLines> {
+    let mut all: Vec<ChangedLines> = Vec::new();
     for block in blocks {
         match all.last_mut() {
             Some(last) if last.old.end == block.old.start && last.new.end == block.new.start => {
@@ -135,7 +135,7 @@ fn joined(blocks: impl Iterator<Item = Block>) -> Vec<Block> {
     all
 }
 
-fn grouped(blocks: Vec<Block>, old_len: usize, new_len: usize) -> Vec<HunkSpan> {
+fn grouped(blocks: Vec<ChangedLines>, old_len: usize, new_len: usize) -> Vec<HunkSpan> {
     let mut hunks: Vec<HunkSpan> = Vec::new();
     for block in blocks {
         match hunks.last_mut() {

@@ -1,10 +1,10 @@
-//! Text that is safe to print: what a screen would obey, reorder or hide is written out.
+//! Text that is safe to print: what a screen would interpret, reorder or hide is escaped.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-use super::file_text::{Encoding, Ending, FileText, LineEndings};
+use super::file_text::{Ending, FileText, LineEndingStyle, TextEncoding};
 use super::{DiffLine, LineKind};
 
 mod hazard;
@@ -33,7 +33,7 @@ pub enum MarkKind {
     TrailingSpace,
 }
 
-/// `text` with everything that a screen would obey, reorder or hide written as an escape, for
+/// `text` with everything that a screen would interpret, reorder or hide written as an escape, for
 /// showing paths and arguments. Line feeds are escaped too; tabs stay.
 pub fn visible(text: &str) -> String {
     let glyphs: Vec<Glyph> = text.chars().map(Glyph::Char).collect();
@@ -46,7 +46,7 @@ pub fn visible(text: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Glyph {
     Char(char),
-    /// A byte that is no part of a character.
+    /// A byte that is not part of a character.
     Byte(u8),
     /// Half of a UTF-16 pair.
     Half(u16),
@@ -114,10 +114,11 @@ pub(super) struct Drawer<'a> {
 
 impl<'a> Drawer<'a> {
     pub(super) fn new(old: &'a FileText<'a>, new: &'a FileText<'a>) -> Self {
-        let all_crlf =
-            [old, new].iter().all(|text| matches!(text.endings(), None | Some(LineEndings::CrLf)));
+        let all_crlf = [old, new]
+            .iter()
+            .all(|text| matches!(text.endings(), None | Some(LineEndingStyle::CrLf)));
         let same_mark = old.byte_order_mark() == new.byte_order_mark();
-        let utf16 = new.encoding != Encoding::Utf8;
+        let utf16 = new.encoding != TextEncoding::Utf8;
         Self {
             old,
             new,
@@ -149,11 +150,11 @@ impl<'a> Drawer<'a> {
     }
 }
 
-fn draw(bytes: &[u8], encoding: Encoding) -> Drawn {
+fn draw(bytes: &[u8], encoding: TextEncoding) -> Drawn {
     let mut drawn = Drawn::default();
     let harmless = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
     match std::str::from_utf8(bytes) {
-        Ok(text) if encoding == Encoding::Utf8 && bytes.iter().all(harmless) => {
+        Ok(text) if encoding == TextEncoding::Utf8 && bytes.iter().all(harmless) => {
             drawn.text = text.to_owned();
         }
         _ => drawn.glyphs(&decoded(bytes, encoding)),
@@ -161,7 +162,7 @@ fn draw(bytes: &[u8], encoding: Encoding) -> Drawn {
     drawn
 }
 
-fn decoded(bytes: &[u8], encoding: Encoding) -> Vec<Glyph> {
+fn decoded(bytes: &[u8], encoding: TextEncoding) -> Vec<Glyph> {
     let Some(units) = encoding.units(bytes) else {
         let chunks = bytes.utf8_chunks().flat_map(|chunk| {
             let invalid = chunk.invalid().iter().copied().map(Glyph::Byte);
@@ -208,15 +209,15 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_shown_as_such() {
-        assert_eq!(draw(b"caf\xE9 \xC3\xA9", Encoding::Utf8).text, "caf\\xE9 é");
-        assert_eq!(draw(b"a\0\x00\xD8b", Encoding::Utf16Le).text, "a\\u{D800}\\x62");
-        assert_eq!(draw(b"\0a\x20\x2E", Encoding::Utf16Be).text, "a\\u{202E}");
+        assert_eq!(draw(b"caf\xE9 \xC3\xA9", TextEncoding::Utf8).text, "caf\\xE9 é");
+        assert_eq!(draw(b"a\0\x00\xD8b", TextEncoding::Utf16Le).text, "a\\u{D800}\\x62");
+        assert_eq!(draw(b"\0a\x20\x2E", TextEncoding::Utf16Be).text, "a\\u{202E}");
     }
 
     proptest! {
         #[test]
         fn drawn_text_holds_no_control_character(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
-            for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be] {
+            for encoding in [TextEncoding::Utf8, TextEncoding::Utf16Le, TextEncoding::Utf16Be] {
                 let drawn = draw(&bytes, encoding);
                 prop_assert!(drawn.text.chars().all(|c| c == '\t' || !c.is_control()));
                 for mark in &drawn.marks {

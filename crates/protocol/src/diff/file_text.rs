@@ -15,7 +15,7 @@ const UTF32_LE_BOM: &[u8] = b"\xFF\xFE\0\0";
 /// How the lines of a text end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LineEndings {
+pub enum LineEndingStyle {
     /// All with a line feed.
     Lf,
     /// All with a carriage return and a line feed.
@@ -27,7 +27,7 @@ pub enum LineEndings {
 /// How bytes become characters. Everything that is not marked otherwise is taken for UTF-8; bytes
 /// that are not are shown as such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(super) enum TextEncoding {
     Utf8,
     Utf16Le,
     Utf16Be,
@@ -37,36 +37,36 @@ pub(super) enum Encoding {
 #[derive(Debug)]
 pub(super) struct FileText<'a> {
     pub(super) bytes: &'a [u8],
-    pub(super) encoding: Encoding,
+    pub(super) encoding: TextEncoding,
     lines: Vec<Range<usize>>,
-    endings: Option<LineEndings>,
+    endings: Option<LineEndingStyle>,
 }
 
-impl Encoding {
+impl TextEncoding {
     /// The encoding that a byte order mark names.
     pub(super) fn of(bytes: &[u8]) -> Self {
         if bytes.starts_with(UTF32_LE_BOM) {
-            Encoding::Utf8
+            TextEncoding::Utf8
         } else if bytes.starts_with(UTF16_LE_BOM) {
-            Encoding::Utf16Le
+            TextEncoding::Utf16Le
         } else if bytes.starts_with(UTF16_BE_BOM) {
-            Encoding::Utf16Be
+            TextEncoding::Utf16Be
         } else {
-            Encoding::Utf8
+            TextEncoding::Utf8
         }
     }
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Encoding::Utf8 => "UTF-8",
-            Encoding::Utf16Le => "UTF-16LE",
-            Encoding::Utf16Be => "UTF-16BE",
+            TextEncoding::Utf8 => "UTF-8",
+            TextEncoding::Utf16Le => "UTF-16LE",
+            TextEncoding::Utf16Be => "UTF-16BE",
         }
     }
 
     fn unit(self, bytes: [u8; 2]) -> u16 {
         match self {
-            Encoding::Utf16Be => u16::from_be_bytes(bytes),
+            TextEncoding::Utf16Be => u16::from_be_bytes(bytes),
             _ => u16::from_le_bytes(bytes),
         }
     }
@@ -74,18 +74,18 @@ impl Encoding {
     /// The two-byte units of some bytes, if they come in such.
     pub(super) fn units(self, bytes: &[u8]) -> Option<Vec<u16>> {
         let pairs = bytes.chunks_exact(2).map(|pair| self.unit([pair[0], pair[1]]));
-        (self != Encoding::Utf8).then(|| pairs.collect())
+        (self != TextEncoding::Utf8).then(|| pairs.collect())
     }
 }
 
 /// Whether the beginning of a file shows that it is not text.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
-    Encoding::of(bytes) == Encoding::Utf8 && head.contains(&0)
+    TextEncoding::of(bytes) == TextEncoding::Utf8 && head.contains(&0)
 }
 
 impl<'a> FileText<'a> {
-    pub(super) fn new(bytes: &'a [u8], encoding: Encoding) -> Self {
+    pub(super) fn new(bytes: &'a [u8], encoding: TextEncoding) -> Self {
         let mut text = Self { bytes, encoding, lines: split(bytes, encoding), endings: None };
         text.endings = text.find_endings();
         text
@@ -111,7 +111,7 @@ impl<'a> FileText<'a> {
         let line = self.line(index);
         let strip = |text: &'a [u8], sign: u8| text.strip_suffix(&self.encoding.sign(sign)[..]);
         match self.encoding {
-            Encoding::Utf8 => match line {
+            TextEncoding::Utf8 => match line {
                 [text @ .., b'\r', b'\n'] => (text, Ending::CrLf),
                 [text @ .., b'\n'] => (text, Ending::Lf),
                 text => (text, Ending::None),
@@ -129,29 +129,29 @@ impl<'a> FileText<'a> {
     /// The byte order mark at the beginning, empty if there is none.
     pub(super) fn byte_order_mark(&self) -> &'a [u8] {
         let length = match self.encoding {
-            Encoding::Utf8 if self.bytes.starts_with(UTF8_BOM) => UTF8_BOM.len(),
-            Encoding::Utf8 => 0,
-            encoding if Encoding::of(self.bytes) == encoding => UTF16_LE_BOM.len(),
+            TextEncoding::Utf8 if self.bytes.starts_with(UTF8_BOM) => UTF8_BOM.len(),
+            TextEncoding::Utf8 => 0,
+            encoding if TextEncoding::of(self.bytes) == encoding => UTF16_LE_BOM.len(),
             _ => 0,
         };
         &self.bytes[..length]
     }
 
     /// How the lines end, if any does.
-    pub(super) fn endings(&self) -> Option<LineEndings> {
+    pub(super) fn endings(&self) -> Option<LineEndingStyle> {
         self.endings
     }
 
-    fn find_endings(&self) -> Option<LineEndings> {
+    fn find_endings(&self) -> Option<LineEndingStyle> {
         let mut seen = None;
         for index in 0..self.len() {
             let this = match self.content(index).1 {
                 Ending::None => continue,
-                Ending::Lf => LineEndings::Lf,
-                Ending::CrLf => LineEndings::CrLf,
+                Ending::Lf => LineEndingStyle::Lf,
+                Ending::CrLf => LineEndingStyle::CrLf,
             };
             match seen {
-                Some(other) if other != this => return Some(LineEndings::Mixed),
+                Some(other) if other != this => return Some(LineEndingStyle::Mixed),
                 _ => seen = Some(this),
             }
         }
@@ -167,19 +167,19 @@ pub(super) enum Ending {
     CrLf,
 }
 
-impl Encoding {
+impl TextEncoding {
     /// An ASCII character in a two-byte encoding.
     fn sign(self, ascii: u8) -> [u8; 2] {
         match self {
-            Encoding::Utf16Be => [0, ascii],
+            TextEncoding::Utf16Be => [0, ascii],
             _ => [ascii, 0],
         }
     }
 }
 
-fn split(bytes: &[u8], encoding: Encoding) -> Vec<Range<usize>> {
+fn split(bytes: &[u8], encoding: TextEncoding) -> Vec<Range<usize>> {
     let ends: Vec<usize> = match encoding {
-        Encoding::Utf8 => memchr::memchr_iter(b'\n', bytes).map(|at| at + 1).collect(),
+        TextEncoding::Utf8 => memchr::memchr_iter(b'\n', bytes).map(|at| at + 1).collect(),
         _ => {
             let feed = encoding.sign(b'\n');
             let pairs = bytes.chunks_exact(2).enumerate().filter(|(_, pair)| *pair == feed);
@@ -202,7 +202,7 @@ mod tests {
         let cases: [(&[u8], usize); 5] =
             [(b"", 0), (b"a", 1), (b"a\nb", 2), (b"a\r\n\n", 2), (utf16, 2)];
         for (bytes, count) in cases {
-            let text = FileText::new(bytes, Encoding::of(bytes));
+            let text = FileText::new(bytes, TextEncoding::of(bytes));
             let joined: Vec<u8> = (0..text.len()).flat_map(|at| text.line(at).to_vec()).collect();
             assert_eq!(joined, bytes);
             assert_eq!(text.len(), count, "{bytes:?}");
@@ -212,10 +212,10 @@ mod tests {
 
     #[test]
     fn endings_are_told_apart() {
-        let endings = |bytes| FileText::new(bytes, Encoding::Utf8).endings();
+        let endings = |bytes| FileText::new(bytes, TextEncoding::Utf8).endings();
         assert_eq!(endings(b"a"), None);
-        assert_eq!(endings(b"a\nb"), Some(LineEndings::Lf));
-        assert_eq!(endings(b"a\r\n"), Some(LineEndings::CrLf));
-        assert_eq!(endings(b"a\r\nb\n"), Some(LineEndings::Mixed));
+        assert_eq!(endings(b"a\nb"), Some(LineEndingStyle::Lf));
+        assert_eq!(endings(b"a\r\n"), Some(LineEndingStyle::CrLf));
+        assert_eq!(endings(b"a\r\nb\n"), Some(LineEndingStyle::Mixed));
     }
 }

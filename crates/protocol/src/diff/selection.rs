@@ -1,4 +1,4 @@
-//! From the hunks that a person accepts back to bytes.
+//! From the hunks that the approver accepts back to bytes.
 
 use super::comparison::Comparison;
 

@@ -125,7 +125,7 @@ fn a_change_of_line_endings_alone_is_visible() {
 #[test]
 fn carriage_returns_that_all_lines_have_are_not_in_the_way() {
     let diff = write(b"a\r\nb\r\n", b"a\r\nc\r\n");
-    assert_eq!(diff.new_endings, Some(LineEndings::CrLf));
+    assert_eq!(diff.new_endings, Some(LineEndingStyle::CrLf));
     assert_snapshot!(unified(&[diff]), @"
     diff --git a/src/a.txt b/src/a.txt
     --- a/src/a.txt
@@ -177,10 +177,10 @@ fn what_misleads_is_written_out_with_a_warning() {
     assert_eq!(escapes.count(), 3);
     assert_snapshot!(unified(&[diff]), @r#"
     diff --git a/src/a.txt b/src/a.txt
-    warning: control characters on 1 added line, first on line 4: a terminal would obey them
+    warning: control characters on 1 added line, first on line 4: a terminal would interpret them
     warning: characters that reorder text on 1 added line, first on line 3: it runs in another order than it would read
     warning: invisible characters on 1 added line, first on line 4: names that look equal may differ
-    warning: unusual spaces on 1 unchanged line, first on line 2: they look like a space and are none
+    warning: unusual spaces on 1 unchanged line, first on line 2: they look like a space but are not
     --- a/src/a.txt
     +++ b/src/a.txt
     @@ -1,3 +1,5 @@

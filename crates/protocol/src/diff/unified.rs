@@ -1,18 +1,18 @@
-//! Diffs as text, in the form that everybody knows from git.
+//! Diffs as text, in the format of git.
 
 use std::fmt::Write as _;
 
 use super::{Blob, DiffKind, DiffLine, FileDiff, Hunk, LineKind, MarkKind, visible};
 use crate::ContentHash;
 
-/// Hexadecimal digits of a hash that are shown to people.
+/// Hexadecimal digits of a hash that are shown.
 const HASH_DIGITS: usize = 12;
 /// The permission bits that git assumes for a file and that are shown where none are set.
 const DEFAULT_MODE: u32 = 0o644;
 /// How git writes the mode of a symbolic link.
 const LINK_MODE: &str = "120000";
 
-/// All diffs as one text for people. It has git's headers; text is drawn as in
+/// All diffs as one text to read. It has git's headers; text is drawn as in
 /// [`DiffLine::text`](super::DiffLine), with trailing white space of changed lines as `·` and `→`,
 /// and warnings stand where git has extended headers.
 pub fn unified(diffs: &[FileDiff]) -> String {
@@ -75,7 +75,7 @@ fn size_and_hash(blob: &Option<Blob>) -> String {
     }
 }
 
-/// Content in a few words: its size, and enough of its hash for people to tell two apart.
+/// Content in a few words: its size, and enough of its hash to tell two apart.
 pub(super) fn identity(hash: &ContentHash, size: u64) -> String {
     let unit = if size == 1 { "byte" } else { "bytes" };
     let mut digits = hash.to_string();

@@ -1,7 +1,7 @@
 //! What a careful reader should know before agreeing, in sentences.
 
 use super::drawing::{Hazard, Hazards, visible};
-use super::file_text::{FileText, LineEndings};
+use super::file_text::{FileText, LineEndingStyle};
 use super::{LineKind, unified};
 use crate::{Base, ContentHash};
 
@@ -13,12 +13,12 @@ const WRITABLE_BY_ALL: u32 = 0o002;
 #[derive(Default)]
 pub(super) struct Warnings {
     sentences: Vec<String>,
-    lines: [Found; Hazard::ALL.len()],
+    lines: [HazardCount; Hazard::ALL.len()],
 }
 
 /// Where a hazard was seen.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct HazardCount {
     added: usize,
     context: usize,
     /// The first line, counted from one in the new text; an added one if there is one.
@@ -80,12 +80,12 @@ impl Warnings {
     }
 }
 
-impl LineEndings {
+impl LineEndingStyle {
     fn name(self) -> &'static str {
         match self {
-            LineEndings::Lf => "LF",
-            LineEndings::CrLf => "CRLF",
-            LineEndings::Mixed => "mixed",
+            LineEndingStyle::Lf => "LF",
+            LineEndingStyle::CrLf => "CRLF",
+            LineEndingStyle::Mixed => "mixed",
         }
     }
 }
@@ -139,7 +139,7 @@ pub(super) fn about_mode(old: Option<u32>, new: Option<u32>) -> Vec<String> {
     let cases = [
         (EXECUTABLE, "the file becomes executable"),
         (SET_USER_OR_GROUP, "the file will run with the rights of its owner or group"),
-        (WRITABLE_BY_ALL, "the file becomes writable by everybody"),
+        (WRITABLE_BY_ALL, "the file becomes writable by every user"),
     ];
     let gains = cases.into_iter().filter(|(bits, _)| gained & bits != 0);
     gains.map(|(_, sentence)| sentence.to_owned()).collect()

@@ -1,5 +1,5 @@
-//! Questions to the person: written down before they are asked, answered by whoever is quicker, and
-//! their answers heard by the model.
+//! Questions to the approver: logged before they are asked, answered by the front end or the approver,
+//! and their answers reach the model.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,13 +16,15 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use tool_system::Approver;
 
-use crate::stage::{Person, Reply, Scripted, Stage, calls, message, result_of, says, send, story};
+use crate::stage::{
+    FixedApprover, Reply, Scripted, Stage, calls, message, result_of, says, send, story,
+};
 
 fn adding() -> Reply {
     calls("c1", "append_file", json!({"path": "notes.txt", "content": "second\n"}))
 }
 
-/// A person who looks what is in the log at the moment of being asked.
+/// An approver that reads the log at the moment of being asked.
 struct Curious {
     store: Arc<dyn Store>,
     seen: Mutex<String>,
@@ -42,11 +44,11 @@ impl Approver for Curious {
 async fn a_question_is_written_down_before_it_is_asked_and_its_answer_before_it_counts() {
     let model = Scripted::new("scripted", [adding(), says("Done.")]);
     let mut stage = Stage::new(&model).await;
-    let person = Arc::new(Curious { store: Arc::clone(&stage.store), seen: Mutex::default() });
-    stage.parts.approver = Some(person.clone());
+    let approver = Arc::new(Curious { store: Arc::clone(&stage.store), seen: Mutex::default() });
+    stage.parts.approver = Some(approver.clone());
     let mut session = stage.begin().await;
     send(&mut session, "Add a line").await;
-    assert_snapshot!(person.seen.lock().unwrap(), @"
+    assert_snapshot!(approver.seen.lock().unwrap(), @"
     opened
     user_message
     model_asked
@@ -75,7 +77,7 @@ async fn a_question_is_written_down_before_it_is_asked_and_its_answer_before_it_
 async fn a_refusal_reaches_the_model_with_its_reason() {
     let model = Scripted::new("scripted", [adding(), says("I leave it.")]);
     let mut stage = Stage::new(&model).await;
-    stage.parts.approver = Some(Arc::new(Person(Some("the notes are finished"))));
+    stage.parts.approver = Some(Arc::new(FixedApprover(Some("the notes are finished"))));
     let mut session = stage.begin().await;
     send(&mut session, "Add a line").await;
     let told = result_of(&model.requests()[1], "c1").unwrap_err();
@@ -84,7 +86,7 @@ async fn a_refusal_reaches_the_model_with_its_reason() {
     assert_eq!(stage.project.read("notes.txt"), "first\n");
 }
 
-/// Answers the first question that the log tells about, as a door does that shows the log.
+/// Answers the first question in the log, as a front end does that shows the log.
 async fn answering(model: &Arc<Scripted>, stage: &mut Stage) -> String {
     stage.parts.approver = None;
     let mut session = stage.begin().await;
@@ -119,7 +121,7 @@ async fn answering(model: &Arc<Scripted>, stage: &mut Stage) -> String {
 async fn a_question_can_be_answered_once_from_elsewhere() {
     let model = Scripted::new("scripted", [adding(), says("Done.")]);
     let mut stage = Stage::new(&model).await;
-    assert_snapshot!(answering(&model, &mut stage).await, @"nothing is asked under the id `c1`; it may have been answered already");
+    assert_snapshot!(answering(&model, &mut stage).await, @"there is no open question with the id `c1`; it may have been answered already");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,12 +143,12 @@ async fn a_question_that_is_cancelled_is_no_longer_open_and_nothing_is_done() {
     let mut log = session.log().watch();
     let cancel = CancellationToken::new();
     let button = cancel.clone();
-    let person = tokio::spawn(async move {
+    let approver = tokio::spawn(async move {
         while !matches!(log.recv().await.unwrap().event, SessionEvent::ApprovalAsked(_)) {}
         button.cancel();
     });
     session.send(message("Add a line"), &cancel).await.unwrap();
-    person.await.unwrap();
+    approver.await.unwrap();
     assert_eq!(approvals.pending(), []);
     assert_eq!(stage.project.read("notes.txt"), "first\n");
     send(&mut session, "Are you there?").await;

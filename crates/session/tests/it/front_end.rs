@@ -11,7 +11,7 @@ use session::TurnOutcome;
 use testkit::Fixture;
 use workspace::{RelPath, Workspace};
 
-use crate::stage::Person;
+use crate::stage::FixedApprover;
 
 #[tokio::test]
 async fn the_example_makes_a_change_if_and_only_if_it_is_approved() {
@@ -25,7 +25,7 @@ async fn the_example_makes_a_change_if_and_only_if_it_is_approved() {
             tools,
             &state,
             r#"/create_file {"path": "hello.txt", "content": "hi\n"}"#,
-            Arc::new(Person(refusal)),
+            Arc::new(FixedApprover(refusal)),
             move |event| {
                 if let SessionEvent::TextDelta { text } = event {
                     show.lock().unwrap().push_str(&text);

@@ -1,4 +1,4 @@
-//! The plan that a person sees.
+//! The plan that the user sees.
 
 use protocol::{SessionEvent, StepStatus};
 use serde_json::json;

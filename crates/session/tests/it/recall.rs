@@ -1,4 +1,4 @@
-//! What was said can be read again by its handle, whoever was shown only a part of it.
+//! What was said can be read again by its handle, also by a model that was shown only a part of it.
 
 use protocol::{ErrorCode, SessionEvent};
 use serde_json::json;
@@ -61,7 +61,7 @@ async fn results_are_read_as_they_were_and_what_says_nothing_is_not() {
     for id in ["r2", "r3"] {
         let error = result_of(last, id).unwrap_err();
         assert_eq!(error.code, ErrorCode::FileNotFound);
-        assert!(error.message.starts_with("nothing was said at message:"), "{}", error.message);
+        assert!(error.message.starts_with("there is no message at message:"), "{}", error.message);
     }
 }
 

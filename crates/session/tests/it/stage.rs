@@ -131,10 +131,10 @@ pub(crate) fn result_of(request: &ModelRequest, id: &str) -> ToolResult {
 }
 
 /// A user who always gives the same answer: yes, or no for this reason.
-pub(crate) struct Person(pub(crate) Option<&'static str>);
+pub(crate) struct FixedApprover(pub(crate) Option<&'static str>);
 
 #[async_trait]
-impl Approver for Person {
+impl Approver for FixedApprover {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         Ok(match self.0 {
             None => request.approve(),
@@ -151,7 +151,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// An actor in a small project, with a person who says yes.
+    /// An actor in a small project, with an approver that says yes.
     pub(crate) async fn new(model: &Arc<Scripted>) -> Self {
         Self::speaking(model, Vocabulary::Standard).await
     }
@@ -178,7 +178,7 @@ impl Stage {
         let parts = SessionParts {
             store: Arc::clone(&store),
             tools,
-            approver: Some(Arc::new(Person(None))),
+            approver: Some(Arc::new(FixedApprover(None))),
             root: "/project".to_owned(),
             model: model.model(),
             role: AgentRole::Actor,
@@ -199,7 +199,7 @@ impl Stage {
     }
 }
 
-/// Sends a message that nobody cancels.
+/// Sends a message that is not cancelled.
 pub(crate) async fn send(session: &mut Session, text: &str) -> TurnOutcome {
     session.send(message(text), &CancellationToken::new()).await.unwrap()
 }

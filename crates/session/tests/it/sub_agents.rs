@@ -150,12 +150,12 @@ async fn a_cancel_ends_the_sub_agent_too_and_the_conversation_goes_on() {
     let mut session = stage.begin().await;
     let cancel = CancellationToken::new();
     let (button, waiting) = (cancel.clone(), Arc::clone(&model));
-    let person = tokio::spawn(async move {
+    let approver = tokio::spawn(async move {
         waiting.wait_for(2).await;
         button.cancel();
     });
     let outcome = session.send(message("Look"), &cancel).await.unwrap();
-    person.await.unwrap();
+    approver.await.unwrap();
     assert_eq!(outcome, TurnOutcome::Ended(TurnEnd::Cancelled));
     assert_eq!(send(&mut session, "Are you there?").await, TurnOutcome::Ended(TurnEnd::Done));
     let request = &model.requests()[2];

@@ -1,4 +1,4 @@
-//! Budgets over trees of sub-agents that nobody has thought of.
+//! Budgets over random trees of sub-agents.
 
 use std::time::Duration;
 
@@ -122,7 +122,7 @@ async fn plays_out(format: WireFormat, tape: Vec<u8>, limited: Limited) {
         assert_eq!(session.context().usage().total(), used);
     }
 
-    // Whoever takes the session up again finds what is left of its budget.
+    // A process that resumes the session finds what is left of its budget.
     let id = session.id().clone();
     session.close().await;
     let (mut session, damage) = Session::resume(stage.parts.clone(), id).await.unwrap();

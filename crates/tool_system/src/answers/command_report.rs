@@ -1,4 +1,4 @@
-//! What tools that run commands have in common: reading the report.
+//! Reads the report on a command, for the tools that run one.
 
 use protocol::{ErrorCode, ToolError};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ pub(crate) const SIGKILL: i64 = 9;
 
 /// The report on a command that ran.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Ended {
+pub(crate) struct CommandReport {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) exit_code: Option<i64>,
@@ -32,8 +32,8 @@ pub(crate) struct Ended {
     pub(crate) changes: Option<Value>,
 }
 
-impl Ended {
-    pub(crate) fn read(report: Value) -> Result<Ended, ToolError> {
+impl CommandReport {
+    pub(crate) fn read(report: Value) -> Result<CommandReport, ToolError> {
         serde_json::from_value(report).map_err(|error| {
             ToolError::new(ErrorCode::Internal, format!("a report cannot be read: {error}"))
         })
@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
 
-    fn ended(changed: Value) -> Ended {
+    fn ended(changed: Value) -> CommandReport {
         let mut report = json!({
             "stdout": "", "stderr": "", "exit_code": null, "timed_out": false, "duration_ms": 1500,
             "stdout_bytes": 0, "stderr_bytes": 0, "sandbox": "namespaces, project copied on write",
@@ -94,7 +94,7 @@ mod tests {
         if let (Value::Object(report), Value::Object(changed)) = (&mut report, changed) {
             report.extend(changed);
         }
-        Ended::read(report).unwrap()
+        CommandReport::read(report).unwrap()
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! What the tools that act tell models and people: the parts that several of them share.
+//! Texts of the tools that act, for models and users: the parts that several of them share.
 //!
 //! A text for a model has the content first and unescaped, then at most one line of notes in brackets.
 //! It is a pure function of the arguments that were used and of the result's value; what only programs
-//! need stays in the value. Words for people say what was done in one line.
+//! need stays in the value. A summary tells the user in one line what was done.
 
 mod changed_lines;
 mod command;
@@ -11,13 +11,14 @@ mod edit;
 use serde_json::Value;
 
 use crate::ToolArguments;
+use crate::extensions::reading::read_file::NAME as READ_FILE;
 use crate::search_notes::counted;
 
 pub(crate) use changed_lines::{FileFate, changed_files, shown_changes};
 pub(crate) use command::{Printed, add_changes, changed_words, command_summary};
 pub(crate) use edit::{EditText, edit_summary, written_summary, written_text};
 
-/// Characters of a command or a text in words for people.
+/// Characters of a command or a text in a summary.
 const MAX_TITLE_CHARS: usize = 80;
 
 /// A text for a model while it is put together.
@@ -110,7 +111,7 @@ impl OutcomeText {
             && unit != "lines"
         {
             let (shown, total) = (&cut["shown"], &cut["total"]);
-            self.note(format!("{field}: {shown} of {total} {unit}; read_file path=\"{handle}\""));
+            self.note(format!("{field}: {shown} of {total} {unit}; {READ_FILE} path=\"{handle}\""));
         }
     }
 
@@ -138,7 +139,7 @@ pub(crate) fn line_counts(result: &Value) -> String {
     }
 }
 
-/// Which checks did not pass, for people.
+/// Which checks did not pass, for a summary.
 pub(crate) fn failed_checks(result: &Value) -> String {
     let failed = items(result, "checks").filter(|check| check["ok"] == false);
     let names: Vec<&str> = failed.filter_map(|check| text_at(check, "name")).collect();
@@ -188,7 +189,7 @@ pub(crate) fn argument<'a>(args: &'a ToolArguments, key: &str) -> Option<&'a str
     args.as_map().get(key).and_then(Value::as_str)
 }
 
-/// The beginning of a text in one line, for people.
+/// The beginning of a text in one line, for a summary.
 pub(crate) fn in_one_line(text: &str) -> String {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();

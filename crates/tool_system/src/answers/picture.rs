@@ -20,10 +20,10 @@ const ENOUGH_SHOWN: &str =
 
 /// What became of a file that may be an image.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// It goes along with the answer.
+pub(crate) enum ImageDelivery {
+    /// It is sent with the answer.
     AsItIs,
-    /// A smaller copy goes along, as these words say.
+    /// A smaller copy is sent with the answer, as these words say.
     Scaled(String),
     /// It is an image that cannot be shown, for the reason in these words.
     Not(String),
@@ -33,9 +33,14 @@ pub(crate) enum Shown {
 
 /// Shows the file `path` with the answer of the call if it is an image that models take. `bytes` are
 /// all of it; they are absent if there are too many to look at.
-pub(crate) fn show(cx: &ToolContext, path: &str, kind: &BinaryKind, bytes: Option<&[u8]>) -> Shown {
+pub(crate) fn show(
+    cx: &ToolContext,
+    path: &str,
+    kind: &BinaryKind,
+    bytes: Option<&[u8]>,
+) -> ImageDelivery {
     if !kind.media_type.starts_with("image/") {
-        return Shown::NoImage;
+        return ImageDelivery::NoImage;
     }
     let limits = cx.limits();
     let fitting = match bytes {
@@ -45,15 +50,15 @@ pub(crate) fn show(cx: &ToolContext, path: &str, kind: &BinaryKind, bytes: Optio
     let (image, shown) = match fitting {
         Ok(Fitting::AsItIs(file)) => {
             let size = (file.width, file.height);
-            (Image::new(path, file.format, size, bytes.unwrap_or_default()), Shown::AsItIs)
+            (Image::new(path, file.format, size, bytes.unwrap_or_default()), ImageDelivery::AsItIs)
         }
         Ok(Fitting::Scaled { format, size: (width, height), bytes }) => {
             let remark = format!("It is shown scaled down to {width}x{height} pixels.");
-            (Image::new(path, format, (width, height), &bytes), Shown::Scaled(remark))
+            (Image::new(path, format, (width, height), &bytes), ImageDelivery::Scaled(remark))
         }
-        Err(unfit) => return Shown::Not(unfit.advice(limits)),
+        Err(unfit) => return ImageDelivery::Not(unfit.advice(limits)),
     };
-    if cx.show(image) { shown } else { Shown::Not(ENOUGH_SHOWN.to_owned()) }
+    if cx.show(image) { shown } else { ImageDelivery::Not(ENOUGH_SHOWN.to_owned()) }
 }
 
 /// What a binary file is, in words: `image/png, 640x480 pixels, 1234 bytes`.

@@ -14,6 +14,7 @@ pub(crate) use self::directories::{RestCount, by_directory, named, rest_of};
 pub(crate) use self::lines::{FoundLine, NumberedText, in_files, numbered, unpadded};
 pub(crate) use self::structure::folded;
 use crate::ToolArguments;
+use crate::extensions::reading::read_file::NAME as READ_FILE;
 
 /// A content with its notes in brackets, which are one line whatever they hold.
 pub(crate) fn with_notes(mut content: String, notes: Vec<String>) -> String {
@@ -59,7 +60,7 @@ fn cut_note(result: &Value, cut: &Value) -> String {
     };
     let unit = cut["unit"].as_str().unwrap_or("items");
     format!(
-        "{} of {} {unit} of {field} shown; more: read_file path=\"{handle}\" offset={next}",
+        "{} of {} {unit} of {field} shown; more: {READ_FILE} path=\"{handle}\" offset={next}",
         number("shown"),
         number("total")
     )

@@ -1,4 +1,4 @@
-//! A result in a few lines, for people who watch.
+//! A result in a few lines, for the user.
 
 use serde_json::Value;
 

@@ -62,7 +62,7 @@ impl Cursor {
 
     /// The error for a cursor that this search has never given.
     pub(crate) fn refused(text: &str) -> ToolError {
-        let message = format!("`{text}` is no cursor of this search");
+        let message = format!("`{text}` is not a cursor of this search");
         ToolError::new(ErrorCode::InvalidArguments, message)
             .suggest("Use next_cursor of an earlier result, or leave cursor out to begin anew.")
     }

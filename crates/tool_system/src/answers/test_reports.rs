@@ -35,18 +35,18 @@ pub(crate) struct TestReport {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
     pub(crate) skipped: usize,
-    pub(crate) failures: Vec<Failure>,
+    pub(crate) failures: Vec<FailedTest>,
 }
 
 /// A test that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Failure {
+pub(crate) struct FailedTest {
     pub(crate) name: String,
     /// What it said.
     pub(crate) output: String,
 }
 
-impl Failure {
+impl FailedTest {
     fn new(name: impl Into<String>, output: &str) -> Self {
         let output = output.trim_matches('\n').trim_end();
         Self { name: name.into(), output: both_ends(output, MAX_FAILURE_BYTES) }
@@ -84,9 +84,9 @@ pub(crate) fn counts_in_words(passed: usize, failed: usize, skipped: usize) -> S
 }
 
 /// Recognises one kind of report in a text.
-type Reader = fn(&str) -> Option<TestReport>;
+type ReportReader = fn(&str) -> Option<TestReport>;
 
-const READERS: [Reader; 11] = [
+const READERS: [ReportReader; 11] = [
     libtest::read,
     python::read_pytest,
     python::read_unittest,

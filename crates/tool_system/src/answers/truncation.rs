@@ -1,7 +1,7 @@
 //! Cuts a result that is too large, says what is missing, and leaves a handle to the rest.
 //!
-//! Tools bound their own answers; this is the wall behind them, for results whose size nobody
-//! foresaw. It cuts the heaviest text or list and keeps the type of every field, so that a cut
+//! Tools bound their own answers; this is the last limit, for results that are larger than their
+//! tool expected. It cuts the heaviest text or list and keeps the type of every field, so that a cut
 //! result still fits its schema.
 
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use protocol::ToolError;
 use serde_json::{Value, json};
 
+use crate::extensions::reading::read_file::NAME as READ_FILE;
 use crate::result_store::ResultStore;
 use crate::{Limits, Vocabulary};
 
@@ -73,11 +74,11 @@ impl OutputForm {
         match self {
             OutputForm::Brief => {
                 let what = left_out.in_words();
-                format!("[{what} left out; read_file path=\"{handle}\" offset={next}]")
+                format!("[{what} left out; {READ_FILE} path=\"{handle}\" offset={next}]")
             }
             OutputForm::Full => {
                 let lines = left_out.lines;
-                let rest = format!("read_file(path=\"{handle}\", offset={next})");
+                let rest = format!("{READ_FILE}(path=\"{handle}\", offset={next})");
                 format!("[… {lines} lines left out: {rest} …]")
             }
         }
@@ -161,7 +162,7 @@ fn fit_output(mut value: Value, form: OutputForm, limits: &Limits, store: &Resul
             "total": all_lines,
             "shown": all_lines - lines,
             "handle": handle,
-            "hint": format!("read_file(path=\"{handle}\", offset={next}) reads on."),
+            "hint": format!("{READ_FILE}(path=\"{handle}\", offset={next}) reads on."),
         }));
     }
     if !notes.is_empty() {
@@ -270,7 +271,7 @@ fn cut(part: &mut Value, path: &str, excess: usize, store: &ResultStore) -> Opti
             "total": total,
             "shown": shown,
             "handle": handle,
-            "hint": format!("Narrow the call, or read_file(path=\"{handle}\", offset=…, limit=…) for the rest."),
+            "hint": format!("Narrow the call, or {READ_FILE}(path=\"{handle}\", offset=…, limit=…) for the rest."),
         })
     };
     match part {

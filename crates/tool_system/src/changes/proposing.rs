@@ -12,7 +12,7 @@ use crate::file_view::explained;
 use crate::tool::json_of;
 use crate::{Outcome, Proposed, ToolContext};
 
-/// Bytes of a diff in an answer; the person who approves sees all of it.
+/// Bytes of a diff in an answer; the approver sees all of it.
 const MAX_ANSWER_DIFF: usize = 16 * 1024;
 
 /// A path that is about to be changed, as it is now.
@@ -177,7 +177,7 @@ pub(crate) fn missing_parents(cx: &ToolContext, path: &RelPath) -> Vec<Change> {
 
 /// What became of a file.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Written {
+pub(crate) struct WrittenFile {
     pub(crate) path: String,
     /// Bytes of the file.
     pub(crate) size: u64,
@@ -205,7 +205,7 @@ pub(crate) fn propose_write(
     if target.base != Base::Absent && content == target.bytes() {
         let message = Some("The file already holds exactly this; nothing was changed.".into());
         let (diff, change_id) = (None, None);
-        let answer = Written { path, size, diff, added: 0, removed: 0, message, change_id };
+        let answer = WrittenFile { path, size, diff, added: 0, removed: 0, message, change_id };
         return Ok(Outcome::Answer(target.answer(answer)?));
     }
     let write = target.write(content);
@@ -216,7 +216,7 @@ pub(crate) fn propose_write(
     let diff = existed.then_some(diff);
     let mut changes = missing_parents(cx, &target.path);
     changes.push(write);
-    let answer = Written { path, size, diff, added, removed, message: None, change_id: None };
+    let answer = WrittenFile { path, size, diff, added, removed, message: None, change_id: None };
     Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, target.answer(answer)?)?))
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 // A documentation comment would stand in every schema that has an encoding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-pub(crate) enum Encoding {
+pub(crate) enum TransferEncoding {
     #[default]
     #[serde(rename = "utf-8")]
     Utf8,

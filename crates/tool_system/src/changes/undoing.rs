@@ -54,7 +54,7 @@ pub(crate) fn undone_text(verb: &str, result: &Value) -> Option<String> {
     Some(text.finish())
 }
 
-/// The same for people.
+/// The summary for the user.
 pub(crate) fn undone_summary(verb: &str, result: &Value) -> Option<String> {
     let (changes, paths) = (texts(result, "changes")?, texts(result, "paths")?);
     let changes = match changes.as_slice() {

@@ -101,7 +101,7 @@ pub(super) fn take(
 
 /// Copies what a program wrote beneath `paths` into the project, without asking and without undo: for
 /// directories of thousands of files that the user let it fill. Links that leave the project and names
-/// that other programs obey are left out, and so is everything but files, directories and links.
+/// that other programs run or follow are left out, and so is everything but files, directories and links.
 pub(super) fn fill(changes: &CommandChanges, paths: &[PathBuf]) -> Result<(), String> {
     for path in paths {
         let listed = changes.list_at(path, MOST_CHANGES).map_err(|error| error.to_string())?;
@@ -223,7 +223,7 @@ impl Taking<'_> {
             && self.workspace.metadata(path).is_ok_and(|meta| meta.changed > self.begun)
         {
             return Err(refused(format!(
-                "{path} was changed in the project while the command ran"
+                "{path} was changed by another process while the command ran"
             )));
         }
         Ok((base, bytes))
@@ -235,7 +235,7 @@ fn refused(message: String) -> ToolError {
 }
 
 /// Whether a link at `path` leads to a place in the project, as far as its own text says. It may climb
-/// only at its beginning: behind a name, which may be another link, nobody knows from where it climbs.
+/// only at its beginning: behind a name, which may be another link, it is unknown from where it climbs.
 fn stays_inside(path: &RelPath, target: &Path) -> bool {
     let mut left = path.depth().saturating_sub(1);
     let mut has_name = false;

@@ -90,7 +90,7 @@ impl<'a> Fates<'a> {
     }
 }
 
-/// Whether programs give this name to what they make for themselves, which nobody needs to hear of.
+/// Whether programs give this name to their caches, which are not worth reporting.
 pub(super) fn is_cache_name(path: &RelPath) -> bool {
     path.file_name().is_some_and(|name| CACHES.contains(&name) || name.ends_with(BYTECODE))
 }

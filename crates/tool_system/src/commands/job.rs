@@ -1,4 +1,4 @@
-//! A command that goes on while calls come and go.
+//! A command that runs on between calls.
 
 use std::collections::VecDeque;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use sandbox::{Canceller, Ran, RunOptions, SandboxError};
 use serde::Serialize;
 use tokio::sync::Notify;
 
-use super::place::Place;
+use super::backend::CommandBackend;
 use super::report::whole_characters;
 
 /// Bytes of output that are kept of a job, the newest.
@@ -22,21 +22,21 @@ pub(crate) struct Job {
     pub(super) argv: Vec<String>,
     canceller: Canceller,
     input: Mutex<Option<Sender<Vec<u8>>>>,
-    state: Mutex<State>,
+    state: Mutex<JobState>,
     news: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct JobState {
     kept: VecDeque<u8>,
     /// How many bytes came before those that are kept.
     dropped: u64,
-    end: Option<End>,
+    end: Option<JobEnd>,
 }
 
 /// How a job ended.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct End {
+pub(crate) struct JobEnd {
     /// Its exit code, if it ended by itself.
     pub(crate) exit_code: Option<i32>,
     /// What else is to be said.
@@ -44,17 +44,17 @@ pub(crate) struct End {
 }
 
 /// A look at the output of a job.
-pub(crate) struct Look {
+pub(crate) struct JobView {
     pub(crate) output: String,
     pub(crate) cursor: u64,
     /// Bytes after the asked place that are not kept any more.
     pub(crate) missed: u64,
-    pub(crate) end: Option<End>,
+    pub(crate) end: Option<JobEnd>,
 }
 
 impl Job {
     /// Starts a command on a thread of its own.
-    pub(super) fn start(place: Place, spec: CommandSpec) -> Result<Arc<Job>, ToolError> {
+    pub(super) fn start(backend: CommandBackend, spec: CommandSpec) -> Result<Arc<Job>, ToolError> {
         let failed = |error: std::io::Error| {
             ToolError::new(protocol::ErrorCode::ExecutionError, format!("no job: {error}"))
         };
@@ -67,7 +67,7 @@ impl Job {
             state: Mutex::default(),
             news: Notify::new(),
         });
-        // A program that does not read keeps this thread waiting, and nobody else.
+        // A program that does not read keeps only this thread waiting.
         let writing = move || {
             for bytes in told {
                 if write.write_all(&bytes).is_err() {
@@ -83,7 +83,7 @@ impl Job {
                 stdin: Some(stdin.into()),
                 ..RunOptions::default()
             };
-            let ran = place.run(&spec, options, |chunk| running.take(chunk.bytes));
+            let ran = backend.run(&spec, options, |chunk| running.take(chunk.bytes));
             running.finish(ran);
         };
         std::thread::Builder::new().name("job".into()).spawn(run).map_err(failed)?;
@@ -109,11 +109,11 @@ impl Job {
                     Exit::Signal(signal) => (None, Some(format!("ended by signal {signal}"))),
                     Exit::Timeout => (None, Some("its time was over".into())),
                     Exit::Cancelled => (None, Some("stopped".into())),
-                    Exit::Limit(_) => (None, Some("it used more than it may".into())),
+                    Exit::Limit(_) => (None, Some("it exceeded a limit".into())),
                 };
-                End { exit_code, message }
+                JobEnd { exit_code, message }
             }
-            Err(error) => End { exit_code: None, message: Some(error.to_string()) },
+            Err(error) => JobEnd { exit_code: None, message: Some(error.to_string()) },
         };
         self.state().end = Some(end);
         *self.input.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -131,12 +131,12 @@ impl Job {
         input.as_ref().is_some_and(|input| input.send(text.into_bytes()).is_ok())
     }
 
-    pub(super) fn end(&self) -> Option<End> {
+    pub(super) fn end(&self) -> Option<JobEnd> {
         self.state().end.clone()
     }
 
     /// What came after `cursor`.
-    pub(super) fn look(&self, cursor: u64) -> Look {
+    pub(super) fn look(&self, cursor: u64) -> JobView {
         let mut state = self.state();
         let missed = state.dropped.saturating_sub(cursor);
         let from = usize::try_from(cursor.saturating_sub(state.dropped)).unwrap_or(usize::MAX);
@@ -148,7 +148,7 @@ impl Job {
         let whole = if end.is_some() { bytes.len() } else { whole_characters(bytes) };
         let output = String::from_utf8_lossy(&bytes[..whole]).into_owned();
         let cursor = cursor.max(dropped) + whole as u64;
-        Look { output, cursor, missed, end }
+        JobView { output, cursor, missed, end }
     }
 
     /// Waits until there is something after `cursor`, or the job has ended, but not for long.
@@ -178,7 +178,7 @@ impl Job {
         let _ = tokio::time::timeout(patience, ended).await;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, JobState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

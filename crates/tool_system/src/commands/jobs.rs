@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use protocol::{CommandSpec, ErrorCode, ToolError};
 
-use super::job::{End, Job, Look};
-use super::place::Place;
+use super::backend::CommandBackend;
+use super::job::{Job, JobEnd, JobView};
 
 /// How long a look at the output waits for something new.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -32,7 +32,7 @@ impl Jobs {
     /// Starts one and answers with its name.
     pub(super) fn start(
         &self,
-        place: Place,
+        backend: CommandBackend,
         spec: CommandSpec,
         most: u64,
     ) -> Result<String, ToolError> {
@@ -43,7 +43,7 @@ impl Jobs {
             return Err(ToolError::new(ErrorCode::ExecutionError, message)
                 .suggest("Stop one that is no longer needed."));
         }
-        let job = Job::start(place, spec)?;
+        let job = Job::start(backend, spec)?;
         held.started += 1;
         let id = held.started;
         held.jobs.insert(id, job);
@@ -63,7 +63,7 @@ impl Jobs {
     }
 
     /// Name, arguments and end of each, oldest first.
-    pub(crate) fn list(&self) -> Vec<(String, Vec<String>, Option<End>)> {
+    pub(crate) fn list(&self) -> Vec<(String, Vec<String>, Option<JobEnd>)> {
         let held = self.held();
         let each = held.jobs.iter();
         each.map(|(id, job)| (id.to_string(), job.argv.clone(), job.end())).collect()
@@ -75,14 +75,14 @@ impl Jobs {
     }
 
     /// What a job printed after `cursor`; waits a moment if there is nothing yet.
-    pub(crate) async fn output(&self, id: &str, cursor: u64) -> Result<Look, ToolError> {
+    pub(crate) async fn output(&self, id: &str, cursor: u64) -> Result<JobView, ToolError> {
         let job = self.job(id)?;
         job.wait(cursor, PATIENCE).await;
         Ok(job.look(cursor))
     }
 
     /// Ends a job and answers how it ended.
-    pub(super) async fn stop(&self, id: &str) -> Result<Option<End>, ToolError> {
+    pub(super) async fn stop(&self, id: &str) -> Result<Option<JobEnd>, ToolError> {
         let job = self.job(id)?;
         job.stop();
         job.wait_for_end(STOP_PATIENCE).await;

@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use workspace::{RelPath, Tracked, Workspace, bytes_to_text};
 
 use super::apart::{Apart, Output};
+use super::backend::CommandBackend;
 use super::copied::{self, MOST_CHANGES, Taken};
 use super::fate::{Fates, TrackedNow, is_cache_name};
-use super::place::Place;
 use super::report::{LiveOutput, report};
 use crate::ToolContext;
 
-/// Names that other programs obey, for commands that change the files themselves.
+/// Names that other programs run or follow, for commands that change the files themselves.
 const OBEYED: [&str; 5] = [".vscode", ".idea", ".envrc", ".mcp.json", ".gitmodules"];
 /// What lies in a repository and makes git run programs; no commit needs to change it.
 const OBEYED_BY_GIT: [&str; 2] = [".git/hooks", ".git/config"];
@@ -68,7 +68,7 @@ pub enum IgnoredFiles {
 pub struct CommandRunner {
     workspace: Arc<Workspace>,
     options: RunnerOptions,
-    sandboxes: Mutex<HashMap<Kind, Place>>,
+    sandboxes: Mutex<HashMap<SandboxKind, CommandBackend>>,
     /// Why there are no copies on write here, once that is known.
     no_copies: OnceLock<String>,
     tracked: TrackedNow,
@@ -78,7 +78,7 @@ pub struct CommandRunner {
 
 /// What a sandbox is for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Kind {
+enum SandboxKind {
     Copy,
     Live { writable: Vec<String> },
     Direct,
@@ -138,7 +138,7 @@ impl CommandRunner {
         }
     }
 
-    /// Why a command that nobody was asked about could change files by itself, if so: one that works on
+    /// Why a command that was not approved could change files by itself, if so: one that works on
     /// a copy fails where there are none, but a job is kept from writing by its sandbox alone.
     pub(crate) fn lets_write(&self, spec: &CommandSpec) -> Option<&'static str> {
         let starts_something = !matches!(spec.run, RunMode::Stop(_));
@@ -153,7 +153,7 @@ impl CommandRunner {
 
     /// Makes a sandbox for commands that work on a copy, if there is none yet.
     pub(crate) fn prepare_copy(&self) {
-        let _ = self.place(Kind::Copy);
+        let _ = self.backend(SandboxKind::Copy);
     }
 
     /// Runs a command to its end, or starts a job. A call that is withdrawn ends its command.
@@ -188,7 +188,7 @@ impl CommandRunner {
         cx: &ToolContext,
     ) -> Result<CommandRun, NotRun> {
         let canceller = Canceller::new().map_err(|error| NotRun::Failed(error.into()))?;
-        // If nobody waits any more, the command ends too.
+        // If the caller stops waiting, the command ends too.
         let ended_with_us = CancelOnDrop(canceller.clone());
         let (runner, spec) = (Arc::clone(self), spec.clone());
         let running = cx.blocking(move |cx| Ok(runner.run_blocking(&spec, cx, &canceller)));
@@ -210,11 +210,11 @@ impl CommandRunner {
         canceller: &Canceller,
     ) -> Result<CommandRun, NotRun> {
         let begun = SystemTime::now();
-        let place = self.place(kind_of(spec))?;
+        let backend = self.backend(kind_of(spec))?;
         let mut live = LiveOutput::new(cx);
         let room = self.room_for(spec);
         let options = RunOptions { cancel: Some(canceller), room, ..RunOptions::default() };
-        let ran = place.run(spec, options, |chunk| live.show(chunk.stream, chunk.bytes));
+        let ran = backend.run(spec, options, |chunk| live.show(chunk.stream, chunk.bytes));
         let ran = ran.map_err(|error| self.remembered(error.into()))?;
         if ran.exit == Exit::Cancelled {
             let message = "the command was ended because the call was withdrawn; what it had \
@@ -355,8 +355,8 @@ impl CommandRunner {
         Ok(all)
     }
 
-    /// Whether a private path is worth telling of: somebody may look for it in the project, and it is
-    /// not there.
+    /// Whether a private path is worth reporting: the model may look for it in the project, where it is
+    /// not.
     fn is_news(&self, path: &std::path::Path) -> bool {
         let path = RelPath::from_bytes(path.as_os_str().as_bytes());
         path.is_ok_and(|path| !is_cache_name(&path) && self.workspace.metadata(&path).is_err())
@@ -372,20 +372,20 @@ impl CommandRunner {
         }
     }
 
-    /// Runs a program of our own that only looks, and whose output nobody is shown.
+    /// Runs a program of our own that only reads, and whose output is not shown.
     pub(crate) async fn peek(self: &Arc<Self>, spec: CommandSpec, cx: &ToolContext) -> ToolResult {
         let runner = Arc::clone(self);
         cx.blocking(move |_| {
-            let place = runner.place(kind_of(&spec)).map_err(NotRun::into_error)?;
-            let ran = place.run(&spec, RunOptions::default(), |_| {})?;
+            let backend = runner.backend(kind_of(&spec)).map_err(NotRun::into_error)?;
+            let ran = backend.run(&spec, RunOptions::default(), |_| {})?;
             Ok(report(&ran))
         })
         .await
     }
 
     fn start_job(&self, spec: &CommandSpec, cx: &ToolContext) -> Result<CommandRun, ToolError> {
-        let place = self.place(kind_of(spec)).map_err(NotRun::into_error)?;
-        let job = cx.jobs().start(place, spec.clone(), cx.limits().jobs)?;
+        let backend = self.backend(kind_of(spec)).map_err(NotRun::into_error)?;
+        let job = cx.jobs().start(backend, spec.clone(), cx.limits().jobs)?;
         let mut report = json!({"job": job, "running": true});
         if self.options.unconfined {
             report["message"] = "It is NOT CONFINED.".into();
@@ -394,28 +394,28 @@ impl CommandRunner {
     }
 
     /// A sandbox of this kind.
-    fn place(&self, kind: Kind) -> Result<Place, NotRun> {
-        if kind == Kind::Copy
+    fn backend(&self, kind: SandboxKind) -> Result<CommandBackend, NotRun> {
+        if kind == SandboxKind::Copy
             && let Some(why) = self.no_copies()
         {
             return Err(NotRun::NoCopies(why.to_owned()));
         }
         let mut sandboxes = self.lock();
-        if let Some(place) = sandboxes.get(&kind) {
-            return Ok(place.clone());
+        if let Some(backend) = sandboxes.get(&kind) {
+            return Ok(backend.clone());
         }
-        let place = self.prepare(&kind)?;
-        sandboxes.insert(kind, place.clone());
-        Ok(place)
+        let backend = self.prepare(&kind)?;
+        sandboxes.insert(kind, backend.clone());
+        Ok(backend)
     }
 
-    fn prepare(&self, kind: &Kind) -> Result<Place, SandboxError> {
+    fn prepare(&self, kind: &SandboxKind) -> Result<CommandBackend, SandboxError> {
         let mut profile = self.options.profile.clone();
         profile.project = match kind {
-            Kind::Copy => {
+            SandboxKind::Copy => {
                 ProjectAccess::Copy(Copy { layer: self.options.layer.clone(), ..Copy::default() })
             }
-            Kind::Live { writable } => {
+            SandboxKind::Live { writable } => {
                 let is_open =
                     |path: &PathBuf| writable.iter().any(|name| path.as_os_str() == &**name);
                 if profile.protected.iter().any(is_open) {
@@ -424,16 +424,16 @@ impl CommandRunner {
                 }
                 ProjectAccess::Live { writable: writable.iter().map(PathBuf::from).collect() }
             }
-            Kind::Direct => {
+            SandboxKind::Direct => {
                 profile.protected.extend(OBEYED.map(PathBuf::from));
                 ProjectAccess::Direct
             }
         };
         Ok(match self.options.unconfined {
-            true => Place::Unconfined(Arc::new(Unconfined::new(profile)?)),
+            true => CommandBackend::Unconfined(Arc::new(Unconfined::new(profile)?)),
             false => {
                 let launcher = self.options.launcher.clone();
-                Place::Sandbox(Arc::new(Sandbox::new(profile, launcher)?))
+                CommandBackend::Sandbox(Arc::new(Sandbox::new(profile, launcher)?))
             }
         })
     }
@@ -445,16 +445,16 @@ impl CommandRunner {
         not_run
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Kind, Place>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SandboxKind, CommandBackend>> {
         self.sandboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn kind_of(spec: &CommandSpec) -> Kind {
+fn kind_of(spec: &CommandSpec) -> SandboxKind {
     match spec.project {
-        ProjectMode::Copy | ProjectMode::Look => Kind::Copy,
-        ProjectMode::Live => Kind::Live { writable: spec.writable.clone() },
-        ProjectMode::Direct => Kind::Direct,
+        ProjectMode::Copy | ProjectMode::Look => SandboxKind::Copy,
+        ProjectMode::Live => SandboxKind::Live { writable: spec.writable.clone() },
+        ProjectMode::Direct => SandboxKind::Direct,
     }
 }
 

@@ -32,7 +32,7 @@ impl ApprovalGate<'_> {
         let runner = self.cx.state.performer()?.runner()?;
         self.cx.state.answers.clear();
         let keeps = command.project == ProjectMode::Copy;
-        // What nobody has approved runs on a copy that is thrown away, but for ignored files if the user
+        // Without approval it runs on a copy that is thrown away, but for ignored files if the user
         // lets them pass. If it turns out to have changed files, and may change any, exactly these
         // changes are asked about.
         let way = match asked {
@@ -96,7 +96,7 @@ impl ApprovalGate<'_> {
              copies on write here ({why})."
         );
         let proposed = Proposed::command(direct.clone());
-        // It is asked about anyway, unless nobody may even ask.
+        // The approver is asked anyway, unless policy refuses even the question.
         self.reason_to_ask(&proposed).await?;
         let request = self.request(&proposed, reason).await?;
         self.agreement(&request).await.map(drop)

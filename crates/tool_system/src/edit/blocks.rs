@@ -14,7 +14,7 @@ use super::literal::{Counting, everywhere, occurrences};
 use super::locate::{MAX_PLACES, places};
 use super::miss::Miss;
 use super::placing::{AppliedBlock, Placed, already_applied, apply_placed, decide, numbered};
-use super::script::Script;
+use super::script::LineScript;
 use super::splice::Splice;
 
 /// The grades at which whole lines are compared, after the text as it is was not found.
@@ -22,7 +22,7 @@ const LINE_GRADES: [Grade; 3] = [Grade::TrailingWhitespace, Grade::Indentation, 
 
 /// A text to find in the file, once, and what to put in its place.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Block<'a> {
+pub(crate) struct EditBlock<'a> {
     /// The text as it stands in the file.
     pub(crate) search: &'a str,
     /// The text that replaces it.
@@ -34,18 +34,20 @@ pub(crate) struct Block<'a> {
 /// What blocks came to.
 #[derive(Debug)]
 pub(crate) struct BlocksApplied {
-    /// The new body.
     pub(crate) body: Vec<u8>,
     /// What became of each block, in the order of the blocks.
     pub(crate) blocks: Vec<AppliedBlock>,
 }
 
 /// A change that has found its place, and how exactly.
-type Found = (Splice, Grade);
+type PlacedBlock = (Splice, Grade);
 
 /// Applies all blocks to the file as it is, or none. Every block is searched in the original text,
 /// so that the order of the blocks does not matter; two that overlap are refused.
-pub(crate) fn apply_blocks(text: &Text, blocks: &[Block<'_>]) -> Result<BlocksApplied, ToolError> {
+pub(crate) fn apply_blocks(
+    text: &Text,
+    blocks: &[EditBlock<'_>],
+) -> Result<BlocksApplied, ToolError> {
     let map = LineMap::of(text.body());
     let mut found = Vec::with_capacity(blocks.len());
     for (index, block) in blocks.iter().enumerate() {
@@ -57,7 +59,11 @@ pub(crate) fn apply_blocks(text: &Text, blocks: &[Block<'_>]) -> Result<BlocksAp
     Ok(BlocksApplied { body, blocks })
 }
 
-fn place_block(text: &Text, map: &LineMap<'_>, block: &Block<'_>) -> Result<Found, ToolError> {
+fn place_block(
+    text: &Text,
+    map: &LineMap<'_>,
+    block: &EditBlock<'_>,
+) -> Result<PlacedBlock, ToolError> {
     if block.search.is_empty() {
         return Err(blank("the search text is empty"));
     }
@@ -90,7 +96,10 @@ fn unchanged() -> ToolError {
 
 /// Finds the text byte for byte; the replacement is taken byte for byte as well. Only where no line
 /// of the file ends in a lone LF, an LF in either text is what a model writes for any line ending.
-fn place_exactly(map: &LineMap<'_>, block: &Block<'_>) -> Result<Option<Found>, ToolError> {
+fn place_exactly(
+    map: &LineMap<'_>,
+    block: &EditBlock<'_>,
+) -> Result<Option<PlacedBlock>, ToolError> {
     let body = map.body();
     let mut exact = everywhere(body, block.search.as_bytes(), MAX_PLACES);
     let has_lf = (0..map.len()).any(|line| map.ending(line) == LineEnding::Lf);
@@ -117,8 +126,8 @@ fn place_exactly(map: &LineMap<'_>, block: &Block<'_>) -> Result<Option<Found>, 
 /// lines by grade. The place is unique, or there is an error.
 pub(super) fn place_carefully(
     map: &LineMap<'_>,
-    block: &Block<'_>,
-) -> Result<Option<Found>, ToolError> {
+    block: &EditBlock<'_>,
+) -> Result<Option<PlacedBlock>, ToolError> {
     let (search, replace) = (unix(block.search), unix(block.replace));
     if search == replace {
         return Err(unchanged());
@@ -155,7 +164,7 @@ pub(super) fn place_carefully(
 fn choose(
     map: &LineMap<'_>,
     mut found: Vec<Range<usize>>,
-    block: &Block<'_>,
+    block: &EditBlock<'_>,
 ) -> Result<Range<usize>, ToolError> {
     let lines = |span: &Range<usize>| map.line_at(span.start)..map.line_at(span.end.max(1) - 1) + 1;
     let lines: Vec<Range<usize>> = found.iter().map(lines).collect();
@@ -174,20 +183,24 @@ fn open_end(bytes: &mut Vec<u8>) {
 }
 
 /// Finds whole lines apart from trailing white space, indentation or look-alike punctuation.
-fn place_lines(map: &LineMap<'_>, search: &str, replace: &str) -> Result<Option<Found>, ToolError> {
+fn place_lines(
+    map: &LineMap<'_>,
+    search: &str,
+    replace: &str,
+) -> Result<Option<PlacedBlock>, ToolError> {
     let (search_lines, replace_lines) = match search.ends_with('\n') {
         true => (whole_lines(search), whole_lines(replace)),
         // Without an ending at its end, the search is answered piece by piece as it stands.
         false => (pieces(search), pieces(replace)),
     };
     for grade in LINE_GRADES {
-        let script = Script::of_lines(&search_lines, &replace_lines, grade);
+        let script = LineScript::of_lines(&search_lines, &replace_lines, grade);
         let found = places(map, &script.wanted, &script.new_indentations(), grade);
         let Some(place) = found.first() else { continue };
         let lines: Vec<Range<usize>> =
             found.iter().map(|place| place.line..place.line + search_lines.len()).collect();
         decide(&lines, None)?;
-        let whole = Script::of_lines(&replace_lines, &[], grade);
+        let whole = LineScript::of_lines(&replace_lines, &[], grade);
         let copies = places(map, &whole.wanted, &[], grade);
         let here = &lines[0];
         if copies

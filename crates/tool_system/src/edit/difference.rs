@@ -35,7 +35,6 @@ pub(crate) enum DifferenceKind {
     Indentation,
     /// Typographic punctuation.
     Punctuation,
-    /// The text itself.
     Content,
     /// The file has another number of lines there.
     Lines,

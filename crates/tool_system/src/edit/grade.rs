@@ -1,4 +1,4 @@
-//! How exactly a text must stand in the file to count as found.
+//! How exactly a text must match the file to count as found.
 
 use std::borrow::Cow;
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Widths that people indent by.
+/// Usual widths of an indentation.
 const UNITS: [usize; 4] = [2, 3, 4, 8];
 
 /// How indentation in a model's text becomes indentation in the file.

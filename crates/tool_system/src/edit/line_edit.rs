@@ -24,7 +24,6 @@ pub(crate) enum LineEdit<'a> {
 /// What a line edit came to.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct LinesEdited {
-    /// The new body.
     pub(crate) body: Vec<u8>,
     /// How many lines the new body has.
     pub(crate) total_lines: usize,

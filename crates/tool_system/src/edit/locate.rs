@@ -9,7 +9,7 @@ pub(super) const MAX_PLACES: usize = 100;
 
 /// A run of lines that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct EditPlace {
     /// Its first line, from 0.
     pub(super) line: usize,
     /// How new lines are to be indented there.
@@ -18,7 +18,7 @@ pub(super) struct Place {
 
 /// A line that is searched: its content, and whether it must have a line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted<'a> {
+pub(super) struct WantedLine<'a> {
     /// The content, which may end in CR where the search knows the file's endings.
     pub(super) content: &'a [u8],
     pub(super) ended: bool,
@@ -28,17 +28,17 @@ pub(super) struct Wanted<'a> {
 /// will be added, which must have a clear place in the file's own indentation.
 pub(super) fn places(
     map: &LineMap<'_>,
-    wanted: &[Wanted<'_>],
+    wanted: &[WantedLine<'_>],
     new: &[&[u8]],
     grade: Grade,
-) -> Vec<Place> {
+) -> Vec<EditPlace> {
     if wanted.is_empty() || wanted.len() > map.len() {
         return Vec::new();
     }
     if grade == Grade::Exact {
         let standing = |line: &usize| stands_exactly(map, *line, wanted);
         let lines = (0..=map.len() - wanted.len()).filter(standing).take(MAX_PLACES);
-        return lines.map(|line| Place { line, reindent: Reindent::Same }).collect();
+        return lines.map(|line| EditPlace { line, reindent: Reindent::Same }).collect();
     }
     let keys: Vec<LineKey<'_>> =
         wanted.iter().map(|line| LineKey::of(without_cr(line.content), grade)).collect();
@@ -49,13 +49,13 @@ pub(super) fn places(
     (0..=map.len() - wanted.len())
         .filter_map(|line| {
             let reindent = standing_at(map, line, &keys, new, grade, unit)?;
-            Some(Place { line, reindent })
+            Some(EditPlace { line, reindent })
         })
         .take(MAX_PLACES)
         .collect()
 }
 
-fn stands_exactly(map: &LineMap<'_>, line: usize, wanted: &[Wanted<'_>]) -> bool {
+fn stands_exactly(map: &LineMap<'_>, line: usize, wanted: &[WantedLine<'_>]) -> bool {
     wanted.iter().enumerate().all(|(offset, wanted)| {
         let span = map.span(line + offset);
         let bytes = &map.body()[span.start..span.end];

@@ -11,7 +11,7 @@ use super::endings::{align, unix, whole_lines};
 use super::grade::Grade;
 use super::line_map::LineMap;
 use super::literal::{Counting, occurrences};
-use super::locate::{MAX_PLACES, Wanted, places};
+use super::locate::{MAX_PLACES, WantedLine, places};
 use super::nearest::{Near, nearest};
 
 /// A replacement with fewer letters and digits than this says nothing by merely standing somewhere.
@@ -35,7 +35,7 @@ pub(crate) struct Miss {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) already_applied_line: Option<usize>,
     /// The places that are most like the text, best first.
-    pub(crate) candidates: Vec<Candidate>,
+    pub(crate) candidates: Vec<NearMatch>,
     /// The nearest text as it stands in the file, to be searched instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) corrected_search: Option<String>,
@@ -51,10 +51,10 @@ pub(crate) struct Miss {
 
 /// A place that is like the text.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Candidate {
+pub(crate) struct NearMatch {
     /// Its first line, from 1.
     pub(crate) start_line: usize,
-    /// Its last line.
+    /// Its last line, inclusive.
     pub(crate) end_line: usize,
     /// From 0 to 1.
     pub(crate) similarity: f64,
@@ -74,7 +74,7 @@ impl Miss {
         if let Some(part) = occurrences(&map, &search, Counting::Everywhere(1)).first() {
             let lines = map.line_at(part.start)..map.line_at(part.end.max(1) - 1) + 1;
             found.notes.push(format!(
-                "In line {} it stands only as a part of a longer word or line; search for the \
+                "In line {} it is only part of a longer word or line; search for the \
                  whole line.",
                 lines.start + 1
             ));
@@ -113,9 +113,8 @@ impl Miss {
         let mut notes = Vec::new();
         if let Some(at) = memmem::find(body, pattern.as_bytes()) {
             let line = LineMap::of(body).line_at(at) + 1;
-            notes.push(format!(
-                "As plain text the pattern stands in line {line}: send is_regex=false."
-            ));
+            notes
+                .push(format!("As plain text the pattern is in line {line}: send is_regex=false."));
         }
         if memmem::find(body, b"\r\n").is_some() && pattern.contains(r"\n") {
             notes.push(r"The file has CR LF line endings: write \r?\n in the pattern.".to_owned());
@@ -193,7 +192,7 @@ impl Miss {
     }
 
     /// The best place, if it can be what was meant.
-    fn near(&self) -> Option<&Candidate> {
+    fn near(&self) -> Option<&NearMatch> {
         self.candidates.first().filter(|near| near.similarity >= MIN_CORRECTED_SIMILARITY)
     }
 
@@ -228,7 +227,7 @@ impl Miss {
     }
 }
 
-impl Candidate {
+impl NearMatch {
     /// The text of this place with line numbers; of a long one the lines from the first difference on.
     fn numbered(&self, actual: &str) -> String {
         let lines: Vec<&str> = actual.lines().collect();
@@ -266,8 +265,8 @@ fn standing_line(map: &LineMap<'_>, search: &str, replace: &str) -> Option<usize
         return None;
     }
     let lines = whole_lines(replace);
-    let wanted: Vec<Wanted<'_>> =
-        lines.iter().map(|content| Wanted { content, ended: true }).collect();
+    let wanted: Vec<WantedLine<'_>> =
+        lines.iter().map(|content| WantedLine { content, ended: true }).collect();
     if let Some(place) = places(map, &wanted, &[], Grade::Indentation).first() {
         return Some(place.line + 1);
     }
@@ -276,10 +275,10 @@ fn standing_line(map: &LineMap<'_>, search: &str, replace: &str) -> Option<usize
     found.first().filter(|_| telling).map(|span| map.line_at(span.start) + 1)
 }
 
-fn candidate(map: &LineMap<'_>, search: &str, near: &Near) -> Candidate {
+fn candidate(map: &LineMap<'_>, search: &str, near: &Near) -> NearMatch {
     let first = map.line_at(near.span.start);
     let last = map.line_at(near.span.end.max(1) - 1);
-    Candidate {
+    NearMatch {
         start_line: first + 1,
         end_line: last.max(first) + 1,
         similarity: (near.similarity * 100.0).floor() / 100.0,

@@ -89,9 +89,8 @@ pub(super) fn decide(places: &[Range<usize>], hint: Option<usize>) -> Result<usi
     let listed = lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
     let count =
         if places.len() >= MAX_PLACES { "many".to_owned() } else { places.len().to_string() };
-    let message = format!(
-        "the search text stands in {count} places (at lines {listed}); nothing was changed"
-    );
+    let message =
+        format!("the search text occurs {count} times (at lines {listed}); nothing was changed");
     Err(ToolError::new(ErrorCode::InvalidArguments, message)
         .suggest("Add neighbouring lines to the search text until it is unique.")
         .detail("lines", lines))
@@ -100,7 +99,7 @@ pub(super) fn decide(places: &[Range<usize>], hint: Option<usize>) -> Result<usi
 /// The error for a change that stands in the file already.
 pub(super) fn already_applied(line: usize) -> ToolError {
     let message = format!(
-        "the replacement stands in the file already, at line {}: already applied; nothing was \
+        "the replacement is in the file already, at line {}: already applied; nothing was \
          changed",
         line + 1
     );

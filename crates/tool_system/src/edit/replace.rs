@@ -5,7 +5,7 @@ use protocol::{ErrorCode, ToolError};
 use regex::bytes::{Regex, RegexBuilder};
 use workspace::{LineEnding, Text};
 
-use super::blocks::{Block, place_carefully};
+use super::blocks::{EditBlock, place_carefully};
 use super::endings::{dress, unix};
 use super::grade::Grade;
 use super::line_map::LineMap;
@@ -37,7 +37,6 @@ pub(crate) struct Replacement<'a> {
 /// What a replacement came to.
 #[derive(Debug)]
 pub(crate) struct Replaced {
-    /// The new body.
     pub(crate) body: Vec<u8>,
     /// How many occurrences were replaced.
     pub(crate) count: usize,
@@ -89,7 +88,7 @@ pub(crate) fn replace(text: &Text, what: &Replacement<'_>) -> Result<Replaced, T
 
 fn literal_splices(map: &LineMap<'_>, what: &Replacement<'_>) -> (Vec<Splice>, usize) {
     let (find, new) = (unix(what.find), unix(what.replace));
-    // Who names nothing but line ends wants to change the endings themselves.
+    // A pattern of nothing but line ends is meant to change the endings themselves.
     let speaks_of_endings = what.find.bytes().all(|byte| matches!(byte, b'\r' | b'\n'));
     let mut found = occurrences(map, &find, Counting::Apart);
     if what.find.contains('\r') {
@@ -128,7 +127,8 @@ fn careful_splice(
     if unix(what.find) == unix(what.replace) {
         return Ok(None);
     }
-    match place_carefully(map, &Block { search: what.find, replace: what.replace, line: None }) {
+    match place_carefully(map, &EditBlock { search: what.find, replace: what.replace, line: None })
+    {
         Err(error) if error.details.contains_key("already_applied") => Ok(None),
         found => found,
     }
@@ -193,7 +193,7 @@ fn compile(pattern: &str, crlf: bool) -> Result<Regex, ToolError> {
     })
 }
 
-/// Whether a pattern speaks of carriage returns, so that its replacement is taken byte for byte.
+/// Whether a pattern mentions carriage returns, so that its replacement is taken byte for byte.
 fn names_cr(pattern: &str) -> bool {
     pattern.contains('\r') || pattern.contains(r"\r") || pattern.contains(r"\x0D")
 }

@@ -5,15 +5,14 @@ use workspace::LineEnding;
 use super::endings::{align, endings_for};
 use super::grade::{Grade, indentation_len, trim_end};
 use super::line_map::LineMap;
-use super::locate::{Place, Wanted};
+use super::locate::{EditPlace, WantedLine};
 use super::splice::Splice;
 
 /// One line of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step<'a> {
+pub(super) enum LineStep<'a> {
     /// The wanted line of this index, with the file's own bytes.
     Keep(usize),
-    /// A new line.
     Add(NewLine<'a>),
 }
 
@@ -28,14 +27,14 @@ pub(super) struct NewLine<'a> {
 
 /// A change of whole lines, before it has a place in a file.
 #[derive(Debug, Clone)]
-pub(super) struct Script<'a> {
-    pub(super) wanted: Vec<Wanted<'a>>,
-    pub(super) steps: Vec<Step<'a>>,
+pub(super) struct LineScript<'a> {
+    pub(super) wanted: Vec<WantedLine<'a>>,
+    pub(super) steps: Vec<LineStep<'a>>,
     /// Whether a new last line of a file that ends without a line ending has none either.
     pub(super) keep_open: bool,
 }
 
-impl<'a> Script<'a> {
+impl<'a> LineScript<'a> {
     /// The change from the lines `search` to the lines `replace`.
     pub(super) fn of_lines(search: &[&'a [u8]], replace: &[&'a [u8]], grade: Grade) -> Self {
         let key = |line: &&'a [u8]| match grade >= Grade::TrailingWhitespace {
@@ -45,18 +44,18 @@ impl<'a> Script<'a> {
         let keys = |lines: &[&'a [u8]]| lines.iter().map(key).collect::<Vec<_>>();
         let aligned = align(&keys(search), &keys(replace));
         let steps = aligned.iter().zip(replace).map(|(kept, content)| match kept {
-            Some(line) => Step::Keep(*line),
-            None => Step::Add(NewLine { content, ending: None }),
+            Some(line) => LineStep::Keep(*line),
+            None => LineStep::Add(NewLine { content, ending: None }),
         });
-        let wanted = search.iter().map(|content| Wanted { content, ended: true });
+        let wanted = search.iter().map(|content| WantedLine { content, ended: true });
         Self { wanted: wanted.collect(), steps: steps.collect(), keep_open: true }
     }
 
     /// The indentations of the lines that are added. Empty lines have none.
     pub(super) fn new_indentations(&self) -> Vec<&'a [u8]> {
         let added = self.steps.iter().filter_map(|step| match step {
-            Step::Add(new) => Some(new.content),
-            Step::Keep(_) => None,
+            LineStep::Add(new) => Some(new.content),
+            LineStep::Keep(_) => None,
         });
         added
             .filter(|line| !line.trim_ascii().is_empty())
@@ -65,7 +64,7 @@ impl<'a> Script<'a> {
     }
 
     /// The bytes to put in the place that was found.
-    pub(super) fn render(&self, map: &LineMap<'_>, place: &Place) -> Splice {
+    pub(super) fn render(&self, map: &LineMap<'_>, place: &EditPlace) -> Splice {
         let first = place.line;
         let after = first + self.wanted.len();
         let range = map.start_of(first)..map.start_of(after);
@@ -78,28 +77,33 @@ impl<'a> Script<'a> {
         }
         for (step, ending) in self.steps.iter().zip(endings) {
             match step {
-                Step::Keep(line) => bytes.extend_from_slice(map.content(first + line)),
-                Step::Add(new) => bytes.extend_from_slice(&indented(new.content, place)),
+                LineStep::Keep(line) => bytes.extend_from_slice(map.content(first + line)),
+                LineStep::Add(new) => bytes.extend_from_slice(&indented(new.content, place)),
             }
             bytes.extend_from_slice(ending.as_bytes());
         }
         Splice { range, bytes }
     }
 
-    fn endings(&self, map: &LineMap<'_>, place: &Place, fallback: LineEnding) -> Vec<LineEnding> {
+    fn endings(
+        &self,
+        map: &LineMap<'_>,
+        place: &EditPlace,
+        fallback: LineEnding,
+    ) -> Vec<LineEnding> {
         let lines = place.line..place.line + self.wanted.len();
         let aligned: Vec<Option<usize>> = self
             .steps
             .iter()
             .map(|step| match step {
-                Step::Keep(line) => Some(*line),
-                Step::Add(_) => None,
+                LineStep::Keep(line) => Some(*line),
+                LineStep::Add(_) => None,
             })
             .collect();
         let old: Vec<LineEnding> = lines.clone().map(|line| map.ending(line)).collect();
         let mut endings = endings_for(&aligned, &old, fallback);
         for (ending, step) in endings.iter_mut().zip(&self.steps) {
-            if let Step::Add(NewLine { ending: Some(given), .. }) = step {
+            if let LineStep::Add(NewLine { ending: Some(given), .. }) = step {
                 *ending = *given;
             }
         }
@@ -112,8 +116,10 @@ impl<'a> Script<'a> {
             }
             // An empty line without an ending would be no line.
             let may_be_open = match self.steps[at] {
-                Step::Add(new) => new.ending.is_none() && !indented(new.content, place).is_empty(),
-                Step::Keep(_) => false,
+                LineStep::Add(new) => {
+                    new.ending.is_none() && !indented(new.content, place).is_empty()
+                }
+                LineStep::Keep(_) => false,
             };
             if open && may_be_open && self.keep_open && map.ends_open() {
                 *ending = LineEnding::None;
@@ -124,7 +130,7 @@ impl<'a> Script<'a> {
 }
 
 /// A new line with the indentation that it has in the file.
-fn indented(content: &[u8], place: &Place) -> Vec<u8> {
+fn indented(content: &[u8], place: &EditPlace) -> Vec<u8> {
     if place.reindent.is_same() {
         return content.to_vec();
     }

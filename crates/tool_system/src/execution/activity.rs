@@ -19,7 +19,7 @@ pub struct ActivityStream {
     readers: Arc<Readers>,
 }
 
-/// How many read what, so that an event nobody wants is never made.
+/// How many readers each type has, so that an event without readers is never made.
 #[derive(Default)]
 struct Readers {
     by_type: [AtomicUsize; ActivityType::ALL.len()],
@@ -40,7 +40,7 @@ impl Default for ActivityStream {
 }
 
 impl ActivityStream {
-    /// Publishes an event of the type `kind`. It is only made if somebody is there to read it.
+    /// Publishes an event of the type `kind`. It is only made if there is a reader.
     pub fn emit(
         &self,
         call_id: &Arc<str>,
@@ -159,11 +159,11 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_nobody_wants_is_never_made() {
+    fn an_event_without_a_reader_is_never_made() {
         let stream = ActivityStream::default();
         let _errors = stream.subscribe(ActivityType::Error);
         stream.subscribe_all().unsubscribe();
-        let nothing = || unreachable!("nobody reads");
+        let nothing = || unreachable!("no reader");
         stream.emit(&"c".into(), ActivityType::ToolOutputChunk, nothing);
     }
 

@@ -14,7 +14,7 @@ pub const DELEGATE_ROLE: &str = "planner";
 /// The conversation behind an executor. Front ends that only serve tools have none.
 #[async_trait]
 pub trait AgentHost: Send + Sync {
-    /// Shows the plan to the person and keeps it, instead of the one before.
+    /// Shows the plan to the user and keeps it, instead of the one before.
     async fn plan_changed(&self, steps: Vec<PlanStep>) -> Result<(), ToolError>;
 
     /// Has a sub-agent do a task to its end, soon after `cancel` fires at the latest.

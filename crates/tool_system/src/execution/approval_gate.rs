@@ -48,7 +48,7 @@ pub(crate) enum Asked {
 }
 
 /// The proposal as it stands after the attempts so far.
-struct Standing {
+struct CurrentProposal {
     proposed: Proposed,
     /// Those that a command is reported for, or that the user has changed.
     arguments: Option<ToolArguments>,
@@ -57,7 +57,7 @@ struct Standing {
     agreed: Option<Agreed>,
 }
 
-impl Standing {
+impl CurrentProposal {
     /// The result, with what the user has changed in the arguments: the model has sent others.
     fn passed(self, mut value: Value) -> Passed {
         if let (false, Value::Object(told)) = (self.changed.is_empty(), &mut value) {
@@ -79,7 +79,7 @@ pub(crate) struct Passed {
 
 /// What the user has agreed to in this call.
 struct Agreed {
-    shown: Shown,
+    shown: ShownQuestion,
     /// What the user wants the model to know.
     note: Option<String>,
     /// What did not go as the user wished.
@@ -87,7 +87,7 @@ struct Agreed {
 }
 
 /// A question, and for each change how many lines its file has.
-struct Shown {
+struct ShownQuestion {
     request: ApprovalRequest,
     lines: Vec<usize>,
 }
@@ -101,7 +101,8 @@ impl ApprovalGate<'_> {
         proposed: Proposed,
         arguments: Option<ToolArguments>,
     ) -> Result<Passed, ToolError> {
-        let mut standing = Standing { proposed, arguments, changed: Vec::new(), agreed: None };
+        let mut standing =
+            CurrentProposal { proposed, arguments, changed: Vec::new(), agreed: None };
         let (mut revisions, mut remakes) = (0, 0);
         while revisions < MAX_REVISIONS {
             match self.attempt(&mut standing).await {
@@ -127,7 +128,7 @@ impl ApprovalGate<'_> {
 
     /// Performs the proposal, or changes it as the user wishes; `None` says that it has to be looked
     /// at again.
-    async fn attempt(&self, standing: &mut Standing) -> Result<Option<Value>, ToolError> {
+    async fn attempt(&self, standing: &mut CurrentProposal) -> Result<Option<Value>, ToolError> {
         let proposed = &standing.proposed;
         let Some(reason) = self.reason_to_ask(proposed).await? else {
             let approved = Approved::by_policy(proposed);
@@ -173,7 +174,7 @@ impl ApprovalGate<'_> {
         Ok(Some(agreed.told(done)))
     }
 
-    /// Why the user has to be asked; `None` if nobody has to.
+    /// Why the approver has to be asked; `None` if it is allowed already.
     pub(crate) async fn reason_to_ask(
         &self,
         proposed: &Proposed,
@@ -206,7 +207,7 @@ impl ApprovalGate<'_> {
         self.shown(proposed, reason).await.map(|shown| shown.request)
     }
 
-    async fn shown(&self, proposed: &Proposed, reason: String) -> Result<Shown, ToolError> {
+    async fn shown(&self, proposed: &Proposed, reason: String) -> Result<ShownQuestion, ToolError> {
         let proposal = proposed.proposal.clone();
         let (diffs, lines) = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
         let proposal = &proposed.proposal;
@@ -222,7 +223,7 @@ impl ApprovalGate<'_> {
             remembers: rule.map(|rule| in_words(&rule, proposal)),
             expires_in_ms: QUESTION_LIFETIME.as_millis().try_into().unwrap_or(u64::MAX),
         };
-        Ok(Shown { request, lines })
+        Ok(ShownQuestion { request, lines })
     }
 
     /// The user's yes; anything else is an error for the model.
@@ -252,7 +253,7 @@ impl ApprovalGate<'_> {
     fn remember(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
         match suggest_rule(self.listed.definition().name, &proposed.proposal) {
             Some(rule) => self.cx.state.remember(rule).map(|()| None),
-            None => Ok(Some("This is always asked; the answer was not remembered.".into())),
+            None => Ok(Some("This always needs approval; the answer was not remembered.".into())),
         }
     }
 
@@ -357,7 +358,7 @@ impl Agreed {
     }
 }
 
-impl Shown {
+impl ShownQuestion {
     /// Whether a proposal that was made again makes the difference that was shown. Directories that
     /// exist by now need not be made; hunks may lie further up or down by as many lines as the file
     /// has become shorter or longer.

@@ -1,4 +1,4 @@
-//! Who decides about proposals that need approval.
+//! The port through which proposals that need approval are decided.
 
 use async_trait::async_trait;
 use protocol::{ApprovalRequest, ApprovalResponse, ErrorCode, ToolError};
@@ -38,7 +38,8 @@ pub struct RefuseAll {
 #[async_trait]
 impl Approver for RefuseAll {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
-        let message = format!("{} needs approval and nobody can be asked here", request.tool);
+        let message =
+            format!("{} needs approval, and there is no approver to ask here", request.tool);
         Err(ToolError::new(ErrorCode::ApprovalRequired, message)
             .suggest(self.how_to_allow.clone())
             .detail("reason", request.reason.clone()))

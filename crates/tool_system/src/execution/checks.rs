@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::approval_gate::diffs_of;
-use crate::command_report::{Ended, SIGKILL};
+use crate::command_report::{CommandReport, SIGKILL};
 use crate::commands::{NotRun, Taken};
 use crate::test_reports::both_ends;
 use crate::{Performer, ToolContext};
@@ -97,7 +97,7 @@ struct Checked<'a> {
     name: &'a str,
     ok: bool,
     #[serde(flatten)]
-    end: End,
+    end: CheckEnd,
     #[serde(skip_serializing_if = "String::is_empty")]
     output: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -107,7 +107,7 @@ struct Checked<'a> {
 /// How a check ended. One that ran and failed has an exit code or a signal.
 #[derive(Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-enum End {
+enum CheckEnd {
     Passed {},
     Failed {
         exit_code: i64,
@@ -165,13 +165,13 @@ async fn run<'a>(
                 Some(taken) => dropped(taken, cx).await,
                 None => None,
             };
-            let end = End::of(&ended, check.timeout_ms);
-            let ok = end == End::Passed {};
+            let end = CheckEnd::of(&ended, check.timeout_ms);
+            let ok = end == CheckEnd::Passed {};
             let output = if ok { String::new() } else { shown_output(&ended) };
             Checked { name, ok, end, output, changes }
         }
         Err(not_run) => {
-            let (end, output) = (End::NotRun { not_run }, String::new());
+            let (end, output) = (CheckEnd::NotRun { not_run }, String::new());
             Checked { name, ok: false, end, output, changes: None }
         }
     }
@@ -182,18 +182,18 @@ async fn report(
     check: &EditCheck,
     performer: &Arc<dyn Performer>,
     cx: &ToolContext,
-) -> Result<(Ended, Option<Taken>), String> {
+) -> Result<(CommandReport, Option<Taken>), String> {
     let told = |error: ToolError| error.full_message();
     let runner = performer.runner().map_err(told)?;
     let ran = runner.run(&check.spec(), cx).await.map_err(|not_run| match not_run {
         NotRun::Failed(error) => told(error),
         NotRun::NoCopies(why) => format!("a check needs a copy of the project: {why}"),
     })?;
-    Ok((Ended::read(ran.report).map_err(told)?, ran.taken))
+    Ok((CommandReport::read(ran.report).map_err(told)?, ran.taken))
 }
 
-impl End {
-    fn of(ended: &Ended, timeout_ms: u64) -> End {
+impl CheckEnd {
+    fn of(ended: &CommandReport, timeout_ms: u64) -> CheckEnd {
         let why = match &ended.limit {
             Some(limit) => Some(format!("it used too much {limit}")),
             None if ended.timed_out => {
@@ -202,16 +202,16 @@ impl End {
             None => None,
         };
         match ended.exit_code {
-            Some(0) => End::Passed {},
-            Some(exit_code) => End::Failed { exit_code },
+            Some(0) => CheckEnd::Passed {},
+            Some(exit_code) => CheckEnd::Failed { exit_code },
             // What is stopped from outside is killed.
-            None => End::Killed { signal: ended.signal.unwrap_or(SIGKILL), why },
+            None => CheckEnd::Killed { signal: ended.signal.unwrap_or(SIGKILL), why },
         }
     }
 }
 
 /// What a check printed, as much as is worth telling.
-fn shown_output(ended: &Ended) -> String {
+fn shown_output(ended: &CommandReport) -> String {
     let said = format!("{}\n{}", ended.stdout.trim(), ended.stderr.trim());
     both_ends(said.trim(), SHOWN_OUTPUT)
 }
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!((spec.project, spec.timeout_ms, spec.network), (ProjectMode::Look, 5000, false));
     }
 
-    fn ended(differences: Value) -> Ended {
+    fn ended(differences: Value) -> CommandReport {
         let mut report = json!({
             "stdout": "", "stderr": "", "exit_code": null, "timed_out": false, "duration_ms": 1500,
             "sandbox": "namespaces",
@@ -270,7 +270,7 @@ mod tests {
         if let (Value::Object(report), Value::Object(differences)) = (&mut report, differences) {
             report.extend(differences);
         }
-        Ended::read(report).unwrap()
+        CommandReport::read(report).unwrap()
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
             (json!({"limit": "memory"}), json!({"signal": 9, "why": "it used too much memory"})),
         ];
         for (report, expected) in cases {
-            assert_eq!(json!(End::of(&ended(report), 2500)), expected);
+            assert_eq!(json!(CheckEnd::of(&ended(report), 2500)), expected);
         }
     }
 

@@ -1,4 +1,4 @@
-//! What a running tool may see and say.
+//! What a running tool can use: the project, limits, events and images.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::commands::Jobs;
 use crate::executor::ExecutorState;
 use crate::result_store::{HANDLE_PREFIX, KeptText};
 use crate::truncation::in_lines;
-use crate::turn::Answered;
+use crate::turn::RecordedAnswer;
 use crate::{AgentHost, CommandRunner, History, Limits, ListedTool};
 
 /// What a tool sees during one call: the project, the limits, a way to show progress, and whether
@@ -63,7 +63,7 @@ impl ToolContext {
         }
     }
 
-    /// The project.
+    /// The project's files.
     pub fn workspace(&self) -> &Arc<Workspace> {
         self.state.code.workspace()
     }
@@ -125,7 +125,7 @@ impl ToolContext {
         self.cancel.is_cancelled()
     }
 
-    /// Shows a piece of output to whoever watches. Never waits.
+    /// Publishes a piece of output as an event. Never waits.
     pub fn output(&self, chunk: &str) {
         let data = || ActivityData::ToolOutputChunk { chunk: chunk.into() };
         self.state.activity.emit(&self.call_id, ActivityType::ToolOutputChunk, data);
@@ -141,7 +141,7 @@ impl ToolContext {
     }
 
     /// Shows an image with the answer, unless that shows as many as it may; says whether it does. The
-    /// answer says in words what the image is, since not everybody who gets it can see images.
+    /// answer says in words what the image is, since not every model can see images.
     pub fn show(&self, image: Image) -> bool {
         let mut images = self.images.lock();
         let bytes = images.iter().map(|image| image.size).sum::<u64>().saturating_add(image.size);
@@ -204,15 +204,15 @@ impl ToolContext {
             page_bytes: limits.read_bytes,
         });
         kept.ok_or_else(|| {
-            ToolError::new(ErrorCode::FileNotFound, format!("nothing is kept as {handle} any more"))
+            ToolError::new(ErrorCode::FileNotFound, format!("{handle} is no longer kept"))
                 .suggest("Repeat the call whose result was cut.")
         })
     }
 
     /// An answer of this call with what it was made from, to be remembered.
-    pub(crate) fn answered(&self, value: &Value) -> Answered {
+    pub(crate) fn answered(&self, value: &Value) -> RecordedAnswer {
         let files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Answered { value: value.clone(), files, images: self.images.lock().clone() }
+        RecordedAnswer { value: value.clone(), files, images: self.images.lock().clone() }
     }
 
     /// Waits for `work` unless the call is withdrawn first.

@@ -5,7 +5,7 @@ use protocol::{Proposal, ToolError};
 
 use crate::executor::ExecutorState;
 use crate::policy::{
-    Action, Effect, EffectKind, Rule, RuleSource, Verdict, effects_of, suggest_rule,
+    Effect, EffectKind, PolicyAction, PolicyVerdict, Rule, RuleSource, effects_of, suggest_rule,
 };
 use crate::{ListedTool, ToolContext};
 
@@ -40,10 +40,10 @@ impl ProposedEffects {
         &self,
         listed: &ListedTool,
         state: &ExecutorState,
-    ) -> Result<Verdict, ToolError> {
+    ) -> Result<PolicyVerdict, ToolError> {
         let effects = self.behind_links(state)?;
         let tool = listed.definition().name;
-        let action = Action { tool, role: state.options.role.name(), effects: &effects };
+        let action = PolicyAction { tool, role: state.options.role.name(), effects: &effects };
         let mut policy = state.policy()?;
         let about_commands =
             |rule: &Rule| rule.source == RuleSource::Remembered && !rule.command.is_empty();

@@ -18,7 +18,7 @@ impl<T> OnDemand<T> {
         Self { make: Arc::new(make), made: OnceLock::new(), making: Mutex::new(()) }
     }
 
-    /// The value.
+    /// The value, made by the first call.
     pub fn get(&self) -> Result<&T, ToolError> {
         if self.made.get().is_none() {
             // One at a time: two journals opened at once would wait for each other's lock.

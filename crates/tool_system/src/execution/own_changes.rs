@@ -1,5 +1,5 @@
 //! What the calls of this session have made of paths, so that a proposal which lost a race against
-//! one of them is told from one that lost against somebody else.
+//! one of them is told from one that lost against another process.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Who performs approved proposals: file changes go through the workspace's journal.
+//! Performs approved proposals: file changes go through the workspace's journal.
 
 use std::sync::Arc;
 

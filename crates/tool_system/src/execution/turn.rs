@@ -27,7 +27,7 @@ pub(crate) struct TurnMemory {
 
 #[derive(Default)]
 struct Calls {
-    answers: HashMap<CallKey, Answered>,
+    answers: HashMap<CallKey, RecordedAnswer>,
     /// The oldest first, with what each takes.
     order: VecDeque<(CallKey, usize)>,
     bytes: usize,
@@ -39,7 +39,7 @@ pub(crate) struct CallKey(&'static str, String);
 
 /// An answer and the files it was made from.
 #[derive(Clone)]
-pub(crate) struct Answered {
+pub(crate) struct RecordedAnswer {
     pub(crate) value: Value,
     pub(crate) files: Vec<(RelPath, ContentHash)>,
     /// Shared with the conversation, so that they weigh nothing here.
@@ -56,7 +56,7 @@ impl TurnMemory {
     /// The answer to an identical call of this turn, if it still holds, with a remark. Its images are
     /// shown again.
     pub(crate) async fn repeated(&self, key: &CallKey, cx: &ToolContext) -> Option<Value> {
-        let Answered { mut value, files, images } = self.get(key)?;
+        let RecordedAnswer { mut value, files, images } = self.get(key)?;
         let unchanged = cx.blocking(move |cx| {
             Ok(files.iter().all(|(path, known)| {
                 let bytes = cx
@@ -76,11 +76,11 @@ impl TurnMemory {
         Some(value)
     }
 
-    fn get(&self, key: &CallKey) -> Option<Answered> {
+    fn get(&self, key: &CallKey) -> Option<RecordedAnswer> {
         self.calls().answers.get(key).cloned()
     }
 
-    pub(crate) fn put(&self, key: CallKey, answered: Answered) {
+    pub(crate) fn put(&self, key: CallKey, answered: RecordedAnswer) {
         self.calls().put(key, answered);
     }
 
@@ -94,7 +94,7 @@ impl TurnMemory {
 }
 
 impl Calls {
-    fn put(&mut self, key: CallKey, answered: Answered) {
+    fn put(&mut self, key: CallKey, answered: RecordedAnswer) {
         let bytes = weight(&answered.value);
         if bytes > MAX_BYTES {
             return;
@@ -159,7 +159,7 @@ mod tests {
     fn the_newest_answers_are_kept_within_the_budget() {
         let memory = TurnMemory::default();
         let key = |number: usize| CallKey("read_file", number.to_string());
-        let answer = |bytes| Answered {
+        let answer = |bytes| RecordedAnswer {
             value: "x".repeat(bytes).into(),
             files: Vec::new(),
             images: Vec::new(),

@@ -1,4 +1,4 @@
-//! A commit, prepared before anybody is asked: which files, which difference, which bytes.
+//! A commit, prepared before the approver is asked: which files, which difference, which bytes.
 //!
 //! The commit is made by git's own parts on an index of its own, so that nothing of the repository
 //! runs and that a failure leaves index and HEAD as they were. What is proposed names the tree and the
@@ -70,13 +70,13 @@ struct Head {
     /// The commit that it follows; absent for the first.
     parent: Option<String>,
     branch: String,
-    author: Person,
-    committer: Person,
+    author: GitIdentity,
+    committer: GitIdentity,
     /// Seconds and time zone, as git writes them.
     date: String,
 }
 
-struct Person {
+struct GitIdentity {
     name: String,
     email: String,
 }
@@ -93,8 +93,8 @@ impl Head {
         };
         let told = look(cx, asking).await?;
         let mut lines = printed(&told)?.lines();
-        let mut person = || lines.next().and_then(identity);
-        let (author, committer) = (person(), person());
+        let mut next_identity = || lines.next().and_then(identity);
+        let (author, committer) = (next_identity(), next_identity());
         let parent = lines.next().and_then(|line| line.strip_suffix(" commit")).map(str::to_owned);
         let (Some((author, _)), Some((committer, date))) = (author, committer) else {
             return Err(ToolError::new(ErrorCode::ExecutionError, "git does not say who commits"));
@@ -105,27 +105,27 @@ impl Head {
     /// The commit as it is stored.
     fn object(&self, tree: &str, message: &str) -> String {
         let parent = self.parent.iter().map(|parent| format!("parent {parent}\n"));
-        let person = |role: &str, Person { name, email }: &Person| {
+        let line_of = |role: &str, GitIdentity { name, email }: &GitIdentity| {
             format!("{role} {name} <{email}> {}\n", self.date)
         };
         let lines = parent.collect::<String>()
-            + &person("author", &self.author)
-            + &person("committer", &self.committer);
+            + &line_of("author", &self.author)
+            + &line_of("committer", &self.committer);
         format!("tree {tree}\n{lines}\n{message}\n")
     }
 }
 
 /// `Ada <ada@example.org> 1700000000 +0100`, taken apart.
-fn identity(line: &str) -> Option<(Person, String)> {
+fn identity(line: &str) -> Option<(GitIdentity, String)> {
     let (name, rest) = line.split_once(" <")?;
     let (email, date) = rest.rsplit_once("> ")?;
-    Some((Person { name: name.to_owned(), email: email.to_owned() }, date.to_owned()))
+    Some((GitIdentity { name: name.to_owned(), email: email.to_owned() }, date.to_owned()))
 }
 
 /// `.git/HEAD` is one short line; anything longer is not one.
 const MAX_HEAD_BYTES: u64 = 4096;
 
-/// The branch, for people.
+/// The branch, as the approver is shown it.
 fn branch(cx: &ToolContext) -> String {
     let read = || {
         let path = cx.workspace().resolve(".git/HEAD").ok()?;
@@ -297,7 +297,7 @@ fn system(name: &str) -> String {
 
 /// Reads the hash, the names and the difference.
 fn tree_of(printed: &str) -> Result<Tree, ToolError> {
-    let unreadable = || ToolError::new(ErrorCode::Internal, "git said something unexpected");
+    let unreadable = || ToolError::new(ErrorCode::Internal, "git printed something unexpected");
     let (hash, rest) = printed.split_once('\n').ok_or_else(unreadable)?;
     let (names, diff) = match rest.strip_prefix('\0') {
         Some(diff) => ("", diff),
@@ -331,7 +331,7 @@ fn check_state(cx: &ToolContext) -> Result<(), ToolError> {
     }
     let found = GOING_ON.iter().find(|(path, _)| kind_of(cx.workspace(), path).is_some());
     let Some((path, what)) = found else { return Ok(()) };
-    let message = format!("{what} is going on in the repository ({path} is there)");
+    let message = format!("{what} is in progress in the repository ({path} is there)");
     Err(ToolError::new(ErrorCode::Conflict, message).suggest("Ask the user to finish it first."))
 }
 
@@ -425,7 +425,7 @@ mod tests {
             (ada.name.as_str(), ada.email.as_str(), date.as_str()),
             ("Ada L", "ada@example.org", "1700000000 +0100")
         );
-        let bob = Person { name: "Bob".into(), email: "b@x".into() };
+        let bob = GitIdentity { name: "Bob".into(), email: "b@x".into() };
         let head = Head {
             parent: Some("34cd".into()),
             branch: "main".into(),

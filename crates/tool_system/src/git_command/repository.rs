@@ -1,4 +1,4 @@
-//! The repository of the project, and git on it in a way that no file of the project can steer.
+//! The repository of the project, and git run on it so that no file of the project can influence it.
 
 use protocol::{CommandSpec, ErrorCode, ProjectMode, ToolError, ToolResult};
 use workspace::{EntryKind, Workspace};
@@ -68,7 +68,7 @@ impl Git {
         check_place(cx.workspace())?;
         let missing = || {
             ToolError::new(ErrorCode::ExecutionError, "git is not installed")
-                .suggest("Git must lie in a directory of the system, such as /usr/bin.")
+                .suggest("Git must be installed in a system directory, such as /usr/bin.")
         };
         let program = program("git").ok_or_else(missing)?;
         let root = cx.workspace().canonical_path().to_str().ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Settings that stand above those of the repository, so that none of its programs runs. Pure.
+//! Settings that override those of the repository, so that none of its programs runs. Pure.
 
 /// What every command is told.
 pub(super) const SETTINGS: [(&str, &str); 28] = [
@@ -17,7 +17,7 @@ pub(super) const SETTINGS: [(&str, &str); 28] = [
     // Empties the list of all helpers that were named before.
     ("credential.helper", ""),
     ("diff.external", ""),
-    // To see whether a repository within this one is changed, git would run in it and obey it.
+    // To see whether a repository within this one is changed, git would run in it, with its configuration.
     ("diff.ignoreSubmodules", "dirty"),
     ("gc.auto", "0"),
     ("i18n.commitEncoding", "utf-8"),

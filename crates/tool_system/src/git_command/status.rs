@@ -18,9 +18,9 @@ pub(crate) struct Status {
     pub(crate) behind: u64,
     pub(crate) clean: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) staged: Vec<Entry>,
+    pub(crate) staged: Vec<StatusEntry>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) unstaged: Vec<Entry>,
+    pub(crate) unstaged: Vec<StatusEntry>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) conflicts: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -29,7 +29,7 @@ pub(crate) struct Status {
 
 /// A file that differs.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Entry {
+pub(crate) struct StatusEntry {
     pub(crate) path: String,
     pub(crate) change: &'static str,
     /// The name it had.
@@ -87,7 +87,7 @@ impl Status {
             let letter = letters.next().unwrap_or('.');
             if let Some(change) = change(letter) {
                 let from = from.filter(|_| matches!(letter, 'R' | 'C')).map(str::to_owned);
-                side.push(Entry { path: path.clone(), change, from });
+                side.push(StatusEntry { path: path.clone(), change, from });
             }
         }
     }

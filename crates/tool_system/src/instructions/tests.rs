@@ -70,7 +70,7 @@ fn what_is_no_file_of_the_project_is_refused_by_name_and_the_next_one_counts() {
         refused("//- /AGENTS.md/inner\nx\n"),
         ["AGENTS.md: not read: AGENTS.md is a directory, not a regular file", "CLAUDE.md: c"]
     );
-    // Opening a pipe that nobody writes to would wait for ever.
+    // Opening a pipe without a writer would wait for ever.
     let fixture = Fixture::new("//- /CLAUDE.md\nc\n");
     let pipe = fixture.path("AGENTS.md");
     mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o644), 0).unwrap();

@@ -1,15 +1,15 @@
-//! Command lines, taken apart so that rules can speak about each program in them.
+//! Command lines, taken apart so that rules can match each program in them.
 //!
 //! [`CommandLine::parse`] finds every simple command of a shell text: in pipelines, lists, bodies,
 //! substitutions, and behind programs that run others. This is a convenience for rules that deny
 //! commands or ask first, and for explanations. Nothing depends on it for safety: what a command can
 //! reach is decided by how it is run, and a text that is not understood runs no differently.
 
+mod analysis;
 mod danger;
 mod environment;
 mod git;
 mod pattern;
-mod run;
 mod syntax;
 mod word;
 mod wrapper;
@@ -19,12 +19,12 @@ use std::ops::Range;
 
 use protocol::CommandSpec;
 
+pub use analysis::{AnalysedCommand, Reach};
 pub use pattern::CommandPattern;
-pub use run::{Reach, Run};
-pub use word::{Word, WordKind};
+pub use word::{CommandWord, WordKind};
 
+pub(super) use analysis::effects_of_command;
 pub(super) use pattern::fits_example;
-pub(super) use run::effects_of_command;
 
 /// How often a command may run a command that runs a command.
 const MAX_WRAPPERS: usize = 8;
@@ -39,7 +39,7 @@ pub struct Assignment {
     /// Its name.
     pub name: String,
     /// Its value.
-    pub value: Word,
+    pub value: CommandWord,
 }
 
 /// A file that the shell opens for a command.
@@ -48,7 +48,7 @@ pub struct Redirect {
     /// Whether the file is written.
     pub writes: bool,
     /// The file or the number of a descriptor.
-    pub target: Word,
+    pub target: CommandWord,
     /// As it was written.
     pub text: String,
 }
@@ -62,11 +62,11 @@ pub struct SimpleCommand {
     /// Variables set for it.
     pub assignments: Vec<Assignment>,
     /// The program and its arguments. Empty if there is only a redirection.
-    pub words: Vec<Word>,
+    pub words: Vec<CommandWord>,
     /// The files that the shell opens for it.
     pub redirects: Vec<Redirect>,
     /// The text that it gets as its input, if the line says so.
-    pub input: Option<Word>,
+    pub input: Option<CommandWord>,
     /// Whether it only runs commands that are listed as well.
     pub transparent: bool,
 }
@@ -95,7 +95,7 @@ impl SimpleCommand {
     }
 
     /// A command of these words, at the place of this one.
-    fn within(&self, words: Vec<Word>) -> Self {
+    fn within(&self, words: Vec<CommandWord>) -> Self {
         let SimpleCommand { assignments, input, .. } = self.clone();
         Self { words, assignments, input, ..Self::at(self.range.clone()) }
     }
@@ -110,8 +110,8 @@ impl SimpleCommand {
         self.called().map(|called| called.rsplit('/').next().unwrap_or(called))
     }
 
-    /// The arguments.
-    pub fn args(&self) -> &[Word] {
+    /// The words after the program.
+    pub fn args(&self) -> &[CommandWord] {
         self.words.get(1..).unwrap_or_default()
     }
 
@@ -126,7 +126,7 @@ impl fmt::Display for SimpleCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let assignments = self.assignments.iter().map(|set| format!("{}={}", set.name, set.value));
         let redirects = self.redirects.iter().map(|redirect| redirect.text.clone());
-        let words = self.words.iter().map(Word::to_string);
+        let words = self.words.iter().map(CommandWord::to_string);
         let parts: Vec<_> = assignments.chain(words).chain(redirects).collect();
         f.write_str(&parts.join(" "))
     }
@@ -143,11 +143,11 @@ impl CommandLine {
     /// Takes apart what a specification would run.
     pub fn of(spec: &CommandSpec) -> Self {
         let mut line = Self::default();
-        let words = spec.argv.iter().map(Word::plain).collect();
-        let input = spec.stdin.as_ref().map(Word::plain);
+        let words = spec.argv.iter().map(CommandWord::plain).collect();
+        let input = spec.stdin.as_ref().map(CommandWord::plain);
         let command = SimpleCommand { words, input, ..SimpleCommand::at(0..0) };
         match wrapper::shell_script(&command) {
-            // The shell of the tool itself is no news.
+            // The tool's own shell is not judged.
             Some(wrapper::Inner::Script(text)) => line.add_script(&text, None, 0),
             _ => line.add(command, 0),
         }
@@ -183,7 +183,7 @@ impl CommandLine {
             return self.doubt("it holds too many commands".to_owned());
         }
         if depth > MAX_WRAPPERS {
-            self.doubt("commands run commands too often".to_owned());
+            self.doubt("its commands are nested too deeply".to_owned());
             self.commands.push(command);
             return;
         }
@@ -196,7 +196,7 @@ impl CommandLine {
             && (word.kind != WordKind::Plain || word.text.is_empty())
         {
             self.doubt(format!(
-                "which program `{}` is turns out only as it runs",
+                "which program `{}` is, is only known when it runs",
                 excerpt(&word.text)
             ));
         }

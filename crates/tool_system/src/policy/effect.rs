@@ -1,4 +1,4 @@
-//! What a proposal does to the world, in the few words that a policy speaks.
+//! What a proposal does, in the few kinds of effect that a policy judges.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use protocol::{Base, Change, Proposal, visible};
 use serde::{Deserialize, Serialize};
 
-use super::command::{Run, effects_of_command};
+use super::command::{AnalysedCommand, effects_of_command};
 
 /// The kinds of effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct Effect {
     pub subject: Option<String>,
     /// What is known about the command, if it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<Box<Run>>,
+    pub run: Option<Box<AnalysedCommand>>,
 }
 
 impl Effect {
@@ -73,7 +73,7 @@ impl EffectKind {
     }
 
     /// Whether something that exists is lost, or names lead elsewhere: what is never remembered as
-    /// allowed, however a person answered once.
+    /// allowed, however the approver answered once.
     pub(super) fn is_grave(self) -> bool {
         matches!(self, EffectKind::Delete | EffectKind::Link)
     }
@@ -113,7 +113,7 @@ impl fmt::Display for Effect {
 }
 
 /// Everything that `proposal` does. A command line has one effect for each simple command in it.
-pub fn effects_of(proposal: &Proposal) -> Vec<Effect> {
+pub(crate) fn effects_of(proposal: &Proposal) -> Vec<Effect> {
     match proposal {
         Proposal::Changes(set) => set.changes.iter().flat_map(effects_of_change).collect(),
         Proposal::Command(command) => effects_of_command(command),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// A bare date or time of TOML reaches serde as a table with this one key.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum TomlTime {
     Quoted(String),
     Bare {
         #[serde(rename = "$__toml_private_datetime")]
@@ -27,7 +27,7 @@ pub(super) fn serialize<S: Serializer>(
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Timestamp>, D::Error> {
-    let (Written::Quoted(text) | Written::Bare { text }) = Written::deserialize(deserializer)
+    let (TomlTime::Quoted(text) | TomlTime::Bare { text }) = TomlTime::deserialize(deserializer)
         .map_err(|_| D::Error::custom("expires is a date or a time, such as \"2026-12-01\""))?;
     parse(&text).map(Some).map_err(D::Error::custom)
 }

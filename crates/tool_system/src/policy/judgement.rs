@@ -9,26 +9,26 @@ use super::pattern::Reach;
 use super::rule::CompiledRule;
 use super::{ApprovalMode, CommandMode, Decision, Effect, EffectKind, Policy, protection};
 
-/// What is to be judged: who would do what.
+/// What is to be judged: a tool, the role that calls it, and its effects.
 #[derive(Clone, Copy, Debug)]
-pub struct Action<'a> {
+pub(crate) struct PolicyAction<'a> {
     /// The tool, by its standard name.
-    pub tool: &'a str,
+    pub(crate) tool: &'a str,
     /// The name of the role that acts.
-    pub role: &'a str,
+    pub(crate) role: &'a str,
     /// Everything that would happen.
-    pub effects: &'a [Effect],
+    pub(crate) effects: &'a [Effect],
 }
 
-/// A decision, and why.
+/// What a policy decides about an action, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Verdict {
-    /// The decision.
+pub struct PolicyVerdict {
+    /// What is to happen.
     pub decision: Decision,
     /// The id of the rule that decided, if one did; the first of several that allow together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// One or two sentences for people.
+    /// Why, in one or two sentences.
     pub explanation: String,
 }
 
@@ -53,7 +53,7 @@ impl Policy {
     /// Judges `action` as of `now`. A rule that denies beats everything; then what is never done, the
     /// read-only mode, protected names and the network, rules that ask, commands that such a rule may
     /// have missed, rules that together allow every effect, and the mode.
-    pub fn judge(&self, action: &Action<'_>, now: Timestamp) -> Verdict {
+    pub(crate) fn judge(&self, action: &PolicyAction<'_>, now: Timestamp) -> PolicyVerdict {
         let (decision, ground) = self.weigh(action, |rule| !rule.rule.is_expired(now));
         let mut explanation = self.explain(action, decision, &ground);
         if let Some(rule) = self.expired_decider(action, now) {
@@ -63,13 +63,13 @@ impl Policy {
                 &format!(" Rule {id} ({}) would have decided, but expired {end}.", rule.rule);
         }
         let rule = ground.deciding_rule().map(|rule| rule.id.clone());
-        Verdict { decision, rule, explanation }
+        PolicyVerdict { decision, rule, explanation }
     }
 
     /// The order of precedence, over the rules that are `live`.
     fn weigh<'a>(
         &'a self,
-        action: &Action<'a>,
+        action: &PolicyAction<'a>,
         live: impl Fn(&CompiledRule) -> bool,
     ) -> (Decision, Ground<'a>) {
         let effects = action.effects;
@@ -148,7 +148,7 @@ impl Policy {
     /// The expired rule that would have been among the deciding ones, were it not expired.
     fn expired_decider<'a>(
         &'a self,
-        action: &Action<'a>,
+        action: &PolicyAction<'a>,
         now: Timestamp,
     ) -> Option<&'a CompiledRule> {
         if !self.rules.iter().any(|rule| rule.rule.is_expired(now)) {
@@ -158,7 +158,12 @@ impl Policy {
         ground.rules().into_iter().find(|rule| rule.rule.is_expired(now))
     }
 
-    fn explain(&self, action: &Action<'_>, decision: Decision, ground: &Ground<'_>) -> String {
+    fn explain(
+        &self,
+        action: &PolicyAction<'_>,
+        decision: Decision,
+        ground: &Ground<'_>,
+    ) -> String {
         let tool = action.tool;
         let outcome = match decision {
             Decision::Deny => "denied",
@@ -175,8 +180,7 @@ impl Policy {
                 format!("{tool} {effect}: {outcome} because of {}", described(rule))
             }
             Ground::MaybeBeneath(rule, effect) => format!(
-                "{tool} {effect} with everything beneath: needs approval, because there may be \
-                 something in it that is the matter of {}",
+                "{tool} {effect} with everything beneath: needs approval, because something in it may be covered by {}",
                 described(rule)
             ),
             Ground::ReadOnly(effect) => format!(
@@ -198,8 +202,7 @@ impl Policy {
                  allow it."
             ),
             Ground::Doubt(rule, effect, why) => format!(
-                "{tool} {effect}: needs approval, because it is not fully understood ({}) and may be \
-                 the matter of {}",
+                "{tool} {effect}: needs approval, because it is not fully understood ({}) and may be covered by {}",
                 visible(why),
                 described(rule)
             ),
@@ -252,7 +255,7 @@ impl<'a> Ground<'a> {
 }
 
 /// The one effect in full, or how many there are.
-fn subject(action: &Action<'_>, effect: &Effect) -> String {
+fn subject(action: &PolicyAction<'_>, effect: &Effect) -> String {
     match action.effects.len() {
         1 => format!("{} {effect}", action.tool),
         2 => format!("{} {effect} and has one more effect", action.tool),

@@ -5,7 +5,7 @@ use std::fmt;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 
-/// A pattern does not parse, or means something that rules cannot promise.
+/// A pattern does not parse, or means something that rules cannot guarantee.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{pattern}`: {problem}")]
 pub struct InvalidPattern {
@@ -45,7 +45,7 @@ impl ToolPattern {
         if text.is_empty() {
             return Err(InvalidPattern::new(
                 &text,
-                "a tool pattern is not empty; `*` is every tool",
+                "a tool pattern cannot be empty; `*` matches every tool",
             ));
         }
         glob(&text, CaseOf::Pattern).map_err(|problem| InvalidPattern::new(&text, problem))?;
@@ -68,7 +68,7 @@ impl PathPattern {
         let text = text.into();
         let wrong = |problem: &str| Err(InvalidPattern::new(&text, problem));
         if text.trim_matches('/').is_empty() {
-            return wrong("a path pattern names something; `**` is everything");
+            return wrong("a path pattern cannot be empty; `**` matches everything");
         }
         if text.starts_with('!') {
             return wrong("patterns cannot be negated; write a rule with another decision");
@@ -130,7 +130,7 @@ pub(super) enum CaseOf {
     None,
 }
 
-/// How surely a pattern speaks of something beneath a directory.
+/// How surely a pattern matches something beneath a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// It could, if a file of that name lies there: the pattern holds for many directories.

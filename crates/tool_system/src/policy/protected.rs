@@ -1,27 +1,27 @@
-//! Names that always ask: what other programs obey without being told to.
+//! Paths that always need approval: other programs run or follow what is in them.
 //!
-//! Whoever writes to these places gets code run, or another agent instructed, later and outside of
-//! every gate. So a person looks at each change to them, also at new files, and no rule that allows
+//! A write to these places gets code run, or another agent instructed, later and without any
+//! approval. So the approver sees each change to them, also at new files, and no rule that allows
 //! can cover them.
 
 /// Names that are protected for the same reason.
 #[derive(Clone, Copy, Debug)]
-pub struct ProtectedGroup {
+struct ProtectedGroup {
     /// Why a change there is dangerous, to follow "… is protected:".
-    pub reason: &'static str,
+    reason: &'static str,
     /// The names, in lower case. One or several names separated by slashes, found in a row anywhere
     /// in a path, protect the path and what lies beneath. A leading `*` stands for any beginning.
-    pub names: &'static [&'static str],
+    names: &'static [&'static str],
 }
 
 /// Everything that is protected, with the reasons.
-pub const PROTECTED: &[ProtectedGroup] = &[
+const PROTECTED: &[ProtectedGroup] = &[
     ProtectedGroup {
-        reason: "git obeys what is written there",
+        reason: "it configures git, which can run programs",
         names: &[".git", "*.git", "git~1", ".gitmodules", ".gitattributes", ".gitconfig"],
     },
     ProtectedGroup {
-        reason: "it decides what runs when somebody commits or pushes",
+        reason: "it decides what runs at a commit or a push",
         names: &[
             ".husky",
             ".githooks",
@@ -185,12 +185,12 @@ pub const PROTECTED: &[ProtectedGroup] = &[
 /// The file that makes any directory a git directory, together with what may already lie there.
 const GIT_HEAD: &str = "HEAD";
 /// Why that file is protected.
-const GIT_HEAD_REASON: &str = "with it a directory can pass for a git directory, whose \
-                               configuration git obeys";
+const GIT_HEAD_REASON: &str =
+    "it can make a directory look like a git directory, whose configuration git uses";
 
 /// Why `path` always asks, if it does. With `tree`, everything beneath the path counts too: a
 /// directory that is to be called `.github` may bring workflows along.
-pub fn protection(path: &str, tree: bool) -> Option<&'static str> {
+pub(crate) fn protection(path: &str, tree: bool) -> Option<&'static str> {
     let names: Vec<String> = path.split('/').map(folded).collect();
     if path.rsplit('/').next() == Some(GIT_HEAD) {
         return Some(GIT_HEAD_REASON);

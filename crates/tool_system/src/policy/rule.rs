@@ -14,7 +14,7 @@ use super::{CommandPattern, Decision, Effect, PathPattern, ToolPattern, expiry};
 /// Hexadecimal digits of a rule's id: short enough to type, long enough to tell rules apart.
 const ID_DIGITS: usize = 8;
 
-/// Who wrote a rule.
+/// Where a rule comes from.
 #[derive(
     Clone,
     Copy,
@@ -67,7 +67,7 @@ pub struct Rule {
     /// From when on it no longer counts.
     #[serde(default, with = "expiry", skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
-    /// Why it exists, for whoever reads an explanation.
+    /// Why it exists; part of explanations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Paths or commands that it must match, checked by the self-test.
@@ -76,7 +76,7 @@ pub struct Rule {
     /// Paths or commands that it must not match, checked by the self-test.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub never: Vec<String>,
-    /// Who wrote it. A file cannot say so of itself.
+    /// Where it comes from. A file cannot set this itself.
     #[serde(skip)]
     pub source: RuleSource,
 }
@@ -193,7 +193,7 @@ impl CompiledRule {
         }
     }
 
-    /// Whether the rule speaks about single commands and narrows, so that a line that is not understood
+    /// Whether the rule is about single commands and narrows, so that a line that is not understood
     /// may be a matter for it.
     pub(super) fn may_miss_commands(&self) -> bool {
         self.narrows() && !self.rule.command.is_empty()
@@ -218,7 +218,7 @@ impl CompiledRule {
     /// Whether the rule, if it allows, allows all of this effect.
     pub(super) fn covers(&self, effect: &Effect) -> bool {
         let remembered = self.rule.source == RuleSource::Remembered;
-        // Whoever once said "always" to an edit has not said so to a deletion by the same tool.
+        // "Always" said to an edit does not hold for a deletion by the same tool.
         if remembered && effect.kind.is_grave() {
             return false;
         }

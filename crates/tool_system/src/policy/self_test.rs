@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::rule::CompiledRule;
 use super::{Decision, Policy, protection};
 
-/// An example that a rule does not live up to.
+/// An example that contradicts its rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Failure {
+pub struct FailedExample {
     /// The id of the rule.
     pub rule: String,
     /// The rule in words.
@@ -20,22 +20,22 @@ pub struct Failure {
     pub problem: &'static str,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for FailedExample {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Failure { rule, description, example, problem } = self;
+        let FailedExample { rule, description, example, problem } = self;
         write!(f, "rule {rule} ({description}): `{example}` {problem}")
     }
 }
 
 impl Policy {
     /// Checks every rule, also expired ones, against its own examples.
-    pub fn self_test(&self) -> Vec<Failure> {
+    pub fn self_test(&self) -> Vec<FailedExample> {
         self.rules.iter().flat_map(CompiledRule::failures).collect()
     }
 }
 
 impl CompiledRule {
-    fn failures(&self) -> Vec<Failure> {
+    fn failures(&self) -> Vec<FailedExample> {
         let missing = self.rule.matches.iter().filter_map(|example| {
             let problem = if !self.matches_example(example) {
                 "should match and does not"
@@ -51,7 +51,7 @@ impl CompiledRule {
         });
         let forbidden = self.rule.never.iter().filter(|example| self.matches_example(example));
         let forbidden = forbidden.map(|example| (example, "must never match and does"));
-        let failure = |(example, problem): (&String, &'static str)| Failure {
+        let failure = |(example, problem): (&String, &'static str)| FailedExample {
             rule: self.id.clone(),
             description: self.rule.to_string(),
             example: example.clone(),

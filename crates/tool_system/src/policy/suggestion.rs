@@ -21,7 +21,7 @@ const MAX_PATHS: usize = 8;
 /// redirections, variables, another directory, the network), or if it is more than one command.
 /// Because a rule does not say all of that, the executor lets it count only for a proposal that
 /// would be remembered by the very same rule.
-pub fn suggest_rule(tool: &str, proposal: &Proposal) -> Option<Rule> {
+pub(crate) fn suggest_rule(tool: &str, proposal: &Proposal) -> Option<Rule> {
     match proposal {
         Proposal::Command(spec) => {
             let rule = rule_for(tool, &effects_of(proposal)).filter(|_| is_all_words(spec))?;
@@ -98,7 +98,7 @@ fn rememberable_path(effect: &Effect) -> Option<&str> {
 }
 
 /// What `rule`, which [`suggest_rule`] made for `proposal`, lets pass from now on.
-pub fn in_words(rule: &Rule, proposal: &Proposal) -> String {
+pub(crate) fn in_words(rule: &Rule, proposal: &Proposal) -> String {
     let tool = visible(rule.tool.as_str());
     if let [command] = rule.command.as_slice() {
         let command = visible(command.as_str());

@@ -13,7 +13,7 @@ pub struct PolicyTable {
     pub mode: Option<ApprovalMode>,
     /// Whether commands that can reach nothing are asked about; they are not if absent.
     pub commands: Option<CommandMode>,
-    /// The rules.
+    /// In the order of the file.
     pub rules: Vec<Rule>,
 }
 

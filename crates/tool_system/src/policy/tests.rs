@@ -18,8 +18,8 @@ fn edit(path: &str) -> Effect {
     Effect::on(EffectKind::Overwrite, path)
 }
 
-fn judge(policy: &Policy, effects: &[Effect]) -> Verdict {
-    policy.judge(&Action { tool: "edit_lines", role: "actor", effects }, now())
+fn judge(policy: &Policy, effects: &[Effect]) -> PolicyVerdict {
+    policy.judge(&PolicyAction { tool: "edit_lines", role: "actor", effects }, now())
 }
 
 fn decide(mode: ApprovalMode, rules: &str, effects: &[Effect]) -> Decision {
@@ -86,10 +86,10 @@ fn the_narrowest_matching_rule_decides_and_the_mode_does_the_rest() {
 fn a_rule_holds_only_for_its_tools_and_roles() {
     let policy = Policy::new(ApprovalMode::Strict, user_rules(RULES));
     let effects = [edit("secrets/key")];
-    let planner = Action { tool: "edit_lines", role: "planner", effects: &effects };
+    let planner = PolicyAction { tool: "edit_lines", role: "planner", effects: &effects };
     assert_eq!(policy.judge(&planner, now()).decision, Decision::Ask);
     let effects = [edit("src/a.rs")];
-    let other = Action { tool: "update_file", role: "actor", effects: &effects };
+    let other = PolicyAction { tool: "update_file", role: "actor", effects: &effects };
     assert_eq!(policy.judge(&other, now()).decision, Decision::Ask);
 }
 
@@ -229,7 +229,7 @@ fn rules_are_tested_by_their_own_examples() {
             "#,
         ),
     );
-    let failures: Vec<_> = wrong.self_test().iter().map(Failure::to_string).collect();
+    let failures: Vec<_> = wrong.self_test().iter().map(FailedExample::to_string).collect();
     insta::assert_snapshot!(failures.join("\n"), @"
     rule 378e5b5b (allow * on src/*, *.md): `src/a/b.rs` should match and does not
     rule 378e5b5b (allow * on src/*, *.md): `AGENTS.md` matches, but is protected: no rule can allow it

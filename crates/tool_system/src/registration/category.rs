@@ -1,4 +1,4 @@
-//! The groups under which tools are shown to models and people.
+//! The groups under which tools are shown to models and users.
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ impl Category {
         Category::Agent,
     ];
 
-    /// The heading.
+    /// The heading in lists of tools.
     pub fn title(self) -> &'static str {
         match self {
             Category::Search => "Search & Discovery",

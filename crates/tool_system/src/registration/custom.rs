@@ -11,7 +11,7 @@
 //! description = "Where to look"
 //! ```
 //!
-//! Who reads such a file has to make sure that the user trusts exactly this text.
+//! The caller that reads such a file has to make sure that the user trusts exactly this text.
 
 mod file;
 mod template;
@@ -52,7 +52,7 @@ impl CustomTool {
         self.name
     }
 
-    /// What would be run, for people who decide whether they trust the file.
+    /// What would be run, for the user who decides whether to trust the file.
     pub fn shown_command(&self) -> String {
         match &self.definition.template {
             Template::Argv(words) => {
@@ -63,7 +63,7 @@ impl CustomTool {
         }
     }
 
-    /// Whether the file asks that nobody is asked when the tool is used.
+    /// Whether the file says that the tool runs without approval.
     pub fn needs_no_approval(&self) -> bool {
         self.definition.approval == CustomApproval::Never
     }

@@ -1,4 +1,4 @@
-//! Which tools there are, under which names, for whom.
+//! Which tools there are, under which names, for which role.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -134,9 +134,8 @@ impl ToolRegistry {
         }
         let listed = self.list(vocabulary);
         let names: Vec<&str> = listed.iter().map(|tool| tool.face.name).collect();
-        let error =
-            ToolError::new(ErrorCode::UnknownTool, format!("there is no tool called `{name}`"))
-                .detail("tools", names.clone());
+        let error = ToolError::new(ErrorCode::UnknownTool, format!("unknown tool `{name}`"))
+            .detail("tools", names.clone());
         match closest(without_namespace(name), names.iter().copied()) {
             Some(near) => error.suggest(format!("Did you mean `{near}`?")),
             None => error.suggest(format!("The tools are: {}.", names.join(", "))),

@@ -30,14 +30,14 @@ pub trait Tool: Send + Sync + 'static {
         Ok(ran)
     }
 
-    /// What a call does, in words for people: `Read src/main.rs, lines 10 to 20`. The arguments may
+    /// What a call does, for the user: `Read src/main.rs, lines 10 to 20`. The arguments may
     /// not fit the schema: a title is made before they are checked.
     fn title(&self, args: &ToolArguments) -> Option<String> {
         let _ = args;
         None
     }
 
-    /// What a call came to, in words for people: `Edited 2 files, +12 −3`. Its title stands if absent.
+    /// What a call did, for the user: `Edited 2 files, +12 −3`. If absent, its title is shown.
     fn summary(&self, args: &ToolArguments, result: &Value) -> Option<String> {
         let _ = (args, result);
         None
@@ -50,7 +50,7 @@ pub trait Tool: Send + Sync + 'static {
         None
     }
 
-    /// A few lines for people who watch, at most `max_lines`.
+    /// The result in a few lines for the user, at most `max_lines`.
     fn preview(&self, result: &Value, max_lines: usize) -> Vec<String> {
         preview::of(result, max_lines)
     }

@@ -1,6 +1,6 @@
 //! Which command formats a file or directory. Pure.
 
-use crate::project_kind::Place;
+use crate::project_kind::ManifestDirectory;
 
 const PRETTIER_FILES: [&str; 7] = [
     ".prettierrc",
@@ -11,12 +11,12 @@ const PRETTIER_FILES: [&str; 7] = [
     "prettier.config.js",
     "prettier.config.mjs",
 ];
-/// What each formatter is recognised by, for people.
+/// What each formatter is recognised by, for error messages.
 pub(crate) const LOOKED_FOR: &str = "Cargo.toml, go.mod, a format script or Prettier in package.json, \
                                      ruff.toml, .clang-format, and pyproject.toml";
 
 /// The command that formats what was asked for, if the files of `place` tell.
-pub(crate) fn command(place: &Place) -> Option<Vec<String>> {
+pub(crate) fn command(place: &ManifestDirectory) -> Option<Vec<String>> {
     let here = &place.manifests;
     let kind = extension(&place.rest);
     let any = place.rest.is_empty() || kind.is_none();
@@ -97,7 +97,8 @@ mod tests {
         ];
         for (names, package, pyproject, rest, expected) in cases {
             let manifests = Manifests::sketch(names, package, pyproject, "");
-            let place = Place { directory: RelPath::root(), rest: rest.into(), manifests };
+            let place =
+                ManifestDirectory { directory: RelPath::root(), rest: rest.into(), manifests };
             let found = command(&place).unwrap_or_default();
             assert_eq!(found.join(" "), expected, "{names:?} {rest}");
         }

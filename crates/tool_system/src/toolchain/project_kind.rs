@@ -59,7 +59,7 @@ pub(crate) struct Manifests {
 
 /// A directory with manifests, and what was asked about as seen from there.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct ManifestDirectory {
     pub(crate) directory: RelPath,
     /// The asked path from there; empty for the directory itself.
     pub(crate) rest: String,
@@ -176,8 +176,8 @@ impl Manifests {
 pub(crate) fn nearest<T>(
     cx: &ToolContext,
     path: Option<&str>,
-    knows: impl Fn(&Place) -> Option<T>,
-) -> Result<Option<(Place, T)>, ToolError> {
+    knows: impl Fn(&ManifestDirectory) -> Option<T>,
+) -> Result<Option<(ManifestDirectory, T)>, ToolError> {
     let asked = cx.workspace().resolve(path.unwrap_or("."))?;
     let meta = cx.workspace().metadata(&asked)?;
     let mut directory = match meta.kind {
@@ -186,7 +186,7 @@ pub(crate) fn nearest<T>(
     };
     while let Some(here) = directory {
         let manifests = Manifests::read(cx, &here)?;
-        let place = Place { rest: beneath(&here, &asked), manifests, directory: here };
+        let place = ManifestDirectory { rest: beneath(&here, &asked), manifests, directory: here };
         if let Some(found) = knows(&place) {
             return Ok(Some((place, found)));
         }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::project_kind::Place;
+use crate::project_kind::ManifestDirectory;
 
 // The programs that run tests. This is no documentation, because that would go to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub(crate) enum Framework {
     Make,
 }
 
-/// What each framework is recognised by, for people.
+/// What each framework is recognised by, for error messages.
 pub(crate) const LOOKED_FOR: &str = "Cargo.toml, go.mod, a test script in package.json, Python tests or \
                                      pyproject.toml, pom.xml, build.gradle, and a Makefile with test or check";
 
@@ -35,7 +35,7 @@ impl Framework {
     ];
 
     /// The framework of a directory: the one that was asked for, or the first that fits.
-    pub(crate) fn of(place: &Place, asked: Option<Framework>) -> Option<Framework> {
+    pub(crate) fn of(place: &ManifestDirectory, asked: Option<Framework>) -> Option<Framework> {
         match asked {
             Some(Framework::Unittest) => Some(Framework::Unittest),
             Some(asked) => asked.fits(place).then_some(asked),
@@ -43,7 +43,7 @@ impl Framework {
         }
     }
 
-    fn fits(self, place: &Place) -> bool {
+    fn fits(self, place: &ManifestDirectory) -> bool {
         let here = &place.manifests;
         match self {
             Framework::Cargo => here.has("Cargo.toml"),
@@ -57,7 +57,7 @@ impl Framework {
     }
 
     /// The program with its arguments.
-    pub(crate) fn command(self, place: &Place, filter: Option<&str>) -> Vec<String> {
+    pub(crate) fn command(self, place: &ManifestDirectory, filter: Option<&str>) -> Vec<String> {
         let rest = (!place.rest.is_empty()).then_some(place.rest.as_str());
         let mut argv = Argv::default();
         match self {
@@ -115,8 +115,8 @@ fn integration_test(file: &str) -> Option<&str> {
     (!name.contains('/')).then_some(name)
 }
 
-/// A script runs who knows what; its text tells how to choose tests by name.
-fn node(place: &Place, rest: Option<&str>, filter: Option<&str>, argv: &mut Argv) {
+/// A script can run any framework; its text tells how to choose tests by name.
+fn node(place: &ManifestDirectory, rest: Option<&str>, filter: Option<&str>, argv: &mut Argv) {
     let manager = place.manifests.node_manager();
     argv.all(&[manager, "run", "test"]);
     let script = place.manifests.script("test").unwrap_or_default();
@@ -165,16 +165,16 @@ mod tests {
     use super::*;
     use crate::project_kind::Manifests;
 
-    fn place(names: &[&str], package: &str, makefile: &str, rest: &str) -> Place {
+    fn place(names: &[&str], package: &str, makefile: &str, rest: &str) -> ManifestDirectory {
         let manifests = Manifests::sketch(names, package, "", makefile);
-        Place { directory: RelPath::root(), rest: rest.into(), manifests }
+        ManifestDirectory { directory: RelPath::root(), rest: rest.into(), manifests }
     }
 
     #[test]
     fn each_project_is_tested_by_its_own_program() {
         let script = |script: &str| format!(r#"{{"scripts": {{"test": "{script}"}}}}"#);
         let (jest, mocha) = (script("jest"), script("mocha spec"));
-        let cases: [(Place, Option<&str>, &str); 12] = [
+        let cases: [(ManifestDirectory, Option<&str>, &str); 12] = [
             (
                 place(&["Cargo.toml", "Makefile"], "", "test:\n", ""),
                 None,

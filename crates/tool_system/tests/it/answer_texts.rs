@@ -1,11 +1,11 @@
-//! Whole answers of the tools that change files, as a model reads them and as people see them.
+//! Whole answers of the tools that change files, as a model reads them and as users see them.
 
 use protocol::{CallReport, ToolCall};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use tool_system::{ExecutorOptions, Vocabulary};
 
-use crate::harness::{Bench, Person, no, with_arguments, with_hunks, yes};
+use crate::harness::{Bench, ScriptedApprover, no, with_arguments, with_hunks, yes};
 
 pub(crate) const FILES: &str = "\
 //- /src/a.rs
@@ -324,7 +324,7 @@ async fn what_the_user_says_and_changes_is_told() {
         response
     });
     let other = json!({"path": "src/b.rs", "operation": "delete", "start_line": 2});
-    let person = Person::answering([
+    let approver = ScriptedApprover::answering([
         no(None),
         no(Some("Not in this file.")),
         with_note,
@@ -333,7 +333,7 @@ async fn what_the_user_says_and_changes_is_told() {
         with_arguments(other),
         yes(),
     ]);
-    let bench = Bench::asking(&first, person, ExecutorOptions::default());
+    let bench = Bench::asking(&first, approver, ExecutorOptions::default());
     let edit = json!({"path": "src/a.rs", "operation": "delete", "start_line": 2});
     let calls = vec![
         ("edit_lines", edit.clone()),
@@ -390,7 +390,7 @@ async fn links_that_were_met_are_told() {
 #[tokio::test]
 async fn other_vocabularies_get_json() {
     let options = ExecutorOptions { vocabulary: Vocabulary::Ally, ..Default::default() };
-    let bench = Bench::asking(FILES, Person::answering([]), options);
+    let bench = Bench::asking(FILES, ScriptedApprover::answering([]), options);
     let arguments = json!({"file_path": "src/a.rs", "find": "8", "replace": "9"});
     let call = ToolCall::new("c1", "edit", arguments.as_object().unwrap().clone());
     let report = bench.executor.report(&call, &CancellationToken::new()).await;

@@ -45,7 +45,7 @@ async fn everything_at_once_with_one_approval() {
     assert_eq!(bench.project.read("deep/er/d.rs"), "fresh\n");
     assert!(!bench.project.path("c.rs").exists());
     assert_eq!(strings(&done["files"]), ["a.rs", "b.rs", "c.rs", "deep/er/d.rs"]);
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     bench.ok("undo", json!({})).await;
     assert_eq!(bench.project.read("c.rs"), "gone\n");
     assert!(!bench.project.path("deep").exists());
@@ -59,7 +59,7 @@ async fn one_miss_changes_nothing_and_helps() {
     assert!(error.message.contains("b.rs"), "{error}");
     assert!(serde_json::to_string(&error).unwrap().contains("use old;"), "{error:?}");
     assert!(bench.project.read("a.rs").contains("old();"));
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn a_v4a_patch_and_a_unified_patch_do_the_same() {
         assert_eq!(bench.project.read("a.rs"), "fn main() {\n    new();\n    other();\n}\n");
         assert_eq!(bench.project.read("d.rs"), "hello\n");
         assert!(!bench.project.path("c.rs").exists());
-        assert_eq!(bench.person.asked().len(), 1);
+        assert_eq!(bench.approver.asked().len(), 1);
     }
 }
 
@@ -132,7 +132,7 @@ async fn what_makes_no_sense_is_refused() {
         let error = bench.err("apply_changes", arguments.clone()).await;
         assert_eq!(error.code, ErrorCode::InvalidArguments, "{arguments}: {error}");
     }
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]

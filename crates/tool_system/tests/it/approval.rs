@@ -9,7 +9,7 @@ use tool_system::policy::{ApprovalMode, Decision, Policy};
 use tool_system::prelude::async_trait;
 use tool_system::{Approver, ExecutorOptions, RefuseAll};
 
-use crate::harness::{Bench, Person, Reply, always, with_hunks};
+use crate::harness::{Bench, Reply, ScriptedApprover, always, with_hunks};
 
 fn numbered(lines: std::ops::RangeInclusive<u32>) -> String {
     lines.map(|line| format!("line {line}\n")).collect()
@@ -17,7 +17,7 @@ fn numbered(lines: std::ops::RangeInclusive<u32>) -> String {
 
 fn bench(answers: Vec<Reply>) -> Bench {
     let fixture = format!("//- /a.txt\n{}", numbered(1..=40));
-    Bench::asking(&fixture, Person::answering(answers), ExecutorOptions::default())
+    Bench::asking(&fixture, ScriptedApprover::answering(answers), ExecutorOptions::default())
 }
 
 fn far_edits() -> Value {
@@ -51,7 +51,7 @@ async fn only_the_hunks_that_were_picked_are_written_and_they_are_shown_again() 
      line 32
      line 33
     ");
-    let asked = bench.person.asked();
+    let asked = bench.approver.asked();
     assert_eq!(asked.iter().map(|asked| asked.diffs[0].hunks.len()).collect::<Vec<_>>(), [2, 1]);
 }
 
@@ -67,7 +67,7 @@ async fn bytes_that_the_person_edited_are_what_is_written() {
     );
     assert!(done["diff"].as_str().unwrap().ends_with("+mine\n"), "{done}");
     assert_eq!(bench.project.read("a.txt"), "mine\n");
-    assert_eq!(bench.person.asked().len(), 2);
+    assert_eq!(bench.approver.asked().len(), 2);
 }
 
 #[tokio::test]
@@ -75,9 +75,9 @@ async fn a_yes_that_is_remembered_is_not_asked_for_again() {
     let bench = bench(vec![always()]);
     bench.ok("append_file", json!({"path": "a.txt", "content": "x\n"})).await;
     bench.ok("append_file", json!({"path": "a.txt", "content": "y\n"})).await;
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     bench.ok("update_file", json!({"path": "a.txt", "content": "z\n"})).await;
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     assert_eq!(
         bench
             .executor
@@ -94,8 +94,8 @@ async fn a_yes_that_is_remembered_is_not_asked_for_again() {
 async fn what_is_too_grave_to_be_remembered_is_done_once_and_says_so() {
     let bench = bench(vec![Box::new(|request| request.approve_always().saying("it was old"))]);
     let done = bench.ok("delete_file", json!({"path": "a.txt"})).await;
-    assert_eq!(bench.person.asked()[0].remembers, None);
-    assert_eq!(done["remark"], "This is always asked; the answer was not remembered.");
+    assert_eq!(bench.approver.asked()[0].remembers, None);
+    assert_eq!(done["remark"], "This always needs approval; the answer was not remembered.");
     assert_eq!(done["user_note"], "it was old");
 }
 
@@ -104,14 +104,14 @@ async fn the_models_words_stand_beside_the_reason_and_never_in_its_place() {
     let bench = bench(Vec::new());
     let harmless = json!({"path": ".envrc", "content": "x\n", "description": "just a note"});
     bench.ok("create_file", harmless).await;
-    let reason = &bench.person.asked()[0].reason;
+    let reason = &bench.approver.asked()[0].reason;
     assert!(
         reason.contains("protected") && reason.contains("The model says it is for: just a note"),
         "{reason}"
     );
 }
 
-/// Writes the file while the person looks at the proposal.
+/// Writes the file while the approver looks at the proposal.
 struct Meddler(std::path::PathBuf);
 
 #[async_trait]
@@ -120,7 +120,7 @@ impl Approver for Meddler {
         &self,
         request: &protocol::ApprovalRequest,
     ) -> Result<ApprovalResponse, protocol::ToolError> {
-        std::fs::write(&self.0, "somebody else\n").unwrap();
+        std::fs::write(&self.0, "another process\n").unwrap();
         Ok(request.approve())
     }
 }
@@ -134,7 +134,7 @@ async fn a_write_between_proposal_and_apply_is_a_conflict_and_never_lost() {
     let cancel = Default::default();
     let error = bench.executor.report_asking(&call, &cancel, &meddler).await.result.unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
-    assert_eq!(bench.project.read("a.txt"), "somebody else\n");
+    assert_eq!(bench.project.read("a.txt"), "another process\n");
 }
 
 #[tokio::test]
@@ -143,11 +143,11 @@ async fn a_read_only_policy_denies_and_says_why() {
         policy: Policy::new(ApprovalMode::ReadOnly, []).into(),
         ..Default::default()
     };
-    let bench = Bench::asking("//- /a.txt\none\n", Person::answering([]), options);
+    let bench = Bench::asking("//- /a.txt\none\n", ScriptedApprover::answering([]), options);
     let error = bench.err("append_file", json!({"path": "a.txt", "content": "x"})).await;
     assert_eq!(error.code, ErrorCode::PermissionDenied);
     assert!(error.message.contains("read-only"), "{error}");
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]
@@ -156,15 +156,15 @@ async fn protected_names_ask_even_where_new_files_pass() {
         policy: Policy::new(ApprovalMode::Workspace, []).into(),
         ..Default::default()
     };
-    let bench = Bench::asking("//- /a.txt\none\n", Person::answering([]), options);
+    let bench = Bench::asking("//- /a.txt\none\n", ScriptedApprover::answering([]), options);
     bench.ok("create_file", json!({"path": "plain.txt", "content": "x\n"})).await;
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     bench.ok("create_file", json!({"path": ".github/workflows/ci.yml", "content": "x\n"})).await;
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
 }
 
 #[tokio::test]
-async fn where_nobody_can_be_asked_nothing_is_written() {
+async fn without_an_approver_nothing_is_written() {
     let refusing = Arc::new(RefuseAll { how_to_allow: "Use --yes.".into() });
     let bench = bench(Vec::new());
     let call =

@@ -1,4 +1,4 @@
-//! Command lines that would change the project, run with nobody to ask: nothing changes.
+//! Command lines that would change the project, run without an approver: nothing changes.
 #![allow(clippy::print_stderr, reason = "what is left out or was done has to be said")]
 
 mod control;
@@ -16,21 +16,21 @@ use line::{Line, Way};
 use stage::{Stage, User, Worker, differences};
 use tool_system::{EditCheck, ExecutorOptions};
 
-use crate::harness::{Bench, Person, allowing, no};
+use crate::harness::{Bench, ScriptedApprover, allowing, no};
 
 /// Fewer lines than this would not deserve the name.
 const FEWEST_LINES: usize = 200;
 
 #[test]
-fn what_nobody_approved_leaves_nothing_behind_as_root() {
+fn what_was_not_approved_leaves_nothing_behind_as_root() {
     if User::all().contains(&User::Root) {
         attack(User::Root);
     }
 }
 
 #[test]
-fn what_nobody_approved_leaves_nothing_behind_as_an_ordinary_user() {
-    attack(User::Nobody);
+fn what_was_not_approved_leaves_nothing_behind_as_an_ordinary_user() {
+    attack(User::Ordinary);
 }
 
 fn attack(user: User) {
@@ -88,8 +88,8 @@ async fn checks_after_an_edit_change_nothing_more() {
     let options = ExecutorOptions { checks: checks.collect(), ..allowing(&["write_file"]) };
     let files = "//- /a.txt\none\n//- /b.txt\nb\n//- /.gitignore\n/target\n//- /target/built\nx\n\
                  //- /.git/HEAD\nref: refs/heads/main\n";
-    let nobody = Person::answering([no(None), no(None)]);
-    let Some(bench) = Bench::running(files, nobody, options) else { return };
+    let refusing = ScriptedApprover::answering([no(None), no(None)]);
+    let Some(bench) = Bench::running(files, refusing, options) else { return };
     let before = testkit::Snapshot::of(bench.project.root());
     let edited = bench.ok("write_file", json!({"path": "a.txt", "content": "two\n"})).await;
     assert_eq!(edited["checks"].as_array().map(Vec::len), Some(lines.len()), "{edited}");
@@ -97,7 +97,7 @@ async fn checks_after_an_edit_change_nothing_more() {
     let others: Vec<_> = found.iter().filter(|line| !line.starts_with("~ a.txt: ")).collect();
     // The root has seen a new file put into place of the old one.
     assert!(matches!(&others[..], [root] if root.starts_with("~ : ")), "{found:#?}");
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[test]

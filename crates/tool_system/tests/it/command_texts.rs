@@ -1,16 +1,16 @@
-//! Whole answers of the tools that run commands, as a model reads them and as people see them.
+//! Whole answers of the tools that run commands, as a model reads them and as users see them.
 
 use serde_json::json;
 use tool_system::ExecutorOptions;
 
 use crate::answer_texts::{FILES, transcript};
-use crate::harness::{Bench, Person, allowing, no, yes};
+use crate::harness::{Bench, ScriptedApprover, allowing, no, yes};
 
 #[tokio::test]
 async fn commands_give_their_output_and_what_became_of_their_changes() {
     let files = format!("//- /.gitignore\n/target\n{}", &FILES);
-    let person = Person::answering([yes(), no(Some("Leave it."))]);
-    let Some(bench) = Bench::running(&files, person, ExecutorOptions::default()) else { return };
+    let approver = ScriptedApprover::answering([yes(), no(Some("Leave it."))]);
+    let Some(bench) = Bench::running(&files, approver, ExecutorOptions::default()) else { return };
     let calls = vec![
         ("bash", json!({"command": "printf 'one\\ntwo'; echo oops >&2"})),
         ("bash", json!({"command": "exit 3"})),
@@ -65,7 +65,8 @@ async fn commands_give_their_output_and_what_became_of_their_changes() {
 
 #[tokio::test]
 async fn a_long_output_is_its_two_ends_and_a_handle_to_all_of_it() {
-    let Some(bench) = Bench::running(FILES, Person::answering([]), allowing(&["bash"])) else {
+    let Some(bench) = Bench::running(FILES, ScriptedApprover::answering([]), allowing(&["bash"]))
+    else {
         return;
     };
     let calls = vec![("bash", json!({"command": "seq -f 'number %.0f of many' 5000"}))];

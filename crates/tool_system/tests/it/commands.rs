@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tool_system::policy::{CommandMode, Policy};
 use tool_system::{ExecutorOptions, Limits, Vocabulary};
 
-use crate::harness::{Bench, Person, Reply, allowing, no, with_arguments, yes};
+use crate::harness::{Bench, Reply, ScriptedApprover, allowing, no, with_arguments, yes};
 
 const FILES: &str = "\
 //- /.gitignore
@@ -31,7 +31,7 @@ const CHANGES: &str = "umask 022; echo two > a.txt; rm gone.txt; mkdir -p new/de
                        mkdir -p target/debug; echo o > target/debug/app; echo l > x.log";
 
 fn bench(options: ExecutorOptions, answers: Vec<Reply>) -> Option<Bench> {
-    Bench::running(FILES, Person::answering(answers), options)
+    Bench::running(FILES, ScriptedApprover::answering(answers), options)
 }
 
 async fn bash(bench: &Bench, command: &str) -> Value {
@@ -47,7 +47,7 @@ async fn a_command_is_asked_about_once_by_what_it_would_leave_behind() {
         ran,
         json!({"output": "done\n", "error": "oops\n", "return_code": 3, "ran": "copy", "changes": null})
     );
-    let asked = bench.person.asked();
+    let asked = bench.approver.asked();
     let [question] = asked.as_slice() else { panic!("{asked:?}") };
     let Proposal::Changes(set) = &question.proposal else { panic!("{question:?}") };
     assert_eq!(question.proposal_hash, question.proposal.hash());
@@ -86,11 +86,11 @@ async fn a_command_that_leaves_nothing_is_not_asked_about() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     let ran = bash(&bench, "cat a.txt; echo x > /tmp/y; mkdir z; rmdir z; touch dir").await;
     assert_eq!(ran, json!({"output": "one\n", "error": "", "return_code": 0, "ran": "look"}));
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]
-async fn ignored_files_are_seen_by_the_next_command_and_by_nobody_else() {
+async fn ignored_files_are_seen_by_the_next_command_only() {
     let Some(bench) = bench(ExecutorOptions::default(), vec![]) else { return };
     bench.project.write("target/users", "u\n");
     bash(&bench, "echo 1 > target/n; echo c > target/users").await;
@@ -99,7 +99,7 @@ async fn ignored_files_are_seen_by_the_next_command_and_by_nobody_else() {
     let ran = bash(&bench, "rm -r target && mkdir target && echo 2 > target/m && ls target").await;
     assert_eq!((&ran["output"], ran.get("changes")), (&json!("m\n"), None), "{ran}");
     assert_eq!(bash(&bench, "rm -r target; ls").await["output"], "a.txt\ndir\ngone.txt\n");
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     let left: Vec<_> = std::fs::read_dir(bench.project.path("target")).unwrap().collect();
     assert_eq!((left.len(), bench.project.read("target/users")), (1, "u\n".into()));
 }
@@ -121,7 +121,7 @@ async fn packages_that_the_user_installs_anew_are_seen() {
     assert_eq!(bash(&bench, look).await["output"], "patched\n");
     install("3\n");
     assert_eq!(bash(&bench, look).await["output"], "3\n");
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn ignored_files_are_kept_on_request_with_a_listing() {
     assert_eq!(ran["changes"]["paths"], json!(["target", "target/app", "target/map"]), "{ran}");
     let note = "dir was not kept: commands wrote no ignored files there";
     assert_eq!(ran["changes"]["notes"], json!([note]));
-    let asked = bench.person.asked();
+    let asked = bench.approver.asked();
     assert_eq!(asked.len(), 1);
     assert_eq!(bench.project.read("target/app"), "1\n");
     assert_eq!(bench.project.read("target/map"), "3\n");
@@ -154,7 +154,7 @@ async fn what_git_holds_is_never_taken_for_ignored() {
     let ran =
         bash(&bench, "echo x > target/held; echo y > target/other; echo .git >> .gitignore").await;
     assert_eq!(ran["changes"]["paths"], json!([".gitignore", "target/held"]), "{ran}");
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     assert_eq!(bench.project.read("target/other"), "o\n");
 }
 
@@ -179,7 +179,7 @@ async fn a_linked_worktree_has_ignored_files_too() {
     let ran = bash(&bench, "echo x > target/held; echo y > target/new").await;
     assert_eq!(ran["changes"]["paths"], json!(["target/held"]), "{ran}");
     assert_eq!(bash(&bench, "cat target/new").await["output"], "y\n");
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
 }
 
 #[tokio::test]
@@ -191,9 +191,9 @@ async fn caches_of_programs_are_no_matter_for_a_question() {
          echo y > .pytest_cache/y; echo '{tag}' > build/CACHEDIR.TAG; echo z > build/z"
     );
     let ran = bash(&bench, &command).await;
-    assert_eq!(ran["changes"], json!({"private": ["build"]}), "only what somebody may look for");
+    assert_eq!(ran["changes"], json!({"private": ["build"]}), "only what the model may look for");
     assert_eq!(bash(&bench, "echo w > build/w; cat build/z").await["output"], "z\n");
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     assert!(!bench.project.path("build").exists());
 }
 
@@ -256,7 +256,7 @@ async fn build_output_goes_with_the_edits_that_it_was_made_from() {
     let keep = json!({"command": "echo x > a.txt; cp a.txt target/built", "keep": ["target"]});
     bench.ok("bash", keep).await;
     assert_eq!(bash(&bench, "cat a.txt; ls").await["output"], "edited\na.txt\ndir\ngone.txt\n");
-    assert_eq!(bench.person.asked().len(), 4);
+    assert_eq!(bench.approver.asked().len(), 4);
 }
 
 #[tokio::test]
@@ -300,7 +300,7 @@ async fn protected_names_and_links_are_asked_about_whatever_is_allowed() {
         "git init --quiet",
     ] {
         bash(&bench, command).await;
-        let asked = bench.person.asked();
+        let asked = bench.approver.asked();
         assert!(
             matches!(asked.as_slice(), [one] if matches!(one.proposal, Proposal::Changes(_))),
             "{command}: {asked:?}"
@@ -314,7 +314,7 @@ async fn protected_names_and_links_are_asked_about_whatever_is_allowed() {
             "pipe was left out: sockets, pipes and devices are not applied",
         ])
     );
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     assert_eq!(bench.project.read("a.txt"), "y\n");
     assert!(!bench.project.path("out").is_symlink());
     let ran = bash(&bench, "echo x > .git/hooks/pre-commit").await;
@@ -362,7 +362,7 @@ async fn a_file_that_someone_else_writes_meanwhile_is_a_conflict() {
         bench.project.write("dir/b.txt", "go\n");
     });
     let refused = ran["changes"]["dropped"].as_str().unwrap_or_default();
-    assert_eq!(refused, "a.txt was changed in the project while the command ran", "{ran}");
+    assert_eq!(refused, "a.txt was changed by another process while the command ran", "{ran}");
     assert_eq!(bench.project.read("a.txt"), "theirs\n");
 }
 
@@ -456,8 +456,8 @@ async fn what_cannot_be_run_is_explained() {
     let ran = bench.ok("bash", json!({"command": "pwd; ls", "working_dir": "dir"})).await;
     let inside = format!("{}\nb.txt\n", bench.project.path("dir").display());
     assert_eq!(ran["output"], inside);
-    let nobody = Bench::with(FILES, allowing(&["bash"]), Vec::new());
-    let error = nobody.err("bash", json!({"command": "ls"})).await;
+    let plain = Bench::with(FILES, allowing(&["bash"]), Vec::new());
+    let error = plain.err("bash", json!({"command": "ls"})).await;
     assert_eq!(error.code, ErrorCode::PermissionDenied);
 }
 
@@ -469,8 +469,8 @@ async fn arguments_that_a_person_changed_are_the_ones_that_run() {
     let Some(bench) = bench(options, answers) else { return };
     bench.project.write("better.sh", "echo better");
     assert_eq!(bash(&bench, "sh worse.sh").await["output"], "better\n");
-    assert_eq!(bench.person.asked().len(), 2);
-    assert_eq!(Arc::strong_count(&bench.person), 2);
+    assert_eq!(bench.approver.asked().len(), 2);
+    assert_eq!(Arc::strong_count(&bench.approver), 2);
 }
 
 #[tokio::test]

@@ -204,8 +204,9 @@ fn every_tool_is_described_and_its_example_is_a_right_call_in_every_vocabulary()
 #[test]
 fn a_role_sees_only_what_it_may_use() {
     let registry = ToolRegistry::builtin();
-    let nobody = AgentRole::Custom { name: "nobody".into(), permissions: PermissionSet::NONE };
-    assert!(registry.list_for(Vocabulary::Standard, &nobody).is_empty());
+    let powerless =
+        AgentRole::Custom { name: "powerless".into(), permissions: PermissionSet::NONE };
+    assert!(registry.list_for(Vocabulary::Standard, &powerless).is_empty());
     let planner = registry.list_for(Vocabulary::Standard, &AgentRole::Planner);
     assert!(planner.iter().any(|tool| tool.name() == "grep"));
 }

@@ -7,10 +7,10 @@ use serde_json::json;
 use tool_system::policy::{ApprovalMode, Policy};
 use tool_system::{CustomTool, EditCheck, ExecutorOptions};
 
-use crate::harness::{Bench, Person, Reply, allowing, each, no, yes};
+use crate::harness::{Bench, Reply, ScriptedApprover, allowing, each, no, yes};
 
 fn running(fixture: &str, options: ExecutorOptions) -> Option<Bench> {
-    Bench::running(fixture, Person::answering([]), options)
+    Bench::running(fixture, ScriptedApprover::answering([]), options)
 }
 
 /// An interpreter that does what a test wants of it, so that none has to be installed.
@@ -39,7 +39,7 @@ async fn tests_are_run_and_their_failures_are_told() {
     let names = each(&result["failures"], "name");
     assert_eq!(names[1], "test_a.py::test_bad");
     assert!(result["failures"][1]["output"].as_str().unwrap().contains("assert 1 == 2"));
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     let error = bench.err("run_tests", json!({"filter": "--help"})).await;
     assert_eq!(error.code, ErrorCode::InvalidArguments);
 }
@@ -83,10 +83,12 @@ async fn installing_asks_even_where_the_tool_is_allowed() {
     let fixture = "//- /package.json\n{\"name\": \"x\"}\n";
     let answers = [no(None)];
     let options = allowing(&["install_package"]);
-    let Some(bench) = Bench::running(fixture, Person::answering(answers), options) else { return };
+    let Some(bench) = Bench::running(fixture, ScriptedApprover::answering(answers), options) else {
+        return;
+    };
     let error = bench.err("install_package", json!({"packages": ["left-pad"]})).await;
     assert_eq!(error.code, ErrorCode::Rejected);
-    let asked = bench.person.asked();
+    let asked = bench.approver.asked();
     let Proposal::Command(command) = &asked[0].proposal else { panic!("{asked:?}") };
     assert!(command.network && command.argv.ends_with(&["--".into(), "left-pad".into()]));
     let shown = protocol::describe_command(command);
@@ -121,8 +123,8 @@ async fn install(
         "//- /.gitignore\nnode_modules\n//- /package.json\n{{}}\n//- /{flag}\n\n//- /bin/npm\n{FAKE_NPM}"
     );
     let answers = [yes(), second];
-    let person = Person::answering(answers);
-    let bench = Bench::running_on_path(&fixture, person, options, &["bin"])?;
+    let approver = ScriptedApprover::answering(answers);
+    let bench = Bench::running_on_path(&fixture, approver, options, &["bin"])?;
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(bench.project.path("bin/npm"), mode).unwrap();
     let result = bench.call("install_package", json!({"packages": ["left-pad"]})).await;
@@ -133,7 +135,7 @@ async fn install(
 async fn an_installation_leaves_what_was_agreed_to_and_no_way_out() {
     let Some((bench, result)) = install("plain", None, yes()).await else { return };
     // Whatever it wrote besides is asked about.
-    assert_eq!(bench.person.asked().len(), 2);
+    assert_eq!(bench.approver.asked().len(), 2);
     assert_eq!(bench.project.read("elsewhere"), "x\n", "{result:?}");
     assert_eq!(bench.project.read("node_modules/x/index.js"), "i\n", "{result:?}");
     assert_eq!(bench.project.read("node_modules/a/in"), "i\n");
@@ -160,13 +162,15 @@ async fn a_rule_that_denies_beats_an_installation_that_was_agreed_to() {
     assert!(!bench.project.path("node_modules").exists(), "{result:?}");
 }
 
-/// A directory of the project is not a package, however it is spelled, and nobody is even asked.
+/// A directory of the project is not a package, however it is spelled, and the approver is not even asked.
 #[tokio::test]
 async fn what_is_not_in_a_registry_is_not_installed() {
     let fixture =
         "//- /package.json\n{\"name\": \"x\"}\n//- /evil/package.json\n{\"name\": \"evil\"}\n";
     let options = ExecutorOptions::default();
-    let Some(bench) = Bench::running(fixture, Person::answering([]), options) else { return };
+    let Some(bench) = Bench::running(fixture, ScriptedApprover::answering([]), options) else {
+        return;
+    };
     for (manager, package) in [
         ("npm", "./evil"),
         ("npm", "evil/"),
@@ -183,7 +187,7 @@ async fn what_is_not_in_a_registry_is_not_installed() {
         let error = bench.err("install_package", arguments).await;
         assert_eq!(error.code, ErrorCode::InvalidArguments, "{manager} {package}: {error:?}");
     }
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 const COUNT: &str = "name = 'count'\ndescription = 'Count the lines of files.'\n\
@@ -193,8 +197,8 @@ const COUNT: &str = "name = 'count'\ndescription = 'Count the lines of files.'\n
 async fn a_custom_tool_is_validated_judged_and_run_like_any_other() {
     let tool = CustomTool::read(COUNT).unwrap_or_else(|found| panic!("{found:?}"));
     let fixture = "//- /a.txt\n1\n2\n//- /b c.txt\n3\n";
-    let (person, options) = (Person::answering([]), ExecutorOptions::default());
-    let Some(bench) = Bench::running_with(fixture, person, options, vec![Arc::new(tool)]) else {
+    let (approver, options) = (ScriptedApprover::answering([]), ExecutorOptions::default());
+    let Some(bench) = Bench::running_with(fixture, approver, options, vec![Arc::new(tool)]) else {
         return;
     };
     let result = bench.ok("count", json!({"files": ["a.txt", "b c.txt"]})).await;
@@ -246,7 +250,7 @@ async fn a_check_that_changes_files_says_which_and_that_they_were_thrown_away() 
     assert!(diff.contains("-two\n+formatted\n") && diff.contains("+new\n"), "{diff}");
     assert_eq!(bench.project.read("a.txt"), "two\n");
     assert!(!bench.project.path("made").exists());
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]

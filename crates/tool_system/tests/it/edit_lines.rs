@@ -16,7 +16,7 @@ fn lines(bench: &Bench) -> Vec<String> {
 
 async fn edit(bench: &Bench, arguments: Value) -> Value {
     let done = bench.ok("edit_lines", arguments).await;
-    assert_eq!(bench.person.asked().len(), 1, "it requires approval");
+    assert_eq!(bench.approver.asked().len(), 1, "it requires approval");
     done
 }
 
@@ -68,7 +68,7 @@ async fn invalid_line_range() {
         assert_eq!(error.code, ErrorCode::InvalidRange, "{arguments}");
         assert!(error.message.contains("1") && error.message.contains("20"), "{error}");
     }
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use protocol::{ErrorCode, Proposal};
 use serde_json::json;
 use tool_system::ExecutorOptions;
 
-use crate::harness::{Bench, Person, Reply, no};
+use crate::harness::{Bench, Reply, ScriptedApprover, no};
 
 const FILES: &str = "\
 //- /.gitignore
@@ -30,7 +30,8 @@ pub(crate) fn git(bench: &Bench, arguments: &[&str]) -> String {
 
 /// A repository with one commit; none where commands cannot be confined.
 pub(crate) fn repository(answers: Vec<Reply>) -> Option<Bench> {
-    let bench = Bench::running(FILES, Person::answering(answers), ExecutorOptions::default())?;
+    let bench =
+        Bench::running(FILES, ScriptedApprover::answering(answers), ExecutorOptions::default())?;
     git(&bench, &["init", "--quiet", "--initial-branch=main"]);
     git(&bench, &["config", "user.name", "Ada"]);
     git(&bench, &["config", "user.email", "ada@example.org"]);
@@ -65,7 +66,7 @@ async fn status_diff_and_log_are_read_without_asking() {
     let first = &log["commits"][0];
     assert_eq!((&first["subject"], &first["body"]), (&json!("First"), &json!("With a body.")));
     assert_eq!(first["author"], "Ada");
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]
@@ -111,7 +112,7 @@ async fn a_commit_is_asked_for_and_records_exactly_the_named_files() {
     assert_eq!(git(&bench, &["log", "-1", "--format=%s"]).trim(), "-m $(id)");
     let names = git(&bench, &["show", "--name-only", "--format="]);
     assert_eq!(names, "a.txt\nsrc/new.txt\n");
-    let asked = bench.person.asked();
+    let asked = bench.approver.asked();
     assert_eq!(asked.len(), 1);
     let Proposal::Command(command) = &asked[0].proposal else { panic!("{asked:?}") };
     assert_eq!(command.writable, [".git"]);
@@ -150,14 +151,15 @@ async fn a_branch_is_pushed_to_its_remote_and_never_by_force() {
     assert!(pushed["result"][0].as_str().unwrap().contains("refs/heads/main"), "{pushed:#}");
     let there = git(&bench, &["--git-dir=.git/remote.git", "rev-parse", "main"]);
     assert_eq!(there, git(&bench, &["rev-parse", "HEAD"]));
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     let error = bench.err("git_push", json!({"branch": "+main"})).await;
     assert_eq!(error.code, ErrorCode::InvalidArguments);
 }
 
 #[tokio::test]
 async fn a_project_without_a_repository_says_so() {
-    let Some(bench) = Bench::running(FILES, Person::answering([]), ExecutorOptions::default())
+    let Some(bench) =
+        Bench::running(FILES, ScriptedApprover::answering([]), ExecutorOptions::default())
     else {
         return;
     };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tool_system::ExecutorOptions;
 
 use crate::git_tools::{git, repository};
-use crate::harness::{Bench, Person};
+use crate::harness::{Bench, ScriptedApprover};
 
 /// A script that leaves a mark and passes its input on.
 fn trap(bench: &Bench) -> String {
@@ -75,7 +75,7 @@ async fn programs_in_settings_and_attributes_do_not_run() {
 
 #[tokio::test]
 async fn planted_programs_are_not_found() {
-    let answers = Person::answering([]);
+    let answers = ScriptedApprover::answering([]);
     let options = ExecutorOptions::default();
     let files = "//- /a.txt\none\n//- /src/b.txt\nb\n";
     let Some(bench) = Bench::running_on_path(files, answers, options, &["bin"]) else { return };
@@ -134,7 +134,7 @@ async fn repositories_that_only_look_like_the_projects_own_are_refused() {
     std::fs::remove_file(bench.project.path(".git")).unwrap();
     std::os::unix::fs::symlink("other.git", bench.project.path(".git")).unwrap();
     refused("neither a directory nor a file").await;
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     assert!(!bench.project.path("sprung").exists());
 }
 
@@ -204,7 +204,7 @@ async fn a_push_runs_no_program_of_either_repository() {
     git(&bench, &["config", "credential.helper", &format!("!{trap}")]);
     bench.ok("git_push", json!({"branch": "main"})).await;
     assert!(!bench.project.path("sprung").exists());
-    let asked = bench.person.asked();
+    let asked = bench.approver.asked();
     let Proposal::Command(command) = &asked[0].proposal else { panic!("{asked:?}") };
     assert_eq!(
         protocol::describe_command(command),
@@ -256,7 +256,7 @@ async fn a_file_that_is_written_while_the_user_is_asked_is_not_committed() {
     bench.project.write("a.txt", "two\n");
     let before = state(&bench);
     let file = bench.project.path("a.txt");
-    bench.person.before_answering(move || std::fs::write(&file, "sneaked in\n").unwrap());
+    bench.approver.before_answering(move || std::fs::write(&file, "sneaked in\n").unwrap());
     bench.err("git_commit", json!({"message": "Second", "paths": ["a.txt"]})).await;
     assert_eq!(state(&bench), before);
 }
@@ -267,7 +267,7 @@ async fn the_question_shows_message_files_and_difference() {
     bench.project.write("a.txt", "two\n");
     bench.project.write("src/new \u{202e}.txt", "n\n");
     bench.ok("git_commit", json!({"message": "Add\n\nWhy.\n", "paths": ["a.txt", "src"]})).await;
-    let asked = bench.person.asked();
+    let asked = bench.approver.asked();
     let Proposal::Command(command) = &asked[0].proposal else { panic!("{asked:?}") };
     insta::assert_snapshot!(protocol::describe_command(command), @r"
     Commit 2 files to main
@@ -297,7 +297,7 @@ async fn the_question_shows_message_files_and_difference() {
     ");
     bench.project.write("long.txt", "line\n".repeat(20_000));
     bench.ok("git_commit", json!({"message": "Long", "paths": ["long.txt"]})).await;
-    let asked = bench.person.asked();
+    let asked = bench.approver.asked();
     let Proposal::Command(command) = &asked[0].proposal else { panic!("{asked:?}") };
     let shown = protocol::describe_command(command);
     assert!(shown.len() < 26_000, "{}", shown.len());
@@ -312,7 +312,9 @@ async fn the_question_shows_message_files_and_difference() {
 async fn the_first_commit_can_be_made() {
     let files = "//- /a.txt\none\n";
     let options = ExecutorOptions::default();
-    let Some(bench) = Bench::running(files, Person::answering([]), options) else { return };
+    let Some(bench) = Bench::running(files, ScriptedApprover::answering([]), options) else {
+        return;
+    };
     git(&bench, &["init", "--quiet", "--initial-branch=main"]);
     git(&bench, &["config", "user.name", "Ada"]);
     git(&bench, &["config", "user.email", "ada@example.org"]);

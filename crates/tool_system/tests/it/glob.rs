@@ -1,4 +1,4 @@
-//! File search: every scenario of the specification, and what people try besides.
+//! File search: every scenario of the specification, and what users try besides.
 
 use std::time::{Duration, SystemTime};
 

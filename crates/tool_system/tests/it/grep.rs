@@ -1,4 +1,4 @@
-//! Content search: every scenario of the specification, and what people try besides.
+//! Content search: every scenario of the specification, and what users try besides.
 
 use protocol::ErrorCode;
 use serde_json::json;
@@ -278,7 +278,7 @@ async fn several_file_types_and_languages_are_understood() {
     let found = bench.ok("grep", json!({"pattern": "execute", "file_type": "zig"})).await;
     assert_eq!(
         found["message"],
-        "No matches for `execute` among 4 files. None of them is wanted: see path, file_type, \
+        "No matches for `execute` among 4 files. All of them are excluded: see path, file_type, \
          include and exclude."
     );
 }

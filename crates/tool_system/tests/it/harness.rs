@@ -43,15 +43,15 @@ pub(crate) fn with_hunks(path: &'static str, hunks: &'static [usize]) -> Reply {
     Box::new(move |request| request.with_hunks([(path.to_owned(), hunks.to_vec())].into()))
 }
 
-/// A user who answers from a list, yes once it is used up, and remembers what was asked.
+/// An approver that answers from a list, yes once it is used up, and remembers what was asked.
 #[derive(Default)]
-pub(crate) struct Person {
+pub(crate) struct ScriptedApprover {
     answers: Mutex<Vec<Reply>>,
     asked: Mutex<Vec<ApprovalRequest>>,
     meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
-impl Person {
+impl ScriptedApprover {
     pub(crate) fn answering(answers: impl IntoIterator<Item = Reply>) -> Arc<Self> {
         let mut answers: Vec<_> = answers.into_iter().collect();
         answers.reverse();
@@ -70,7 +70,7 @@ impl Person {
 }
 
 #[async_trait]
-impl Approver for Person {
+impl Approver for ScriptedApprover {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         self.asked.lock().unwrap().push(request.clone());
         if let Some(work) = self.meanwhile.lock().unwrap().take() {
@@ -84,7 +84,7 @@ impl Approver for Person {
 pub(crate) struct Bench {
     pub(crate) project: Fixture,
     pub(crate) executor: ToolExecutor,
-    pub(crate) person: Arc<Person>,
+    pub(crate) approver: Arc<ScriptedApprover>,
 }
 
 impl Bench {
@@ -106,22 +106,26 @@ impl Bench {
         let mut registry = ToolRegistry::builtin();
         more.into_iter().for_each(|tool| registry.register(tool));
         let executor = ToolExecutor::new(Arc::new(registry), workspace, options);
-        Self { project, executor, person: Person::answering([]) }
+        Self { project, executor, approver: ScriptedApprover::answering([]) }
     }
 
-    /// A project that can be changed, by a person who says yes to everything.
+    /// A project that can be changed, with an approver that says yes to everything.
     pub(crate) fn writable(fixture: &str) -> Self {
-        Self::asking(fixture, Person::answering([]), ExecutorOptions::default())
+        Self::asking(fixture, ScriptedApprover::answering([]), ExecutorOptions::default())
     }
 
-    /// A project that can be changed, with a person to ask.
-    pub(crate) fn asking(fixture: &str, person: Arc<Person>, options: ExecutorOptions) -> Self {
-        Self::on(Fixture::new(fixture), person, options, Vec::new(), Vec::new())
+    /// A project that can be changed, with an approver.
+    pub(crate) fn asking(
+        fixture: &str,
+        approver: Arc<ScriptedApprover>,
+        options: ExecutorOptions,
+    ) -> Self {
+        Self::on(Fixture::new(fixture), approver, options, Vec::new(), Vec::new())
     }
 
     fn on(
         project: Fixture,
-        person: Arc<Person>,
+        approver: Arc<ScriptedApprover>,
         mut options: ExecutorOptions,
         more: Vec<Arc<dyn Tool>>,
         path: Vec<PathBuf>,
@@ -132,7 +136,7 @@ impl Bench {
             Journal::open(Arc::clone(&workspace), &state, JournalOptions::default()).unwrap();
         let journal = Arc::new(tool_system::OnDemand::from(Arc::new(journal)));
         options.session = "s1".into();
-        options.approver = person.clone();
+        options.approver = approver.clone();
         let performer = JournalPerformer::new(Arc::clone(&journal));
         let mut confinement = confinement(&project);
         confinement.profile.path = path;
@@ -143,40 +147,40 @@ impl Bench {
         let mut registry = ToolRegistry::builtin();
         more.into_iter().for_each(|tool| registry.register(tool));
         let executor = ToolExecutor::new(Arc::new(registry), workspace, options);
-        Self { project, executor, person }
+        Self { project, executor, approver }
     }
 
     /// A project in which commands can be run; none if this machine cannot confine them, which is
     /// said.
     pub(crate) fn running(
         fixture: &str,
-        person: Arc<Person>,
+        approver: Arc<ScriptedApprover>,
         options: ExecutorOptions,
     ) -> Option<Self> {
-        Self::running_with(fixture, person, options, Vec::new())
+        Self::running_with(fixture, approver, options, Vec::new())
     }
 
     /// Like [`Self::running`], with directories of programs that come first.
     pub(crate) fn running_on_path(
         fixture: &str,
-        person: Arc<Person>,
+        approver: Arc<ScriptedApprover>,
         options: ExecutorOptions,
         path: &[&str],
     ) -> Option<Self> {
         let project = Fixture::new(fixture);
         let path = path.iter().map(|name| project.path(name)).collect();
-        can_confine(&project).then(|| Self::on(project, person, options, Vec::new(), path))
+        can_confine(&project).then(|| Self::on(project, approver, options, Vec::new(), path))
     }
 
     /// Like [`Self::running`], with more tools.
     pub(crate) fn running_with(
         fixture: &str,
-        person: Arc<Person>,
+        approver: Arc<ScriptedApprover>,
         options: ExecutorOptions,
         more: Vec<Arc<dyn Tool>>,
     ) -> Option<Self> {
         let project = Fixture::new(fixture);
-        can_confine(&project).then(|| Self::on(project, person, options, more, Vec::new()))
+        can_confine(&project).then(|| Self::on(project, approver, options, more, Vec::new()))
     }
 
     pub(crate) async fn call(&self, name: &str, arguments: Value) -> ToolResult {
@@ -199,7 +203,7 @@ impl Bench {
         text.replace('\t', "⇥")
     }
 
-    /// What people are told of a call: before it runs, and when it has.
+    /// What users are told of a call: before it runs, and when it has.
     pub(crate) async fn told(&self, name: &str, arguments: Value) -> String {
         let call = ToolCall::new("c1", name, arguments.as_object().unwrap().clone());
         let none = || "–".to_owned();
@@ -233,7 +237,7 @@ fn can_confine(project: &Fixture) -> bool {
 /// How commands are confined in tests.
 fn confinement(project: &Fixture) -> RunnerOptions {
     RunnerOptions {
-        profile: sandbox::Profile::new(project.root(), "/home/somebody"),
+        profile: sandbox::Profile::new(project.root(), "/home/user"),
         launcher: sandbox::Launcher::at(env!("CARGO_BIN_EXE_tool-system-testbed")),
         unconfined: false,
         layer: project.root().parent().map(|above| above.join("state/layer")),

@@ -1,4 +1,4 @@
-//! Who imports what, and what a change affects.
+//! Which files import what, and what a change affects.
 
 use protocol::ErrorCode;
 use serde_json::{Value, json};
@@ -87,7 +87,7 @@ async fn nothing_found_is_an_answer_with_near_names() {
     assert_eq!(found["total"], 0);
     assert_eq!(
         found["message"],
-        "Nothing imports `ToolExecutonService`, and no file of the project is meant by it. Did you \
+        "Nothing imports `ToolExecutonService`, and it matches no file of the project. Did you \
          mean src/services/ToolExecutionService.js?"
     );
     let found = bench.ok("find_importers", json!({"target": "src/App.test.jsx"})).await;

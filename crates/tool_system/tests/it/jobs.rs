@@ -4,10 +4,10 @@ use protocol::ErrorCode;
 use serde_json::{Value, json};
 use tool_system::{ExecutorOptions, Limits};
 
-use crate::harness::{Bench, Person, allowing};
+use crate::harness::{Bench, ScriptedApprover, allowing};
 
 fn bench(options: ExecutorOptions) -> Option<Bench> {
-    Bench::running("//- /a.txt\none\n", Person::answering([]), options)
+    Bench::running("//- /a.txt\none\n", ScriptedApprover::answering([]), options)
 }
 
 async fn start(bench: &Bench, command: &str) -> String {
@@ -58,11 +58,11 @@ async fn a_job_sees_every_edit_and_changes_nothing() {
     let id = start(&bench, command).await;
     let cursor = until(&bench, &id, "ready\n", 0).await;
     bench.ok("write_file", json!({"path": "a.txt", "content": "edited\n"})).await;
-    bench.person.asked();
+    bench.approver.asked();
     bench.ok("job", json!({"action": "input", "id": id, "input": "go\n"})).await;
     until(&bench, &id, "edited\n", cursor).await;
     bench.ok("job", json!({"action": "stop", "id": id})).await;
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     assert_eq!(bench.project.read("a.txt"), "edited\n");
     assert!(!bench.project.path("d").exists());
 }

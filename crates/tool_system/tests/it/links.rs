@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tool_system::prelude::async_trait;
 use tool_system::{Approver, ExecutorOptions};
 
-use crate::harness::{Bench, Person, strings};
+use crate::harness::{Bench, ScriptedApprover, strings};
 
 const PROJECT: &str = r"
 //- /src/real.txt
@@ -95,7 +95,7 @@ async fn every_edit_through_a_link_changes_the_file_behind_it_and_keeps_the_link
                 "{tool} {path}"
             );
             // What was approved is the real file, and the answer says how it was reached.
-            let asked = bench.person.asked();
+            let asked = bench.approver.asked();
             assert_eq!(asked[0].diffs[0].path, "src/real.txt", "{tool}");
             let remark =
                 format!("{path} leads through a symbolic link to src/real.txt; the link is kept.");
@@ -231,7 +231,7 @@ async fn what_lies_outside_is_neither_read_nor_written() {
         assert_eq!(bench.err(tool, arguments).await.code, ErrorCode::InvalidPath);
     }
     assert_eq!(snapshot(&bench), before);
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]
@@ -262,7 +262,7 @@ async fn one_file_under_two_names_is_changed_once_and_a_link_is_not_edited_and_m
 #[tokio::test]
 async fn a_file_that_was_read_through_a_link_is_known_by_both_names() {
     let options = ExecutorOptions { require_read: true, ..Default::default() };
-    let bench = Bench::asking(PROJECT, Person::answering([]), options);
+    let bench = Bench::asking(PROJECT, ScriptedApprover::answering([]), options);
     let replace =
         |path: &str, find: &str, new: &str| json!({"path": path, "find": find, "replace": new});
     assert_eq!(
@@ -335,7 +335,7 @@ async fn a_link_to_a_directory_is_no_file_to_write_and_long_chains_end() {
     assert_eq!(snapshot(&bench), before);
 }
 
-/// Something done to the project by somebody else.
+/// Something done to the project by another process.
 type Swap = fn(&Path);
 
 /// Swaps something for a link while the question stands, then says yes.

@@ -8,7 +8,7 @@ use tokio::sync::Barrier;
 use tool_system::prelude::async_trait;
 use tool_system::{Approver, ExecutorOptions};
 
-use crate::harness::{Bench, Person, allowing};
+use crate::harness::{Bench, ScriptedApprover, allowing};
 
 /// Says yes to the first questions only when so many calls have asked, so that all proposals are
 /// made from the same files; to later ones at once.
@@ -119,7 +119,11 @@ async fn what_can_no_longer_be_done_is_told_and_not_forced() {
 async fn many_unasked_edits_of_one_file_all_land() {
     let mut options = allowing(&["replace_in_file"]);
     options.require_read = true;
-    let bench = Bench::asking(&format!("//- /a.txt\n{}", lines()), Person::answering([]), options);
+    let bench = Bench::asking(
+        &format!("//- /a.txt\n{}", lines()),
+        ScriptedApprover::answering([]),
+        options,
+    );
     bench.ok("read_file", json!({"path": "a.txt"})).await;
     let edit = |line: u32| {
         let arguments = replace(&format!("line {line}\n"), &format!("{line}\n"));
@@ -133,7 +137,7 @@ async fn many_unasked_edits_of_one_file_all_land() {
     for line in [11, 14, 17, 20, 23, 26] {
         assert!(text.contains(&format!("\n{line}\n")), "{text}");
     }
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 /// Another program writes the file while the user looks at the proposal.
@@ -152,7 +156,7 @@ impl Approver for Meddler<'_> {
 async fn a_foreign_change_stays_a_conflict_even_after_one_of_our_own() {
     let bench = Bench::asking(
         &format!("//- /a.txt\n{}", lines()),
-        Person::answering([]),
+        ScriptedApprover::answering([]),
         ExecutorOptions::default(),
     );
     bench.ok("replace_in_file", replace("line 3\n", "three\n")).await;

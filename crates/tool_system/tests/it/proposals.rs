@@ -155,7 +155,7 @@ async fn a_write_between_two_identical_calls_makes_the_second_run() {
 }
 
 #[tokio::test]
-async fn where_nobody_can_be_asked_the_error_says_how_to_allow_it() {
+async fn without_an_approver_the_error_says_how_to_allow_it() {
     let options = ExecutorOptions::default();
     let bench = Bench::with("//- /a\n", options, vec![Arc::new(Scribble)]);
     let error = bench.err("scribble", json!({"text": "x"})).await;

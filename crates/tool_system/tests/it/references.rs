@@ -53,5 +53,5 @@ async fn limits_and_misses_are_told() {
     let none = bench.ok("find_references", json!({"symbol": "nothing_like_it"})).await;
     assert_eq!(none["total"], 0);
     let qualified = bench.ok("find_references", json!({"symbol": "B.parse"})).await;
-    assert!(qualified["message"].as_str().unwrap().contains("told by name"), "{qualified:#}");
+    assert!(qualified["message"].as_str().unwrap().contains("matched by name"), "{qualified:#}");
 }

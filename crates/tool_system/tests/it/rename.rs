@@ -31,7 +31,7 @@ async fn a_rename_is_one_approval_and_one_undo() {
     assert_eq!(strings(&done["files"]), ["a.rs", "b.rs", "c.py"]);
     assert_eq!(done["replacements"], 3);
     assert_eq!(done["left_alone"], json!(["d.lua"]));
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     bench.ok("undo", json!({})).await;
     assert!(bench.project.read("a.rs").contains("old(\"old\")"));
     assert_eq!(bench.project.read("c.py"), "def old(): pass\n");
@@ -61,17 +61,17 @@ async fn what_would_break_is_refused_with_the_reason() {
             bench.err("rename_symbol", json!({"symbol": "old", "new_name": new_name})).await;
         assert_eq!(error.code, ErrorCode::InvalidArguments, "{new_name}: {error}");
     }
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     assert!(bench.project.read("b.rs").contains("old"));
 }
 
 #[tokio::test]
-async fn nothing_to_rename_asks_nobody() {
+async fn nothing_to_rename_needs_no_approval() {
     let bench = Bench::writable(PROJECT);
     let done = bench.ok("rename_symbol", json!({"symbol": "missing", "new_name": "fresh"})).await;
     assert_eq!(done["replacements"], 0);
     assert!(done["message"].as_str().unwrap().starts_with("0 replacements"), "{done:#}");
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]

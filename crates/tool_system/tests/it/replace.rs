@@ -4,7 +4,7 @@ use protocol::ErrorCode;
 use serde_json::json;
 use tool_system::ExecutorOptions;
 
-use crate::harness::{Bench, Person, no};
+use crate::harness::{Bench, ScriptedApprover, no};
 
 const FILE: &str = "//- /a.txt\noldText one\ntwo oldText oldText\nthree\n";
 
@@ -16,7 +16,7 @@ async fn simple_text_replacement() {
         .await;
     assert_eq!(done["replacements"], 3);
     assert_eq!(bench.project.read("a.txt"), "newText one\ntwo newText newText\nthree\n");
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     assert!(done["diff"].as_str().unwrap().contains("+newText one"), "{done:#}");
 }
 
@@ -41,7 +41,7 @@ async fn preview_mode() {
     assert!(diff.contains("-three") && diff.contains("+drei"), "{diff}");
     assert_eq!(shown["replacements"], 1);
     assert!(bench.project.read("a.txt").ends_with("three\n"));
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn pattern_not_found() {
     assert_eq!(done["replacements"], 0);
     assert!(done["message"].as_str().unwrap().contains("0 replacements"), "{done:#}");
     assert_eq!(bench.project.read("a.txt"), before);
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     // The miss helps: it names the nearest line.
     assert!(done["miss"].to_string().contains("oldText one"), "{done:#}");
 }
@@ -75,7 +75,7 @@ async fn an_expected_count_that_is_wrong_changes_nothing() {
     let error = bench.err("replace_in_file", arguments).await;
     assert!(error.message.contains('3') && error.message.contains('1'), "{error}");
     assert!(bench.project.read("a.txt").contains("oldText"));
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]
@@ -87,8 +87,8 @@ async fn an_invalid_regex_is_explained() {
 
 #[tokio::test]
 async fn a_refused_replacement_leaves_the_file_alone() {
-    let person = Person::answering([no(None)]);
-    let bench = Bench::asking(FILE, person, ExecutorOptions::default());
+    let approver = ScriptedApprover::answering([no(None)]);
+    let bench = Bench::asking(FILE, approver, ExecutorOptions::default());
     let error = bench
         .err("replace_in_file", json!({"path": "a.txt", "find": "three", "replace": "x"}))
         .await;
@@ -130,5 +130,5 @@ async fn a_careful_match_is_named_and_shown_before_it_is_made() {
     let error = bench.err("replace_in_file", edit("\tsame();", false)).await;
     assert_eq!(error.code, ErrorCode::InvalidArguments);
     assert!(error.message.contains("2 places (at lines 6, 7)"), "{error}");
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
 }

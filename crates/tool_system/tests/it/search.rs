@@ -1,4 +1,4 @@
-//! Ranked search: every scenario of the specification, and what people try besides.
+//! Ranked search: every scenario of the specification, and what users try besides.
 
 use protocol::ErrorCode;
 use serde_json::{Value, json};

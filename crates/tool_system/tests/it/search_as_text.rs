@@ -84,7 +84,7 @@ async fn nothing_found_is_said_in_two_words_unless_a_filter_may_be_to_blame() {
         (json!({"pattern": "nowhere", "path": "src"}), "No matches among 3 files"),
         (
             json!({"pattern": "run", "file_type": "py"}),
-            "No matches among 5 files. None of them is wanted: see path, file_type, include and exclude",
+            "No matches among 5 files. All of them are excluded: see path, file_type, include and exclude",
         ),
     ];
     for (arguments, expected) in table {

@@ -11,11 +11,11 @@ const PROJECT: &str = "//- /a.txt\none\n//- /dir/b.txt\ntwo\n";
 async fn the_last_change_is_undone_and_redone_each_with_a_diff_to_approve() {
     let bench = Bench::writable(PROJECT);
     bench.ok("update_file", json!({"path": "a.txt", "content": "changed\n"})).await;
-    bench.person.asked();
+    bench.approver.asked();
     let undone = bench.ok("undo", json!({})).await;
     assert_eq!(strings(&undone["paths"]), ["a.txt"]);
     assert_eq!(bench.project.read("a.txt"), "one\n");
-    let asked = bench.person.asked();
+    let asked = bench.approver.asked();
     assert_eq!((asked.len(), asked[0].diffs[0].path.as_str()), (1, "a.txt"));
     bench.ok("redo", json!({})).await;
     assert_eq!(bench.project.read("a.txt"), "changed\n");
@@ -45,10 +45,10 @@ async fn a_session_that_moved_a_directory_is_undone_with_one_approval_and_redone
     bench.ok("move_file", json!({"from": "dir", "to": "moved"})).await;
     bench.ok("update_file", json!({"path": "moved/b.txt", "content": "after\n"})).await;
     bench.ok("create_file", json!({"path": "moved/c.txt", "content": "c\n"})).await;
-    bench.person.asked();
+    bench.approver.asked();
     let undone = bench.ok("undo", json!({"session": true})).await;
     assert_eq!(undone["changes"].as_array().map(Vec::len), Some(4));
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     assert_eq!(bench.project.read("dir/b.txt"), "two\n");
     assert!(!bench.project.path("moved").exists());
     bench.ok("redo", json!({})).await;
@@ -58,7 +58,7 @@ async fn a_session_that_moved_a_directory_is_undone_with_one_approval_and_redone
 }
 
 #[tokio::test]
-async fn an_undo_never_overwrites_what_somebody_wrote_since() {
+async fn an_undo_never_overwrites_what_was_written_since() {
     let bench = Bench::writable(PROJECT);
     bench.ok("update_file", json!({"path": "a.txt", "content": "changed\n"})).await;
     bench.project.write("a.txt", "by hand\n");

@@ -139,7 +139,7 @@ proptest! {
         let tool = registry.get(vocabulary, name).unwrap();
         if tool.validator().unwrap().validate(arguments.clone()).is_ok() {
             let options = tool_system::ExecutorOptions { vocabulary, ..Default::default() };
-            let bench = Bench::asking("//- /a\n", crate::harness::Person::answering([]), options);
+            let bench = Bench::asking("//- /a\n", crate::harness::ScriptedApprover::answering([]), options);
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
             let result = runtime.block_on(bench.call(name, Value::Object(arguments)));
             if let Err(error) = result {
@@ -153,7 +153,7 @@ proptest! {
 async fn a_whole_number_may_be_written_with_a_point() {
     let bench = Bench::new("//- /a\n");
     let arguments = json!({"task": "look", "max_turns": 2.0, "max_tokens": 1.0});
-    // Nobody runs sub-agents here, but the numbers have been understood.
+    // No host runs sub-agents here, but the numbers have been understood.
     let error = bench.err("delegate", arguments).await;
     assert_ne!(error.code, ErrorCode::Internal, "{error}");
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 use tool_system::policy::{ApprovalMode, Policy};
 use tool_system::{ExecutorOptions, Vocabulary};
 
-use crate::harness::{Bench, Person, strings};
+use crate::harness::{Bench, ScriptedApprover, strings};
 
 const PROJECT: &str = "//- /a.txt\none\n//- /dir/b.txt\ntwo\n//- /dir/sub/c.txt\nthree\n//- /run.sh mode=755\n#!/bin/sh\n";
 
@@ -46,7 +46,7 @@ async fn text_that_stands_for_left_out_code_is_refused() {
     let error = bench.err("update_file", json!({"path": "a.rs", "content": lazy})).await;
     assert_eq!(error.code, ErrorCode::InvalidArguments);
     assert_eq!(bench.project.read("a.rs"), "fn a() {}\nfn b() {}\n");
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
 }
 
 #[tokio::test]
@@ -64,20 +64,20 @@ async fn write_file_asks_only_when_overwriting_in_the_workspace_mode() {
     let policy = Policy::new(ApprovalMode::Workspace, []).into();
     let options =
         ExecutorOptions { policy, vocabulary: Vocabulary::Workspace, ..Default::default() };
-    let bench = Bench::asking(PROJECT, Person::answering([]), options);
+    let bench = Bench::asking(PROJECT, ScriptedApprover::answering([]), options);
     let done = bench
         .ok("write_file", json!({"path": "n/x.txt", "content": "x", "createDirs": true}))
         .await;
     assert_eq!((&done["path"], &done["size"]), (&json!("n/x.txt"), &json!(1)));
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     bench.ok("write_file", json!({"path": "a.txt", "content": "over\n"})).await;
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     bench.ok("move_file", json!({"from": "a.txt", "to": "z.txt"})).await;
-    assert!(bench.person.asked().is_empty());
+    assert!(bench.approver.asked().is_empty());
     bench.ok("move_file", json!({"from": "z.txt", "to": "dir/b.txt", "overwrite": true})).await;
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     bench.ok("delete_file", json!({"path": "dir/b.txt"})).await;
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn deleting_lists_what_went_and_needs_recursive_for_directories() {
     let done = bench.ok("delete_file", json!({"path": "dir", "recursive": true})).await;
     assert_eq!(strings(&done["deleted"]), ["dir/sub/c.txt", "dir/sub", "dir/b.txt", "dir"]);
     assert!(!bench.project.path("dir").exists());
-    assert_eq!(bench.person.asked().len(), 1);
+    assert_eq!(bench.approver.asked().len(), 1);
     assert_eq!(bench.err("delete_file", json!({"path": "."})).await.code, ErrorCode::InvalidPath);
     assert_eq!(
         bench.err("delete_file", json!({"path": "nope"})).await.code,
@@ -146,7 +146,7 @@ async fn nothing_outside_the_project_can_be_written() {
 #[tokio::test]
 async fn a_file_must_be_read_first_where_the_session_demands_it() {
     let options = ExecutorOptions { require_read: true, ..Default::default() };
-    let bench = Bench::asking(PROJECT, Person::answering([]), options);
+    let bench = Bench::asking(PROJECT, ScriptedApprover::answering([]), options);
     let update = json!({"path": "a.txt", "content": "two\n"});
     assert_eq!(bench.err("update_file", update.clone()).await.code, ErrorCode::NotRead);
     bench.ok("read_file", json!({"path": "a.txt"})).await;

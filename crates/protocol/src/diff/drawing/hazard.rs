@@ -5,7 +5,7 @@ use super::Glyph;
 /// The ways in which text can be other than it looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::diff) enum Hazard {
-    /// A screen obeys it.
+    /// A terminal interprets it.
     Control,
     /// It reorders what stands around it.
     Bidi,
@@ -17,7 +17,7 @@ pub(in crate::diff) enum Hazard {
     Variation,
     /// It looks like a space.
     Space,
-    /// It is no character.
+    /// It is not a character.
     NotText,
 }
 
@@ -35,14 +35,14 @@ impl Hazard {
     /// What it is and why it matters, before and after the place where it is.
     pub(in crate::diff) fn words(self) -> (&'static str, &'static str) {
         match self {
-            Hazard::Control => ("control characters", "a terminal would obey them"),
+            Hazard::Control => ("control characters", "a terminal would interpret them"),
             Hazard::Bidi => {
                 ("characters that reorder text", "it runs in another order than it would read")
             }
             Hazard::Invisible => ("invisible characters", "names that look equal may differ"),
             Hazard::Tag => ("tag characters", "they hide text that only programs read"),
             Hazard::Variation => ("variation selectors", "they can hide data"),
-            Hazard::Space => ("unusual spaces", "they look like a space and are none"),
+            Hazard::Space => ("unusual spaces", "they look like a space but are not"),
             Hazard::NotText => ("bytes that are not UTF-8", "they are shown as numbers"),
         }
     }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The new text as somebody would make it by hand from the hunks on the screen.
+/// The new text as a user would make it by hand from the hunks on the screen.
 fn by_hand(before: &str, hunks: &[Hunk], accepted: &[usize]) -> String {
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let mut result = String::new();

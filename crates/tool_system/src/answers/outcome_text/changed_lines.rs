@@ -12,7 +12,7 @@ const MAX_SHOWN_LINES: usize = 60;
 pub(crate) struct ChangedFile<'a> {
     pub(crate) path: &'a str,
     pub(crate) fate: FileFate<'a>,
-    pub(crate) runs: Vec<Run<'a>>,
+    pub(crate) runs: Vec<LineRun<'a>>,
 }
 
 /// What happens to a path.
@@ -29,7 +29,7 @@ pub(crate) enum FileFate<'a> {
 
 /// Neighbouring lines that come and go.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Run<'a> {
+pub(crate) struct LineRun<'a> {
     /// The number of the first line that comes; the line before the gap if none does.
     pub(crate) start: usize,
     pub(crate) added: Vec<&'a str>,
@@ -90,24 +90,26 @@ impl HunkHeader {
     }
 
     /// Takes the lines of the hunk, by their numbers: a line that looks like a header is no header here.
-    fn runs<'a>(mut self, lines: &mut std::str::Lines<'a>, runs: &mut Vec<Run<'a>>) {
+    fn runs<'a>(mut self, lines: &mut std::str::Lines<'a>, runs: &mut Vec<LineRun<'a>>) {
         // A hunk without lines on this side names the line before it.
         let mut next = if self.new_lines == 0 { self.new_start + 1 } else { self.new_start };
-        let mut run: Option<Run<'a>> = None;
+        let mut run: Option<LineRun<'a>> = None;
         while self.old_lines > 0 || self.new_lines > 0 {
             let Some(line) = lines.next() else { break };
             match line.split_at_checked(1) {
                 Some(("+", text)) => {
-                    run.get_or_insert(Run { start: next, ..Run::default() }).added.push(text);
+                    run.get_or_insert(LineRun { start: next, ..LineRun::default() })
+                        .added
+                        .push(text);
                     next += 1;
                     self.new_lines = self.new_lines.saturating_sub(1);
                 }
                 Some(("-", _)) => {
-                    run.get_or_insert(Run { start: next, ..Run::default() }).removed += 1;
+                    run.get_or_insert(LineRun { start: next, ..LineRun::default() }).removed += 1;
                     self.old_lines = self.old_lines.saturating_sub(1);
                 }
                 Some((" ", _)) => {
-                    runs.extend(run.take().map(Run::placed));
+                    runs.extend(run.take().map(LineRun::placed));
                     next += 1;
                     self.old_lines = self.old_lines.saturating_sub(1);
                     self.new_lines = self.new_lines.saturating_sub(1);
@@ -118,11 +120,11 @@ impl HunkHeader {
                 _ => break,
             }
         }
-        runs.extend(run.take().map(Run::placed));
+        runs.extend(run.take().map(LineRun::placed));
     }
 }
 
-impl Run<'_> {
+impl LineRun<'_> {
     fn placed(mut self) -> Self {
         if self.added.is_empty() {
             self.start = self.start.saturating_sub(1);
@@ -153,7 +155,7 @@ impl ChangedFile<'_> {
             [run] => run.added.len() < 2,
             _ => false,
         };
-        let named: Vec<String> = self.runs.iter().take(MAX_PLACES).map(Run::place).collect();
+        let named: Vec<String> = self.runs.iter().take(MAX_PLACES).map(LineRun::place).collect();
         let mut text = format!("{} {}", if one { "line" } else { "lines" }, named.join(", "));
         if let [run] = self.runs.as_slice()
             && run.added.is_empty()

@@ -1,4 +1,4 @@
-//! What a command came to: what it printed, how it ended, and what became of the files it changed.
+//! The outcome of a command: what it printed, how it ended, and what became of the files it changed.
 
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ pub(crate) fn add_changes(text: &mut OutcomeText, changes: &Value) {
     text.add_outcome(changes);
 }
 
-/// `, 3 files changed, +10 −2`, for people.
+/// `, 3 files changed, +10 −2`, for a summary.
 pub(crate) fn changed_words(result: &Value) -> String {
     let changes = &result["changes"];
     let named = items(changes, "paths").count() as u64;
@@ -72,7 +72,7 @@ pub(crate) fn changed_words(result: &Value) -> String {
     }
 }
 
-/// `Ran npm install, exit 1`, for people.
+/// `Ran npm install, exit 1`, the summary of a command.
 pub(crate) fn command_summary(command: &str, exit_code: i64, result: &Value) -> String {
     let exit = if exit_code == 0 { String::new() } else { format!(", exit {exit_code}") };
     format!("Ran {}{exit}{}", in_one_line(command), changed_words(result))

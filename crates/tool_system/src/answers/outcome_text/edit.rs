@@ -1,4 +1,4 @@
-//! What an edit came to: which lines, and the lines themselves where the model has not sent them so.
+//! The outcome of an edit: which lines, and the lines themselves where the model has not sent them so.
 
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ impl EditText<'_> {
     }
 }
 
-/// `Edited src/a.rs, +3 −1`, for people.
+/// `Edited src/a.rs, +3 −1`, the summary of an edit.
 pub(crate) fn edit_summary(verb: &str, what: &str, result: &Value) -> String {
     format!("{verb} {what}{}{}", line_counts(result), failed_checks(result))
 }
@@ -79,7 +79,7 @@ pub(crate) fn written_text(verb: &str, result: &Value) -> Option<String> {
     Some(text.finish())
 }
 
-/// The same for people: `Created src/a.rs, 12 lines`, `Wrote src/a.rs, +3 −1`.
+/// The summary for the user: `Created src/a.rs, 12 lines`, `Wrote src/a.rs, +3 −1`.
 pub(crate) fn written_summary(verb: &str, result: &Value) -> Option<String> {
     let path = text_at(result, "path")?;
     if text_at(result, "message").is_some() {

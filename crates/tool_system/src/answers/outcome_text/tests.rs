@@ -474,7 +474,7 @@ fn a_result_of_another_shape_has_no_text() {
             json!({"diff": 1, "ok": "x", "files": 2}),
         ] {
             assert_eq!(tool.text(&arguments, &odd), None, "{} {odd}", listed.name());
-            // Words for people may say less, and must not fail.
+            // The summary may say less, and must not fail.
             tool.summary(&arguments, &odd);
         }
         tool.title(&arguments);

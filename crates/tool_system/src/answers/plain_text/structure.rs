@@ -1,7 +1,7 @@
 //! The structure of a file in few words: `118⇥ pub fn new(registry, options) -> Self`.
 
 /// A line of an outline.
-struct Entry<'a> {
+struct OutlineEntry<'a> {
     depth: usize,
     /// Absent for a heading that stands on no line of its own.
     line: Option<&'a str>,
@@ -12,7 +12,7 @@ struct Entry<'a> {
 /// parameters are without their types. The symbols of a file `in_directory` stand one level below
 /// its path.
 pub(crate) fn folded(outline: &str, folds: bool, in_directory: bool) -> String {
-    let entries: Vec<Entry<'_>> = outline.lines().map(entry_of).collect();
+    let entries: Vec<OutlineEntry<'_>> = outline.lines().map(entry_of).collect();
     let mut shown = Vec::new();
     let mut index = 0;
     while let Some(entry) = entries.get(index) {
@@ -35,18 +35,18 @@ pub(crate) fn folded(outline: &str, folds: bool, in_directory: bool) -> String {
     shown.join("\n")
 }
 
-fn entry_of(line: &str) -> Entry<'_> {
+fn entry_of(line: &str) -> OutlineEntry<'_> {
     let text = line.trim_start_matches(' ');
     let depth = (line.len() - text.len()) / 2;
     let is_number = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());
     match text.split_once(": ").filter(|(number, _)| !number.is_empty() && is_number(number)) {
-        Some((number, text)) => Entry { depth, line: Some(number), text },
-        None => Entry { depth, line: None, text },
+        Some((number, text)) => OutlineEntry { depth, line: Some(number), text },
+        None => OutlineEntry { depth, line: None, text },
     }
 }
 
 /// The names of the fields that follow the type before `index`, up to the first thing that is none.
-fn fields_after<'a>(entries: &[Entry<'a>], index: usize) -> Vec<&'a str> {
+fn fields_after<'a>(entries: &[OutlineEntry<'a>], index: usize) -> Vec<&'a str> {
     let Some(parent) = index.checked_sub(1).and_then(|at| entries.get(at)) else {
         return Vec::new();
     };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::{Failure, TestReport};
+use super::{FailedTest, TestReport};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
@@ -51,7 +51,7 @@ pub(super) fn read_json(text: &str) -> Option<TestReport> {
             ("skip", _) if is_leaf => report.skipped += 1,
             ("fail", Some(test)) if is_leaf => {
                 report.failed += 1;
-                report.failures.push(Failure::new(format!("{} {test}", key.0), output()));
+                report.failures.push(FailedTest::new(format!("{} {test}", key.0), output()));
             }
             ("fail", None) => {
                 let build = event.failed_build.as_ref().and_then(|build| builds.get(build));
@@ -60,7 +60,7 @@ pub(super) fn read_json(text: &str) -> Option<TestReport> {
                 });
                 if let Some(why) = build.map(String::as_str).or((!tells).then(output)) {
                     report.failed += 1;
-                    report.failures.push(Failure::new(key.0.as_str(), why));
+                    report.failures.push(FailedTest::new(key.0.as_str(), why));
                 }
             }
             _ => {}
@@ -103,7 +103,9 @@ pub(super) fn read_plain(text: &str) -> Option<TestReport> {
             let tells = tests.iter().any(|(how, ..)| how == "FAIL");
             if &package[1] == "FAIL" && (!tells || line.ends_with("[build failed]")) {
                 report.failed += 1;
-                report.failures.push(Failure::new(&package[2], &compiler_says(text, &package[2])));
+                report
+                    .failures
+                    .push(FailedTest::new(&package[2], &compiler_says(text, &package[2])));
             }
             take_tests(&mut report, &mut tests);
         } else if let (Some((_, _, said)), true) = (tests.last_mut(), line.starts_with("    ")) {
@@ -135,7 +137,7 @@ fn take_tests(report: &mut TestReport, tests: &mut Vec<(String, String, String)>
             "SKIP" => report.skipped += 1,
             _ => {
                 report.failed += 1;
-                report.failures.push(Failure::new(name, &said));
+                report.failures.push(FailedTest::new(name, &said));
             }
         }
     }

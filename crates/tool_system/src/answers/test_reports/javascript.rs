@@ -1,6 +1,6 @@
 //! Jest, Vitest and Mocha.
 
-use super::{Failure, TestReport, number_before};
+use super::{FailedTest, TestReport, number_before};
 
 pattern!(JEST_COUNTS = r"^Tests: +(.* total)$");
 pattern!(JEST_FILE = r"^(?:FAIL|PASS) (\S+)");
@@ -122,7 +122,7 @@ impl Blocks {
         }
     }
 
-    fn finish(self) -> Vec<Failure> {
-        self.done.into_iter().map(|(name, said)| Failure::new(name, &said)).collect()
+    fn finish(self) -> Vec<FailedTest> {
+        self.done.into_iter().map(|(name, said)| FailedTest::new(name, &said)).collect()
     }
 }

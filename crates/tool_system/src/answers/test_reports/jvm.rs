@@ -1,6 +1,6 @@
 //! Maven's Surefire and Gradle.
 
-use super::{Failure, TestReport, number_before};
+use super::{FailedTest, TestReport, number_before};
 
 pattern!(
     SUREFIRE_TOTAL = r"^\[\w+\] Tests run: (\d+), Failures: (\d+), Errors: (\d+), Skipped: (\d+)$"
@@ -18,7 +18,7 @@ pub(super) fn read(text: &str) -> Option<TestReport> {
         if (title.is_some() || line.is_empty() || line.starts_with('['))
             && let Some((name, said)) = open.take()
         {
-            report.failures.push(Failure::new(name, &said));
+            report.failures.push(FailedTest::new(name, &said));
         }
         if let Some(title) = title {
             open = Some((title[1].to_owned(), String::new()));
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Option<TestReport> {
             said.push('\n');
         }
     }
-    report.failures.extend(open.map(|(name, said)| Failure::new(name, &said)));
+    report.failures.extend(open.map(|(name, said)| FailedTest::new(name, &said)));
     seen.then_some(report)
 }
 

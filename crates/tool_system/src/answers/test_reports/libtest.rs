@@ -1,6 +1,6 @@
 //! `cargo test`: the harness of Rust, any number of test programs one after the other.
 
-use super::{Failure, TestReport, number_before};
+use super::{FailedTest, TestReport, number_before};
 
 pub(super) fn read(text: &str) -> Option<TestReport> {
     let mut report = TestReport::default();
@@ -11,7 +11,7 @@ pub(super) fn read(text: &str) -> Option<TestReport> {
         let heading = line.strip_prefix("---- ").and_then(|rest| rest.strip_suffix(" ----"));
         let ends = heading.is_some() || line == "failures:" || line.starts_with("test result: ");
         if ends && let Some((name, said)) = block.take() {
-            report.failures.push(Failure::new(name, &said));
+            report.failures.push(FailedTest::new(name, &said));
         }
         if let Some(heading) = heading {
             let name = heading.strip_suffix(" stdout").or(heading.strip_suffix(" stderr"));
@@ -24,7 +24,7 @@ pub(super) fn read(text: &str) -> Option<TestReport> {
             // A test that said nothing has no block of its own.
             for name in named.drain(..) {
                 if report.failures.iter().all(|failure| failure.name != name) {
-                    report.failures.push(Failure::new(name, ""));
+                    report.failures.push(FailedTest::new(name, ""));
                 }
             }
         } else if let Some((_, said)) = &mut block {

@@ -1,6 +1,6 @@
 //! `pytest` and `unittest`.
 
-use super::{Failure, TestReport, number_before};
+use super::{FailedTest, TestReport, number_before};
 
 pattern!(
     PYTEST_COUNTS = r"^=* ?((?:\d+ [a-z]+(?:, )?)+|no tests ran) in [0-9.]+s(?: \([0-9:]+\))? ?=*$"
@@ -47,10 +47,10 @@ pub(super) fn read_pytest(text: &str) -> Option<TestReport> {
     for (failed, title, said) in &sections {
         // The summary has the whole name, in the same order.
         let name = names[usize::from(*failed)].next().unwrap_or(title);
-        report.failures.push(Failure::new(name, said));
+        report.failures.push(FailedTest::new(name, said));
     }
     for name in names.into_iter().flatten() {
-        report.failures.push(Failure::new(name, ""));
+        report.failures.push(FailedTest::new(name, ""));
     }
     seen.then_some(report)
 }
@@ -75,7 +75,7 @@ pub(super) fn read_unittest(text: &str) -> Option<TestReport> {
         if (is_rule || count.is_some())
             && let Some(name) = name.take()
         {
-            report.failures.push(Failure::new(name, &without_rules(&said)));
+            report.failures.push(FailedTest::new(name, &without_rules(&said)));
             said.clear();
         }
         let title = line.strip_prefix("FAIL: ").or(line.strip_prefix("ERROR: "));

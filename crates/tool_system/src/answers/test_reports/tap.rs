@@ -1,6 +1,6 @@
 //! The Test Anything Protocol, and the two reports of `node --test`.
 
-use super::{Failure, TestReport};
+use super::{FailedTest, TestReport};
 
 pattern!(TAP_TEST = r"^( *)(not ok|ok)(?: \d+)?(?: -)? ?(.*)$");
 pattern!(TAP_VERSION = r"^TAP version \d+$");
@@ -47,7 +47,7 @@ pub(super) fn read(text: &str) -> Option<TestReport> {
             true => report.passed += 1,
             false => {
                 report.failed += 1;
-                report.failures.push(Failure::new(name_of(&tests, index), &yaml(&test.details)));
+                report.failures.push(FailedTest::new(name_of(&tests, index), &yaml(&test.details)));
             }
         }
     }
@@ -100,7 +100,7 @@ pub(super) fn read_spec(text: &str) -> Option<TestReport> {
         if (title.is_some() || line.starts_with("test at "))
             && let Some((name, said)) = open.take()
         {
-            report.failures.push(Failure::new(name, &said));
+            report.failures.push(FailedTest::new(name, &said));
         }
         if let Some(title) = title {
             open = Some((title[1].to_owned(), String::new()));
@@ -109,6 +109,6 @@ pub(super) fn read_spec(text: &str) -> Option<TestReport> {
             said.push('\n');
         }
     }
-    report.failures.extend(open.map(|(name, said)| Failure::new(name, &said)));
+    report.failures.extend(open.map(|(name, said)| FailedTest::new(name, &said)));
     Some(report)
 }

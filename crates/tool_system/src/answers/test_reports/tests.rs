@@ -9,7 +9,7 @@ fn shown(text: &str) -> String {
     let Some(report) = read(text, "") else { return "not recognised".into() };
     let TestReport { passed, failed, skipped, failures } = report;
     let mut lines = vec![format!("{passed} passed, {failed} failed, {skipped} skipped")];
-    for Failure { name, output } in failures {
+    for FailedTest { name, output } in failures {
         let mut said = output.lines().map(str::trim);
         let first = said.next().unwrap_or_default();
         let last = said.next_back().unwrap_or_default();

@@ -4,7 +4,7 @@ use super::*;
 
 fn run(body: &str, search: &str, replace: &str) -> Result<BlocksApplied, ToolError> {
     let text = Text::decode(body.as_bytes());
-    apply_blocks(&text, &[Block { search, replace, line: None }])
+    apply_blocks(&text, &[EditBlock { search, replace, line: None }])
 }
 
 fn applied(body: &str, search: &str, replace: &str) -> (String, Grade) {
@@ -112,9 +112,9 @@ fn what_is_not_clear_is_refused() {
 #[test]
 fn a_hint_decides_between_exact_places_only() {
     let text = Text::decode(b"a\nb\na\nb\n");
-    let block = Block { search: "a\nb\n", replace: "x\n", line: Some(3) };
+    let block = EditBlock { search: "a\nb\n", replace: "x\n", line: Some(3) };
     assert_eq!(apply_blocks(&text, &[block]).unwrap().body, b"a\nb\nx\n");
-    let far = apply_blocks(&text, &[Block { line: Some(9), ..block }]).unwrap_err();
+    let far = apply_blocks(&text, &[EditBlock { line: Some(9), ..block }]).unwrap_err();
     assert_eq!(far.details["lines"], serde_json::json!([1, 3]));
     let inexact = Text::decode(b"a \nb\na \nb\n");
     assert!(apply_blocks(&inexact, &[block]).is_err());
@@ -123,7 +123,7 @@ fn a_hint_decides_between_exact_places_only() {
 #[test]
 fn several_blocks_are_all_applied_to_the_original_or_none() {
     let text = Text::decode(b"a\nb\nc\nd\n");
-    let block = |search, replace| Block { search, replace, line: None };
+    let block = |search, replace| EditBlock { search, replace, line: None };
     let done = apply_blocks(&text, &[block("c\n", "a\n"), block("a\n", "c\nc\n")]).unwrap();
     assert_eq!(done.body, b"c\nc\nb\na\nd\n");
     assert_eq!(done.blocks[0].changed.new_lines.start, 4);
@@ -191,10 +191,10 @@ fn apart_from_line_endings_a_block_may_begin_and_end_inside_lines_too() {
 #[test]
 fn of_several_exact_places_only_a_hint_decides() {
     let text = Text::decode(b"ab\na\nab\n");
-    let block = Block { search: "a", replace: "x", line: None };
+    let block = EditBlock { search: "a", replace: "x", line: None };
     let error = apply_blocks(&text, &[block]).unwrap_err();
     assert_eq!(error.details["lines"], serde_json::json!([1, 2, 3]));
-    let hinted = Block { line: Some(3), ..block };
+    let hinted = EditBlock { line: Some(3), ..block };
     assert_eq!(apply_blocks(&text, &[hinted]).unwrap().body, b"ab\na\nxb\n");
 }
 
@@ -250,7 +250,7 @@ proptest! {
         };
         let text = Text::decode(body.as_bytes());
         let (search, replace) = (search.join("\n") + "\n", replace.join("\n") + "\n");
-        let block = Block { search: &search, replace: &replace, line: None };
+        let block = EditBlock { search: &search, replace: &replace, line: None };
         if let Ok(done) = apply_blocks(&text, &[block]) {
             let changed = &done.blocks[0].changed;
             prop_assert!(done.body.starts_with(&body.as_bytes()[..changed.before.start]));
@@ -359,7 +359,7 @@ proptest! {
             _ => [content.clone().into_bytes(), b"\xC3\xA9 \xFF\0".to_vec()].concat(),
         };
         let text = Text::decode(&bytes);
-        let block = Block { search: "needle\n", replace: "pin\nneedles\n", line: None };
+        let block = EditBlock { search: "needle\n", replace: "pin\nneedles\n", line: None };
         let done = apply_blocks(&text, &[block]).unwrap();
         let edited = crate::edit::encode_body(&text, done.body).unwrap();
         let back = Text::decode(&edited);

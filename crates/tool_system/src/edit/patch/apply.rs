@@ -1,4 +1,4 @@
-//! Putting the hunks of a patch where their old lines stand.
+//! Putting the hunks of a patch where their old lines are.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use super::{Hunk, HunkLine, LineKind};
 use crate::edit::grade::{Grade, indentation_len};
 use crate::edit::indentation::Reindent;
 use crate::edit::line_map::LineMap;
-use crate::edit::locate::{Place, Wanted, places, without_cr};
+use crate::edit::locate::{EditPlace, WantedLine, places, without_cr};
 use crate::edit::miss::{Miss, missing};
 use crate::edit::placing::{AppliedBlock, Placed, already_applied, apply_placed, decide, numbered};
-use crate::edit::script::{NewLine, Script, Step};
+use crate::edit::script::{LineScript, LineStep, NewLine};
 
 const GRADES: [Grade; 5] = [
     Grade::Exact,
@@ -26,7 +26,6 @@ const GRADES: [Grade; 5] = [
 /// What the hunks for one file came to.
 #[derive(Debug)]
 pub(crate) struct HunksApplied {
-    /// The new body.
     pub(crate) body: Vec<u8>,
     /// What became of each hunk, in order.
     pub(crate) hunks: Vec<AppliedBlock>,
@@ -105,7 +104,10 @@ struct Placer<'t, 'm> {
 }
 
 impl Placer<'_, '_> {
-    fn place<'h>(&mut self, hunk: &'h Hunk) -> Result<(Place, Script<'h>, Grade), ToolError> {
+    fn place<'h>(
+        &mut self,
+        hunk: &'h Hunk,
+    ) -> Result<(EditPlace, LineScript<'h>, Grade), ToolError> {
         let scopes = self.scopes(hunk)?;
         let found = if hunk.side(LineKind::Add).next().is_none() {
             self.place_addition(hunk, &scopes)?
@@ -125,7 +127,7 @@ impl Placer<'_, '_> {
         &self,
         hunk: &'h Hunk,
         scopes: &[Range<usize>],
-    ) -> Result<(Place, Script<'h>, Grade), ToolError> {
+    ) -> Result<(EditPlace, LineScript<'h>, Grade), ToolError> {
         for grade in GRADES {
             let script = self.script(hunk, grade);
             let found = places(self.map, &script.wanted, &script.new_indentations(), grade);
@@ -152,15 +154,15 @@ impl Placer<'_, '_> {
     fn fitting(
         &self,
         hunk: &Hunk,
-        found: Vec<Place>,
+        found: Vec<EditPlace>,
         count: usize,
         scopes: &[Range<usize>],
-    ) -> Vec<Place> {
+    ) -> Vec<EditPlace> {
         let total = self.map.len();
         let mut found = found;
         found.retain(|place| !hunk.at_end || place.line + count == total);
         if !hunk.anchors.is_empty() {
-            let inside: Vec<Place> = found
+            let inside: Vec<EditPlace> = found
                 .iter()
                 .filter(|place| scopes.iter().any(|scope| scope.contains(&place.line)))
                 .cloned()
@@ -169,7 +171,7 @@ impl Placer<'_, '_> {
                 found.len() == 1 && scopes.iter().any(|scope| scope.start <= found[0].line);
             found = if inside.is_empty() && unique_below { found } else { inside };
         }
-        let below: Vec<Place> =
+        let below: Vec<EditPlace> =
             found.iter().filter(|place| place.line >= self.floor).cloned().collect();
         if below.is_empty() { found } else { below }
     }
@@ -185,7 +187,7 @@ impl Placer<'_, '_> {
         &self,
         hunk: &'h Hunk,
         scopes: &[Range<usize>],
-    ) -> Result<(Place, Script<'h>, Grade), ToolError> {
+    ) -> Result<(EditPlace, LineScript<'h>, Grade), ToolError> {
         let total = self.map.len();
         let line = match (hunk.position, scopes) {
             _ if hunk.at_end || total == 0 => Some(total),
@@ -202,7 +204,7 @@ impl Placer<'_, '_> {
             )
             .suggest("Add unchanged lines of the file around the new ones."));
         };
-        let place = Place { line, reindent: Reindent::Same };
+        let place = EditPlace { line, reindent: Reindent::Same };
         if self.stands_already(hunk, &place, 0, Grade::TrailingWhitespace) {
             return Err(already_applied(line));
         }
@@ -210,8 +212,8 @@ impl Placer<'_, '_> {
     }
 
     /// Whether the new lines stand where the hunk would put them.
-    fn stands_already(&self, hunk: &Hunk, place: &Place, count: usize, grade: Grade) -> bool {
-        let new: Vec<Wanted<'_>> = hunk.side(LineKind::Delete).map(wanted).collect();
+    fn stands_already(&self, hunk: &Hunk, place: &EditPlace, count: usize, grade: Grade) -> bool {
+        let new: Vec<WantedLine<'_>> = hunk.side(LineKind::Delete).map(wanted).collect();
         let leading = hunk.lines.iter().take_while(|line| line.kind == LineKind::Add).count();
         let leading = if count == 0 { 0 } else { leading };
         // What comes and goes may be nothing but the line ending at the end of the file.
@@ -221,7 +223,7 @@ impl Placer<'_, '_> {
             true => self.map.ends_open() == ends_open,
             false => !ends_open,
         };
-        let stands_at = |copy: &Place| {
+        let stands_at = |copy: &EditPlace| {
             let end = copy.line + new.len();
             copy.line + leading == place.line
                 && end >= place.line + count
@@ -230,13 +232,13 @@ impl Placer<'_, '_> {
         places(self.map, &new, &[], grade).iter().any(stands_at)
     }
 
-    fn script<'h>(&self, hunk: &'h Hunk, grade: Grade) -> Script<'h> {
+    fn script<'h>(&self, hunk: &'h Hunk, grade: Grade) -> LineScript<'h> {
         let literal = self.knows_endings && grade == Grade::Exact;
         let mut kept = 0;
         let mut steps = Vec::new();
         for line in &hunk.lines {
             match line.kind {
-                LineKind::Context => steps.push(Step::Keep(kept)),
+                LineKind::Context => steps.push(LineStep::Keep(kept)),
                 LineKind::Delete => {}
                 LineKind::Add => {
                     let content = line.content.as_bytes();
@@ -249,14 +251,14 @@ impl Placer<'_, '_> {
                             (bare, literal.then_some(named))
                         }
                     };
-                    steps.push(Step::Add(NewLine { content, ending }));
+                    steps.push(LineStep::Add(NewLine { content, ending }));
                 }
             }
             kept += usize::from(line.kind != LineKind::Add);
         }
         let wanted = hunk.side(LineKind::Add).map(wanted).collect();
         let keep_open = hunk.lines.iter().all(|line| line.ended);
-        Script { wanted, steps, keep_open }
+        LineScript { wanted, steps, keep_open }
     }
 
     /// The lines below each place where the anchors stand; the whole file if there are none.
@@ -299,6 +301,6 @@ impl Placer<'_, '_> {
     }
 }
 
-fn wanted(line: &HunkLine) -> Wanted<'_> {
-    Wanted { content: line.content.as_bytes(), ended: line.ended }
+fn wanted(line: &HunkLine) -> WantedLine<'_> {
+    WantedLine { content: line.content.as_bytes(), ended: line.ended }
 }

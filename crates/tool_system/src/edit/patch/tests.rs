@@ -258,7 +258,7 @@ fn a_lone_carriage_return_is_content() {
             "a\rc\r",
         ),
         ("a\rb", unified("@@ -1 +1,2 @@\n-a\rb\n\\ No newline at end of file\n+x\n+y\n"), "x\ny\n"),
-        // Lines for everybody else.
+        // Lines for all other readers.
         ("a\rb\r", v4a("-b\n+c\n"), "a\rc\r"),
     ];
     for (body, patch, expected) in table {

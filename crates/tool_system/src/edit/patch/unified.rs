@@ -11,7 +11,7 @@ const IGNORED: [&str; 7] =
 
 /// What was read of one file so far.
 #[derive(Debug, Default)]
-struct Draft {
+struct FilePatchDraft {
     patch_line: usize,
     old: Option<String>,
     new: Option<String>,
@@ -28,7 +28,7 @@ struct Draft {
 /// Reads every file of the diff.
 pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError> {
     let mut files = Vec::new();
-    let mut draft: Option<Draft> = None;
+    let mut draft: Option<FilePatchDraft> = None;
     let mut at = 0;
     // Between hunks no line is content, so white space before it means nothing.
     while let Some(line) = lines.get(at).map(str::trim_start) {
@@ -37,12 +37,14 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
         if let Some(names) = line.strip_prefix("diff --git ") {
             finish(draft.take(), &mut files)?;
             let git_names = Some(names.to_owned());
-            draft = Some(Draft { patch_line: number, git_names, ..Draft::default() });
+            draft =
+                Some(FilePatchDraft { patch_line: number, git_names, ..FilePatchDraft::default() });
         } else if begins(lines, at, "--- ") && begins(lines, at + 1, "+++ ") {
             if begun {
                 finish(draft.take(), &mut files)?;
             }
-            let draft = draft.get_or_insert(Draft { patch_line: number, ..Draft::default() });
+            let draft = draft
+                .get_or_insert(FilePatchDraft { patch_line: number, ..FilePatchDraft::default() });
             draft.old = parse_name(&line[4..]);
             draft.new = lines.get(at + 1).and_then(|line| parse_name(&line.trim_start()[4..]));
             draft.named = true;
@@ -62,7 +64,7 @@ pub(super) fn parse(lines: &PatchLines<'_>) -> Result<Vec<FilePatch>, ToolError>
             && !is_ignored(line)
         {
             let expected = "`--- a/path`, `@@ -1,2 +1,3 @@` or `diff --git`";
-            return Err(malformed(number, &format!("`{line}` is no part of a diff"), expected));
+            return Err(malformed(number, &format!("`{line}` is not part of a diff"), expected));
         }
         if let Some(what) = special_mode(line) {
             let problem = format!("the patch makes {what}, which is not a file");
@@ -102,7 +104,7 @@ fn is_ignored(line: &str) -> bool {
     line.trim().is_empty() || IGNORED.iter().any(|prefix| line.starts_with(prefix))
 }
 
-impl Draft {
+impl FilePatchDraft {
     /// Takes note of a line of git's extended header.
     fn read_extended(&mut self, line: &str) -> bool {
         let mode = |text: &str| u32::from_str_radix(text.trim(), 8).ok().map(|mode| mode & 0o777);
@@ -143,7 +145,7 @@ impl Draft {
     }
 }
 
-fn finish(draft: Option<Draft>, files: &mut Vec<FilePatch>) -> Result<(), ToolError> {
+fn finish(draft: Option<FilePatchDraft>, files: &mut Vec<FilePatch>) -> Result<(), ToolError> {
     let Some(mut draft) = draft else { return Ok(()) };
     let (line, mode) = (draft.patch_line, draft.mode);
     let names = draft.names();
@@ -200,7 +202,7 @@ fn parse_hunk(lines: &PatchLines<'_>, at: usize) -> Result<(Hunk, usize), ToolEr
             continue;
         }
         let Some(line) = HunkLine::parse(line) else {
-            let problem = format!("`{line}` is no line of a hunk");
+            let problem = format!("`{line}` is not a line of a hunk");
             let expected = "` ` before context, `-` before old and `+` before new lines";
             return Err(malformed(number + 1, &problem, expected));
         };

@@ -217,7 +217,7 @@ impl<'a> Parser<'_, 'a> {
                 break;
             }
             let Some(read) = HunkLine::parse(line) else {
-                let problem = format!("`{line}` is no line of a hunk");
+                let problem = format!("`{line}` is not a line of a hunk");
                 let expected = "` ` before context, `-` before old and `+` before new lines";
                 return Err(malformed(self.at, &problem, expected));
             };

@@ -1,4 +1,4 @@
-//! The leave to perform a proposal, as a type that only the approval gate can make.
+//! The permission to perform a proposal, as a type that only the approval gate can make.
 
 use std::ops::Deref;
 
@@ -37,7 +37,7 @@ impl<'a> Approved<'a> {
 
 /// The answer is to something else than what was shown.
 pub(super) fn not_shown() -> ToolError {
-    let message = "the answer is not to this proposal; nothing was done";
+    let message = "the answer belongs to another proposal; nothing was done";
     ToolError::new(ErrorCode::Conflict, message)
         .suggest("Repeat the call, so that the user is asked about it as it is now.")
 }

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ToolExecutor;
 use crate::judging::ProposedEffects;
-use crate::policy::{Effect, Verdict};
+use crate::policy::{Effect, PolicyVerdict};
 use crate::{Outcome, ToolContext};
 
 /// What would be decided about a call.
@@ -14,7 +14,7 @@ pub struct Explained {
     /// What the call would do.
     pub effects: Vec<Effect>,
     /// What the policy says to that.
-    pub verdict: Verdict,
+    pub verdict: PolicyVerdict,
 }
 
 impl ToolExecutor {

@@ -1,23 +1,23 @@
-//! `plan`: the list of steps that the person sees.
+//! `plan`: the list of steps that the user sees.
 
 use protocol::{PlanStep, StepStatus};
 use tool_system::outcome_text::{OutcomeText, in_one_line, text_at};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
-/// Steps beyond this are no plan that anybody follows.
+/// A longer plan is not followed.
 const MAX_STEPS: usize = 50;
 
 /// Show the user your plan, and again as steps are done.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PlanArgs {
-    steps: Vec<Step>,
+    steps: Vec<StepArgs>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Step {
+struct StepArgs {
     text: String,
     #[serde(default)]
     status: Status,
@@ -94,8 +94,8 @@ impl Tool for PlanTool {
     }
 }
 
-impl From<Step> for PlanStep {
-    fn from(step: Step) -> Self {
+impl From<StepArgs> for PlanStep {
+    fn from(step: StepArgs) -> Self {
         let status = match step.status {
             Status::Pending => StepStatus::Pending,
             Status::InProgress => StepStatus::InProgress,

@@ -1,11 +1,11 @@
 //! `bash`: a shell command.
 
-use tool_system::command_report::{Ended, working_dir};
+use tool_system::command_report::{CommandReport, working_dir};
 use tool_system::outcome_text::{Printed, argument, command_summary, in_one_line, text_at};
 use tool_system::prelude::*;
 use tool_system::test_reports;
 
-/// Bytes of output in which a report on tests is looked for, to name the counts in words for people.
+/// Bytes of output in which a report on tests is looked for, to name the counts in the summary.
 const MAX_READ_REPORT: usize = 64 * 1024;
 
 /// Run a shell command on a copy, offline; its changes are asked about.
@@ -80,9 +80,9 @@ impl Tool for BashTool {
     }
 
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
-        let ended = Ended::read(ran)?;
+        let ended = CommandReport::read(ran)?;
         let (return_code, message) = (ended.return_code(), ended.message());
-        let Ended { stdout, stderr, ran, changes, .. } = ended;
+        let CommandReport { stdout, stderr, ran, changes, .. } = ended;
         let (output, error) = (stdout, stderr);
         let answer = BashOutput { output, error, return_code, ran, message, changes };
         tool_system::json_of(answer)
@@ -97,7 +97,7 @@ impl Tool for BashTool {
         let summary = command_summary(command, result["return_code"].as_i64()?, result);
         let text = |key: &str| text_at(result, key).unwrap_or_default();
         let (output, error) = (text("output"), text("error"));
-        // A log that is printed may hold a report as well, so the command has to speak of tests.
+        // A log that is printed may hold a report as well, so the command itself has to mention tests.
         let may_report = command.contains("test") && output.len() + error.len() <= MAX_READ_REPORT;
         let counts = may_report.then(|| test_reports::read(output, error));
         Some(match counts.flatten() {

@@ -3,7 +3,7 @@
 use tool_system::outcome_text::{Printed, changed_words};
 use tool_system::package_name::{Registry, check};
 use tool_system::prelude::*;
-use tool_system::project_kind::{Place, nearest};
+use tool_system::project_kind::{ManifestDirectory, nearest};
 use tool_system::test_reports::both_ends;
 
 /// Bytes of output that are shown.
@@ -155,7 +155,7 @@ impl Manager {
         }
     }
 
-    fn program(self, place: &Place) -> &'static str {
+    fn program(self, place: &ManifestDirectory) -> &'static str {
         match self {
             Manager::Cargo => "cargo",
             Manager::Npm => place.manifests.node_manager(),
@@ -166,7 +166,11 @@ impl Manager {
 
 /// Makes the environment of Python if there is none. It holds a copy of the interpreter: a link to it
 /// would lead out of the project, and such links are not copied back.
-fn first(cx: &ToolContext, place: &Place, manager: Manager) -> Result<Vec<Vec<String>>, ToolError> {
+fn first(
+    cx: &ToolContext,
+    place: &ManifestDirectory,
+    manager: Manager,
+) -> Result<Vec<Vec<String>>, ToolError> {
     let interpreter = cx.workspace().resolve(&format!("{}/{VENV_PYTHON}", place.directory))?;
     let is_there = cx.workspace().metadata(&interpreter).is_ok();
     // Links to the interpreter would lead out of the project, and such links are not copied back.
@@ -174,7 +178,7 @@ fn first(cx: &ToolContext, place: &Place, manager: Manager) -> Result<Vec<Vec<St
     Ok(if manager == Manager::Pip && !is_there { vec![words] } else { Vec::new() })
 }
 
-fn manager_of(place: &Place, asked: Option<Manager>) -> Option<Manager> {
+fn manager_of(place: &ManifestDirectory, asked: Option<Manager>) -> Option<Manager> {
     let here = &place.manifests;
     let fits = |manager: &Manager| match manager {
         Manager::Cargo => here.has("Cargo.toml"),
@@ -184,7 +188,7 @@ fn manager_of(place: &Place, asked: Option<Manager>) -> Option<Manager> {
     asked.or_else(|| [Manager::Cargo, Manager::Npm, Manager::Pip].into_iter().find(fits))
 }
 
-fn argv(place: &Place, manager: Manager, args: &InstallPackageArgs) -> Vec<String> {
+fn argv(place: &ManifestDirectory, manager: Manager, args: &InstallPackageArgs) -> Vec<String> {
     let mut argv: Vec<&str> = match manager {
         Manager::Cargo => vec!["cargo", "add"],
         Manager::Npm => match place.manifests.node_manager() {
@@ -239,7 +243,8 @@ mod tests {
         ];
         for (names, dev, expected) in cases {
             let manifests = Manifests::sketch(names, "", "", "");
-            let place = Place { directory: RelPath::root(), rest: String::new(), manifests };
+            let place =
+                ManifestDirectory { directory: RelPath::root(), rest: String::new(), manifests };
             let args = InstallPackageArgs {
                 packages: vec!["serde".into()],
                 dev: Some(dev),

@@ -1,4 +1,4 @@
-//! `job`: commands that go on while calls come and go.
+//! `job`: commands that run on between calls.
 
 use protocol::RunMode;
 use tool_system::command_report::working_dir;
@@ -13,7 +13,7 @@ const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct JobArgs {
-    action: Action,
+    action: JobAction,
     id: Option<String>,
     command: Option<String>,
     #[schemars(length(min = 0))]
@@ -23,7 +23,7 @@ struct JobArgs {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Action {
+enum JobAction {
     Start,
     Output,
     Input,
@@ -86,8 +86,8 @@ impl Tool for JobTool {
         let args: JobArgs = args.parse()?;
         let cursor = args.cursor.map_or(0, |cursor| cursor.0);
         match args.action {
-            Action::Start => start(&cx, needed(args.command, "start", "command")?),
-            Action::Input => {
+            JobAction::Start => start(&cx, needed(args.command, "start", "command")?),
+            JobAction::Input => {
                 let id = needed(args.id, "input", "id")?;
                 let command = CommandSpec {
                     argv: cx.jobs().argv(&id)?,
@@ -97,18 +97,18 @@ impl Tool for JobTool {
                 };
                 Ok(Outcome::Proposal(Proposed::command(command)))
             }
-            Action::Output => {
+            JobAction::Output => {
                 let id = needed(args.id, "output", "id")?;
                 let look = cx.jobs().output(&id, cursor).await?;
                 Outcome::answer(answer(id, look))
             }
-            Action::Stop => {
+            JobAction::Stop => {
                 let id = needed(args.id, "stop", "id")?;
                 let argv = cx.jobs().argv(&id)?;
                 let command = CommandSpec { argv, run: RunMode::Stop(id), ..job(".".into()) };
                 Ok(Outcome::Proposal(Proposed::command(command)))
             }
-            Action::List => {
+            JobAction::List => {
                 let jobs = cx.jobs().list().into_iter().map(|(id, argv, end)| ListedJob {
                     id,
                     command: argv.into_iter().next_back().unwrap_or_default(),
@@ -216,7 +216,7 @@ fn job(working_dir: String) -> CommandSpec {
     }
 }
 
-fn answer(id: String, look: tool_system::commands::Look) -> JobOutput {
+fn answer(id: String, look: tool_system::commands::JobView) -> JobOutput {
     let missed = (look.missed > 0).then(|| format!("{} earlier bytes are not kept", look.missed));
     let end = look.end;
     JobOutput {

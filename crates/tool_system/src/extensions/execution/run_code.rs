@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tool_system::command_report::Ended;
+use tool_system::command_report::CommandReport;
 use tool_system::outcome_text::{Printed, argument, command_summary, in_one_line, text_at};
 use tool_system::prelude::*;
 
@@ -92,7 +92,7 @@ impl Tool for RunCodeTool {
     }
 
     fn report(&self, _: &ToolArguments, ran: Value) -> ToolResult {
-        let ended = Ended::read(ran)?;
+        let ended = CommandReport::read(ran)?;
         tool_system::json_of(RunCodeOutput {
             exit_code: ended.return_code(),
             message: ended.message(),

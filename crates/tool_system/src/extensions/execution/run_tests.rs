@@ -5,7 +5,7 @@ use tool_system::outcome_text::{OutcomeText, add_changes, argument, items, text_
 use tool_system::prelude::*;
 use tool_system::project_kind::{nearest, no_option};
 use tool_system::test_commands::{Framework, LOOKED_FOR};
-use tool_system::test_reports::{self, Failure, both_ends};
+use tool_system::test_reports::{self, FailedTest, both_ends};
 
 /// Bytes of output that are shown where no report explains a failure.
 const SHOWN_OUTPUT: usize = 8 * 1024;
@@ -30,7 +30,7 @@ struct RunTestsOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     skipped: Option<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    failures: Vec<Failure>,
+    failures: Vec<FailedTest>,
     /// The end of what was printed, where no test explains how it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
@@ -53,7 +53,7 @@ impl Tool for RunTestsTool {
             .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
             .approval(Approval::PerCall)
             .termination(
-                "Use terminate=false: failing tests are usually to be mended. Use terminate=true when \
+                "Use terminate=false: failing tests usually have to be fixed. Use terminate=true when \
                  the user asked only whether the tests pass.",
             )
             .prompt(

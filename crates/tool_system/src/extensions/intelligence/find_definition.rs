@@ -11,6 +11,9 @@ use tool_system::plain_text::{
 use tool_system::prelude::*;
 use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "find_definition";
+
 /// Lines before and after a definition in a result unless asked for another number. Models are shown
 /// them only if they ask, so the schema names no default.
 const DEFAULT_CONTEXT: u64 = 2;
@@ -41,7 +44,7 @@ enum SymbolType {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct FindDefinitionOutput {
-    definitions: Vec<Found>,
+    definitions: Vec<FoundDefinition>,
     total: u64,
     message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -49,7 +52,7 @@ struct FindDefinitionOutput {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Found {
+struct FoundDefinition {
     path: String,
     line: u32,
     kind: &'static str,
@@ -72,7 +75,7 @@ struct FindDefinitionTool;
 impl Tool for FindDefinitionTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<FindDefinitionArgs, FindDefinitionOutput>(
-            "find_definition",
+            NAME,
             Category::Intelligence,
         )
         .termination(
@@ -257,8 +260,8 @@ fn message(name: &SymbolName, found: &Definitions) -> String {
     text
 }
 
-fn shown(found: Definition) -> Found {
-    Found {
+fn shown(found: Definition) -> FoundDefinition {
+    FoundDefinition {
         path: found.path.to_text(),
         line: found.line,
         kind: found.kind,

@@ -1,4 +1,4 @@
-//! `find_importers`: who imports a module, a package or a symbol.
+//! `find_importers`: which files import a module, a package or a symbol.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,6 +9,9 @@ use tool_system::plain_text::{
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
+
+/// Other modules name the tool by this.
+pub const NAME: &str = "find_importers";
 
 /// Find the files that really import a module, package or symbol.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,7 +61,7 @@ struct FindImportersTool;
 impl Tool for FindImportersTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<FindImportersArgs, FindImportersOutput>(
-            "find_importers",
+            NAME,
             Category::Intelligence,
         )
         .termination(
@@ -195,7 +198,7 @@ fn message(target: &str, found: &Importers, files: u64, wanted: usize) -> String
     if total == 0 {
         let known = match found.targets.is_empty() {
             true => {
-                format!("Nothing imports `{target}`, and no file of the project is meant by it.")
+                format!("Nothing imports `{target}`, and it matches no file of the project.")
             }
             false => format!("Nothing imports {}.", found.targets.join(" or ")),
         };

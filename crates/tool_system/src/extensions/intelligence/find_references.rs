@@ -114,7 +114,7 @@ impl Tool for FindReferencesTool {
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
         if message.contains("Other things of that name") {
-            notes.push("told by the last name alone: others of that name are among them".into());
+            notes.push("matched by the last name alone: others of that name are among them".into());
         }
         notes.extend(standing_notes(result));
         Some(with_notes(in_files(files), notes))
@@ -183,7 +183,7 @@ fn message(name: &SymbolName, found: &References) -> String {
     let files = counted(found.files, "file", "files");
     let mut text = format!("Found {references} to `{}` in {files}.", name.name);
     if !name.within.is_empty() {
-        text.push_str(" Other things of that name are among them: uses are told by name.");
+        text.push_str(" Other things of that name are among them: uses are matched by name.");
     }
     let shown = found.found.len() as u64;
     if found.lines > shown {

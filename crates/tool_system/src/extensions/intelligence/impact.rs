@@ -171,14 +171,14 @@ fn unknown(project: &ImportFiles, target: &str) -> ToolError {
     let found = find_importers(project.files.clone(), target);
     let error = |message| ToolError::new(ErrorCode::FileNotFound, message);
     if !found.importers.is_empty() {
-        return error(format!("`{target}` is no file of the project")).suggest(
+        return error(format!("`{target}` is not a file of the project")).suggest(
             "It is imported, though: find_importers shows by whom. Ask for the impact of one of \
              those files, or of the file that defines it.",
         );
     }
     let near = did_you_mean(&found.near);
     let near = near.unwrap_or_else(|| "Use glob to find the file.".into());
-    error(format!("no file of the project is meant by `{target}`")).suggest(near)
+    error(format!("`{target}` matches no file of the project")).suggest(near)
 }
 
 auto_register_tool!(ImpactTool);

@@ -1,4 +1,4 @@
-//! `outline`: the skeleton of a file or a directory.
+//! `outline`: the symbols of a file or a directory.
 
 use code_index::{FileOutline, OutlineEntry, SearchScope, files_to_outline, outline_file};
 use protocol::estimate_tokens;

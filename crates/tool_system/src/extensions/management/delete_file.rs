@@ -114,7 +114,8 @@ fn everything_in(cx: &ToolContext, start: &RelPath, mode: u32) -> Result<Vec<Cha
         max_entries: usize::try_from(limits.delete_entries).unwrap_or(usize::MAX),
         ..WalkOptions::default()
     };
-    let (report, found) = cx.workspace().walk(&options, &|| cx.is_cancelled(), Found::default)?;
+    let (report, found) =
+        cx.workspace().walk(&options, &|| cx.is_cancelled(), EntryCollector::default)?;
     if report.entries_limited || !report.unreadable.is_empty() {
         let message = format!(
             "{start} holds more than {} entries, or parts that cannot be read",
@@ -148,9 +149,9 @@ fn everything_in(cx: &ToolContext, start: &RelPath, mode: u32) -> Result<Vec<Cha
 }
 
 #[derive(Default)]
-struct Found(Vec<(RelPath, EntryKind)>);
+struct EntryCollector(Vec<(RelPath, EntryKind)>);
 
-impl Visitor for Found {
+impl Visitor for EntryCollector {
     fn visit(&mut self, entry: &WalkEntry<'_>) -> Flow {
         self.0.push((entry.path(), entry.kind()));
         Flow::Continue

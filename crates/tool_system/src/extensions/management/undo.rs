@@ -42,8 +42,11 @@ impl Tool for UndoTool {
                 (None, false) => UndoTarget::Last,
                 (None, true) => UndoTarget::Session(cx.session().to_owned()),
                 (Some(id), false) => UndoTarget::Entry(id.parse().map_err(|_| {
-                    ToolError::new(ErrorCode::InvalidArguments, format!("`{id}` is no change_id"))
-                        .suggest("Use the change_id that the change was answered with.")
+                    ToolError::new(
+                        ErrorCode::InvalidArguments,
+                        format!("`{id}` is not a change_id"),
+                    )
+                    .suggest("Use the change_id that the change was answered with.")
                 })?),
                 (Some(_), true) => {
                     let message = "`change_id` and `session` exclude each other";

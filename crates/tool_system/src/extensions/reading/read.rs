@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use protocol::estimate_tokens;
 use tool_system::file_view::{Endings, FileView, TextView};
-use tool_system::picture::{self, Shown};
+use tool_system::picture::{self, ImageDelivery};
 use tool_system::plain_text::{note_of, numbered, standing_notes, unpadded, with_notes};
 use tool_system::prelude::*;
 use tool_system::result_store::KeptText;
@@ -244,9 +244,9 @@ fn section(
         FileView::Binary { kind, meta, bytes } => {
             let described = picture::described(&kind, meta.size);
             Ok(match picture::show(cx, path, &kind, bytes.as_deref()) {
-                Shown::NoImage => format!("[binary file: {described}]"),
-                Shown::AsItIs => format!("[image: {described}]"),
-                Shown::Scaled(remark) | Shown::Not(remark) => {
+                ImageDelivery::NoImage => format!("[binary file: {described}]"),
+                ImageDelivery::AsItIs => format!("[image: {described}]"),
+                ImageDelivery::Scaled(remark) | ImageDelivery::Not(remark) => {
                     format!("[image: {described}. {remark}]")
                 }
             })

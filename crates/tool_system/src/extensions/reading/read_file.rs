@@ -4,15 +4,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use tool_system::file_view::{Endings, FileView, TextView, open};
-use tool_system::picture::{self, Shown};
+use tool_system::picture::{self, ImageDelivery};
 use tool_system::plain_text::{
     NumberedText, note_of, number_argument, numbered, standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::result_store::KeptText;
 use tool_system::timestamp::iso8601;
-use tool_system::transfer::Encoding;
+use tool_system::transfer::TransferEncoding;
 use workspace::{BinaryKind, EntryMeta, LineWindow};
+
+/// Other modules name the tool by this.
+pub const NAME: &str = "read_file";
 
 /// Read a file with line numbers, 2000 lines by default.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,7 +26,7 @@ struct ReadFileArgs {
     /// First line, from 1
     offset: Option<Whole<1>>,
     limit: Option<Whole<1>>,
-    encoding: Option<Encoding>,
+    encoding: Option<TransferEncoding>,
     #[schemars(extend("default" = true))]
     line_numbers: Option<bool>,
 }
@@ -56,7 +59,7 @@ struct ReadFileTool;
 #[async_trait]
 impl Tool for ReadFileTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<ReadFileArgs, ReadFileOutput>("read_file", Category::Reading)
+        ToolDefinition::new::<ReadFileArgs, ReadFileOutput>(NAME, Category::Reading)
             .termination(
                 "Use terminate=false: what was read is usually needed for the next step. Use \
                  terminate=true only when the user asked to see the file and nothing else.",
@@ -81,8 +84,8 @@ impl Tool for ReadFileTool {
         let args: ReadFileArgs = args.parse()?;
         let kept = cx.kept_text(&args.path).await.transpose()?;
         cx.blocking(move |cx| match args.encoding.unwrap_or_default() {
-            Encoding::Utf8 => Outcome::answer(read_text(cx, &args, kept.as_ref())?),
-            Encoding::Base64 => Outcome::answer(read_base64(cx, &args)?),
+            TransferEncoding::Utf8 => Outcome::answer(read_text(cx, &args, kept.as_ref())?),
+            TransferEncoding::Base64 => Outcome::answer(read_base64(cx, &args)?),
         })
         .await
     }
@@ -127,7 +130,7 @@ impl Tool for ReadFileTool {
         let of_total = || Some(format!("of {}", result["total_lines"].as_u64()?));
         let message = result["message"].as_str().map(note_of);
         let message = message.or_else(|| of_total().filter(|_| is_part));
-        let is_text = matches!(args.encoding.unwrap_or_default(), Encoding::Utf8)
+        let is_text = matches!(args.encoding.unwrap_or_default(), TransferEncoding::Utf8)
             && result.get("media_type").is_none();
         let (content, mut notes) = match is_text && args.line_numbers.unwrap_or(true) {
             true if !content.is_empty() => {
@@ -217,7 +220,12 @@ fn shown(text: TextView, numbered: bool) -> ReadFileOutput {
     }
 }
 
-fn described(path: &str, kind: &BinaryKind, meta: &EntryMeta, shown: Shown) -> ReadFileOutput {
+fn described(
+    path: &str,
+    kind: &BinaryKind,
+    meta: &EntryMeta,
+    shown: ImageDelivery,
+) -> ReadFileOutput {
     let what = if kind.media_type.starts_with("image/") { "an image" } else { "a binary file" };
     ReadFileOutput {
         content: format!("{path} is {what}: {}.", picture::described(kind, meta.size)),
@@ -225,9 +233,11 @@ fn described(path: &str, kind: &BinaryKind, meta: &EntryMeta, shown: Shown) -> R
         modified: Some(iso8601(meta.modified)),
         media_type: Some(kind.media_type.to_owned()),
         message: match shown {
-            Shown::AsItIs => None,
-            Shown::Scaled(remark) | Shown::Not(remark) => Some(remark),
-            Shown::NoImage => Some("Its bytes can be read with encoding=\"base64\".".into()),
+            ImageDelivery::AsItIs => None,
+            ImageDelivery::Scaled(remark) | ImageDelivery::Not(remark) => Some(remark),
+            ImageDelivery::NoImage => {
+                Some("Its bytes can be read with encoding=\"base64\".".into())
+            }
         },
         ..ReadFileOutput::default()
     }

@@ -14,6 +14,9 @@ use tool_system::search_notes::{
     Cursor, Page, ScopeArgs, counted, exclusions, named_files, patterns, walk_warnings,
 };
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "grep";
+
 /// Lines shown before and after a match unless asked for another number.
 const DEFAULT_CONTEXT: u64 = 0;
 /// The same in the vocabularies of other agents.
@@ -87,7 +90,7 @@ struct GrepTool;
 #[async_trait]
 impl Tool for GrepTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<GrepArgs, GrepOutput>("grep", Category::Search)
+        ToolDefinition::new::<GrepArgs, GrepOutput>(NAME, Category::Search)
             .title("Search text")
             .termination(
                 "Use terminate=false if the results need further processing, such as reading or \
@@ -95,7 +98,7 @@ impl Tool for GrepTool {
             )
             .prompt(
                 "Where is a function defined: {\"pattern\": \"fn execute_tool\", \"file_type\": \
-                 \"rs\"}. All notes to self: {\"pattern\": \"TODO|FIXME\", \"case_sensitive\": true}. \
+                 \"rs\"}. All TODO comments: {\"pattern\": \"TODO|FIXME\", \"case_sensitive\": true}. \
                  Which files, or how often in each: {\"pattern\": \"unsafe\", \"mode\": \"count\"}. \
                  Over several lines: {\"pattern\": \"struct \\\\w+ \\\\{\\\\s*id\", \"multiline\": \
                  true}. Narrow with path, file_type or include before raising max_results; cursor \
@@ -304,7 +307,7 @@ fn nothing_wanted(cx: &ToolContext, scope: &SearchScope, found: &TextMatches) ->
     }
     // An index may have left out files that were wanted and cannot match.
     match cx.code().has_files(scope, &|| cx.is_cancelled()) {
-        Ok(false) => " None of them is wanted: see path, file_type, include and exclude.".into(),
+        Ok(false) => " All of them are excluded: see path, file_type, include and exclude.".into(),
         _ => String::new(),
     }
 }

@@ -13,6 +13,9 @@ use tool_system::search_notes::counted;
 use tool_system::timestamp::iso8601;
 use workspace::{EntryKind, Flow, RelPath, WalkEntry, WalkOptions, bytes_to_text};
 
+/// Other modules name the tool by this.
+pub const NAME: &str = "list_directory";
+
 /// List a directory, 100 entries a page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -57,33 +60,30 @@ struct ListDirectoryTool;
 #[async_trait]
 impl Tool for ListDirectoryTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<ListDirectoryArgs, ListDirectoryOutput>(
-            "list_directory",
-            Category::Search,
-        )
-        .termination(
-            "Use terminate=false while exploring. Use terminate=true when the listing itself \
+        ToolDefinition::new::<ListDirectoryArgs, ListDirectoryOutput>(NAME, Category::Search)
+            .termination(
+                "Use terminate=false while exploring. Use terminate=true when the listing itself \
                  is what the user asked for.",
-        )
-        .prompt(
-            "The project's top level: {}. Everything under src: {\"path\": \"src\", \
+            )
+            .prompt(
+                "The project's top level: {}. Everything under src: {\"path\": \"src\", \
                  \"recursive\": true}. The next hundred entries: {\"path\": \"src\", \"page\": 2}.",
-        )
-        .example(json!({"path": "src", "recursive": true}))
-        .face(
-            Face::new(Vocabulary::Explorer, "list_files")
-                .describe("List a directory with sizes and times, 100 entries a page.")
-                .require("path")
-                .hide(&["include_hidden", "details"]),
-        )
-        .face(
-            Face::new(Vocabulary::Workspace, "list_directory")
-                .describe("List a directory with sizes and times, 100 entries a page.")
-                .rename("include_hidden", "includeHidden")
-                .hide(&["details"])
-                .require("path")
-                .camel_case_result(),
-        )
+            )
+            .example(json!({"path": "src", "recursive": true}))
+            .face(
+                Face::new(Vocabulary::Explorer, "list_files")
+                    .describe("List a directory with sizes and times, 100 entries a page.")
+                    .require("path")
+                    .hide(&["include_hidden", "details"]),
+            )
+            .face(
+                Face::new(Vocabulary::Workspace, "list_directory")
+                    .describe("List a directory with sizes and times, 100 entries a page.")
+                    .rename("include_hidden", "includeHidden")
+                    .hide(&["details"])
+                    .require("path")
+                    .camel_case_result(),
+            )
     }
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
@@ -186,7 +186,7 @@ fn tree_text(entries: &[Value]) -> Option<String> {
 }
 
 /// Everything that could be on a page, before it is known which page.
-struct Listing {
+struct UnpagedListing {
     paths: Vec<(RelPath, EntryKind)>,
     message: Option<String>,
 }
@@ -250,7 +250,11 @@ fn name_within(start: &RelPath, path: &RelPath) -> String {
     name.strip_prefix(&prefix).unwrap_or(&name).to_owned()
 }
 
-fn directly_in(cx: &ToolContext, start: &RelPath, hidden: bool) -> Result<Listing, ToolError> {
+fn directly_in(
+    cx: &ToolContext,
+    start: &RelPath,
+    hidden: bool,
+) -> Result<UnpagedListing, ToolError> {
     let listing =
         cx.workspace().list_dir(start, hidden).map_err(|error| explained(cx, start, error))?;
     let message = if listing.truncated {
@@ -261,14 +265,14 @@ fn directly_in(cx: &ToolContext, start: &RelPath, hidden: bool) -> Result<Listin
         None
     };
     let paths = listing.entries.iter().map(|entry| (listing.path_of(entry), entry.kind)).collect();
-    Ok(Listing { paths, message })
+    Ok(UnpagedListing { paths, message })
 }
 
 fn everything_beneath(
     cx: &ToolContext,
     start: &RelPath,
     hidden: bool,
-) -> Result<Listing, ToolError> {
+) -> Result<UnpagedListing, ToolError> {
     let limits = cx.limits();
     let options = WalkOptions {
         start: start.clone(),
@@ -287,14 +291,16 @@ fn everything_beneath(
         notes.push("The listing is incomplete: list a subdirectory.".to_owned());
     }
     if let Some(path) = report.depth_limited {
-        notes.push(format!("Not entered for their depth: {path} and what lies as deep."));
+        notes.push(format!(
+            "Not listed, because they are too deep: {path} and others at that depth."
+        ));
     }
     if report.ignored > 0 {
         let entries = counted(report.ignored, "ignored entry", "ignored entries");
         notes.push(format!("{entries} left out."));
     }
     let message = (!notes.is_empty()).then(|| notes.join(" "));
-    Ok(Listing { paths, message })
+    Ok(UnpagedListing { paths, message })
 }
 
 #[derive(Default)]

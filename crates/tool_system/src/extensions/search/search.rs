@@ -1,4 +1,4 @@
-//! `search`: files that answer best, by words and identifiers.
+//! `search`: the best files for some words or identifiers.
 
 use code_index::{RankedFile, RankedFiles, RankedQuery, search_ranked};
 use tool_system::plain_text::{

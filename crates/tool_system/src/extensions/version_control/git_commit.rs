@@ -66,7 +66,7 @@ impl Tool for GitCommitTool {
         let told = ran["stdout"].as_str().unwrap_or_default();
         let Some(mut output) = made(told) else {
             return Err(printed(&ran).err().unwrap_or_else(|| {
-                ToolError::new(ErrorCode::Internal, "git said something unexpected")
+                ToolError::new(ErrorCode::Internal, "git printed something unexpected")
             }));
         };
         if let Err(error) = printed(&ran) {

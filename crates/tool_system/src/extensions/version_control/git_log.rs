@@ -89,7 +89,7 @@ impl Tool for GitLogTool {
         let is_short = commits.len() <= SHOWN_WITH_BODY;
         let mut above = String::new();
         for commit in commits {
-            // Who and when stand once over the commits that share them.
+            // Author and date are shown once over the commits that share them.
             let date = text_at(commit, "date").unwrap_or_default();
             let day = date.split('T').next().unwrap_or_default();
             let heading = format!("{day} {}:", text_at(commit, "author").unwrap_or_default());

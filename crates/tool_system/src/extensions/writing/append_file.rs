@@ -3,7 +3,7 @@
 use tool_system::edit::encode_body;
 use tool_system::outcome_text::{EditText, argument, written_summary, written_text};
 use tool_system::prelude::*;
-use tool_system::proposing::{Target, Written, propose_write};
+use tool_system::proposing::{Target, WrittenFile, propose_write};
 
 /// Append text to a file, on a line of its own.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ struct AppendFileTool;
 #[async_trait]
 impl Tool for AppendFileTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<AppendFileArgs, Written>("append_file", Category::Writing)
+        ToolDefinition::new::<AppendFileArgs, WrittenFile>("append_file", Category::Writing)
             .on_demand()
             .permissions([ToolPermission::ReadFiles, ToolPermission::WriteFiles])
             .approval(Approval::Always)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use tool_system::change_plan::ChangePlan;
 use tool_system::edit::{
-    Block, Changed, FilePatch, LineEdit, PatchAction, apply_blocks, apply_hunks, edit_lines,
+    Changed, EditBlock, FilePatch, LineEdit, PatchAction, apply_blocks, apply_hunks, edit_lines,
     parse_patch, verify_deletion,
 };
 use tool_system::outcome_text::{
@@ -216,7 +216,7 @@ fn edited(
 ) -> Result<Vec<u8>, ToolError> {
     let text = target.text();
     if edits.iter().all(|edit| edit.search.is_some()) {
-        let blocks: Vec<Block<'_>> = edits.iter().filter_map(|edit| edit.block()).collect();
+        let blocks: Vec<EditBlock<'_>> = edits.iter().filter_map(|edit| edit.block()).collect();
         let applied = apply_blocks(&text, &blocks)
             .map_err(|error| in_file(with_corrected_call(error, edits), path))?;
         for block in &applied.blocks {
@@ -347,8 +347,8 @@ impl FileChange {
             && self.content.is_none()
     }
 
-    fn block(&self) -> Option<Block<'_>> {
-        Some(Block {
+    fn block(&self) -> Option<EditBlock<'_>> {
+        Some(EditBlock {
             search: self.search.as_deref()?,
             replace: self.replace.as_deref().unwrap_or_default(),
             line: self.line.map(Whole::as_usize),

@@ -3,7 +3,7 @@
 use protocol::Base;
 use tool_system::outcome_text::{argument, written_summary, written_text};
 use tool_system::prelude::*;
-use tool_system::proposing::{Target, Written, propose_write};
+use tool_system::proposing::{Target, WrittenFile, propose_write};
 
 /// Create a new file, with missing directories.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ struct CreateFileTool;
 #[async_trait]
 impl Tool for CreateFileTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<CreateFileArgs, Written>("create_file", Category::Writing)
+        ToolDefinition::new::<CreateFileArgs, WrittenFile>("create_file", Category::Writing)
             .on_demand()
             .permissions([ToolPermission::CreateFiles])
             .approval(Approval::Always)

@@ -57,7 +57,7 @@ impl Tool for EditLinesTool {
             )
             .prompt(
                 "After line 42: {\"path\": \"src/main.rs\", \"operation\": \"insert\", \"start_line\": 42, \
-                 \"content\": \"let kiln = Kiln::new();\"}. Lines 5 to 8 away: {\"path\": \"src/main.rs\", \
+                 \"content\": \"let kiln = Kiln::new();\"}. Drop lines 5 to 8: {\"path\": \"src/main.rs\", \
                  \"operation\": \"delete\", \"start_line\": 5, \"end_line\": 8}. Give expected to be sure \
                  that the lines are the ones you mean.",
             )

@@ -2,7 +2,7 @@
 
 use tool_system::outcome_text::{argument, written_summary, written_text};
 use tool_system::prelude::*;
-use tool_system::proposing::{Target, Written, propose_write};
+use tool_system::proposing::{Target, WrittenFile, propose_write};
 
 /// Replace the whole content of an existing file.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ struct UpdateFileTool;
 #[async_trait]
 impl Tool for UpdateFileTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<UpdateFileArgs, Written>("update_file", Category::Writing)
+        ToolDefinition::new::<UpdateFileArgs, WrittenFile>("update_file", Category::Writing)
             .on_demand()
             .permissions([ToolPermission::ReadFiles, ToolPermission::WriteFiles])
             .approval(Approval::Always)

@@ -5,8 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use protocol::Base;
 use tool_system::outcome_text::{argument, written_summary, written_text};
 use tool_system::prelude::*;
-use tool_system::proposing::{Target, Written, missing_parents, propose_write};
-use tool_system::transfer::Encoding;
+use tool_system::proposing::{Target, WrittenFile, missing_parents, propose_write};
+use tool_system::transfer::TransferEncoding;
 
 /// Create or overwrite a file with exactly this content.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -14,7 +14,7 @@ use tool_system::transfer::Encoding;
 struct WriteFileArgs {
     path: String,
     content: String,
-    encoding: Option<Encoding>,
+    encoding: Option<TransferEncoding>,
     create_dirs: Option<bool>,
 }
 
@@ -24,7 +24,7 @@ struct WriteFileTool;
 #[async_trait]
 impl Tool for WriteFileTool {
     fn definition(&self) -> ToolDefinition {
-        ToolDefinition::new::<WriteFileArgs, Written>("write_file", Category::Writing)
+        ToolDefinition::new::<WriteFileArgs, WrittenFile>("write_file", Category::Writing)
             .permissions([ToolPermission::WriteFiles, ToolPermission::CreateFiles])
             .approval(Approval::PerCall)
             .termination(
@@ -55,14 +55,16 @@ impl Tool for WriteFileTool {
             let target = Target::look(cx, &args.path)?;
             check(cx, &target, args.create_dirs.unwrap_or(false))?;
             let content = match args.encoding.unwrap_or_default() {
-                Encoding::Utf8 => {
+                TransferEncoding::Utf8 => {
                     target.refuse_placeholders(&args.content)?;
                     args.content.into_bytes()
                 }
-                Encoding::Base64 => STANDARD.decode(args.content.trim()).map_err(|error| {
-                    let message = format!("`content` is not Base64: {error}");
-                    ToolError::new(ErrorCode::InvalidArguments, message)
-                })?,
+                TransferEncoding::Base64 => {
+                    STANDARD.decode(args.content.trim()).map_err(|error| {
+                        let message = format!("`content` is not Base64: {error}");
+                        ToolError::new(ErrorCode::InvalidArguments, message)
+                    })?
+                }
             };
             propose_write(cx, &target, content)
         })

@@ -1,4 +1,4 @@
-//! Commands that nobody wants from a program that helps with code. They could do no harm where they
+//! Commands that no coding task needs. They could do no harm where they
 //! run; refusing them tells a model at once what it would otherwise find out slowly.
 
 use super::{CommandLine, SimpleCommand};

@@ -1,11 +1,11 @@
-//! What a git command line means, behind the options that stand before the subcommand.
+//! What a git command line means, after the options before the subcommand.
 
-use super::{SimpleCommand, Word};
+use super::{CommandWord, SimpleCommand};
 
 /// A git command without the options of git itself.
 pub(super) struct Git<'a> {
     pub(super) subcommand: &'a str,
-    pub(super) args: &'a [Word],
+    pub(super) args: &'a [CommandWord],
     /// Settings given with `-c`.
     settings: Vec<&'a str>,
 }
@@ -61,7 +61,7 @@ impl<'a> Git<'a> {
         let mut rest = command.args();
         while let Some((first, after)) = rest.split_first() {
             let Some(text) = first.as_plain() else {
-                return Err("git gets a subcommand that turns out only as it runs".to_owned());
+                return Err("the subcommand of git is only known when it runs".to_owned());
             };
             rest = match text {
                 "-C" => after.get(1..).unwrap_or_default(),
@@ -83,7 +83,7 @@ impl<'a> Git<'a> {
 
     /// Whether a long option is there, with or without a value.
     fn has_long(&self, option: &str) -> bool {
-        let is = |arg: &Word| {
+        let is = |arg: &CommandWord| {
             arg.text
                 .strip_prefix(option)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
@@ -93,7 +93,7 @@ impl<'a> Git<'a> {
 
     /// Whether a letter is in a bundle of short options.
     fn has_short(&self, letter: char) -> bool {
-        let bundle = |arg: &Word| {
+        let bundle = |arg: &CommandWord| {
             let rest = arg.text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
             rest.is_some_and(|rest| rest.contains(letter))
         };

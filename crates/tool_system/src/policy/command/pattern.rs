@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assignment, CommandLine, SimpleCommand, Word, WordKind, environment, git::Git};
+use super::{Assignment, CommandLine, CommandWord, SimpleCommand, WordKind, environment, git::Git};
 use crate::policy::InvalidPattern;
 
 /// A pattern on simple commands, such as `cargo test*`, written as the command would be typed.
@@ -17,7 +17,7 @@ use crate::policy::InvalidPattern;
 pub struct CommandPattern {
     written: String,
     assignments: Vec<Assignment>,
-    words: Vec<Word>,
+    words: Vec<CommandWord>,
     tail: Tail,
 }
 
@@ -39,7 +39,7 @@ impl CommandPattern {
         let wrong = |problem: &str| Err(InvalidPattern::new(&written, problem));
         let trimmed = written.trim();
         if trimmed.is_empty() {
-            return wrong("a command pattern is not empty; `*` is every command");
+            return wrong("a command pattern cannot be empty; `*` matches every command");
         }
         if trimmed == "*" {
             return Ok(Self {
@@ -56,7 +56,7 @@ impl CommandPattern {
             );
         };
         if !command.redirects.is_empty() || command.input.is_some() {
-            return wrong("redirections are judged by themselves and stand in no pattern");
+            return wrong("redirections are judged separately and cannot be part of a pattern");
         }
         if !line.doubts.is_empty() {
             return wrong("it is not a simple command");
@@ -65,10 +65,10 @@ impl CommandPattern {
         let tail = take_tail(&mut words);
         let first = words.first();
         if first.is_none_or(|word| word.kind != WordKind::Plain) {
-            return wrong("the program is named in full; `ls *` is ls with any arguments");
+            return wrong("the program has to be named in full; `ls *` is ls with any arguments");
         }
         if words.iter().any(|word| word.kind == WordKind::Opaque) {
-            return wrong("variables and substitutions have no value here");
+            return wrong("variables and substitutions cannot be part of a pattern");
         }
         Ok(Self { written, assignments, words, tail })
     }
@@ -109,13 +109,15 @@ impl CommandPattern {
             return true;
         }
         let Ok(Some(git)) = Git::of(command) else { return false };
-        let bare = [Word::plain("git"), Word::plain(git.subcommand)];
+        let bare = [CommandWord::plain("git"), CommandWord::plain(git.subcommand)];
         self.fits(&bare.into_iter().chain(git.args.iter().cloned()).collect::<Vec<_>>())
     }
 
-    fn fits(&self, words: &[Word]) -> bool {
+    fn fits(&self, words: &[CommandWord]) -> bool {
         let Some((head, rest)) = words.split_at_checked(self.words.len()) else { return false };
-        let known = |(own, word): (&Word, &Word)| own == word && word.kind != WordKind::Opaque;
+        let known = |(own, word): (&CommandWord, &CommandWord)| {
+            own == word && word.kind != WordKind::Opaque
+        };
         let same = self.words.iter().zip(head).all(known);
         same && match &self.tail {
             Tail::Nothing => rest.is_empty(),
@@ -128,8 +130,8 @@ impl CommandPattern {
 }
 
 /// Takes what ends in a star off the words.
-fn take_tail(words: &mut Vec<Word>) -> Tail {
-    let star = |word: &&mut Word| word.kind == WordKind::Pattern && word.text.ends_with('*');
+fn take_tail(words: &mut Vec<CommandWord>) -> Tail {
+    let star = |word: &&mut CommandWord| word.kind == WordKind::Pattern && word.text.ends_with('*');
     let Some(last) = words.last_mut().filter(star) else { return Tail::Nothing };
     let start = last.text[..last.text.len() - 1].to_owned();
     let rest = start.contains(['*', '?', '[', '{']) || start.starts_with('~');
@@ -230,7 +232,10 @@ mod tests {
             assert!(CommandPattern::new(wrong).is_err(), "{wrong}");
         }
         let error = CommandPattern::new("ls*").unwrap_err().to_string();
-        assert_eq!(error, "`ls*`: the program is named in full; `ls *` is ls with any arguments");
+        assert_eq!(
+            error,
+            "`ls*`: the program has to be named in full; `ls *` is ls with any arguments"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Finds the simple commands in a shell text, wherever in it they are.
 //!
-//! A grammar reads the text, and every word is read a second time by [`Word::decode`]. What the
+//! A grammar reads the text, and every word is read a second time by [`CommandWord::decode`]. What the
 //! grammar stumbles over, what is not on the list of constructs known here, and what the two readings
 //! disagree about, is a doubt. A doubt only ever adds a question.
 
@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use super::{Assignment, Redirect, SimpleCommand, Word};
+use super::{Assignment, CommandWord, Redirect, SimpleCommand};
 
 /// The longest text that is looked through.
 const MAX_BYTES: usize = 32 * 1024;
@@ -77,18 +77,18 @@ const KNOWN: &[&str] = &[
 
 /// What a text holds.
 #[derive(Debug, Default)]
-pub(super) struct Script {
+pub(super) struct ShellScript {
     pub(super) commands: Vec<SimpleCommand>,
     pub(super) doubts: Vec<String>,
 }
 
 /// Reads a shell text.
-pub(super) fn read(text: &str) -> Script {
-    let mut reader = Reader { text, script: Script::default() };
+pub(super) fn read(text: &str) -> ShellScript {
+    let mut reader = ShellReader { text, script: ShellScript::default() };
     let count = |sign: &str| text.matches(sign).count();
     let parentheses = count("(").max(count(")"));
     if text.len() > MAX_BYTES || count("|") > MAX_PIPES || parentheses > MAX_PARENTHESES {
-        reader.doubt("it is too long to be looked through");
+        reader.doubt("it is too long to be analysed");
         return reader.script;
     }
     if let Some(why) = deceptive(text) {
@@ -98,7 +98,7 @@ pub(super) fn read(text: &str) -> Script {
         Some(tree) => {
             reader.visit(tree.root_node(), 0);
         }
-        None => reader.doubt("it cannot be read as a shell text"),
+        None => reader.doubt("it is not valid shell syntax"),
     }
     reader.script
 }
@@ -122,7 +122,7 @@ fn deceptive(text: &str) -> Option<&'static str> {
     let strange =
         |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || (!c.is_ascii() && is_blank(c));
     if text.contains(strange) {
-        return Some("it holds control characters or spaces that do not look like themselves");
+        return Some("it contains control characters or look-alikes of spaces");
     }
     let bytes = text.as_bytes();
     let joins = |at: usize| {
@@ -146,12 +146,12 @@ fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{200B}'..='\u{200F}' | '\u{2060}'..='\u{2064}' | '\u{FEFF}')
 }
 
-struct Reader<'t> {
+struct ShellReader<'t> {
     text: &'t str,
-    script: Script,
+    script: ShellScript,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> ShellReader<'t> {
     /// Visits a node; answers the place of the last command of the statement that it is.
     fn visit(&mut self, node: Node<'_>, depth: usize) -> Option<usize> {
         if depth > MAX_DEPTH {
@@ -225,7 +225,8 @@ impl<'t> Reader<'t> {
             let word = match child.kind() {
                 "variable_assignment" => {
                     self.free_assignment(child);
-                    Word::decode(self.slice(child)).unwrap_or(Word::opaque(self.slice(child)))
+                    CommandWord::decode(self.slice(child))
+                        .unwrap_or(CommandWord::opaque(self.slice(child)))
                 }
                 _ => self.word(child),
             };
@@ -253,7 +254,7 @@ impl<'t> Reader<'t> {
         let text = self.slice(node);
         let hidden = text.contains(['\'', '\\']) && text.contains(['$', '`']) && text.contains('[');
         if node.kind() == "test_command" && hidden && holds_substitution(text) {
-            self.doubt("a test may run what it is given as text");
+            self.doubt("a test may run its text as a command");
         }
     }
 
@@ -266,8 +267,10 @@ impl<'t> Reader<'t> {
     fn assignment(&self, node: Node<'_>) -> Option<Assignment> {
         let name = self.slice(node.child_by_field_name("name")?);
         let value = match node.child_by_field_name("value") {
-            Some(value) => Word::decode(self.slice(value)).unwrap_or(Word::opaque("")),
-            None => Word::plain(""),
+            Some(value) => {
+                CommandWord::decode(self.slice(value)).unwrap_or(CommandWord::opaque(""))
+            }
+            None => CommandWord::plain(""),
         };
         Some(Assignment { name: name.to_owned(), value })
     }
@@ -302,7 +305,7 @@ impl<'t> Reader<'t> {
             "herestring_redirect" => {
                 let raw = self.slice(node).trim_start_matches("<<<").trim();
                 self.script.commands[at].input =
-                    Some(Word::decode(raw).unwrap_or(Word::opaque(raw)));
+                    Some(CommandWord::decode(raw).unwrap_or(CommandWord::opaque(raw)));
                 self.visit_children(node, depth + 1);
             }
             _ => self.heredoc(node, at, depth),
@@ -322,7 +325,8 @@ impl<'t> Reader<'t> {
                     if text.contains('`') {
                         self.doubt("a here-document may run commands");
                     }
-                    let input = if plain { Word::plain(text) } else { Word::opaque(text) };
+                    let input =
+                        if plain { CommandWord::plain(text) } else { CommandWord::opaque(text) };
                     self.script.commands[at].input = Some(input);
                     self.visit_children(child, depth + 1);
                 }
@@ -336,11 +340,11 @@ impl<'t> Reader<'t> {
     fn file_redirect(&mut self, node: Node<'_>) -> Redirect {
         let operator = children(node).iter().find(|child| !child.is_named()).map(|op| op.kind());
         if node.children_by_field_name("destination", &mut node.walk()).count() > 1 {
-            self.doubt("words stand behind a redirection");
+            self.doubt("words follow a redirection");
         }
         let target = node.child_by_field_name("destination");
-        let target = target.map_or_else(|| Word::plain("-"), |target| self.word(target));
-        let number = |word: &Word| {
+        let target = target.map_or_else(|| CommandWord::plain("-"), |target| self.word(target));
+        let number = |word: &CommandWord| {
             word.as_plain()
                 .is_some_and(|text| text.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
         };
@@ -360,14 +364,14 @@ impl<'t> Reader<'t> {
         tail
     }
 
-    fn word(&mut self, node: Node<'_>) -> Word {
+    fn word(&mut self, node: Node<'_>) -> CommandWord {
         let raw = self.slice(node);
         if raw.contains("${") && (raw.contains('`') || raw.contains("@P")) {
             self.doubt(&format!("the expansion `{}` may run commands", self.excerpt(node)));
         }
-        Word::decode(raw).unwrap_or_else(|| {
+        CommandWord::decode(raw).unwrap_or_else(|| {
             self.doubt(&format!("the word `{}` is unclear", self.excerpt(node)));
-            Word::opaque(raw)
+            CommandWord::opaque(raw)
         })
     }
 

@@ -5,8 +5,8 @@ use protocol::{ProjectMode, Proposal};
 
 use super::*;
 use crate::policy::{
-    Action, ApprovalMode, CommandMode, Decision, Policy, PolicyTable, RuleSource, Verdict,
-    effects_of,
+    ApprovalMode, CommandMode, Decision, Policy, PolicyAction, PolicyTable, PolicyVerdict,
+    RuleSource, effects_of,
 };
 
 fn shell(text: &str) -> CommandSpec {
@@ -19,13 +19,13 @@ fn policy(mode: ApprovalMode, rules: &str) -> Policy {
     Policy::new(mode, table.into_rules(RuleSource::User))
 }
 
-fn judge_spec(policy: &Policy, spec: CommandSpec) -> Verdict {
+fn judge_spec(policy: &Policy, spec: CommandSpec) -> PolicyVerdict {
     let effects = effects_of(&Proposal::Command(spec));
-    let action = Action { tool: "bash", role: "actor", effects: &effects };
+    let action = PolicyAction { tool: "bash", role: "actor", effects: &effects };
     policy.judge(&action, "2026-06-01T12:00:00Z".parse::<Timestamp>().unwrap())
 }
 
-fn judge(policy: &Policy, text: &str) -> Verdict {
+fn judge(policy: &Policy, text: &str) -> PolicyVerdict {
     judge_spec(policy, shell(text))
 }
 
@@ -121,7 +121,7 @@ fn rules_deny_and_ask_by_the_text_of_a_command() {
 }
 
 #[test]
-fn what_nobody_wants_is_refused() {
+fn dangerous_commands_are_refused() {
     let policy = policy(ApprovalMode::Strict, "[[rules]]\ndecision = \"allow\"\ncommand = \"*\"\n");
     let refused = [
         ":(){ :|:& };:",

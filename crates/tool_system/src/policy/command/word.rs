@@ -18,14 +18,14 @@ pub enum WordKind {
 
 /// A word of a command.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Word {
+pub struct CommandWord {
     /// The text without quotes; as it was written if it is opaque.
     pub text: String,
     /// How much of it is known.
     pub kind: WordKind,
 }
 
-impl Word {
+impl CommandWord {
     /// A word that is passed on as it is.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), kind: WordKind::Plain }
@@ -101,7 +101,7 @@ fn expands(next: Option<&char>) -> bool {
 }
 
 /// The word as it could be typed: quoted where it has to be.
-impl fmt::Display for Word {
+impl fmt::Display for CommandWord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bare = |c: char| c.is_alphanumeric() || "_-./:=@%+,^{}".contains(c);
         let needs_quotes = self.text.is_empty() || !self.text.chars().all(bare);
@@ -147,7 +147,7 @@ mod tests {
             ("a\u{A0}b", None),
         ];
         for (raw, expected) in cases {
-            let decoded = Word::decode(raw);
+            let decoded = CommandWord::decode(raw);
             let shown = decoded.as_ref().map(|word| (word.text.as_str(), word.kind));
             assert_eq!(shown, *expected, "{raw}");
         }
@@ -156,11 +156,11 @@ mod tests {
     proptest! {
         #[test]
         fn a_plain_word_survives_being_typed(text in "\\PC{0,12}") {
-            let word = Word::plain(text);
+            let word = CommandWord::plain(text);
             let typed = word.to_string();
             // A brace that is typed bare would be a pattern; only `{}` is passed on as it is.
             prop_assume!(!typed.contains('{') || typed.starts_with('\''));
-            prop_assert_eq!(Word::decode(&typed), Some(word));
+            prop_assert_eq!(CommandWord::decode(&typed), Some(word));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Programs that run other commands: what they run is judged as well.
 
-use super::{SimpleCommand, Word, environment, git, syntax};
+use super::{CommandWord, SimpleCommand, environment, git, syntax};
 
 /// What a command runs besides itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum Inner {
 }
 
 /// A program that runs the rest of its arguments.
-struct Prefix {
+struct CommandWrapper {
     name: &'static str,
     /// Options that stand alone.
     flags: &'static [&'static str],
@@ -26,43 +26,46 @@ struct Prefix {
     operands: usize,
 }
 
-const fn prefix(name: &'static str) -> Prefix {
-    Prefix { name, flags: &[], valued: &[], operands: 0 }
+const fn prefix(name: &'static str) -> CommandWrapper {
+    CommandWrapper { name, flags: &[], valued: &[], operands: 0 }
 }
 
-const PREFIXES: &[Prefix] = &[
-    Prefix { flags: &["-p"], ..prefix("time") },
+const PREFIXES: &[CommandWrapper] = &[
+    CommandWrapper { flags: &["-p"], ..prefix("time") },
     prefix("nohup"),
     prefix("builtin"),
     prefix("coproc"),
     prefix("chronic"),
     prefix("unbuffer"),
     prefix("busybox"),
-    Prefix { flags: &["-p"], ..prefix("command") },
-    Prefix { flags: &["-c", "-l"], valued: &["-a"], ..prefix("exec") },
-    Prefix { flags: &["-f", "-w", "--fork", "--wait"], ..prefix("setsid") },
-    Prefix { valued: &["-n", "--adjustment"], ..prefix("nice") },
-    Prefix { flags: &["-t"], valued: &["-c", "-n"], ..prefix("ionice") },
-    Prefix { valued: &["-i", "-o", "-e", "--input", "--output", "--error"], ..prefix("stdbuf") },
-    Prefix {
+    CommandWrapper { flags: &["-p"], ..prefix("command") },
+    CommandWrapper { flags: &["-c", "-l"], valued: &["-a"], ..prefix("exec") },
+    CommandWrapper { flags: &["-f", "-w", "--fork", "--wait"], ..prefix("setsid") },
+    CommandWrapper { valued: &["-n", "--adjustment"], ..prefix("nice") },
+    CommandWrapper { flags: &["-t"], valued: &["-c", "-n"], ..prefix("ionice") },
+    CommandWrapper {
+        valued: &["-i", "-o", "-e", "--input", "--output", "--error"],
+        ..prefix("stdbuf")
+    },
+    CommandWrapper {
         flags: &["--foreground", "--preserve-status", "-v", "--verbose"],
         valued: &["-k", "-s", "--kill-after", "--signal"],
         operands: 1,
         ..prefix("timeout")
     },
-    Prefix {
+    CommandWrapper {
         flags: &["-n", "-x", "-s", "--nonblock"],
         valued: &["-w", "-E"],
         operands: 1,
         ..prefix("flock")
     },
-    Prefix {
+    CommandWrapper {
         flags: &["-n", "-E", "-H", "-S", "-k", "-b"],
         valued: &["-u", "-g", "-p", "--user", "--group"],
         ..prefix("sudo")
     },
-    Prefix { flags: &["-n"], valued: &["-u"], ..prefix("doas") },
-    Prefix {
+    CommandWrapper { flags: &["-n"], valued: &["-u"], ..prefix("doas") },
+    CommandWrapper {
         flags: &["-0", "-r", "-t", "-x", "--null", "--no-run-if-empty"],
         valued: &["-n", "-P", "-I", "-L", "-d", "-s", "-a", "--max-args", "--max-procs"],
         ..prefix("xargs")
@@ -110,7 +113,7 @@ pub(super) fn shell_script(command: &SimpleCommand) -> Option<Inner> {
     let doubt = |why: &str| Some(Inner::Doubt(format!("{program} {why}")));
     let mut args = command.args().iter();
     while let Some(arg) = args.next() {
-        let Some(text) = arg.as_plain() else { return doubt("gets options that are not known") };
+        let Some(text) = arg.as_plain() else { return doubt("has unknown options") };
         match text {
             "--version" | "--help" => return None,
             // The name of a shell option follows.
@@ -120,13 +123,13 @@ pub(super) fn shell_script(command: &SimpleCommand) -> Option<Inner> {
             "-s" | "-" => return Some(from_input(command, program)),
             "--norc" | "--noprofile" | "--posix" | "--" | "--login" => {}
             bundle if is_bundle(bundle) && bundle.contains('c') && !bundle.contains('o') => {
-                return match args.next().map(Word::as_plain) {
+                return match args.next().map(CommandWord::as_plain) {
                     Some(Some(script)) => Some(Inner::Script(script.to_owned())),
-                    _ => doubt("runs a text that turns out only as it runs"),
+                    _ => doubt("runs a script that is only known when it runs"),
                 };
             }
             bundle if is_bundle(bundle) && !bundle.contains('c') => {}
-            option if option.starts_with('-') => return doubt("gets options that are not known"),
+            option if option.starts_with('-') => return doubt("has unknown options"),
             _ => return None,
         }
     }
@@ -139,18 +142,18 @@ fn is_bundle(text: &str) -> bool {
 }
 
 fn from_input(command: &SimpleCommand, program: &str) -> Inner {
-    match command.input.as_ref().map(Word::as_plain) {
+    match command.input.as_ref().map(CommandWord::as_plain) {
         Some(Some(text)) => Inner::Script(text.to_owned()),
         _ => Inner::Doubt(format!("{program} reads what it runs from its input")),
     }
 }
 
 /// A text that is put together from words.
-fn joined(words: &[Word]) -> Inner {
-    let texts: Option<Vec<_>> = words.iter().map(Word::as_plain).collect();
+fn joined(words: &[CommandWord]) -> Inner {
+    let texts: Option<Vec<_>> = words.iter().map(CommandWord::as_plain).collect();
     match texts {
         Some(texts) => Inner::Script(texts.join(" ")),
-        None => Inner::Doubt("it runs a text that turns out only as it runs".to_owned()),
+        None => Inner::Doubt("it runs a script that is only known when it runs".to_owned()),
     }
 }
 
@@ -180,7 +183,7 @@ fn env(command: &SimpleCommand) -> Inner {
             }
             (_, Some((name, value))) => inner.assignments.push(super::Assignment {
                 name: name.to_owned(),
-                value: Word { text: value.to_owned(), kind: arg.kind },
+                value: CommandWord { text: value.to_owned(), kind: arg.kind },
             }),
             _ => {
                 inner.words = std::iter::once(arg).chain(args).cloned().collect();
@@ -192,7 +195,7 @@ fn env(command: &SimpleCommand) -> Inner {
     Inner::Nothing
 }
 
-fn prefixed(command: &SimpleCommand, prefix: &Prefix) -> Inner {
+fn prefixed(command: &SimpleCommand, prefix: &CommandWrapper) -> Inner {
     let mut rest = command.args();
     while let Some((first, after)) = rest.split_first() {
         let text = first.text.as_str();
@@ -224,7 +227,7 @@ fn prefixed(command: &SimpleCommand, prefix: &Prefix) -> Inner {
         None => Inner::Nothing,
         Some(_) => {
             if is_xargs {
-                words.push(Word::opaque("…"));
+                words.push(CommandWord::opaque("…"));
             }
             let mut inner = command.within(words);
             if is_xargs {
@@ -243,12 +246,12 @@ fn find(command: &SimpleCommand) -> Inner {
         if !matches!(arg.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
             continue;
         }
-        let words: Vec<Word> = args
+        let words: Vec<CommandWord> = args
             .by_ref()
             .take_while(|word| word.text != ";" && word.text != "+")
             .map(|word| {
                 if word.text.contains("{}") {
-                    Word::opaque(word.text.clone())
+                    CommandWord::opaque(word.text.clone())
                 } else {
                     word.clone()
                 }
@@ -285,7 +288,7 @@ pub(super) fn sets_variables(command: &SimpleCommand) -> Option<String> {
         "test" if !command.has(&["-v"]) => &[],
         _ => command.args(),
     };
-    let strange = |word: &&Word| {
+    let strange = |word: &&CommandWord| {
         let name = word.text.split(['=', '+']).next().unwrap_or_default();
         let unknown = word.as_plain().is_none() && !word.text.contains('=');
         unknown

@@ -55,7 +55,7 @@ pub(super) struct Definition {
     pub(super) example: Value,
 }
 
-/// Whether a person is asked each time.
+/// Whether the approver is asked each time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CustomApproval {
@@ -121,7 +121,7 @@ pub(super) fn read(text: &str) -> Result<Definition, Vec<Mistake>> {
 }
 
 fn understood(text: &str) -> Result<Definition, Vec<Mistake>> {
-    let mut reader = Reader { text, mistakes: Vec::new() };
+    let mut reader = ToolFileReader { text, mistakes: Vec::new() };
     for error in DeTable::parse_recoverable(text).1 {
         reader.mistake(error.span().unwrap_or_default(), error.message().to_owned());
     }
@@ -156,12 +156,12 @@ fn understood(text: &str) -> Result<Definition, Vec<Mistake>> {
     }
 }
 
-struct Reader<'t> {
+struct ToolFileReader<'t> {
     text: &'t str,
     mistakes: Vec<Mistake>,
 }
 
-impl Reader<'_> {
+impl ToolFileReader<'_> {
     fn mistake(&mut self, span: Range<usize>, message: String) {
         let before = &self.text[..self.text.floor_char_boundary(span.start)];
         let line = before.matches('\n').count() + 1;
@@ -173,7 +173,7 @@ impl Reader<'_> {
         let name = file.name.get_ref();
         if !is_name(name) || name.len() > MAX_NAME {
             let message = format!(
-                "`{name}` is no name of a tool; it is made of a-z, 0-9 and _, begins with a letter, and has at \
+                "`{name}` is not a tool name; one is made of a-z, 0-9 and _, begins with a letter, and has at \
                  most {MAX_NAME} characters"
             );
             self.mistake(file.name.span(), message);
@@ -184,7 +184,7 @@ impl Reader<'_> {
             self.mistake(file.description.span(), message.to_owned());
         }
         for name in file.parameters.keys().filter(|name| !is_name(name.get_ref())) {
-            let message = format!("`{}` is no name of a parameter: a-z, 0-9 and _", name.get_ref());
+            let message = format!("`{}` is not a parameter name: a-z, 0-9 and _", name.get_ref());
             self.mistake(name.span(), message);
         }
         if let Some(timeout) = &file.timeout

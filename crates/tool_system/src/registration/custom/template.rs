@@ -16,7 +16,7 @@ pub(super) enum Template {
 
 /// A word in pieces.
 #[derive(Debug, PartialEq)]
-enum Piece<'t> {
+enum TemplatePiece<'t> {
     Text(&'t str),
     Argument(&'t str),
 }
@@ -45,7 +45,7 @@ fn argv(words: &[String], arguments: &Map<String, Value>) -> Result<Vec<String>,
         let pieces = pieces(word).unwrap_or_default();
         match pieces.as_slice() {
             // A word of its own: several for a list, none for what was left out.
-            [Piece::Argument(name)] => {
+            [TemplatePiece::Argument(name)] => {
                 let values = arguments.get(*name).map(words_of).unwrap_or_default();
                 if !options_ended {
                     values.iter().try_for_each(|value| no_dash(name, value))?;
@@ -54,8 +54,10 @@ fn argv(words: &[String], arguments: &Map<String, Value>) -> Result<Vec<String>,
             }
             pieces => {
                 let text = pieces.iter().map(|piece| match piece {
-                    Piece::Text(text) => (*text).to_owned(),
-                    Piece::Argument(name) => arguments.get(*name).map(joined).unwrap_or_default(),
+                    TemplatePiece::Text(text) => (*text).to_owned(),
+                    TemplatePiece::Argument(name) => {
+                        arguments.get(*name).map(joined).unwrap_or_default()
+                    }
                 });
                 argv.push(text.collect());
             }
@@ -95,34 +97,34 @@ fn joined(value: &Value) -> String {
 /// The names of the arguments in a word, or what is wrong with it.
 pub(super) fn names(word: &str) -> Result<Vec<&str>, &'static str> {
     let named = pieces(word)?.into_iter().filter_map(|piece| match piece {
-        Piece::Argument(name) => Some(name),
-        Piece::Text(_) => None,
+        TemplatePiece::Argument(name) => Some(name),
+        TemplatePiece::Text(_) => None,
     });
     Ok(named.collect())
 }
 
-fn pieces(word: &str) -> Result<Vec<Piece<'_>>, &'static str> {
+fn pieces(word: &str) -> Result<Vec<TemplatePiece<'_>>, &'static str> {
     let mut pieces = Vec::new();
     let mut rest = word;
     while let Some(at) = rest.find(['{', '}']) {
         let (text, from) = rest.split_at(at);
         if !text.is_empty() {
-            pieces.push(Piece::Text(text));
+            pieces.push(TemplatePiece::Text(text));
         }
         rest = if from.starts_with("{{") || from.starts_with("}}") {
-            pieces.push(Piece::Text(&from[..1]));
+            pieces.push(TemplatePiece::Text(&from[..1]));
             &from[2..]
         } else if let Some(inner) = from.strip_prefix('{') {
             let (name, after) =
                 inner.split_once('}').ok_or("a { without its }; write {{ for a brace")?;
-            pieces.push(Piece::Argument(name));
+            pieces.push(TemplatePiece::Argument(name));
             after
         } else {
             return Err("a } without its {; write }} for a brace");
         };
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest));
+        pieces.push(TemplatePiece::Text(rest));
     }
     Ok(pieces)
 }

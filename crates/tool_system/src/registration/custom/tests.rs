@@ -78,7 +78,7 @@ fn mistakes_are_told_with_their_place() {
     line 2, column 12: key with no value, expected `=`
     "#);
     insta::assert_snapshot!(mistakes("name = 'Bad Name'\ndescription = ''\ncommand = ['{x}', '{y}', '{z']\ntimeout = 0\ncategory = 'none'\nworking_dir = '../up'\n"), @r"
-    line 1, column 8: `Bad Name` is no name of a tool; it is made of a-z, 0-9 and _, begins with a letter, and has at most 64 characters
+    line 1, column 8: `Bad Name` is not a tool name; one is made of a-z, 0-9 and _, begins with a letter, and has at most 64 characters
     line 2, column 15: the description is what the model chooses the tool by; it cannot be empty
     line 3, column 12: the program itself cannot be an argument
     line 3, column 19: there is no parameter `y`; describe it under [parameters.y]

@@ -32,7 +32,7 @@ impl Control {
         let fresh = Snapshot::of(&template);
         let mut unshare = Command::new("unshare");
         unshare.arg("--mount");
-        if user == User::Nobody {
+        if user == User::Ordinary {
             unshare.args(["--user", "--map-root-user"]);
         }
         unshare.args(["bash", "-c", SCRIPT, "control"]).arg(stage.base());

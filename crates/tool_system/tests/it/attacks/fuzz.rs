@@ -1,4 +1,4 @@
-//! Command lines that nobody thought of.
+//! Random command lines.
 
 use std::time::{Duration, Instant};
 

@@ -37,7 +37,7 @@ fn a_killed_executor_leaves_nothing_behind_as_root() {
 
 #[test]
 fn a_killed_executor_leaves_nothing_behind_as_an_ordinary_user() {
-    kill_many(User::Nobody);
+    kill_many(User::Ordinary);
 }
 
 fn kill_many(user: User) {

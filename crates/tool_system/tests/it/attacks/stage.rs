@@ -10,34 +10,35 @@ use serde_json::{Value, json};
 use testkit::{Fixture, Snapshot};
 
 const PROJECT: &str = include_str!("project.sh");
-const NOBODY: &str = "65534";
+/// A user id and group id without rights of its own.
+const UNPRIVILEGED: &str = "65534";
 /// Looks at the output of a job; each waits a moment for something new.
 const MOST_LOOKS: usize = 1000;
 /// Where processes outside listen, from the root.
 pub(crate) const SOCKETS: [&str; 2] = ["target/sock", "src/sock"];
 
-/// Who runs the executor.
+/// The user that runs the executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum User {
     Root,
-    Nobody,
+    Ordinary,
 }
 
 impl User {
     /// The users that this test process can be. A test that is not run as root is an ordinary user.
     pub(crate) fn all() -> Vec<User> {
         match rustix::process::geteuid().is_root() {
-            true => vec![User::Root, User::Nobody],
+            true => vec![User::Root, User::Ordinary],
             false => {
                 eprintln!("left out: executors of root, since this test is not run by root");
-                vec![User::Nobody]
+                vec![User::Ordinary]
             }
         }
     }
 
     /// Whether root has to become this user first.
     fn is_other(self) -> bool {
-        self == User::Nobody && rustix::process::geteuid().is_root()
+        self == User::Ordinary && rustix::process::geteuid().is_root()
     }
 }
 
@@ -72,7 +73,9 @@ impl Stage {
         run(Command::new("bash").args(["-c", PROJECT]).current_dir(project.root()));
         let stage = Stage { project, user, testbed };
         if user.is_other() {
-            run(Command::new("chown").args(["-hR", &format!("{NOBODY}:{NOBODY}")]).arg(&base));
+            run(Command::new("chown")
+                .args(["-hR", &format!("{UNPRIVILEGED}:{UNPRIVILEGED}")])
+                .arg(&base));
         }
         stage
     }
@@ -87,7 +90,7 @@ impl Stage {
         self.base().join("state")
     }
 
-    /// Processes outside that write into the project for whoever talks to them.
+    /// Processes outside that write into the project for every process that connects to them.
     pub(crate) fn listen(&self) {
         for name in SOCKETS {
             listen(self.project.root(), name);
@@ -110,7 +113,7 @@ impl Stage {
         let mut command = match self.user.is_other() {
             true => {
                 let mut command = Command::new("setpriv");
-                command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
+                command.args(["--reuid", UNPRIVILEGED, "--regid", UNPRIVILEGED, "--clear-groups"]);
                 command.arg(&self.testbed);
                 command
             }
@@ -135,7 +138,7 @@ pub(crate) fn differences(
     found
 }
 
-/// Listens in a project for whoever wants something written there.
+/// Listens in a project and writes there for every process that connects.
 pub(crate) fn listen(project: &Path, name: &str) {
     let (socket, served) = (project.join(name), project.join("served"));
     let _ = std::fs::remove_file(&socket);

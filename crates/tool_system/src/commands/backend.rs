@@ -5,14 +5,14 @@ use std::sync::Arc;
 use protocol::CommandSpec;
 use sandbox::{OutputChunk, Ran, RunOptions, Sandbox, SandboxError, Unconfined};
 
-/// Behind walls, or without any if the operator wants it so.
+/// Where commands run: confined by a sandbox, or unconfined if the operator wants it so.
 #[derive(Clone)]
-pub(super) enum Place {
+pub(super) enum CommandBackend {
     Sandbox(Arc<Sandbox>),
     Unconfined(Arc<Unconfined>),
 }
 
-impl Place {
+impl CommandBackend {
     pub(super) fn run(
         &self,
         spec: &CommandSpec,
@@ -20,8 +20,8 @@ impl Place {
         on_output: impl FnMut(OutputChunk<'_>),
     ) -> Result<Ran, SandboxError> {
         match self {
-            Place::Sandbox(sandbox) => sandbox.run(spec, options, on_output),
-            Place::Unconfined(unconfined) => unconfined.run(spec, options, on_output),
+            CommandBackend::Sandbox(sandbox) => sandbox.run(spec, options, on_output),
+            CommandBackend::Unconfined(unconfined) => unconfined.run(spec, options, on_output),
         }
     }
 }

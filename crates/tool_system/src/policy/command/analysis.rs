@@ -4,12 +4,12 @@ use protocol::{CommandSpec, ProjectMode, RunMode};
 use serde::{Deserialize, Serialize};
 
 use super::wrapper::{Inner, shell_script};
-use super::{CommandLine, CommandPattern, SimpleCommand, Word, danger};
+use super::{CommandLine, CommandPattern, CommandWord, SimpleCommand, danger};
 use crate::policy::{Effect, EffectKind};
 
 /// What is known about a command that would be run. It belongs to an [`Effect`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
+pub struct AnalysedCommand {
     /// The command as rules see it.
     #[serde(skip, default = "nothing")]
     command: SimpleCommand,
@@ -50,7 +50,7 @@ impl Reach {
     }
 }
 
-impl Run {
+impl AnalysedCommand {
     /// Whether a rule that allows by one of these patterns allows it.
     pub(in crate::policy) fn is_allowed_by(&self, patterns: &[CommandPattern]) -> bool {
         patterns.iter().any(|pattern| pattern.allows(&self.command))
@@ -80,7 +80,7 @@ pub(in crate::policy) fn effects_of_command(spec: &CommandSpec) -> Vec<Effect> {
         return Vec::new();
     }
     let reach = Reach::of(spec);
-    let run = |command: &SimpleCommand| Run {
+    let run = |command: &SimpleCommand| AnalysedCommand {
         command: command.clone(),
         reach,
         refusal: None,
@@ -97,7 +97,7 @@ pub(in crate::policy) fn effects_of_command(spec: &CommandSpec) -> Vec<Effect> {
     let refusal = danger::refusal(&line);
     let doubt = (!line.is_understood()).then(|| line.doubts.join("; "));
     if refusal.is_some() || doubt.is_some() || effects.is_empty() {
-        let whole = Run { refusal, doubt, ..run(&nothing()) };
+        let whole = AnalysedCommand { refusal, doubt, ..run(&nothing()) };
         effects.push(Effect::run(shown(spec), whole));
     }
     effects
@@ -105,7 +105,7 @@ pub(in crate::policy) fn effects_of_command(spec: &CommandSpec) -> Vec<Effect> {
 
 /// The line as it was given: the text of a shell, or the words.
 fn shown(spec: &CommandSpec) -> String {
-    let words: Vec<_> = spec.argv.iter().map(Word::plain).collect();
+    let words: Vec<_> = spec.argv.iter().map(CommandWord::plain).collect();
     let command = SimpleCommand { words, ..nothing() };
     match shell_script(&command) {
         Some(Inner::Script(text)) => text,
@@ -115,7 +115,7 @@ fn shown(spec: &CommandSpec) -> String {
 
 impl Effect {
     /// A program is run.
-    fn run(text: impl Into<String>, run: Run) -> Self {
+    fn run(text: impl Into<String>, run: AnalysedCommand) -> Self {
         Self { run: Some(Box::new(run)), ..Self::outside(EffectKind::Run, text) }
     }
 
