@@ -36,7 +36,7 @@ use crate::model_choice::{Chosen, chosen};
 use crate::output::{self, Printer, Stream};
 use crate::project::{Lifetime, Project, project_root};
 use input::{CtrlC, Entered, FindFiles, Input, InputOptions, Moment, Reaction};
-use look::{Ink, Look};
+use look::{Ink, OutputStyle};
 use screen::{Screen, ScreenOptions};
 use slash_commands::{Typed, parse};
 
@@ -55,7 +55,7 @@ pub(crate) struct Chat {
     chosen: Chosen,
     session: Session,
     screen: Screen<Printer, Printer>,
-    notes: Look,
+    notes: OutputStyle,
     /// Rules that were offered already.
     offered_rules: Vec<String>,
     ctrl_c: CtrlC,
@@ -150,7 +150,7 @@ impl Chat {
     fn input(&self) -> anyhow::Result<Input> {
         Ok(Input::open(InputOptions {
             history: Some(self.project.state()?.path().join(HISTORY)),
-            colour: self.notes != Look::Plain,
+            colour: self.notes != OutputStyle::Plain,
             find_files: file_finder(&self.session.parts().tools),
         })?)
     }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use serde_json::Value;
 
-use crate::chat::look::{Ink, Look};
+use crate::chat::look::{Ink, OutputStyle};
 use crate::chat::safe_text::{harmless, harmless_but, harmless_json};
 use crate::environment;
 
@@ -54,7 +54,7 @@ impl Stream {
     }
 
     /// How text may look there: with colours if it is a terminal and the user does not mind.
-    pub(crate) fn look(self) -> Look {
+    pub(crate) fn look(self) -> OutputStyle {
         match self {
             Stream::Out => look(&io::stdout()),
             Stream::Err => look(&io::stderr()),
@@ -62,13 +62,13 @@ impl Stream {
     }
 }
 
-fn look(stream: &(impl AsFd + io::IsTerminal)) -> Look {
+fn look(stream: &(impl AsFd + io::IsTerminal)) -> OutputStyle {
     if !stream.is_terminal() || environment::no_colour() {
-        return Look::Plain;
+        return OutputStyle::Plain;
     }
     let size = rustix::termios::tcgetwinsize(stream);
     let width = size.map_or(DEFAULT_WIDTH, |size| size.ws_col.into());
-    Look::Styled { width: if width == 0 { DEFAULT_WIDTH } else { width } }
+    OutputStyle::Styled { width: if width == 0 { DEFAULT_WIDTH } else { width } }
 }
 
 /// A stream as a writer of text that is made harmless on its way.
@@ -163,11 +163,11 @@ fn unless_closed<T>(written: io::Result<T>) -> io::Result<T> {
 
 /// Prints a line for the user. A failure is ignored: there is no other way to report it.
 pub(crate) fn to_people(line: &str) {
-    painted(Look::Plain, [(Ink::PLAIN, line)]);
+    painted(OutputStyle::Plain, [(Ink::PLAIN, line)]);
 }
 
 /// Prints lines for the user, each in its ink.
-pub(crate) fn painted<'a>(look: Look, lines: impl IntoIterator<Item = (Ink, &'a str)>) {
+pub(crate) fn painted<'a>(look: OutputStyle, lines: impl IntoIterator<Item = (Ink, &'a str)>) {
     for (ink, line) in lines {
         let line = look.paint(ink, &harmless(line));
         let _ = Stream::Err.write(&format!("{line}\n"));

@@ -77,7 +77,7 @@ impl Project {
         for name in &self.config.disabled_tools {
             if !registry.disable(name) {
                 output::to_people(&format!(
-                    "toolkiln: the configuration disables `{name}`, which is no tool"
+                    "toolkiln: the configuration disables `{name}`, which is not a tool"
                 ));
             }
         }
@@ -238,7 +238,7 @@ fn session_name() -> String {
     format!("{}-{}", Timestamp::now().as_millisecond(), std::process::id())
 }
 
-/// Decides about what needs approval: the option, the user at the terminal, or nobody.
+/// Decides what needs approval: the option `--yes`, the user at the terminal, or, without either, a refusal.
 fn approver(yes: bool, journal: &Arc<OnDemand<Arc<Journal>>>) -> Arc<dyn Approver> {
     if yes {
         Arc::new(ApproveAll)

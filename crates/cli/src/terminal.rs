@@ -14,7 +14,7 @@ use tool_system::prelude::async_trait;
 use tool_system::{Approver, OnDemand};
 use workspace::{Journal, Label, RelPath, UndoTarget, edit_in_program};
 
-use crate::chat::look::{Ink, Look};
+use crate::chat::look::{Ink, OutputStyle};
 use crate::diff_view::{self, Drawn};
 use crate::output::{self, Stream};
 use question::Withdrawn;
@@ -120,7 +120,7 @@ impl Approver for Terminal {
 
 struct OpenQuestion {
     editor: Option<String>,
-    look: Look,
+    look: OutputStyle,
     journal: Arc<OnDemand<Arc<Journal>>>,
     request: ApprovalRequest,
     withdrawn: Withdrawn,

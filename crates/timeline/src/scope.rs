@@ -8,7 +8,7 @@ use crate::item::ItemId;
 use crate::safe_text::SafeText;
 
 #[derive(Debug, Default)]
-pub(crate) struct Scope {
+pub(crate) struct AgentScope {
     /// Its items, in order.
     pub(crate) items: Vec<ItemId>,
     /// The last card of each call id. A damaged log may use an id twice.

@@ -2,10 +2,10 @@
 
 use timeline::{TurnCosts, count, duration, money};
 
-use super::look::{Ink, Look};
+use super::look::{Ink, OutputStyle};
 
 /// `window` is what the model can see at most.
-pub(crate) fn turn_costs(turn: &TurnCosts, window: Option<u64>, look: Look) -> String {
+pub(crate) fn turn_costs(turn: &TurnCosts, window: Option<u64>, look: OutputStyle) -> String {
     let usage = turn.usage;
     let cached = match usage.cache_read {
         0 => String::new(),

@@ -8,7 +8,7 @@ use tool_system::Category;
 
 use super::Chat;
 use crate::args::allow_rule;
-use crate::chat::cards::{Place, plan};
+use crate::chat::cards::{CardPlace, plan};
 use crate::chat::slash_commands::{ChatCommand, help};
 use crate::commands::sessions;
 use crate::conversation::resumed;
@@ -164,7 +164,7 @@ impl Chat {
         if steps.is_empty() {
             self.note("There is no plan.");
         } else {
-            output::drawn(&plan(steps, Place { look: self.notes, depth: 0 }));
+            output::drawn(&plan(steps, CardPlace { look: self.notes, depth: 0 }));
         }
     }
 

@@ -11,7 +11,7 @@ use clap::Args;
 use protocol::{Content, LogEntry, PauseReason, TurnEnd};
 use providers::catalogue::Wanted;
 use session::{Session, TurnOutcome};
-use timeline::Turn;
+use timeline::TurnTally;
 use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
@@ -19,7 +19,7 @@ use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
 use crate::chat::look::Ink;
-use crate::chat::outcome::Outcome;
+use crate::chat::outcome::RunOutcome;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{resumed, session_parts};
 use crate::interrupt::StopSignal;
@@ -60,13 +60,13 @@ pub(crate) struct RunArgs {
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     output::work_begins();
-    let mut run = Run::new(args);
+    let mut run = HeadlessRun::new(args);
     let ended = run.carry_out(args);
     run.end(ended)
 }
 
 /// A run, with what has to be told of it however it ends.
-struct Run {
+struct HeadlessRun {
     shows: RunView,
     /// The session, once there is one.
     session: String,
@@ -76,7 +76,7 @@ struct Run {
     stopped_with: Option<u8>,
 }
 
-impl Run {
+impl HeadlessRun {
     fn new(args: &RunArgs) -> Self {
         let shows = RunView::new(args);
         Self { shows, session: String::new(), files_changed: Vec::new(), stopped_with: None }
@@ -128,12 +128,12 @@ impl Run {
         }
         let turn = self.shows.turn();
         let outcome = match &ended {
-            Ok(Some(_)) => Outcome::of(turn),
-            Ok(None) => Outcome::Cancelled,
-            Err(_) => Outcome::Error,
+            Ok(Some(_)) => RunOutcome::of(turn),
+            Ok(None) => RunOutcome::Cancelled,
+            Err(_) => RunOutcome::Error,
         };
         let exit_code = match outcome {
-            Outcome::Cancelled => self.stopped_with.unwrap_or(outcome.exit_code()),
+            RunOutcome::Cancelled => self.stopped_with.unwrap_or(outcome.exit_code()),
             _ => outcome.exit_code(),
         };
         let message = match &ended {
@@ -152,17 +152,17 @@ impl Run {
 }
 
 /// What a program can show of a run that did not end well.
-fn message(outcome: Outcome, turn: &Turn) -> Option<String> {
+fn message(outcome: RunOutcome, turn: &TurnTally) -> Option<String> {
     Some(match outcome {
-        Outcome::Done => return None,
-        Outcome::Denied => {
+        RunOutcome::Done => return None,
+        RunOutcome::Denied => {
             turn.denied.first().map(|denied| denied.reason.clone()).unwrap_or_default()
         }
-        Outcome::ProviderError => turn.failure.clone().unwrap_or_default(),
-        Outcome::Refused => "the model will not answer".to_owned(),
-        Outcome::Cancelled => "the run was stopped".to_owned(),
-        Outcome::Limit => "the run stopped at a limit".to_owned(),
-        Outcome::Error => "the run failed".to_owned(),
+        RunOutcome::ProviderError => turn.failure.clone().unwrap_or_default(),
+        RunOutcome::Refused => "the model will not answer".to_owned(),
+        RunOutcome::Cancelled => "the run was stopped".to_owned(),
+        RunOutcome::Limit => "the run stopped at a limit".to_owned(),
+        RunOutcome::Error => "the run failed".to_owned(),
     })
 }
 
@@ -294,7 +294,7 @@ impl RunView {
         Ok(())
     }
 
-    fn turn(&self) -> &Turn {
+    fn turn(&self) -> &TurnTally {
         match self {
             RunView::User(screen) => screen.turn(),
             RunView::Program(lines) => lines.turn(),
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(fine.ok(), Some(1));
         let panics = caught(async {
             tokio::task::yield_now().await;
-            if Outcome::Done.exit_code() == 0 {
+            if RunOutcome::Done.exit_code() == 0 {
                 panic!("at {}", "last")
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! `toolkiln sessions`: conversations as things to list, copy, keep and mend.
+//! `toolkiln sessions`: lists, copies, exports and repairs conversations.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::conversation::open_store;
 use crate::output::{self, Printer, Stream};
 use crate::project::Project;
 
-/// The exit code for damage that was found and not mended.
+/// The exit code for damage that was found and not repaired.
 const DAMAGED: u8 = 1;
 /// The most that is read as an export.
 const MAX_IMPORT_BYTES: u64 = 1024 * 1024 * 1024;
@@ -166,11 +166,11 @@ fn explain(report: &CheckReport) -> io::Result<()> {
         let session = finding.session.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
         output::result(&format!("{session}{}", finding.problem))?;
         if let Some(repaired) = &finding.repaired {
-            output::result(&format!("    mended: {repaired}"))?;
+            output::result(&format!("    repaired: {repaired}"))?;
         }
     }
     for note in &report.earlier {
-        output::result(&format!("mended earlier, {}: {}", minute(note.at), note.text))?;
+        output::result(&format!("repaired earlier, {}: {}", minute(note.at), note.text))?;
     }
     let found = report.findings.len();
     output::result(&format!(

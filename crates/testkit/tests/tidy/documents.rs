@@ -9,8 +9,8 @@ const EXTENSIONS: &str = "crates/tool_system/src/extensions/";
 
 #[test]
 fn the_architecture_is_short_and_names_every_crate() {
-    let document =
-        read("ARCHITECTURE.md").expect("To mend it: write ARCHITECTURE.md, the map for newcomers");
+    let document = read("ARCHITECTURE.md")
+        .expect("To repair it: write ARCHITECTURE.md, the map for newcomers");
     let mut problems = Vec::new();
     let count = document.lines().count();
     if count > MOST_LINES_OF_ARCHITECTURE {
@@ -27,11 +27,11 @@ fn the_architecture_is_short_and_names_every_crate() {
 
 #[test]
 fn the_read_me_tells_how_to_run_and_to_test() {
-    let document = read("README.md").expect("To mend it: write README.md, the front page");
+    let document = read("README.md").expect("To repair it: write README.md, the front page");
     for command in ["cargo run --release --", "cargo xtask test"] {
-        assert!(document.contains(command), "To mend it: show `{command}` in README.md");
+        assert!(document.contains(command), "To repair it: show `{command}` in README.md");
     }
-    read("CONTRIBUTING.md").expect("To mend it: write CONTRIBUTING.md");
+    read("CONTRIBUTING.md").expect("To repair it: write CONTRIBUTING.md");
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn documents_hold_nothing_of_one_machine() {
 
 #[test]
 fn continuous_integration_runs_what_developers_run() {
-    let script = read(".ci/run").expect("To mend it: restore .ci/run");
+    let script = read(".ci/run").expect("To repair it: restore .ci/run");
     let calls: Vec<&str> = script.lines().filter(|line| line.contains("cargo")).collect();
     assert_eq!(
         calls,
         ["exec cargo xtask test"],
-        "To mend it: put the step into `cargo xtask test`, so that everybody can run it"
+        "To repair it: put the step into `cargo xtask test`, so that everybody can run it"
     );
     let last = script.lines().last();
     assert_eq!(last, Some("exec cargo xtask test"), "nothing may follow it in .ci/run");
