@@ -54,7 +54,7 @@ fn metaphors(line: &str) -> Vec<(&'static str, &'static str)> {
         line.match_indices(word).any(|(at, _)| {
             let before = line[..at].chars().next_back();
             let after = line[at + word.len()..].chars().next();
-            // "There is no tool called …" is plain; "which is no tool" is not.
+            // After "there" the phrase is plain English.
             let says_there_is_none = word.starts_with("is no ") && line[..at].ends_with("there ");
             !before.is_some_and(is_letter) && !after.is_some_and(is_letter) && !says_there_is_none
         })
