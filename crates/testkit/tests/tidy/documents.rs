@@ -99,7 +99,10 @@ fn beside(document: &str, target: &str) -> String {
     let mut parts: Vec<&str> = document.split('/').collect();
     parts.pop();
     for part in target.split('/') {
-        if part == ".." { drop(parts.pop()) } else { parts.push(part) }
+        match part {
+            ".." => _ = parts.pop(),
+            part => parts.push(part),
+        }
     }
     parts.join("/")
 }
