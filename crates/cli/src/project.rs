@@ -76,7 +76,7 @@ impl Project {
         custom_tools::register(self, &mut registry);
         for name in &self.config.disabled_tools {
             if !registry.disable(name) {
-                output::to_people(&format!(
+                output::to_user(&format!(
                     "toolkiln: the configuration disables `{name}`, which is not a tool"
                 ));
             }
@@ -190,7 +190,7 @@ impl Project {
     /// What runs commands; what it takes is looked for when the first is run.
     fn commands(&self, unconfined: bool) -> Arc<OnDemand<Arc<CommandRunner>>> {
         if unconfined {
-            output::to_people("toolkiln: commands are NOT CONFINED (--unsafe-no-sandbox)");
+            output::to_user("toolkiln: commands are NOT CONFINED (--unsafe-no-sandbox)");
         }
         let workspace = Arc::clone(&self.workspace);
         let output_bytes = self.config.limits.kept_output_bytes;

@@ -10,7 +10,7 @@ use crate::turn::TurnCosts;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct ItemId(pub(crate) usize);
 
-/// One thing that people see. Items stand in the order in which they began.
+/// One thing that the user sees. Items stand in the order in which they began.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Item {
     /// Its name.

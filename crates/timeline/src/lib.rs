@@ -1,4 +1,4 @@
-//! What people see of a session: a pure fold from its log to messages, cards of tool calls, plans,
+//! What the user sees of a session: a pure fold from its log to messages, cards of tool calls, plans,
 //! notices and costs. Terminal, web page, `sessions show` and exports draw a [`Timeline`] and nothing
 //! else, so that a session looks the same everywhere.
 //!

@@ -9,7 +9,6 @@ use crate::safe_text::SafeText;
 
 #[derive(Debug, Default)]
 pub(crate) struct AgentScope {
-    /// Its items, in order.
     pub(crate) items: Vec<ItemId>,
     /// The last card of each call id. A damaged log may use an id twice.
     pub(crate) calls: HashMap<String, ItemId>,

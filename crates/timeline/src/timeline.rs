@@ -14,7 +14,7 @@ use crate::scope::AgentScope;
 use crate::turn::{TurnTally, add_costs};
 use crate::waiting::Waiting;
 
-/// What people see of a session. [`Timeline::apply`] takes the entries of its log one after the other,
+/// What the user sees of a session. [`Timeline::apply`] takes the entries of its log one after the other,
 /// each in constant time but for the length of what it says.
 #[derive(Debug, Default)]
 pub struct Timeline {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use protocol::{PlanStep, StepStatus};
 use timeline::{CallFailure, CallState, Card, duration};
 
-use super::look::{Ink, OutputStyle, columns};
+use super::output_style::{Ink, OutputStyle, columns};
 use super::safe_text::one_line;
 
 /// Live output on a terminal: so many lines at the beginning …
@@ -18,29 +18,29 @@ const INDENT: &str = "  ";
 /// Where cards are drawn: the look, and how deep in sub-agents.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CardPlace {
-    pub(crate) look: OutputStyle,
+    pub(crate) style: OutputStyle,
     pub(crate) depth: usize,
 }
 
 impl CardPlace {
     fn line(self, margin: &str, text: &str, ink: Ink) -> String {
         let margin = format!("{}{margin}", INDENT.repeat(self.depth));
-        format!("{margin}{}\n", self.look.paint(ink, text))
+        format!("{margin}{}\n", self.style.paint(ink, text))
     }
 
     /// A line that is cut where the terminal ends.
     fn cut_line(self, margin: &str, text: &str, ink: Ink) -> String {
         let used = columns(margin) + columns(INDENT) * self.depth;
-        self.line(margin, &self.look.fit(text, used), ink)
+        self.line(margin, &self.style.fit(text, used), ink)
     }
 }
 
 /// The line that a call begins with.
 pub(crate) fn started(title: &str, place: CardPlace) -> String {
     let used = columns(INDENT) * place.depth + columns("● ");
-    let look = place.look;
-    let title = look.paint(Ink::BOLD, &look.fit(title, used));
-    place.line("", &format!("{} {title}", look.paint(Ink::CYAN, "●")), Ink::PLAIN)
+    let style = place.style;
+    let title = style.paint(Ink::BOLD, &style.fit(title, used));
+    place.line("", &format!("{} {title}", style.paint(Ink::CYAN, "●")), Ink::PLAIN)
 }
 
 /// The end of a card.
@@ -89,7 +89,7 @@ fn well_ended(name: &str, lines: &[String], time: &str, place: CardPlace) -> Str
         [only] => {
             let first = format!("{name}{only}");
             let used = columns("  └ ") + columns(INDENT) * place.depth + columns(time);
-            place.line("  └ ", &format!("{}{time}", place.look.fit(&first, used)), Ink::DIM)
+            place.line("  └ ", &format!("{}{time}", place.style.fit(&first, used)), Ink::DIM)
         }
         [rest @ .., last] => {
             let mut drawn = String::new();
@@ -144,7 +144,7 @@ impl LiveOutput {
     pub(crate) fn push(&mut self, lines: &str, place: CardPlace) -> String {
         let mut drawn = String::new();
         for line in lines.lines() {
-            if place.look == OutputStyle::Plain || self.written < FIRST_LINES {
+            if place.style == OutputStyle::Plain || self.written < FIRST_LINES {
                 self.written += 1;
                 drawn.push_str(&place.cut_line("  │ ", line, Ink::DIM));
                 continue;
@@ -176,8 +176,8 @@ impl LiveOutput {
 mod tests {
     use super::*;
 
-    const PLAIN: CardPlace = CardPlace { look: OutputStyle::Plain, depth: 0 };
-    const NARROW: CardPlace = CardPlace { look: OutputStyle::Styled { width: 20 }, depth: 1 };
+    const PLAIN: CardPlace = CardPlace { style: OutputStyle::Plain, depth: 0 };
+    const NARROW: CardPlace = CardPlace { style: OutputStyle::Styled { width: 20 }, depth: 1 };
 
     #[test]
     fn a_title_is_one_line_however_long_it_is() {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn output_on_a_terminal_has_a_beginning_and_an_end() {
-        let place = CardPlace { look: OutputStyle::Styled { width: 80 }, depth: 0 };
+        let place = CardPlace { style: OutputStyle::Styled { width: 80 }, depth: 0 };
         let mut live = LiveOutput::default();
         let text: String = (1..=20).map(|line| format!("line {line}\n")).collect();
         let drawn = live.push(&text, place);

@@ -12,7 +12,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use super::look::OutputStyle;
+use super::output_style::OutputStyle;
 use super::safe_text::SafeText;
 use blocks::Blocks;
 
@@ -33,8 +33,8 @@ enum Form {
 }
 
 impl Markdown {
-    pub(crate) fn new(look: OutputStyle) -> Self {
-        let form = match look {
+    pub(crate) fn new(style: OutputStyle) -> Self {
+        let form = match style {
             OutputStyle::Plain => Form::Plain { at_line_start: true },
             OutputStyle::Styled { width } => Form::Styled(Box::new(Blocks::new(width))),
         };

@@ -17,7 +17,6 @@ pub(crate) enum RunOutcome {
     Denied,
     /// A limit stopped it: turns, tokens, cost, time, or the length of the conversation.
     Limit,
-    /// The provider failed.
     ProviderError,
     /// The model will not answer.
     Refused,

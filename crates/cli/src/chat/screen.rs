@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use protocol::{ActivityData, ActivityEvent, LogEntry};
 use timeline::{ItemChanges, Timeline, TurnTally};
 
-use super::look::{Ink, OutputStyle};
+use super::output_style::{Ink, OutputStyle};
 use drawing::Drawing;
 
 /// How a conversation is shown.

@@ -18,8 +18,8 @@ use workspace::{EntryId, Journal, RelPath};
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
-use crate::chat::look::Ink;
 use crate::chat::outcome::RunOutcome;
+use crate::chat::output_style::Ink;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{resumed, session_parts};
 use crate::interrupt::StopSignal;
@@ -122,7 +122,7 @@ impl HeadlessRun {
         let limit = ended.as_ref().ok().and_then(Option::as_ref).and_then(limit_of);
         if let Some(limit) = limit {
             let id = &self.session;
-            output::to_people(&format!(
+            output::to_user(&format!(
                 "toolkiln: {limit}. Go on with: toolkiln run --resume {id} \"go on\""
             ));
         }
@@ -212,7 +212,7 @@ async fn content_of(session: &Session, prompt: String, from_elsewhere: bool) -> 
     }
     let attached = with_mentioned(session, prompt).await;
     for note in notes(&attached, session.options()) {
-        output::to_people(&format!("toolkiln: {note}"));
+        output::to_user(&format!("toolkiln: {note}"));
     }
     attached.content
 }
@@ -265,8 +265,8 @@ impl RunView {
             return RunView::Program(JsonLines::new(Printer::json(Stream::Out)));
         }
         let options = ScreenOptions {
-            words: Stream::Out.look(),
-            notes: Stream::Err.look(),
+            words: Stream::Out.style(),
+            notes: Stream::Err.style(),
             thoughts: false,
             messages: false,
             context_window: None,
@@ -282,7 +282,7 @@ impl RunView {
                 screen.options_mut().context_window = chosen.window();
                 let named = files.iter().map(|file| (file.path.as_str(), file.remark.as_deref()));
                 if let Some(line) = timeline::instructions(named) {
-                    output::painted(Stream::Err.look(), [(Ink::DIM, &*format!("· {line}"))]);
+                    output::painted(Stream::Err.style(), [(Ink::DIM, &*format!("· {line}"))]);
                 }
             }
             RunView::Program(lines) => {

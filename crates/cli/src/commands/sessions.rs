@@ -73,7 +73,7 @@ pub(crate) async fn list(store: &dyn Store, limit: u32) -> anyhow::Result<()> {
     let filter = ListFilter { limit: Some(limit), ..ListFilter::default() };
     let sessions = store.list(&filter).await?;
     if sessions.is_empty() {
-        output::to_people("There are no sessions yet.");
+        output::to_user("There are no sessions yet.");
     }
     for session in &sessions {
         output::result(&line(session))?;
@@ -107,8 +107,8 @@ fn minute(milliseconds: i64) -> String {
 async fn show(store: &dyn Store, session: &str) -> anyhow::Result<()> {
     let loaded = store.load(&store.find(session).await?).await?;
     let options = ScreenOptions {
-        words: Stream::Out.look(),
-        notes: Stream::Out.look(),
+        words: Stream::Out.style(),
+        notes: Stream::Out.style(),
         thoughts: true,
         messages: true,
         context_window: None,
@@ -180,5 +180,5 @@ fn explain(report: &CheckReport) -> io::Result<()> {
 }
 
 fn tell(damage: &[String]) {
-    damage.iter().for_each(|line| output::to_people(&format!("toolkiln: {line}")));
+    damage.iter().for_each(|line| output::to_user(&format!("toolkiln: {line}")));
 }

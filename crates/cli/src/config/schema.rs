@@ -17,11 +17,8 @@ pub(super) struct Schema {
 /// What a path names.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Named {
-    /// A value.
     Key,
-    /// A table of values.
     Section,
-    /// Nothing.
     Unknown,
 }
 

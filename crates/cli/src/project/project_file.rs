@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use workspace::{StateDir, Workspace};
 
-/// More than anybody ever writes.
+/// Far more than rules and trusted tools take; a larger file is damaged.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// What is kept, and for which project.

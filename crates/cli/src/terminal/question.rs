@@ -53,7 +53,7 @@ pub(crate) fn prompt(question: &str, withdrawn: &Withdrawn) -> Option<String> {
     output::prompt(question);
     let line = read_line(withdrawn).ok().flatten();
     if line.is_none() {
-        output::to_people("");
+        output::to_user("");
     }
     line
 }

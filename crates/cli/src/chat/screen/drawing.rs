@@ -11,9 +11,9 @@ use timeline::{
 
 use super::ScreenOptions;
 use crate::chat::cards::{self, CardPlace, LiveOutput};
-use crate::chat::look::{Ink, OutputStyle};
 use crate::chat::markdown::Markdown;
 use crate::chat::notices;
+use crate::chat::output_style::{Ink, OutputStyle};
 
 #[derive(Debug)]
 pub(super) struct Drawing<W, N> {
@@ -87,7 +87,7 @@ impl<W: Write, N: Write> Drawing<W, N> {
             ItemBody::Thinking { text } => self.thinking(item.id, text),
             ItemBody::Plan { steps } => {
                 self.current = None;
-                let place = CardPlace { look: self.options.notes, depth: 0 };
+                let place = CardPlace { style: self.options.notes, depth: 0 };
                 self.note(&cards::plan(steps, place))
             }
             ItemBody::Notice(_) => Ok(()),
@@ -190,7 +190,7 @@ impl<W: Write, N: Write> Drawing<W, N> {
     }
 
     fn place(&self, item: &Item) -> CardPlace {
-        CardPlace { look: self.options.notes, depth: item.depth }
+        CardPlace { style: self.options.notes, depth: item.depth }
     }
 
     fn drawn(&mut self, item: &Item) -> &mut DrawnCard {

@@ -40,18 +40,18 @@ struct Story {
 impl Story {
     fn on_terminal() -> Self {
         let paper = Paper::default();
-        let look = OutputStyle::Styled { width: 60 };
-        Self::new(look, paper.clone(), paper)
+        let style = OutputStyle::Styled { width: 60 };
+        Self::new(style, paper.clone(), paper)
     }
 
     fn headless() -> Self {
         Self::new(OutputStyle::Plain, Paper::default(), Paper::default())
     }
 
-    fn new(look: OutputStyle, words: Paper, notes: Paper) -> Self {
+    fn new(style: OutputStyle, words: Paper, notes: Paper) -> Self {
         let options = ScreenOptions {
-            words: look,
-            notes: look,
+            words: style,
+            notes: style,
             thoughts: true,
             messages: true,
             context_window: Some(200_000),

@@ -1,21 +1,18 @@
-//! Colours and weights, and whether the place that text goes to has any.
+//! Colours and weights of text, and whether the output can show them.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// How text may look where it goes.
+/// Whether an output shows colours, and how wide it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputStyle {
     /// A file, a pipe, or a user who wants no colours: text stays as it is.
     Plain,
     /// A terminal of this many columns.
-    Styled {
-        /// The columns.
-        width: usize,
-    },
+    Styled { width: usize },
 }
 
 impl OutputStyle {
-    /// `text` in `ink`, if this place has inks.
+    /// `text` in `ink`, if the output shows colours.
     pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
         match self {
             OutputStyle::Plain => text.to_owned(),
