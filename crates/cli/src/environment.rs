@@ -68,7 +68,7 @@ impl Environment {
         Self { config_dir: config_dir(), home: absolute("HOME"), ..found }
     }
 
-    /// What the variables say, but for directories. An empty variable is none.
+    /// What the variables say, but for directories. An empty variable counts as absent.
     pub(crate) fn from(read: impl Fn(&str) -> Option<String>) -> Self {
         let read = |name: &str| read(name).filter(|value| !value.trim().is_empty());
         let given = |(name, key): (&'static str, &str)| {

@@ -125,7 +125,7 @@ impl<W: Write> JsonLines<W> {
     }
 }
 
-/// One line, written at once: whoever reads along sees whole lines only.
+/// One line, written at once, so that a reader sees whole lines only.
 fn line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_string(value)?;
     text.push('\n');

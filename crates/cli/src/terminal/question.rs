@@ -74,7 +74,7 @@ fn read_line(withdrawn: &Withdrawn) -> io::Result<Option<String>> {
         if !waits[0].revents().is_empty() {
             return Ok(None);
         }
-        // A byte at a time: what comes after the line belongs to whoever reads next.
+        // A byte at a time: what comes after the line is left for the next reader.
         let mut byte = [0];
         match rustix::io::read(stdin.as_fd(), &mut byte) {
             Err(Errno::INTR) => {}

@@ -137,7 +137,7 @@ fn escaped(text: &str) -> String {
         let in_word = |c: char| c.is_alphanumeric();
         match c {
             '\n' | '\t' => safe.push(' '),
-            // `read_file` is no emphasis.
+            // `read_file` is not emphasis.
             '_' if in_word(before) && characters.peek().is_some_and(|next| in_word(*next)) => {
                 safe.push('_');
             }

@@ -14,7 +14,7 @@ const LONGEST_SPAN: usize = 2000;
 /// Emphasis that is not closed within this many marks, and brackets that are nested deeper, are
 /// none. Without it, a text of nothing but marks would be read again with every piece of it.
 const MOST_MARKS_WITHIN: usize = 32;
-/// A longer run of stars is no emphasis.
+/// A longer run of stars is not emphasis.
 const MOST_MARKS: usize = 3;
 const SPECIAL: [char; 8] = ['\\', '`', '*', '_', '~', '[', '!', '<'];
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
