@@ -35,7 +35,7 @@ pub(crate) fn ripgrep(house: &House) -> Result<Outcome> {
     // resolve differently and most dependencies would be built again.
     let mut command = Command::new(house.example("debug", "search_differential"));
     run_command(command.arg(&directory).arg(program))?;
-    // A corpus that showed a difference is left for whoever looks into it.
+    // A corpus that showed a difference is left for inspection.
     fs::remove_dir_all(&directory).context("cannot clear the corpus")?;
     Ok(Outcome::Passed)
 }

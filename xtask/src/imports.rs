@@ -148,8 +148,8 @@ fn fetch(cache: &Path) -> Result<Vec<Project>> {
     Ok(projects)
 }
 
-/// The unpacked source distribution of PyPI. Its own tests are not part of the package, and on the
-/// path of nobody.
+/// The unpacked source distribution of PyPI. Its own tests are not part of the package, and on no
+/// import path.
 fn without_tests(cache: &Path, requirement: &str, package: &str) -> Result<PathBuf> {
     let root = from_pypi(cache, requirement)?;
     for extra in ["tests", "docs"] {

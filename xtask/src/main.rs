@@ -25,7 +25,8 @@ Usage: cargo xtask <command>
 Commands:
   test                    Everything a change must pass: lints, tests, documentation, history, clients.
   test projects           Only the real projects of that, which are built and tested confined.
-  bench doors [--quick]   Start, read and memory costs beside other MCP servers, against targets.
+  bench front_ends [--quick]
+                          Start, read and memory costs beside other MCP servers, against targets.
   bench agent [--quick]   Costs of a conversation with a scripted model, against targets.
   bench answers           Tokens of answers to everyday questions beside other agents, against targets.
   bench changes           Costs of changing files beside plain atomic writes, against targets.
@@ -45,8 +46,8 @@ fn main() -> ExitCode {
         [confined::STORY_COMMAND, kind, root, binary, state] => {
             confined::story_in(kind, root, binary, state)
         }
-        ["bench", "doors"] => bench::doors(bench::Effort::Full),
-        ["bench", "doors", "--quick"] => bench::doors(bench::Effort::Quick),
+        ["bench", "front_ends"] => bench::front_ends(bench::Effort::Full),
+        ["bench", "front_ends", "--quick"] => bench::front_ends(bench::Effort::Quick),
         ["bench", "agent"] => bench::agent(bench::Effort::Full),
         ["bench", "agent", "--quick"] => bench::agent(bench::Effort::Quick),
         ["bench", "answers"] => bench::answers(),

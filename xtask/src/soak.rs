@@ -19,10 +19,9 @@ pub(crate) fn run(minutes: u64) -> Result<ExitCode> {
     let house = House::find()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
     let mut steps = Steps::new(false);
-    for (name, test) in [
-        ("command lines that nobody thought of", "attacks::fuzz"),
-        ("executors killed", "attacks::kills"),
-    ] {
+    for (name, test) in
+        [("command lines made at random", "attacks::fuzz"), ("executors killed", "attacks::kills")]
+    {
         let mut command = house.cargo();
         command.args(["test", "-p", "tool_system", "--test", "it", "--locked", test]);
         command.args(["--", "--nocapture"]);

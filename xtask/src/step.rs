@@ -19,7 +19,6 @@ pub(crate) enum Outcome {
     },
 }
 
-/// A finished step.
 struct Done {
     name: &'static str,
     time: Duration,

@@ -67,7 +67,7 @@ impl Arguments {
         let is_terminal = terminal::is_attended() && Stream::Out.is_terminal();
         short_form::command_of(std::env::args_os().collect(), is_terminal).unwrap_or_else(|error| {
             if error.use_stderr() {
-                output::to_people(error.render().to_string().trim_end());
+                output::to_user(error.render().to_string().trim_end());
                 std::process::exit(error.exit_code());
             }
             error.exit()

@@ -7,10 +7,10 @@ pub(crate) mod attachments;
 pub(crate) mod cards;
 pub(crate) mod events_json;
 pub(crate) mod input;
-pub(crate) mod look;
 pub(crate) mod markdown;
 pub(crate) mod notices;
 pub(crate) mod outcome;
+pub(crate) mod output_style;
 pub(crate) mod screen;
 mod slash_actions;
 pub(crate) mod slash_commands;
@@ -36,7 +36,7 @@ use crate::model_choice::{Chosen, chosen};
 use crate::output::{self, Printer, Stream};
 use crate::project::{Lifetime, Project, project_root};
 use input::{CtrlC, Entered, FindFiles, Input, InputOptions, Moment, Reaction};
-use look::{Ink, Look};
+use output_style::{Ink, OutputStyle};
 use screen::{Screen, ScreenOptions};
 use slash_commands::{Typed, parse};
 
@@ -55,7 +55,7 @@ pub(crate) struct Chat {
     chosen: Chosen,
     session: Session,
     screen: Screen<Printer, Printer>,
-    notes: Look,
+    notes: OutputStyle,
     /// Rules that were offered already.
     offered_rules: Vec<String>,
     ctrl_c: CtrlC,
@@ -75,9 +75,9 @@ impl Chat {
             None => Session::begin(parts).await?,
             Some(text) => resumed(parts, text).await?,
         };
-        let notes = Stream::Err.look();
+        let notes = Stream::Err.style();
         let options = ScreenOptions {
-            words: Stream::Out.look(),
+            words: Stream::Out.style(),
             notes,
             thoughts: true,
             messages: false,
@@ -150,7 +150,7 @@ impl Chat {
     fn input(&self) -> anyhow::Result<Input> {
         Ok(Input::open(InputOptions {
             history: Some(self.project.state()?.path().join(HISTORY)),
-            colour: self.notes != Look::Plain,
+            colour: self.notes != OutputStyle::Plain,
             find_files: file_finder(&self.session.parts().tools),
         })?)
     }

@@ -173,7 +173,6 @@ impl Config {
         }
     }
 
-    /// Every role there is.
     pub(crate) fn all_roles(&self) -> Vec<AgentRole> {
         let own = self.roles.iter().map(|(name, role)| AgentRole::Custom {
             name: name.clone(),
@@ -182,7 +181,6 @@ impl Config {
         [AgentRole::Planner, AgentRole::Actor].into_iter().chain(own).collect()
     }
 
-    /// The role called `name`.
     pub(crate) fn role(&self, name: &str) -> anyhow::Result<AgentRole> {
         match name {
             "planner" => Ok(AgentRole::Planner),

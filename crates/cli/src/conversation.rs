@@ -82,7 +82,7 @@ pub(crate) async fn resumed(parts: SessionParts, text: &str) -> anyhow::Result<S
         parts.store.find(text).await?
     };
     let (session, damage) = Session::resume(parts, id).await?;
-    damage.iter().for_each(|line| output::to_people(&format!("toolkiln: {line}")));
+    damage.iter().for_each(|line| output::to_user(&format!("toolkiln: {line}")));
     Ok(session)
 }
 

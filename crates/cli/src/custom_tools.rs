@@ -52,9 +52,7 @@ pub(crate) fn register(project: &Project, registry: &mut ToolRegistry) {
         }
         if registry.get(Vocabulary::Standard, tool.name()).is_ok() {
             let name = tool.name();
-            output::to_people(&format!(
-                "toolkiln: {file} defines `{name}`, which is a tool already"
-            ));
+            output::to_user(&format!("toolkiln: {file} defines `{name}`, which is a tool already"));
             continue;
         }
         registry.register(Arc::new(tool));
@@ -141,7 +139,7 @@ fn found(project: &Project) -> Vec<FoundToolFile> {
     let Ok(directory) = RelPath::parse(DIRECTORY) else { return Vec::new() };
     let Ok(listing) = workspace.list_dir(&directory, false) else { return Vec::new() };
     let trusted = trusted(project).unwrap_or_else(|error| {
-        output::to_people(&format!("toolkiln: no tool of the project is trusted: {error:#}"));
+        output::to_user(&format!("toolkiln: no tool of the project is trusted: {error:#}"));
         Trusted::default()
     });
     let files = listing.entries.iter().filter(|entry| entry.name.ends_with(b".toml"));
@@ -153,7 +151,7 @@ fn one(workspace: &Workspace, path: &RelPath, trusted: &Trusted) -> Option<Found
     let text = match read(workspace, path) {
         Ok(text) => text,
         Err(error) => {
-            output::to_people(&format!("toolkiln: {error:#}"));
+            output::to_user(&format!("toolkiln: {error:#}"));
             return None;
         }
     };

@@ -32,7 +32,6 @@ const NO_HOME: &str = "/home/user";
 pub(crate) struct Environment {
     /// The user's configuration directory, if it can be told.
     pub(crate) config_dir: Option<PathBuf>,
-    /// The user's home directory.
     pub(crate) home: Option<PathBuf>,
     /// The variables that set a key of the configuration.
     pub(crate) layer: Vec<Given>,
@@ -69,7 +68,7 @@ impl Environment {
         Self { config_dir: config_dir(), home: absolute("HOME"), ..found }
     }
 
-    /// What the variables say, but for directories. An empty variable is none.
+    /// What the variables say, but for directories. An empty variable counts as absent.
     pub(crate) fn from(read: impl Fn(&str) -> Option<String>) -> Self {
         let read = |name: &str| read(name).filter(|value| !value.trim().is_empty());
         let given = |(name, key): (&'static str, &str)| {
@@ -174,12 +173,10 @@ fn upstream(network: &NetworkVariables) -> Option<Upstream> {
     Some(upstream.except(no_proxy))
 }
 
-/// The user's home directory.
 pub(crate) fn home_dir() -> Option<PathBuf> {
     absolute("HOME")
 }
 
-/// The user's editor.
 pub(crate) fn editor() -> Option<String> {
     let named = |name| env::var(name).ok().filter(|command| !command.trim().is_empty());
     named("VISUAL").or_else(|| named("EDITOR"))

@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Fires `cancel` at the first Ctrl-C, and ends the process at the second: whoever asks twice does
+/// Fires `cancel` at the first Ctrl-C, and ends the process at the second: a user who asks twice does
 /// not want to wait.
 pub(crate) fn on_interrupt(cancel: CancellationToken) -> Interrupt {
     Interrupt(tokio::spawn(async move {
@@ -51,7 +51,7 @@ pub(crate) struct StopSignal {
 }
 
 impl StopSignal {
-    /// Listens from now on, for the rest of the process, on a thread of its own: whoever works may be
+    /// Listens from now on, for the rest of the process, on a thread of its own: the working thread may be
     /// held up by a reader that does not read what is written.
     pub(crate) fn listen() -> io::Result<Self> {
         let stop = Self {

@@ -182,7 +182,7 @@ fn setting_source(config: &Config, key: &str) -> String {
 fn warn_once(text: &str) {
     static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if SAID.lock().unwrap_or_else(PoisonError::into_inner).insert(text.to_owned()) {
-        output::to_people(text);
+        output::to_user(text);
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use serde_json::Value;
 
-use crate::chat::look::{Ink, Look};
+use crate::chat::output_style::{Ink, OutputStyle};
 use crate::chat::safe_text::{harmless, harmless_but, harmless_json};
 use crate::environment;
 
@@ -54,21 +54,21 @@ impl Stream {
     }
 
     /// How text may look there: with colours if it is a terminal and the user does not mind.
-    pub(crate) fn look(self) -> Look {
+    pub(crate) fn style(self) -> OutputStyle {
         match self {
-            Stream::Out => look(&io::stdout()),
-            Stream::Err => look(&io::stderr()),
+            Stream::Out => style(&io::stdout()),
+            Stream::Err => style(&io::stderr()),
         }
     }
 }
 
-fn look(stream: &(impl AsFd + io::IsTerminal)) -> Look {
+fn style(stream: &(impl AsFd + io::IsTerminal)) -> OutputStyle {
     if !stream.is_terminal() || environment::no_colour() {
-        return Look::Plain;
+        return OutputStyle::Plain;
     }
     let size = rustix::termios::tcgetwinsize(stream);
     let width = size.map_or(DEFAULT_WIDTH, |size| size.ws_col.into());
-    Look::Styled { width: if width == 0 { DEFAULT_WIDTH } else { width } }
+    OutputStyle::Styled { width: if width == 0 { DEFAULT_WIDTH } else { width } }
 }
 
 /// A stream as a writer of text that is made harmless on its way.
@@ -94,7 +94,6 @@ impl Printer {
         Self { stream, text: PrintedText::Inked, before: None }
     }
 
-    /// For JSON.
     pub(crate) fn json(stream: Stream) -> Self {
         Self { stream, text: PrintedText::Json, before: None }
     }
@@ -120,7 +119,7 @@ const USAGE: u8 = 2;
 
 /// Says why a command cannot be carried out.
 pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
-    to_people(&format!("toolkiln: {error:#}"));
+    to_user(&format!("toolkiln: {error:#}"));
     ExitCode::from(USAGE)
 }
 
@@ -162,14 +161,14 @@ fn unless_closed<T>(written: io::Result<T>) -> io::Result<T> {
 }
 
 /// Prints a line for the user. A failure is ignored: there is no other way to report it.
-pub(crate) fn to_people(line: &str) {
-    painted(Look::Plain, [(Ink::PLAIN, line)]);
+pub(crate) fn to_user(line: &str) {
+    painted(OutputStyle::Plain, [(Ink::PLAIN, line)]);
 }
 
 /// Prints lines for the user, each in its ink.
-pub(crate) fn painted<'a>(look: Look, lines: impl IntoIterator<Item = (Ink, &'a str)>) {
+pub(crate) fn painted<'a>(style: OutputStyle, lines: impl IntoIterator<Item = (Ink, &'a str)>) {
     for (ink, line) in lines {
-        let line = look.paint(ink, &harmless(line));
+        let line = style.paint(ink, &harmless(line));
         let _ = Stream::Err.write(&format!("{line}\n"));
     }
 }
@@ -189,12 +188,11 @@ pub(crate) fn progress(text: &str) {
     let _ = Stream::Err.write(&format!("{RETURN}{}", harmless(text)));
 }
 
-/// Clears the screen.
 pub(crate) fn clear_screen() {
     let _ = Stream::Err.write(CLEAR);
 }
 
 /// Lets a panic be told like everything else.
 pub(crate) fn catch_panics() {
-    std::panic::set_hook(Box::new(|panic| to_people(&format!("toolkiln: {panic}"))));
+    std::panic::set_hook(Box::new(|panic| to_user(&format!("toolkiln: {panic}"))));
 }

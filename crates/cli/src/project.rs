@@ -76,8 +76,8 @@ impl Project {
         custom_tools::register(self, &mut registry);
         for name in &self.config.disabled_tools {
             if !registry.disable(name) {
-                output::to_people(&format!(
-                    "toolkiln: the configuration disables `{name}`, which is no tool"
+                output::to_user(&format!(
+                    "toolkiln: the configuration disables `{name}`, which is not a tool"
                 ));
             }
         }
@@ -190,7 +190,7 @@ impl Project {
     /// What runs commands; what it takes is looked for when the first is run.
     fn commands(&self, unconfined: bool) -> Arc<OnDemand<Arc<CommandRunner>>> {
         if unconfined {
-            output::to_people("toolkiln: commands are NOT CONFINED (--unsafe-no-sandbox)");
+            output::to_user("toolkiln: commands are NOT CONFINED (--unsafe-no-sandbox)");
         }
         let workspace = Arc::clone(&self.workspace);
         let output_bytes = self.config.limits.kept_output_bytes;
@@ -238,7 +238,7 @@ fn session_name() -> String {
     format!("{}-{}", Timestamp::now().as_millisecond(), std::process::id())
 }
 
-/// Decides about what needs approval: the option, the user at the terminal, or nobody.
+/// Decides what needs approval: the option `--yes`, the user at the terminal, or, without either, a refusal.
 fn approver(yes: bool, journal: &Arc<OnDemand<Arc<Journal>>>) -> Arc<dyn Approver> {
     if yes {
         Arc::new(ApproveAll)

@@ -14,7 +14,7 @@ use tool_system::prelude::async_trait;
 use tool_system::{Approver, OnDemand};
 use workspace::{Journal, Label, RelPath, UndoTarget, edit_in_program};
 
-use crate::chat::look::{Ink, Look};
+use crate::chat::output_style::{Ink, OutputStyle};
 use crate::diff_view::{self, Drawn};
 use crate::output::{self, Stream};
 use question::Withdrawn;
@@ -107,7 +107,7 @@ impl Approver for Terminal {
         let (withdrawn, withdraws) = question::withdrawable().map_err(unusable)?;
         let asking = OpenQuestion {
             editor: self.editor.clone(),
-            look: Stream::Err.look(),
+            style: Stream::Err.style(),
             journal: Arc::clone(&self.journal),
             request: request.clone(),
             withdrawn,
@@ -120,7 +120,7 @@ impl Approver for Terminal {
 
 struct OpenQuestion {
     editor: Option<String>,
-    look: Look,
+    style: OutputStyle,
     journal: Arc<OnDemand<Arc<Journal>>>,
     request: ApprovalRequest,
     withdrawn: Withdrawn,
@@ -162,7 +162,7 @@ impl OpenQuestion {
     }
 
     fn show(&self, lines: &[Drawn]) {
-        output::painted(self.look, lines.iter().map(|(ink, line)| (*ink, line.as_str())));
+        output::painted(self.style, lines.iter().map(|(ink, line)| (*ink, line.as_str())));
     }
 
     /// The proposed texts as the user leaves them in the editor; only those that changed.
@@ -223,7 +223,7 @@ impl OpenQuestion {
             diffs.push(FileDiff::of(change, before.and_then(|(_, bytes)| bytes).as_deref()));
         }
         let diff = unified(&diffs);
-        output::painted(self.look, diff.lines().map(|line| (Ink::PLAIN, line)));
+        output::painted(self.style, diff.lines().map(|line| (Ink::PLAIN, line)));
         let paths: Vec<&str> = inverse.set.changes.iter().flat_map(Change::paths).collect();
         let paths = paths.join(", ");
         let question = format!("Undo the last change to {}? [y/n] ", visible(&paths));
@@ -262,7 +262,7 @@ fn ranges(text: &str, count: usize) -> Option<Vec<usize>> {
 }
 
 fn say(text: &str) {
-    crate::output::to_people(text);
+    crate::output::to_user(text);
 }
 
 /// The question could not be read, which is not a no of the user.

@@ -199,10 +199,10 @@ proptest! {
 }
 
 #[test]
-fn the_readme_lists_what_is_understood() {
-    let readme = include_str!("../../../README.md");
+fn the_documentation_lists_what_is_understood() {
+    let document = include_str!("../../../docs/guide.md");
     for (request, effect) in examples() {
         let row = format!("| `{request}` | {effect} |");
-        assert!(readme.contains(&row), "README.md lacks {row}");
+        assert!(document.contains(&row), "docs/guide.md lacks {row}");
     }
 }

@@ -29,18 +29,18 @@ const MAX_WAITING_BYTES: usize = 16 * 1024 * 1024;
 /// The requests of one connection; clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Backlog {
-    shared: Arc<Shared>,
+    shared: Arc<BacklogShared>,
 }
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct BacklogShared {
+    state: Mutex<BacklogState>,
     /// Notified whenever there may be room; one task waits for it.
     changed: Notify,
 }
 
 #[derive(Default)]
-struct State {
+struct BacklogState {
     waiting: VecDeque<WaitingRequest>,
     waiting_bytes: usize,
     running: usize,
@@ -59,7 +59,7 @@ struct WaitingRequest {
 
 /// Counts a request as running until it is dropped: by the handler and by the writer of the answer.
 struct RunningRequest {
-    shared: Arc<Shared>,
+    shared: Arc<BacklogShared>,
     bytes: usize,
 }
 
@@ -73,8 +73,8 @@ impl Drop for RunningRequest {
     }
 }
 
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl BacklogShared {
+    fn state(&self) -> MutexGuard<'_, BacklogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -158,7 +158,7 @@ impl Backlog {
     }
 }
 
-impl State {
+impl BacklogState {
     fn has_room(&self) -> bool {
         let Some(next) = self.waiting.front() else { return false };
         let asking = self.asked.len();

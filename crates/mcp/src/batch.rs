@@ -16,7 +16,6 @@ pub(crate) struct OpenBatches {
     batches: Arc<Mutex<Vec<OpenBatch>>>,
 }
 
-/// One batch.
 pub(crate) struct OpenBatch {
     /// The requests that have no answer yet.
     pub(crate) unanswered: HashSet<RequestId>,

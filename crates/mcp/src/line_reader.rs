@@ -15,7 +15,6 @@ const KEPT_BYTES: usize = 1024 * 1024;
 
 /// A line without its line break.
 pub(crate) enum InputLine {
-    /// All of it.
     Whole(BytesMut),
     /// It was longer than allowed; only its id and method were kept.
     TooLong(Envelope),

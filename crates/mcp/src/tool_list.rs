@@ -59,8 +59,7 @@ fn brief_output(schema: &Value) -> Value {
 }
 
 /// MCP's hints. Only those that carry meaning are sent: destructive and idempotent say nothing
-/// about a tool that only looks, and a tool is not idempotent unless it says so. The title stands here too, for hosts of the revisions before it
-/// became a field of the tool.
+/// about a tool that only looks, and a tool is not idempotent unless it says so.
 fn annotations(permissions: PermissionSet) -> Value {
     let has = |permission| permissions.contains(permission);
     let executes = has(ToolPermission::ExecuteCommands);
@@ -109,7 +108,7 @@ mod tests {
     #[test]
     fn annotations_follow_the_permissions() {
         let hints = |permissions: &[ToolPermission]| {
-            annotations("T".into(), permissions.iter().copied().collect()).to_string()
+            annotations(permissions.iter().copied().collect()).to_string()
         };
         use ToolPermission::{CreateFiles, DeleteFiles, NetworkAccess, ReadFiles, WriteFiles};
         assert_eq!(

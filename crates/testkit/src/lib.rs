@@ -2,7 +2,7 @@
 //! child processes that speak JSON-RPC over their standard streams ([`StdioServer`]), a scripted
 //! model behind real HTTP ([`ModelServer`]), and trees remembered to the last bit ([`Snapshot`]). The rules of the house live in `tests/tidy`.
 //!
-//! Everything here fails by panicking with a message for the person who reads the test, at the line
+//! Everything here fails by panicking with a message for the reader of the test, at the line
 //! of the test.
 //!
 //! This crate must never be a normal dependency of a crate that ships, and it must never know a

@@ -190,7 +190,7 @@ impl ModelServer {
         *lock(&left)
     }
 
-    /// Somebody who can wait for what happens, on another thread than the test's.
+    /// A handle for another thread than the test's, to wait for what happens.
     pub fn watch(&self) -> Watch {
         Watch(self.shared.clone())
     }

@@ -125,7 +125,7 @@ impl StdioServer {
         peak.and_then(|number| number.parse().ok()).expect("the kernel counts memory")
     }
 
-    /// The oldest message nobody has claimed, of any kind; `None` if there is none within `timeout`
+    /// The oldest unclaimed message, of any kind; `None` if there is none within `timeout`
     /// or the server has closed its output.
     #[track_caller]
     pub fn read_message(&mut self, timeout: Duration) -> Option<Value> {

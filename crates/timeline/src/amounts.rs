@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers in a form that is short to read.
 
 /// `950`, `12.3k`, `1.2M`.
 pub fn count(number: u64) -> String {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::item::without_data;
 use crate::live_output::Output;
-use crate::question::Question;
+use crate::question::CardQuestion;
 use crate::safe_text::safe;
 use crate::waiting::Waiting;
 
@@ -24,7 +24,7 @@ pub struct Card {
     pub state: CallState,
     /// Why it did not end well.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
+    pub failure: Option<CallFailure>,
     /// When it began to run: milliseconds since 1970, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<i64>,
@@ -35,7 +35,7 @@ pub struct Card {
     pub waiting: Waiting,
     /// What was asked about it, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<Question>,
+    pub questions: Vec<CardQuestion>,
     /// The changes of files that were asked about last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub diffs: Vec<FileDiff>,
@@ -109,7 +109,7 @@ impl CallState {
 
 /// Why a call did not end well.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Failure {
+pub struct CallFailure {
     /// The stable word for it.
     pub code: ErrorCode,
     /// In words.
@@ -119,7 +119,7 @@ pub struct Failure {
     pub suggestion: Option<String>,
 }
 
-impl Failure {
+impl CallFailure {
     pub(crate) fn of(error: &ToolError) -> Self {
         let suggestion = error.suggestion.as_deref().map(safe);
         Self { code: error.code, message: safe(&error.message), suggestion }

@@ -10,7 +10,7 @@ pub use markdown::markdown;
 use jiff::Timestamp;
 
 use crate::card::{CallState, Card};
-use crate::item::Body;
+use crate::item::ItemBody;
 use crate::safe_text::one_line;
 use crate::timeline::{SessionFacts, Timeline};
 use crate::turn::TurnCosts;
@@ -28,7 +28,7 @@ fn heading(timeline: &Timeline) -> String {
         return title.clone();
     }
     let said = timeline.children(None).find_map(|item| match &item.body {
-        Body::Message(message) => Some(one_line(&message.text)),
+        ItemBody::Message(message) => Some(one_line(&message.text)),
         _ => None,
     });
     let said = said.filter(|said| !said.is_empty()).unwrap_or_else(|| NO_TITLE.to_owned());

@@ -7,24 +7,24 @@ use protocol::{
     AgentRole, Content, ForkPoint, Image, ModelErrorKind, PlanStep, SessionEvent, Settings, TurnEnd,
 };
 
-use crate::item::{Body, Item, ItemId, Level, Notice, Topic, UserMessage};
+use crate::item::{Item, ItemBody, ItemId, Level, Notice, Topic, UserMessage};
 use crate::notices;
 use crate::safe_text::{one_line, safe};
-use crate::timeline::{Changes, Timeline};
+use crate::timeline::{ItemChanges, Timeline};
 use crate::turn::{TurnCosts, text_of};
 use crate::waiting::Waiting;
 
 /// One entry on its way into the timeline.
-pub(crate) struct Step<'a> {
+pub(crate) struct FoldStep<'a> {
     timeline: &'a mut Timeline,
     at: i64,
     /// The card of the call whose sub-agent the entry is about.
     parent: Option<ItemId>,
     depth: usize,
-    pub(crate) changes: Changes,
+    pub(crate) changes: ItemChanges,
 }
 
-impl<'a> Step<'a> {
+impl<'a> FoldStep<'a> {
     pub(crate) fn new(timeline: &'a mut Timeline, at: i64) -> Self {
         let changes = timeline.no_changes();
         Self { timeline, at, parent: None, depth: 0, changes }
@@ -64,7 +64,7 @@ impl<'a> Step<'a> {
             SessionEvent::CallEnded {
                 call_id, result, text, images, title, duration_ms, ..
             } => {
-                let ended = calls::Ended {
+                let ended = calls::CallEnding {
                     result,
                     text: text.as_deref(),
                     images,
@@ -131,7 +131,7 @@ impl<'a> Step<'a> {
             }
             SessionEvent::Repaired { notes } => {
                 for note in notes {
-                    let words = format!("the log was mended: {}", one_line(note));
+                    let words = format!("the log was repaired: {}", one_line(note));
                     self.notice(Topic::Repaired, Level::Warning, words);
                 }
             }
@@ -150,7 +150,7 @@ impl<'a> Step<'a> {
             _ => None,
         });
         let images = images.collect();
-        self.add(Body::Message(UserMessage { text: safe(&text_of(content)), images }));
+        self.add(ItemBody::Message(UserMessage { text: safe(&text_of(content)), images }));
     }
 
     fn plan_changed(&mut self, steps: &[PlanStep]) {
@@ -159,7 +159,7 @@ impl<'a> Step<'a> {
         let scope = self.timeline.scope(self.parent);
         if scope.plan != steps {
             scope.plan.clone_from(&steps);
-            self.add(Body::Plan { steps });
+            self.add(ItemBody::Plan { steps });
         }
     }
 
@@ -183,7 +183,7 @@ impl<'a> Step<'a> {
             working_ms: duration_ms.saturating_sub(self.timeline.waiting.until(self.at)),
             duration_ms,
         };
-        self.add(Body::Turn(costs));
+        self.add(ItemBody::Turn(costs));
     }
 
     /// A sub-agent that reaches a limit does not wait for the user.
@@ -200,10 +200,10 @@ impl<'a> Step<'a> {
     }
 
     fn notice(&mut self, topic: Topic, level: Level, text: String) {
-        self.add(Body::Notice(Notice { topic, level, text }));
+        self.add(ItemBody::Notice(Notice { topic, level, text }));
     }
 
-    fn add(&mut self, body: Body) -> ItemId {
+    fn add(&mut self, body: ItemBody) -> ItemId {
         let id = ItemId(self.timeline.items.len());
         let (parent, depth, at) = (self.parent, self.depth, self.at);
         self.timeline.items.push(Item { id, parent, depth, at, body });

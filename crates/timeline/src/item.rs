@@ -10,7 +10,7 @@ use crate::turn::TurnCosts;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct ItemId(pub(crate) usize);
 
-/// One thing that people see. Items stand in the order in which they began.
+/// One thing that the user sees. Items stand in the order in which they began.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Item {
     /// Its name.
@@ -24,14 +24,14 @@ pub struct Item {
     pub at: i64,
     /// What it is.
     #[serde(flatten)]
-    pub body: Body,
+    pub body: ItemBody,
 }
 
 impl Item {
     /// The card, if the item is a tool call.
     pub fn card(&self) -> Option<&Card> {
         match &self.body {
-            Body::Call(card) => Some(card),
+            ItemBody::Call(card) => Some(card),
             _ => None,
         }
     }
@@ -40,7 +40,7 @@ impl Item {
 /// The kinds of item; `{"kind": "answer", …}` in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Body {
+pub enum ItemBody {
     /// What the user said, or the task of a sub-agent.
     Message(UserMessage),
     /// What the model said.

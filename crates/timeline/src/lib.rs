@@ -1,4 +1,4 @@
-//! What people see of a session: a pure fold from its log to messages, cards of tool calls, plans,
+//! What the user sees of a session: a pure fold from its log to messages, cards of tool calls, plans,
 //! notices and costs. Terminal, web page, `sessions show` and exports draw a [`Timeline`] and nothing
 //! else, so that a session looks the same everywhere.
 //!
@@ -26,12 +26,12 @@ mod turn;
 mod waiting;
 
 pub use amounts::{count, duration, money};
-pub use card::{CallState, Card, Failure};
+pub use card::{CallFailure, CallState, Card};
 pub use export::{html, markdown};
-pub use item::{Answer, AnswerState, Body, Item, ItemId, Level, Notice, Topic, UserMessage};
+pub use item::{Answer, AnswerState, Item, ItemBody, ItemId, Level, Notice, Topic, UserMessage};
 pub use live_output::Output;
 pub use notices::{compacted, instructions};
-pub use question::{Question, Reply};
-pub use timeline::{Changes, SessionFacts, Timeline};
-pub use turn::{Denied, Turn, TurnCosts};
+pub use question::{CardQuestion, Reply};
+pub use timeline::{ItemChanges, SessionFacts, Timeline};
+pub use turn::{Denied, TurnCosts, TurnTally};
 pub use waiting::Waiting;

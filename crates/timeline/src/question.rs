@@ -7,7 +7,7 @@ use crate::safe_text::one_line;
 
 /// What the user was asked about a call.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Question {
+pub struct CardQuestion {
     /// When: milliseconds since 1970, UTC.
     pub at: i64,
     /// Why, on one line.
@@ -37,7 +37,7 @@ pub struct Reply {
     pub words: String,
 }
 
-impl Question {
+impl CardQuestion {
     pub(crate) fn of(request: &ApprovalRequest, at: i64) -> Self {
         // The diff is not taken from the text.
         let QuestionText { reason, warnings, what, always, .. } = QuestionText::of(request, 0);
@@ -111,6 +111,6 @@ mod tests {
         for (response, words) in table {
             assert_eq!(Reply::of(&response, 7).words, words);
         }
-        assert_eq!(Question::of(&request, 7).what, None);
+        assert_eq!(CardQuestion::of(&request, 7).what, None);
     }
 }

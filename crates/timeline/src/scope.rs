@@ -8,8 +8,7 @@ use crate::item::ItemId;
 use crate::safe_text::SafeText;
 
 #[derive(Debug, Default)]
-pub(crate) struct Scope {
-    /// Its items, in order.
+pub(crate) struct AgentScope {
     pub(crate) items: Vec<ItemId>,
     /// The last card of each call id. A damaged log may use an id twice.
     pub(crate) calls: HashMap<String, ItemId>,

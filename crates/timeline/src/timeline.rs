@@ -6,23 +6,23 @@ use protocol::{ContentHash, ForkPoint, Image, LogEntry, SessionEvent, Settings, 
 use serde::Serialize;
 
 use crate::card::Card;
-use crate::fold::Step;
-use crate::item::{Body, Item, ItemId};
+use crate::fold::FoldStep;
+use crate::item::{Item, ItemBody, ItemId};
 use crate::live_output::{LineCutter, Output};
 use crate::safe_text::output_line;
-use crate::scope::Scope;
-use crate::turn::{Turn, add_costs};
+use crate::scope::AgentScope;
+use crate::turn::{TurnTally, add_costs};
 use crate::waiting::Waiting;
 
-/// What people see of a session. [`Timeline::apply`] takes the entries of its log one after the other,
+/// What the user sees of a session. [`Timeline::apply`] takes the entries of its log one after the other,
 /// each in constant time but for the length of what it says.
 #[derive(Debug, Default)]
 pub struct Timeline {
     pub(crate) items: Vec<Item>,
-    pub(crate) root: Scope,
-    pub(crate) nested: HashMap<ItemId, Scope>,
+    pub(crate) root: AgentScope,
+    pub(crate) nested: HashMap<ItemId, AgentScope>,
     pub(crate) facts: SessionFacts,
-    pub(crate) turn: Turn,
+    pub(crate) turn: TurnTally,
     /// How long the user was waited for in this turn.
     pub(crate) waiting: Waiting,
     pub(crate) is_paused: bool,
@@ -70,12 +70,12 @@ pub struct SessionFacts {
 
 /// The items that an entry has added or changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct ItemChanges {
     first_added: usize,
     pub(crate) ids: BTreeSet<ItemId>,
 }
 
-impl Changes {
+impl ItemChanges {
     /// The items, in the order of the timeline.
     pub fn ids(&self) -> impl Iterator<Item = ItemId> + '_ {
         self.ids.iter().copied()
@@ -103,14 +103,14 @@ impl Timeline {
     }
 
     /// Takes the next entry of the log.
-    pub fn apply(&mut self, entry: &LogEntry) -> Changes {
+    pub fn apply(&mut self, entry: &LogEntry) -> ItemChanges {
         self.turn.add(entry);
         self.facts.began_at.get_or_insert(entry.at);
         self.facts.last_at = self.facts.last_at.max(entry.at);
         if let Some(spent) = entry.event.spent() {
             add_costs((&mut self.facts.usage, &mut self.facts.cost_usd), spent);
         }
-        let mut step = Step::new(self, entry.at);
+        let mut step = FoldStep::new(self, entry.at);
         let mut event = &entry.event;
         // The entries of a sub-agent say nothing of time; the one that holds them does.
         while let SessionEvent::Nested { call_id, entry } = event {
@@ -123,12 +123,12 @@ impl Timeline {
 
     /// Takes what a call of the session's own agent prints while it runs. The result in the log holds
     /// it too, so that nothing is lost if this is never called.
-    pub fn output(&mut self, call_id: &str, text: &str) -> Changes {
+    pub fn output(&mut self, call_id: &str, text: &str) -> ItemChanges {
         let mut changes = self.no_changes();
         match self.running(call_id) {
             Running::Card(id) => {
                 let cutter = self.live.cutters.entry(id).or_default();
-                if let Body::Call(card) = &mut self.items[id.0].body
+                if let ItemBody::Call(card) = &mut self.items[id.0].body
                     && cutter.push(text, &mut card.output)
                 {
                     changes.ids.insert(id);
@@ -193,7 +193,7 @@ impl Timeline {
     }
 
     /// What the current turn took so far.
-    pub fn turn(&self) -> &Turn {
+    pub fn turn(&self) -> &TurnTally {
         &self.turn
     }
 
@@ -202,11 +202,11 @@ impl Timeline {
         self.images.get(&hash)
     }
 
-    pub(crate) fn no_changes(&self) -> Changes {
-        Changes { first_added: self.items.len(), ids: BTreeSet::new() }
+    pub(crate) fn no_changes(&self) -> ItemChanges {
+        ItemChanges { first_added: self.items.len(), ids: BTreeSet::new() }
     }
 
-    pub(crate) fn scope(&mut self, parent: Option<ItemId>) -> &mut Scope {
+    pub(crate) fn scope(&mut self, parent: Option<ItemId>) -> &mut AgentScope {
         match parent {
             None => &mut self.root,
             Some(card) => self.nested.entry(card).or_default(),
@@ -215,7 +215,7 @@ impl Timeline {
 
     pub(crate) fn card(&mut self, id: ItemId) -> Option<&mut Card> {
         match &mut self.items[id.0].body {
-            Body::Call(card) => Some(card),
+            ItemBody::Call(card) => Some(card),
             _ => None,
         }
     }

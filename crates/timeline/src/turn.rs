@@ -34,7 +34,7 @@ pub struct TurnCosts {
 
 /// Counts one turn; a message of the user begins another count.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Turn {
+pub struct TurnTally {
     /// The tokens of the turn, those of sub-agents and summaries included.
     pub usage: Usage,
     /// The cost of the turn in US dollars, if the price of any part is known.
@@ -57,7 +57,7 @@ pub struct Turn {
     last_at: i64,
 }
 
-impl Turn {
+impl TurnTally {
     /// Counts one entry of the log.
     pub fn add(&mut self, entry: &LogEntry) {
         if let SessionEvent::UserMessage { .. } = entry.event {
@@ -154,7 +154,7 @@ mod tests {
             nested(answer("inner", Some(0.5))),
             answer("", None),
         ];
-        let mut turn = Turn::default();
+        let mut turn = TurnTally::default();
         for (sequence, event) in (1..).zip(events) {
             turn.add(&LogEntry { sequence, at: sequence as i64 * 1000, event });
         }

@@ -41,7 +41,6 @@ const CONTEXT_TOKENS: u64 = 10_000_000;
 /// How often the long conversation is held.
 const LONG_RUNS: usize = 3;
 
-/// What was measured.
 struct Figures {
     start: Times,
     turn: Times,

@@ -70,8 +70,8 @@ impl Client {
         }
     }
 
-    /// The result of the last call; an error, also one of a tool, is an error here, so that nobody
-    /// measures how fast a server refuses.
+    /// The result of the last call; an error, also one of a tool, is an error here, so that a
+    /// quick refusal is never measured as speed.
     pub(crate) fn result(&self) -> Result<Value> {
         let mut response = self.response()?;
         if response.get("error").is_some() || response["result"]["isError"] == true {

@@ -21,7 +21,7 @@ pub(crate) fn root(house: &House, given: Option<&Path>) -> Result<PathBuf> {
         None => own_copy(house)?,
     };
     let root = root.canonicalize().with_context(|| format!("no {}", root.display()))?;
-    ensure!(root.is_dir(), "{} is no directory", root.display());
+    ensure!(root.is_dir(), "{} is not a directory", root.display());
     Ok(root)
 }
 

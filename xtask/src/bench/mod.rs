@@ -5,8 +5,8 @@ mod answers;
 mod changes;
 mod client;
 mod corpus;
-mod doors;
 mod exec;
+mod front_ends;
 mod peers;
 mod report;
 mod search;
@@ -16,8 +16,8 @@ mod verdict;
 pub(crate) use agent::run as agent;
 pub(crate) use answers::run as answers;
 pub(crate) use changes::run as changes;
-pub(crate) use doors::run as doors;
 pub(crate) use exec::run as exec;
+pub(crate) use front_ends::run as front_ends;
 pub(crate) use search::run as search;
 
 /// How often each thing is measured.

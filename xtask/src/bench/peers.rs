@@ -28,7 +28,6 @@ impl Server {
     }
 }
 
-/// Ours.
 pub(crate) const TOOLKILN: &str = "toolkiln";
 /// The fastest we know.
 pub(crate) const RUST_PEER: &str = "rust-mcp-filesystem";

@@ -1,4 +1,4 @@
-//! The table of the doors, and the verdicts about them.
+//! The table of the front ends, and whether they meet their targets.
 
 use std::fmt::Write as _;
 

@@ -12,7 +12,8 @@ use super::made::Place;
 use crate::fetch::output;
 use crate::step::{Outcome, run};
 
-const NOBODY: &str = "65534";
+/// The user and group id without rights that every Linux system has.
+const ORDINARY_USER: &str = "65534";
 
 /// Arguments: a directory of our own, the project, the home, and the command. The project is covered by
 /// a copy that belongs to the user; a home that only root can enter, by one with root's toolchains in it.
@@ -62,7 +63,10 @@ pub(super) fn play(place: &Place, binary: &Path) -> Result<Outcome> {
     output(Command::new("cp").arg("-a").arg(&place.root).arg(at("project")))?;
     output(Command::new("mkdir").arg(at("state")))?;
     let mut chown = Command::new("chown");
-    chown.args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(at("project")).arg(at("state"));
+    chown
+        .args(["-R", &format!("{ORDINARY_USER}:{ORDINARY_USER}")])
+        .arg(at("project"))
+        .arg(at("state"));
     output(&mut chown)?;
     let home = std::env::var_os("HOME").context("there is no home directory")?;
     let mut unshare = Command::new("unshare");

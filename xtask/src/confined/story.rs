@@ -99,7 +99,7 @@ impl Story<'_> {
         Ok(passed)
     }
 
-    /// The agent runs the user's own command, and nobody is there to be asked.
+    /// The agent runs the user's own command, without an approver.
     fn agent_runs(&self, build: Build, when: &str) -> Result<()> {
         let (before, layer) = (self.tree()?, self.layer()?);
         let command = self.kind.command();
@@ -130,7 +130,7 @@ impl Story<'_> {
             && ran["changes"]["paths"] == json!([file])
             && dropped.contains("there is no approver to ask");
         ensure!(is_right, "`{command}` answers {ran}");
-        self.tree()?.must_be(&before, "an edit with nobody to ask")?;
+        self.tree()?.must_be(&before, "an edit without an approver")?;
         self.agent_tests(tests).map(drop).context("after an edit that was dropped")
     }
 
@@ -167,7 +167,7 @@ impl Story<'_> {
             let place = self.state.join(name.to_lowercase());
             command.env(format!("XDG_{name}_HOME"), place);
         }
-        // Where our own build puts its results is nobody else's business.
+        // The target directory of our own build must not become that of the project.
         command.env_remove("CARGO_TARGET_DIR");
         command
     }

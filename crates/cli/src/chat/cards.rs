@@ -4,9 +4,9 @@
 use std::collections::VecDeque;
 
 use protocol::{PlanStep, StepStatus};
-use timeline::{CallState, Card, Failure, duration};
+use timeline::{CallFailure, CallState, Card, duration};
 
-use super::look::{Ink, Look, columns};
+use super::output_style::{Ink, OutputStyle, columns};
 use super::safe_text::one_line;
 
 /// Live output on a terminal: so many lines at the beginning …
@@ -17,30 +17,30 @@ const INDENT: &str = "  ";
 
 /// Where cards are drawn: the look, and how deep in sub-agents.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) look: Look,
+pub(crate) struct CardPlace {
+    pub(crate) style: OutputStyle,
     pub(crate) depth: usize,
 }
 
-impl Place {
+impl CardPlace {
     fn line(self, margin: &str, text: &str, ink: Ink) -> String {
         let margin = format!("{}{margin}", INDENT.repeat(self.depth));
-        format!("{margin}{}\n", self.look.paint(ink, text))
+        format!("{margin}{}\n", self.style.paint(ink, text))
     }
 
     /// A line that is cut where the terminal ends.
     fn cut_line(self, margin: &str, text: &str, ink: Ink) -> String {
         let used = columns(margin) + columns(INDENT) * self.depth;
-        self.line(margin, &self.look.fit(text, used), ink)
+        self.line(margin, &self.style.fit(text, used), ink)
     }
 }
 
 /// The line that a call begins with.
-pub(crate) fn started(title: &str, place: Place) -> String {
+pub(crate) fn started(title: &str, place: CardPlace) -> String {
     let used = columns(INDENT) * place.depth + columns("● ");
-    let look = place.look;
-    let title = look.paint(Ink::BOLD, &look.fit(title, used));
-    place.line("", &format!("{} {title}", look.paint(Ink::CYAN, "●")), Ink::PLAIN)
+    let style = place.style;
+    let title = style.paint(Ink::BOLD, &style.fit(title, used));
+    place.line("", &format!("{} {title}", style.paint(Ink::CYAN, "●")), Ink::PLAIN)
 }
 
 /// The end of a card.
@@ -56,13 +56,13 @@ pub(crate) struct Ending<'a> {
 
 impl Ending<'_> {
     /// The lines that tell it.
-    pub(crate) fn draw(&self, place: Place) -> String {
+    pub(crate) fn draw(&self, place: CardPlace) -> String {
         let checks = self.card.checks.iter();
         let checks = checks.map(|line| place.cut_line("  │ ", line, Ink::YELLOW));
         checks.collect::<String>() + &self.outcome(place)
     }
 
-    fn outcome(&self, place: Place) -> String {
+    fn outcome(&self, place: CardPlace) -> String {
         let card = self.card;
         let name = if self.is_named { format!("{}: ", card.tool) } else { String::new() };
         let time = card.working_ms.map(|time| format!(" · {}", duration(time))).unwrap_or_default();
@@ -83,13 +83,13 @@ impl Ending<'_> {
     }
 }
 
-fn well_ended(name: &str, lines: &[String], time: &str, place: Place) -> String {
+fn well_ended(name: &str, lines: &[String], time: &str, place: CardPlace) -> String {
     match lines {
         [] => place.line("  └ ", &format!("{name}done{time}"), Ink::DIM),
         [only] => {
             let first = format!("{name}{only}");
             let used = columns("  └ ") + columns(INDENT) * place.depth + columns(time);
-            place.line("  └ ", &format!("{}{time}", place.look.fit(&first, used)), Ink::DIM)
+            place.line("  └ ", &format!("{}{time}", place.style.fit(&first, used)), Ink::DIM)
         }
         [rest @ .., last] => {
             let mut drawn = String::new();
@@ -102,7 +102,7 @@ fn well_ended(name: &str, lines: &[String], time: &str, place: Place) -> String 
     }
 }
 
-fn failed(name: &str, failure: &Failure, time: &str, place: Place) -> String {
+fn failed(name: &str, failure: &CallFailure, time: &str, place: CardPlace) -> String {
     let mut lines = failure.message.lines();
     let first = lines.next().unwrap_or_default();
     let text = format!("{name}{}: {first}{time}", failure.code);
@@ -117,7 +117,7 @@ fn failed(name: &str, failure: &Failure, time: &str, place: Place) -> String {
 }
 
 /// The plan as a list to check off.
-pub(crate) fn plan(steps: &[PlanStep], place: Place) -> String {
+pub(crate) fn plan(steps: &[PlanStep], place: CardPlace) -> String {
     let mut drawn = place.line("", "Plan", Ink::BOLD);
     for step in steps {
         let (mark, ink) = match step.status {
@@ -141,10 +141,10 @@ pub(crate) struct LiveOutput {
 
 impl LiveOutput {
     /// Takes the next whole lines and gives what is to be written at once.
-    pub(crate) fn push(&mut self, lines: &str, place: Place) -> String {
+    pub(crate) fn push(&mut self, lines: &str, place: CardPlace) -> String {
         let mut drawn = String::new();
         for line in lines.lines() {
-            if place.look == Look::Plain || self.written < FIRST_LINES {
+            if place.style == OutputStyle::Plain || self.written < FIRST_LINES {
                 self.written += 1;
                 drawn.push_str(&place.cut_line("  │ ", line, Ink::DIM));
                 continue;
@@ -159,7 +159,7 @@ impl LiveOutput {
     }
 
     /// Gives what is left when the call has ended.
-    pub(crate) fn finish(&mut self, place: Place) -> String {
+    pub(crate) fn finish(&mut self, place: CardPlace) -> String {
         let mut drawn = String::new();
         if self.left_out > 0 {
             drawn.push_str(&place.line("  │ ", &format!("… {} lines", self.left_out), Ink::DIM));
@@ -176,8 +176,8 @@ impl LiveOutput {
 mod tests {
     use super::*;
 
-    const PLAIN: Place = Place { look: Look::Plain, depth: 0 };
-    const NARROW: Place = Place { look: Look::Styled { width: 20 }, depth: 1 };
+    const PLAIN: CardPlace = CardPlace { style: OutputStyle::Plain, depth: 0 };
+    const NARROW: CardPlace = CardPlace { style: OutputStyle::Styled { width: 20 }, depth: 1 };
 
     #[test]
     fn a_title_is_one_line_however_long_it_is() {
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn output_on_a_terminal_has_a_beginning_and_an_end() {
-        let place = Place { look: Look::Styled { width: 80 }, depth: 0 };
+        let place = CardPlace { style: OutputStyle::Styled { width: 80 }, depth: 0 };
         let mut live = LiveOutput::default();
         let text: String = (1..=20).map(|line| format!("line {line}\n")).collect();
         let drawn = live.push(&text, place);

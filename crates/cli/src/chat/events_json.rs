@@ -5,9 +5,9 @@ use std::io::{self, Write};
 
 use protocol::{LogEntry, Settings, Usage};
 use serde::Serialize;
-use timeline::{Denied, Turn};
+use timeline::{Denied, TurnTally};
 
-use super::outcome::Outcome;
+use super::outcome::RunOutcome;
 
 /// Grows when a program that understood the lines before would misunderstand them now.
 const SCHEMA_VERSION: u32 = 1;
@@ -37,7 +37,7 @@ pub(crate) struct NamedInstructions {
 
 #[derive(Serialize)]
 struct RunResult<'a> {
-    outcome: Outcome,
+    outcome: RunOutcome,
     is_error: bool,
     exit_code: u8,
     message: Option<&'a str>,
@@ -52,7 +52,7 @@ struct RunResult<'a> {
 /// How a run ended, apart from what its log tells.
 #[derive(Debug)]
 pub(crate) struct RunEnd<'a> {
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: RunOutcome,
     pub(crate) exit_code: u8,
     /// What a program can show if not all went well.
     pub(crate) message: Option<&'a str>,
@@ -65,16 +65,16 @@ pub(crate) struct RunEnd<'a> {
 #[derive(Debug)]
 pub(crate) struct JsonLines<W> {
     out: W,
-    turn: Turn,
+    turn: TurnTally,
 }
 
 impl<W: Write> JsonLines<W> {
     pub(crate) fn new(out: W) -> Self {
-        Self { out, turn: Turn::default() }
+        Self { out, turn: TurnTally::default() }
     }
 
     /// What the run took so far.
-    pub(crate) fn turn(&self) -> &Turn {
+    pub(crate) fn turn(&self) -> &TurnTally {
         &self.turn
     }
 
@@ -111,7 +111,7 @@ impl<W: Write> JsonLines<W> {
     pub(crate) fn end(mut self, end: &RunEnd<'_>) -> io::Result<()> {
         let result = RunResult {
             outcome: end.outcome,
-            is_error: end.outcome != Outcome::Done,
+            is_error: end.outcome != RunOutcome::Done,
             exit_code: end.exit_code,
             message: end.message,
             text: &self.turn.text,
@@ -125,7 +125,7 @@ impl<W: Write> JsonLines<W> {
     }
 }
 
-/// One line, written at once: whoever reads along sees whole lines only.
+/// One line, written at once, so that a reader sees whole lines only.
 fn line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_string(value)?;
     text.push('\n');
@@ -169,7 +169,7 @@ mod tests {
         for (sequence, event) in (2..).zip(events) {
             lines.entry(&LogEntry { sequence, at: sequence as i64, event }).unwrap();
         }
-        let outcome = Outcome::of(lines.turn());
+        let outcome = RunOutcome::of(lines.turn());
         let files_changed = &["src/a.rs".into()];
         lines.end(&RunEnd { outcome, exit_code: 0, message: None, files_changed }).unwrap();
         assert_snapshot!(String::from_utf8(out).unwrap(), @r#"

@@ -24,7 +24,7 @@ use completion::Completion;
 pub(crate) use ctrl_c::{CtrlC, Moment, Reaction};
 pub(crate) use mentions::mentions;
 
-use super::look::Ink;
+use super::output_style::Ink;
 use crate::terminal::question;
 
 /// Messages that are remembered.

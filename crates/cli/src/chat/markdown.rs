@@ -12,7 +12,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use super::look::Look;
+use super::output_style::OutputStyle;
 use super::safe_text::SafeText;
 use blocks::Blocks;
 
@@ -33,10 +33,10 @@ enum Form {
 }
 
 impl Markdown {
-    pub(crate) fn new(look: Look) -> Self {
-        let form = match look {
-            Look::Plain => Form::Plain { at_line_start: true },
-            Look::Styled { width } => Form::Styled(Box::new(Blocks::new(width))),
+    pub(crate) fn new(style: OutputStyle) -> Self {
+        let form = match style {
+            OutputStyle::Plain => Form::Plain { at_line_start: true },
+            OutputStyle::Styled { width } => Form::Styled(Box::new(Blocks::new(width))),
         };
         Self { guard: SafeText::default(), form }
     }

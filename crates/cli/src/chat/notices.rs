@@ -2,10 +2,10 @@
 
 use timeline::{TurnCosts, count, duration, money};
 
-use super::look::{Ink, Look};
+use super::output_style::{Ink, OutputStyle};
 
 /// `window` is what the model can see at most.
-pub(crate) fn turn_costs(turn: &TurnCosts, window: Option<u64>, look: Look) -> String {
+pub(crate) fn turn_costs(turn: &TurnCosts, window: Option<u64>, style: OutputStyle) -> String {
     let usage = turn.usage;
     let cached = match usage.cache_read {
         0 => String::new(),
@@ -21,5 +21,5 @@ pub(crate) fn turn_costs(turn: &TurnCosts, window: Option<u64>, look: Look) -> S
     if let (Some(used), Some(window @ 1..)) = (turn.context_tokens, window) {
         parts.push(format!("context {}%", used.saturating_mul(100).div_ceil(window)));
     }
-    look.paint(Ink::DIM, &parts.join(" · "))
+    style.paint(Ink::DIM, &parts.join(" · "))
 }

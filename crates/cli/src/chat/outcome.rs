@@ -2,12 +2,12 @@
 
 use protocol::TurnEnd;
 use serde::Serialize;
-use timeline::Turn;
+use timeline::TurnTally;
 
 /// How a headless run came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Outcome {
+pub(crate) enum RunOutcome {
     /// The model has said what it wanted to say, and nothing it wanted to do was denied.
     Done,
     /// The run could not begin or go on: wrong settings, no project, a log that cannot be written.
@@ -17,42 +17,43 @@ pub(crate) enum Outcome {
     Denied,
     /// A limit stopped it: turns, tokens, cost, time, or the length of the conversation.
     Limit,
-    /// The provider failed.
     ProviderError,
     /// The model will not answer.
     Refused,
-    /// Somebody cancelled it, or the process was stopped.
+    /// The user cancelled it, or a signal stopped the process.
     Cancelled,
 }
 
-impl Outcome {
+impl RunOutcome {
     /// How the turn came out so far.
-    pub(crate) fn of(turn: &Turn) -> Self {
+    pub(crate) fn of(turn: &TurnTally) -> Self {
         match turn.end {
-            Some(TurnEnd::Done | TurnEnd::Terminated) if !turn.denied.is_empty() => Outcome::Denied,
-            Some(TurnEnd::Done | TurnEnd::Terminated) => Outcome::Done,
-            Some(TurnEnd::Refused) => Outcome::Refused,
-            Some(TurnEnd::MaxTokens | TurnEnd::ContextFull | TurnEnd::Stopped) => Outcome::Limit,
-            Some(TurnEnd::Failed) if turn.was_cancelled => Outcome::Cancelled,
-            Some(TurnEnd::Failed) => Outcome::ProviderError,
-            Some(TurnEnd::Cancelled | TurnEnd::Interrupted) => Outcome::Cancelled,
-            None if turn.is_paused => Outcome::Limit,
-            None => Outcome::Cancelled,
+            Some(TurnEnd::Done | TurnEnd::Terminated) if !turn.denied.is_empty() => {
+                RunOutcome::Denied
+            }
+            Some(TurnEnd::Done | TurnEnd::Terminated) => RunOutcome::Done,
+            Some(TurnEnd::Refused) => RunOutcome::Refused,
+            Some(TurnEnd::MaxTokens | TurnEnd::ContextFull | TurnEnd::Stopped) => RunOutcome::Limit,
+            Some(TurnEnd::Failed) if turn.was_cancelled => RunOutcome::Cancelled,
+            Some(TurnEnd::Failed) => RunOutcome::ProviderError,
+            Some(TurnEnd::Cancelled | TurnEnd::Interrupted) => RunOutcome::Cancelled,
+            None if turn.is_paused => RunOutcome::Limit,
+            None => RunOutcome::Cancelled,
         }
     }
 
     /// The exit code that tells this outcome. 1 (a tool failed) belongs to other commands.
     pub(crate) fn exit_code(self) -> u8 {
         match self {
-            Outcome::Done => 0,
+            RunOutcome::Done => 0,
             // As for a command line that cannot be understood.
-            Outcome::Error => 2,
-            Outcome::Denied => 3,
-            Outcome::Limit => 4,
-            Outcome::ProviderError => 5,
-            Outcome::Refused => 6,
+            RunOutcome::Error => 2,
+            RunOutcome::Denied => 3,
+            RunOutcome::Limit => 4,
+            RunOutcome::ProviderError => 5,
+            RunOutcome::Refused => 6,
             // As shells tell a program that was ended with Ctrl-C.
-            Outcome::Cancelled => 130,
+            RunOutcome::Cancelled => 130,
         }
     }
 }
@@ -64,8 +65,8 @@ mod tests {
 
     use super::*;
 
-    fn turn(events: Vec<SessionEvent>) -> Turn {
-        let mut turn = Turn::default();
+    fn turn(events: Vec<SessionEvent>) -> TurnTally {
+        let mut turn = TurnTally::default();
         let message = SessionEvent::UserMessage { content: Vec::new() };
         for (at, event) in std::iter::once(message).chain(events).enumerate() {
             turn.add(&LogEntry { sequence: at as u64 + 1, at: at as i64 * 1000, event });
@@ -123,7 +124,7 @@ mod tests {
             (vec![], 130),
         ];
         for (events, expected) in table {
-            assert_eq!(Outcome::of(&turn(events.clone())).exit_code(), expected, "{events:?}");
+            assert_eq!(RunOutcome::of(&turn(events.clone())).exit_code(), expected, "{events:?}");
         }
     }
 }

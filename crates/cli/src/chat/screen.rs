@@ -7,18 +7,18 @@ mod tests;
 use std::io::{self, Write};
 
 use protocol::{ActivityData, ActivityEvent, LogEntry};
-use timeline::{Changes, Timeline, Turn};
+use timeline::{ItemChanges, Timeline, TurnTally};
 
-use super::look::{Ink, Look};
+use super::output_style::{Ink, OutputStyle};
 use drawing::Drawing;
 
 /// How a conversation is shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScreenOptions {
     /// Where the model's words go.
-    pub(crate) words: Look,
+    pub(crate) words: OutputStyle,
     /// Where cards and notices go.
-    pub(crate) notes: Look,
+    pub(crate) notes: OutputStyle,
     /// Whether the model's thoughts are shown.
     pub(crate) thoughts: bool,
     /// Whether the user's messages are shown, as when a session is shown again.
@@ -45,7 +45,7 @@ impl<W: Write, N: Write> Screen<W, N> {
     }
 
     /// What the current turn took so far.
-    pub(crate) fn turn(&self) -> &Turn {
+    pub(crate) fn turn(&self) -> &TurnTally {
         self.timeline.turn()
     }
 
@@ -82,7 +82,7 @@ impl<W: Write, N: Write> Screen<W, N> {
         }
     }
 
-    fn draw(&mut self, changes: &Changes) -> io::Result<()> {
+    fn draw(&mut self, changes: &ItemChanges) -> io::Result<()> {
         for id in changes.ids() {
             self.drawing.draw(self.timeline.item(id))?;
         }

@@ -8,7 +8,7 @@ use tool_system::Category;
 
 use super::Chat;
 use crate::args::allow_rule;
-use crate::chat::cards::{Place, plan};
+use crate::chat::cards::{CardPlace, plan};
 use crate::chat::slash_commands::{ChatCommand, help};
 use crate::commands::sessions;
 use crate::conversation::resumed;
@@ -25,7 +25,7 @@ impl Chat {
     pub(super) async fn command(&mut self, command: ChatCommand) -> anyhow::Result<bool> {
         match command {
             ChatCommand::Exit => return Ok(false),
-            ChatCommand::Help => output::to_people(&help()),
+            ChatCommand::Help => output::to_user(&help()),
             ChatCommand::Model(None) => self.greet(),
             ChatCommand::Role(None) => self.roles(),
             ChatCommand::Plan => self.plan(),
@@ -35,7 +35,7 @@ impl Chat {
             ChatCommand::Clear => output::clear_screen(),
             // A command that fails does not end the conversation.
             other => self.act(other).await.unwrap_or_else(|error| {
-                output::to_people(&format!("{error:#}"));
+                output::to_user(&format!("{error:#}"));
             }),
         }
         Ok(true)
@@ -86,7 +86,7 @@ impl Chat {
                     .await?;
             }
             Err(error) if error.code == ErrorCode::Rejected => self.note("Nothing was changed."),
-            Err(error) => output::to_people(&error.full_message()),
+            Err(error) => output::to_user(&error.full_message()),
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Chat {
         }
         for entry in own {
             let undone = if entry.undone_by.is_some() { "  (undone)" } else { "" };
-            output::to_people(&format!("{:>6}  {}{undone}", entry.id.to_string(), entry.summary));
+            output::to_user(&format!("{:>6}  {}{undone}", entry.id.to_string(), entry.summary));
         }
         Ok(())
     }
@@ -120,7 +120,7 @@ impl Chat {
         let present = self.session.parts().role.name();
         for role in &roles {
             let mark = if role.name() == present { "*" } else { " " };
-            output::to_people(&format!("{mark} {role}: {}", role.permissions()));
+            output::to_user(&format!("{mark} {role}: {}", role.permissions()));
         }
     }
 
@@ -164,7 +164,7 @@ impl Chat {
         if steps.is_empty() {
             self.note("There is no plan.");
         } else {
-            output::drawn(&plan(steps, Place { look: self.notes, depth: 0 }));
+            output::drawn(&plan(steps, CardPlace { style: self.notes, depth: 0 }));
         }
     }
 
@@ -210,7 +210,7 @@ impl Chat {
             let group = offered.iter().filter(|tool| tool.definition().category == category);
             let names: Vec<&str> = group.map(|tool| tool.name()).collect();
             if !names.is_empty() {
-                output::to_people(&format!("{category}: {}", names.join(", ")));
+                output::to_user(&format!("{category}: {}", names.join(", ")));
             }
         }
     }

@@ -16,7 +16,6 @@ pub(crate) enum Typed {
 /// What can be commanded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ChatCommand {
-    /// List the commands.
     Help,
     /// Take back the last change, or the one with this id.
     Undo(Option<String>),
@@ -30,15 +29,11 @@ pub(crate) enum ChatCommand {
     Role(Option<String>),
     /// Go on with another session, the last one if no id is given.
     Resume(Option<String>),
-    /// List the sessions.
     Sessions,
-    /// Begin a new session.
     New,
     /// Go on in a copy of this session.
     Fork,
-    /// Name the session.
     Rename(String),
-    /// Show the plan.
     Plan,
     /// Go on after a pause.
     Continue,
@@ -48,13 +43,10 @@ pub(crate) enum ChatCommand {
     Context,
     /// Show what the session has cost.
     Cost,
-    /// List the tools.
     Tools,
     /// Allow something without asking.
     Allow(String),
-    /// Clear the screen.
     Clear,
-    /// Leave.
     Exit,
 }
 

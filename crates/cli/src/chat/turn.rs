@@ -47,8 +47,8 @@ impl Chat {
 
     async fn push(&mut self, push: Push) -> anyhow::Result<()> {
         // The window may have been resized since.
-        self.screen.options_mut().words = Stream::Out.look();
-        self.screen.options_mut().notes = Stream::Err.look();
+        self.screen.options_mut().words = Stream::Out.style();
+        self.screen.options_mut().notes = Stream::Err.style();
         let mut written = self.session.log().watch();
         let mut activity = self.session.executor().activity().subscribe_all();
         let cancel = CancellationToken::new();

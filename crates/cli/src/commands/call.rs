@@ -96,7 +96,7 @@ pub(crate) fn execute(
     match report.result {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(error) => {
-            output::to_people(&format!("toolkiln: {}: {}", error.code, error.full_message()));
+            output::to_user(&format!("toolkiln: {}: {}", error.code, error.full_message()));
             Ok(ExitCode::from(TOOL_ERROR))
         }
     }

@@ -182,7 +182,7 @@ fn configuration(loaded: &anyhow::Result<Config>) -> Check {
     Check { name: "configuration", state, detail }
 }
 
-/// Who would answer.
+/// The model that would answer, and why it was chosen.
 fn model(environment: &Environment, config: &Config) -> Check {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let chosen = runtime

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &HistoryArgs) -> anyhow::Result<ExitCode> {
         ))?;
     }
     if entries.is_empty() {
-        output::to_people("Nothing has been changed yet.");
+        output::to_user("Nothing has been changed yet.");
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -50,13 +50,13 @@ pub(crate) fn run(args: &IndexArgs) -> anyhow::Result<ExitCode> {
         let started = Instant::now();
         let built = code.build_index(&progress("Indexing")).context(NO_PLACE)??;
         end_progress();
-        output::to_people(&format!("Indexed {} files in {:.1?}.", built.files, started.elapsed()));
+        output::to_user(&format!("Indexed {} files in {:.1?}.", built.files, started.elapsed()));
     }
     if args.symbols {
         let started = Instant::now();
         let made = code.build_symbols(&progress("Parsing")).context(NO_PLACE)??;
         end_progress();
-        output::to_people(&format!(
+        output::to_user(&format!(
             "Found {} symbols in {} files in {:.1?}.",
             made.symbols,
             made.files,
@@ -88,7 +88,7 @@ fn progress(what: &'static str) -> impl Fn(u64, u64) + Sync {
 /// Leaves the line of progress.
 fn end_progress() {
     if Stream::Err.is_terminal() {
-        output::to_people("");
+        output::to_user("");
     }
 }
 

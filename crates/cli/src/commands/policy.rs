@@ -118,7 +118,7 @@ fn explain(args: PolicyExplainArgs) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Err(error) => {
-            output::to_people(&format!("toolkiln: {}: {}", error.code, error.full_message()));
+            output::to_user(&format!("toolkiln: {}: {}", error.code, error.full_message()));
             Ok(ExitCode::FAILURE)
         }
     }
@@ -131,18 +131,18 @@ fn test(args: &PolicyListArgs) -> anyhow::Result<ExitCode> {
         output::result(&failure.to_string())?;
     }
     let rules = policy.rules().count();
-    output::to_people(&format!("{rules} rules, {} failures", failures.len()));
+    output::to_user(&format!("{rules} rules, {} failures", failures.len()));
     Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn revoke(args: &PolicyRevokeArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;
     if project.state()?.revoke(&args.id)? {
-        output::to_people(&format!("{} is forgotten", args.id));
+        output::to_user(&format!("{} is forgotten", args.id));
         return Ok(ExitCode::SUCCESS);
     }
     let configured = project.config.rules.iter().any(|rule| rule.id() == args.id);
-    output::to_people(&if configured {
+    output::to_user(&if configured {
         format!("{} comes from a configuration file: remove it there", args.id)
     } else {
         format!("there is no rule {}; `toolkiln policy list` shows them", args.id)

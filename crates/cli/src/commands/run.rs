@@ -11,15 +11,15 @@ use clap::Args;
 use protocol::{Content, LogEntry, PauseReason, TurnEnd};
 use providers::catalogue::Wanted;
 use session::{Session, TurnOutcome};
-use timeline::Turn;
+use timeline::TurnTally;
 use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
-use crate::chat::look::Ink;
-use crate::chat::outcome::Outcome;
+use crate::chat::outcome::RunOutcome;
+use crate::chat::output_style::Ink;
 use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{resumed, session_parts};
 use crate::interrupt::StopSignal;
@@ -60,13 +60,13 @@ pub(crate) struct RunArgs {
 
 pub(crate) fn run(args: &RunArgs) -> anyhow::Result<ExitCode> {
     output::work_begins();
-    let mut run = Run::new(args);
+    let mut run = HeadlessRun::new(args);
     let ended = run.carry_out(args);
     run.end(ended)
 }
 
 /// A run, with what has to be told of it however it ends.
-struct Run {
+struct HeadlessRun {
     shows: RunView,
     /// The session, once there is one.
     session: String,
@@ -76,7 +76,7 @@ struct Run {
     stopped_with: Option<u8>,
 }
 
-impl Run {
+impl HeadlessRun {
     fn new(args: &RunArgs) -> Self {
         let shows = RunView::new(args);
         Self { shows, session: String::new(), files_changed: Vec::new(), stopped_with: None }
@@ -122,18 +122,18 @@ impl Run {
         let limit = ended.as_ref().ok().and_then(Option::as_ref).and_then(limit_of);
         if let Some(limit) = limit {
             let id = &self.session;
-            output::to_people(&format!(
+            output::to_user(&format!(
                 "toolkiln: {limit}. Go on with: toolkiln run --resume {id} \"go on\""
             ));
         }
         let turn = self.shows.turn();
         let outcome = match &ended {
-            Ok(Some(_)) => Outcome::of(turn),
-            Ok(None) => Outcome::Cancelled,
-            Err(_) => Outcome::Error,
+            Ok(Some(_)) => RunOutcome::of(turn),
+            Ok(None) => RunOutcome::Cancelled,
+            Err(_) => RunOutcome::Error,
         };
         let exit_code = match outcome {
-            Outcome::Cancelled => self.stopped_with.unwrap_or(outcome.exit_code()),
+            RunOutcome::Cancelled => self.stopped_with.unwrap_or(outcome.exit_code()),
             _ => outcome.exit_code(),
         };
         let message = match &ended {
@@ -152,17 +152,17 @@ impl Run {
 }
 
 /// What a program can show of a run that did not end well.
-fn message(outcome: Outcome, turn: &Turn) -> Option<String> {
+fn message(outcome: RunOutcome, turn: &TurnTally) -> Option<String> {
     Some(match outcome {
-        Outcome::Done => return None,
-        Outcome::Denied => {
+        RunOutcome::Done => return None,
+        RunOutcome::Denied => {
             turn.denied.first().map(|denied| denied.reason.clone()).unwrap_or_default()
         }
-        Outcome::ProviderError => turn.failure.clone().unwrap_or_default(),
-        Outcome::Refused => "the model will not answer".to_owned(),
-        Outcome::Cancelled => "the run was stopped".to_owned(),
-        Outcome::Limit => "the run stopped at a limit".to_owned(),
-        Outcome::Error => "the run failed".to_owned(),
+        RunOutcome::ProviderError => turn.failure.clone().unwrap_or_default(),
+        RunOutcome::Refused => "the model will not answer".to_owned(),
+        RunOutcome::Cancelled => "the run was stopped".to_owned(),
+        RunOutcome::Limit => "the run stopped at a limit".to_owned(),
+        RunOutcome::Error => "the run failed".to_owned(),
     })
 }
 
@@ -212,7 +212,7 @@ async fn content_of(session: &Session, prompt: String, from_elsewhere: bool) -> 
     }
     let attached = with_mentioned(session, prompt).await;
     for note in notes(&attached, session.options()) {
-        output::to_people(&format!("toolkiln: {note}"));
+        output::to_user(&format!("toolkiln: {note}"));
     }
     attached.content
 }
@@ -265,8 +265,8 @@ impl RunView {
             return RunView::Program(JsonLines::new(Printer::json(Stream::Out)));
         }
         let options = ScreenOptions {
-            words: Stream::Out.look(),
-            notes: Stream::Err.look(),
+            words: Stream::Out.style(),
+            notes: Stream::Err.style(),
             thoughts: false,
             messages: false,
             context_window: None,
@@ -282,7 +282,7 @@ impl RunView {
                 screen.options_mut().context_window = chosen.window();
                 let named = files.iter().map(|file| (file.path.as_str(), file.remark.as_deref()));
                 if let Some(line) = timeline::instructions(named) {
-                    output::painted(Stream::Err.look(), [(Ink::DIM, &*format!("· {line}"))]);
+                    output::painted(Stream::Err.style(), [(Ink::DIM, &*format!("· {line}"))]);
                 }
             }
             RunView::Program(lines) => {
@@ -294,7 +294,7 @@ impl RunView {
         Ok(())
     }
 
-    fn turn(&self) -> &Turn {
+    fn turn(&self) -> &TurnTally {
         match self {
             RunView::User(screen) => screen.turn(),
             RunView::Program(lines) => lines.turn(),
@@ -402,7 +402,7 @@ mod tests {
         assert_eq!(fine.ok(), Some(1));
         let panics = caught(async {
             tokio::task::yield_now().await;
-            if Outcome::Done.exit_code() == 0 {
+            if RunOutcome::Done.exit_code() == 0 {
                 panic!("at {}", "last")
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! `toolkiln sessions`: conversations as things to list, copy, keep and mend.
+//! `toolkiln sessions`: lists, copies, exports and repairs conversations.
 
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::conversation::open_store;
 use crate::output::{self, Printer, Stream};
 use crate::project::Project;
 
-/// The exit code for damage that was found and not mended.
+/// The exit code for damage that was found and not repaired.
 const DAMAGED: u8 = 1;
 /// The most that is read as an export.
 const MAX_IMPORT_BYTES: u64 = 1024 * 1024 * 1024;
@@ -73,7 +73,7 @@ pub(crate) async fn list(store: &dyn Store, limit: u32) -> anyhow::Result<()> {
     let filter = ListFilter { limit: Some(limit), ..ListFilter::default() };
     let sessions = store.list(&filter).await?;
     if sessions.is_empty() {
-        output::to_people("There are no sessions yet.");
+        output::to_user("There are no sessions yet.");
     }
     for session in &sessions {
         output::result(&line(session))?;
@@ -107,8 +107,8 @@ fn minute(milliseconds: i64) -> String {
 async fn show(store: &dyn Store, session: &str) -> anyhow::Result<()> {
     let loaded = store.load(&store.find(session).await?).await?;
     let options = ScreenOptions {
-        words: Stream::Out.look(),
-        notes: Stream::Out.look(),
+        words: Stream::Out.style(),
+        notes: Stream::Out.style(),
         thoughts: true,
         messages: true,
         context_window: None,
@@ -166,11 +166,11 @@ fn explain(report: &CheckReport) -> io::Result<()> {
         let session = finding.session.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
         output::result(&format!("{session}{}", finding.problem))?;
         if let Some(repaired) = &finding.repaired {
-            output::result(&format!("    mended: {repaired}"))?;
+            output::result(&format!("    repaired: {repaired}"))?;
         }
     }
     for note in &report.earlier {
-        output::result(&format!("mended earlier, {}: {}", minute(note.at), note.text))?;
+        output::result(&format!("repaired earlier, {}: {}", minute(note.at), note.text))?;
     }
     let found = report.findings.len();
     output::result(&format!(
@@ -180,5 +180,5 @@ fn explain(report: &CheckReport) -> io::Result<()> {
 }
 
 fn tell(damage: &[String]) {
-    damage.iter().for_each(|line| output::to_people(&format!("toolkiln: {line}")));
+    damage.iter().for_each(|line| output::to_user(&format!("toolkiln: {line}")));
 }

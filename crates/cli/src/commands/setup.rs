@@ -77,26 +77,26 @@ async fn set_up(args: &SetupArgs) -> anyhow::Result<ExitCode> {
     let config = draft.config(&environment)?;
     let tested = tested(&environment, &config, &selection).await;
     match &tested {
-        Ok(told) => output::to_people(told),
+        Ok(told) => output::to_user(told),
         Err(error) => {
-            output::to_people(&format!("The test failed: {error:#}"));
+            output::to_user(&format!("The test failed: {error:#}"));
             let keeps = args.yes || asks == Asks::TheUser && confirmed("Write it all the same?")?;
             if !keeps {
-                output::to_people("Nothing was written. `--yes` writes the choice all the same.");
+                output::to_user("Nothing was written. `--yes` writes the choice all the same.");
                 return Ok(ExitCode::FAILURE);
             }
         }
     }
     draft.write()?;
-    output::to_people(&format!("Written to {}:\n{}", draft.path.display(), selection.shown()));
+    output::to_user(&format!("Written to {}:\n{}", draft.path.display(), selection.shown()));
     for variable in variables {
-        output::to_people(&format!("{} is set and comes before this file.", variable.source));
+        output::to_user(&format!("{} is set and comes before this file.", variable.source));
     }
     warn_of_other_settings(&config);
     if tested.is_err() {
         return Ok(ExitCode::FAILURE);
     }
-    output::to_people("`toolkiln` begins a conversation in the project of this directory.");
+    output::to_user("`toolkiln` begins a conversation in the project of this directory.");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -127,7 +127,7 @@ async fn tested(
         return Ok("The built-in guide needs no connection.".to_owned());
     }
     let (provider, name) = (chosen.model.provider.name().to_owned(), chosen.model.name.clone());
-    output::to_people(&format!("Testing {name} by {provider} …"));
+    output::to_user(&format!("Testing {name} by {provider} …"));
     let took = connection::test(&chosen.model).await?;
     Ok(format!("{name} answers, after {:.1} s.", took.as_secs_f32()))
 }
@@ -141,7 +141,7 @@ async fn offered(
     let config = Config::of_user(environment, &Default::default())?;
     let keys = Keys::load(environment, &config)?;
     let findings = SetupFindings::gather(environment, &config, &keys).await;
-    output::to_people(&findings.shown());
+    output::to_user(&findings.shown());
     let offers = findings.offers();
     if takes_first {
         let first = offers.into_iter().next().context(offers::HOW_TO_GET_ONE)?;
@@ -159,7 +159,7 @@ async fn offered(
         match answer.parse::<usize>() {
             Ok(number) if (1..=count).contains(&number) => break number,
             _ if answer.is_empty() && !offers.is_empty() => break 1,
-            _ => output::to_people(&format!("A number from 1 to {count}, please.")),
+            _ => output::to_user(&format!("A number from 1 to {count}, please.")),
         }
     };
     match offers.into_iter().nth(number - 1) {
@@ -209,14 +209,14 @@ fn model_of(models: &[String]) -> anyhow::Result<String> {
         return Ok(only.clone());
     }
     for (number, model) in (1..).zip(models.iter().take(LISTED_MODELS)) {
-        output::to_people(&format!("  {number}) {}", one_line(model)));
+        output::to_user(&format!("  {number}) {}", one_line(model)));
     }
     loop {
         let answer = asked("Which model? A number or a name [1] ")?;
         let number = if answer.is_empty() { Ok(1) } else { answer.parse::<usize>() };
         match number.map(|number| models.get(number.wrapping_sub(1))) {
             Ok(Some(model)) => return Ok(model.clone()),
-            Ok(None) => output::to_people("There is no model with this number."),
+            Ok(None) => output::to_user("There is no model with this number."),
             Err(_) => return Ok(answer),
         }
     }
@@ -229,7 +229,7 @@ async fn another_server() -> anyhow::Result<Selection> {
         if url.starts_with("http://") || url.starts_with("https://") {
             break url;
         }
-        output::to_people("An address begins with http:// or https://.");
+        output::to_user("An address begins with http:// or https://.");
     };
     let model = match offers::models_at(&url).await {
         Some(models) if !models.is_empty() => model_of(&models)?,
@@ -264,6 +264,6 @@ fn warn_of_other_settings(config: &Config) {
     let names: Vec<&str> = about_model.map(|setting| setting.key.as_str()).collect();
     if !names.is_empty() {
         let names = names.join(", ");
-        output::to_people(&format!("The file also sets {names}. Check that this fits the model."));
+        output::to_user(&format!("The file also sets {names}. Check that this fits the model."));
     }
 }

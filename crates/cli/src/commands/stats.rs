@@ -47,7 +47,7 @@ async fn perform(args: &StatsArgs) -> anyhow::Result<ExitCode> {
     let store = store_at(&args.root).await?;
     if args.clear_favourites {
         store.clear_favourites().await?;
-        output::to_people("What was learned is forgotten; the sessions themselves are kept.");
+        output::to_user("What was learned is forgotten; the sessions themselves are kept.");
         return Ok(ExitCode::SUCCESS);
     }
     if args.favourites {

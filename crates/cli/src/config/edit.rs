@@ -10,17 +10,17 @@ use super::schema::{Schema, join};
 const SECTION: &str = "model";
 
 /// A key of the section, and its value; none removes it.
-pub(super) type Entry<'a> = (&'a str, Option<&'a str>);
+pub(super) type KeyEdit<'a> = (&'a str, Option<&'a str>);
 
 /// `text` with these values in its section `model`; none if the section is written in a way that
 /// cannot be edited safely, such as an inline table.
-pub(super) fn with_model(text: &str, entries: &[Entry<'_>]) -> Option<String> {
+pub(super) fn with_model(text: &str, entries: &[KeyEdit<'_>]) -> Option<String> {
     let edited = edited(text, entries)?;
     says_the_same(text, &edited, entries).then_some(edited)
 }
 
 /// The values as they stand in a file.
-pub(super) fn section(entries: &[Entry<'_>]) -> String {
+pub(super) fn section(entries: &[KeyEdit<'_>]) -> String {
     let lines = entries.iter().filter_map(|(name, value)| Some(line(name, (*value)?)));
     [format!("[{SECTION}]\n")].into_iter().chain(lines).collect()
 }
@@ -29,7 +29,7 @@ fn line(name: &str, value: &str) -> String {
     format!("{name} = {}\n", Value::from(value))
 }
 
-fn edited(text: &str, entries: &[Entry<'_>]) -> Option<String> {
+fn edited(text: &str, entries: &[KeyEdit<'_>]) -> Option<String> {
     let table = DeTable::parse(text).ok()?;
     let model = match table.get_ref().get(SECTION).map(|value| value.get_ref()) {
         Some(DeValue::Table(model)) => Some(model),
@@ -104,7 +104,7 @@ fn end_of_header(text: &str) -> Option<usize> {
 
 /// Whether a file says what it said before, but for `entries`. A line that looks like a header may lie
 /// in a text of several lines, so the result is judged by what it means.
-fn says_the_same(before: &str, after: &str, entries: &[Entry<'_>]) -> bool {
+fn says_the_same(before: &str, after: &str, entries: &[KeyEdit<'_>]) -> bool {
     let schema = Schema::new();
     let (Ok(before), Ok(after)) =
         (read(before, &schema, Author::User), read(after, &schema, Author::User))
@@ -130,7 +130,7 @@ fn says_the_same(before: &str, after: &str, entries: &[Entry<'_>]) -> bool {
 mod tests {
     use super::*;
 
-    const OLLAMA: [Entry<'_>; 4] = [
+    const OLLAMA: [KeyEdit<'_>; 4] = [
         ("provider", Some("ollama")),
         ("name", Some("qwen3:8b")),
         ("base_url", None),

@@ -267,8 +267,8 @@ permissions = ["ReadFiles"]
         insta::assert_snapshot!(mistakes(text, Author::Project), @"
         line 3, column 1: a project's file cannot set `model.base_url`: a project cannot choose where your requests and keys go or what they cost; it belongs into your own configuration
         line 6, column 1: a project's file cannot set `agent.instructions`: a project cannot speak to the model in your name; it belongs into your own configuration
-        line 7, column 1: `policy.rules`: a project's rules may deny or ask, not allow (`allow *`): whoever opens a project must not get wider rights from it; put the rule into your own configuration
-        line 9, column 2: a project's file cannot set `roles`: whoever opens a project must not get wider rights from it; it belongs into your own configuration
+        line 7, column 1: `policy.rules`: a project's rules may deny or ask, not allow (`allow *`): a project must not widen what you allow; put the rule into your own configuration
+        line 9, column 2: a project's file cannot set `roles`: a project must not widen what you allow; it belongs into your own configuration
         ");
     }
 

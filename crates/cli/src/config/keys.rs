@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(of("openai-chat"), Some(("a", "OPENAI_API_KEY")));
         assert_eq!(of("anthropic"), Some(("c", "keys.toml:2")));
         assert_eq!(of("vllm"), Some(("d", "keys.toml:3")));
-        assert_eq!((of("ollama"), of("nobody")), (None, None));
+        assert_eq!((of("ollama"), of("unknown")), (None, None));
     }
 
     #[test]

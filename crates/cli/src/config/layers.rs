@@ -13,16 +13,22 @@ pub(crate) const PROJECT_FILE: &str = ".toolkiln/config.toml";
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ConfigSource {
-    /// Built in.
     Default,
-    /// The user's file.
-    UserFile { path: String, line: usize },
-    /// The project's file.
-    ProjectFile { line: usize },
+    UserFile {
+        path: String,
+        line: usize,
+    },
+    ProjectFile {
+        line: usize,
+    },
     /// A variable of the environment.
-    Variable { name: &'static str },
+    Variable {
+        name: &'static str,
+    },
     /// An option of the command line.
-    Flag { name: &'static str },
+    Flag {
+        name: &'static str,
+    },
 }
 
 impl fmt::Display for ConfigSource {
@@ -113,12 +119,10 @@ impl Layers {
         Self { settings: schema.into_keys().into_iter().map(setting).collect() }
     }
 
-    /// All settings.
     pub(crate) fn settings(&self) -> &[LayeredSetting] {
         &self.settings
     }
 
-    /// The setting called `key`.
     pub(crate) fn setting(&self, key: &str) -> Option<&LayeredSetting> {
         self.settings.iter().find(|setting| setting.key == key)
     }

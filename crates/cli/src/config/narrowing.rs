@@ -1,4 +1,4 @@
-//! What a project's own file may say. Whoever opens a project must not get wider rights, other
+//! What a project's own file may say. Opening a project must not give the user wider rights, other
 //! costs or other addresses from it, so everything that is not listed here is refused.
 
 use toml::Value;
@@ -51,7 +51,7 @@ fn why_not(key: &str) -> &'static str {
         Some("sandbox") => "a project cannot lead commands into your network or files",
         Some("checks") => "a project cannot run commands by itself",
         Some("agent") => "a project cannot speak to the model in your name",
-        _ => "whoever opens a project must not get wider rights from it",
+        _ => "a project must not widen what you allow",
     }
 }
 

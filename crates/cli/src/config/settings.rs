@@ -42,7 +42,6 @@ pub(crate) struct ModelConfig {
     pub(crate) name: Option<String>,
     /// Where requests go, in place of the provider's own address.
     pub(crate) base_url: Option<BaseUrl>,
-    /// How hard to think.
     pub(crate) effort: Option<Effort>,
     /// The most tokens of one answer.
     pub(crate) max_tokens: Option<NonZeroU32>,

@@ -5,12 +5,12 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use workspace::{StateDir, Workspace};
 
-/// More than anybody ever writes.
+/// Far more than rules and trusted tools take; a larger file is damaged.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// What is kept, and for which project.
 #[derive(Serialize, Deserialize)]
-struct Kept<T> {
+struct ProjectRecord<T> {
     /// The identity of the project's directory: see [`Workspace::identity`].
     #[serde(default)]
     project: String,
@@ -27,7 +27,8 @@ pub(crate) fn read<T: Default + DeserializeOwned>(
 ) -> anyhow::Result<T> {
     let Some(bytes) = state.read(name, MAX_BYTES)? else { return Ok(T::default()) };
     let text = String::from_utf8(bytes).with_context(|| format!("{name} is not UTF-8"))?;
-    let kept: Kept<T> = toml::from_str(&text).with_context(|| format!("{name} is damaged"))?;
+    let kept: ProjectRecord<T> =
+        toml::from_str(&text).with_context(|| format!("{name} is damaged"))?;
     let is_ours = kept.project == workspace.identity()?;
     Ok(if is_ours { kept.content } else { T::default() })
 }
@@ -39,6 +40,6 @@ pub(crate) fn write<T: Serialize>(
     name: &str,
     content: T,
 ) -> anyhow::Result<()> {
-    let kept = Kept { project: workspace.identity()?, content };
+    let kept = ProjectRecord { project: workspace.identity()?, content };
     Ok(state.replace(name, toml::to_string(&kept)?.as_bytes())?)
 }

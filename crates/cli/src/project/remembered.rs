@@ -18,7 +18,7 @@ pub(crate) struct Remembered {
 }
 
 #[derive(Default, Serialize, Deserialize)]
-struct Rules {
+struct RememberedRules {
     /// From answers to questions; they hold for exactly what was shown.
     #[serde(default)]
     rules: Vec<Rule>,
@@ -34,7 +34,8 @@ impl Remembered {
 
     /// All rules that are remembered.
     pub(crate) fn rules(&self) -> anyhow::Result<Vec<Rule>> {
-        let Rules { rules, typed } = project_file::read(&self.workspace, &self.state, FILE)?;
+        let RememberedRules { rules, typed } =
+            project_file::read(&self.workspace, &self.state, FILE)?;
         let from = |source: RuleSource| move |rule: Rule| Rule { source, ..rule };
         let answers = rules.into_iter().map(from(RuleSource::Remembered));
         Ok(answers.chain(typed.into_iter().map(from(RuleSource::CommandLine))).collect())
@@ -64,6 +65,6 @@ impl Remembered {
     fn write(&self, rules: Vec<Rule>) -> anyhow::Result<()> {
         let is_answer = |rule: &Rule| rule.source == RuleSource::Remembered;
         let (rules, typed) = rules.into_iter().partition(is_answer);
-        project_file::write(&self.workspace, &self.state, FILE, Rules { rules, typed })
+        project_file::write(&self.workspace, &self.state, FILE, RememberedRules { rules, typed })
     }
 }

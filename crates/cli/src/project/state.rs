@@ -86,17 +86,17 @@ fn opened_journal(workspace: &Arc<Workspace>, path: &Path) -> anyhow::Result<Arc
 /// Says what a crash had left behind and what became of it.
 fn tell_recovery(report: &RecoveryReport) {
     for entry in &report.rolled_back {
-        output::to_people(&format!(
+        output::to_user(&format!(
             "toolkiln: change {entry} had been interrupted and was taken back"
         ));
     }
     for path in &report.conflicts {
-        output::to_people(&format!(
+        output::to_user(&format!(
             "toolkiln: {path} belongs to an interrupted change but was written since; it is left as it is"
         ));
     }
     for (entry, why) in &report.failed {
-        output::to_people(&format!(
+        output::to_user(&format!(
             "toolkiln: the interrupted change {entry} cannot be taken back: {why}"
         ));
     }

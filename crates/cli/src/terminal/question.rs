@@ -53,7 +53,7 @@ pub(crate) fn prompt(question: &str, withdrawn: &Withdrawn) -> Option<String> {
     output::prompt(question);
     let line = read_line(withdrawn).ok().flatten();
     if line.is_none() {
-        output::to_people("");
+        output::to_user("");
     }
     line
 }
@@ -74,7 +74,7 @@ fn read_line(withdrawn: &Withdrawn) -> io::Result<Option<String>> {
         if !waits[0].revents().is_empty() {
             return Ok(None);
         }
-        // A byte at a time: what comes after the line belongs to whoever reads next.
+        // A byte at a time: what comes after the line is left for the next reader.
         let mut byte = [0];
         match rustix::io::read(stdin.as_fd(), &mut byte) {
             Err(Errno::INTR) => {}

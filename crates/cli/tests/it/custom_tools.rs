@@ -10,7 +10,7 @@ const FILE: &str = ".toolkiln/tools/greet.toml";
 const PROJECT: &str = "\
 //- /.toolkiln/tools/greet.toml
 name = \"greet\"
-description = \"Greet somebody by name.\"
+description = \"Greet a user by name.\"
 command = [\"echo\", \"hello {who}\"]
 approval = \"never\"
 
@@ -25,7 +25,7 @@ fn a_tool_of_the_project_is_listed_and_run_only_as_it_was_trusted() {
     let project = Fixture::new(PROJECT);
     let arguments = json!({"who": "Ada"}).to_string();
     let before = run_with_state(&project, &["tools"]).stdout;
-    assert!(!before.contains("Greet somebody"), "{before}");
+    assert!(!before.contains("Greet a user"), "{before}");
     assert!(before.contains("`greet` and is not trusted"), "{before}");
     assert!(before.contains("toolkiln tools trust .toolkiln/tools/greet.toml"), "{before}");
     let refused = run_with_state(&project, &["call", "greet", &arguments]);
@@ -43,7 +43,7 @@ fn a_tool_of_the_project_is_listed_and_run_only_as_it_was_trusted() {
         "`greet` is trusted as it is now. It runs, without asking: \"echo\" \"hello {who}\"\n"
     );
     let listed = run_with_state(&project, &["tools"]).stdout;
-    assert!(listed.contains("greet            Greet somebody by name. May ask first."), "{listed}");
+    assert!(listed.contains("greet            Greet a user by name. May ask first."), "{listed}");
     assert!(!listed.contains("not trusted"), "{listed}");
     let called = run_with_state(&project, &["call", "greet", &arguments]);
     if called.stdout.contains("SANDBOX_UNAVAILABLE") {
@@ -116,5 +116,5 @@ fn a_tool_cannot_take_the_name_of_another() {
     assert_eq!(run_with_state(&project, &["tools", "trust", FILE]).code, 0);
     let listed = run_with_state(&project, &["tools"]);
     assert!(listed.stderr.contains("defines `grep`, which is a tool already"), "{}", listed.stderr);
-    assert!(!listed.stdout.contains("Greet somebody"));
+    assert!(!listed.stdout.contains("Greet a user"));
 }

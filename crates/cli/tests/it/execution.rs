@@ -188,7 +188,7 @@ fn a_user_may_let_ignored_files_pass_and_nothing_else() {
     if !can_confine(&project) {
         return;
     }
-    // Without a repository nobody knows what git holds.
+    // Without a repository it is unknown which files are tracked.
     let made = call_with(&config, &project, "mkdir target; echo 1 > target/made", &[]);
     assert_eq!((&made["ran"], &made["changes"]["private"]), (&json!("look"), &json!(["target"])));
     project.write("target/held", "h\n");

@@ -97,9 +97,9 @@ fn a_check_finds_nothing_in_a_sound_store_and_explains_what_it_mends_in_a_damage
 
     let found = sessions(&project, &["check"]);
     assert_eq!(found.code, 1, "{}", found.stdout);
-    let mended = sessions(&project, &["check", "--repair"]);
-    assert_eq!(mended.code, 0, "{}", mended.stdout);
-    assert!(mended.stdout.contains("mended:"), "{}", mended.stdout);
+    let repaired = sessions(&project, &["check", "--repair"]);
+    assert_eq!(repaired.code, 0, "{}", repaired.stdout);
+    assert!(repaired.stdout.contains("repaired:"), "{}", repaired.stdout);
     assert_eq!(say(&project, "read b.txt").code, 0, "the store is in use as before");
 }
 

@@ -190,9 +190,9 @@ async fn a_write_while_the_question_is_open_is_never_lost() {
     for era in Era::BOTH {
         let mut client = asked_client(era).await;
         let question = Question::about(&mut client, "append_file", append("more\n")).await;
-        client.project.write("README.md", "somebody else\n");
+        client.project.write("README.md", "another process\n");
         let answer = question.answer(&mut client, accept("once")).await;
-        assert_eq!(client.project.read("README.md"), "somebody else\n");
+        assert_eq!(client.project.read("README.md"), "another process\n");
         assert_eq!(failure(&answer).0, "CONFLICT");
     }
 }

@@ -1,4 +1,4 @@
-//! What a scripted model says, in nobody's format.
+//! What a scripted model says, in no particular wire format.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ pub struct Reply {
 /// A part of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Part {
-    /// Text for the person.
+    /// Text for the user.
     Text(String),
     /// A thought, with a seal that only its maker understands where the format has one.
     Thinking(String),
@@ -94,7 +94,7 @@ pub enum Fault {
     HangAfter(usize),
     /// So many bytes of the stream are sent, and the connection is closed.
     CutAfter(usize),
-    /// A piece in the middle is no JSON.
+    /// A piece in the middle is not valid JSON.
     InvalidJson,
     /// The stream ends, cleanly as far as HTTP goes, in the middle of the first call.
     HalfCall,

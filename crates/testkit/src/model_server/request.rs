@@ -15,7 +15,7 @@ pub struct ModelCall {
     pub format: WireFormat,
     /// Names, in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// The body; null if it is no JSON.
+    /// Null if it is not valid JSON.
     pub body: Value,
 }
 

@@ -185,7 +185,7 @@ fn anthropic(body: &Value) -> Checked {
 fn deferred(reference: &Value, tools: &Value) -> Checked {
     let name = &reference["tool_name"];
     let is_there = |tool: &Value| tool["name"] == *name && tool["defer_loading"] == true;
-    require(list(tools).iter().any(is_there), format!("a reference to {name}, which is no tool"))
+    require(list(tools).iter().any(is_there), format!("a reference to {name}, which is not a tool"))
 }
 
 fn chat(body: &Value) -> Checked {

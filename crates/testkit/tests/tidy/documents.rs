@@ -9,8 +9,8 @@ const EXTENSIONS: &str = "crates/tool_system/src/extensions/";
 
 #[test]
 fn the_architecture_is_short_and_names_every_crate() {
-    let document =
-        read("ARCHITECTURE.md").expect("To mend it: write ARCHITECTURE.md, the map for newcomers");
+    let document = read("ARCHITECTURE.md")
+        .expect("To repair it: write ARCHITECTURE.md, the map for newcomers");
     let mut problems = Vec::new();
     let count = document.lines().count();
     if count > MOST_LINES_OF_ARCHITECTURE {
@@ -27,11 +27,11 @@ fn the_architecture_is_short_and_names_every_crate() {
 
 #[test]
 fn the_read_me_tells_how_to_run_and_to_test() {
-    let document = read("README.md").expect("To mend it: write README.md, the front page");
+    let document = read("README.md").expect("To repair it: write README.md, the front page");
     for command in ["cargo run --release --", "cargo xtask test"] {
-        assert!(document.contains(command), "To mend it: show `{command}` in README.md");
+        assert!(document.contains(command), "To repair it: show `{command}` in README.md");
     }
-    read("CONTRIBUTING.md").expect("To mend it: write CONTRIBUTING.md");
+    read("CONTRIBUTING.md").expect("To repair it: write CONTRIBUTING.md");
 }
 
 #[test]
@@ -68,6 +68,61 @@ fn a_name_counts_only_as_a_whole_word() {
     assert!(!names("`read_file`, reading", "read"));
 }
 
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let documents = files_ending(&[".md"]);
+    let mut problems = Vec::new();
+    for path in &documents {
+        let document = read(path).expect("a document is UTF-8");
+        for link in links(&document).into_iter().filter(|link| !link.contains("://")) {
+            let (target, heading) = link.split_once('#').unwrap_or((link, ""));
+            let target = if target.is_empty() { path.clone() } else { beside(path, target) };
+            let is_there = read(&target)
+                .is_ok_and(|text| heading.is_empty() || anchors(&text).any(|it| it == heading));
+            if !is_there {
+                problems.push(format!("{path}: `{link}`"));
+            }
+        }
+    }
+    assert_none(&problems, "name a file, or a heading in it, that exists");
+}
+
+fn links(document: &str) -> Vec<&str> {
+    let is_code = |line: &&str| line.starts_with("    ");
+    let lines = document.lines().filter(|line| !is_code(line));
+    let ends = lines.flat_map(|line| line.split("](").skip(1));
+    ends.filter_map(|rest| rest.split_once(')')).map(|(link, _)| link).collect()
+}
+
+/// A relative path, as seen from the directory of `document`.
+fn beside(document: &str, target: &str) -> String {
+    let mut parts: Vec<&str> = document.split('/').collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            ".." => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// The names that GitHub gives to headings.
+fn anchors(document: &str) -> impl Iterator<Item = String> {
+    let headings = document.lines().filter(|line| line.starts_with('#'));
+    headings.map(|line| {
+        let title = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        title.chars().filter(|&c| c.is_alphanumeric() || c == '-' || c == '_').collect()
+    })
+}
+
+#[test]
+fn links_are_found_and_followed() {
+    assert_eq!(links("[a](b.md#c) ![d](e.svg)"), ["b.md#c", "e.svg"]);
+    assert_eq!(beside("docs/a.md", "../README.md"), "README.md");
+    assert_eq!(anchors("## The stranger's `test`").collect::<Vec<_>>(), ["the-strangers-test"]);
+}
+
 /// Put together here so that no rule about paths finds them in this file.
 const FOREIGN: [&str; 9] = [
     concat!("/ro", "ot/"),
@@ -97,12 +152,12 @@ fn documents_hold_nothing_of_one_machine() {
 
 #[test]
 fn continuous_integration_runs_what_developers_run() {
-    let script = read(".ci/run").expect("To mend it: restore .ci/run");
+    let script = read(".ci/run").expect("To repair it: restore .ci/run");
     let calls: Vec<&str> = script.lines().filter(|line| line.contains("cargo")).collect();
     assert_eq!(
         calls,
         ["exec cargo xtask test"],
-        "To mend it: put the step into `cargo xtask test`, so that everybody can run it"
+        "To repair it: put the step into `cargo xtask test`, so that everybody can run it"
     );
     let last = script.lines().last();
     assert_eq!(last, Some("exec cargo xtask test"), "nothing may follow it in .ci/run");

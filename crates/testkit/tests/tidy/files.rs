@@ -28,7 +28,7 @@ fn every_rust_file_is_formatted() {
     let names: Vec<&str> = names.into_iter().collect();
     assert!(
         output.status.success(),
-        "{}\nTo mend it: rustfmt --edition 2024 {}\n",
+        "{}\nTo repair it: rustfmt --edition 2024 {}\n",
         String::from_utf8_lossy(&output.stderr),
         names.join(" "),
     );
@@ -46,11 +46,11 @@ fn no_source_file_is_too_long() {
             problems.push(format!("{path}: {count} lines"));
         }
     }
-    let mend = format!(
+    let repair = format!(
         "split the file by what its parts are about, or, if it truly is one thing, say why in its \
          first {LINES_FOR_AN_EXCUSE} lines: `{EXCUSE}…`"
     );
-    assert_none(&problems, &mend);
+    assert_none(&problems, &repair);
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn main_reads_like_a_table_of_contents() {
     let count = read(path).expect("the binary has a main file").lines().count();
     assert!(
         count < MOST_LINES_OF_MAIN,
-        "{path} has {count} lines. To mend it: keep parsing and one `match` there, below \
+        "{path} has {count} lines. To repair it: keep parsing and one `match` there, below \
          {MOST_LINES_OF_MAIN} lines, and move each command to a module of its own"
     );
 }

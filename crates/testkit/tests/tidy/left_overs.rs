@@ -20,7 +20,7 @@ fn nothing_is_left_over() {
     }
     assert_none(
         &problems,
-        "finish it, or delete it and open an issue; a test that cannot run is mended or removed",
+        "finish it, or delete it and open an issue; a test that cannot run is repaired or removed",
     );
 }
 

@@ -63,13 +63,13 @@ pub(crate) fn cargo_metadata(arguments: &[&str]) -> Value {
     let problem = String::from_utf8_lossy(&output.stderr);
     assert!(
         output.status.success(),
-        "cargo metadata {arguments:?}: {problem}\nTo mend it: cargo fetch, and commit Cargo.lock\n"
+        "cargo metadata {arguments:?}: {problem}\nTo repair it: cargo fetch, and commit Cargo.lock\n"
     );
     serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
 }
 
-/// Fails with all problems at once and the way to mend them.
+/// Fails with all problems at once and the way to repair them.
 #[track_caller]
-pub(crate) fn assert_none(problems: &[String], mend: &str) {
-    assert!(problems.is_empty(), "\n  {}\n\nTo mend it: {mend}\n", problems.join("\n  "));
+pub(crate) fn assert_none(problems: &[String], repair: &str) {
+    assert!(problems.is_empty(), "\n  {}\n\nTo repair it: {repair}\n", problems.join("\n  "));
 }

@@ -54,7 +54,9 @@ fn metaphors(line: &str) -> Vec<(&'static str, &'static str)> {
         line.match_indices(word).any(|(at, _)| {
             let before = line[..at].chars().next_back();
             let after = line[at + word.len()..].chars().next();
-            !before.is_some_and(is_letter) && !after.is_some_and(is_letter)
+            // After "there" the phrase is plain English.
+            let says_there_is_none = word.starts_with("is no ") && line[..at].ends_with("there ");
+            !before.is_some_and(is_letter) && !after.is_some_and(is_letter) && !says_there_is_none
         })
     };
     METAPHORS.into_iter().filter(|(word, _)| is_there(word)).collect()
@@ -64,7 +66,9 @@ fn metaphors(line: &str) -> Vec<(&'static str, &'static str)> {
 fn a_metaphor_is_found_as_a_whole_word() {
     let found = |line: &str| metaphors(line).iter().map(|(word, _)| *word).collect::<Vec<_>>();
     assert_eq!(found(concat!("through this Do", "or.")), [concat!("do", "or")]);
-    assert!(found(concat!("re", "commend an in", "door plant")).is_empty());
+    assert!(found(concat!("re", "commend an in", "do", "or plant")).is_empty());
+    assert!(found("there is no tool called `x`").is_empty());
+    assert_eq!(found(concat!("`x`, which is no", " tool")), [concat!("is no", " tool")]);
 }
 
 #[test]

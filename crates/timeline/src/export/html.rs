@@ -6,8 +6,8 @@ use protocol::{Image, StepStatus};
 use super::hardened::rendered;
 use super::{costs, facts, heading, mark, remarks};
 use crate::card::{CallState, Card};
-use crate::item::{AnswerState, Body, Item, Level};
-use crate::question::Question;
+use crate::item::{AnswerState, Item, ItemBody, Level};
+use crate::question::CardQuestion;
 use crate::timeline::Timeline;
 
 const STYLE: &str = include_str!("page.css");
@@ -31,7 +31,7 @@ pub fn html(timeline: &Timeline) -> String {
 
 fn drawn(timeline: &Timeline, item: &Item) -> String {
     match &item.body {
-        Body::Message(message) => {
+        ItemBody::Message(message) => {
             let who = if item.parent.is_none() { "You" } else { "Task" };
             let images = images(timeline, &message.images);
             let text = escaped(&message.text);
@@ -40,22 +40,22 @@ fn drawn(timeline: &Timeline, item: &Item) -> String {
                  {images}</section>\n"
             )
         }
-        Body::Answer(answer) => {
+        ItemBody::Answer(answer) => {
             let cut = match answer.state {
                 AnswerState::Cut => "<p class=\"warning\">This answer was cut.</p>\n",
                 AnswerState::Streaming | AnswerState::Complete => "",
             };
             format!("<section class=\"answer\">\n{}{cut}</section>\n", rendered(&answer.text))
         }
-        Body::Thinking { text } => {
+        ItemBody::Thinking { text } => {
             let text = escaped(text);
             format!(
                 "<details class=\"thinking\"><summary>Thinking</summary>\n\
                  <div class=\"text\">{text}</div>\n</details>\n"
             )
         }
-        Body::Call(card) => call(timeline, item, card),
-        Body::Plan { steps } => {
+        ItemBody::Call(card) => call(timeline, item, card),
+        ItemBody::Plan { steps } => {
             let steps = steps.iter().map(|step| {
                 let mark = match step.status {
                     StepStatus::Done => "✔",
@@ -67,7 +67,7 @@ fn drawn(timeline: &Timeline, item: &Item) -> String {
             let steps: String = steps.collect();
             format!("<section class=\"plan\">\n<h2>Plan</h2>\n{steps}</section>\n")
         }
-        Body::Notice(notice) => {
+        ItemBody::Notice(notice) => {
             let level = match notice.level {
                 Level::Info => "info",
                 Level::Warning => "warning",
@@ -75,7 +75,7 @@ fn drawn(timeline: &Timeline, item: &Item) -> String {
             };
             format!("<p class=\"notice {level}\">{}</p>\n", escaped(&notice.text))
         }
-        Body::Turn(turn) => format!("<p class=\"turn\">{}</p>\n", escaped(&costs(turn))),
+        ItemBody::Turn(turn) => format!("<p class=\"turn\">{}</p>\n", escaped(&costs(turn))),
     }
 }
 
@@ -127,7 +127,7 @@ fn call(timeline: &Timeline, item: &Item, card: &Card) -> String {
     text + "</details>\n"
 }
 
-fn question(question: &Question) -> String {
+fn question(question: &CardQuestion) -> String {
     let mut text = format!("<p>{}", escaped(&question.reason));
     let reply = question.reply.as_ref().map_or("no answer", |reply| reply.words.as_str());
     text.push_str(&format!(" <strong>{}</strong></p>\n", escaped(reply)));

@@ -6,7 +6,7 @@ use protocol::StepStatus;
 use super::hardened::hardened;
 use super::{costs, facts, heading, mark, remarks};
 use crate::card::Card;
-use crate::item::{AnswerState, Body, Item};
+use crate::item::{AnswerState, Item, ItemBody};
 use crate::timeline::Timeline;
 
 /// Lines of a result or of output that are shown. The HTML export folds them and shows all.
@@ -28,23 +28,23 @@ pub fn markdown(timeline: &Timeline) -> String {
 fn draw(text: &mut String, timeline: &Timeline, item: &Item) {
     let level = "#".repeat((item.depth + 2).min(LOWEST_HEADING - 1));
     let block = match &item.body {
-        Body::Message(message) => {
+        ItemBody::Message(message) => {
             let who = if item.parent.is_none() { "You" } else { "Task" };
             format!("{level} {who}\n\n{}", quoted(&message.text))
         }
-        Body::Answer(answer) => {
+        ItemBody::Answer(answer) => {
             let cut = match answer.state {
                 AnswerState::Cut => "\nThis answer was cut.\n",
                 AnswerState::Streaming | AnswerState::Complete => "",
             };
             format!("{level} Assistant\n\n{}{cut}", quoted(&answer.text))
         }
-        Body::Thinking { text } => format!("{level} Thinking\n\n{}", fenced("text", text)),
-        Body::Call(card) => {
+        ItemBody::Thinking { text } => format!("{level} Thinking\n\n{}", fenced("text", text)),
+        ItemBody::Call(card) => {
             text.push_str(&format!("\n{}", call(card, &level)));
             return timeline.children(Some(item.id)).for_each(|item| draw(text, timeline, item));
         }
-        Body::Plan { steps } => {
+        ItemBody::Plan { steps } => {
             let steps = steps.iter().map(|step| {
                 let mark = match step.status {
                     StepStatus::Done => "- [x] ",
@@ -55,8 +55,8 @@ fn draw(text: &mut String, timeline: &Timeline, item: &Item) {
             });
             format!("{level} Plan\n\n{}", steps.collect::<String>())
         }
-        Body::Notice(notice) => format!("*{}*\n", inline(&notice.text)),
-        Body::Turn(turn) => format!("*{}*\n\n---\n", inline(&costs(turn))),
+        ItemBody::Notice(notice) => format!("*{}*\n", inline(&notice.text)),
+        ItemBody::Turn(turn) => format!("*{}*\n\n---\n", inline(&costs(turn))),
     };
     text.push('\n');
     text.push_str(&block);
@@ -137,7 +137,7 @@ fn escaped(text: &str) -> String {
         let in_word = |c: char| c.is_alphanumeric();
         match c {
             '\n' | '\t' => safe.push(' '),
-            // `read_file` is no emphasis.
+            // `read_file` is not emphasis.
             '_' if in_word(before) && characters.peek().is_some_and(|next| in_word(*next)) => {
                 safe.push('_');
             }

@@ -3,15 +3,15 @@
 use protocol::{ApprovalRequest, ApprovalResponse, Image, ToolCall, ToolResult};
 use serde_json::Map;
 
-use super::Step;
-use crate::card::{CallState, Card, Failure, harmless_diffs};
-use crate::item::{Body, ItemId};
-use crate::question::{Question, Reply};
+use super::FoldStep;
+use crate::card::{CallFailure, CallState, Card, harmless_diffs};
+use crate::item::{ItemBody, ItemId};
+use crate::question::{CardQuestion, Reply};
 use crate::safe_text::one_line;
 use crate::{checks, outcome, title};
 
 /// What a call ends with.
-pub(super) struct Ended<'a> {
+pub(super) struct CallEnding<'a> {
     pub(super) result: &'a ToolResult,
     pub(super) text: Option<&'a str>,
     pub(super) images: &'a [Image],
@@ -19,7 +19,7 @@ pub(super) struct Ended<'a> {
     pub(super) duration_ms: u64,
 }
 
-impl Step<'_> {
+impl FoldStep<'_> {
     /// The model wants to make a call.
     pub(super) fn call_wanted(&mut self, call: &ToolCall) {
         let scope = self.timeline.scope(self.parent);
@@ -47,7 +47,7 @@ impl Step<'_> {
             arguments: outcome::arguments(&call.arguments),
             ..Card::default()
         };
-        let id = self.add(Body::Call(Box::new(card)));
+        let id = self.add(ItemBody::Call(Box::new(card)));
         let scope = self.timeline.scope(self.parent);
         scope.calls.insert(call.id.clone(), id);
         scope.open.insert(id);
@@ -101,7 +101,7 @@ impl Step<'_> {
         };
         let was_asking = card.is_asking();
         card.state = CallState::WaitingForApproval;
-        card.questions.push(Question::of(request, at));
+        card.questions.push(CardQuestion::of(request, at));
         if !request.diffs.is_empty() {
             card.diffs = harmless_diffs(&request.diffs);
         }
@@ -124,7 +124,7 @@ impl Step<'_> {
         self.changed(id);
     }
 
-    pub(super) fn call_ended(&mut self, call_id: &str, ended: &Ended<'_>) {
+    pub(super) fn call_ended(&mut self, call_id: &str, ended: &CallEnding<'_>) {
         let id = self.call(call_id);
         // The first result stands. One that comes after the turn was interrupted is the first.
         if self.timeline.card(id).is_none_or(|card| card.working_ms.is_some()) {
@@ -147,7 +147,7 @@ impl Step<'_> {
             card.title = title;
         }
         match ended.result {
-            Err(error) => card.failure = Some(Failure::of(error)),
+            Err(error) => card.failure = Some(CallFailure::of(error)),
             Ok(value) => {
                 card.outcome = if preview.is_empty() { outcome::brief(value) } else { preview };
                 card.detail = outcome::detail(value, ended.text);

@@ -2,18 +2,18 @@
 
 use protocol::{Content, ModelAnswer};
 
-use super::Step;
-use crate::item::{Answer, AnswerState, Body, ItemId};
+use super::FoldStep;
+use crate::item::{Answer, AnswerState, ItemBody, ItemId};
 use crate::safe_text::{SafeText, safe};
 use crate::scope::Streamed;
 use crate::turn::text_of;
 
-impl Step<'_> {
+impl FoldStep<'_> {
     pub(super) fn answer_grows(&mut self, text: &str) {
         let streamed = self.timeline.scope(self.parent).answer.take();
         let mut streamed = streamed.unwrap_or_else(|| {
             let empty = Answer { text: String::new(), state: AnswerState::Streaming };
-            Streamed { id: self.add(Body::Answer(empty)), guard: SafeText::default() }
+            Streamed { id: self.add(ItemBody::Answer(empty)), guard: SafeText::default() }
         });
         let text = streamed.guard.push(text);
         self.append(streamed.id, &text);
@@ -23,7 +23,7 @@ impl Step<'_> {
     pub(super) fn thinking_grows(&mut self, text: &str) {
         let streamed = self.timeline.scope(self.parent).thinking.take();
         let mut streamed = streamed.unwrap_or_else(|| {
-            let id = self.add(Body::Thinking { text: String::new() });
+            let id = self.add(ItemBody::Thinking { text: String::new() });
             Streamed { id, guard: SafeText::default() }
         });
         let text = streamed.guard.push(text);
@@ -37,7 +37,7 @@ impl Step<'_> {
         let streamed = self.timeline.scope(self.parent).answer.take();
         let text = safe(&text_of(&answer.content));
         if streamed.is_some() || !text.is_empty() {
-            let whole = Body::Answer(Answer { text, state: AnswerState::Complete });
+            let whole = ItemBody::Answer(Answer { text, state: AnswerState::Complete });
             match streamed {
                 Some(Streamed { id, .. }) => {
                     self.timeline.items[id.0].body = whole;
@@ -64,7 +64,7 @@ impl Step<'_> {
         self.thinking_ends(parent);
         if let Some(Streamed { id, mut guard }) = self.timeline.scope(parent).answer.take() {
             self.append(id, &guard.finish());
-            if let Body::Answer(answer) = &mut self.timeline.items[id.0].body {
+            if let ItemBody::Answer(answer) = &mut self.timeline.items[id.0].body {
                 answer.state = AnswerState::Cut;
             }
             self.changed(id);
@@ -79,7 +79,9 @@ impl Step<'_> {
 
     fn append(&mut self, id: ItemId, more: &str) {
         match &mut self.timeline.items[id.0].body {
-            Body::Answer(Answer { text, .. }) | Body::Thinking { text } if !more.is_empty() => {
+            ItemBody::Answer(Answer { text, .. }) | ItemBody::Thinking { text }
+                if !more.is_empty() =>
+            {
                 text.push_str(more);
                 self.changed(id);
             }

@@ -340,7 +340,7 @@ proptest! {
         let (headings, active) = structure(&document);
         prop_assert_eq!(active, Vec::<String>::new());
         let titled = timeline.items().iter().filter(|item| {
-            use timeline::Body::{Answer, Call, Message, Plan, Thinking};
+            use timeline::ItemBody::{Answer, Call, Message, Plan, Thinking};
             matches!(item.body, Message(_) | Answer(_) | Thinking { .. } | Call(_) | Plan { .. })
         });
         prop_assert_eq!(headings.len(), titled.count() + 1, "{}", document);

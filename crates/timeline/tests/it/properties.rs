@@ -9,7 +9,7 @@ use protocol::{
 };
 use serde_json::{Value, json};
 use timeline::safe_text::safe;
-use timeline::{Body, CallState, Item, Timeline};
+use timeline::{CallState, Item, ItemBody, Timeline};
 
 use crate::story::{answers, call, ends, log, nested, piece, request, runs, says, starts, writes};
 
@@ -215,7 +215,7 @@ proptest! {
         let timeline = Timeline::of(&log(events));
         let mut seen = BTreeMap::new();
         for item in timeline.items() {
-            let Body::Call(card) = &item.body else { continue };
+            let ItemBody::Call(card) = &item.body else { continue };
             *seen.entry((item.depth, card.call_id.clone())).or_insert(0) += 1;
             if card.call_id != "d" {
                 let of = if item.depth == 0 { "outer" } else { "inner" };

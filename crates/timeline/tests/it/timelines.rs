@@ -7,7 +7,7 @@ use protocol::{
     StepStatus, ToolError, TurnEnd, Usage,
 };
 use serde_json::{Value, json};
-use timeline::{Body, CallState, Card, Timeline};
+use timeline::{CallState, Card, ItemBody, Timeline};
 
 use crate::story::{
     answers, call, ends, log, nested, piece, request, runs, says, shows, starts, writes,
@@ -17,13 +17,13 @@ use crate::story::{
 pub(crate) fn outline(timeline: &Timeline) -> String {
     let lines = timeline.items().iter().map(|item| {
         let text = match &item.body {
-            Body::Message(message) => format!("user: {}", message.text),
-            Body::Answer(answer) => format!("answer, {:?}: {}", answer.state, answer.text),
-            Body::Thinking { text } => format!("thinking: {text}"),
-            Body::Call(card) => card_line(card),
-            Body::Plan { steps } => format!("plan of {}", steps.len()),
-            Body::Notice(notice) => format!("{:?}: {}", notice.level, notice.text),
-            Body::Turn(turn) => format!(
+            ItemBody::Message(message) => format!("user: {}", message.text),
+            ItemBody::Answer(answer) => format!("answer, {:?}: {}", answer.state, answer.text),
+            ItemBody::Thinking { text } => format!("thinking: {text}"),
+            ItemBody::Call(card) => card_line(card),
+            ItemBody::Plan { steps } => format!("plan of {}", steps.len()),
+            ItemBody::Notice(notice) => format!("{:?}: {}", notice.level, notice.text),
+            ItemBody::Turn(turn) => format!(
                 "turn {:?}: {} tokens, {:?} dollars, worked {} of {} ms",
                 turn.end,
                 turn.usage.total(),
@@ -148,8 +148,8 @@ fn everything_that_is_not_a_message_or_a_call_is_a_notice() {
     Warning: instructions: a/AGENTS.md (cut at 32 KB)
     Info: this session is called the name
     Warning: the provider refused images: they are described in words until a model is chosen again
-    Warning: the log was mended: a
-    Warning: the log was mended: b
+    Warning: the log was repaired: a
+    Warning: the log was repaired: b
     Warning: paused: the model has used tools 10 times in a row
     Warning: cancelled
     turn Cancelled: 1200 tokens, Some(0.25) dollars, worked 8000 of 8500 ms

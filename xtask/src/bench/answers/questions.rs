@@ -28,7 +28,6 @@ impl fmt::Display for Figure {
     }
 }
 
-/// One question.
 pub(super) struct Question {
     /// Its number; those with a `b` are not part of the sum.
     pub(super) row: &'static str,

@@ -105,7 +105,7 @@ pub(crate) fn after_the_pass(
 
 fn beside_ctags(root: &Path, pass: Duration) -> Option<Verdict> {
     let mut command = Command::new("ctags");
-    // To a pipe: knowing that nobody reads `/dev/null`, it would do nothing.
+    // To a pipe: with `/dev/null` as its output, ctags would do nothing.
     command.args(["-R", "-f", "-", CTAGS_LANGUAGES, "."]).current_dir(root);
     match timed(&mut command) {
         Ok((_, ctags)) => {

@@ -88,7 +88,7 @@ fn rivals(root: &Path, fd: Option<PathBuf>) -> Vec<Rival> {
             command: Box::new(command),
         });
     } else {
-        println!("SKIPPED: git ls-files (the directory is no git repository)");
+        println!("SKIPPED: git ls-files (the directory is not a git repository)");
     }
     if let Some(fd) = fd {
         let command = move || {

@@ -3,7 +3,6 @@
 /// When Ctrl-C was pressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
-    /// A turn runs.
     Running,
     /// Nothing runs and nothing is typed.
     AtEmptyPrompt,
@@ -14,13 +13,11 @@ pub(crate) enum Moment {
 /// What is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reaction {
-    /// Cancel the turn.
     CancelTurn,
     /// Throw away what was typed.
     ClearLine,
     /// Say that another Ctrl-C leaves.
     SayAgainToLeave,
-    /// Leave.
     Leave,
 }
 
@@ -31,7 +28,6 @@ pub(crate) struct CtrlC {
 }
 
 impl CtrlC {
-    /// Ctrl-C was pressed.
     pub(crate) fn press(&mut self, moment: Moment) -> Reaction {
         let again = std::mem::replace(&mut self.pressed, moment != Moment::WhileTyping);
         match moment {

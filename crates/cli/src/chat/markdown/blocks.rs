@@ -1,10 +1,12 @@
 //! Paragraphs, lists, quotes, code and tables, one line after the other.
 
-use super::flow::{Flow, Prefix};
+use super::flow::{LinePrefix, TextFlow};
 use super::inline::{InlineSource, settle};
-use super::line::{Fence, Kind, Line, classify, indentation, opening_fence, quotes};
+use super::line::{
+    Fence, MarkdownKind, MarkdownLine, classify, indentation, opening_fence, quotes,
+};
 use super::table::Table;
-use crate::chat::look::Ink;
+use crate::chat::output_style::Ink;
 
 /// Narrower terminals are written to as if they had this many columns.
 const NARROWEST: usize = 20;
@@ -27,7 +29,7 @@ pub(super) struct Blocks {
     line: String,
     /// The current line is known to be text of the open paragraph.
     in_line: bool,
-    open: Block,
+    open: MarkdownBlock,
     /// The last line without indentation was of a list.
     in_list: bool,
     /// A blank line is due before the next block.
@@ -37,7 +39,7 @@ pub(super) struct Blocks {
 }
 
 #[derive(Debug)]
-enum Block {
+enum MarkdownBlock {
     Nothing,
     Paragraph(Paragraph),
     Code(Code),
@@ -46,7 +48,7 @@ enum Block {
 
 #[derive(Debug)]
 struct Paragraph {
-    flow: Flow,
+    flow: TextFlow,
     depth: usize,
     ink: Ink,
     is_heading: bool,
@@ -58,7 +60,7 @@ struct Paragraph {
 #[derive(Debug)]
 struct Code {
     fence: Fence,
-    prefix: Prefix,
+    prefix: LinePrefix,
     depth: usize,
     indent: usize,
     is_diff: bool,
@@ -70,7 +72,7 @@ impl Blocks {
             width: width.max(NARROWEST),
             line: String::new(),
             in_line: false,
-            open: Block::Nothing,
+            open: MarkdownBlock::Nothing,
             in_list: false,
             gap: false,
             started: false,
@@ -108,7 +110,7 @@ impl Blocks {
             return;
         }
         self.line.push_str(text);
-        if matches!(self.open, Block::Code(_)) || self.may_be_indented_code(&self.line) {
+        if matches!(self.open, MarkdownBlock::Code(_)) || self.may_be_indented_code(&self.line) {
             return;
         }
         let beginning = &self.line[..self.line.floor_char_boundary(LONGEST_BEGINNING)];
@@ -128,13 +130,15 @@ impl Blocks {
             return;
         }
         let line = std::mem::take(&mut self.line);
-        if matches!(self.open, Block::Code(_)) {
+        if matches!(self.open, MarkdownBlock::Code(_)) {
             self.code_line(&line);
         } else if self.may_be_indented_code(&line) && !line.trim().is_empty() {
             self.indented_code(&line);
         } else if let Some(known) = classify(&line, true) {
-            let is_text =
-                matches!(known.kind, Kind::Text(_) | Kind::Heading { .. } | Kind::Item { .. });
+            let is_text = matches!(
+                known.kind,
+                MarkdownKind::Text(_) | MarkdownKind::Heading { .. } | MarkdownKind::Item { .. }
+            );
             self.start(known);
             if is_text {
                 self.end_text_line();
@@ -144,52 +148,53 @@ impl Blocks {
 
     fn end_text_line(&mut self) {
         self.write("\n");
-        if matches!(&self.open, Block::Paragraph(paragraph) if paragraph.is_heading) {
+        if matches!(&self.open, MarkdownBlock::Paragraph(paragraph) if paragraph.is_heading) {
             self.close();
         }
     }
 
-    fn start(&mut self, line: Line<'_>) {
-        let Line { depth, indent, kind } = line;
+    fn start(&mut self, line: MarkdownLine<'_>) {
+        let MarkdownLine { depth, indent, kind } = line;
         match kind {
-            Kind::Blank => {
+            MarkdownKind::Blank => {
                 self.close();
                 self.gap = true;
             }
-            Kind::Text(text) => self.text(depth, indent, text),
-            Kind::Heading { level, text } => {
+            MarkdownKind::Text(text) => self.text(depth, indent, text),
+            MarkdownKind::Heading { level, text } => {
                 let ink = if level == 1 { Ink::BOLD.and(Ink::UNDERLINED) } else { Ink::BOLD };
                 self.in_list &= indent > 0;
                 self.begin();
                 let prefix = self.prefix(depth, indent);
                 self.paragraph(depth, &prefix, prefix.clone(), ink);
-                if let Block::Paragraph(paragraph) = &mut self.open {
+                if let MarkdownBlock::Paragraph(paragraph) = &mut self.open {
                     paragraph.is_heading = true;
                 }
                 self.write(text);
             }
-            Kind::Item { mark, text } => self.item(depth, indent, mark, text),
-            Kind::Rule => {
+            MarkdownKind::Item { mark, text } => self.item(depth, indent, mark, text),
+            MarkdownKind::Rule => {
                 self.begin();
                 let prefix = self.prefix(depth, 0);
                 let length = self.width.saturating_sub(prefix.columns).min(LONGEST_RULE);
                 self.line_of(&prefix, &"─".repeat(length), Ink::DIM);
             }
-            Kind::Fence { fence, info } => self.fence(depth, indent, fence, info),
-            Kind::TableRow(row) => match &mut self.open {
-                Block::Table { lines, depth: open, .. } if *open == depth => {
+            MarkdownKind::Fence { fence, info } => self.fence(depth, indent, fence, info),
+            MarkdownKind::TableRow(row) => match &mut self.open {
+                MarkdownBlock::Table { lines, depth: open, .. } if *open == depth => {
                     lines.push(row.to_owned());
                 }
                 _ => {
                     self.begin();
-                    self.open = Block::Table { lines: vec![row.to_owned()], depth, indent };
+                    self.open = MarkdownBlock::Table { lines: vec![row.to_owned()], depth, indent };
                 }
             },
         }
     }
 
     fn text(&mut self, depth: usize, indent: usize, text: &str) {
-        let goes_on = matches!(&self.open, Block::Paragraph(paragraph) if paragraph.depth == depth);
+        let goes_on =
+            matches!(&self.open, MarkdownBlock::Paragraph(paragraph) if paragraph.depth == depth);
         if !goes_on {
             self.in_list &= indent > 0;
             self.begin();
@@ -220,11 +225,11 @@ impl Blocks {
         let rule = format!("{CODE_RULE} {info}");
         self.line_of(&prefix, rule.trim_end(), Ink::DIM);
         let is_diff = matches!(info, "diff" | "patch");
-        self.open = Block::Code(Code { fence, prefix, depth, indent, is_diff });
+        self.open = MarkdownBlock::Code(Code { fence, prefix, depth, indent, is_diff });
     }
 
     fn code_line(&mut self, line: &str) {
-        let Block::Code(code) = &self.open else { return };
+        let MarkdownBlock::Code(code) = &self.open else { return };
         let (depth, inner) = quotes(line, code.depth);
         if depth < code.depth {
             // The quote that the code stands in has ended.
@@ -248,14 +253,14 @@ impl Blocks {
     fn may_be_indented_code(&self, line: &str) -> bool {
         let is_space = |byte: &u8| matches!(byte, b' ' | b'\t');
         let space = line.bytes().take(CODE_INDENT).take_while(is_space).count();
-        matches!(self.open, Block::Nothing)
+        matches!(self.open, MarkdownBlock::Nothing)
             && !self.in_list
             && indentation(&line[..space]) >= CODE_INDENT
     }
 
     fn indented_code(&mut self, line: &str) {
         self.begin();
-        let prefix = Prefix::default().then_space(CODE_MARGIN);
+        let prefix = LinePrefix::default().then_space(CODE_MARGIN);
         self.line_of(&prefix, without_indent(line, CODE_INDENT), Ink::CYAN);
     }
 
@@ -269,14 +274,14 @@ impl Blocks {
     }
 
     fn close(&mut self) {
-        match std::mem::replace(&mut self.open, Block::Nothing) {
-            Block::Nothing => {}
-            Block::Paragraph(mut paragraph) => {
+        match std::mem::replace(&mut self.open, MarkdownBlock::Nothing) {
+            MarkdownBlock::Nothing => {}
+            MarkdownBlock::Paragraph(mut paragraph) => {
                 paragraph.settle(true, &mut self.out);
                 paragraph.flow.finish(&mut self.out);
             }
-            Block::Code(code) => self.line_of(&code.prefix, CODE_RULE, Ink::DIM),
-            Block::Table { lines, depth, indent } => {
+            MarkdownBlock::Code(code) => self.line_of(&code.prefix, CODE_RULE, Ink::DIM),
+            MarkdownBlock::Table { lines, depth, indent } => {
                 let prefix = self.prefix(depth, indent);
                 match Table::read(&lines) {
                     Some(table) => table.draw(&prefix, self.width, &mut self.out),
@@ -290,9 +295,9 @@ impl Blocks {
         }
     }
 
-    fn paragraph(&mut self, depth: usize, first: &Prefix, rest: Prefix, ink: Ink) {
-        let flow = Flow::begin(self.width, first, rest, &mut self.out);
-        self.open = Block::Paragraph(Paragraph {
+    fn paragraph(&mut self, depth: usize, first: &LinePrefix, rest: LinePrefix, ink: Ink) {
+        let flow = TextFlow::begin(self.width, first, rest, &mut self.out);
+        self.open = MarkdownBlock::Paragraph(Paragraph {
             flow,
             depth,
             ink,
@@ -304,22 +309,22 @@ impl Blocks {
 
     /// More text of the open paragraph.
     fn write(&mut self, text: &str) {
-        if let Block::Paragraph(paragraph) = &mut self.open {
+        if let MarkdownBlock::Paragraph(paragraph) = &mut self.open {
             paragraph.text.push_str(text);
             paragraph.settle(false, &mut self.out);
         }
     }
 
-    fn line_of(&mut self, prefix: &Prefix, text: &str, ink: Ink) {
+    fn line_of(&mut self, prefix: &LinePrefix, text: &str, ink: Ink) {
         self.out.push_str(&prefix.then(text, ink).text);
         self.out.push('\n');
     }
 
     /// Quote marks and space, but never more than half of a line.
-    fn prefix(&self, depth: usize, indent: usize) -> Prefix {
+    fn prefix(&self, depth: usize, indent: usize) -> LinePrefix {
         let most = self.width / 2;
         let quotes = QUOTE.repeat(depth.min(most / 4));
-        let prefix = Prefix::default().then(&quotes, Ink::DIM);
+        let prefix = LinePrefix::default().then(&quotes, Ink::DIM);
         let space = indent.min(most - prefix.columns);
         prefix.then_space(space)
     }

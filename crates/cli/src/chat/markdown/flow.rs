@@ -2,26 +2,26 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::inline::Piece;
-use crate::chat::look::{Ink, columns};
+use super::inline::StyledText;
+use crate::chat::output_style::{Ink, columns};
 
 /// What stands before the text of a line, painted already.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Prefix {
+pub(super) struct LinePrefix {
     pub(super) text: String,
     pub(super) columns: usize,
 }
 
-impl Prefix {
+impl LinePrefix {
     /// This prefix, with more text in `ink`.
-    pub(super) fn then(&self, text: &str, ink: Ink) -> Prefix {
-        Prefix {
+    pub(super) fn then(&self, text: &str, ink: Ink) -> LinePrefix {
+        LinePrefix {
             text: format!("{}{}", self.text, ink.paint(text)),
             columns: self.columns + columns(text),
         }
     }
 
-    pub(super) fn then_space(&self, count: usize) -> Prefix {
+    pub(super) fn then_space(&self, count: usize) -> LinePrefix {
         self.then(&" ".repeat(count), Ink::PLAIN)
     }
 }
@@ -37,21 +37,26 @@ enum Gap {
 /// A paragraph that is being written. Words are written when they are complete, lines when they
 /// are full, and nothing that was written is ever touched again.
 #[derive(Debug)]
-pub(super) struct Flow {
+pub(super) struct TextFlow {
     width: usize,
     /// Stands before every line but the first.
-    rest: Prefix,
+    rest: LinePrefix,
     column: usize,
     line_is_empty: bool,
     gap: Gap,
-    word: Vec<Piece>,
+    word: Vec<StyledText>,
 }
 
-impl Flow {
+impl TextFlow {
     /// Begins a paragraph; `first` is written at once.
-    pub(super) fn begin(width: usize, first: &Prefix, rest: Prefix, out: &mut String) -> Flow {
+    pub(super) fn begin(
+        width: usize,
+        first: &LinePrefix,
+        rest: LinePrefix,
+        out: &mut String,
+    ) -> TextFlow {
         out.push_str(&first.text);
-        Flow {
+        TextFlow {
             width,
             rest,
             column: first.columns,
@@ -61,7 +66,7 @@ impl Flow {
         }
     }
 
-    pub(super) fn write(&mut self, pieces: &[Piece], out: &mut String) {
+    pub(super) fn write(&mut self, pieces: &[StyledText], out: &mut String) {
         for piece in pieces {
             for c in piece.text.chars() {
                 self.character(c, piece.ink, out);
@@ -94,7 +99,7 @@ impl Flow {
                 }
                 match self.word.last_mut() {
                     Some(piece) if piece.ink == ink => piece.text.push(c),
-                    _ => self.word.push(Piece { ink, text: c.to_string() }),
+                    _ => self.word.push(StyledText { ink, text: c.to_string() }),
                 }
             }
         }
@@ -126,7 +131,7 @@ impl Flow {
     }
 
     /// Writes a part of a word, over several lines if one does not hold it.
-    fn put(&mut self, piece: &Piece, out: &mut String) {
+    fn put(&mut self, piece: &StyledText, out: &mut String) {
         let mut part = String::new();
         let mut used = 0;
         for c in piece.text.chars() {
@@ -170,10 +175,10 @@ mod tests {
 
     fn flowed(text: &str, width: usize) -> String {
         let mut out = String::new();
-        let rest = Prefix::default().then_space(2);
+        let rest = LinePrefix::default().then_space(2);
         let mut flow =
-            Flow::begin(width, &Prefix::default().then("• ", Ink::PLAIN), rest, &mut out);
-        flow.write(&[Piece { ink: Ink::PLAIN, text: text.to_owned() }], &mut out);
+            TextFlow::begin(width, &LinePrefix::default().then("• ", Ink::PLAIN), rest, &mut out);
+        flow.write(&[StyledText { ink: Ink::PLAIN, text: text.to_owned() }], &mut out);
         flow.finish(&mut out);
         out
     }

@@ -1,10 +1,10 @@
 //! Emphasis, code and links within a paragraph, found as far as they are certain.
 
-use crate::chat::look::Ink;
+use crate::chat::output_style::Ink;
 
 /// A run of text in one ink.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct StyledText {
     pub(super) ink: Ink,
     pub(super) text: String,
 }
@@ -14,13 +14,13 @@ const LONGEST_SPAN: usize = 2000;
 /// Emphasis that is not closed within this many marks, and brackets that are nested deeper, are
 /// none. Without it, a text of nothing but marks would be read again with every piece of it.
 const MOST_MARKS_WITHIN: usize = 32;
-/// A longer run of stars is no emphasis.
+/// A longer run of stars is not emphasis.
 const MOST_MARKS: usize = 3;
 const SPECIAL: [char; 8] = ['\\', '`', '*', '_', '~', '[', '!', '<'];
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
 /// The whole of `text`, with `ink` as its own.
-pub(super) fn pieces(text: &str, ink: Ink) -> Vec<Piece> {
+pub(super) fn pieces(text: &str, ink: Ink) -> Vec<StyledText> {
     let mut pieces = Vec::new();
     settle(InlineSource { text, before: None, complete: true }, ink, &mut pieces);
     pieces
@@ -37,7 +37,7 @@ pub(super) struct InlineSource<'a> {
 }
 
 /// Appends what is certain to `pieces` and says how many bytes that was.
-pub(super) fn settle(source: InlineSource<'_>, ink: Ink, pieces: &mut Vec<Piece>) -> usize {
+pub(super) fn settle(source: InlineSource<'_>, ink: Ink, pieces: &mut Vec<StyledText>) -> usize {
     let mut at = 0;
     while at < source.text.len() {
         let plain = source.text[at..].find(SPECIAL).unwrap_or(source.text.len() - at);
@@ -47,20 +47,20 @@ pub(super) fn settle(source: InlineSource<'_>, ink: Ink, pieces: &mut Vec<Piece>
             break;
         }
         match source.step(at) {
-            Step::Wait => break,
-            Step::Literal(length) => {
+            Markup::Wait => break,
+            Markup::Literal(length) => {
                 push(pieces, ink, &source.text[at..at + length]);
                 at += length;
             }
-            Step::Escaped(end) => {
+            Markup::Escaped(end) => {
                 push(pieces, ink, &source.text[at + 1..end]);
                 at = end;
             }
-            Step::Code { inner: (start, stop), end } => {
+            Markup::Code { inner: (start, stop), end } => {
                 push(pieces, ink.and(Ink::CYAN), code_text(&source.text[start..stop]));
                 at = end;
             }
-            Step::Span { ink: own, inner: (start, stop), end } => {
+            Markup::Span { ink: own, inner: (start, stop), end } => {
                 let inner = InlineSource {
                     text: &source.text[start..stop],
                     before: source.text[..start].chars().next_back(),
@@ -69,7 +69,7 @@ pub(super) fn settle(source: InlineSource<'_>, ink: Ink, pieces: &mut Vec<Piece>
                 settle(inner, ink.and(own), pieces);
                 at = end;
             }
-            Step::Link { label: (start, stop), target, end } => {
+            Markup::Link { label: (start, stop), target, end } => {
                 let label = &source.text[start..stop];
                 let inner = InlineSource { text: label, before: Some('['), complete: true };
                 settle(inner, ink.and(Ink::UNDERLINED), pieces);
@@ -85,11 +85,11 @@ pub(super) fn settle(source: InlineSource<'_>, ink: Ink, pieces: &mut Vec<Piece>
     at
 }
 
-fn push(pieces: &mut Vec<Piece>, ink: Ink, text: &str) {
+fn push(pieces: &mut Vec<StyledText>, ink: Ink, text: &str) {
     match pieces.last_mut() {
         _ if text.is_empty() => {}
         Some(last) if last.ink == ink => last.text.push_str(text),
-        _ => pieces.push(Piece { ink, text: text.to_owned() }),
+        _ => pieces.push(StyledText { ink, text: text.to_owned() }),
     }
 }
 
@@ -99,10 +99,10 @@ fn code_text(text: &str) -> &str {
     inner.filter(|inner| !inner.trim().is_empty()).unwrap_or(text)
 }
 
-type Part = (usize, usize);
+type TextRange = (usize, usize);
 
 /// What stands at a special character.
-enum Step {
+enum Markup {
     /// It depends on what follows.
     Wait,
     /// Nothing special, for this many bytes.
@@ -110,17 +110,17 @@ enum Step {
     /// A character after a backslash, up to here.
     Escaped(usize),
     Code {
-        inner: Part,
+        inner: TextRange,
         end: usize,
     },
     Span {
         ink: Ink,
-        inner: Part,
+        inner: TextRange,
         end: usize,
     },
     Link {
-        label: Part,
-        target: Part,
+        label: TextRange,
+        target: TextRange,
         end: usize,
     },
 }
@@ -134,25 +134,25 @@ enum Search<T> {
 
 impl<T> Search<T> {
     /// What was found, or the step to take without it.
-    fn or_literal(self, length: usize) -> Result<T, Step> {
+    fn or_literal(self, length: usize) -> Result<T, Markup> {
         match self {
             Search::Found(found) => Ok(found),
-            Search::Missing => Err(Step::Literal(length)),
-            Search::Unknown => Err(Step::Wait),
+            Search::Missing => Err(Markup::Literal(length)),
+            Search::Unknown => Err(Markup::Wait),
         }
     }
 }
 
 impl InlineSource<'_> {
-    fn step(&self, at: usize) -> Step {
+    fn step(&self, at: usize) -> Markup {
         let step = match self.text.as_bytes()[at] {
             b'\\' => Ok(self.escape(at)),
             b'`' => self.code(at),
             b'[' => self.link(at, at),
             b'!' => match self.text.as_bytes().get(at + 1) {
                 Some(b'[') => self.link(at, at + 1),
-                None if !self.complete => Ok(Step::Wait),
-                _ => Ok(Step::Literal(1)),
+                None if !self.complete => Ok(Markup::Wait),
+                _ => Ok(Markup::Literal(1)),
             },
             b'<' => self.address(at),
             _ => self.emphasis(at),
@@ -160,21 +160,21 @@ impl InlineSource<'_> {
         step.unwrap_or_else(|other| other)
     }
 
-    fn escape(&self, at: usize) -> Step {
+    fn escape(&self, at: usize) -> Markup {
         match self.text[at + 1..].chars().next() {
-            None if !self.complete => Step::Wait,
+            None if !self.complete => Markup::Wait,
             Some(c) if c.is_ascii_punctuation() || c == '\n' => {
-                Step::Escaped(at + 1 + c.len_utf8())
+                Markup::Escaped(at + 1 + c.len_utf8())
             }
-            _ => Step::Literal(1),
+            _ => Markup::Literal(1),
         }
     }
 
-    fn code(&self, at: usize) -> Result<Step, Step> {
+    fn code(&self, at: usize) -> Result<Markup, Markup> {
         let length = self.run(at);
         let start = at + length;
         let stop = self.code_end(start, length).or_literal(length)?;
-        Ok(Step::Code { inner: (start, stop), end: stop + length })
+        Ok(Markup::Code { inner: (start, stop), end: stop + length })
     }
 
     /// Where the run of exactly `length` backticks begins that ends the code which begins at `start`.
@@ -197,15 +197,15 @@ impl InlineSource<'_> {
         self.not_found(start)
     }
 
-    fn emphasis(&self, at: usize) -> Result<Step, Step> {
+    fn emphasis(&self, at: usize) -> Result<Markup, Markup> {
         let (mark, length) = (self.text.as_bytes()[at], self.run(at));
         let start = at + length;
         if start == self.text.len() {
-            return Err(if self.complete { Step::Literal(length) } else { Step::Wait });
+            return Err(if self.complete { Markup::Literal(length) } else { Markup::Wait });
         }
         let known = if mark == b'~' { length == 2 } else { length <= MOST_MARKS };
         if !known || !self.opens(at, length) {
-            return Err(Step::Literal(length));
+            return Err(Markup::Literal(length));
         }
         let (stop, end) = self.emphasis_end(mark, length, start).or_literal(length)?;
         let ink = match (mark, length) {
@@ -214,11 +214,11 @@ impl InlineSource<'_> {
             (_, 2) => Ink::BOLD,
             _ => Ink::BOLD.and(Ink::ITALIC),
         };
-        Ok(Step::Span { ink, inner: (start, stop), end })
+        Ok(Markup::Span { ink, inner: (start, stop), end })
     }
 
     /// Where the text in emphasis ends, and where its closing mark ends.
-    fn emphasis_end(&self, mark: u8, length: usize, start: usize) -> Search<Part> {
+    fn emphasis_end(&self, mark: u8, length: usize, start: usize) -> Search<TextRange> {
         let mut open = vec![length];
         let mut at = start;
         let mut marks = 0;
@@ -253,16 +253,16 @@ impl InlineSource<'_> {
         self.not_found(start)
     }
 
-    fn link(&self, at: usize, bracket: usize) -> Result<Step, Step> {
+    fn link(&self, at: usize, bracket: usize) -> Result<Markup, Markup> {
         let literal = bracket + 1 - at;
         let stop = self.matching(bracket, b'[', b']').or_literal(literal)?;
         match self.text.as_bytes().get(stop + 1) {
-            None if !self.complete => return Err(Step::Wait),
+            None if !self.complete => return Err(Markup::Wait),
             Some(b'(') => {}
-            _ => return Err(Step::Literal(literal)),
+            _ => return Err(Markup::Literal(literal)),
         }
         let target_end = self.matching(stop + 1, b'(', b')').or_literal(literal)?;
-        Ok(Step::Link {
+        Ok(Markup::Link {
             label: (bracket + 1, stop),
             target: (stop + 2, target_end),
             end: target_end + 1,
@@ -290,20 +290,20 @@ impl InlineSource<'_> {
     }
 
     /// `<https://…>`
-    fn address(&self, at: usize) -> Result<Step, Step> {
+    fn address(&self, at: usize) -> Result<Markup, Markup> {
         let start = at + 1;
         let end = self.text[start..].find(|c: char| c == '>' || c == '<' || c.is_whitespace());
         let Some(end) = end.map(|end| start + end) else {
             return Err(match self.not_found::<()>(start) {
-                Search::Unknown => Step::Wait,
-                _ => Step::Literal(1),
+                Search::Unknown => Markup::Wait,
+                _ => Markup::Literal(1),
             });
         };
         let known = SCHEMES.iter().any(|scheme| self.text[start..end].starts_with(scheme));
         if !known || !self.text[end..].starts_with('>') || end - start > LONGEST_SPAN {
-            return Err(Step::Literal(1));
+            return Err(Markup::Literal(1));
         }
-        Ok(Step::Code { inner: (start, end), end: end + 1 })
+        Ok(Markup::Code { inner: (start, end), end: end + 1 })
     }
 
     /// The end of the text was reached in a search that began at `start`.

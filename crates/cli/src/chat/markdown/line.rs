@@ -2,17 +2,17 @@
 
 /// A line, or the beginning of one.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
+pub(super) struct MarkdownLine<'a> {
     /// How many quotes it stands in.
     pub(super) depth: usize,
     /// The columns of space before its first character.
     pub(super) indent: usize,
-    pub(super) kind: Kind<'a>,
+    pub(super) kind: MarkdownKind<'a>,
 }
 
 /// The kinds of line, with the text that follows the mark.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Kind<'a> {
+pub(super) enum MarkdownKind<'a> {
     Blank,
     Heading { level: usize, text: &'a str },
     Item { mark: &'a str, text: &'a str },
@@ -47,22 +47,22 @@ impl Fence {
 
 /// What `line` is. If it is only the beginning of a line (`complete` is false), the answer is
 /// `None` as long as the rest could change it.
-pub(super) fn classify(line: &str, complete: bool) -> Option<Line<'_>> {
+pub(super) fn classify(line: &str, complete: bool) -> Option<MarkdownLine<'_>> {
     let (depth, rest) = quotes(line, usize::MAX);
     let text = rest.trim_start_matches([' ', '\t']);
     let indent = indentation(&rest[..rest.len() - text.len()]);
     if text.is_empty() {
-        return complete.then_some(Line { depth, indent, kind: Kind::Blank });
+        return complete.then_some(MarkdownLine { depth, indent, kind: MarkdownKind::Blank });
     }
     let kind = kind_of(text, complete)?;
-    Some(Line { depth, indent, kind })
+    Some(MarkdownLine { depth, indent, kind })
 }
 
 /// The fence that the text of a list item begins with, and what it says about the code.
 pub(super) fn opening_fence(text: &str) -> Option<(Fence, &str)> {
     let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     match fence(text, mark, true)? {
-        Kind::Fence { fence, info } => Some((fence, info)),
+        MarkdownKind::Fence { fence, info } => Some((fence, info)),
         _ => None,
     }
 }
@@ -83,87 +83,87 @@ pub(super) fn indentation(space: &str) -> usize {
     space.chars().map(|c| if c == '\t' { TAB } else { 1 }).sum()
 }
 
-fn kind_of(text: &str, complete: bool) -> Option<Kind<'_>> {
+fn kind_of(text: &str, complete: bool) -> Option<MarkdownKind<'_>> {
     let first = text.chars().next()?;
     match first {
         '#' => heading(text, complete),
         '`' | '~' => fence(text, first, complete),
         '-' | '*' | '_' | '+' => rule_or_item(text, first, complete),
         '0'..='9' => numbered_item(text, complete),
-        '|' => complete.then_some(Kind::TableRow(text)),
-        _ => Some(Kind::Text(text)),
+        '|' => complete.then_some(MarkdownKind::TableRow(text)),
+        _ => Some(MarkdownKind::Text(text)),
     }
 }
 
-fn heading(text: &str, complete: bool) -> Option<Kind<'_>> {
+fn heading(text: &str, complete: bool) -> Option<MarkdownKind<'_>> {
     let after = text.trim_start_matches('#');
     let level = text.len() - after.len();
     if after.is_empty() && !complete && level <= DEEPEST_HEADING {
         return None;
     }
     if level > DEEPEST_HEADING || !(after.is_empty() || after.starts_with([' ', '\t'])) {
-        return Some(Kind::Text(text));
+        return Some(MarkdownKind::Text(text));
     }
     let title = after.trim_start();
     // The length of the space before the title is no part of it.
-    (complete || !title.is_empty()).then_some(Kind::Heading { level, text: title })
+    (complete || !title.is_empty()).then_some(MarkdownKind::Heading { level, text: title })
 }
 
-fn fence(text: &str, mark: char, complete: bool) -> Option<Kind<'_>> {
+fn fence(text: &str, mark: char, complete: bool) -> Option<MarkdownKind<'_>> {
     let info = text.trim_start_matches(mark);
     let length = text.len() - info.len();
     if length < SHORTEST_FENCE {
         let decided = complete || !info.is_empty();
-        return decided.then_some(Kind::Text(text));
+        return decided.then_some(MarkdownKind::Text(text));
     }
     // Three backticks can also begin code within a line; only the whole line tells.
     if !complete {
         return None;
     }
     if mark == '`' && info.contains('`') {
-        return Some(Kind::Text(text));
+        return Some(MarkdownKind::Text(text));
     }
-    Some(Kind::Fence { fence: Fence { mark, length }, info: info.trim() })
+    Some(MarkdownKind::Fence { fence: Fence { mark, length }, info: info.trim() })
 }
 
-fn rule_or_item(text: &str, mark: char, complete: bool) -> Option<Kind<'_>> {
+fn rule_or_item(text: &str, mark: char, complete: bool) -> Option<MarkdownKind<'_>> {
     let only_marks = mark != '+' && text.chars().all(|c| c == mark || c == ' ' || c == '\t');
     if only_marks {
         if !complete {
             return None;
         }
         if text.chars().filter(|c| *c == mark).count() >= SHORTEST_RULE {
-            return Some(Kind::Rule);
+            return Some(MarkdownKind::Rule);
         }
     }
-    if mark == '_' { Some(Kind::Text(text)) } else { item(text, mark.len_utf8(), complete) }
+    if mark == '_' { Some(MarkdownKind::Text(text)) } else { item(text, mark.len_utf8(), complete) }
 }
 
-fn numbered_item(text: &str, complete: bool) -> Option<Kind<'_>> {
+fn numbered_item(text: &str, complete: bool) -> Option<MarkdownKind<'_>> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     if digits > LONGEST_NUMBER {
-        return Some(Kind::Text(text));
+        return Some(MarkdownKind::Text(text));
     }
     match text[digits..].chars().next() {
         None if !complete => None,
         Some('.' | ')') => item(text, digits + 1, complete),
-        _ => Some(Kind::Text(text)),
+        _ => Some(MarkdownKind::Text(text)),
     }
 }
 
 /// A list item, if white space follows the first `length` bytes.
-fn item(text: &str, length: usize, complete: bool) -> Option<Kind<'_>> {
+fn item(text: &str, length: usize, complete: bool) -> Option<MarkdownKind<'_>> {
     let (mark, after) = text.split_at(length);
     if after.is_empty() && !complete {
         return None;
     }
     if !(after.is_empty() || after.starts_with([' ', '\t'])) {
-        return Some(Kind::Text(text));
+        return Some(MarkdownKind::Text(text));
     }
     let content = after.trim_start();
     // A block of code may begin here, which the whole line tells.
     let undecided = content.is_empty() || content.starts_with(['`', '~']);
-    (complete || !undecided).then_some(Kind::Item { mark, text: content })
+    (complete || !undecided).then_some(MarkdownKind::Item { mark, text: content })
 }
 
 #[cfg(test)]
@@ -172,29 +172,32 @@ mod tests {
 
     use super::*;
 
-    fn kind(line: &str) -> Kind<'_> {
+    fn kind(line: &str) -> MarkdownKind<'_> {
         classify(line, true).unwrap().kind
     }
 
     #[test]
     fn whole_lines_are_what_people_mean() {
-        let bullets = |text| Kind::Item { mark: "-", text };
+        let bullets = |text| MarkdownKind::Item { mark: "-", text };
         let table = [
-            ("", Kind::Blank),
-            ("# A", Kind::Heading { level: 1, text: "A" }),
-            ("####### A", Kind::Text("####### A")),
-            ("#hashtag", Kind::Text("#hashtag")),
+            ("", MarkdownKind::Blank),
+            ("# A", MarkdownKind::Heading { level: 1, text: "A" }),
+            ("####### A", MarkdownKind::Text("####### A")),
+            ("#hashtag", MarkdownKind::Text("#hashtag")),
             ("- a", bullets("a")),
             ("-", bullets("")),
-            ("12) b", Kind::Item { mark: "12)", text: "b" }),
-            ("3.14 is pi", Kind::Text("3.14 is pi")),
-            ("---", Kind::Rule),
-            ("* * *", Kind::Rule),
-            ("**bold**", Kind::Text("**bold**")),
-            ("__init__", Kind::Text("__init__")),
-            ("```rust ", Kind::Fence { fence: Fence { mark: '`', length: 3 }, info: "rust" }),
-            ("```x``` y", Kind::Text("```x``` y")),
-            ("| a |", Kind::TableRow("| a |")),
+            ("12) b", MarkdownKind::Item { mark: "12)", text: "b" }),
+            ("3.14 is pi", MarkdownKind::Text("3.14 is pi")),
+            ("---", MarkdownKind::Rule),
+            ("* * *", MarkdownKind::Rule),
+            ("**bold**", MarkdownKind::Text("**bold**")),
+            ("__init__", MarkdownKind::Text("__init__")),
+            (
+                "```rust ",
+                MarkdownKind::Fence { fence: Fence { mark: '`', length: 3 }, info: "rust" },
+            ),
+            ("```x``` y", MarkdownKind::Text("```x``` y")),
+            ("| a |", MarkdownKind::TableRow("| a |")),
         ];
         for (line, expected) in table {
             assert_eq!(kind(line), expected, "{line}");
@@ -210,11 +213,11 @@ mod tests {
             assert_eq!(classify(waits, false), None, "{waits:?}");
         }
         for (ready, expected) in [
-            ("W", Kind::Text("W")),
-            ("# T", Kind::Heading { level: 1, text: "T" }),
-            ("- x", Kind::Item { mark: "-", text: "x" }),
-            ("**b", Kind::Text("**b")),
-            ("`c", Kind::Text("`c")),
+            ("W", MarkdownKind::Text("W")),
+            ("# T", MarkdownKind::Heading { level: 1, text: "T" }),
+            ("- x", MarkdownKind::Item { mark: "-", text: "x" }),
+            ("**b", MarkdownKind::Text("**b")),
+            ("`c", MarkdownKind::Text("`c")),
         ] {
             assert_eq!(classify(ready, false).unwrap().kind, expected, "{ready}");
         }

@@ -1,8 +1,8 @@
 //! Tables: columns side by side if they fit, else one line a cell.
 
-use super::flow::{Flow, Prefix};
-use super::inline::{Piece, pieces};
-use crate::chat::look::{Ink, columns};
+use super::flow::{LinePrefix, TextFlow};
+use super::inline::{StyledText, pieces};
+use crate::chat::output_style::{Ink, columns};
 
 const GAP: &str = " │ ";
 
@@ -31,7 +31,7 @@ impl Table {
         (aligns.len() == head.len()).then_some(Table { aligns, head, rows })
     }
 
-    pub(super) fn draw(&self, prefix: &Prefix, width: usize, out: &mut String) {
+    pub(super) fn draw(&self, prefix: &LinePrefix, width: usize, out: &mut String) {
         let widths = self.widths();
         let gaps = columns(GAP) * widths.len().saturating_sub(1);
         if prefix.columns + widths.iter().sum::<usize>() + gaps <= width {
@@ -49,7 +49,7 @@ impl Table {
         (0..count).map(widest).collect()
     }
 
-    fn draw_columns(&self, prefix: &Prefix, widths: &[usize], out: &mut String) {
+    fn draw_columns(&self, prefix: &LinePrefix, widths: &[usize], out: &mut String) {
         self.draw_row(&self.head, Ink::BOLD, prefix, widths, out);
         let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
         out.push_str(&prefix.then(&rule.join("─┼─"), Ink::DIM).text);
@@ -63,7 +63,7 @@ impl Table {
         &self,
         row: &[String],
         ink: Ink,
-        prefix: &Prefix,
+        prefix: &LinePrefix,
         widths: &[usize],
         out: &mut String,
     ) {
@@ -78,10 +78,10 @@ impl Table {
     }
 
     /// A block for each row, with the heading of its column before each cell.
-    fn draw_records(&self, prefix: &Prefix, width: usize, out: &mut String) {
+    fn draw_records(&self, prefix: &LinePrefix, width: usize, out: &mut String) {
         let hanging = prefix.then_space(2);
-        let line = |content: &[Piece], out: &mut String| {
-            let mut flow = Flow::begin(width, prefix, hanging.clone(), out);
+        let line = |content: &[StyledText], out: &mut String| {
+            let mut flow = TextFlow::begin(width, prefix, hanging.clone(), out);
             flow.write(content, out);
             flow.finish(out);
         };
@@ -97,7 +97,7 @@ impl Table {
                 let text = row.get(at).map(String::as_str).unwrap_or_default();
                 let mut content = pieces(name, Ink::BOLD);
                 if !name.is_empty() {
-                    content.push(Piece { ink: Ink::DIM, text: ": ".into() });
+                    content.push(StyledText { ink: Ink::DIM, text: ": ".into() });
                 }
                 content.extend(pieces(text, Ink::PLAIN));
                 line(&content, out);
@@ -106,11 +106,11 @@ impl Table {
     }
 }
 
-fn piece_width(piece: &Piece) -> usize {
+fn piece_width(piece: &StyledText) -> usize {
     columns(&piece.text)
 }
 
-fn padded(content: &[Piece], width: usize, align: Align) -> String {
+fn padded(content: &[StyledText], width: usize, align: Align) -> String {
     let free = width.saturating_sub(content.iter().map(piece_width).sum());
     let left = match align {
         Align::Left => 0,

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::*;
 
 fn drawn(text: &str, width: usize) -> String {
-    let mut markdown = Markdown::new(Look::Styled { width });
+    let mut markdown = Markdown::new(OutputStyle::Styled { width });
     let mut out = markdown.push(text);
     out.push_str(&markdown.finish());
     out
@@ -29,7 +29,7 @@ const MESSAGE: &str = "\
 
 There are **two** places that read the `config` file, and they do *not* agree on what a missing one means.
 1. `load()` in [setup](src/setup.rs)
-2. `reload()`, which is called by the watcher whenever somebody saves the file
+2. `reload()`, which is called by the watcher whenever the file has been saved
    - it panics
    - ~~it logs~~
 
@@ -61,7 +61,7 @@ fn a_message_is_drawn() {
     means.
     1. load() in setup (src/setup.rs)
     2. reload(), which is called by the watcher
-       whenever somebody saves the file
+       whenever the file has been saved
        • it panics
        • it logs
 
@@ -155,7 +155,7 @@ fn a_table_that_is_too_wide_becomes_one_line_a_cell() {
 
 #[test]
 fn words_are_written_as_soon_as_they_are_certain() {
-    let mut markdown = Markdown::new(Look::Styled { width: 40 });
+    let mut markdown = Markdown::new(OutputStyle::Styled { width: 40 });
     let table = [
         ("Look", ""),
         (" at", "Look"),
@@ -176,10 +176,10 @@ fn words_are_written_as_soon_as_they_are_certain() {
 
 #[test]
 fn without_a_terminal_text_stays_as_it_is() {
-    let mut markdown = Markdown::new(Look::Plain);
+    let mut markdown = Markdown::new(OutputStyle::Plain);
     assert_eq!(markdown.push("# a **b**\r\n\x1b[2J"), "# a **b**\n\\x1B[2J");
     assert_eq!(markdown.finish(), "\n");
-    assert_eq!(Markdown::new(Look::Plain).finish(), "");
+    assert_eq!(Markdown::new(OutputStyle::Plain).finish(), "");
 }
 
 /// Text made of what Markdown finds special, and words.
@@ -251,7 +251,7 @@ proptest! {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| *cut.get(&ends)).collect();
         cuts.sort_unstable();
         cuts.push(text.len());
-        let mut markdown = Markdown::new(Look::Styled { width });
+        let mut markdown = Markdown::new(OutputStyle::Styled { width });
         let (mut out, mut start) = (String::new(), 0);
         for cut in cuts {
             out.push_str(&markdown.push(&text[start..cut]));

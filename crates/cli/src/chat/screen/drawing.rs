@@ -5,15 +5,15 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 use timeline::{
-    Answer, AnswerState, Body, CallState, Card, Item, ItemId, Level, Notice, Topic, TurnCosts,
+    Answer, AnswerState, CallState, Card, Item, ItemBody, ItemId, Level, Notice, Topic, TurnCosts,
     UserMessage,
 };
 
 use super::ScreenOptions;
-use crate::chat::cards::{self, LiveOutput, Place};
-use crate::chat::look::{Ink, Look};
+use crate::chat::cards::{self, CardPlace, LiveOutput};
 use crate::chat::markdown::Markdown;
 use crate::chat::notices;
+use crate::chat::output_style::{Ink, OutputStyle};
 
 #[derive(Debug)]
 pub(super) struct Drawing<W, N> {
@@ -26,7 +26,7 @@ pub(super) struct Drawing<W, N> {
     cards: HashMap<ItemId, DrawnCard>,
     /// The card that lines without a name belong to.
     current: Option<ItemId>,
-    last: Shown,
+    last: LastShown,
 }
 
 /// What is being written and has not ended.
@@ -39,7 +39,7 @@ enum Speech {
 
 /// What was shown last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
+enum LastShown {
     Nothing,
     Words,
     Notes,
@@ -68,7 +68,7 @@ impl<W: Write, N: Write> Drawing<W, N> {
             texts: HashMap::new(),
             cards: HashMap::new(),
             current: None,
-            last: Shown::Nothing,
+            last: LastShown::Nothing,
         }
     }
 
@@ -76,22 +76,22 @@ impl<W: Write, N: Write> Drawing<W, N> {
     pub(super) fn draw(&mut self, item: &Item) -> io::Result<()> {
         let own = item.parent.is_none();
         match &item.body {
-            Body::Call(card) => self.card(item, card),
-            Body::Notice(notice) if own || matters_in_sub_agents(notice) => {
+            ItemBody::Call(card) => self.card(item, card),
+            ItemBody::Notice(notice) if own || matters_in_sub_agents(notice) => {
                 self.notice(&notice.text, ink(notice.level))
             }
             // A sub-agent's words come back as the result of its call.
             _ if !own => Ok(()),
-            Body::Message(message) => self.message(message),
-            Body::Answer(answer) => self.answer(item.id, answer),
-            Body::Thinking { text } => self.thinking(item.id, text),
-            Body::Plan { steps } => {
+            ItemBody::Message(message) => self.message(message),
+            ItemBody::Answer(answer) => self.answer(item.id, answer),
+            ItemBody::Thinking { text } => self.thinking(item.id, text),
+            ItemBody::Plan { steps } => {
                 self.current = None;
-                let place = Place { look: self.options.notes, depth: 0 };
+                let place = CardPlace { style: self.options.notes, depth: 0 };
                 self.note(&cards::plan(steps, place))
             }
-            Body::Notice(_) => Ok(()),
-            Body::Turn(turn) => self.turn(turn),
+            ItemBody::Notice(_) => Ok(()),
+            ItemBody::Turn(turn) => self.turn(turn),
         }
     }
 
@@ -105,14 +105,14 @@ impl<W: Write, N: Write> Drawing<W, N> {
         if self.options.messages {
             let lines = message.text.lines().map(|line| format!("> {line}\n"));
             let drawn = self.options.notes.paint(Ink::BOLD, &lines.collect::<String>());
-            if self.last == Shown::Notes {
+            if self.last == LastShown::Notes {
                 // What another turn ended with does not belong to this one.
-                self.last = Shown::Words;
+                self.last = LastShown::Words;
             }
             self.note(&drawn)?;
         } else {
             // The user has typed it on this very terminal.
-            self.last = Shown::Notes;
+            self.last = LastShown::Notes;
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl<W: Write, N: Write> Drawing<W, N> {
     fn words(&mut self, text: &str) -> io::Result<()> {
         if !matches!(self.speech, Speech::Words(_)) {
             self.end_speech()?;
-            self.separate(Shown::Words)?;
+            self.separate(LastShown::Words)?;
             self.speech = Speech::Words(Markdown::new(self.options.words));
         }
         match &mut self.speech {
@@ -154,8 +154,8 @@ impl<W: Write, N: Write> Drawing<W, N> {
         }
         if !matches!(self.speech, Speech::Thoughts(_)) {
             self.end_speech()?;
-            self.separate(Shown::Notes)?;
-            self.speech = Speech::Thoughts(Markdown::new(Look::Plain));
+            self.separate(LastShown::Notes)?;
+            self.speech = Speech::Thoughts(Markdown::new(OutputStyle::Plain));
         }
         let Speech::Thoughts(thoughts) = &mut self.speech else { return Ok(()) };
         let safe = thoughts.push(more);
@@ -189,8 +189,8 @@ impl<W: Write, N: Write> Drawing<W, N> {
         }
     }
 
-    fn place(&self, item: &Item) -> Place {
-        Place { look: self.options.notes, depth: item.depth }
+    fn place(&self, item: &Item) -> CardPlace {
+        CardPlace { style: self.options.notes, depth: item.depth }
     }
 
     fn drawn(&mut self, item: &Item) -> &mut DrawnCard {
@@ -254,15 +254,15 @@ impl<W: Write, N: Write> Drawing<W, N> {
     /// Writes whole lines that are not the model's words.
     fn note(&mut self, lines: &str) -> io::Result<()> {
         self.end_speech()?;
-        self.separate(Shown::Notes)?;
+        self.separate(LastShown::Notes)?;
         write!(self.notes, "{lines}")
     }
 
     /// Leaves a blank line between words and notes on a terminal.
-    fn separate(&mut self, next: Shown) -> io::Result<()> {
+    fn separate(&mut self, next: LastShown) -> io::Result<()> {
         let last = std::mem::replace(&mut self.last, next);
-        let differs = last != Shown::Nothing && last != next;
-        if differs && self.options.notes != Look::Plain {
+        let differs = last != LastShown::Nothing && last != next;
+        if differs && self.options.notes != OutputStyle::Plain {
             // On a terminal both writers end up on the same screen, in this order.
             self.words.flush()?;
             writeln!(self.notes)?;

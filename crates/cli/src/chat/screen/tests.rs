@@ -40,18 +40,18 @@ struct Story {
 impl Story {
     fn on_terminal() -> Self {
         let paper = Paper::default();
-        let look = Look::Styled { width: 60 };
-        Self::new(look, paper.clone(), paper)
+        let style = OutputStyle::Styled { width: 60 };
+        Self::new(style, paper.clone(), paper)
     }
 
     fn headless() -> Self {
-        Self::new(Look::Plain, Paper::default(), Paper::default())
+        Self::new(OutputStyle::Plain, Paper::default(), Paper::default())
     }
 
-    fn new(look: Look, words: Paper, notes: Paper) -> Self {
+    fn new(style: OutputStyle, words: Paper, notes: Paper) -> Self {
         let options = ScreenOptions {
-            words: look,
-            notes: look,
+            words: style,
+            notes: style,
             thoughts: true,
             messages: true,
             context_window: Some(200_000),
@@ -283,7 +283,7 @@ fn everything_else_is_one_line_each() {
     · echo of offline answers, as planner
     · this session is called the \x1B[2Jname
     · the provider refused images: they are described in words until a model is chosen again
-    · the log was mended: a call had no result
+    · the log was repaired: a call had no result
     · too much at once: 7 reports are not shown
     · paused: the model has used tools 10 times in a row
     · the provider does not accept the key: invalid x-api-key

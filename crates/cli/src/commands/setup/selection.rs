@@ -74,7 +74,7 @@ impl Selection {
         layer
     }
 
-    /// As the section `model` of a file says it; what is none is not to stay there.
+    /// As the section `model` of a file says it; `None` removes a key.
     pub(super) fn entries(&self) -> [(&'static str, Option<&str>); 4] {
         [
             ("provider", self.provider.as_deref()),

@@ -133,7 +133,7 @@ fn the_time_limit_cuts_a_command_and_its_result_says_so() {
     assert!(answer_to(request, &told.id).text.contains("The time limit of 1 s"), "{told:?}");
 }
 
-/// A run with a model that nobody knows, and a file of configuration.
+/// A run with a model that the catalogue does not know, and a configuration file.
 fn unknown_model(config: &str, more: &[&str], server: &ModelServer) -> Ran {
     let project = Fixture::new(PROJECT);
     let config = Fixture::new(&format!("//- /toolkiln/config.toml\n{config}"));

@@ -33,7 +33,7 @@ fn interrupted_at(fault: Fault, format: WireFormat) -> String {
     interrupt(&child);
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130), "{output:?}");
-    // Its connection is closed, so that nobody goes on answering.
+    // Its connection is closed, so that the server stops answering.
     server.watch().wait_for_abandoned(1);
     assert!(!bench.project.path("copy.txt").exists());
 

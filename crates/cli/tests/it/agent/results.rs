@@ -63,7 +63,7 @@ fn a_run_that_cannot_begin_has_nothing_but_a_result() {
     let unknown = [&offline[..], &["--resume=nothing-like-it"]].concat();
     let cases = [
         finish(bench.command("Work").args(unknown)),
-        finish(bench.command("Work").args(["--provider", "nobody", "--json"])),
+        finish(bench.command("Work").args(["--provider", "unknown", "--json"])),
         finish(bench.command("Work").args(["--provider", "anthropic", "--json"])),
         finish(bench.command("  ").args(offline)),
         finish(bench.command("Work").args(offline).args(["--role", "king"])),
@@ -102,7 +102,7 @@ fn a_log_that_cannot_be_written_ends_the_run_and_what_was_changed_is_told() {
         // From here on the process cannot write to any file.
         let nothing = Rlimit { current: Some(0), maximum: Some(0) };
         prlimit(Some(told.recv().unwrap()), Resource::Fsize, nothing).unwrap();
-        Reply::text("Nobody will know.")
+        Reply::text("This cannot be logged.")
     });
     let mut command = bench.asking(anthropic(&server), "Work");
     let child = surviving_file_limits(command.args(["--json", "--yes"])).spawn().unwrap();

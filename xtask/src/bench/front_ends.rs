@@ -1,4 +1,4 @@
-//! `cargo xtask bench doors`: what it costs to come in through MCP and through `toolkiln call`.
+//! `cargo xtask bench front_ends`: what a start and a call cost over MCP and by `toolkiln call`.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};

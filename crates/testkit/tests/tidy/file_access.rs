@@ -1,12 +1,13 @@
-//! The wall that `clippy.toml` builds has only the known doors.
+//! Only known crates use the functions that `clippy.toml` disallows: those that open files and start
+//! processes.
 
 use crate::repository::{assert_none, files_ending, read};
 use crate::rust_text;
 
 const LINT: &str = "disallowed_methods";
 
-/// Crates whose work is on the other side of the wall.
-const BEYOND: [&str; 4] = ["crates/workspace/", "crates/sandbox/", "crates/testkit/", "xtask/"];
+/// Crates whose work it is to open files and start processes.
+const ALLOWED: [&str; 4] = ["crates/workspace/", "crates/sandbox/", "crates/testkit/", "xtask/"];
 
 #[test]
 fn only_known_places_touch_files_and_processes() {
@@ -17,22 +18,22 @@ fn only_known_places_touch_files_and_processes() {
             problems.push(path);
         }
     }
-    let mend = format!(
+    let repair = format!(
         "remove the attribute with `{LINT}`, reach files through `workspace` and processes through \
          `sandbox`, and in unit tests use `testkit::Fixture`"
     );
-    assert_none(&problems, &mend);
+    assert_none(&problems, &repair);
 }
 
 /// Test binaries, benchmarks, examples and build scripts do not ship.
 fn may_open(path: &str) -> bool {
     let does_not_ship = ["/tests/", "/benches/", "/examples/"].iter().any(|it| path.contains(it))
         || path.ends_with("/build.rs");
-    does_not_ship || BEYOND.iter().any(|place| path.starts_with(place))
+    does_not_ship || ALLOWED.iter().any(|place| path.starts_with(place))
 }
 
 #[test]
-fn what_ships_stays_behind_the_wall() {
+fn other_crates_that_ship_may_not_open_files() {
     for path in [
         "crates/workspace/src/root.rs",
         "crates/mcp/tests/it/main.rs",

@@ -1,33 +1,30 @@
-//! Colours and weights, and whether the place that text goes to has any.
+//! Colours and weights of text, and whether the output can show them.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// How text may look where it goes.
+/// Whether an output shows colours, and how wide it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Look {
+pub(crate) enum OutputStyle {
     /// A file, a pipe, or a user who wants no colours: text stays as it is.
     Plain,
     /// A terminal of this many columns.
-    Styled {
-        /// The columns.
-        width: usize,
-    },
+    Styled { width: usize },
 }
 
-impl Look {
-    /// `text` in `ink`, if this place has inks.
+impl OutputStyle {
+    /// `text` in `ink`, if the output shows colours.
     pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
         match self {
-            Look::Plain => text.to_owned(),
-            Look::Styled { .. } => ink.paint(text),
+            OutputStyle::Plain => text.to_owned(),
+            OutputStyle::Styled { .. } => ink.paint(text),
         }
     }
 
     /// `text` cut to what is left of a line after `used` columns.
     pub(crate) fn fit(self, text: &str, used: usize) -> String {
         match self {
-            Look::Plain => text.to_owned(),
-            Look::Styled { width } => fit(text, width.saturating_sub(used)),
+            OutputStyle::Plain => text.to_owned(),
+            OutputStyle::Styled { width } => fit(text, width.saturating_sub(used)),
         }
     }
 }
@@ -117,8 +114,8 @@ mod tests {
     #[test]
     fn inks_add_up_and_plain_places_have_none() {
         let ink = Ink::BOLD.and(Ink::RED);
-        assert_eq!(Look::Styled { width: 80 }.paint(ink, "no"), "\x1b[1;31mno\x1b[0m");
-        assert_eq!(Look::Plain.paint(ink, "no"), "no");
+        assert_eq!(OutputStyle::Styled { width: 80 }.paint(ink, "no"), "\x1b[1;31mno\x1b[0m");
+        assert_eq!(OutputStyle::Plain.paint(ink, "no"), "no");
         assert_eq!(Ink::PLAIN.paint("x"), "x");
     }
 
