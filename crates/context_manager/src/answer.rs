@@ -11,9 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::milliseconds;
 use crate::calls::{begun_first, started};
-use crate::meter::{Meter, may_be_charged};
+use crate::meter::Meter;
 use crate::purse::{Receipt, Reservation};
-use crate::turn::failure;
 use crate::{AgentOptions, ChatContext, LogError, ModelError, ModelEvent, ModelRequest, Ports};
 
 /// The most pieces of an answer that are taken at once.
@@ -28,8 +27,6 @@ pub(crate) enum Heard {
     /// No answer, or half of one. Nothing about that is written down yet.
     Failure {
         error: ModelError,
-        /// Whether the provider cannot have tried again by itself.
-        midway: bool,
         /// What it took all the same.
         receipt: Receipt,
     },
@@ -106,7 +103,7 @@ impl ChatContext {
         let mut pieces = match stream {
             Ok(stream) => stream.ready_chunks(MOST_PIECES),
             Err(error) => {
-                return Ok(Heard::Failure { error, midway: false, receipt: Receipt::default() });
+                return Ok(Heard::Failure { error, receipt: Receipt::default() });
             }
         };
         if cancel.is_cancelled() {
@@ -123,7 +120,7 @@ impl ChatContext {
                 piece = pieces.next() => piece,
             };
             let mut events = Vec::new();
-            let taken = draft.take_all(piece, estimated_tokens, &mut events);
+            let taken = draft.take_all(piece, &mut events);
             // A server that does not keep to the limit is not listened to any longer.
             let too_long = draft.meter.is_longer_than(reservation.answer_limit());
             match taken.map(|stop| stop.or(too_long.then_some(StopReason::MaxTokens))) {
@@ -134,9 +131,8 @@ impl ChatContext {
                 }
                 Err(error) => {
                     self.record(ports, events).await?;
-                    reservation.note(Receipt::new(draft.meter.failed(error.kind), options.prices));
-                    let midway = draft.begun || !draft.retried;
-                    return Ok(Heard::Failure { error, midway, receipt: reservation.settle() });
+                    reservation.note(Receipt::new(draft.meter.failed(&error), options.prices));
+                    return Ok(Heard::Failure { error, receipt: reservation.settle() });
                 }
             }
         }
@@ -248,9 +244,6 @@ struct Draft {
     /// With their places in `content`.
     broken: Vec<(usize, BrokenCall)>,
     meter: Meter,
-    begun: bool,
-    /// Whether the provider has tried again by itself.
-    retried: bool,
 }
 
 impl Draft {
@@ -258,7 +251,6 @@ impl Draft {
     fn take_all(
         &mut self,
         pieces: Option<Vec<Result<ModelEvent, ModelError>>>,
-        estimated_tokens: u64,
         events: &mut Vec<SessionEvent>,
     ) -> Result<Option<StopReason>, ModelError> {
         for piece in pieces.ok_or_else(cut)? {
@@ -266,25 +258,7 @@ impl Draft {
             self.meter.note(&piece);
             match piece {
                 ModelEvent::Done(stop) => return Ok(Some(stop)),
-                ModelEvent::Retrying { kind, after, why } => {
-                    let error = ModelError {
-                        kind,
-                        message: why,
-                        retry_after: Some(after),
-                        is_final: false,
-                    };
-                    // What may have been charged is not sent again unless the purse has enough for both.
-                    self.retried = !may_be_charged(kind, true);
-                    if !self.retried {
-                        return Err(error);
-                    }
-                    events.push(failure(error, Some(after), Receipt::default()));
-                    events.push(SessionEvent::ModelAsked { estimated_tokens });
-                }
-                piece => {
-                    self.begun = true;
-                    self.take(piece, events);
-                }
+                piece => self.take(piece, events),
             }
         }
         Ok(None)
@@ -313,21 +287,13 @@ impl Draft {
                 self.content.push(Content::ToolUse(ToolCall::new(id, name, Map::new())));
             }
             ModelEvent::Kept(content) => self.content.push(content),
-            ModelEvent::ToolCallStarted { .. }
-            | ModelEvent::Usage(_)
-            | ModelEvent::Retrying { .. }
-            | ModelEvent::Done(_) => {}
+            ModelEvent::ToolCallStarted { .. } | ModelEvent::Usage(_) | ModelEvent::Done(_) => {}
         }
     }
 }
 
-fn cut() -> ModelError {
-    ModelError {
-        kind: ModelErrorKind::Cut,
-        message: "the answer ended before it was complete".to_owned(),
-        retry_after: None,
-        is_final: false,
-    }
+pub(crate) fn cut() -> ModelError {
+    ModelError::new(ModelErrorKind::Cut, "the answer ended before it was complete")
 }
 
 #[cfg(test)]

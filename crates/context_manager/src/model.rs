@@ -96,15 +96,6 @@ pub enum CacheHint {
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
-    /// Nothing was answered, and the request is sent again. Comes only before anything else.
-    Retrying {
-        /// What went wrong.
-        kind: ModelErrorKind,
-        /// How long the provider is left alone before that.
-        after: Duration,
-        /// One line for a person: why it is needed.
-        why: String,
-    },
     /// More text for the person.
     Text(String),
     /// More of what the model thinks, where it is shown.
@@ -145,10 +136,32 @@ pub struct ModelError {
     pub kind: ModelErrorKind,
     /// One line for a person.
     pub message: String,
-    /// When the provider wants to be asked again.
+    /// How long the provider asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
-    /// Whether the provider has said that asking again is no use.
-    pub is_final: bool,
+    /// What the provider says about sending the same request again. If it says nothing, the kind
+    /// decides.
+    pub should_retry: Option<bool>,
+    /// Whether the provider may charge for the request although nothing was answered.
+    pub may_be_charged: bool,
+}
+
+impl ModelError {
+    /// An error of which no more is known than its kind. A refusal is free; behind silence or half an
+    /// answer the provider may have been working.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        use ModelErrorKind as Kind;
+        let may_be_charged = match kind {
+            Kind::Connection | Kind::Cut | Kind::Malformed | Kind::Cancelled => true,
+            Kind::InvalidRequest
+            | Kind::Unauthorized
+            | Kind::UnknownModel
+            | Kind::ContextFull
+            | Kind::RateLimited
+            | Kind::Overloaded => false,
+        };
+        let message = message.into();
+        Self { kind, message, retry_after: None, should_retry: None, may_be_charged }
+    }
 }
 
 /// An answer as it comes. After an error nothing follows.
@@ -171,7 +184,7 @@ pub trait ModelProvider: Send + Sync {
         Deferral::ListAll
     }
 
-    /// Prepares a request. It is sent when the stream is first polled, not before. An error here
-    /// means that nothing was sent.
+    /// Prepares one attempt at a request. It is sent when the stream is first polled, not before, and
+    /// only once: the loop decides about further attempts. An error here means that nothing was sent.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError>;
 }

@@ -27,12 +27,8 @@ impl Charge {
             true => Usage { input, output, ..Usage::default() },
             false => Usage::default(),
         };
-        let error = ModelError {
-            kind: ModelErrorKind::Cancelled,
-            message: "the process ended before the answer did".to_owned(),
-            retry_after: None,
-            is_final: true,
-        };
+        let message = "the process ended before the answer did";
+        let error = ModelError::new(ModelErrorKind::Cancelled, message);
         failure(error, None, Receipt::new(usage, self.prices))
     }
 }

@@ -128,11 +128,9 @@ impl Purse {
             Ok((output, brink)) => {
                 let hold = need.hold(output);
                 accounts.iter_mut().for_each(|account| account.hold(hold));
-                if need.purpose == Purpose::Turn {
-                    accounts[0].use_grant();
-                }
+                let granted = need.purpose == Purpose::Turn && accounts[0].use_grant();
                 drop(accounts);
-                Some(Ok(Reservation::new(Arc::clone(self), hold, output, brink)))
+                Some(Ok(Reservation::new(Arc::clone(self), hold, output, brink, granted)))
             }
         }
     }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{Content, ModelErrorKind, PauseReason, SessionEvent, StopReason, TurnEnd};
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Asking, Heard, Next};
@@ -14,17 +13,11 @@ use crate::circles::Verdict;
 use crate::compaction::{Room, Want};
 use crate::options::frame_tokens;
 use crate::purse::{Need, Purpose, Receipt, Refused};
+use crate::retry::{self, Attempts};
 use crate::{
     AgentOptions, CacheHint, Charge, ChatContext, ContextState, LogError, ModelError, ModelRequest,
     Ports, ToolSpec, ToolStep,
 };
-
-/// How often an answer that broke off is asked for again.
-const MOST_RETRIES: u32 = 3;
-/// How long is waited before the first of these; each further one waits twice as long.
-const FIRST_RETRY: Duration = Duration::from_millis(500);
-/// A provider that wants to be left alone for longer is not waited for.
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// How a turn came to a halt.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,7 +38,7 @@ struct Turn<'a> {
     request: ModelRequest,
     /// What the request takes without the conversation.
     frame: u64,
-    retries: u32,
+    attempts: Attempts<'a>,
     /// The model has seen as much as it can, whatever our estimate says.
     overfull: bool,
     /// Room has been made for that reason since the last good answer.
@@ -162,9 +155,7 @@ impl ChatContext {
         match self.ask(turn.ports, turn.options, asking, &turn.stop).await? {
             Heard::Cancelled(receipt) => self.stopped(turn, receipt).await,
             Heard::RanOut(reason) => Ok(Some(TurnOutcome::Paused(reason))),
-            Heard::Failure { error, midway, receipt } => {
-                self.failed(turn, error, midway, receipt).await
-            }
+            Heard::Failure { error, receipt } => self.failed(turn, error, receipt).await,
             Heard::Answer { next, stop } => {
                 if let Some(message) = turn.refusal.take() {
                     // Without the images it went well, so it was them.
@@ -245,7 +236,7 @@ impl ChatContext {
         next: Next,
         stop: &StopReason,
     ) -> Result<Option<TurnOutcome>, LogError> {
-        turn.retries = 0;
+        turn.attempts.succeeded();
         let broken = matches!(self.state(), ContextState::RunningTools(open)
             if open.iter().any(|open| open.broken.is_some()));
         turn.cut_short = *stop == StopReason::MaxTokens && broken;
@@ -271,8 +262,7 @@ impl ChatContext {
     async fn failed(
         &mut self,
         turn: &mut Turn<'_>,
-        error: ModelError,
-        midway: bool,
+        mut error: ModelError,
         receipt: Receipt,
     ) -> Result<Option<TurnOutcome>, LogError> {
         if error.kind == ModelErrorKind::Cancelled {
@@ -285,13 +275,10 @@ impl ChatContext {
             self.record(turn.ports, vec![failed]).await?;
             return Ok(None);
         }
-        if let Some(delay) = turn.retry(&error, midway) {
+        if let Some(delay) = turn.retry(&mut error, !receipt.usage.is_zero()) {
             let failed = failure(error, Some(delay), receipt);
             self.record(turn.ports, vec![failed]).await?;
-            tokio::select! {
-                () = turn.stop.cancelled() => {}
-                () = sleep(delay) => {}
-            }
+            retry::wait(delay, &turn.stop).await;
             return Ok(None);
         }
         let end = match error.kind {
@@ -378,13 +365,7 @@ pub(crate) fn failure(
 pub(crate) fn cut_short(time_is_up: bool, receipt: Receipt) -> SessionEvent {
     let message =
         if time_is_up { "the time limit cut the answer" } else { "the user stopped the answer" };
-    let error = ModelError {
-        kind: ModelErrorKind::Cancelled,
-        message: message.to_owned(),
-        retry_after: None,
-        is_final: true,
-    };
-    failure(error, None, receipt)
+    failure(ModelError::new(ModelErrorKind::Cancelled, message), None, receipt)
 }
 
 impl<'a> Turn<'a> {
@@ -411,7 +392,7 @@ impl<'a> Turn<'a> {
             stop,
             request,
             frame,
-            retries: 0,
+            attempts: Attempts::new(&options.retry),
             overfull: false,
             made_room: false,
             cut_short: false,
@@ -428,20 +409,11 @@ impl<'a> Turn<'a> {
     }
 
     /// After how long a failed request is to be sent again, if at all.
-    fn retry(&mut self, error: &ModelError, midway: bool) -> Option<Duration> {
-        use ModelErrorKind::{Connection, ContextFull, Cut, Overloaded};
-        match error.kind {
-            ContextFull if !self.made_room => {
-                self.overfull = true;
-                Some(Duration::ZERO)
-            }
-            _ if error.is_final => None,
-            Cut | Overloaded | Connection if midway && self.retries < MOST_RETRIES => {
-                let delay = error.retry_after.unwrap_or(FIRST_RETRY * 2_u32.pow(self.retries));
-                self.retries += 1;
-                (delay <= LONGEST_RETRY).then_some(delay)
-            }
-            _ => None,
+    fn retry(&mut self, error: &mut ModelError, is_charged: bool) -> Option<Duration> {
+        if error.kind == ModelErrorKind::ContextFull && !self.made_room {
+            self.overfull = true;
+            return Some(Duration::ZERO);
         }
+        self.attempts.wait_after(error, is_charged)
     }
 }

@@ -46,8 +46,13 @@ pub fn error_of(status: u16, headers: &[(String, String)], body: &[u8]) -> Model
         "" => format!("the provider answered with status {status} and no explanation"),
         message => format!("the provider answered with status {status}: {message}"),
     };
-    let is_final = hopeless || header(headers, "x-should-retry") == Some("false");
-    ModelError { kind, message, retry_after: retry_after(headers), is_final }
+    let should_retry = match header(headers, "x-should-retry") {
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        _ => hopeless.then_some(false),
+    };
+    let retry_after = retry_after(headers);
+    ModelError { retry_after, should_retry, ..ModelError::new(kind, message) }
 }
 
 /// The error that is told in the middle of a stream, whose status said that all was well.
@@ -61,12 +66,7 @@ pub(crate) fn error_in_stream(event: &Value) -> ModelError {
         "" => "the provider broke off without an explanation".to_owned(),
         message => format!("the provider broke off: {message}"),
     };
-    failure(kind, message)
-}
-
-/// An error without a time to wait.
-pub(crate) fn failure(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
-    ModelError { kind, message: message.into(), retry_after: None, is_final: false }
+    ModelError::new(kind, message)
 }
 
 /// What an error object says. Where it says so differs between servers.

@@ -18,7 +18,7 @@ use crate::catalogue::model_info;
 use crate::format::Written;
 use crate::request_body::RequestBody;
 use crate::transport::{InvalidProxy, Network, Transport};
-use crate::{Api, Quirks, RetryPolicy, Secret};
+use crate::{Api, Quirks, Secret};
 use answer::Answer;
 
 /// Everything that makes one provider differ from another.
@@ -40,8 +40,6 @@ pub struct HttpConfig {
     pub quirks: Quirks,
     /// How long silence is borne.
     pub timeouts: Timeouts,
-    /// How often and when it is asked again.
-    pub retry: RetryPolicy,
     /// How it is reached.
     pub network: Network,
     /// How models there learn of tools that are not listed, if they know the way.
@@ -155,17 +153,16 @@ impl ModelProvider for HttpProvider {
         }
     }
 
-    /// The request is sent when the stream is first asked for something, so that attempts that
-    /// fail are seen as [`ModelEvent::Retrying`](context_manager::ModelEvent::Retrying). An answer
-    /// that has begun is never asked for again: only the caller knows what became of its pieces.
+    /// One attempt: the request is sent when the stream is first polled, and never again. The caller
+    /// decides about the next attempt, because only it knows what became of the pieces of an answer
+    /// and what its budget allows.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
         let config = &self.shared.config;
         let body = config.api.written_body(request, &config.quirks, &self.shared.written);
-        let body = body.map_err(|error| ModelError {
-            kind: ModelErrorKind::InvalidRequest,
-            message: format!("{}: the request cannot be written down: {error}", config.name),
-            retry_after: None,
-            is_final: true,
+        let body = body.map_err(|error| {
+            let message =
+                format!("{}: the request cannot be written as JSON: {error}", config.name);
+            ModelError::new(ModelErrorKind::InvalidRequest, message)
         })?;
         let reader = config.api.reader(&config.quirks, &request.tools);
         let answer = Answer::new(self.shared.clone(), body, reader);

@@ -17,9 +17,9 @@
 //! them in a form that its provider accepts, and always in the same one (`wire_names`); that ids are
 //! unique in a conversation is up to the conversation.
 //!
-//! [`HttpProvider`] is the one that does I/O: it sends a request in the form of its [`Api`], sends
-//! it again while nothing was answered and [`RetryPolicy`] allows it, and reads the answer as it
-//! comes. Dropping its stream closes the connection. How providers differ is data: [`Quirks`],
+//! [`HttpProvider`] is the one that does I/O: it sends a request once, in the form of its [`Api`], and
+//! reads the answer as it comes. What failed is not sent again here: the loop of `context_manager`
+//! decides about that (`retry.rs` there). Dropping its stream closes the connection. How providers differ is data: [`Quirks`],
 //! [`catalogue::ENDPOINTS`], [`HttpConfig`]. [`catalogue::choose`] picks one of them from what was asked for and
 //! what is there. Keys are [`Secret`]s, given by the caller: nothing here reads the environment.
 //!
@@ -39,7 +39,6 @@ pub mod openai_responses;
 mod quirks;
 mod reader;
 mod request_body;
-mod retry;
 mod secret;
 mod sse;
 mod surrogates;
@@ -58,7 +57,6 @@ pub use openai_chat::ChatStream;
 pub use openai_responses::ResponsesStream;
 pub use quirks::Quirks;
 pub use reader::{AnswerReader, Dialect};
-pub use retry::RetryPolicy;
 pub use secret::{NoKey, Secret};
 pub use sse::{SseDecoder, SseEvent};
 pub use transport::{Network, Roots};

@@ -4,7 +4,6 @@ use context_manager::{ModelError, ModelErrorKind, ModelEvent};
 use serde_json::Value;
 
 use crate::SseEvent;
-use crate::error::failure;
 use crate::surrogates::Mender;
 
 /// One provider's way to answer: a state machine that is fed with events.
@@ -65,7 +64,7 @@ impl<D: Dialect> AnswerReader<D> {
 
 /// The answer ended too early.
 pub(crate) fn cut() -> ModelError {
-    failure(ModelErrorKind::Cut, "the answer ended before it was complete")
+    ModelError::new(ModelErrorKind::Cut, "the answer ended before it was complete")
 }
 
 /// The data of an event; none if it is empty or the closing mark of OpenAI's streams.
@@ -75,7 +74,7 @@ pub(crate) fn json_of(event: &SseEvent) -> Result<Option<Value>, ModelError> {
     }
     serde_json::from_str(&event.data).map(Some).map_err(|error| {
         let message = format!("a piece of the answer is not valid JSON: {error}");
-        failure(ModelErrorKind::Malformed, message)
+        ModelError::new(ModelErrorKind::Malformed, message)
     })
 }
 

@@ -167,7 +167,7 @@ impl Mender {
                 ModelEvent::Thinking(text) => {
                     out.extend(self.thinking.push(text).map(ModelEvent::Thinking));
                 }
-                ModelEvent::Usage(_) | ModelEvent::Retrying { .. } => out.push(event),
+                ModelEvent::Usage(_) => out.push(event),
                 // A part of another kind, or the end: no second half can follow.
                 other => {
                     out.extend(self.thinking.finish().map(ModelEvent::Thinking));

@@ -155,7 +155,6 @@ pub(crate) fn meaning<D: Dialect>(new: impl Fn() -> AnswerReader<D>, stream: &st
 
 fn line(event: Result<ModelEvent, ModelError>) -> String {
     match event {
-        Ok(ModelEvent::Retrying { .. }) => panic!("only the transport sends again"),
         Ok(ModelEvent::Text(text)) => format!("text {text:?}"),
         Ok(ModelEvent::Thinking(text)) => format!("thinking {text:?}"),
         Ok(ModelEvent::ToolCallStarted { id, name }) => format!("started {id} {name}"),

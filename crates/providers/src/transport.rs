@@ -104,3 +104,12 @@ pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     }
     error.to_string()
 }
+
+/// A time limit in words.
+pub(crate) fn spoken(limit: Duration) -> String {
+    match limit.as_secs() {
+        0 => format!("{} ms", limit.as_millis()),
+        seconds @ 1..120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    }
+}

@@ -172,8 +172,14 @@ impl Account {
         self.spent
     }
 
-    pub(crate) fn use_grant(&mut self) {
-        self.granted = false;
+    /// Whether there was one.
+    pub(crate) fn use_grant(&mut self) -> bool {
+        std::mem::take(&mut self.granted)
+    }
+
+    /// The request that used it took nothing.
+    pub(crate) fn return_grant(&mut self) {
+        self.granted = true;
     }
 
     pub(crate) fn hold(&mut self, hold: Hold) {

@@ -26,6 +26,15 @@ impl Receipt {
     }
 }
 
+impl std::ops::AddAssign for Receipt {
+    fn add_assign(&mut self, other: Self) {
+        self.usage += other.usage;
+        if let Some(cost) = other.cost_usd {
+            *self.cost_usd.get_or_insert(0.0) += cost;
+        }
+    }
+}
+
 /// What a request holds. Dropped without being settled, it pays what was noted last.
 #[derive(Debug)]
 pub(crate) struct Reservation {
@@ -33,6 +42,8 @@ pub(crate) struct Reservation {
     hold: Hold,
     answer_limit: u32,
     brink: Option<Brink>,
+    /// It is the one request that the user has granted by letting the turn go on.
+    granted: bool,
     so_far: Receipt,
     /// A whole answer came, and whether its turn goes on after it.
     answered: Option<bool>,
@@ -44,8 +55,10 @@ impl Reservation {
         hold: Hold,
         answer_limit: u32,
         brink: Option<Brink>,
+        granted: bool,
     ) -> Self {
-        Self { purse, hold, answer_limit, brink, so_far: Receipt::default(), answered: None }
+        let so_far = Receipt::default();
+        Self { purse, hold, answer_limit, brink, granted, so_far, answered: None }
     }
 
     /// The most tokens that the answer may have.
@@ -78,6 +91,10 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         for (at, account) in self.purse.accounts().iter_mut().enumerate() {
             account.release(self.hold);
+            if at == 0 && self.granted && self.answered.is_none() && self.so_far.usage.is_zero() {
+                // A refusal is free, and the next attempt may be made all the same.
+                account.return_grant();
+            }
             // The end of a sub-agent is not the end of the turn it belongs to.
             let is_round = self.answered.is_some_and(|goes_on| goes_on || at > 0);
             account.spend(Spent { rounds: u32::from(is_round), ..self.so_far.spent() });

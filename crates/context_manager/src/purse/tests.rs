@@ -140,6 +140,9 @@ fn a_summary_that_cannot_be_paid_stops_nobody_and_uses_no_grant() {
     session.open(Standing { limits, granted: true, ..Standing::default() });
     assert!(at_once(&session, &summary).unwrap().is_err());
     assert_eq!(answer_limit(&session, &need(2_000, 500)), Some(256), "one request in any case");
+    let mut again = at_once(&session, &need(2_000, 500)).unwrap().expect("the first one was free");
+    again.note(receipt(100));
+    drop(again);
     assert_eq!(answer_limit(&session, &need(2_000, 500)), None);
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use context_manager::{
     AgentOptions, CacheHint, Charge, ChatContext, Listing, LogError, ModelError, ModelErrorKind,
-    ModelEvent, ModelProvider, ModelRequest, ModelStream, Ports, Purse, SessionLog, StopReason,
-    ToolRuntime, ToolSpec, TurnOutcome, Usage,
+    ModelEvent, ModelProvider, ModelRequest, ModelStream, Ports, Purse, RetryPolicy, SessionLog,
+    StopReason, ToolRuntime, ToolSpec, TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
@@ -28,6 +28,8 @@ pub(crate) enum Line {
     Fails(ModelErrorKind),
     /// It fails, and the provider says that asking again is no use.
     FailsForGood(ModelErrorKind),
+    /// The request does not reach the provider.
+    Unreachable,
     /// The request itself fails.
     Refuses(ModelErrorKind),
     /// The person cancels, and nothing more comes.
@@ -141,7 +143,13 @@ impl ModelProvider for ScriptedModel {
                 match line {
                     Line::Piece(piece) => Ok(piece),
                     Line::Fails(kind) | Line::Refuses(kind) => Err(error(kind)),
-                    Line::FailsForGood(kind) => Err(ModelError { is_final: true, ..error(kind) }),
+                    Line::FailsForGood(kind) => {
+                        Err(ModelError { should_retry: Some(false), ..error(kind) })
+                    }
+                    Line::Unreachable => Err(ModelError {
+                        may_be_charged: false,
+                        ..error(ModelErrorKind::Connection)
+                    }),
                     Line::Cancelled => {
                         cancel.press();
                         std::future::pending().await
@@ -159,7 +167,7 @@ impl ModelProvider for ScriptedModel {
 }
 
 fn error(kind: ModelErrorKind) -> ModelError {
-    ModelError { kind, message: format!("{kind:?}"), retry_after: None, is_final: false }
+    ModelError::new(kind, format!("{kind:?}"))
 }
 
 /// Tools whose names say what they do.
@@ -353,7 +361,11 @@ impl Stage {
             model: Arc::new(model),
             tools: Arc::new(tools),
             log: Arc::default(),
-            options: AgentOptions::default(),
+            // Without chance in it, waits can be compared.
+            options: AgentOptions {
+                retry: RetryPolicy { jitter: 0.0, ..RetryPolicy::default() },
+                ..AgentOptions::default()
+            },
             context: ChatContext::default(),
             purse: Purse::new(),
             button,

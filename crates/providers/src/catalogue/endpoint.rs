@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use context_manager::Deferral;
 
 use crate::transport::Network;
-use crate::{Api, HttpConfig, Quirks, RetryPolicy, Secret, Timeouts};
+use crate::{Api, HttpConfig, Quirks, Secret, Timeouts};
 
 /// The name of the provider that needs nobody.
 pub const OFFLINE: &str = "offline";
@@ -159,7 +159,6 @@ impl Endpoint {
             headers: Vec::new(),
             quirks,
             timeouts,
-            retry: RetryPolicy::default(),
             network: Network::default(),
             deferral,
         }

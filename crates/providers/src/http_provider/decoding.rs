@@ -6,8 +6,6 @@ use std::io;
 use context_manager::{ModelError, ModelErrorKind};
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-use crate::error::failure;
-
 /// So many compressed bytes are decoded at once. They become at most about a thousand times as many,
 /// which the reader of the stream counts before the next ones are decoded.
 pub(super) const SLICE: usize = 4 * 1024;
@@ -33,7 +31,7 @@ impl Decoding {
             "" | "identity" => Ok(Self::Plain),
             "gzip" | "x-gzip" => Ok(Self::Gzip(MultiGzDecoder::new(Vec::new()))),
             "deflate" => Ok(Self::Deflate(Deflate::Unknown(Vec::new()))),
-            other => Err(failure(
+            other => Err(ModelError::new(
                 ModelErrorKind::Malformed,
                 format!(
                     "the provider sent its answer in the encoding `{other}`, which was not asked for; \
@@ -52,7 +50,7 @@ impl Decoding {
         };
         decoded.map(Cow::Owned).map_err(|error| {
             let message = format!("the answer is compressed, and cannot be read: {error}");
-            failure(ModelErrorKind::Malformed, message)
+            ModelError::new(ModelErrorKind::Malformed, message)
         })
     }
 }

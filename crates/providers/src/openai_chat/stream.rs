@@ -9,7 +9,7 @@ use super::details::Details;
 use super::text_calls::{Piece, TextCalls};
 use crate::SseEvent;
 use crate::calls::{CUT_SHORT, OpenCall, shown_reason, stops_anywhere};
-use crate::error::{error_in_stream, failure};
+use crate::error::error_in_stream;
 use crate::quirks::{Quirks, REASONING_DETAILS};
 use crate::reader::{AnswerReader, DONE, Dialect, cut, json_of, number, text};
 
@@ -141,7 +141,7 @@ impl ChatAnswer {
             Some(at) => at,
             None if self.calls.len() == MAX_CALLS => {
                 let message = format!("the answer holds more than {MAX_CALLS} tool calls");
-                return Err(failure(ModelErrorKind::Malformed, message));
+                return Err(ModelError::new(ModelErrorKind::Malformed, message));
             }
             None => {
                 self.has_calls = true;

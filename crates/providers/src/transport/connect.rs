@@ -22,8 +22,7 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::tls::LazyTls;
-use super::{Network, innermost};
-use crate::retry::spoken;
+use super::{Network, innermost, spoken};
 
 /// How often the system asks a silent peer whether it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);

@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use providers::{Api, HttpProvider, RetryPolicy, Roots, Secret};
+use providers::{Api, HttpProvider, Roots, Secret};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -56,7 +56,6 @@ fn answer(mut stream: StreamOwned<ServerConnection, TcpStream>) -> io::Result<()
 
 fn provider(port: u16, roots: Roots, proxy: Option<String>) -> HttpProvider {
     let mut config = config(Api::Anthropic, &format!("https://localhost:{port}"));
-    config.retry = RetryPolicy::never();
     config.network.roots = roots;
     config.network.proxy = proxy.and_then(|proxy| Secret::new(&proxy).ok());
     HttpProvider::new(config).expect("a good configuration")

@@ -35,9 +35,8 @@ async fn answered(model: &Model) -> anyhow::Result<()> {
     while let Some(event) = events.next().await {
         match event {
             Ok(ModelEvent::Done(_)) => return Ok(()),
-            // A conversation would wait and ask again; here the reason is what the user wants.
-            Ok(ModelEvent::Retrying { kind, why, .. }) => return Err(failed(kind, &why)),
             Ok(_) => {}
+            // A conversation would wait and ask again; here the reason is what the user wants.
             Err(error) => return Err(failed(error.kind, &error.message)),
         }
     }
