@@ -19,7 +19,7 @@ use crate::{AgentOptions, ChatContext, LogError, ModelError, ModelEvent, ModelRe
 const MOST_PIECES: usize = 256;
 
 /// What a request came to.
-pub(crate) enum Heard {
+pub(crate) enum RequestOutcome {
     /// An answer, which is written down.
     Answer { next: Next, stop: StopReason },
     /// An answer that was cut where the purse ends. It is written down, and that the turn pauses.
@@ -82,7 +82,7 @@ impl ChatContext {
         options: &AgentOptions,
         asking: Asking<'_>,
         cancel: &CancellationToken,
-    ) -> Result<Heard, LogError> {
+    ) -> Result<RequestOutcome, LogError> {
         let Asking { request, estimated_tokens, mut reservation } = asking;
         let asked = Instant::now();
         let event = SessionEvent::ModelAsked { estimated_tokens };
@@ -99,24 +99,26 @@ impl ChatContext {
         };
         let (written, stream) = tokio::join!(self.record(ports, vec![event]), prepared);
         written?;
-        let Some(stream) = stream else { return Ok(Heard::Cancelled(Receipt::default())) };
+        let Some(stream) = stream else { return Ok(RequestOutcome::Cancelled(Receipt::default())) };
         let mut pieces = match stream {
             Ok(stream) => stream.ready_chunks(MOST_PIECES),
             Err(error) => {
-                return Ok(Heard::Failure { error, receipt: Receipt::default() });
+                return Ok(RequestOutcome::Failure { error, receipt: Receipt::default() });
             }
         };
         if cancel.is_cancelled() {
             // Nothing has been sent yet.
-            return Ok(Heard::Cancelled(Receipt::default()));
+            return Ok(RequestOutcome::Cancelled(Receipt::default()));
         }
-        let mut draft =
-            Draft { meter: Meter::new(&*ports.model, estimated_tokens), ..Draft::default() };
+        let mut draft = AnswerDraft {
+            meter: Meter::new(&*ports.model, estimated_tokens),
+            ..AnswerDraft::default()
+        };
         loop {
             reservation.note(Receipt::new(draft.meter.so_far(), options.prices));
             let piece = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(Heard::Cancelled(reservation.settle())),
+                () = cancel.cancelled() => return Ok(RequestOutcome::Cancelled(reservation.settle())),
                 piece = pieces.next() => piece,
             };
             let mut events = Vec::new();
@@ -132,7 +134,7 @@ impl ChatContext {
                 Err(error) => {
                     self.record(ports, events).await?;
                     reservation.note(Receipt::new(draft.meter.failed(&error), options.prices));
-                    return Ok(Heard::Failure { error, receipt: reservation.settle() });
+                    return Ok(RequestOutcome::Failure { error, receipt: reservation.settle() });
                 }
             }
         }
@@ -146,15 +148,18 @@ impl ChatContext {
         reservation: Reservation,
         mut events: Vec<SessionEvent>,
         cancel: &CancellationToken,
-    ) -> Result<Heard, LogError> {
+    ) -> Result<RequestOutcome, LogError> {
         let (next, stop) = (after(&answer), answer.stop.clone());
         let receipt = Receipt { usage: answer.usage, cost_usd: answer.cost_usd };
-        let brink = reservation.brink().filter(|_| next == Next::End(TurnEnd::MaxTokens));
+        let binding_limit =
+            reservation.binding_limit().filter(|_| next == Next::End(TurnEnd::MaxTokens));
         reservation.answered(receipt, goes_on(&answer));
-        if let Some(reason) = brink.and_then(|brink| ports.purse.exhaust(brink)) {
+        if let Some(reason) =
+            binding_limit.and_then(|binding_limit| ports.purse.exhaust(binding_limit))
+        {
             events.extend(cut_by_budget(answer, reason.clone()));
             self.record(ports, events).await?;
-            return Ok(Heard::RanOut(reason));
+            return Ok(RequestOutcome::RanOut(reason));
         }
         let begun = match next {
             Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, ports),
@@ -166,12 +171,12 @@ impl ChatContext {
         events.extend(closing(answer, next));
         events.extend(starts);
         self.record(ports, events).await?;
-        Ok(Heard::Answer { next, stop })
+        Ok(RequestOutcome::Answer { next, stop })
     }
 
     fn complete(
         &self,
-        mut draft: Draft,
+        mut draft: AnswerDraft,
         stop: StopReason,
         options: &AgentOptions,
         asked: Instant,
@@ -239,14 +244,14 @@ fn cut_by_budget(answer: ModelAnswer, reason: PauseReason) -> [SessionEvent; 3] 
 
 /// An answer on its way.
 #[derive(Debug, Default)]
-struct Draft {
+struct AnswerDraft {
     content: Vec<Content>,
     /// With their places in `content`.
     broken: Vec<(usize, BrokenCall)>,
     meter: Meter,
 }
 
-impl Draft {
+impl AnswerDraft {
     /// Takes what is there. What the log is to know of it is added to `events`.
     fn take_all(
         &mut self,

@@ -36,15 +36,15 @@ pub enum ToolStep {
 }
 
 /// A call that has ended.
-struct Ended {
+struct EndedCall {
     call_id: String,
     report: CallReport,
     duration_ms: u64,
 }
 
-impl From<Ended> for SessionEvent {
-    fn from(ended: Ended) -> Self {
-        let Ended { call_id, report, duration_ms } = ended;
+impl From<EndedCall> for SessionEvent {
+    fn from(ended: EndedCall) -> Self {
+        let EndedCall { call_id, report, duration_ms } = ended;
         let CallReport { result, text, images, title, found_tools } = report;
         SessionEvent::CallEnded { call_id, result, text, images, title, found_tools, duration_ms }
     }
@@ -102,7 +102,7 @@ impl ChatContext {
             stream::iter(running).buffer_unordered(MOST_AT_ONCE).ready_chunks(MOST_AT_ONCE);
         let mut succeeded = HashSet::new();
         while let Some(ended) = ended.next().await {
-            succeeded.extend(ended.iter().filter_map(Ended::success));
+            succeeded.extend(ended.iter().filter_map(EndedCall::success));
             self.record(ports, ended.into_iter().map(SessionEvent::from).collect()).await?;
         }
         Ok(succeeded)
@@ -137,7 +137,7 @@ impl ChatContext {
     }
 }
 
-impl Ended {
+impl EndedCall {
     fn success(&self) -> Option<String> {
         self.report.result.is_ok().then(|| self.call_id.clone())
     }
@@ -168,8 +168,8 @@ pub(crate) fn started(call: &ToolCall, ports: &Ports) -> SessionEvent {
     SessionEvent::CallStarted { call_id: call.id.clone(), title: ports.tools.title(call) }
 }
 
-fn without_running(call: &ToolCall, error: ToolError) -> Ended {
-    Ended { call_id: call.id.clone(), report: Err(error).into(), duration_ms: 0 }
+fn without_running(call: &ToolCall, error: ToolError) -> EndedCall {
+    EndedCall { call_id: call.id.clone(), report: Err(error).into(), duration_ms: 0 }
 }
 
 /// Why a call must not be run.
@@ -230,7 +230,7 @@ fn time_limit(ports: &Ports) -> Option<String> {
 
 /// Runs a call as a task of its own: a tool that does not heed a cancel is left to finish, instead of
 /// being dropped in the middle of a change.
-async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> Ended {
+async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> EndedCall {
     if cancel.is_cancelled() {
         return without_running(&call, not_begun(ports));
     }
@@ -255,7 +255,7 @@ async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> Ended
         }
     };
     guard.disarm();
-    Ended { call_id, report, duration_ms: milliseconds(begun.elapsed()) }
+    EndedCall { call_id, report, duration_ms: milliseconds(begun.elapsed()) }
 }
 
 fn shutting_down() -> ToolError {

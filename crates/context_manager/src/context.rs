@@ -114,7 +114,7 @@ impl ChatContext {
         self.conversation.messages(|id| stand_in(&self.state, id))
     }
 
-    /// Who answers, and in which role.
+    /// The model that answers, and the role it acts in.
     pub fn settings(&self) -> Option<&Settings> {
         self.settings.as_ref()
     }
@@ -290,7 +290,7 @@ impl ChatContext {
         Cow::Owned(SessionEvent::ModelAnswered(ModelAnswer { content, ..answer.clone() }))
     }
 
-    /// Closes what is open, with the words the person has seen and stand-ins for results.
+    /// Closes what is open, with the words the user has seen and stand-ins for results.
     fn close(&mut self, before: &ContextState, sequence: u64) {
         self.conversation.settle(|id| stand_in(before, id));
         self.broke_off(before, sequence);

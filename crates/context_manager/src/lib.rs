@@ -38,8 +38,8 @@ pub use calls::ToolStep;
 pub use compaction::CompactOutcome;
 pub use context::ChatContext;
 pub use model::{
-    CacheHint, Deferral, Effort, Listing, ModelError, ModelEvent, ModelProvider, ModelRequest,
-    ModelStream, ToolSpec,
+    CacheHint, Deferral, Effort, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream,
+    ToolListing, ToolSpec,
 };
 pub use open_requests::Charge;
 pub use options::AgentOptions;

@@ -42,12 +42,12 @@ pub struct ToolSpec {
     /// The schema of its arguments.
     pub parameters: Value,
     /// When it is listed.
-    pub listing: Listing,
+    pub listing: ToolListing,
 }
 
 /// When a tool is listed in requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Listing {
+pub enum ToolListing {
     /// In every request.
     #[default]
     Always,
@@ -96,7 +96,7 @@ pub enum CacheHint {
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
-    /// More text for the person.
+    /// More text for the user.
     Text(String),
     /// More of what the model thinks, where it is shown.
     Thinking(String),
@@ -134,7 +134,7 @@ pub enum ModelEvent {
 pub struct ModelError {
     /// The kind of failure, which decides what to do about it.
     pub kind: ModelErrorKind,
-    /// One line for a person.
+    /// One line for the user.
     pub message: String,
     /// How long the provider asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
@@ -167,10 +167,10 @@ impl ModelError {
 /// An answer as it comes. After an error nothing follows.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
-/// Somebody who answers requests. Dropping the stream ends the request.
+/// Answers requests. Dropping the stream ends the request.
 #[async_trait]
 pub trait ModelProvider: Send + Sync {
-    /// The name of the provider, for people and for [`Content::Opaque`].
+    /// The name of the provider, for messages and for [`Content::Opaque`].
     fn name(&self) -> &str;
 
     /// Whether answers take tokens. If they do and no report says how many, they are estimated.

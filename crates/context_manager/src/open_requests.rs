@@ -1,4 +1,4 @@
-//! Requests of sub-agents that are under way. Should the process end, somebody has to pay for them.
+//! Requests of sub-agents that are under way. They are charged even if the process ends first.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::purse::Receipt;
 use crate::turn::failure;
 use crate::{ModelError, ModelProvider, Prices};
 
-/// What a request may be charged with that nobody saw the end of.
+/// What a request is charged with if the process ended before the answer did.
 #[derive(Clone, Copy, Debug)]
 pub struct Charge {
     takes_tokens: bool,

@@ -30,9 +30,9 @@ pub struct AgentOptions {
     pub offers_tools: bool,
     /// What an image takes, if the model can see images; it gets descriptions otherwise.
     pub images: Option<ImageTokens>,
-    /// After how many answers with tool calls in a row the person is asked.
+    /// After how many answers with tool calls in a row the user is asked.
     pub turn_limit: u32,
-    /// What may be used up before the person is asked.
+    /// What may be used up before the user is asked.
     pub budget: Budget,
     /// When requests that failed are sent again.
     pub retry: RetryPolicy,

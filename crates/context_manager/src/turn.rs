@@ -7,10 +7,10 @@ use std::time::Duration;
 use protocol::{Content, ModelErrorKind, PauseReason, SessionEvent, StopReason, TurnEnd};
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Asking, Heard, Next};
+use crate::answer::{Asking, Next, RequestOutcome};
 use crate::budget::milliseconds;
-use crate::circles::Verdict;
-use crate::compaction::{Room, Want};
+use crate::circles::RepetitionVerdict;
+use crate::compaction::{RoomOutcome, Want};
 use crate::options::frame_tokens;
 use crate::purse::{Need, Purpose, Receipt, Refused};
 use crate::retry::{self, Attempts};
@@ -29,7 +29,7 @@ pub enum TurnOutcome {
 }
 
 /// What a turn carries from request to request.
-struct Turn<'a> {
+struct RunningTurn<'a> {
     ports: &'a Ports,
     options: &'a AgentOptions,
     /// Fires when the user cancels and when the time is up.
@@ -106,9 +106,9 @@ impl ChatContext {
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, LogError> {
         ports.tools.turn_began();
-        ports.purse.open(self.ledger().standing(options));
+        ports.purse.open(self.ledger().opening(options));
         let tools = self.listed_tools(ports, options);
-        let mut turn = Turn::new(ports, options, tools, cancel.child_token());
+        let mut turn = RunningTurn::new(ports, options, tools, cancel.child_token());
         let _clock = ports.purse.watch(&turn.stop);
         loop {
             if let Some(outcome) = self.advance(&mut turn).await? {
@@ -118,7 +118,10 @@ impl ChatContext {
     }
 
     /// One round: open calls are run, limits are looked at, the model is asked.
-    async fn advance(&mut self, turn: &mut Turn<'_>) -> Result<Option<TurnOutcome>, LogError> {
+    async fn advance(
+        &mut self,
+        turn: &mut RunningTurn<'_>,
+    ) -> Result<Option<TurnOutcome>, LogError> {
         if let Some(outcome) = self.run_calls(turn).await? {
             return Ok(Some(outcome));
         }
@@ -136,9 +139,9 @@ impl ChatContext {
             return self.pause(turn, reason).await;
         }
         match self.have_room(turn, tokens).await? {
-            None | Some(Room::Made(_)) => {}
-            Some(Room::None) => return self.end(turn, TurnEnd::ContextFull).await,
-            Some(Room::Cancelled) => return self.stopped(turn, Receipt::default()).await,
+            None | Some(RoomOutcome::Made(_)) => {}
+            Some(RoomOutcome::None) => return self.end(turn, TurnEnd::ContextFull).await,
+            Some(RoomOutcome::Cancelled) => return self.stopped(turn, Receipt::default()).await,
         }
         // What made room may have left out where the model was told of a tool.
         turn.list(self.listed_tools(turn.ports, turn.options));
@@ -153,10 +156,10 @@ impl ChatContext {
         turn.request.max_tokens = reservation.answer_limit();
         let asking = Asking { request: &turn.request, estimated_tokens, reservation };
         match self.ask(turn.ports, turn.options, asking, &turn.stop).await? {
-            Heard::Cancelled(receipt) => self.stopped(turn, receipt).await,
-            Heard::RanOut(reason) => Ok(Some(TurnOutcome::Paused(reason))),
-            Heard::Failure { error, receipt } => self.failed(turn, error, receipt).await,
-            Heard::Answer { next, stop } => {
+            RequestOutcome::Cancelled(receipt) => self.stopped(turn, receipt).await,
+            RequestOutcome::RanOut(reason) => Ok(Some(TurnOutcome::Paused(reason))),
+            RequestOutcome::Failure { error, receipt } => self.failed(turn, error, receipt).await,
+            RequestOutcome::Answer { next, stop } => {
                 if let Some(message) = turn.refusal.take() {
                     // Without the images it went well, so it was them.
                     self.record(turn.ports, vec![SessionEvent::ImagesRefused { message }]).await?;
@@ -167,7 +170,7 @@ impl ChatContext {
     }
 
     /// What the next request draws on the purse.
-    fn need(&self, turn: &Turn<'_>, tokens: u64) -> Need {
+    fn need(&self, turn: &RunningTurn<'_>, tokens: u64) -> Need {
         let prices = turn.options.prices;
         let charged = self.ledger().charged_tokens(turn.frame, self.conversation().tokens());
         Need {
@@ -179,7 +182,10 @@ impl ChatContext {
         }
     }
 
-    async fn run_calls(&mut self, turn: &mut Turn<'_>) -> Result<Option<TurnOutcome>, LogError> {
+    async fn run_calls(
+        &mut self,
+        turn: &mut RunningTurn<'_>,
+    ) -> Result<Option<TurnOutcome>, LogError> {
         if !matches!(self.state(), ContextState::RunningTools(_)) {
             return Ok(None);
         }
@@ -197,8 +203,8 @@ impl ChatContext {
             )).await?;
         }
         match verdict {
-            Verdict::Fine => Ok(None),
-            Verdict::Tell { tool, times } => {
+            RepetitionVerdict::Fine => Ok(None),
+            RepetitionVerdict::Tell { tool, times } => {
                 self.nudge(turn, format!(
                     "You have called {tool} {times} times with the same arguments and got the same \
                      result each time. Calling it again will not help: use what you know, try \
@@ -206,7 +212,7 @@ impl ChatContext {
                 )).await?;
                 Ok(None)
             }
-            Verdict::Ask { tool, times } => {
+            RepetitionVerdict::Ask { tool, times } => {
                 self.pause(turn, PauseReason::GoingInCircles { tool, times }).await
             }
         }
@@ -215,9 +221,9 @@ impl ChatContext {
     /// Sees to it that the next request fits what the model can see. Nothing if it does already.
     async fn have_room(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut RunningTurn<'_>,
         tokens: u64,
-    ) -> Result<Option<Room>, LogError> {
+    ) -> Result<Option<RoomOutcome>, LogError> {
         let want = if turn.overfull {
             Want::Less { than: tokens }
         } else if tokens > turn.options.room() {
@@ -232,7 +238,7 @@ impl ChatContext {
 
     async fn go_on(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut RunningTurn<'_>,
         next: Next,
         stop: &StopReason,
     ) -> Result<Option<TurnOutcome>, LogError> {
@@ -261,7 +267,7 @@ impl ChatContext {
 
     async fn failed(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut RunningTurn<'_>,
         mut error: ModelError,
         receipt: Receipt,
     ) -> Result<Option<TurnOutcome>, LogError> {
@@ -294,7 +300,7 @@ impl ChatContext {
     /// the user, then it is over.
     async fn stopped(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &RunningTurn<'_>,
         receipt: Receipt,
     ) -> Result<Option<TurnOutcome>, LogError> {
         let time_is_up = turn.ports.purse.time_is_up();
@@ -315,13 +321,13 @@ impl ChatContext {
         Ok(Some(outcome))
     }
 
-    async fn nudge(&mut self, turn: &Turn<'_>, text: String) -> Result<(), LogError> {
+    async fn nudge(&mut self, turn: &RunningTurn<'_>, text: String) -> Result<(), LogError> {
         self.record(turn.ports, vec![SessionEvent::Nudged { text }]).await
     }
 
     async fn pause(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &RunningTurn<'_>,
         reason: PauseReason,
     ) -> Result<Option<TurnOutcome>, LogError> {
         self.record(turn.ports, vec![SessionEvent::Paused(reason.clone())]).await?;
@@ -330,7 +336,7 @@ impl ChatContext {
 
     async fn end(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &RunningTurn<'_>,
         end: TurnEnd,
     ) -> Result<Option<TurnOutcome>, LogError> {
         self.record(turn.ports, vec![SessionEvent::TurnEnded(end)]).await?;
@@ -368,7 +374,7 @@ pub(crate) fn cut_short(time_is_up: bool, receipt: Receipt) -> SessionEvent {
     failure(ModelError::new(ModelErrorKind::Cancelled, message), None, receipt)
 }
 
-impl<'a> Turn<'a> {
+impl<'a> RunningTurn<'a> {
     fn new(
         ports: &'a Ports,
         options: &'a AgentOptions,

@@ -1,10 +1,10 @@
 //! The three ways to talk, chosen at run time: where a request goes, how it is signed and written,
 //! and how its answer is read.
 
-use context_manager::{Listing, ModelError, ModelEvent, ModelRequest, ToolSpec};
+use context_manager::{ModelError, ModelEvent, ModelRequest, ToolListing, ToolSpec};
 use serde_json::Value;
 
-use crate::format::{self, Written};
+use crate::format::{self, WrittenCache};
 use crate::request_body::RequestBody;
 use crate::{
     AnthropicStream, ChatStream, Quirks, ResponsesStream, SseEvent, anthropic, openai_chat,
@@ -61,7 +61,7 @@ impl Api {
         self,
         request: &ModelRequest,
         quirks: &Quirks,
-        written: &Written,
+        written: &WrittenCache,
     ) -> serde_json::Result<RequestBody> {
         match self {
             Self::Anthropic => format::written_body(&anthropic::Messages, request, written),
@@ -77,13 +77,13 @@ impl Api {
     /// A reader for the answer to a request with these tools.
     pub fn reader(self, quirks: &Quirks, tools: &[ToolSpec]) -> ApiReader {
         ApiReader(match self {
-            Self::Anthropic => Reader::Anthropic(AnthropicStream::new()),
+            Self::Anthropic => FormatReader::Anthropic(AnthropicStream::new()),
             Self::OpenAiResponses => {
-                let finder = tools.iter().find(|tool| tool.listing == Listing::Finder);
+                let finder = tools.iter().find(|tool| tool.listing == ToolListing::Finder);
                 let finder = finder.map(|tool| tool.name.clone());
-                Reader::Responses(ResponsesStream::with_finder(finder))
+                FormatReader::Responses(ResponsesStream::with_finder(finder))
             }
-            Self::OpenAiChat => Reader::Chat(ChatStream::new(quirks.clone())),
+            Self::OpenAiChat => FormatReader::Chat(ChatStream::new(quirks.clone())),
         })
     }
 
@@ -113,10 +113,10 @@ impl Api {
 
 /// Reads an answer in any of the ways to talk.
 #[derive(Clone, Debug)]
-pub struct ApiReader(Reader);
+pub struct ApiReader(FormatReader);
 
 #[derive(Clone, Debug)]
-enum Reader {
+enum FormatReader {
     Anthropic(AnthropicStream),
     Responses(ResponsesStream),
     Chat(ChatStream),
@@ -126,27 +126,27 @@ impl ApiReader {
     /// What this event of the stream means.
     pub fn push(&mut self, event: SseEvent) -> Vec<Result<ModelEvent, ModelError>> {
         match &mut self.0 {
-            Reader::Anthropic(reader) => reader.push(event),
-            Reader::Responses(reader) => reader.push(event),
-            Reader::Chat(reader) => reader.push(event),
+            FormatReader::Anthropic(reader) => reader.push(event),
+            FormatReader::Responses(reader) => reader.push(event),
+            FormatReader::Chat(reader) => reader.push(event),
         }
     }
 
     /// The stream has ended. An answer that was not complete by then was cut.
     pub fn finish(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
         match &mut self.0 {
-            Reader::Anthropic(reader) => reader.finish(),
-            Reader::Responses(reader) => reader.finish(),
-            Reader::Chat(reader) => reader.finish(),
+            FormatReader::Anthropic(reader) => reader.finish(),
+            FormatReader::Responses(reader) => reader.finish(),
+            FormatReader::Chat(reader) => reader.finish(),
         }
     }
 
     /// Whether the answer is complete or has failed.
     pub fn is_ended(&self) -> bool {
         match &self.0 {
-            Reader::Anthropic(reader) => reader.is_ended(),
-            Reader::Responses(reader) => reader.is_ended(),
-            Reader::Chat(reader) => reader.is_ended(),
+            FormatReader::Anthropic(reader) => reader.is_ended(),
+            FormatReader::Responses(reader) => reader.is_ended(),
+            FormatReader::Chat(reader) => reader.is_ended(),
         }
     }
 }

@@ -36,9 +36,9 @@ const LARGER_THAN_THE_RATE: &str = "request too large";
 pub fn error_of(status: u16, headers: &[(String, String)], body: &[u8]) -> ModelError {
     let text = String::from_utf8_lossy(body);
     let told = match surrogates::read_json(&text) {
-        Ok(json) => Told::from(&json),
-        Err(_) if is_page(&text) => Told::default(),
-        Err(_) => Told { message: text.into_owned(), ..Told::default() },
+        Ok(json) => ErrorBody::from(&json),
+        Err(_) if is_page(&text) => ErrorBody::default(),
+        Err(_) => ErrorBody { message: text.into_owned(), ..ErrorBody::default() },
     };
     let kind = told.kind(status);
     let hopeless = kind == ModelErrorKind::RateLimited && told.is_larger_than_the_rate();
@@ -57,7 +57,7 @@ pub fn error_of(status: u16, headers: &[(String, String)], body: &[u8]) -> Model
 
 /// The error that is told in the middle of a stream, whose status said that all was well.
 pub(crate) fn error_in_stream(event: &Value) -> ModelError {
-    let told = Told::from(event);
+    let told = ErrorBody::from(event);
     let refused = told.names.iter().any(|name| INVALID.contains(&name.as_str()));
     let otherwise =
         if refused { ModelErrorKind::InvalidRequest } else { ModelErrorKind::Overloaded };
@@ -71,7 +71,7 @@ pub(crate) fn error_in_stream(event: &Value) -> ModelError {
 
 /// What an error object says. Where it says so differs between servers.
 #[derive(Default)]
-struct Told {
+struct ErrorBody {
     message: String,
     /// What another server said, where a gateway passes that on; OpenRouter does.
     quoted: String,
@@ -81,7 +81,7 @@ struct Told {
     status: Option<u16>,
 }
 
-impl From<&Value> for Told {
+impl From<&Value> for ErrorBody {
     fn from(body: &Value) -> Self {
         // Gemini sends a list of one.
         let body = body.get(0).unwrap_or(body);
@@ -109,7 +109,7 @@ impl From<&Value> for Told {
     }
 }
 
-impl Told {
+impl ErrorBody {
     /// What the words and the status mean together.
     fn kind(&self, status: u16) -> ModelErrorKind {
         use ModelErrorKind::{ContextFull, RateLimited, Unauthorized};

@@ -1,4 +1,4 @@
-//! A provider behind HTTP: one way to send, whichever way it talks.
+//! A provider behind HTTP: one way to send, whichever format it uses.
 
 mod answer;
 mod decoding;
@@ -15,7 +15,7 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderVa
 use hyper::{Request, Uri};
 
 use crate::catalogue::model_info;
-use crate::format::Written;
+use crate::format::WrittenCache;
 use crate::request_body::RequestBody;
 use crate::transport::{InvalidProxy, Network, Transport};
 use crate::{Api, Quirks, Secret};
@@ -24,21 +24,21 @@ use answer::Answer;
 /// Everything that makes one provider differ from another.
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
-    /// What people call it.
+    /// The name in messages, such as `anthropic`.
     pub name: String,
-    /// The way it talks.
+    /// The format of its requests and answers.
     pub api: Api,
     /// Its address, such as `https://api.openai.com/v1`.
     pub base_url: String,
-    /// The key, if it wants one.
+    /// The key, if it needs one.
     pub key: Option<Secret>,
     /// Where the key comes from, to name it when it is refused.
     pub key_source: Option<String>,
     /// Headers besides those that are always sent.
     pub headers: Vec<(String, String)>,
-    /// How it differs from others that talk this way.
+    /// How it differs from others with this format.
     pub quirks: Quirks,
-    /// How long silence is borne.
+    /// How long each step may take.
     pub timeouts: Timeouts,
     /// How it is reached.
     pub network: Network,
@@ -46,7 +46,7 @@ pub struct HttpConfig {
     pub deferral: Deferral,
 }
 
-/// How long silence is borne. There is no limit on a whole answer: a long one is not a broken one.
+/// How long nothing may come from the server. There is no limit on a whole answer: a long one is not a broken one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// Until a connection is there, encryption included.
@@ -78,16 +78,18 @@ impl Timeouts {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpConfigError {
     /// The address of the provider.
-    #[error("`{url}` is no address of a provider: write it as http://host:port or https://host")]
+    #[error(
+        "`{url}` is not a valid provider address: write it as http://host:port or https://host"
+    )]
     Address {
         /// As it was given.
         url: String,
     },
     /// The address of the proxy. It is not repeated, since it may hold a password.
-    #[error("the address of the proxy is not one: write it as http://host:port")]
+    #[error("the proxy address is not valid: write it as http://host:port")]
     Proxy,
     /// A header.
-    #[error("`{name}` is no valid header, or its value is none")]
+    #[error("the header `{name}` has an invalid name or value")]
     Header {
         /// Its name.
         name: String,
@@ -104,17 +106,17 @@ impl From<InvalidProxy> for HttpConfigError {
 /// first one. Needs a tokio runtime with I/O and time.
 #[derive(Clone, Debug)]
 pub struct HttpProvider {
-    shared: Arc<Shared>,
+    shared: Arc<ProviderState>,
 }
 
 /// What a running answer needs of its provider.
 #[derive(Debug)]
-struct Shared {
+struct ProviderState {
     config: HttpConfig,
     url: Uri,
     headers: HeaderMap,
     transport: Transport,
-    written: Written,
+    written: WrittenCache,
 }
 
 impl HttpProvider {
@@ -124,12 +126,12 @@ impl HttpProvider {
         let headers = headers(&config)?;
         let transport = Transport::new(&config.network, config.timeouts.connect)?;
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ProviderState {
                 config,
                 url,
                 headers,
                 transport,
-                written: Written::default(),
+                written: WrittenCache::default(),
             }),
         })
     }
@@ -208,7 +210,7 @@ fn headers(config: &HttpConfig) -> Result<HeaderMap, HttpConfigError> {
     Ok(headers)
 }
 
-impl Shared {
+impl ProviderState {
     fn request(&self, body: RequestBody) -> Request<RequestBody> {
         let mut request = Request::new(body);
         *request.method_mut() = hyper::Method::POST;

@@ -4,7 +4,7 @@ use context_manager::{ModelError, ModelErrorKind, ModelEvent};
 use serde_json::Value;
 
 use crate::SseEvent;
-use crate::surrogates::Mender;
+use crate::surrogates::SurrogateRepair;
 
 /// One provider's way to answer: a state machine that is fed with events.
 pub trait Dialect {
@@ -22,18 +22,18 @@ pub trait Dialect {
 #[derive(Clone, Debug, Default)]
 pub struct AnswerReader<D> {
     dialect: D,
-    mender: Mender,
+    surrogates: SurrogateRepair,
     ended: bool,
 }
 
 impl<D: Dialect> AnswerReader<D> {
     pub(crate) fn of(dialect: D) -> Self {
-        Self { dialect, mender: Mender::default(), ended: false }
+        Self { dialect, surrogates: SurrogateRepair::default(), ended: false }
     }
 
     /// What this event of the stream means.
     pub fn push(&mut self, mut event: SseEvent) -> Vec<Result<ModelEvent, ModelError>> {
-        self.mender.mark(&mut event.data);
+        self.surrogates.mark(&mut event.data);
         self.step(|dialect, out| dialect.read(&event, out))
     }
 
@@ -57,8 +57,8 @@ impl<D: Dialect> AnswerReader<D> {
         let mut out = Vec::new();
         let outcome = step(&mut self.dialect, &mut out);
         self.ended = outcome.is_err() || matches!(out.last(), Some(ModelEvent::Done(_)));
-        let failure = outcome.err().map(|error| Err(self.mender.mend_error(error)));
-        self.mender.mend(out).into_iter().map(Ok).chain(failure).collect()
+        let failure = outcome.err().map(|error| Err(self.surrogates.repair_error(error)));
+        self.surrogates.repair(out).into_iter().map(Ok).chain(failure).collect()
     }
 }
 

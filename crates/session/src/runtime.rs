@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use context_manager::{Listing, LogError, ToolRuntime, ToolSpec};
+use context_manager::{LogError, ToolListing, ToolRuntime, ToolSpec};
 use protocol::{CallReport, ContentHash, ErrorCode, Instructions, ToolCall, ToolError};
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -66,7 +66,7 @@ pub fn tool_spec(tool: &ListedTool) -> ToolSpec {
         name: tool.name().to_owned(),
         description: tool.description().to_owned(),
         parameters: tool.schema_for_models(),
-        listing: Listing::Always,
+        listing: ToolListing::Always,
     }
 }
 

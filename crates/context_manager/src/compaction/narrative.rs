@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::words::{cost, shortened};
-use super::{Draft, compacted};
+use super::{CompactionDraft, compacted};
 use crate::answer::cut;
 use crate::budget::Scale;
 use crate::conversation::{Conversation, Unit};
@@ -59,7 +59,7 @@ impl Narrative {
     }
 }
 
-impl Draft {
+impl CompactionDraft {
     /// Adds what a model wrote, as far as there is room.
     pub(super) fn add(&mut self, text: &str, receipt: Receipt, conversation: &Conversation) {
         self.compaction.usage = receipt.usage;
@@ -78,7 +78,7 @@ impl Draft {
     }
 }
 
-impl Draft {
+impl CompactionDraft {
     /// The tokens that may be added to the summary.
     fn spare(&self) -> u64 {
         self.limit.saturating_sub(self.tokens)
@@ -98,7 +98,7 @@ pub(super) fn of_summary(summary: &str) -> Option<&str> {
 
 /// Asks the model, if there is enough to tell and room to tell it.
 pub(super) async fn write(
-    draft: &Draft,
+    draft: &CompactionDraft,
     ports: &Ports,
     options: &AgentOptions,
     scale: Scale,
@@ -226,7 +226,7 @@ impl Spoken {
 }
 
 /// What is left out, as text of at most about `tokens` tokens.
-fn transcript(draft: &Draft, tokens: u64) -> String {
+fn transcript(draft: &CompactionDraft, tokens: u64) -> String {
     let mut text = String::new();
     if let Some(earlier) = &draft.earlier {
         let _ = writeln!(text, "{}\n", shortened(earlier, tokens / 3));

@@ -16,14 +16,14 @@ pub(crate) const CAUTION: u64 = 4;
 
 /// What a turn begins with.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct OpeningBalance {
     pub(crate) spent: Spent,
     pub(crate) limits: Limits,
     /// The user has just asked to go on: one request is sent in any case.
     pub(crate) granted: bool,
 }
 
-impl Standing {
+impl OpeningBalance {
     /// The same for work that no turn waits for.
     pub(crate) fn without_clock(mut self) -> Self {
         self.limits.wall_time = None;
@@ -136,8 +136,8 @@ impl Need {
 
 impl Account {
     /// Begins a turn. What is spent is never forgotten, and what is under way still settles.
-    pub(crate) fn open(&mut self, standing: Standing) {
-        let Standing { spent, limits, granted } = standing;
+    pub(crate) fn open(&mut self, opening: OpeningBalance) {
+        let OpeningBalance { spent, limits, granted } = opening;
         self.spent = Spent {
             tokens: self.spent.tokens.max(spent.tokens),
             cost_usd: self.spent.cost_usd.max(spent.cost_usd),

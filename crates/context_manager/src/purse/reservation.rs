@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protocol::Usage;
 
 use super::account::{Hold, Spent};
-use super::{Brink, Purse};
+use super::{BindingLimit, Purse};
 use crate::Prices;
 
 /// What was used and what it cost, as the log tells it.
@@ -41,7 +41,7 @@ pub(crate) struct Reservation {
     purse: Arc<Purse>,
     hold: Hold,
     answer_limit: u32,
-    brink: Option<Brink>,
+    binding_limit: Option<BindingLimit>,
     /// It is the one request that the user has granted by letting the turn go on.
     granted: bool,
     so_far: Receipt,
@@ -54,11 +54,11 @@ impl Reservation {
         purse: Arc<Purse>,
         hold: Hold,
         answer_limit: u32,
-        brink: Option<Brink>,
+        binding_limit: Option<BindingLimit>,
         granted: bool,
     ) -> Self {
         let so_far = Receipt::default();
-        Self { purse, hold, answer_limit, brink, granted, so_far, answered: None }
+        Self { purse, hold, answer_limit, binding_limit, granted, so_far, answered: None }
     }
 
     /// The most tokens that the answer may have.
@@ -67,8 +67,8 @@ impl Reservation {
     }
 
     /// The limit that keeps the answer from being longer, if it is one of the purse.
-    pub(crate) fn brink(&self) -> Option<Brink> {
-        self.brink
+    pub(crate) fn binding_limit(&self) -> Option<BindingLimit> {
+        self.binding_limit
     }
 
     /// The request is under way and has used this much by now.

@@ -1,4 +1,4 @@
-//! When the person is asked how to go on.
+//! When the user is asked how to go on.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn paused_after(turns: u32) -> TurnOutcome {
     TurnOutcome::Paused(PauseReason::TurnLimit { turns })
 }
 
-/// Calls that differ, so that nobody takes them for a circle.
+/// Calls that differ, so that they do not count as repetition.
 fn counting(times: usize) -> Vec<Reply> {
     (0..times).map(|index| wants_one(&format!("c{index}"), "count", json!({"n": index}))).collect()
 }
@@ -76,7 +76,7 @@ async fn a_message_during_a_pause_ends_the_turn_and_begins_another() {
 }
 
 #[tokio::test]
-async fn a_model_going_in_circles_is_told_and_then_the_person_is_asked() {
+async fn a_model_going_in_circles_is_told_and_then_the_user_is_asked() {
     let same = |index| wants_one(&format!("c{index}"), "look", json!({"path": "a"}));
     let mut stage = Stage::new((0..9).map(same).chain([says("I see.")]));
     let circles = PauseReason::GoingInCircles { tool: "look".into(), times: 6 };

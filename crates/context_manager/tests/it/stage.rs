@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, CacheHint, Charge, ChatContext, Listing, LogError, ModelError, ModelErrorKind,
-    ModelEvent, ModelProvider, ModelRequest, ModelStream, Ports, Purse, RetryPolicy, SessionLog,
-    StopReason, ToolRuntime, ToolSpec, TurnOutcome, Usage,
+    AgentOptions, CacheHint, Charge, ChatContext, LogError, ModelError, ModelErrorKind, ModelEvent,
+    ModelProvider, ModelRequest, ModelStream, Ports, Purse, RetryPolicy, SessionLog, StopReason,
+    ToolListing, ToolRuntime, ToolSpec, TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
@@ -32,7 +32,7 @@ pub(crate) enum Line {
     Unreachable,
     /// The request itself fails.
     Refuses(ModelErrorKind),
-    /// The person cancels, and nothing more comes.
+    /// The user cancels, and nothing more comes.
     Cancelled,
     /// Nothing more comes.
     Hangs,
@@ -42,7 +42,7 @@ pub(crate) enum Line {
 
 pub(crate) type Reply = Vec<Line>;
 
-/// What requests cost that nobody saw the end of, for tests that do not count.
+/// What requests cost that never ended, for tests that do not count.
 pub(crate) fn nothing_charged() -> Charge {
     Charge::of(&FreeModel, None)
 }
@@ -60,7 +60,7 @@ impl ModelProvider for FreeModel {
     }
 
     async fn stream(&self, _: &ModelRequest) -> Result<ModelStream, ModelError> {
-        unreachable!("nobody asks it")
+        unreachable!("it is never asked")
     }
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn broken(id: &str, name: &str) -> Line {
         id: id.into(),
         name: name.into(),
         arguments: "{\"pa".into(),
-        reason: "the arguments are no valid JSON".into(),
+        reason: "the arguments are not valid JSON".into(),
     })
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn using(mut reply: Reply, usage: Usage) -> Reply {
     reply
 }
 
-/// The person's way to cancel the turn.
+/// The user's way to cancel the turn.
 #[derive(Default)]
 pub(crate) struct Button(Mutex<CancellationToken>);
 
@@ -249,7 +249,7 @@ fn spec(name: &str) -> ToolSpec {
         name: name.into(),
         description: String::new(),
         parameters: json!({}),
-        listing: Listing::Always,
+        listing: ToolListing::Always,
     }
 }
 
@@ -287,7 +287,7 @@ impl ScriptedTools {
                 self.cancel.press();
                 std::future::pending().await
             }
-            other => fails(ErrorCode::UnknownTool, &format!("there is no tool {other}")),
+            other => fails(ErrorCode::UnknownTool, &format!("unknown tool {other}")),
         }
     }
 }
@@ -296,11 +296,11 @@ impl ScriptedTools {
 pub(crate) struct MemoryLog {
     pub(crate) entries: Mutex<Vec<LogEntry>>,
     pub(crate) appends: AtomicUsize,
-    /// What somebody else writes before the next append.
+    /// What another process writes before the next append.
     pub(crate) aside: Mutex<Vec<SessionEvent>>,
     /// After this many appends the disk is full.
     pub(crate) full_after: Mutex<Option<usize>>,
-    /// The person cancels during this append.
+    /// The user cancels during this append.
     pub(crate) cancel_in: Mutex<Option<(usize, CancellationToken)>>,
 }
 

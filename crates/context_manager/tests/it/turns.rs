@@ -79,7 +79,7 @@ async fn tool_execution_failures_go_back_to_the_model() {
     assert_snapshot!(stage.last_request(), @r"
     user: read x.rs
     model: <c1 missing()> <c2 breaks()> <c3 nonsense()>
-    user: <c1 = FILE_NOT_FOUND x.rs does not exist> <c2 = INTERNAL the tool failed unexpectedly: out of luck> <c3 = UNKNOWN_TOOL there is no tool nonsense>
+    user: <c1 = FILE_NOT_FOUND x.rs does not exist> <c2 = INTERNAL the tool failed unexpectedly: out of luck> <c3 = UNKNOWN_TOOL unknown tool nonsense>
     ");
 }
 
@@ -139,7 +139,7 @@ async fn broken_calls_are_answered_and_never_run() {
     user: write a book
     asked
     answer MaxTokens: <c1 look(path="a")> <c2 write()>
-    end c2: INVALID_ARGUMENTS This call of write was not run: the arguments are no valid JSON.
+    end c2: INVALID_ARGUMENTS This call of write was not run: the arguments are not valid JSON.
     start c1
     end c1: {"done":"a"}
     nudged: Your last answer was cut at the limit of 8192 tokens, and a call in it was not run. Do the work in smaller calls.

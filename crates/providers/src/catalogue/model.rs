@@ -39,7 +39,7 @@ impl ModelInfo {
     }
 }
 
-/// For a model that nobody has heard of: small enough for most that run on one's own machine.
+/// For an unknown model: small enough for most that run on one's own machine.
 const UNKNOWN: ModelInfo = ModelInfo {
     context_tokens: 32_768,
     max_output: 4_096,

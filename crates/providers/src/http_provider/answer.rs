@@ -12,7 +12,7 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Shared;
+use super::ProviderState;
 use super::decoding::{Decoding, SLICE};
 use crate::request_body::RequestBody;
 use crate::transport::{SendError, innermost, spoken};
@@ -31,7 +31,7 @@ type Item = Result<ModelEvent, ModelError>;
 
 /// An answer on its way. Dropping it, wherever it is, drops its connection.
 pub(super) struct Answer {
-    shared: Arc<Shared>,
+    shared: Arc<ProviderState>,
     ready: VecDeque<Item>,
     phase: Phase,
 }
@@ -54,7 +54,7 @@ struct Reading {
 }
 
 impl Answer {
-    pub(super) fn new(shared: Arc<Shared>, body: RequestBody, reader: ApiReader) -> Self {
+    pub(super) fn new(shared: Arc<ProviderState>, body: RequestBody, reader: ApiReader) -> Self {
         let phase = Phase::Asking(body, Box::new(reader));
         Self { shared, ready: VecDeque::new(), phase }
     }
@@ -111,7 +111,7 @@ impl Answer {
             Err(_) => {
                 let silence = spoken(timeouts.between_bytes);
                 let message =
-                    format!("the provider fell silent for {silence} in the middle of the answer");
+                    format!("the provider sent nothing for {silence} in the middle of the answer");
                 vec![Err(ModelError::new(ModelErrorKind::Connection, message))]
             }
             Ok(None) => reading.reader.finish(),
@@ -184,7 +184,7 @@ async fn drain(mut body: Incoming) {
 
 fn silent_before(limit: Duration) -> ModelError {
     let limit = spoken(limit);
-    let message = format!("the provider did not answer within {limit}; it may have too much to do");
+    let message = format!("the provider did not answer within {limit}; it may be overloaded");
     ModelError::new(ModelErrorKind::Connection, message)
 }
 
@@ -245,7 +245,7 @@ async fn beginning(mut body: Incoming, mut decoding: Decoding) -> Vec<u8> {
     bytes
 }
 
-impl Shared {
+impl ProviderState {
     /// An error as the user sees it: which provider, what went wrong, and what to do.
     fn told(&self, mut error: ModelError) -> ModelError {
         let name = &self.config.name;
@@ -272,7 +272,7 @@ impl Shared {
                 (Some(_), Some(source)) => format!("check the key in {source} and its account"),
                 (Some(_), None) => "check the key and its account".to_owned(),
                 (None, Some(source)) => format!("put a key into {source}"),
-                (None, None) => "it wants a key".to_owned(),
+                (None, None) => "it needs a key".to_owned(),
             },
             ModelErrorKind::UnknownModel => "choose another model, or check the address".to_owned(),
             ModelErrorKind::Malformed => {

@@ -1,4 +1,4 @@
-//! Answers that are compressed although nobody asked for that, as proxies do it.
+//! Answers that are compressed although the request did not ask for that; some proxies do it.
 
 use std::borrow::Cow;
 use std::io;
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn other_encodings_are_named() {
         for encoding in ["br", "zstd", "gzip, gzip"] {
-            let error = Decoding::of(encoding).err().expect("nobody reads that here");
+            let error = Decoding::of(encoding).err().expect("this encoding is not supported");
             assert!(error.message.contains(&format!("`{encoding}`")), "{error}");
         }
     }

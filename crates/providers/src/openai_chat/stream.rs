@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::NAME;
 use super::details::Details;
-use super::text_calls::{Piece, TextCalls};
+use super::text_calls::{TextCalls, TextPiece};
 use crate::SseEvent;
 use crate::calls::{CUT_SHORT, OpenCall, shown_reason, stops_anywhere};
 use crate::error::error_in_stream;
@@ -116,10 +116,10 @@ impl ChatAnswer {
         Ok(())
     }
 
-    fn take(&mut self, piece: Piece, out: &mut Vec<ModelEvent>) {
+    fn take(&mut self, piece: TextPiece, out: &mut Vec<ModelEvent>) {
         match piece {
-            Piece::Text(text) => out.push(ModelEvent::Text(text)),
-            Piece::Call(name, arguments) => {
+            TextPiece::Text(text) => out.push(ModelEvent::Text(text)),
+            TextPiece::Call(name, arguments) => {
                 self.has_calls = true;
                 let call = OpenCall { id: String::new(), name, arguments };
                 out.push(call.started());

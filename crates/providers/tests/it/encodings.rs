@@ -1,4 +1,4 @@
-//! Answers in encodings that nobody asked for.
+//! Answers in encodings that the request did not ask for.
 
 use std::io::Write as _;
 

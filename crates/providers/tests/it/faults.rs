@@ -102,9 +102,9 @@ async fn broken_answers_are_told_as_what_they_are() {
     # closed before
     Connection: scripted: the connection to http://ADDRESS broke before an answer came (connection closed before message completed); check that a server is running there
     # hang before
-    Connection: scripted did not answer within 500 ms; it may have too much to do
+    Connection: scripted did not answer within 500 ms; it may be overloaded
     # hang after the head
-    Connection: scripted did not answer within 500 ms; it may have too much to do
+    Connection: scripted did not answer within 500 ms; it may be overloaded
     # error first
     Overloaded: scripted broke off: Overloaded
     ");
@@ -141,7 +141,7 @@ async fn in_the_middle_of_a_call_nothing_runs() {
         insta::allow_duplicates! {
             assert_snapshot!(shown.join("\n"), @"
             Cut: scripted: the connection broke in the middle of the answer (unexpected EOF during chunk size line)
-            Connection: scripted fell silent for 500 ms in the middle of the answer
+            Connection: scripted sent nothing for 500 ms in the middle of the answer
             Cut: scripted: the answer ended before it was complete
             ");
         }

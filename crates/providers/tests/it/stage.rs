@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, ChatContext, Listing, LogError, Ports, Purse, RetryPolicy, SessionLog,
+    AgentOptions, ChatContext, LogError, Ports, Purse, RetryPolicy, SessionLog, ToolListing,
     ToolRuntime, ToolSpec, TurnOutcome,
 };
 use protocol::{
@@ -39,7 +39,7 @@ impl ToolRuntime for OneTool {
             name: "look".into(),
             description: "Looks.".into(),
             parameters: json!({"type": "object"}),
-            listing: Listing::Always,
+            listing: ToolListing::Always,
         }])
     }
 

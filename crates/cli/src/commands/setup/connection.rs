@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use context_manager::{CacheHint, Listing, ModelEvent, ModelRequest, ToolSpec};
+use context_manager::{CacheHint, ModelEvent, ModelRequest, ToolListing, ToolSpec};
 use futures_util::StreamExt as _;
 use protocol::{Content, Message, ModelErrorKind, Speaker};
 use serde_json::json;
@@ -53,7 +53,7 @@ fn request(model: &Model) -> ModelRequest {
         parameters: json!({
             "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]
         }),
-        listing: Listing::Always,
+        listing: ToolListing::Always,
     };
     ModelRequest {
         model: model.name.clone(),
