@@ -18,19 +18,19 @@ use crate::{AgentOptions, ChatContext, LogError, ModelError, ModelEvent, ModelRe
 /// The most pieces of an answer that are taken at once.
 const MOST_PIECES: usize = 256;
 
-/// What a request came to.
+/// What became of a request.
 pub(crate) enum RequestOutcome {
-    /// An answer, which is written down.
+    /// A whole answer. It is in the log.
     Answer { next: Next, stop: StopReason },
-    /// An answer that was cut where the purse ends. It is written down, and that the turn pauses.
+    /// An answer that was cut by the budget. It is in the log, and so is the pause.
     RanOut(PauseReason),
-    /// No answer, or half of one. Nothing about that is written down yet.
+    /// No answer, or half of one. Nothing about that is in the log yet.
     Failure {
         error: ModelError,
         /// What it took all the same.
         receipt: Receipt,
     },
-    /// The user or the clock has stopped it after this much. Nothing about that is written down yet.
+    /// The user or the clock has stopped it after this much. Nothing about that is in the log yet.
     Cancelled(Receipt),
 }
 
@@ -86,10 +86,10 @@ impl ChatContext {
         let Asking { request, estimated_tokens, mut reservation } = asking;
         let asked = Instant::now();
         let event = SessionEvent::ModelAsked { estimated_tokens };
-        // Nothing is sent before the stream is polled, so the request can be put into words while
-        // it is written down that there will be one. Dropping the stream is what ends it.
+        // Nothing is sent before the stream is polled, so the request can be serialised while
+        // the log is written. Dropping the stream is what ends it.
         let prepared = async {
-            // The log has its turn first, so that it writes while the request is put into words.
+            // The log has its turn first, so that it writes while the request is serialised.
             tokio::task::yield_now().await;
             tokio::select! {
                 biased;
@@ -252,7 +252,7 @@ struct AnswerDraft {
 }
 
 impl AnswerDraft {
-    /// Takes what is there. What the log is to know of it is added to `events`.
+    /// Takes the pieces that have arrived, and adds their log events to `events`.
     fn take_all(
         &mut self,
         pieces: Option<Vec<Result<ModelEvent, ModelError>>>,

@@ -15,7 +15,7 @@ pub struct Budget {
     pub tokens: Option<u64>,
     /// US dollars of the session.
     pub cost_usd: Option<f64>,
-    /// Time since the user last said something; what runs then is cut.
+    /// Time since the user last said something; what runs then is stopped.
     pub wall_time: Option<Duration>,
 }
 
@@ -45,7 +45,7 @@ impl Prices {
     }
 }
 
-/// The books of a session.
+/// What a session has used so far, folded from its log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) usage: Usage,
@@ -74,7 +74,7 @@ struct Size {
 }
 
 impl Ledger {
-    /// Keeps the books; `conversation` is what the conversation is estimated to take after `event`.
+    /// Takes an event into account; `conversation` is what the conversation is estimated to take after `event`.
     pub(crate) fn note(&mut self, event: &SessionEvent, conversation: u64) {
         if let Some((usage, cost_usd)) = event.spent() {
             self.usage += usage;
@@ -147,8 +147,8 @@ impl Ledger {
 
     /// What a request is thought to take now, `frame` being all around the conversation: what the
     /// last one took and what came since, but never less than our own estimate, and never more than
-    /// can be in it. A server may report any number; what it is sent must fit all the same, and a
-    /// conversation must not end for what it cannot be.
+    /// can be in it. A server may report any number: the request must fit all the same, and an
+    /// impossible report must not end the conversation.
     pub(crate) fn request_tokens(&self, frame: u64, conversation: u64) -> u64 {
         let estimate = frame.saturating_add(conversation);
         self.known_tokens(conversation).clamp(estimate, estimate.saturating_mul(CAUTION))

@@ -1,4 +1,4 @@
-//! Running the calls of an answer: beside each other if all of them only look, in order otherwise.
+//! Running the calls of an answer: in parallel if all of them are read-only, in order otherwise.
 //! Whatever happens, each call gets exactly one result.
 
 use std::borrow::Borrow;
@@ -87,7 +87,7 @@ impl ChatContext {
         })
     }
 
-    /// Answers with the calls that succeeded.
+    /// Returns the calls that succeeded.
     async fn run_side_by_side(
         &mut self,
         calls: Vec<ToolCall>,
@@ -108,7 +108,7 @@ impl ChatContext {
         Ok(succeeded)
     }
 
-    /// Answers with the calls that succeeded.
+    /// Returns the calls that succeeded.
     async fn run_in_order(
         &mut self,
         calls: Vec<ToolCall>,
@@ -206,7 +206,8 @@ fn left_behind(ports: &Ports) -> ToolError {
     ToolError::new(ErrorCode::Cancelled, message)
 }
 
-/// The result of a call that ended by itself. A tool that heeds a cancel cannot know where it came from.
+/// The result of a call that ended by itself. A tool that was cancelled cannot know
+/// whether the user or the time limit did it.
 fn told_why(result: ToolResult, ports: &Ports) -> ToolResult {
     let Err(mut error) = result else { return result };
     if error.code == ErrorCode::Cancelled
@@ -228,8 +229,8 @@ fn time_limit(ports: &Ports) -> Option<String> {
     }
 }
 
-/// Runs a call as a task of its own: a tool that does not heed a cancel is left to finish, instead of
-/// being dropped in the middle of a change.
+/// Runs a call as a task of its own: a tool that ignores its cancellation is left to finish, instead
+/// of being dropped in the middle of a change.
 async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> EndedCall {
     if cancel.is_cancelled() {
         return without_running(&call, not_begun(ports));
@@ -237,7 +238,7 @@ async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> Ended
     let begun = Instant::now();
     let call_id = call.id.clone();
     let token = cancel.child_token();
-    // Whoever drops this future wants the tool to stop as well.
+    // Dropping this future stops the tool as well.
     let guard = token.clone().drop_guard();
     let tools = Arc::clone(&ports.tools);
     let mut task = tokio::spawn(async move { tools.execute_tool(&call, &token).await });

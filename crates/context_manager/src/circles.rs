@@ -35,7 +35,7 @@ pub(crate) enum RepetitionVerdict {
         tool: String,
         times: u32,
     },
-    /// The model was told, to no avail.
+    /// The model was told and went on; the user is to be asked.
     Ask {
         tool: String,
         times: u32,

@@ -1,6 +1,6 @@
 //! Making room in a conversation that has become too long.
 //!
-//! First without a model: results that a later call has overtaken, or that are long and old, are
+//! First without a model: results that a later call has made obsolete, or that are long and old, are
 //! shown in a few words; if that is not enough, the earlier part is replaced by a summary of what
 //! must not be lost. Then a model may add what happened in that part, in what room is left. So the
 //! outcome is known to fit before a model is asked, and it fits if the model does not answer.
@@ -32,10 +32,10 @@ const PROTECTED_CALLS: usize = 6;
 /// How full a conversation may be after results alone were shortened; else it would be full again
 /// after a few calls.
 const COMFORTABLE_PERCENT: u64 = 70;
-/// The plans, tried in this order. Rather is a result cut than its call forgotten, which the model
-/// would only make again, and both rather than a word of the user in the turn under way. Results that
-/// the model has not seen yet are cut last: it would ask for them again, and again.
-const PLANS: [Retention; 12] = [
+/// What may stay, tried in this order. Results are cut before calls are forgotten, because the model
+/// would make a forgotten call again; the user's words of the turn under way are cut after both. Results
+/// that the model has not seen yet are cut last: it would ask for them again and again.
+const RETENTIONS: [Retention; 12] = [
     Retention { tail: 40, protected: Protected::Newest, running: 100, filled: 70 },
     Retention { tail: 40, protected: Protected::Unseen, running: 100, filled: 70 },
     Retention { tail: 20, protected: Protected::Unseen, running: 100, filled: 70 },
@@ -93,7 +93,7 @@ struct Retention {
     filled: u64,
 }
 
-/// What became of a wish to make the conversation shorter.
+/// The outcome of [`ChatContext::compact`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompactOutcome {
     /// It is shorter.
@@ -115,7 +115,7 @@ pub(crate) enum Want {
     Summary,
 }
 
-/// Whether there is room.
+/// Whether the next request fits now.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum RoomOutcome {
     Made(Box<Compaction>),
@@ -270,7 +270,7 @@ impl CompactionDrafts<'_> {
     /// one with which the user's newest messages stay whole is better than those before it.
     fn summarised(&self, room: u64) -> Option<CompactionDraft> {
         let mut first = None;
-        for plan in &PLANS {
+        for plan in &RETENTIONS {
             match self.planned(plan, room) {
                 Some(draft) if draft.is_whole => return Some(draft),
                 other => first = first.or(other),

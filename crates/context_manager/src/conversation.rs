@@ -38,7 +38,7 @@ pub(crate) struct Conversation {
     sight: Option<ImageTokens>,
 }
 
-/// What is kept or left out as a whole.
+/// Messages that are kept or left out together.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     /// Its entry in the log; for an answer with calls, that of the answer.
@@ -208,7 +208,7 @@ impl Conversation {
         images::thinned(event, || self.units.iter().flat_map(Unit::messages))
     }
 
-    /// An event as it was before that; none if that is as it is.
+    /// The reverse of [`Conversation::thinned`]; none if nothing was left out.
     pub(crate) fn filled(&self, event: &SessionEvent) -> Option<SessionEvent> {
         images::filled(event, || self.units.iter().flat_map(Unit::messages))
     }
@@ -229,7 +229,7 @@ impl Conversation {
         }
     }
 
-    /// The model is told something that no person has said.
+    /// A note to the model that the user did not write.
     pub(crate) fn nudge(&mut self, sequence: u64, text: &str) {
         self.say(sequence, Speaker::User, vec![note(&format!("[Automatic note] {text}"))]);
     }

@@ -66,7 +66,7 @@ pub enum Deferral {
     ListAll,
     /// The tools that it has asked for are listed after the others.
     Append,
-    /// By means of its provider, which keep what was cached before.
+    /// By a tool search of its provider, which does not invalidate the cache.
     Native,
 }
 
@@ -86,7 +86,7 @@ pub enum Effort {
 /// Which prefixes of the request will be sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheHint {
-    /// None that is known of.
+    /// None.
     #[default]
     Nothing,
     /// Tools, instructions and the conversation up to its last message.
@@ -146,8 +146,8 @@ pub struct ModelError {
 }
 
 impl ModelError {
-    /// An error of which no more is known than its kind. A refusal is free; behind silence or half an
-    /// answer the provider may have been working.
+    /// An error of which no more is known than its kind. A refusal is free; silence and half an
+    /// answer may have cost the provider work.
     pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
         use ModelErrorKind as Kind;
         let may_be_charged = match kind {

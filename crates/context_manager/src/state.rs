@@ -1,11 +1,11 @@
-//! Where a conversation stands, and where an event takes it: a pure and total function. An event
-//! that does not belong changes nothing.
+//! The state of a conversation, and its transition function, which is pure and total: an event that
+//! is not possible in a state changes nothing.
 
 use std::collections::HashMap;
 
 use protocol::{Content, ErrorCode, ModelAnswer, PauseReason, SessionEvent, ToolCall, ToolError};
 
-/// Where a conversation stands.
+/// The state of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ContextState {
     /// No turn is under way.
@@ -77,7 +77,7 @@ pub(crate) fn interrupted(progress: Option<CallProgress>) -> ToolError {
     ToolError::new(ErrorCode::Interrupted, what).suggest(then)
 }
 
-/// Where an event leads, and whether it belonged.
+/// The state after an event, and whether the event was possible in the state before.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Transition {
     pub(crate) state: ContextState,

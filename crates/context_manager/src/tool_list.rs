@@ -8,8 +8,8 @@ use protocol::Content;
 
 use crate::{AgentOptions, ChatContext, Deferral, Ports, ToolListing, ToolSpec};
 
-/// The list of the last request. The same list is shared by requests until it changes: providers know
-/// by that what they have written before.
+/// The list of the last request. The same list is shared by requests until it changes: by that
+/// providers recognise what they have serialised before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ToolList(Option<Made>);
 

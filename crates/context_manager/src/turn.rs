@@ -1,5 +1,5 @@
-//! A turn: from what the user says to the point where they are asked again. A plain loop of asking
-//! the model and running its calls, as long as the purse lasts.
+//! A turn: from a message of the user until the turn ends or pauses. A plain loop of asking the model
+//! and running its calls, as long as the budget lasts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::{
     Ports, ToolSpec, ToolStep,
 };
 
-/// How a turn came to a halt.
+/// How a turn ended or why it waits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TurnOutcome {
     /// It is over.
@@ -28,7 +28,7 @@ pub enum TurnOutcome {
     Paused(PauseReason),
 }
 
-/// What a turn carries from request to request.
+/// What a turn keeps from request to request.
 struct RunningTurn<'a> {
     ports: &'a Ports,
     options: &'a AgentOptions,
@@ -91,7 +91,7 @@ impl ChatContext {
         Ok(TurnOutcome::Ended(self.last_end().unwrap_or(TurnEnd::Done)))
     }
 
-    /// What brings the conversation to rest.
+    /// The events that close what is still open.
     pub(crate) fn closing(&self, charge: Charge) -> Vec<SessionEvent> {
         match self.state() {
             ContextState::Paused(_) => vec![SessionEvent::TurnEnded(TurnEnd::Stopped)],
@@ -117,7 +117,7 @@ impl ChatContext {
         }
     }
 
-    /// One round: open calls are run, limits are looked at, the model is asked.
+    /// One round: open calls are run, limits are checked, the model is asked.
     async fn advance(
         &mut self,
         turn: &mut RunningTurn<'_>,
@@ -161,7 +161,7 @@ impl ChatContext {
             RequestOutcome::Failure { error, receipt } => self.failed(turn, error, receipt).await,
             RequestOutcome::Answer { next, stop } => {
                 if let Some(message) = turn.refusal.take() {
-                    // Without the images it went well, so it was them.
+                    // Without the images the request succeeded, so they were the cause.
                     self.record(turn.ports, vec![SessionEvent::ImagesRefused { message }]).await?;
                 }
                 self.go_on(turn, next, &stop).await
@@ -218,7 +218,7 @@ impl ChatContext {
         }
     }
 
-    /// Sees to it that the next request fits what the model can see. Nothing if it does already.
+    /// Makes room if the next request would not fit. None if it fits already.
     async fn have_room(
         &mut self,
         turn: &mut RunningTurn<'_>,
@@ -345,7 +345,7 @@ impl ChatContext {
 }
 
 /// Whether a request may have failed because of the images in it. Services that cannot show images
-/// refuse the request; some say instead that there is no such model, or break down.
+/// refuse the request; some say instead that there is no such model, or fail.
 fn may_be_images(error: &ModelError) -> bool {
     match error.kind {
         ModelErrorKind::InvalidRequest => true,

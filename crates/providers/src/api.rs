@@ -1,4 +1,4 @@
-//! The three ways to talk, chosen at run time: where a request goes, how it is signed and written,
+//! The three wire formats, chosen at run time: where a request goes, how it is signed and written,
 //! and how its answer is read.
 
 use context_manager::{ModelError, ModelEvent, ModelRequest, ToolListing, ToolSpec};
@@ -14,7 +14,7 @@ use crate::{
 /// The version of Anthropic's API that this code was written for.
 const ANTHROPIC_VERSION: &str = "2026-10-21";
 
-/// A provider's way to talk.
+/// The wire format of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Api {
     /// Anthropic's Messages.
@@ -29,7 +29,7 @@ impl Api {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAiResponses, Self::OpenAiChat];
 
-    /// How people call it.
+    /// The name in messages.
     pub fn title(self) -> &'static str {
         match self {
             Self::Anthropic => "Anthropic Messages",
@@ -87,8 +87,8 @@ impl Api {
         })
     }
 
-    /// Where requests go. OpenAI's addresses include the version and Anthropic's do not; people mix
-    /// them up.
+    /// Where requests go. OpenAI's addresses include the version and Anthropic's do not; both
+    /// are accepted.
     pub(crate) fn url(self, base: &str) -> String {
         let base = base.trim_end_matches('/');
         let root = base.strip_suffix("/v1").unwrap_or(base);
@@ -111,7 +111,7 @@ impl Api {
     }
 }
 
-/// Reads an answer in any of the ways to talk.
+/// Reads an answer in any of the formats.
 #[derive(Clone, Debug)]
 pub struct ApiReader(FormatReader);
 

@@ -29,7 +29,7 @@ const RATE: [&str; 6] =
 /// A request that is larger than all that may be sent within a minute, however long one waits.
 const LARGER_THAN_THE_RATE: &str = "request too large";
 
-/// The error that an answer without success stands for, in either family of APIs.
+/// The error behind a status that is not a success, in every format.
 ///
 /// A date in `retry-after` is compared with the answer's own `date`, so that a wrong clock on
 /// either side does no harm.
@@ -55,7 +55,7 @@ pub fn error_of(status: u16, headers: &[(String, String)], body: &[u8]) -> Model
     ModelError { retry_after, should_retry, ..ModelError::new(kind, message) }
 }
 
-/// The error that is told in the middle of a stream, whose status said that all was well.
+/// An error in the middle of a stream whose status was a success.
 pub(crate) fn error_in_stream(event: &Value) -> ModelError {
     let told = ErrorBody::from(event);
     let refused = told.names.iter().any(|name| INVALID.contains(&name.as_str()));

@@ -1,4 +1,4 @@
-//! How a request is written down: a frame, and a list that grows with the conversation.
+//! How a request is serialised: fixed fields, and a list that grows with the conversation.
 //!
 //! A conversation is sent again with every request, and all of it but the end is as it was. What has
 //! been written once is therefore kept as it was written: a request costs what is new in it.
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::request_body::{Growing, RequestBody};
 use crate::turns::{Placed, WireTurn, placed_turns, turns};
 
-/// Turns at the end that are written anew each time: marks move with them.
+/// Turns at the end that are written anew each time, because cache marks move with them.
 const FRESH_TURNS: usize = 4;
 /// Conversations that are remembered: the one of the user, and those of sub-agents beside it.
 const REMEMBERED: usize = 4;
@@ -22,7 +22,7 @@ const REMEMBERED: usize = 4;
 /// The field with the tools, which all providers call the same.
 const TOOLS: &str = "tools";
 
-/// One provider's way to write a request.
+/// How one provider's requests are serialised.
 pub(crate) trait Format {
     /// The provider's name in [`protocol::Content::Opaque`].
     const NAME: &'static str;

@@ -1,4 +1,4 @@
-//! Model providers: what is sent to them, how their answers are read, and the way there and back.
+//! Model providers: what is sent to them, how their answers are read, and the HTTP between.
 //!
 //! Most of it is pure functions and state machines that are fed: no connection, no clock, no task.
 //! A format is a module with a `request_body`, which turns a
@@ -19,9 +19,9 @@
 //!
 //! [`HttpProvider`] is the one that does I/O: it sends a request once, in the form of its [`Api`], and
 //! reads the answer as it comes. What failed is not sent again here: the loop of `context_manager`
-//! decides about that (`retry.rs` there). Dropping its stream closes the connection. How providers differ is data: [`Quirks`],
-//! [`catalogue::ENDPOINTS`], [`HttpConfig`]. [`catalogue::choose`] picks one of them from what was asked for and
-//! what is there. Keys are [`Secret`]s, given by the caller: nothing here reads the environment.
+//! decides about that (`retry.rs` there). Dropping its stream closes the connection. How providers
+//! differ is data: [`Quirks`], [`catalogue::ENDPOINTS`], [`HttpConfig`]. [`catalogue::choose`] picks one
+//! of them from what was asked for and what is available. Keys are [`Secret`]s, given by the caller: nothing here reads the environment.
 //!
 //! It must never know a tool, a session, or where a key is kept.
 

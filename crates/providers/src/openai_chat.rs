@@ -141,8 +141,8 @@ fn assistant(parts: &[&Content], quirks: &Quirks) -> Option<Value> {
                 let id = quirks.id_rule().write(&call.id);
                 calls.push(json!({"id": id, "type": "function", "function": function}));
             }
-            // Thoughts are fields of the message here, not parts of its content. Another server that
-            // talks this way may have sent them, which need not be understood by this one.
+            // Thoughts are fields of the message here, not parts of its content. They may come from
+            // another server with this format, and this one need not understand them.
             Content::Opaque { block: Value::Object(block), .. } => {
                 let known = block.iter().filter(|(key, _)| quirks.returns(key));
                 fields.extend(known.map(|(key, value)| (key.clone(), value.clone())));

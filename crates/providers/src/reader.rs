@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::SseEvent;
 use crate::surrogates::SurrogateRepair;
 
-/// One provider's way to answer: a state machine that is fed with events.
+/// How one provider answers: a state machine over the events of its stream.
 pub trait Dialect {
     /// Reads one event. After [`ModelEvent::Done`] or an error it is not called again.
     fn read(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), ModelError>;

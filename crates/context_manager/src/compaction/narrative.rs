@@ -1,5 +1,5 @@
 //! A summary that a model writes about the part that is left out. Nothing depends on it: if it
-//! fails, what was kept without it still stands.
+//! fails, the summary made without it is used.
 
 use std::fmt::Write;
 use std::sync::Arc;

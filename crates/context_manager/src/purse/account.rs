@@ -1,4 +1,4 @@
-//! The books of one purse, and the rule by which a request may draw on them.
+//! What one purse has spent and holds, and the rule by which a request may draw on it.
 
 use std::time::Duration;
 
@@ -53,9 +53,9 @@ pub(crate) struct Limits {
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To carry the turn on; without it, the turn pauses.
+    /// To continue the turn; without it, the turn pauses.
     Turn,
-    /// To put into words what is left out; without it, the turn goes on.
+    /// To summarise what is left out; without it, the turn goes on.
     Summary,
 }
 
@@ -99,13 +99,13 @@ pub(crate) struct Offer {
 /// Why a request cannot draw on an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Not beside those that are under way.
+    /// Not while other requests hold as much as they do.
     Busy,
     /// Not at all.
     Out(Scarce),
 }
 
-/// The books of one purse.
+/// What one purse has spent and holds.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     spent: Spent,

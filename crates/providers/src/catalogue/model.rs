@@ -17,7 +17,7 @@ pub struct ModelInfo {
     pub max_output: u32,
     /// What a million tokens cost, where it is known.
     pub prices: Option<Prices>,
-    /// The way to talk with it, where only one is known.
+    /// Its wire format, where only one is known.
     pub api: Option<Api>,
     /// Whether it can be told how hard to think.
     pub effort: bool,

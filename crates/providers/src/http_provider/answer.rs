@@ -24,7 +24,7 @@ const MAX_REFUSAL: usize = 64 * 1024;
 const REFUSAL_WAIT: Duration = Duration::from_secs(5);
 /// How long the end of a complete answer is waited for, so that its connection can be used again.
 const DRAIN_WAIT: Duration = Duration::from_secs(2);
-/// How much of that the caller waits along, so that its next request finds the connection free.
+/// How much of that the caller waits for, so that its next request finds the connection free.
 const SETTLE_WAIT: Duration = Duration::from_millis(50);
 
 type Item = Result<ModelEvent, ModelError>;
@@ -39,7 +39,7 @@ pub(super) struct Answer {
 enum Phase {
     Asking(RequestBody, Box<ApiReader>),
     Reading(Box<Reading>),
-    /// All is said; the connection is being made ready for the next request.
+    /// The answer is complete; the connection is being made ready for the next request.
     Settling(JoinHandle<()>),
     Ended,
 }

@@ -27,7 +27,7 @@ use super::{Network, innermost, spoken};
 /// How often the system asks a silent peer whether it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-/// Why no connection came about.
+/// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectError {
     #[error("no connection within {}", spoken(*.0))]
@@ -95,8 +95,8 @@ impl Connector {
 }
 
 /// Tells a failed encryption from a connection that was not opened. An I/O error at the top is how
-/// `hyper-rustls` wraps what went wrong in the handshake; those who open connections have error
-/// types of their own.
+/// `hyper-rustls` wraps what went wrong in the handshake; connectors have their own
+/// error types.
 fn reason(
     error: &(dyn Error + Send + Sync + 'static),
     not_opened: fn(String) -> ConnectError,
@@ -113,7 +113,7 @@ fn reason(
     }
 }
 
-/// The way through a proxy; its address may hold a name and a password.
+/// A tunnel through a proxy; its address may hold a name and a password.
 fn tunnel(proxy: &str, tcp: &HttpConnector) -> Result<Tunnel<HttpConnector>, InvalidProxy> {
     let anywhere = Uri::from_static("https://example.com");
     let matcher = Matcher::builder().https(proxy).build();
