@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use protocol::{AgentRole, ToolCall, visible};
-use providers::catalogue::Wanted;
+use providers::catalogue::ModelSelection;
 use serde_json::{Map, Value, json};
 use session::Session;
 use tokio::runtime::Runtime;
@@ -68,7 +68,8 @@ impl Chat {
         let root = project_root::checked(&args.scope)?;
         let project = Project::open_with(&root, &args.model.layer())?;
         let tools = project.tools(&args.scope, &args.approval, Lifetime::Stays)?;
-        let chosen = chosen(&project.config, &project.environment, &Wanted::default()).await?;
+        let chosen =
+            chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
         let approver = Arc::clone(&tools.options.approver);
         let parts = session_parts(&project, tools, &chosen, approver).await?;
         let session = match &args.resume {

@@ -8,7 +8,8 @@ use anyhow::{Context as _, anyhow, bail};
 use context_manager::{Deferral, Prices};
 use guide::Guide;
 use providers::catalogue::{
-    Choice, ChoiceError, Endpoint, Facts, Wanted, choose, endpoint, model_info, unencrypted_host,
+    Choice, ChoiceError, Endpoint, Facts, ModelSelection, choose, endpoint, model_info,
+    unencrypted_host,
 };
 use providers::{HttpProvider, Network, Roots, Secret, probe_ollama};
 use session::Model;
@@ -44,10 +45,10 @@ impl Chosen {
 pub(crate) async fn chosen(
     config: &Config,
     environment: &Environment,
-    wanted: &Wanted,
+    wanted: &ModelSelection,
 ) -> anyhow::Result<Chosen> {
     let keys = Keys::load(environment, config)?;
-    let configured = Wanted {
+    let configured = ModelSelection {
         provider: config.model.provider.as_ref().map(|name| name.as_ref().to_owned()),
         model: config.model.name.clone(),
         base_url: config.model.base_url.as_ref().map(|url| url.as_str().to_owned()),
@@ -82,21 +83,23 @@ pub(crate) async fn chosen(
 }
 
 /// What the user means by the name of a model: `model`, `provider` or `provider:model`.
-pub(crate) fn wanted_by_name(text: &str) -> Wanted {
+pub(crate) fn wanted_by_name(text: &str) -> ModelSelection {
     let is_provider = |name: &str| name == guide::NAME || endpoint(name).is_some();
     match text.split_once(':') {
-        Some((provider, model)) if is_provider(provider) => Wanted {
+        Some((provider, model)) if is_provider(provider) => ModelSelection {
             provider: Some(provider.to_owned()),
             model: Some(model.to_owned()),
             base_url: None,
         },
-        _ if is_provider(text) => Wanted { provider: Some(text.to_owned()), ..Wanted::default() },
-        _ => Wanted { model: Some(text.to_owned()), ..Wanted::default() },
+        _ if is_provider(text) => {
+            ModelSelection { provider: Some(text.to_owned()), ..ModelSelection::default() }
+        }
+        _ => ModelSelection { model: Some(text.to_owned()), ..ModelSelection::default() },
     }
 }
 
-fn nothing_is_said(wanted: &Wanted) -> bool {
-    *wanted == Wanted::default()
+fn nothing_is_said(wanted: &ModelSelection) -> bool {
+    *wanted == ModelSelection::default()
 }
 
 /// Whether what is asked for, if anything is, is what the configuration is about.

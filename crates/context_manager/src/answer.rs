@@ -11,29 +11,26 @@ use tokio_util::sync::CancellationToken;
 
 use crate::budget::milliseconds;
 use crate::calls::{begun_first, started};
-use crate::meter::{Meter, may_be_charged};
+use crate::meter::Meter;
 use crate::purse::{Receipt, Reservation};
-use crate::turn::failure;
 use crate::{AgentOptions, ChatContext, LogError, ModelError, ModelEvent, ModelRequest, Ports};
 
 /// The most pieces of an answer that are taken at once.
 const MOST_PIECES: usize = 256;
 
-/// What a request came to.
-pub(crate) enum Heard {
-    /// An answer, which is written down.
+/// What became of a request.
+pub(crate) enum RequestOutcome {
+    /// A whole answer. It is in the log.
     Answer { next: Next, stop: StopReason },
-    /// An answer that was cut where the purse ends. It is written down, and that the turn pauses.
+    /// An answer that was cut by the budget. It is in the log, and so is the pause.
     RanOut(PauseReason),
-    /// No answer, or half of one. Nothing about that is written down yet.
+    /// No answer, or half of one. Nothing about that is in the log yet.
     Failure {
         error: ModelError,
-        /// Whether the provider cannot have tried again by itself.
-        midway: bool,
         /// What it took all the same.
         receipt: Receipt,
     },
-    /// The user or the clock has stopped it after this much. Nothing about that is written down yet.
+    /// The user or the clock has stopped it after this much. Nothing about that is in the log yet.
     Cancelled(Receipt),
 }
 
@@ -85,14 +82,14 @@ impl ChatContext {
         options: &AgentOptions,
         asking: Asking<'_>,
         cancel: &CancellationToken,
-    ) -> Result<Heard, LogError> {
+    ) -> Result<RequestOutcome, LogError> {
         let Asking { request, estimated_tokens, mut reservation } = asking;
         let asked = Instant::now();
         let event = SessionEvent::ModelAsked { estimated_tokens };
-        // Nothing is sent before the stream is polled, so the request can be put into words while
-        // it is written down that there will be one. Dropping the stream is what ends it.
+        // Nothing is sent before the stream is polled, so the request can be serialised while
+        // the log is written. Dropping the stream is what ends it.
         let prepared = async {
-            // The log has its turn first, so that it writes while the request is put into words.
+            // The log has its turn first, so that it writes while the request is serialised.
             tokio::task::yield_now().await;
             tokio::select! {
                 biased;
@@ -102,28 +99,30 @@ impl ChatContext {
         };
         let (written, stream) = tokio::join!(self.record(ports, vec![event]), prepared);
         written?;
-        let Some(stream) = stream else { return Ok(Heard::Cancelled(Receipt::default())) };
+        let Some(stream) = stream else { return Ok(RequestOutcome::Cancelled(Receipt::default())) };
         let mut pieces = match stream {
             Ok(stream) => stream.ready_chunks(MOST_PIECES),
             Err(error) => {
-                return Ok(Heard::Failure { error, midway: false, receipt: Receipt::default() });
+                return Ok(RequestOutcome::Failure { error, receipt: Receipt::default() });
             }
         };
         if cancel.is_cancelled() {
             // Nothing has been sent yet.
-            return Ok(Heard::Cancelled(Receipt::default()));
+            return Ok(RequestOutcome::Cancelled(Receipt::default()));
         }
-        let mut draft =
-            Draft { meter: Meter::new(&*ports.model, estimated_tokens), ..Draft::default() };
+        let mut draft = AnswerDraft {
+            meter: Meter::new(&*ports.model, estimated_tokens),
+            ..AnswerDraft::default()
+        };
         loop {
             reservation.note(Receipt::new(draft.meter.so_far(), options.prices));
             let piece = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ok(Heard::Cancelled(reservation.settle())),
+                () = cancel.cancelled() => return Ok(RequestOutcome::Cancelled(reservation.settle())),
                 piece = pieces.next() => piece,
             };
             let mut events = Vec::new();
-            let taken = draft.take_all(piece, estimated_tokens, &mut events);
+            let taken = draft.take_all(piece, &mut events);
             // A server that does not keep to the limit is not listened to any longer.
             let too_long = draft.meter.is_longer_than(reservation.answer_limit());
             match taken.map(|stop| stop.or(too_long.then_some(StopReason::MaxTokens))) {
@@ -134,9 +133,8 @@ impl ChatContext {
                 }
                 Err(error) => {
                     self.record(ports, events).await?;
-                    reservation.note(Receipt::new(draft.meter.failed(error.kind), options.prices));
-                    let midway = draft.begun || !draft.retried;
-                    return Ok(Heard::Failure { error, midway, receipt: reservation.settle() });
+                    reservation.note(Receipt::new(draft.meter.failed(&error), options.prices));
+                    return Ok(RequestOutcome::Failure { error, receipt: reservation.settle() });
                 }
             }
         }
@@ -150,15 +148,18 @@ impl ChatContext {
         reservation: Reservation,
         mut events: Vec<SessionEvent>,
         cancel: &CancellationToken,
-    ) -> Result<Heard, LogError> {
+    ) -> Result<RequestOutcome, LogError> {
         let (next, stop) = (after(&answer), answer.stop.clone());
         let receipt = Receipt { usage: answer.usage, cost_usd: answer.cost_usd };
-        let brink = reservation.brink().filter(|_| next == Next::End(TurnEnd::MaxTokens));
+        let binding_limit =
+            reservation.binding_limit().filter(|_| next == Next::End(TurnEnd::MaxTokens));
         reservation.answered(receipt, goes_on(&answer));
-        if let Some(reason) = brink.and_then(|brink| ports.purse.exhaust(brink)) {
+        if let Some(reason) =
+            binding_limit.and_then(|binding_limit| ports.purse.exhaust(binding_limit))
+        {
             events.extend(cut_by_budget(answer, reason.clone()));
             self.record(ports, events).await?;
-            return Ok(Heard::RanOut(reason));
+            return Ok(RequestOutcome::RanOut(reason));
         }
         let begun = match next {
             Next::RunCalls if !cancel.is_cancelled() => begun_first(&answer, ports),
@@ -170,12 +171,12 @@ impl ChatContext {
         events.extend(closing(answer, next));
         events.extend(starts);
         self.record(ports, events).await?;
-        Ok(Heard::Answer { next, stop })
+        Ok(RequestOutcome::Answer { next, stop })
     }
 
     fn complete(
         &self,
-        mut draft: Draft,
+        mut draft: AnswerDraft,
         stop: StopReason,
         options: &AgentOptions,
         asked: Instant,
@@ -243,22 +244,18 @@ fn cut_by_budget(answer: ModelAnswer, reason: PauseReason) -> [SessionEvent; 3] 
 
 /// An answer on its way.
 #[derive(Debug, Default)]
-struct Draft {
+struct AnswerDraft {
     content: Vec<Content>,
     /// With their places in `content`.
     broken: Vec<(usize, BrokenCall)>,
     meter: Meter,
-    begun: bool,
-    /// Whether the provider has tried again by itself.
-    retried: bool,
 }
 
-impl Draft {
-    /// Takes what is there. What the log is to know of it is added to `events`.
+impl AnswerDraft {
+    /// Takes the pieces that have arrived, and adds their log events to `events`.
     fn take_all(
         &mut self,
         pieces: Option<Vec<Result<ModelEvent, ModelError>>>,
-        estimated_tokens: u64,
         events: &mut Vec<SessionEvent>,
     ) -> Result<Option<StopReason>, ModelError> {
         for piece in pieces.ok_or_else(cut)? {
@@ -266,25 +263,7 @@ impl Draft {
             self.meter.note(&piece);
             match piece {
                 ModelEvent::Done(stop) => return Ok(Some(stop)),
-                ModelEvent::Retrying { kind, after, why } => {
-                    let error = ModelError {
-                        kind,
-                        message: why,
-                        retry_after: Some(after),
-                        is_final: false,
-                    };
-                    // What may have been charged is not sent again unless the purse has enough for both.
-                    self.retried = !may_be_charged(kind, true);
-                    if !self.retried {
-                        return Err(error);
-                    }
-                    events.push(failure(error, Some(after), Receipt::default()));
-                    events.push(SessionEvent::ModelAsked { estimated_tokens });
-                }
-                piece => {
-                    self.begun = true;
-                    self.take(piece, events);
-                }
+                piece => self.take(piece, events),
             }
         }
         Ok(None)
@@ -313,21 +292,13 @@ impl Draft {
                 self.content.push(Content::ToolUse(ToolCall::new(id, name, Map::new())));
             }
             ModelEvent::Kept(content) => self.content.push(content),
-            ModelEvent::ToolCallStarted { .. }
-            | ModelEvent::Usage(_)
-            | ModelEvent::Retrying { .. }
-            | ModelEvent::Done(_) => {}
+            ModelEvent::ToolCallStarted { .. } | ModelEvent::Usage(_) | ModelEvent::Done(_) => {}
         }
     }
 }
 
-fn cut() -> ModelError {
-    ModelError {
-        kind: ModelErrorKind::Cut,
-        message: "the answer ended before it was complete".to_owned(),
-        retry_after: None,
-        is_final: false,
-    }
+pub(crate) fn cut() -> ModelError {
+    ModelError::new(ModelErrorKind::Cut, "the answer ended before it was complete")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use protocol::{ModelAnswer, PauseReason, SessionEvent, Usage};
 
 use crate::AgentOptions;
 use crate::answer::goes_on;
-use crate::purse::{CAUTION, Limits, Spent, Standing};
+use crate::purse::{CAUTION, Limits, OpeningBalance, Spent};
 
 /// What a session and its sub-agents may use up before the user is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -15,7 +15,7 @@ pub struct Budget {
     pub tokens: Option<u64>,
     /// US dollars of the session.
     pub cost_usd: Option<f64>,
-    /// Time since the user last said something; what runs then is cut.
+    /// Time since the user last said something; what runs then is stopped.
     pub wall_time: Option<Duration>,
 }
 
@@ -45,16 +45,16 @@ impl Prices {
     }
 }
 
-/// The books of a session.
+/// What a session has used so far, folded from its log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) usage: Usage,
     pub(crate) cost_usd: f64,
     size: Option<Size>,
-    /// Where the present helping of tokens and of money begins.
+    /// What was spent when the present allowance of tokens and of money began.
     tokens_from: u64,
     cost_from: f64,
-    /// The person has just asked to go on: one request is free.
+    /// The user has just asked to go on: one request is sent in any case.
     granted: bool,
     /// The tokens of the last request that the provider has kept in its cache, as far as it said so.
     cached: u64,
@@ -74,7 +74,7 @@ struct Size {
 }
 
 impl Ledger {
-    /// Keeps the books; `conversation` is what the conversation is estimated to take after `event`.
+    /// Takes an event into account; `conversation` is what the conversation is estimated to take after `event`.
     pub(crate) fn note(&mut self, event: &SessionEvent, conversation: u64) {
         if let Some((usage, cost_usd)) = event.spent() {
             self.usage += usage;
@@ -83,7 +83,7 @@ impl Ledger {
         match event {
             SessionEvent::UserMessage { .. } => {
                 (self.in_turn, self.in_a_row) = (0, 0);
-                // A person may take longer than a cache lasts.
+                // The user may take longer than a cache lasts.
                 self.cached = 0;
             }
             // Another model has another cache, and counts otherwise.
@@ -133,7 +133,7 @@ impl Ledger {
         self.in_a_row = self.in_a_row.saturating_add(1);
     }
 
-    /// The person wants a turn to go on that was paused for this reason.
+    /// The user wants a turn to go on that was paused for this reason.
     pub(crate) fn grant(&mut self, reason: &PauseReason) {
         match reason {
             PauseReason::TokenBudget { .. } => self.tokens_from = self.usage.total(),
@@ -147,8 +147,8 @@ impl Ledger {
 
     /// What a request is thought to take now, `frame` being all around the conversation: what the
     /// last one took and what came since, but never less than our own estimate, and never more than
-    /// can be in it. A server may report any number; what it is sent must fit all the same, and a
-    /// conversation must not end for what it cannot be.
+    /// can be in it. A server may report any number: the request must fit all the same, and an
+    /// impossible report must not end the conversation.
     pub(crate) fn request_tokens(&self, frame: u64, conversation: u64) -> u64 {
         let estimate = frame.saturating_add(conversation);
         self.known_tokens(conversation).clamp(estimate, estimate.saturating_mul(CAUTION))
@@ -194,7 +194,7 @@ impl Ledger {
     }
 
     /// What a turn begins with: the log is the truth about what was spent before it.
-    pub(crate) fn standing(&self, options: &AgentOptions) -> Standing {
+    pub(crate) fn opening(&self, options: &AgentOptions) -> OpeningBalance {
         let Budget { tokens, cost_usd, wall_time } = options.budget;
         let before = self.in_turn - self.in_a_row;
         let limits = Limits {
@@ -205,7 +205,7 @@ impl Ledger {
         };
         let (tokens, cost_usd) = (self.usage.total(), self.cost_usd);
         let spent = Spent { tokens, cost_usd, rounds: self.in_turn };
-        Standing { spent, limits, granted: self.granted }
+        OpeningBalance { spent, limits, granted: self.granted }
     }
 
     /// What a request of this size is thought to cost: what the provider has in its cache is cheaper,
@@ -296,7 +296,7 @@ mod tests {
         }
         ledger.note(&answered, 0);
         ledger.grant(&PauseReason::TurnLimit { turns: 1 });
-        assert_eq!(costs(&ledger), 3.0, "a person has been asked in between");
+        assert_eq!(costs(&ledger), 3.0, "the user was asked in between");
     }
 
     fn answered(stop: protocol::StopReason, usage: Usage) -> SessionEvent {
@@ -323,15 +323,15 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.note(&answered(protocol::StopReason::Pause, usage), 0);
         ledger.note(&nested(nested(answered(protocol::StopReason::EndOfTurn, usage))), 0);
-        let standing = ledger.standing(&options);
-        assert_eq!(standing.spent, Spent { tokens: 60, cost_usd: 1.0, rounds: 2 });
-        assert_eq!((standing.limits.tokens, standing.limits.rounds), (Some(100), Some(3)));
+        let opening = ledger.opening(&options);
+        assert_eq!(opening.spent, Spent { tokens: 60, cost_usd: 1.0, rounds: 2 });
+        assert_eq!((opening.limits.tokens, opening.limits.rounds), (Some(100), Some(3)));
         ledger.grant(&PauseReason::TokenBudget { used: 60, limit: 100 });
-        let standing = ledger.standing(&options);
-        assert_eq!((standing.limits.tokens, standing.limits.cost_usd), (Some(160), Some(2.0)));
-        assert_eq!((standing.limits.rounds, standing.granted), (Some(5), true));
+        let opening = ledger.opening(&options);
+        assert_eq!((opening.limits.tokens, opening.limits.cost_usd), (Some(160), Some(2.0)));
+        assert_eq!((opening.limits.rounds, opening.granted), (Some(5), true));
         ledger.note(&SessionEvent::ModelAsked { estimated_tokens: 500 }, 400);
-        assert!(!ledger.standing(&options).granted);
+        assert!(!ledger.opening(&options).granted);
     }
 
     #[test]

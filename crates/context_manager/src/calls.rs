@@ -1,4 +1,4 @@
-//! Running the calls of an answer: beside each other if all of them only look, in order otherwise.
+//! Running the calls of an answer: in parallel if all of them are read-only, in order otherwise.
 //! Whatever happens, each call gets exactly one result.
 
 use std::borrow::Borrow;
@@ -36,15 +36,15 @@ pub enum ToolStep {
 }
 
 /// A call that has ended.
-struct Ended {
+struct EndedCall {
     call_id: String,
     report: CallReport,
     duration_ms: u64,
 }
 
-impl From<Ended> for SessionEvent {
-    fn from(ended: Ended) -> Self {
-        let Ended { call_id, report, duration_ms } = ended;
+impl From<EndedCall> for SessionEvent {
+    fn from(ended: EndedCall) -> Self {
+        let EndedCall { call_id, report, duration_ms } = ended;
         let CallReport { result, text, images, title, found_tools } = report;
         SessionEvent::CallEnded { call_id, result, text, images, title, found_tools, duration_ms }
     }
@@ -87,7 +87,7 @@ impl ChatContext {
         })
     }
 
-    /// Answers with the calls that succeeded.
+    /// Returns the calls that succeeded.
     async fn run_side_by_side(
         &mut self,
         calls: Vec<ToolCall>,
@@ -102,13 +102,13 @@ impl ChatContext {
             stream::iter(running).buffer_unordered(MOST_AT_ONCE).ready_chunks(MOST_AT_ONCE);
         let mut succeeded = HashSet::new();
         while let Some(ended) = ended.next().await {
-            succeeded.extend(ended.iter().filter_map(Ended::success));
+            succeeded.extend(ended.iter().filter_map(EndedCall::success));
             self.record(ports, ended.into_iter().map(SessionEvent::from).collect()).await?;
         }
         Ok(succeeded)
     }
 
-    /// Answers with the calls that succeeded.
+    /// Returns the calls that succeeded.
     async fn run_in_order(
         &mut self,
         calls: Vec<ToolCall>,
@@ -137,7 +137,7 @@ impl ChatContext {
     }
 }
 
-impl Ended {
+impl EndedCall {
     fn success(&self) -> Option<String> {
         self.report.result.is_ok().then(|| self.call_id.clone())
     }
@@ -168,8 +168,8 @@ pub(crate) fn started(call: &ToolCall, ports: &Ports) -> SessionEvent {
     SessionEvent::CallStarted { call_id: call.id.clone(), title: ports.tools.title(call) }
 }
 
-fn without_running(call: &ToolCall, error: ToolError) -> Ended {
-    Ended { call_id: call.id.clone(), report: Err(error).into(), duration_ms: 0 }
+fn without_running(call: &ToolCall, error: ToolError) -> EndedCall {
+    EndedCall { call_id: call.id.clone(), report: Err(error).into(), duration_ms: 0 }
 }
 
 /// Why a call must not be run.
@@ -206,7 +206,8 @@ fn left_behind(ports: &Ports) -> ToolError {
     ToolError::new(ErrorCode::Cancelled, message)
 }
 
-/// The result of a call that ended by itself. A tool that heeds a cancel cannot know where it came from.
+/// The result of a call that ended by itself. A tool that was cancelled cannot know
+/// whether the user or the time limit did it.
 fn told_why(result: ToolResult, ports: &Ports) -> ToolResult {
     let Err(mut error) = result else { return result };
     if error.code == ErrorCode::Cancelled
@@ -228,16 +229,16 @@ fn time_limit(ports: &Ports) -> Option<String> {
     }
 }
 
-/// Runs a call as a task of its own: a tool that does not heed a cancel is left to finish, instead of
-/// being dropped in the middle of a change.
-async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> Ended {
+/// Runs a call as a task of its own: a tool that ignores its cancellation is left to finish, instead
+/// of being dropped in the middle of a change.
+async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> EndedCall {
     if cancel.is_cancelled() {
         return without_running(&call, not_begun(ports));
     }
     let begun = Instant::now();
     let call_id = call.id.clone();
     let token = cancel.child_token();
-    // Whoever drops this future wants the tool to stop as well.
+    // Dropping this future stops the tool as well.
     let guard = token.clone().drop_guard();
     let tools = Arc::clone(&ports.tools);
     let mut task = tokio::spawn(async move { tools.execute_tool(&call, &token).await });
@@ -255,7 +256,7 @@ async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> Ended
         }
     };
     guard.disarm();
-    Ended { call_id, report, duration_ms: milliseconds(begun.elapsed()) }
+    EndedCall { call_id, report, duration_ms: milliseconds(begun.elapsed()) }
 }
 
 fn shutting_down() -> ToolError {

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use protocol::ToolCall;
 use serde_json::Value;
 
-/// Equal results of equal calls in one turn before the model is told, and again before the person
+/// Equal results of equal calls in one turn before the model is told, and again before the user
 /// is asked.
 pub(crate) const PATIENCE: u32 = 3;
 
@@ -28,14 +28,14 @@ struct Repetition {
 
 /// What is to be done about repetition.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum RepetitionVerdict {
     Fine,
     /// The model is to be told.
     Tell {
         tool: String,
         times: u32,
     },
-    /// The model was told, to no avail.
+    /// The model was told and went on; the user is to be asked.
     Ask {
         tool: String,
         times: u32,
@@ -61,22 +61,22 @@ impl Circles {
         }
     }
 
-    /// The person has spoken: whatever comes is not a repetition.
+    /// The user has spoken: whatever comes is not a repetition.
     pub(crate) fn forget(&mut self) {
         self.calls.clear();
     }
 
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> RepetitionVerdict {
         let worst = self
             .calls
             .values()
             .max_by(|a, b| (a.urgency(), a.times, &a.tool).cmp(&(b.urgency(), b.times, &b.tool)));
-        let Some(worst) = worst else { return Verdict::Fine };
+        let Some(worst) = worst else { return RepetitionVerdict::Fine };
         let (tool, times) = (worst.tool.clone(), worst.times);
         match worst.urgency() {
-            0 => Verdict::Fine,
-            1 => Verdict::Tell { tool, times },
-            _ => Verdict::Ask { tool, times },
+            0 => RepetitionVerdict::Fine,
+            1 => RepetitionVerdict::Tell { tool, times },
+            _ => RepetitionVerdict::Ask { tool, times },
         }
     }
 }
@@ -134,13 +134,13 @@ mod tests {
         for _ in 0..6 {
             circles.note(&call(json!({"a": 1, "b": {"c": 1, "d": 2}})), "[]");
             let verdict = circles.verdict();
-            if matches!(verdict, Verdict::Tell { .. }) {
+            if matches!(verdict, RepetitionVerdict::Tell { .. }) {
                 circles.told();
             }
             seen += match verdict {
-                Verdict::Fine => "f",
-                Verdict::Tell { times: 3, .. } => "T",
-                Verdict::Ask { times: 6, .. } => "A",
+                RepetitionVerdict::Fine => "f",
+                RepetitionVerdict::Tell { times: 3, .. } => "T",
+                RepetitionVerdict::Ask { times: 6, .. } => "A",
                 _ => "?",
             };
         }
@@ -153,7 +153,7 @@ mod tests {
         circles.note(&call(json!({"a": 1, "b": 2})), "x");
         circles.note(&call(json!({"b": 2, "a": 1})), "x");
         circles.note(&call(json!({"a": 1, "b": 2})), "x");
-        assert_eq!(circles.verdict(), Verdict::Tell { tool: "grep".into(), times: 3 });
+        assert_eq!(circles.verdict(), RepetitionVerdict::Tell { tool: "grep".into(), times: 3 });
     }
 
     #[test]
@@ -163,10 +163,10 @@ mod tests {
             circles.note(&call(json!({})), result);
             circles.note(&call(json!({"other": result})), result);
         }
-        assert_eq!(circles.verdict(), Verdict::Fine);
+        assert_eq!(circles.verdict(), RepetitionVerdict::Fine);
         circles.note(&call(json!({})), "y");
-        assert!(matches!(circles.verdict(), Verdict::Tell { .. }));
+        assert!(matches!(circles.verdict(), RepetitionVerdict::Tell { .. }));
         circles.forget();
-        assert_eq!(circles.verdict(), Verdict::Fine);
+        assert_eq!(circles.verdict(), RepetitionVerdict::Fine);
     }
 }

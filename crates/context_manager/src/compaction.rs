@@ -1,6 +1,6 @@
 //! Making room in a conversation that has become too long.
 //!
-//! First without a model: results that a later call has overtaken, or that are long and old, are
+//! First without a model: results that a later call has made obsolete, or that are long and old, are
 //! shown in a few words; if that is not enough, the earlier part is replaced by a summary of what
 //! must not be lost. Then a model may add what happened in that part, in what room is left. So the
 //! outcome is known to fit before a model is asked, and it fits if the model does not answer.
@@ -18,7 +18,7 @@ use std::collections::HashSet;
 use protocol::{Compaction, Content, SessionEvent, ShortenedMessage, Speaker};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use elide::Standing;
+pub(crate) use elide::LastCalls;
 use narrative::Narrative;
 use summary::{Shares, Source, summary};
 
@@ -32,22 +32,22 @@ const PROTECTED_CALLS: usize = 6;
 /// How full a conversation may be after results alone were shortened; else it would be full again
 /// after a few calls.
 const COMFORTABLE_PERCENT: u64 = 70;
-/// The plans, tried in this order. Rather is a result cut than its call forgotten, which the model
-/// would only make again, and both rather than a word of the user in the turn under way. Results that
-/// the model has not seen yet are cut last: it would ask for them again, and again.
-const PLANS: [Plan; 12] = [
-    Plan { tail: 40, protected: Protected::Newest, running: 100, filled: 70 },
-    Plan { tail: 40, protected: Protected::Unseen, running: 100, filled: 70 },
-    Plan { tail: 20, protected: Protected::Unseen, running: 100, filled: 70 },
-    Plan { tail: 60, protected: Protected::Unseen, running: 100, filled: 85 },
-    Plan { tail: 20, protected: Protected::Unseen, running: 100, filled: 85 },
-    Plan { tail: 40, protected: Protected::Nothing, running: 100, filled: 70 },
-    Plan { tail: 20, protected: Protected::Nothing, running: 100, filled: 70 },
-    Plan { tail: 0, protected: Protected::Nothing, running: 100, filled: 85 },
-    Plan { tail: 40, protected: Protected::Unseen, running: 40, filled: 85 },
-    Plan { tail: 20, protected: Protected::Nothing, running: 40, filled: 80 },
-    Plan { tail: 0, protected: Protected::Nothing, running: 40, filled: 100 },
-    Plan { tail: 0, protected: Protected::Nothing, running: 20, filled: 100 },
+/// What may stay, tried in this order. Results are cut before calls are forgotten, because the model
+/// would make a forgotten call again; the user's words of the turn under way are cut after both. Results
+/// that the model has not seen yet are cut last: it would ask for them again and again.
+const RETENTIONS: [Retention; 12] = [
+    Retention { tail: 40, protected: Protected::Newest, running: 100, filled: 70 },
+    Retention { tail: 40, protected: Protected::Unseen, running: 100, filled: 70 },
+    Retention { tail: 20, protected: Protected::Unseen, running: 100, filled: 70 },
+    Retention { tail: 60, protected: Protected::Unseen, running: 100, filled: 85 },
+    Retention { tail: 20, protected: Protected::Unseen, running: 100, filled: 85 },
+    Retention { tail: 40, protected: Protected::Nothing, running: 100, filled: 70 },
+    Retention { tail: 20, protected: Protected::Nothing, running: 100, filled: 70 },
+    Retention { tail: 0, protected: Protected::Nothing, running: 100, filled: 85 },
+    Retention { tail: 40, protected: Protected::Unseen, running: 40, filled: 85 },
+    Retention { tail: 20, protected: Protected::Nothing, running: 40, filled: 80 },
+    Retention { tail: 0, protected: Protected::Nothing, running: 40, filled: 100 },
+    Retention { tail: 0, protected: Protected::Nothing, running: 20, filled: 100 },
 ];
 /// The most tokens of a section of a summary that no model wrote.
 const MOST_SECTION: u64 = 500;
@@ -82,7 +82,7 @@ impl Protected {
 }
 
 /// What stays beside a summary, in percent of the room.
-struct Plan {
+struct Retention {
     /// What the newest part may take.
     tail: u64,
     /// Which calls keep their results.
@@ -93,7 +93,7 @@ struct Plan {
     filled: u64,
 }
 
-/// What became of a wish to make the conversation shorter.
+/// The outcome of [`ChatContext::compact`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum CompactOutcome {
     /// It is shorter.
@@ -115,9 +115,9 @@ pub(crate) enum Want {
     Summary,
 }
 
-/// Whether there is room.
+/// Whether the next request fits now.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Room {
+pub(crate) enum RoomOutcome {
     Made(Box<Compaction>),
     None,
     Cancelled,
@@ -134,15 +134,15 @@ impl ChatContext {
     ) -> Result<CompactOutcome, LogError> {
         let charge = Charge::of(&*ports.model, options.prices);
         self.record(ports, self.unfinished(charge)).await?;
-        let standing = self.ledger().standing(options);
-        ports.purse.open(standing.without_clock());
+        let opening = self.ledger().opening(options);
+        ports.purse.open(opening.without_clock());
         let tools = self.listed_tools(ports, options);
         let frame = frame_tokens(&options.system, &tools);
         let room = self.make_room(Want::Summary, frame, ports, options, cancel).await?;
         Ok(match room {
-            Room::Made(compaction) => CompactOutcome::Compacted(compaction),
-            Room::None => CompactOutcome::NothingToLeaveOut,
-            Room::Cancelled => CompactOutcome::Cancelled,
+            RoomOutcome::Made(compaction) => CompactOutcome::Compacted(compaction),
+            RoomOutcome::None => CompactOutcome::NothingToLeaveOut,
+            RoomOutcome::Cancelled => CompactOutcome::Cancelled,
         })
     }
 
@@ -154,10 +154,10 @@ impl ChatContext {
         ports: &Ports,
         options: &AgentOptions,
         cancel: &CancellationToken,
-    ) -> Result<Room, LogError> {
+    ) -> Result<RoomOutcome, LogError> {
         let readable = options.offers_tools && ports.tools.reads_messages();
         let Some(mut draft) = self.draft(want, frame, options, readable) else {
-            return Ok(Room::None);
+            return Ok(RoomOutcome::None);
         };
         match narrative::write(&draft, ports, options, self.ledger().scale(frame), cancel).await {
             Narrative::Cancelled(receipt) => {
@@ -165,7 +165,7 @@ impl ChatContext {
                     let is_time = ports.purse.time_is_up().is_some();
                     self.record(ports, vec![cut_short(is_time, receipt)]).await?;
                 }
-                return Ok(Room::Cancelled);
+                return Ok(RoomOutcome::Cancelled);
             }
             Narrative::None => {}
             Narrative::Written { text, receipt } => {
@@ -177,7 +177,7 @@ impl ChatContext {
         compaction.tokens_before = self.request_tokens(frame);
         compaction.tokens_after = self.ledger().scale(frame).real(frame.saturating_add(after));
         self.record(ports, vec![SessionEvent::Compacted(compaction.clone())]).await?;
-        Ok(Room::Made(Box::new(compaction)))
+        Ok(RoomOutcome::Made(Box::new(compaction)))
     }
 
     /// What is to be done, without a model.
@@ -187,12 +187,12 @@ impl ChatContext {
         frame: u64,
         options: &AgentOptions,
         readable: bool,
-    ) -> Option<Draft> {
+    ) -> Option<CompactionDraft> {
         let tokens = self.conversation().tokens();
         let scale = self.ledger().scale(frame);
         let room = |tokens: u64| scale.estimated(tokens).saturating_sub(frame);
         let whole = room(options.room());
-        let drafts = Drafts { context: self, running: self.running(), readable };
+        let drafts = CompactionDrafts { context: self, running: self.running(), readable };
         match want {
             Want::Fit => drafts.shortened(whole).or_else(|| drafts.summarised(whole)),
             Want::Less { than } => {
@@ -217,7 +217,7 @@ impl ChatContext {
 }
 
 /// Makes drafts of a compaction.
-struct Drafts<'a> {
+struct CompactionDrafts<'a> {
     context: &'a ChatContext,
     /// The user's messages of the turn under way.
     running: Vec<u64>,
@@ -225,9 +225,9 @@ struct Drafts<'a> {
     readable: bool,
 }
 
-impl Drafts<'_> {
+impl CompactionDrafts<'_> {
     /// Shows superfluous results in a few words, if that is enough.
-    fn shortened(&self, room: u64) -> Option<Draft> {
+    fn shortened(&self, room: u64) -> Option<CompactionDraft> {
         let conversation = self.context.conversation();
         let protected = Protected::Newest.calls(conversation.units());
         let elided = elide::superfluous(conversation, protected);
@@ -236,13 +236,13 @@ impl Drafts<'_> {
     }
 
     /// Leaves nothing out but parts of results and messages.
-    fn only_shortened(&self, compaction: Compaction, limit: u64) -> Option<Draft> {
+    fn only_shortened(&self, compaction: Compaction, limit: u64) -> Option<CompactionDraft> {
         if compaction.elided.is_empty() && compaction.shortened.is_empty() {
             return None;
         }
         let conversation = self.context.conversation();
         let summary = conversation.summary().unwrap_or_default().to_owned();
-        Draft::new(conversation, Compaction { summary, ..compaction }, limit)
+        CompactionDraft::new(conversation, Compaction { summary, ..compaction }, limit)
     }
 
     fn without_summary(&self, elided: Vec<String>, shortened: Vec<ShortenedMessage>) -> Compaction {
@@ -268,9 +268,9 @@ impl Drafts<'_> {
 
     /// Replaces the earlier part by a summary, as little of it as is enough. Of the plans that fit,
     /// one with which the user's newest messages stay whole is better than those before it.
-    fn summarised(&self, room: u64) -> Option<Draft> {
+    fn summarised(&self, room: u64) -> Option<CompactionDraft> {
         let mut first = None;
-        for plan in &PLANS {
+        for plan in &RETENTIONS {
             match self.planned(plan, room) {
                 Some(draft) if draft.is_whole => return Some(draft),
                 other => first = first.or(other),
@@ -279,7 +279,7 @@ impl Drafts<'_> {
         first
     }
 
-    fn planned(&self, plan: &Plan, room: u64) -> Option<Draft> {
+    fn planned(&self, plan: &Retention, room: u64) -> Option<CompactionDraft> {
         let conversation = self.context.conversation();
         let limit = percent(room, plan.filled);
         let protected = plan.protected.calls(conversation.units());
@@ -309,8 +309,8 @@ impl Drafts<'_> {
         let mut compaction =
             Compaction { through, summary, kept: self.kept_up_to(through), ..shorter };
         compaction.elided.retain(|id| calls.contains(id.as_str()));
-        let draft = Draft::new(conversation, compaction, limit)?;
-        Some(Draft { facts, is_whole, ..draft })
+        let draft = CompactionDraft::new(conversation, compaction, limit)?;
+        Some(CompactionDraft { facts, is_whole, ..draft })
     }
 
     /// What is told of the entries up to `through` in about `tokens` tokens, how much of it is not by
@@ -335,7 +335,7 @@ impl Drafts<'_> {
     }
 
     /// What is shown of the user's messages of the turn under way, where that is not all.
-    fn shown_of_running(&self, plan: &Plan, room: u64) -> Vec<ShortenedMessage> {
+    fn shown_of_running(&self, plan: &Retention, room: u64) -> Vec<ShortenedMessage> {
         if plan.running >= 100 {
             return Vec::new();
         }
@@ -373,7 +373,7 @@ impl Drafts<'_> {
 }
 
 /// A compaction that is known to fit.
-struct Draft {
+struct CompactionDraft {
     compaction: Compaction,
     /// What the summary stands for.
     left_out: Vec<Unit>,
@@ -388,7 +388,7 @@ struct Draft {
     limit: u64,
 }
 
-impl Draft {
+impl CompactionDraft {
     /// A draft, if the conversation is shorter by it and takes at most `limit` tokens.
     fn new(conversation: &Conversation, compaction: Compaction, limit: u64) -> Option<Self> {
         let tokens = compacted(conversation, &compaction).tokens();

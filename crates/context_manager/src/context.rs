@@ -1,4 +1,4 @@
-//! A conversation as a pure fold over its log. Nothing here does anything; see `turn.rs` for that.
+//! A conversation as a pure fold over its log. Effects are in `turn.rs`.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -68,7 +68,7 @@ impl ChatContext {
         &mut self.tool_list
     }
 
-    /// Takes the next entry of the log into account. One that does not belong changes nothing.
+    /// Takes the next entry of the log into account. One that is not possible now changes nothing.
     pub fn apply(&mut self, entry: &LogEntry) {
         self.last_sequence = entry.sequence;
         let event = self.cleaned(&entry.event);
@@ -103,7 +103,7 @@ impl ChatContext {
         }
     }
 
-    /// Where the conversation stands.
+    /// What the conversation waits for.
     pub fn state(&self) -> &ContextState {
         &self.state
     }
@@ -114,7 +114,7 @@ impl ChatContext {
         self.conversation.messages(|id| stand_in(&self.state, id))
     }
 
-    /// Who answers, and in which role.
+    /// The model that answers, and the role it acts in.
     pub fn settings(&self) -> Option<&Settings> {
         self.settings.as_ref()
     }
@@ -290,7 +290,7 @@ impl ChatContext {
         Cow::Owned(SessionEvent::ModelAnswered(ModelAnswer { content, ..answer.clone() }))
     }
 
-    /// Closes what is open, with the words the person has seen and stand-ins for results.
+    /// Closes what is open, with the words the user has seen and stand-ins for results.
     fn close(&mut self, before: &ContextState, sequence: u64) {
         self.conversation.settle(|id| stand_in(before, id));
         self.broke_off(before, sequence);

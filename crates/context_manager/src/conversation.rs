@@ -11,7 +11,7 @@ use protocol::{
     Speaker, ToolCall, ToolError, ToolResult,
 };
 
-use crate::compaction::Standing;
+use crate::compaction::LastCalls;
 use crate::images::{self, message_tokens};
 
 /// What a result takes beside its text.
@@ -38,7 +38,7 @@ pub(crate) struct Conversation {
     sight: Option<ImageTokens>,
 }
 
-/// What is kept or left out as a whole.
+/// Messages that are kept or left out together.
 #[derive(Clone, Debug)]
 pub(crate) struct Unit {
     /// Its entry in the log; for an answer with calls, that of the answer.
@@ -46,12 +46,12 @@ pub(crate) struct Unit {
     pub(crate) tokens: u64,
     /// Whether the user has said it, and not a note in the user's place.
     pub(crate) is_users: bool,
-    pub(crate) body: Body,
+    pub(crate) body: UnitBody,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Body {
-    /// Somebody says something.
+pub(crate) enum UnitBody {
+    /// A message without tool calls.
     Said(Arc<Message>),
     /// The model calls tools, and these answer. `entries` are those of the results in the log, 0 for
     /// one that is not there.
@@ -73,8 +73,8 @@ impl Unit {
     /// The calls of a unit with their results.
     pub(crate) fn calls(&self) -> impl Iterator<Item = (&ToolCall, &ToolResult)> {
         let (calls, results) = match &self.body {
-            Body::Step { answer, results, .. } => (&answer.content[..], &results.content[..]),
-            Body::Said(_) => (&[][..], &[][..]),
+            UnitBody::Step { answer, results, .. } => (&answer.content[..], &results.content[..]),
+            UnitBody::Said(_) => (&[][..], &[][..]),
         };
         let calls = calls.iter().filter_map(|content| match content {
             Content::ToolUse(call) => Some(call),
@@ -90,22 +90,22 @@ impl Unit {
     /// The message that begins a unit.
     pub(crate) fn first(&self) -> &Message {
         match &self.body {
-            Body::Said(message) | Body::Step { answer: message, .. } => message,
+            UnitBody::Said(message) | UnitBody::Step { answer: message, .. } => message,
         }
     }
 
     pub(crate) fn messages(&self) -> impl DoubleEndedIterator<Item = &Arc<Message>> {
         let (first, second) = match &self.body {
-            Body::Said(message) => (message, None),
-            Body::Step { answer, results, .. } => (answer, Some(results)),
+            UnitBody::Said(message) => (message, None),
+            UnitBody::Step { answer, results, .. } => (answer, Some(results)),
         };
         std::iter::once(first).chain(second)
     }
 
     pub(crate) fn messages_mut(&mut self) -> impl DoubleEndedIterator<Item = &mut Arc<Message>> {
         let (first, second) = match &mut self.body {
-            Body::Said(message) => (message, None),
-            Body::Step { answer, results, .. } => (answer, Some(results)),
+            UnitBody::Said(message) => (message, None),
+            UnitBody::Step { answer, results, .. } => (answer, Some(results)),
         };
         std::iter::once(first).chain(second)
     }
@@ -142,7 +142,7 @@ impl Conversation {
     pub(crate) fn forget_opaque(&mut self) {
         let is_opaque = |content: &Content| matches!(content, Content::Opaque { .. });
         for unit in &mut self.units {
-            let (Body::Said(message) | Body::Step { answer: message, .. }) = &mut unit.body;
+            let (UnitBody::Said(message) | UnitBody::Step { answer: message, .. }) = &mut unit.body;
             if message.content.iter().any(is_opaque) {
                 Arc::make_mut(message).content.retain(|content| !is_opaque(content));
             }
@@ -174,7 +174,7 @@ impl Conversation {
         messages
     }
 
-    /// The person says something: text and images.
+    /// The user says something: text and images.
     pub(crate) fn user(&mut self, sequence: u64, content: &[Content]) {
         self.say(sequence, Speaker::User, sayable(content));
         if let Some(unit) = self.units.last_mut() {
@@ -208,7 +208,7 @@ impl Conversation {
         images::thinned(event, || self.units.iter().flat_map(Unit::messages))
     }
 
-    /// An event as it was before that; none if that is as it is.
+    /// The reverse of [`Conversation::thinned`]; none if nothing was left out.
     pub(crate) fn filled(&self, event: &SessionEvent) -> Option<SessionEvent> {
         images::filled(event, || self.units.iter().flat_map(Unit::messages))
     }
@@ -229,7 +229,7 @@ impl Conversation {
         }
     }
 
-    /// The model is told something that no person has said.
+    /// A note to the model that the user did not write.
     pub(crate) fn nudge(&mut self, sequence: u64, text: &str) {
         self.say(sequence, Speaker::User, vec![note(&format!("[Automatic note] {text}"))]);
     }
@@ -258,7 +258,7 @@ impl Conversation {
         self.pending = Some(Pending { sequence, answer, tokens, results, positions });
     }
 
-    /// The model stopped in the middle of an answer, of which the person has seen `text`.
+    /// The model stopped in the middle of an answer, of which the user has seen `text`.
     pub(crate) fn broke_off(&mut self, sequence: u64, text: &str) {
         if !text.trim().is_empty() {
             self.say(sequence, Speaker::Assistant, vec![note(text)]);
@@ -296,21 +296,21 @@ impl Conversation {
             sequence: pending.sequence,
             tokens: pending.tokens + added,
             is_users: false,
-            body: Body::Step { answer: pending.answer, results: Arc::new(results), entries },
+            body: UnitBody::Step { answer: pending.answer, results: Arc::new(results), entries },
         });
         self.bound_images();
     }
 
     /// Replaces the earlier part by its summary and long results by short ones.
     pub(crate) fn compact(&mut self, compaction: &Compaction) {
-        let standing = Standing::of(&self.units);
+        let last_calls = LastCalls::of(&self.units);
         let ids: HashSet<&str> = compaction.elided.iter().map(String::as_str).collect();
         self.through = compaction.through.max(self.through);
         let before = self.units.len();
         self.units.retain(|unit| unit.sequence > self.through || unit.stays(&compaction.kept));
         let lost = self.units.len() < before || self.summary.is_some();
         for unit in &mut self.units {
-            unit.elide(&ids, &self.elided, &standing, compaction.readable, self.sight);
+            unit.elide(&ids, &self.elided, &last_calls, compaction.readable, self.sight);
             unit.shorten(compaction, self.sight);
         }
         self.elided.extend(compaction.elided.iter().cloned());
@@ -329,7 +329,7 @@ impl Conversation {
         let message = Message { role, content };
         let tokens = message_tokens(&message, self.sight);
         self.tokens += tokens;
-        let body = Body::Said(Arc::new(message));
+        let body = UnitBody::Said(Arc::new(message));
         self.units.push(Unit { sequence, tokens, is_users: false, body });
     }
 }
@@ -354,11 +354,11 @@ impl Unit {
         &mut self,
         ids: &HashSet<&str>,
         already: &HashSet<String>,
-        standing: &Standing,
+        last_calls: &LastCalls,
         readable: bool,
         sight: Option<ImageTokens>,
     ) {
-        let Body::Step { entries, .. } = &self.body else { return };
+        let UnitBody::Step { entries, .. } = &self.body else { return };
         // A result that is not in the log cannot be read from there.
         let handle = |entry: &u64| (readable && *entry > 0).then_some(MessageHandle(*entry));
         let chosen =
@@ -367,9 +367,11 @@ impl Unit {
             .calls()
             .zip(entries.iter().map(handle))
             .filter(|((call, result), _)| chosen(call) && result.is_ok())
-            .map(|((call, result), handle)| (call.id.clone(), standing.stub(call, result, handle)))
+            .map(|((call, result), handle)| {
+                (call.id.clone(), last_calls.stub(call, result, handle))
+            })
             .collect();
-        let Body::Step { answer, results, .. } = &mut self.body else { return };
+        let UnitBody::Step { answer, results, .. } = &mut self.body else { return };
         if stubs.is_empty() {
             return;
         }
@@ -400,7 +402,7 @@ impl Unit {
         };
         let message = Message { role: Speaker::User, content: sayable(&shorter.content) };
         self.tokens = message_tokens(&message, sight);
-        self.body = Body::Said(Arc::new(message));
+        self.body = UnitBody::Said(Arc::new(message));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What must survive every compaction, gathered from the whole log: what the person said and
+//! What must survive every compaction, gathered from the whole log: what the user said and
 //! refused, which files were worked on, what the model said last.
 
 use std::borrow::Cow;
@@ -45,7 +45,7 @@ pub(crate) struct Facts {
     pub(crate) results: Vec<u64>,
     /// The newest results: their entries, their calls and how long they are.
     pub(crate) latest_results: VecDeque<(u64, String)>,
-    /// What the person refused.
+    /// What the user refused.
     pub(crate) refused: VecDeque<String>,
     /// The files that calls were about: when last, and by which tool.
     pub(crate) files: BTreeMap<String, (u64, String)>,

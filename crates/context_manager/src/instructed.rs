@@ -12,10 +12,10 @@ const SHARE: u64 = 8;
 
 /// What the model was told last of each file.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Instructed(HashMap<String, Told>);
+pub(crate) struct Instructed(HashMap<String, ShownVersion>);
 
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct ShownVersion {
     version: ContentHash,
     sequence: u64,
     tokens: u64,
@@ -24,7 +24,7 @@ struct Told {
 impl Instructed {
     pub(crate) fn told(&mut self, sequence: u64, told: &Instructions) {
         let (version, tokens) = (told.version, estimate_tokens(&told.text) as u64);
-        self.0.insert(told.path.clone(), Told { version, sequence, tokens });
+        self.0.insert(told.path.clone(), ShownVersion { version, sequence, tokens });
     }
 
     /// The tokens of those that stand after the entry `through`.

@@ -9,7 +9,8 @@
 //! Where to look: `state.rs` is the transition function, `context.rs` the fold around it,
 //! `conversation.rs` what a model gets to see; `turn.rs` is the loop, `answer.rs` and `calls.rs` are
 //! its two halves; `images.rs` is about those in it; `purse.rs` decides what may still be used,
-//! `budget.rs` and `meter.rs` count it; `circles.rs` notices repetition, `compaction.rs` makes room.
+//! `budget.rs` and `meter.rs` count it; `retry.rs` decides when a failed request is sent again;
+//! `circles.rs` notices repetition, `compaction.rs` makes room.
 
 mod answer;
 mod budget;
@@ -26,6 +27,7 @@ mod model;
 mod open_requests;
 mod options;
 mod purse;
+mod retry;
 mod runtime;
 mod state;
 mod tool_list;
@@ -36,13 +38,14 @@ pub use calls::ToolStep;
 pub use compaction::CompactOutcome;
 pub use context::ChatContext;
 pub use model::{
-    CacheHint, Deferral, Effort, Listing, ModelError, ModelEvent, ModelProvider, ModelRequest,
-    ModelStream, ToolSpec,
+    CacheHint, Deferral, Effort, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream,
+    ToolListing, ToolSpec,
 };
 pub use open_requests::Charge;
 pub use options::AgentOptions;
 pub use protocol::{ModelErrorKind, StopReason, Usage};
 pub use purse::Purse;
+pub use retry::RetryPolicy;
 pub use runtime::{LogError, Ports, SessionLog, ToolRuntime};
 pub use state::{CallProgress, ContextState, OpenCall, PartialAnswer};
 pub use turn::TurnOutcome;

@@ -1,9 +1,9 @@
 //! What one answer has used, as far as can be told while it comes.
 
-use protocol::{ModelErrorKind, Usage};
+use protocol::Usage;
 
 use crate::purse::CAUTION;
-use crate::{ModelEvent, ModelProvider};
+use crate::{ModelError, ModelEvent, ModelProvider};
 
 /// Bytes that make a token, as a rule of thumb.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -20,8 +20,6 @@ pub(crate) struct Meter {
     reported: Option<Usage>,
     written_bytes: u64,
     begun: bool,
-    /// The provider has sent the request again by itself, so it tells failures before an answer apart.
-    retried: bool,
 }
 
 impl Meter {
@@ -33,10 +31,6 @@ impl Meter {
     /// Takes a piece of the answer into account.
     pub(crate) fn note(&mut self, piece: &ModelEvent) {
         let bytes = match piece {
-            ModelEvent::Retrying { .. } => {
-                self.retried = true;
-                return;
-            }
             ModelEvent::Usage(usage) => {
                 self.reported =
                     Some(self.reported.map_or(*usage, |before| before.and_later(usage)));
@@ -83,37 +77,15 @@ impl Meter {
     }
 
     /// What a request has used that ended in this way.
-    pub(crate) fn failed(&self, kind: ModelErrorKind) -> Usage {
-        if self.begun || may_be_charged(kind, self.retried) {
-            self.so_far()
-        } else {
-            Usage::default()
-        }
-    }
-}
-
-/// Whether a provider may charge for a request that failed in this way before anything was answered.
-/// A refusal is free. Behind silence somebody may have been working, unless the provider had tried
-/// again: it does so only if the request did not arrive.
-pub(crate) fn may_be_charged(kind: ModelErrorKind, retried: bool) -> bool {
-    use ModelErrorKind as Kind;
-    match kind {
-        Kind::Cut | Kind::Malformed | Kind::Cancelled => true,
-        Kind::Connection => !retried,
-        Kind::InvalidRequest
-        | Kind::Unauthorized
-        | Kind::UnknownModel
-        | Kind::ContextFull
-        | Kind::RateLimited
-        | Kind::Overloaded => false,
+    pub(crate) fn failed(&self, error: &ModelError) -> Usage {
+        if self.begun || error.may_be_charged { self.so_far() } else { Usage::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+    use crate::ModelErrorKind;
 
     const ANNOUNCED: Usage = Usage { input: 30, output: 1, cache_read: 0, cache_write: 0 };
 
@@ -156,18 +128,18 @@ mod tests {
     #[test]
     fn a_refusal_is_free_and_what_broke_off_is_not() {
         use ModelErrorKind::{Connection, Cut, Overloaded, RateLimited};
-        let retrying =
-            ModelEvent::Retrying { kind: Connection, after: Duration::ZERO, why: String::new() };
+        let error = |kind| ModelError::new(kind, "x");
+        let unreachable = ModelError { may_be_charged: false, ..error(Connection) };
         let announced = vec![ModelEvent::Usage(ANNOUNCED)];
         let table = [
-            (vec![], RateLimited, (0, 0)),
-            (vec![], Cut, (100, 0)),
-            (vec![], Connection, (100, 0)),
-            (vec![retrying], Connection, (0, 0)),
-            (announced, Overloaded, (30, 1)),
+            (vec![], error(RateLimited), (0, 0)),
+            (vec![], error(Cut), (100, 0)),
+            (vec![], error(Connection), (100, 0)),
+            (vec![], unreachable, (0, 0)),
+            (announced, error(Overloaded), (30, 1)),
         ];
-        for (pieces, kind, expected) in table {
-            assert_eq!(tokens(meter(&pieces).failed(kind)), expected, "{pieces:?} {kind:?}");
+        for (pieces, error, expected) in table {
+            assert_eq!(tokens(meter(&pieces).failed(&error)), expected, "{pieces:?} {error:?}");
         }
     }
 }

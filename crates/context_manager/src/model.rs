@@ -42,12 +42,12 @@ pub struct ToolSpec {
     /// The schema of its arguments.
     pub parameters: Value,
     /// When it is listed.
-    pub listing: Listing,
+    pub listing: ToolListing,
 }
 
 /// When a tool is listed in requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Listing {
+pub enum ToolListing {
     /// In every request.
     #[default]
     Always,
@@ -66,7 +66,7 @@ pub enum Deferral {
     ListAll,
     /// The tools that it has asked for are listed after the others.
     Append,
-    /// By means of its provider, which keep what was cached before.
+    /// By a tool search of its provider, which does not invalidate the cache.
     Native,
 }
 
@@ -86,7 +86,7 @@ pub enum Effort {
 /// Which prefixes of the request will be sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CacheHint {
-    /// None that is known of.
+    /// None.
     #[default]
     Nothing,
     /// Tools, instructions and the conversation up to its last message.
@@ -96,16 +96,7 @@ pub enum CacheHint {
 /// A piece of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ModelEvent {
-    /// Nothing was answered, and the request is sent again. Comes only before anything else.
-    Retrying {
-        /// What went wrong.
-        kind: ModelErrorKind,
-        /// How long the provider is left alone before that.
-        after: Duration,
-        /// One line for a person: why it is needed.
-        why: String,
-    },
-    /// More text for the person.
+    /// More text for the user.
     Text(String),
     /// More of what the model thinks, where it is shown.
     Thinking(String),
@@ -143,21 +134,43 @@ pub enum ModelEvent {
 pub struct ModelError {
     /// The kind of failure, which decides what to do about it.
     pub kind: ModelErrorKind,
-    /// One line for a person.
+    /// One line for the user.
     pub message: String,
-    /// When the provider wants to be asked again.
+    /// How long the provider asks to wait before the next attempt.
     pub retry_after: Option<Duration>,
-    /// Whether the provider has said that asking again is no use.
-    pub is_final: bool,
+    /// What the provider says about sending the same request again. If it says nothing, the kind
+    /// decides.
+    pub should_retry: Option<bool>,
+    /// Whether the provider may charge for the request although nothing was answered.
+    pub may_be_charged: bool,
+}
+
+impl ModelError {
+    /// An error of which no more is known than its kind. A refusal is free; silence and half an
+    /// answer may have cost the provider work.
+    pub fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
+        use ModelErrorKind as Kind;
+        let may_be_charged = match kind {
+            Kind::Connection | Kind::Cut | Kind::Malformed | Kind::Cancelled => true,
+            Kind::InvalidRequest
+            | Kind::Unauthorized
+            | Kind::UnknownModel
+            | Kind::ContextFull
+            | Kind::RateLimited
+            | Kind::Overloaded => false,
+        };
+        let message = message.into();
+        Self { kind, message, retry_after: None, should_retry: None, may_be_charged }
+    }
 }
 
 /// An answer as it comes. After an error nothing follows.
 pub type ModelStream = Pin<Box<dyn Stream<Item = Result<ModelEvent, ModelError>> + Send>>;
 
-/// Somebody who answers requests. Dropping the stream ends the request.
+/// Answers requests. Dropping the stream ends the request.
 #[async_trait]
 pub trait ModelProvider: Send + Sync {
-    /// The name of the provider, for people and for [`Content::Opaque`].
+    /// The name of the provider, for messages and for [`Content::Opaque`].
     fn name(&self) -> &str;
 
     /// Whether answers take tokens. If they do and no report says how many, they are estimated.
@@ -171,7 +184,7 @@ pub trait ModelProvider: Send + Sync {
         Deferral::ListAll
     }
 
-    /// Prepares a request. It is sent when the stream is first polled, not before. An error here
-    /// means that nothing was sent.
+    /// Prepares one attempt at a request. It is sent when the stream is first polled, not before, and
+    /// only once: the loop decides about further attempts. An error here means that nothing was sent.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError>;
 }

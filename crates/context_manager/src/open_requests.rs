@@ -1,4 +1,4 @@
-//! Requests of sub-agents that are under way. Should the process end, somebody has to pay for them.
+//! Requests of sub-agents that are under way. They are charged even if the process ends first.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::purse::Receipt;
 use crate::turn::failure;
 use crate::{ModelError, ModelProvider, Prices};
 
-/// What a request may be charged with that nobody saw the end of.
+/// What a request is charged with if the process ended before the answer did.
 #[derive(Clone, Copy, Debug)]
 pub struct Charge {
     takes_tokens: bool,
@@ -27,12 +27,8 @@ impl Charge {
             true => Usage { input, output, ..Usage::default() },
             false => Usage::default(),
         };
-        let error = ModelError {
-            kind: ModelErrorKind::Cancelled,
-            message: "the process ended before the answer did".to_owned(),
-            retry_after: None,
-            is_final: true,
-        };
+        let message = "the process ended before the answer did";
+        let error = ModelError::new(ModelErrorKind::Cancelled, message);
         failure(error, None, Receipt::new(usage, self.prices))
     }
 }

@@ -2,7 +2,7 @@
 
 use protocol::{ImageTokens, estimate_tokens};
 
-use crate::{Budget, Effort, Prices, ToolSpec};
+use crate::{Budget, Effort, Prices, RetryPolicy, ToolSpec};
 
 /// How much of what a model can see is filled at most; estimates need the rest.
 const FILLED_PERCENT: u64 = 90;
@@ -30,10 +30,12 @@ pub struct AgentOptions {
     pub offers_tools: bool,
     /// What an image takes, if the model can see images; it gets descriptions otherwise.
     pub images: Option<ImageTokens>,
-    /// After how many answers with tool calls in a row the person is asked.
+    /// After how many answers with tool calls in a row the user is asked.
     pub turn_limit: u32,
-    /// What may be used up before the person is asked.
+    /// What may be used up before the user is asked.
     pub budget: Budget,
+    /// When requests that failed are sent again.
+    pub retry: RetryPolicy,
 }
 
 /// Tokens of an answer and of a context if nothing is known of the model: what the smallest of the
@@ -54,6 +56,7 @@ impl Default for AgentOptions {
             images: None,
             turn_limit: 10,
             budget: Budget::default(),
+            retry: RetryPolicy::default(),
         }
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use account::{Account, Offer, Refusal, Scarce};
-pub(crate) use account::{CAUTION, Limits, Need, Purpose, Spent, Standing};
+pub(crate) use account::{CAUTION, Limits, Need, OpeningBalance, Purpose, Spent};
 pub(crate) use reservation::{Receipt, Reservation};
 
 /// A purse: limits, what is spent, and what requests under way may still spend.
@@ -59,8 +59,8 @@ impl Purse {
     }
 
     /// Begins a turn.
-    pub(crate) fn open(&self, standing: Standing) {
-        self.lock().open(standing);
+    pub(crate) fn open(&self, opening: OpeningBalance) {
+        self.lock().open(opening);
     }
 
     /// Fires `stop` at the deadline of the turn. Everything under way then learns from
@@ -81,10 +81,10 @@ impl Purse {
     }
 
     /// An answer was cut where this limit is, so there is nothing left of it.
-    pub(crate) fn exhaust(&self, brink: Brink) -> Option<PauseReason> {
-        let purse = self.chain().nth(brink.at)?;
+    pub(crate) fn exhaust(&self, binding_limit: BindingLimit) -> Option<PauseReason> {
+        let purse = self.chain().nth(binding_limit.at)?;
         let mut account = purse.lock();
-        account.mark(brink.scarce);
+        account.mark(binding_limit.scarce);
         account.ran_out()
     }
 
@@ -125,14 +125,12 @@ impl Purse {
         match offer(&accounts, need) {
             Err((_, Refusal::Busy)) => None,
             Err((at, Refusal::Out(scarce))) => Some(Err(refuse(&mut accounts[at], scarce, need))),
-            Ok((output, brink)) => {
+            Ok((output, binding_limit)) => {
                 let hold = need.hold(output);
                 accounts.iter_mut().for_each(|account| account.hold(hold));
-                if need.purpose == Purpose::Turn {
-                    accounts[0].use_grant();
-                }
+                let granted = need.purpose == Purpose::Turn && accounts[0].use_grant();
                 drop(accounts);
-                Some(Ok(Reservation::new(Arc::clone(self), hold, output, brink)))
+                Some(Ok(Reservation::new(Arc::clone(self), hold, output, binding_limit, granted)))
             }
         }
     }
@@ -142,7 +140,7 @@ impl Purse {
         std::iter::successors(Some(self), |purse| purse.parent.as_deref())
     }
 
-    /// The accounts of the chain. They are always locked in this order, so nobody waits in a circle.
+    /// The accounts of the chain. They are always locked in this order, so there is no deadlock.
     fn accounts(&self) -> Vec<MutexGuard<'_, Account>> {
         self.chain().map(Purse::lock).collect()
     }
@@ -154,7 +152,7 @@ impl Purse {
 
 /// A limit that a request is close to: which account of the chain, and what of it is scarce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Brink {
+pub(crate) struct BindingLimit {
     at: usize,
     scarce: Scarce,
 }
@@ -164,14 +162,14 @@ pub(crate) struct Brink {
 fn offer(
     accounts: &[MutexGuard<'_, Account>],
     need: &Need,
-) -> Result<(u32, Option<Brink>), (usize, Refusal)> {
+) -> Result<(u32, Option<BindingLimit>), (usize, Refusal)> {
     let now = Instant::now();
     let mut best = (need.output, None);
     let mut busy = None;
     for (at, account) in accounts.iter().enumerate() {
         match account.offer(need, at == 0, now) {
             Ok(Offer { output, shrunk_by: Some(scarce) }) if output < best.0 => {
-                best = (output, Some(Brink { at, scarce }));
+                best = (output, Some(BindingLimit { at, scarce }));
             }
             Ok(_) => {}
             Err(Refusal::Busy) => busy = busy.or(Some((at, Refusal::Busy))),
@@ -181,7 +179,7 @@ fn offer(
     busy.map_or(Ok(best), Err)
 }
 
-/// Notes what a turn could not have, so that nobody who shares it goes on. A summary can be done without.
+/// Notes what a turn could not have, so that no other agent that shares it goes on. A summary can be done without.
 fn refuse(account: &mut Account, scarce: Scarce, need: &Need) -> PauseReason {
     if need.purpose == Purpose::Turn {
         account.mark(scarce);

@@ -29,7 +29,7 @@ pub trait ToolRuntime: Send + Sync {
     /// The tools the model is told about, in an order that does not change during a session.
     fn tools(&self) -> Arc<[ToolSpec]>;
 
-    /// Whether a call only looks, so that it may run beside others.
+    /// Whether a call changes nothing, so that it may run in parallel with others.
     fn is_read_only(&self, call: &ToolCall) -> bool;
 
     /// Whether the model wants its turn to end with this call.
@@ -47,7 +47,7 @@ pub trait ToolRuntime: Send + Sync {
     /// Runs a call to its result, soon after `cancel` fires at the latest.
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport;
 
-    /// The instructions for where the calls so far have worked, but for those that the model can see:
+    /// The instructions for the directories the calls so far worked in, without those that the model can see:
     /// `known` has the version of each by its path. Those that would take more than `room` tokens
     /// together are only named.
     async fn instructions(
@@ -66,14 +66,14 @@ pub trait ToolRuntime: Send + Sync {
 #[async_trait]
 pub trait SessionLog: Send + Sync {
     /// Writes events in this order, all or none. They are safe from the end of the process once
-    /// this returns; only then may anybody be shown them.
+    /// this returns; only then may they be shown.
     ///
     /// Returns all entries since the last append through this object: those that others have written
     /// to the same log in between come first.
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError>;
 }
 
-/// The log cannot be written, so nothing may happen either.
+/// The log cannot be written, so the turn stops.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the session cannot be written down: {message}")]
 pub struct LogError {

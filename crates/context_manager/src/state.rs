@@ -1,11 +1,11 @@
-//! Where a conversation stands, and where an event takes it: a pure and total function. An event
-//! that does not belong changes nothing.
+//! The state of a conversation, and its transition function, which is pure and total: an event that
+//! is not possible in a state changes nothing.
 
 use std::collections::HashMap;
 
 use protocol::{Content, ErrorCode, ModelAnswer, PauseReason, SessionEvent, ToolCall, ToolError};
 
-/// Where a conversation stands.
+/// The state of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum ContextState {
     /// No turn is under way.
@@ -17,7 +17,7 @@ pub enum ContextState {
     AwaitingModel(PartialAnswer),
     /// These calls of the last answer have no result yet, in the order they were made.
     RunningTools(Vec<OpenCall>),
-    /// The turn waits for the person.
+    /// The turn waits for the user.
     Paused(PauseReason),
 }
 
@@ -48,7 +48,7 @@ pub enum CallProgress {
     Announced,
     /// It is being run.
     Started,
-    /// A person is being asked about it.
+    /// It waits for approval.
     AwaitingApproval,
 }
 
@@ -71,33 +71,33 @@ pub(crate) fn interrupted(progress: Option<CallProgress>) -> ToolError {
         ),
         Some(CallProgress::Started) | None => (
             "The session ended while this call was running; it may have had an effect.",
-            "Look at how things are before you call it again.",
+            "Check the current state before you call it again.",
         ),
     };
     ToolError::new(ErrorCode::Interrupted, what).suggest(then)
 }
 
-/// Where an event leads, and whether it belonged.
+/// The state after an event, and whether the event was possible in the state before.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct Transition {
     pub(crate) state: ContextState,
     pub(crate) taken: bool,
 }
 
-fn taken(state: ContextState) -> Step {
-    Step { state, taken: true }
+fn taken(state: ContextState) -> Transition {
+    Transition { state, taken: true }
 }
 
-fn ignored(state: ContextState) -> Step {
-    Step { state, taken: false }
+fn ignored(state: ContextState) -> Transition {
+    Transition { state, taken: false }
 }
 
 /// The transition function.
-pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Step {
+pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Transition {
     use ContextState::{AwaitingModel, Idle, Paused, Ready, RunningTools};
     use SessionEvent as Event;
     match (state, event) {
-        // Nothing that a person says is ever lost.
+        // Nothing that the user says is ever lost.
         (_, Event::UserMessage { .. }) => taken(Ready),
 
         (Ready | AwaitingModel(_), Event::ModelAsked { .. }) => {
@@ -167,16 +167,16 @@ fn answered(answer: &ModelAnswer) -> ContextState {
     if calls.is_empty() { ContextState::Ready } else { ContextState::RunningTools(calls) }
 }
 
-fn advance(mut open: Vec<OpenCall>, id: &str, from: CallProgress, to: CallProgress) -> Step {
+fn advance(mut open: Vec<OpenCall>, id: &str, from: CallProgress, to: CallProgress) -> Transition {
     let found = open.iter_mut().find(|open| open.call.id == id && open.progress == from);
     let belongs = found.is_some();
     if let Some(found) = found {
         found.progress = to;
     }
-    Step { state: ContextState::RunningTools(open), taken: belongs }
+    Transition { state: ContextState::RunningTools(open), taken: belongs }
 }
 
-fn ended(mut open: Vec<OpenCall>, id: &str) -> Step {
+fn ended(mut open: Vec<OpenCall>, id: &str) -> Transition {
     match open.iter().position(|open| open.call.id == id) {
         None => ignored(ContextState::RunningTools(open)),
         Some(_) if open.len() == 1 => taken(ContextState::Ready),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use protocol::Content;
 
-use crate::{AgentOptions, ChatContext, Deferral, Listing, Ports, ToolSpec};
+use crate::{AgentOptions, ChatContext, Deferral, Ports, ToolListing, ToolSpec};
 
-/// The list of the last request. The same list is shared by requests until it changes: providers know
-/// by that what they have written before.
+/// The list of the last request. The same list is shared by requests until it changes: by that
+/// providers recognise what they have serialised before.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ToolList(Option<Made>);
 
@@ -81,17 +81,21 @@ impl ChatContext {
 
 fn listed(all: &Arc<[ToolSpec]>, choice: &Choice) -> Arc<[ToolSpec]> {
     let has = |listing| all.iter().any(|tool| tool.listing == listing);
-    let plain = |tool: &ToolSpec| ToolSpec { listing: Listing::Always, ..tool.clone() };
-    if choice.deferral == Deferral::ListAll || !has(Listing::OnDemand) || !has(Listing::Finder) {
-        if all.iter().all(|tool| tool.listing == Listing::Always) {
+    let plain = |tool: &ToolSpec| ToolSpec { listing: ToolListing::Always, ..tool.clone() };
+    if choice.deferral == Deferral::ListAll
+        || !has(ToolListing::OnDemand)
+        || !has(ToolListing::Finder)
+    {
+        if all.iter().all(|tool| tool.listing == ToolListing::Always) {
             return Arc::clone(all);
         }
-        return all.iter().filter(|tool| tool.listing != Listing::Finder).map(plain).collect();
+        return all.iter().filter(|tool| tool.listing != ToolListing::Finder).map(plain).collect();
     }
     let is_native = choice.deferral == Deferral::Native;
-    let first = all.iter().filter(|tool| tool.listing != Listing::OnDemand);
+    let first = all.iter().filter(|tool| tool.listing != ToolListing::OnDemand);
     let found = choice.found.iter().filter_map(|(name, is_seen)| {
-        let on_demand = |tool: &&ToolSpec| tool.listing == Listing::OnDemand && tool.name == *name;
+        let on_demand =
+            |tool: &&ToolSpec| tool.listing == ToolListing::OnDemand && tool.name == *name;
         all.iter().find(on_demand).map(|tool| (tool, *is_seen))
     });
     let all = first.map(|tool| (tool, true)).chain(found);
@@ -113,11 +117,11 @@ mod tests {
             listing,
         };
         [
-            tool("read", Listing::Always),
-            tool("undo", Listing::OnDemand),
-            tool("find", Listing::Finder),
-            tool("redo", Listing::OnDemand),
-            tool("edit", Listing::Always),
+            tool("read", ToolListing::Always),
+            tool("undo", ToolListing::OnDemand),
+            tool("find", ToolListing::Finder),
+            tool("redo", ToolListing::OnDemand),
+            tool("edit", ToolListing::Always),
         ]
         .into()
     }
@@ -126,9 +130,9 @@ mod tests {
         let found = found.iter().map(|(name, seen)| ((*name).to_owned(), *seen)).collect();
         let list = listed(&tools(), &Choice { deferral, found });
         let words = list.iter().map(|tool| match tool.listing {
-            Listing::Always => tool.name.clone(),
-            Listing::OnDemand => format!("({})", tool.name),
-            Listing::Finder => format!("[{}]", tool.name),
+            ToolListing::Always => tool.name.clone(),
+            ToolListing::OnDemand => format!("({})", tool.name),
+            ToolListing::Finder => format!("[{}]", tool.name),
         });
         words.collect::<Vec<_>>().join(" ")
     }

@@ -1,32 +1,25 @@
-//! A turn: from what the user says to the point where they are asked again. A plain loop of asking
-//! the model and running its calls, as long as the purse lasts.
+//! A turn: from a message of the user until the turn ends or pauses. A plain loop of asking the model
+//! and running its calls, as long as the budget lasts.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use protocol::{Content, ModelErrorKind, PauseReason, SessionEvent, StopReason, TurnEnd};
-use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-use crate::answer::{Asking, Heard, Next};
+use crate::answer::{Asking, Next, RequestOutcome};
 use crate::budget::milliseconds;
-use crate::circles::Verdict;
-use crate::compaction::{Room, Want};
+use crate::circles::RepetitionVerdict;
+use crate::compaction::{RoomOutcome, Want};
 use crate::options::frame_tokens;
 use crate::purse::{Need, Purpose, Receipt, Refused};
+use crate::retry::{self, Attempts};
 use crate::{
     AgentOptions, CacheHint, Charge, ChatContext, ContextState, LogError, ModelError, ModelRequest,
     Ports, ToolSpec, ToolStep,
 };
 
-/// How often an answer that broke off is asked for again.
-const MOST_RETRIES: u32 = 3;
-/// How long is waited before the first of these; each further one waits twice as long.
-const FIRST_RETRY: Duration = Duration::from_millis(500);
-/// A provider that wants to be left alone for longer is not waited for.
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
-
-/// How a turn came to a halt.
+/// How a turn ended or why it waits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TurnOutcome {
     /// It is over.
@@ -35,8 +28,8 @@ pub enum TurnOutcome {
     Paused(PauseReason),
 }
 
-/// What a turn carries from request to request.
-struct Turn<'a> {
+/// What a turn keeps from request to request.
+struct RunningTurn<'a> {
     ports: &'a Ports,
     options: &'a AgentOptions,
     /// Fires when the user cancels and when the time is up.
@@ -45,7 +38,7 @@ struct Turn<'a> {
     request: ModelRequest,
     /// What the request takes without the conversation.
     frame: u64,
-    retries: u32,
+    attempts: Attempts<'a>,
     /// The model has seen as much as it can, whatever our estimate says.
     overfull: bool,
     /// Room has been made for that reason since the last good answer.
@@ -98,7 +91,7 @@ impl ChatContext {
         Ok(TurnOutcome::Ended(self.last_end().unwrap_or(TurnEnd::Done)))
     }
 
-    /// What brings the conversation to rest.
+    /// The events that close what is still open.
     pub(crate) fn closing(&self, charge: Charge) -> Vec<SessionEvent> {
         match self.state() {
             ContextState::Paused(_) => vec![SessionEvent::TurnEnded(TurnEnd::Stopped)],
@@ -113,9 +106,9 @@ impl ChatContext {
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, LogError> {
         ports.tools.turn_began();
-        ports.purse.open(self.ledger().standing(options));
+        ports.purse.open(self.ledger().opening(options));
         let tools = self.listed_tools(ports, options);
-        let mut turn = Turn::new(ports, options, tools, cancel.child_token());
+        let mut turn = RunningTurn::new(ports, options, tools, cancel.child_token());
         let _clock = ports.purse.watch(&turn.stop);
         loop {
             if let Some(outcome) = self.advance(&mut turn).await? {
@@ -124,8 +117,11 @@ impl ChatContext {
         }
     }
 
-    /// One round: open calls are run, limits are looked at, the model is asked.
-    async fn advance(&mut self, turn: &mut Turn<'_>) -> Result<Option<TurnOutcome>, LogError> {
+    /// One round: open calls are run, limits are checked, the model is asked.
+    async fn advance(
+        &mut self,
+        turn: &mut RunningTurn<'_>,
+    ) -> Result<Option<TurnOutcome>, LogError> {
         if let Some(outcome) = self.run_calls(turn).await? {
             return Ok(Some(outcome));
         }
@@ -143,9 +139,9 @@ impl ChatContext {
             return self.pause(turn, reason).await;
         }
         match self.have_room(turn, tokens).await? {
-            None | Some(Room::Made(_)) => {}
-            Some(Room::None) => return self.end(turn, TurnEnd::ContextFull).await,
-            Some(Room::Cancelled) => return self.stopped(turn, Receipt::default()).await,
+            None | Some(RoomOutcome::Made(_)) => {}
+            Some(RoomOutcome::None) => return self.end(turn, TurnEnd::ContextFull).await,
+            Some(RoomOutcome::Cancelled) => return self.stopped(turn, Receipt::default()).await,
         }
         // What made room may have left out where the model was told of a tool.
         turn.list(self.listed_tools(turn.ports, turn.options));
@@ -160,14 +156,12 @@ impl ChatContext {
         turn.request.max_tokens = reservation.answer_limit();
         let asking = Asking { request: &turn.request, estimated_tokens, reservation };
         match self.ask(turn.ports, turn.options, asking, &turn.stop).await? {
-            Heard::Cancelled(receipt) => self.stopped(turn, receipt).await,
-            Heard::RanOut(reason) => Ok(Some(TurnOutcome::Paused(reason))),
-            Heard::Failure { error, midway, receipt } => {
-                self.failed(turn, error, midway, receipt).await
-            }
-            Heard::Answer { next, stop } => {
+            RequestOutcome::Cancelled(receipt) => self.stopped(turn, receipt).await,
+            RequestOutcome::RanOut(reason) => Ok(Some(TurnOutcome::Paused(reason))),
+            RequestOutcome::Failure { error, receipt } => self.failed(turn, error, receipt).await,
+            RequestOutcome::Answer { next, stop } => {
                 if let Some(message) = turn.refusal.take() {
-                    // Without the images it went well, so it was them.
+                    // Without the images the request succeeded, so they were the cause.
                     self.record(turn.ports, vec![SessionEvent::ImagesRefused { message }]).await?;
                 }
                 self.go_on(turn, next, &stop).await
@@ -176,7 +170,7 @@ impl ChatContext {
     }
 
     /// What the next request draws on the purse.
-    fn need(&self, turn: &Turn<'_>, tokens: u64) -> Need {
+    fn need(&self, turn: &RunningTurn<'_>, tokens: u64) -> Need {
         let prices = turn.options.prices;
         let charged = self.ledger().charged_tokens(turn.frame, self.conversation().tokens());
         Need {
@@ -188,7 +182,10 @@ impl ChatContext {
         }
     }
 
-    async fn run_calls(&mut self, turn: &mut Turn<'_>) -> Result<Option<TurnOutcome>, LogError> {
+    async fn run_calls(
+        &mut self,
+        turn: &mut RunningTurn<'_>,
+    ) -> Result<Option<TurnOutcome>, LogError> {
         if !matches!(self.state(), ContextState::RunningTools(_)) {
             return Ok(None);
         }
@@ -206,8 +203,8 @@ impl ChatContext {
             )).await?;
         }
         match verdict {
-            Verdict::Fine => Ok(None),
-            Verdict::Tell { tool, times } => {
+            RepetitionVerdict::Fine => Ok(None),
+            RepetitionVerdict::Tell { tool, times } => {
                 self.nudge(turn, format!(
                     "You have called {tool} {times} times with the same arguments and got the same \
                      result each time. Calling it again will not help: use what you know, try \
@@ -215,18 +212,18 @@ impl ChatContext {
                 )).await?;
                 Ok(None)
             }
-            Verdict::Ask { tool, times } => {
+            RepetitionVerdict::Ask { tool, times } => {
                 self.pause(turn, PauseReason::GoingInCircles { tool, times }).await
             }
         }
     }
 
-    /// Sees to it that the next request fits what the model can see. Nothing if it does already.
+    /// Makes room if the next request would not fit. None if it fits already.
     async fn have_room(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut RunningTurn<'_>,
         tokens: u64,
-    ) -> Result<Option<Room>, LogError> {
+    ) -> Result<Option<RoomOutcome>, LogError> {
         let want = if turn.overfull {
             Want::Less { than: tokens }
         } else if tokens > turn.options.room() {
@@ -241,11 +238,11 @@ impl ChatContext {
 
     async fn go_on(
         &mut self,
-        turn: &mut Turn<'_>,
+        turn: &mut RunningTurn<'_>,
         next: Next,
         stop: &StopReason,
     ) -> Result<Option<TurnOutcome>, LogError> {
-        turn.retries = 0;
+        turn.attempts.succeeded();
         let broken = matches!(self.state(), ContextState::RunningTools(open)
             if open.iter().any(|open| open.broken.is_some()));
         turn.cut_short = *stop == StopReason::MaxTokens && broken;
@@ -270,9 +267,8 @@ impl ChatContext {
 
     async fn failed(
         &mut self,
-        turn: &mut Turn<'_>,
-        error: ModelError,
-        midway: bool,
+        turn: &mut RunningTurn<'_>,
+        mut error: ModelError,
         receipt: Receipt,
     ) -> Result<Option<TurnOutcome>, LogError> {
         if error.kind == ModelErrorKind::Cancelled {
@@ -285,13 +281,10 @@ impl ChatContext {
             self.record(turn.ports, vec![failed]).await?;
             return Ok(None);
         }
-        if let Some(delay) = turn.retry(&error, midway) {
+        if let Some(delay) = turn.retry(&mut error, !receipt.usage.is_zero()) {
             let failed = failure(error, Some(delay), receipt);
             self.record(turn.ports, vec![failed]).await?;
-            tokio::select! {
-                () = turn.stop.cancelled() => {}
-                () = sleep(delay) => {}
-            }
+            retry::wait(delay, &turn.stop).await;
             return Ok(None);
         }
         let end = match error.kind {
@@ -307,7 +300,7 @@ impl ChatContext {
     /// the user, then it is over.
     async fn stopped(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &RunningTurn<'_>,
         receipt: Receipt,
     ) -> Result<Option<TurnOutcome>, LogError> {
         let time_is_up = turn.ports.purse.time_is_up();
@@ -328,13 +321,13 @@ impl ChatContext {
         Ok(Some(outcome))
     }
 
-    async fn nudge(&mut self, turn: &Turn<'_>, text: String) -> Result<(), LogError> {
+    async fn nudge(&mut self, turn: &RunningTurn<'_>, text: String) -> Result<(), LogError> {
         self.record(turn.ports, vec![SessionEvent::Nudged { text }]).await
     }
 
     async fn pause(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &RunningTurn<'_>,
         reason: PauseReason,
     ) -> Result<Option<TurnOutcome>, LogError> {
         self.record(turn.ports, vec![SessionEvent::Paused(reason.clone())]).await?;
@@ -343,7 +336,7 @@ impl ChatContext {
 
     async fn end(
         &mut self,
-        turn: &Turn<'_>,
+        turn: &RunningTurn<'_>,
         end: TurnEnd,
     ) -> Result<Option<TurnOutcome>, LogError> {
         self.record(turn.ports, vec![SessionEvent::TurnEnded(end)]).await?;
@@ -352,7 +345,7 @@ impl ChatContext {
 }
 
 /// Whether a request may have failed because of the images in it. Services that cannot show images
-/// refuse the request; some say instead that there is no such model, or break down.
+/// refuse the request; some say instead that there is no such model, or fail.
 fn may_be_images(error: &ModelError) -> bool {
     match error.kind {
         ModelErrorKind::InvalidRequest => true,
@@ -378,16 +371,10 @@ pub(crate) fn failure(
 pub(crate) fn cut_short(time_is_up: bool, receipt: Receipt) -> SessionEvent {
     let message =
         if time_is_up { "the time limit cut the answer" } else { "the user stopped the answer" };
-    let error = ModelError {
-        kind: ModelErrorKind::Cancelled,
-        message: message.to_owned(),
-        retry_after: None,
-        is_final: true,
-    };
-    failure(error, None, receipt)
+    failure(ModelError::new(ModelErrorKind::Cancelled, message), None, receipt)
 }
 
-impl<'a> Turn<'a> {
+impl<'a> RunningTurn<'a> {
     fn new(
         ports: &'a Ports,
         options: &'a AgentOptions,
@@ -411,7 +398,7 @@ impl<'a> Turn<'a> {
             stop,
             request,
             frame,
-            retries: 0,
+            attempts: Attempts::new(&options.retry),
             overfull: false,
             made_room: false,
             cut_short: false,
@@ -428,20 +415,11 @@ impl<'a> Turn<'a> {
     }
 
     /// After how long a failed request is to be sent again, if at all.
-    fn retry(&mut self, error: &ModelError, midway: bool) -> Option<Duration> {
-        use ModelErrorKind::{Connection, ContextFull, Cut, Overloaded};
-        match error.kind {
-            ContextFull if !self.made_room => {
-                self.overfull = true;
-                Some(Duration::ZERO)
-            }
-            _ if error.is_final => None,
-            Cut | Overloaded | Connection if midway && self.retries < MOST_RETRIES => {
-                let delay = error.retry_after.unwrap_or(FIRST_RETRY * 2_u32.pow(self.retries));
-                self.retries += 1;
-                (delay <= LONGEST_RETRY).then_some(delay)
-            }
-            _ => None,
+    fn retry(&mut self, error: &mut ModelError, is_charged: bool) -> Option<Duration> {
+        if error.kind == ModelErrorKind::ContextFull && !self.made_room {
+            self.overfull = true;
+            return Some(Duration::ZERO);
         }
+        self.attempts.wait_after(error, is_charged)
     }
 }

@@ -2,13 +2,13 @@
 
 mod stream;
 
-use context_manager::{CacheHint, Listing, ModelRequest, ToolSpec};
+use context_manager::{CacheHint, ModelRequest, ToolListing, ToolSpec};
 use protocol::{Content, Image, ToolCall, View};
 use serde_json::{Map, Value, json};
 
 use crate::format::{self, Format};
 use crate::quirks::effort_name;
-use crate::turns::{Answered, Part, Turn};
+use crate::turns::{CallAnswer, UserPart, WireTurn};
 use crate::wire_names::{IdRule, tool_name};
 
 pub use stream::{AnthropicAnswer, AnthropicStream};
@@ -48,7 +48,7 @@ impl Format for Messages {
         tools
     }
 
-    fn items(&self, turn: &Turn<'_>) -> Vec<Value> {
+    fn items(&self, turn: &WireTurn<'_>) -> Vec<Value> {
         vec![message(turn)]
     }
 
@@ -65,7 +65,7 @@ fn has_system(request: &ModelRequest) -> bool {
 
 pub(crate) fn tool(tool: &ToolSpec) -> Value {
     let mut block = json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters});
-    if tool.listing == Listing::OnDemand {
+    if tool.listing == ToolListing::OnDemand {
         block[DEFER] = true.into();
     }
     block
@@ -90,13 +90,13 @@ fn frame(request: &ModelRequest) -> Map<String, Value> {
     body
 }
 
-fn message(turn: &Turn<'_>) -> Value {
+fn message(turn: &WireTurn<'_>) -> Value {
     match turn {
-        Turn::User { results, said } => {
+        WireTurn::User { results, said } => {
             let blocks = results.iter().map(result_block).chain(said.iter().map(part_block));
             json!({"role": "user", "content": blocks.collect::<Vec<_>>()})
         }
-        Turn::Assistant(parts) => {
+        WireTurn::Assistant(parts) => {
             let blocks: Vec<_> = parts.iter().filter_map(|part| assistant_block(part)).collect();
             json!({"role": "assistant", "content": blocks})
         }
@@ -125,15 +125,15 @@ fn image_block(image: &Image) -> Value {
     json!({"type": "image", "source": source})
 }
 
-fn part_block(part: &Part<'_>) -> Value {
+fn part_block(part: &UserPart<'_>) -> Value {
     match part {
-        Part::Text(text) => text_block(text),
-        Part::Image(image) => image_block(image),
+        UserPart::Text(text) => text_block(text),
+        UserPart::Image(image) => image_block(image),
     }
 }
 
 /// The block needs nothing of the call but its id. With images, its content is a list.
-fn result_block(answered: &Answered<'_>) -> Value {
+fn result_block(answered: &CallAnswer<'_>) -> Value {
     let call = ToolCall::new(IdRule::ANTHROPIC.write(answered.id), "", Map::new());
     let mut block = View::Block.render(&call, answered.result);
     if !answered.found.is_empty() {

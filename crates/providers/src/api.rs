@@ -1,10 +1,10 @@
-//! The three ways to talk, chosen at run time: where a request goes, how it is signed and written,
+//! The three wire formats, chosen at run time: where a request goes, how it is signed and written,
 //! and how its answer is read.
 
-use context_manager::{Listing, ModelError, ModelEvent, ModelRequest, ToolSpec};
+use context_manager::{ModelError, ModelEvent, ModelRequest, ToolListing, ToolSpec};
 use serde_json::Value;
 
-use crate::format::{self, Written};
+use crate::format::{self, WrittenCache};
 use crate::request_body::RequestBody;
 use crate::{
     AnthropicStream, ChatStream, Quirks, ResponsesStream, SseEvent, anthropic, openai_chat,
@@ -14,7 +14,7 @@ use crate::{
 /// The version of Anthropic's API that this code was written for.
 const ANTHROPIC_VERSION: &str = "2026-10-21";
 
-/// A provider's way to talk.
+/// The wire format of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Api {
     /// Anthropic's Messages.
@@ -29,7 +29,7 @@ impl Api {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Anthropic, Self::OpenAiResponses, Self::OpenAiChat];
 
-    /// How people call it.
+    /// The name in messages.
     pub fn title(self) -> &'static str {
         match self {
             Self::Anthropic => "Anthropic Messages",
@@ -61,7 +61,7 @@ impl Api {
         self,
         request: &ModelRequest,
         quirks: &Quirks,
-        written: &Written,
+        written: &WrittenCache,
     ) -> serde_json::Result<RequestBody> {
         match self {
             Self::Anthropic => format::written_body(&anthropic::Messages, request, written),
@@ -77,18 +77,18 @@ impl Api {
     /// A reader for the answer to a request with these tools.
     pub fn reader(self, quirks: &Quirks, tools: &[ToolSpec]) -> ApiReader {
         ApiReader(match self {
-            Self::Anthropic => Reader::Anthropic(AnthropicStream::new()),
+            Self::Anthropic => FormatReader::Anthropic(AnthropicStream::new()),
             Self::OpenAiResponses => {
-                let finder = tools.iter().find(|tool| tool.listing == Listing::Finder);
+                let finder = tools.iter().find(|tool| tool.listing == ToolListing::Finder);
                 let finder = finder.map(|tool| tool.name.clone());
-                Reader::Responses(ResponsesStream::with_finder(finder))
+                FormatReader::Responses(ResponsesStream::with_finder(finder))
             }
-            Self::OpenAiChat => Reader::Chat(ChatStream::new(quirks.clone())),
+            Self::OpenAiChat => FormatReader::Chat(ChatStream::new(quirks.clone())),
         })
     }
 
-    /// Where requests go. OpenAI's addresses include the version and Anthropic's do not; people mix
-    /// them up.
+    /// Where requests go. OpenAI's addresses include the version and Anthropic's do not; both
+    /// are accepted.
     pub(crate) fn url(self, base: &str) -> String {
         let base = base.trim_end_matches('/');
         let root = base.strip_suffix("/v1").unwrap_or(base);
@@ -111,12 +111,12 @@ impl Api {
     }
 }
 
-/// Reads an answer in any of the ways to talk.
+/// Reads an answer in any of the formats.
 #[derive(Clone, Debug)]
-pub struct ApiReader(Reader);
+pub struct ApiReader(FormatReader);
 
 #[derive(Clone, Debug)]
-enum Reader {
+enum FormatReader {
     Anthropic(AnthropicStream),
     Responses(ResponsesStream),
     Chat(ChatStream),
@@ -126,27 +126,27 @@ impl ApiReader {
     /// What this event of the stream means.
     pub fn push(&mut self, event: SseEvent) -> Vec<Result<ModelEvent, ModelError>> {
         match &mut self.0 {
-            Reader::Anthropic(reader) => reader.push(event),
-            Reader::Responses(reader) => reader.push(event),
-            Reader::Chat(reader) => reader.push(event),
+            FormatReader::Anthropic(reader) => reader.push(event),
+            FormatReader::Responses(reader) => reader.push(event),
+            FormatReader::Chat(reader) => reader.push(event),
         }
     }
 
     /// The stream has ended. An answer that was not complete by then was cut.
     pub fn finish(&mut self) -> Vec<Result<ModelEvent, ModelError>> {
         match &mut self.0 {
-            Reader::Anthropic(reader) => reader.finish(),
-            Reader::Responses(reader) => reader.finish(),
-            Reader::Chat(reader) => reader.finish(),
+            FormatReader::Anthropic(reader) => reader.finish(),
+            FormatReader::Responses(reader) => reader.finish(),
+            FormatReader::Chat(reader) => reader.finish(),
         }
     }
 
     /// Whether the answer is complete or has failed.
     pub fn is_ended(&self) -> bool {
         match &self.0 {
-            Reader::Anthropic(reader) => reader.is_ended(),
-            Reader::Responses(reader) => reader.is_ended(),
-            Reader::Chat(reader) => reader.is_ended(),
+            FormatReader::Anthropic(reader) => reader.is_ended(),
+            FormatReader::Responses(reader) => reader.is_ended(),
+            FormatReader::Chat(reader) => reader.is_ended(),
         }
     }
 }

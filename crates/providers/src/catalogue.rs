@@ -1,4 +1,4 @@
-//! What is known about models and about those who offer them, and how one of them is chosen.
+//! What is known about models and their providers, and how one of them is chosen.
 //!
 //! All of it is data and pure functions; only [`probe_models`](crate::probe_models) and
 //! [`probe_ollama`](crate::probe_ollama) ask a server.
@@ -7,6 +7,6 @@ mod choice;
 mod endpoint;
 mod model;
 
-pub use choice::{Choice, ChoiceError, Facts, Wanted, choose, endpoint_at};
+pub use choice::{Choice, ChoiceError, Facts, ModelSelection, choose, endpoint_at};
 pub use endpoint::{COMPATIBLE, ENDPOINTS, Endpoint, OFFLINE, endpoint, unencrypted_host};
 pub use model::{CATALOGUE_DATE, ModelInfo, model_info};

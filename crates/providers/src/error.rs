@@ -29,16 +29,16 @@ const RATE: [&str; 6] =
 /// A request that is larger than all that may be sent within a minute, however long one waits.
 const LARGER_THAN_THE_RATE: &str = "request too large";
 
-/// The error that an answer without success stands for, in either family of APIs.
+/// The error behind a status that is not a success, in every format.
 ///
 /// A date in `retry-after` is compared with the answer's own `date`, so that a wrong clock on
 /// either side does no harm.
 pub fn error_of(status: u16, headers: &[(String, String)], body: &[u8]) -> ModelError {
     let text = String::from_utf8_lossy(body);
     let told = match surrogates::read_json(&text) {
-        Ok(json) => Told::from(&json),
-        Err(_) if is_page(&text) => Told::default(),
-        Err(_) => Told { message: text.into_owned(), ..Told::default() },
+        Ok(json) => ErrorBody::from(&json),
+        Err(_) if is_page(&text) => ErrorBody::default(),
+        Err(_) => ErrorBody { message: text.into_owned(), ..ErrorBody::default() },
     };
     let kind = told.kind(status);
     let hopeless = kind == ModelErrorKind::RateLimited && told.is_larger_than_the_rate();
@@ -46,13 +46,18 @@ pub fn error_of(status: u16, headers: &[(String, String)], body: &[u8]) -> Model
         "" => format!("the provider answered with status {status} and no explanation"),
         message => format!("the provider answered with status {status}: {message}"),
     };
-    let is_final = hopeless || header(headers, "x-should-retry") == Some("false");
-    ModelError { kind, message, retry_after: retry_after(headers), is_final }
+    let should_retry = match header(headers, "x-should-retry") {
+        Some("true") => Some(true),
+        Some("false") => Some(false),
+        _ => hopeless.then_some(false),
+    };
+    let retry_after = retry_after(headers);
+    ModelError { retry_after, should_retry, ..ModelError::new(kind, message) }
 }
 
-/// The error that is told in the middle of a stream, whose status said that all was well.
+/// An error in the middle of a stream whose status was a success.
 pub(crate) fn error_in_stream(event: &Value) -> ModelError {
-    let told = Told::from(event);
+    let told = ErrorBody::from(event);
     let refused = told.names.iter().any(|name| INVALID.contains(&name.as_str()));
     let otherwise =
         if refused { ModelErrorKind::InvalidRequest } else { ModelErrorKind::Overloaded };
@@ -61,17 +66,12 @@ pub(crate) fn error_in_stream(event: &Value) -> ModelError {
         "" => "the provider broke off without an explanation".to_owned(),
         message => format!("the provider broke off: {message}"),
     };
-    failure(kind, message)
-}
-
-/// An error without a time to wait.
-pub(crate) fn failure(kind: ModelErrorKind, message: impl Into<String>) -> ModelError {
-    ModelError { kind, message: message.into(), retry_after: None, is_final: false }
+    ModelError::new(kind, message)
 }
 
 /// What an error object says. Where it says so differs between servers.
 #[derive(Default)]
-struct Told {
+struct ErrorBody {
     message: String,
     /// What another server said, where a gateway passes that on; OpenRouter does.
     quoted: String,
@@ -81,7 +81,7 @@ struct Told {
     status: Option<u16>,
 }
 
-impl From<&Value> for Told {
+impl From<&Value> for ErrorBody {
     fn from(body: &Value) -> Self {
         // Gemini sends a list of one.
         let body = body.get(0).unwrap_or(body);
@@ -109,7 +109,7 @@ impl From<&Value> for Told {
     }
 }
 
-impl Told {
+impl ErrorBody {
     /// What the words and the status mean together.
     fn kind(&self, status: u16) -> ModelErrorKind {
         use ModelErrorKind::{ContextFull, RateLimited, Unauthorized};

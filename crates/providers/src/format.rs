@@ -1,4 +1,4 @@
-//! How a request is written down: a frame, and a list that grows with the conversation.
+//! How a request is serialised: fixed fields, and a list that grows with the conversation.
 //!
 //! A conversation is sent again with every request, and all of it but the end is as it was. What has
 //! been written once is therefore kept as it was written: a request costs what is new in it.
@@ -12,9 +12,9 @@ use protocol::Message;
 use serde_json::{Map, Value};
 
 use crate::request_body::{Growing, RequestBody};
-use crate::turns::{Placed, Turn, placed_turns, turns};
+use crate::turns::{Placed, WireTurn, placed_turns, turns};
 
-/// Turns at the end that are written anew each time: marks move with them.
+/// Turns at the end that are written anew each time, because cache marks move with them.
 const FRESH_TURNS: usize = 4;
 /// Conversations that are remembered: the one of the user, and those of sub-agents beside it.
 const REMEMBERED: usize = 4;
@@ -22,7 +22,7 @@ const REMEMBERED: usize = 4;
 /// The field with the tools, which all providers call the same.
 const TOOLS: &str = "tools";
 
-/// One provider's way to write a request.
+/// How one provider's requests are serialised.
 pub(crate) trait Format {
     /// The provider's name in [`protocol::Content::Opaque`].
     const NAME: &'static str;
@@ -43,7 +43,7 @@ pub(crate) trait Format {
     }
 
     /// A turn as items of the list.
-    fn items(&self, turn: &Turn<'_>) -> Vec<Value>;
+    fn items(&self, turn: &WireTurn<'_>) -> Vec<Value>;
 
     /// Marks the end of the list. It looks at no more than the last [`FRESH_TURNS`] turns.
     fn mark(&self, request: &ModelRequest, items: &mut [Value]) {
@@ -70,7 +70,7 @@ pub(crate) fn body<F: Format>(format: &F, request: &ModelRequest) -> Value {
 pub(crate) fn written_body<F: Format>(
     format: &F,
     request: &ModelRequest,
-    written: &Written,
+    written: &WrittenCache,
 ) -> serde_json::Result<RequestBody> {
     let mut beginning = written.take(request);
     let rest = &request.messages[beginning.messages.len()..];
@@ -135,10 +135,10 @@ fn append(list: &mut impl io::Write, item: &Value, follows: bool) -> serde_json:
 }
 
 /// What was written before and will be sent again: beginnings of conversations, and lists of tools.
-/// They are known by the very messages and tools, not by what these say: they are held here, so that
-/// nothing else can take their place in memory.
+/// They are found by the addresses of messages and tools, not by their content. Both are held here, so
+/// that no address is used again for something else.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct WrittenCache {
     beginnings: Mutex<Vec<Beginning>>,
     tools: Mutex<Vec<WrittenTools>>,
 }
@@ -161,8 +161,8 @@ struct Beginning {
     json: Growing,
 }
 
-impl Written {
-    /// The longest beginning of the request's messages, which is nobody else's until it is put back.
+impl WrittenCache {
+    /// The longest beginning of the request's messages, which no other request uses until it is put back.
     fn take(&self, request: &ModelRequest) -> Beginning {
         let ModelRequest { messages, tools, shows_images, .. } = request;
         let mut known = self.beginnings.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! A provider behind HTTP: one way to send, whichever way it talks.
+//! A provider behind HTTP: one way to send, whichever format it uses.
 
 mod answer;
 mod decoding;
@@ -15,40 +15,38 @@ use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderVa
 use hyper::{Request, Uri};
 
 use crate::catalogue::model_info;
-use crate::format::Written;
+use crate::format::WrittenCache;
 use crate::request_body::RequestBody;
 use crate::transport::{InvalidProxy, Network, Transport};
-use crate::{Api, Quirks, RetryPolicy, Secret};
+use crate::{Api, Quirks, Secret};
 use answer::Answer;
 
 /// Everything that makes one provider differ from another.
 #[derive(Clone, Debug)]
 pub struct HttpConfig {
-    /// What people call it.
+    /// The name in messages, such as `anthropic`.
     pub name: String,
-    /// The way it talks.
+    /// The format of its requests and answers.
     pub api: Api,
     /// Its address, such as `https://api.openai.com/v1`.
     pub base_url: String,
-    /// The key, if it wants one.
+    /// The key, if it needs one.
     pub key: Option<Secret>,
     /// Where the key comes from, to name it when it is refused.
     pub key_source: Option<String>,
     /// Headers besides those that are always sent.
     pub headers: Vec<(String, String)>,
-    /// How it differs from others that talk this way.
+    /// How it differs from others with this format.
     pub quirks: Quirks,
-    /// How long silence is borne.
+    /// How long each step may take.
     pub timeouts: Timeouts,
-    /// How often and when it is asked again.
-    pub retry: RetryPolicy,
     /// How it is reached.
     pub network: Network,
     /// How models there learn of tools that are not listed, if they know the way.
     pub deferral: Deferral,
 }
 
-/// How long silence is borne. There is no limit on a whole answer: a long one is not a broken one.
+/// How long nothing may come from the server. There is no limit on a whole answer: a long one is not a broken one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// Until a connection is there, encryption included.
@@ -80,16 +78,18 @@ impl Timeouts {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HttpConfigError {
     /// The address of the provider.
-    #[error("`{url}` is no address of a provider: write it as http://host:port or https://host")]
+    #[error(
+        "`{url}` is not a valid provider address: write it as http://host:port or https://host"
+    )]
     Address {
         /// As it was given.
         url: String,
     },
     /// The address of the proxy. It is not repeated, since it may hold a password.
-    #[error("the address of the proxy is not one: write it as http://host:port")]
+    #[error("the proxy address is not valid: write it as http://host:port")]
     Proxy,
     /// A header.
-    #[error("`{name}` is no valid header, or its value is none")]
+    #[error("the header `{name}` has an invalid name or value")]
     Header {
         /// Its name.
         name: String,
@@ -106,17 +106,17 @@ impl From<InvalidProxy> for HttpConfigError {
 /// first one. Needs a tokio runtime with I/O and time.
 #[derive(Clone, Debug)]
 pub struct HttpProvider {
-    shared: Arc<Shared>,
+    shared: Arc<ProviderState>,
 }
 
 /// What a running answer needs of its provider.
 #[derive(Debug)]
-struct Shared {
+struct ProviderState {
     config: HttpConfig,
     url: Uri,
     headers: HeaderMap,
     transport: Transport,
-    written: Written,
+    written: WrittenCache,
 }
 
 impl HttpProvider {
@@ -126,12 +126,12 @@ impl HttpProvider {
         let headers = headers(&config)?;
         let transport = Transport::new(&config.network, config.timeouts.connect)?;
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ProviderState {
                 config,
                 url,
                 headers,
                 transport,
-                written: Written::default(),
+                written: WrittenCache::default(),
             }),
         })
     }
@@ -155,17 +155,16 @@ impl ModelProvider for HttpProvider {
         }
     }
 
-    /// The request is sent when the stream is first asked for something, so that attempts that
-    /// fail are seen as [`ModelEvent::Retrying`](context_manager::ModelEvent::Retrying). An answer
-    /// that has begun is never asked for again: only the caller knows what became of its pieces.
+    /// One attempt: the request is sent when the stream is first polled, and never again. The caller
+    /// decides about the next attempt, because only it knows what became of the pieces of an answer
+    /// and what its budget allows.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError> {
         let config = &self.shared.config;
         let body = config.api.written_body(request, &config.quirks, &self.shared.written);
-        let body = body.map_err(|error| ModelError {
-            kind: ModelErrorKind::InvalidRequest,
-            message: format!("{}: the request cannot be written down: {error}", config.name),
-            retry_after: None,
-            is_final: true,
+        let body = body.map_err(|error| {
+            let message =
+                format!("{}: the request cannot be written as JSON: {error}", config.name);
+            ModelError::new(ModelErrorKind::InvalidRequest, message)
         })?;
         let reader = config.api.reader(&config.quirks, &request.tools);
         let answer = Answer::new(self.shared.clone(), body, reader);
@@ -211,7 +210,7 @@ fn headers(config: &HttpConfig) -> Result<HeaderMap, HttpConfigError> {
     Ok(headers)
 }
 
-impl Shared {
+impl ProviderState {
     fn request(&self, body: RequestBody) -> Request<RequestBody> {
         let mut request = Request::new(body);
         *request.method_mut() = hyper::Method::POST;

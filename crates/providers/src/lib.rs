@@ -1,4 +1,4 @@
-//! Model providers: what is sent to them, how their answers are read, and the way there and back.
+//! Model providers: what is sent to them, how their answers are read, and the HTTP between.
 //!
 //! Most of it is pure functions and state machines that are fed: no connection, no clock, no task.
 //! A format is a module with a `request_body`, which turns a
@@ -17,11 +17,11 @@
 //! them in a form that its provider accepts, and always in the same one (`wire_names`); that ids are
 //! unique in a conversation is up to the conversation.
 //!
-//! [`HttpProvider`] is the one that does I/O: it sends a request in the form of its [`Api`], sends
-//! it again while nothing was answered and [`RetryPolicy`] allows it, and reads the answer as it
-//! comes. Dropping its stream closes the connection. How providers differ is data: [`Quirks`],
-//! [`catalogue::ENDPOINTS`], [`HttpConfig`]. [`catalogue::choose`] picks one of them from what was asked for and
-//! what is there. Keys are [`Secret`]s, given by the caller: nothing here reads the environment.
+//! [`HttpProvider`] is the one that does I/O: it sends a request once, in the form of its [`Api`], and
+//! reads the answer as it comes. What failed is not sent again here: the loop of `context_manager`
+//! decides about that (`retry.rs` there). Dropping its stream closes the connection. How providers
+//! differ is data: [`Quirks`], [`catalogue::ENDPOINTS`], [`HttpConfig`]. [`catalogue::choose`] picks one
+//! of them from what was asked for and what is available. Keys are [`Secret`]s, given by the caller: nothing here reads the environment.
 //!
 //! It must never know a tool, a session, or where a key is kept.
 
@@ -39,7 +39,6 @@ pub mod openai_responses;
 mod quirks;
 mod reader;
 mod request_body;
-mod retry;
 mod secret;
 mod sse;
 mod surrogates;
@@ -58,7 +57,6 @@ pub use openai_chat::ChatStream;
 pub use openai_responses::ResponsesStream;
 pub use quirks::Quirks;
 pub use reader::{AnswerReader, Dialect};
-pub use retry::RetryPolicy;
 pub use secret::{NoKey, Secret};
 pub use sse::{SseDecoder, SseEvent};
 pub use transport::{Network, Roots};

@@ -1,4 +1,4 @@
-//! Which models a server has: Ollama in its own way, others in the way of OpenAI.
+//! Which models a server has: by Ollama's own API or by OpenAI's.
 
 use std::time::Duration;
 

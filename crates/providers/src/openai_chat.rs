@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::cache_key::cache_key;
 use crate::format::{self, Format};
 use crate::quirks::{Quirks, effort_name};
-use crate::turns::{Answered, Part, Turn};
+use crate::turns::{CallAnswer, UserPart, WireTurn};
 use crate::wire_names::tool_name;
 
 pub use stream::{ChatAnswer, ChatStream};
@@ -45,7 +45,7 @@ impl Format for Completions<'_> {
         has_system.then(|| json!({"role": self.0.system_role, "content": request.system}))
     }
 
-    fn items(&self, turn: &Turn<'_>) -> Vec<Value> {
+    fn items(&self, turn: &WireTurn<'_>) -> Vec<Value> {
         messages(turn, self.0)
     }
 }
@@ -76,24 +76,24 @@ pub(crate) fn tool(tool: &ToolSpec) -> Value {
     json!({"type": "function", "function": function})
 }
 
-fn messages(turn: &Turn<'_>, quirks: &Quirks) -> Vec<Value> {
+fn messages(turn: &WireTurn<'_>, quirks: &Quirks) -> Vec<Value> {
     match turn {
-        Turn::User { results, said } => {
+        WireTurn::User { results, said } => {
             let answers = results.iter().map(|answered| {
                 let id = quirks.id_rule().write(answered.id);
                 json!({"role": "tool", "tool_call_id": id, "content": answered.text()})
             });
             answers.chain(user_message(results, said)).collect()
         }
-        Turn::Assistant(parts) => assistant(parts, quirks).into_iter().collect(),
+        WireTurn::Assistant(parts) => assistant(parts, quirks).into_iter().collect(),
     }
 }
 
 /// What the user says; none if that is nothing. Images of results come first: a result itself holds
 /// text alone here.
-fn user_message(results: &[Answered<'_>], said: &[Part<'_>]) -> Option<Value> {
-    let shown = results.iter().flat_map(Answered::shown);
-    let parts: Vec<&Part<'_>> = shown.chain(said).collect();
+fn user_message(results: &[CallAnswer<'_>], said: &[UserPart<'_>]) -> Option<Value> {
+    let shown = results.iter().flat_map(CallAnswer::shown);
+    let parts: Vec<&UserPart<'_>> = shown.chain(said).collect();
     if parts.is_empty() {
         return None;
     }
@@ -109,19 +109,19 @@ fn user_message(results: &[Answered<'_>], said: &[Part<'_>]) -> Option<Value> {
     Some(json!({"role": "user", "content": content}))
 }
 
-fn text_of<'a>(part: &'a Part<'_>) -> Option<&'a str> {
+fn text_of<'a>(part: &'a UserPart<'_>) -> Option<&'a str> {
     match part {
-        Part::Text(text) => Some(text),
-        Part::Image(_) => None,
+        UserPart::Text(text) => Some(text),
+        UserPart::Image(_) => None,
     }
 }
 
 /// A part of a message with images; an image of a result comes after words that say so.
-fn content_parts(part: &Part<'_>, of_result: bool) -> Vec<Value> {
+fn content_parts(part: &UserPart<'_>, of_result: bool) -> Vec<Value> {
     let text = |text: &str| json!({"type": "text", "text": text});
     match part {
-        Part::Text(words) => vec![text(words)],
-        Part::Image(image) => {
+        UserPart::Text(words) => vec![text(words)],
+        UserPart::Image(image) => {
             let whose = of_result.then(|| text(&format!("[image of a result above: {image}]")));
             let shown = json!({"type": "image_url", "image_url": {"url": image.data_url()}});
             whose.into_iter().chain([shown]).collect()
@@ -141,8 +141,8 @@ fn assistant(parts: &[&Content], quirks: &Quirks) -> Option<Value> {
                 let id = quirks.id_rule().write(&call.id);
                 calls.push(json!({"id": id, "type": "function", "function": function}));
             }
-            // Thoughts are fields of the message here, not parts of its content. Another server that
-            // talks this way may have sent them, which need not be understood by this one.
+            // Thoughts are fields of the message here, not parts of its content. They may come from
+            // another server with this format, and this one need not understand them.
             Content::Opaque { block: Value::Object(block), .. } => {
                 let known = block.iter().filter(|(key, _)| quirks.returns(key));
                 fields.extend(known.map(|(key, value)| (key.clone(), value.clone())));

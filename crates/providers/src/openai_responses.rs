@@ -2,14 +2,14 @@
 
 mod stream;
 
-use context_manager::{Listing, ModelRequest, ToolSpec};
+use context_manager::{ModelRequest, ToolListing, ToolSpec};
 use protocol::Content;
 use serde_json::{Map, Value, json};
 
 use crate::cache_key::cache_key;
 use crate::format::{self, Format};
 use crate::quirks::effort_name;
-use crate::turns::{Answered, Part, Turn};
+use crate::turns::{CallAnswer, UserPart, WireTurn};
 use crate::wire_names::{IdRule, tool_name};
 
 pub use stream::{ResponsesAnswer, ResponsesStream};
@@ -31,7 +31,7 @@ pub(crate) struct Responses {
 
 impl Responses {
     pub(crate) fn of(request: &ModelRequest) -> Self {
-        let finder = request.tools.iter().find(|tool| tool.listing == Listing::Finder);
+        let finder = request.tools.iter().find(|tool| tool.listing == ToolListing::Finder);
         Self { finder: finder.map(|tool| tool.name.clone()) }
     }
 }
@@ -45,11 +45,11 @@ impl Format for Responses {
     }
 
     fn tools(&self, request: &ModelRequest) -> Vec<Value> {
-        let listed = request.tools.iter().filter(|tool| tool.listing != Listing::OnDemand);
+        let listed = request.tools.iter().filter(|tool| tool.listing != ToolListing::OnDemand);
         listed.map(tool).collect()
     }
 
-    fn items(&self, turn: &Turn<'_>) -> Vec<Value> {
+    fn items(&self, turn: &WireTurn<'_>) -> Vec<Value> {
         items(turn, self.finder.as_deref())
     }
 }
@@ -75,7 +75,7 @@ fn frame(request: &ModelRequest) -> Map<String, Value> {
 }
 
 pub(crate) fn tool(tool: &ToolSpec) -> Value {
-    if tool.listing == Listing::Finder {
+    if tool.listing == ToolListing::Finder {
         return json!({
             "type": "tool_search",
             "execution": "client",
@@ -97,9 +97,9 @@ fn function(tool: &ToolSpec) -> Value {
     })
 }
 
-fn items(turn: &Turn<'_>, finder: Option<&str>) -> Vec<Value> {
+fn items(turn: &WireTurn<'_>, finder: Option<&str>) -> Vec<Value> {
     match turn {
-        Turn::User { results, said } => {
+        WireTurn::User { results, said } => {
             let outputs = results.iter().map(|answered| {
                 let id = IdRule::RESPONSES.write(answered.id);
                 if answered.is_search {
@@ -112,12 +112,12 @@ fn items(turn: &Turn<'_>, finder: Option<&str>) -> Vec<Value> {
                 .then(|| json!({"type": "message", "role": "user", "content": parts}));
             outputs.chain(said).collect()
         }
-        Turn::Assistant(parts) => parts.iter().filter_map(|part| item(part, finder)).collect(),
+        WireTurn::Assistant(parts) => parts.iter().filter_map(|part| item(part, finder)).collect(),
     }
 }
 
 /// What a search for tools has found. It has no place for words: a search that failed found nothing.
-fn search_output(id: &str, answered: &Answered<'_>) -> Value {
+fn search_output(id: &str, answered: &CallAnswer<'_>) -> Value {
     let tools = answered.found.iter().map(|tool| {
         let mut tool = function(tool);
         tool["defer_loading"] = true.into();
@@ -133,18 +133,18 @@ fn search_output(id: &str, answered: &Answered<'_>) -> Value {
 }
 
 /// A result: text, or a list if images belong to it.
-fn output(answered: &Answered<'_>) -> Value {
+fn output(answered: &CallAnswer<'_>) -> Value {
     let text = answered.text();
     if answered.shown().next().is_none() {
         return text.into();
     }
-    std::iter::once(&Part::Text(text.into())).chain(answered.shown()).map(part).collect()
+    std::iter::once(&UserPart::Text(text.into())).chain(answered.shown()).map(part).collect()
 }
 
-fn part(part: &Part<'_>) -> Value {
+fn part(part: &UserPart<'_>) -> Value {
     match part {
-        Part::Text(text) => json!({"type": "input_text", "text": text}),
-        Part::Image(image) => {
+        UserPart::Text(text) => json!({"type": "input_text", "text": text}),
+        UserPart::Image(image) => {
             json!({"type": "input_image", "image_url": image.data_url(), "detail": "auto"})
         }
     }

@@ -25,7 +25,7 @@ pub struct Quirks {
     pub returned_reasoning: Option<String>,
     /// Whether `reasoning_details` are to be sent back as they came, as OpenRouter wants it.
     pub reasoning_details: bool,
-    /// Whether the server knows `prompt_cache_key`, which brings a conversation back to its cache.
+    /// Whether the server knows `prompt_cache_key`, which routes a conversation to the machine with its cache.
     pub prompt_cache_key: bool,
     /// Whether ids of calls have to be nine letters and digits, as at Mistral.
     pub nine_character_ids: bool,

@@ -4,10 +4,9 @@ use context_manager::{ModelError, ModelErrorKind, ModelEvent};
 use serde_json::Value;
 
 use crate::SseEvent;
-use crate::error::failure;
-use crate::surrogates::Mender;
+use crate::surrogates::SurrogateRepair;
 
-/// One provider's way to answer: a state machine that is fed with events.
+/// How one provider answers: a state machine over the events of its stream.
 pub trait Dialect {
     /// Reads one event. After [`ModelEvent::Done`] or an error it is not called again.
     fn read(&mut self, event: &SseEvent, out: &mut Vec<ModelEvent>) -> Result<(), ModelError>;
@@ -23,18 +22,18 @@ pub trait Dialect {
 #[derive(Clone, Debug, Default)]
 pub struct AnswerReader<D> {
     dialect: D,
-    mender: Mender,
+    surrogates: SurrogateRepair,
     ended: bool,
 }
 
 impl<D: Dialect> AnswerReader<D> {
     pub(crate) fn of(dialect: D) -> Self {
-        Self { dialect, mender: Mender::default(), ended: false }
+        Self { dialect, surrogates: SurrogateRepair::default(), ended: false }
     }
 
     /// What this event of the stream means.
     pub fn push(&mut self, mut event: SseEvent) -> Vec<Result<ModelEvent, ModelError>> {
-        self.mender.mark(&mut event.data);
+        self.surrogates.mark(&mut event.data);
         self.step(|dialect, out| dialect.read(&event, out))
     }
 
@@ -58,14 +57,14 @@ impl<D: Dialect> AnswerReader<D> {
         let mut out = Vec::new();
         let outcome = step(&mut self.dialect, &mut out);
         self.ended = outcome.is_err() || matches!(out.last(), Some(ModelEvent::Done(_)));
-        let failure = outcome.err().map(|error| Err(self.mender.mend_error(error)));
-        self.mender.mend(out).into_iter().map(Ok).chain(failure).collect()
+        let failure = outcome.err().map(|error| Err(self.surrogates.repair_error(error)));
+        self.surrogates.repair(out).into_iter().map(Ok).chain(failure).collect()
     }
 }
 
 /// The answer ended too early.
 pub(crate) fn cut() -> ModelError {
-    failure(ModelErrorKind::Cut, "the answer ended before it was complete")
+    ModelError::new(ModelErrorKind::Cut, "the answer ended before it was complete")
 }
 
 /// The data of an event; none if it is empty or the closing mark of OpenAI's streams.
@@ -75,7 +74,7 @@ pub(crate) fn json_of(event: &SseEvent) -> Result<Option<Value>, ModelError> {
     }
     serde_json::from_str(&event.data).map(Some).map_err(|error| {
         let message = format!("a piece of the answer is not valid JSON: {error}");
-        failure(ModelErrorKind::Malformed, message)
+        ModelError::new(ModelErrorKind::Malformed, message)
     })
 }
 

@@ -1,4 +1,4 @@
-//! A key that does not show itself.
+//! A key that cannot be printed.
 
 use std::fmt;
 

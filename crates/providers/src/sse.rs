@@ -2,8 +2,6 @@
 
 use context_manager::{ModelError, ModelErrorKind};
 
-use crate::error::failure;
-
 /// The largest event. The last one of a Responses stream repeats the whole answer.
 const MAX_EVENT: usize = 16 * 1024 * 1024;
 /// The most bytes of one stream, comments included. No honest answer comes near it.
@@ -138,7 +136,7 @@ impl SseDecoder {
 }
 
 fn too_large(what: &str, limit: usize) -> ModelError {
-    failure(ModelErrorKind::Malformed, format!("{what} is larger than {limit} bytes"))
+    ModelError::new(ModelErrorKind::Malformed, format!("{what} is larger than {limit} bytes"))
 }
 
 #[cfg(test)]

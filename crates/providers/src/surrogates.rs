@@ -140,13 +140,13 @@ impl Pieces {
 
 /// Puts the characters of an answer together again. It does nothing until the first lone half comes.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Mender {
+pub(crate) struct SurrogateRepair {
     has_marks: bool,
     text: Pieces,
     thinking: Pieces,
 }
 
-impl Mender {
+impl SurrogateRepair {
     /// Makes the data of an event readable.
     pub(crate) fn mark(&mut self, data: &mut String) {
         if let Some(marked) = marked(data) {
@@ -156,7 +156,7 @@ impl Mender {
     }
 
     /// What is passed on of what was read.
-    pub(crate) fn mend(&mut self, events: Vec<ModelEvent>) -> Vec<ModelEvent> {
+    pub(crate) fn repair(&mut self, events: Vec<ModelEvent>) -> Vec<ModelEvent> {
         if !self.has_marks {
             return events;
         }
@@ -167,7 +167,7 @@ impl Mender {
                 ModelEvent::Thinking(text) => {
                     out.extend(self.thinking.push(text).map(ModelEvent::Thinking));
                 }
-                ModelEvent::Usage(_) | ModelEvent::Retrying { .. } => out.push(event),
+                ModelEvent::Usage(_) => out.push(event),
                 // A part of another kind, or the end: no second half can follow.
                 other => {
                     out.extend(self.thinking.finish().map(ModelEvent::Thinking));
@@ -180,7 +180,7 @@ impl Mender {
     }
 
     /// An error quotes the provider.
-    pub(crate) fn mend_error(&self, mut error: ModelError) -> ModelError {
+    pub(crate) fn repair_error(&self, mut error: ModelError) -> ModelError {
         error.message = whole(&error.message).into_owned();
         error
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use context_manager::{
-    CacheHint, Effort, Listing, ModelError, ModelEvent, ModelRequest, StopReason, ToolSpec,
+    CacheHint, Effort, ModelError, ModelEvent, ModelRequest, StopReason, ToolListing, ToolSpec,
 };
 use proptest::prelude::*;
 use protocol::{Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError};
@@ -65,7 +65,7 @@ pub(crate) fn full_request(provider: &str, block: Value) -> ModelRequest {
             name: "grep".into(),
             description: "Finds text.".into(),
             parameters: json!({"type": "object"}),
-            listing: Listing::Always,
+            listing: ToolListing::Always,
         }]),
         effort: Some(Effort::High),
         cache: CacheHint::Conversation,
@@ -155,7 +155,6 @@ pub(crate) fn meaning<D: Dialect>(new: impl Fn() -> AnswerReader<D>, stream: &st
 
 fn line(event: Result<ModelEvent, ModelError>) -> String {
     match event {
-        Ok(ModelEvent::Retrying { .. }) => panic!("only the transport sends again"),
         Ok(ModelEvent::Text(text)) => format!("text {text:?}"),
         Ok(ModelEvent::Thinking(text)) => format!("thinking {text:?}"),
         Ok(ModelEvent::ToolCallStarted { id, name }) => format!("started {id} {name}"),
@@ -249,9 +248,9 @@ pub(crate) fn request_with_found_tools() -> ModelRequest {
             message(Speaker::User, vec![found("1", &["undo", "gone"]), found("2", &[])]),
         ],
         tools: Arc::new([
-            tool("read", Listing::Always),
-            tool("find_tools", Listing::Finder),
-            tool("undo", Listing::OnDemand),
+            tool("read", ToolListing::Always),
+            tool("find_tools", ToolListing::Finder),
+            tool("undo", ToolListing::OnDemand),
         ]),
         cache: CacheHint::Conversation,
         ..empty_request()

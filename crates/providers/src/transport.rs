@@ -1,4 +1,4 @@
-//! The way to a server and back: HTTP/1.1 over connections that are kept open, with TLS only where
+//! Sending requests: HTTP/1.1 over connections that are kept open, with TLS only where
 //! the address asks for it.
 
 mod connect;
@@ -28,7 +28,7 @@ pub struct Network {
     /// The address of a proxy for `https` addresses, such as `http://user:password@proxy:3128`.
     /// It may hold a password, so it is kept like a key.
     pub proxy: Option<Secret>,
-    /// Whom to trust.
+    /// Which certificates are trusted.
     pub roots: Roots,
 }
 
@@ -96,11 +96,20 @@ pub(crate) fn origin(uri: &Uri) -> String {
     format!("{scheme}://{}{port}", uri.host().unwrap_or_default())
 }
 
-/// What an error comes down to; the layers above it only say that something failed.
+/// The innermost cause of an error; the layers above it only say that something failed.
 pub(crate) fn innermost(error: &(dyn Error + 'static)) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
         error = source;
     }
     error.to_string()
+}
+
+/// A time limit in words.
+pub(crate) fn spoken(limit: Duration) -> String {
+    match limit.as_secs() {
+        0 => format!("{} ms", limit.as_millis()),
+        seconds @ 1..120 => format!("{seconds} s"),
+        seconds => format!("{} min", seconds.div_ceil(60)),
+    }
 }

@@ -1,21 +1,21 @@
 //! A conversation as every provider wants it: speakers take turns, answers to calls come first,
-//! nothing is empty, no turn ends with a thought, and nobody gets to see another provider's blocks.
+//! nothing is empty, no turn ends with a thought, and no provider sees the blocks of another.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use context_manager::{Listing, ModelRequest, ToolSpec};
+use context_manager::{ModelRequest, ToolListing, ToolSpec};
 use protocol::{Content, Image, Message, Speaker, ToolResult};
 use serde_json::Value;
 
 /// What one side says until the other side speaks.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Turn<'a> {
-    /// The person, and tools on their machine.
+pub(crate) enum WireTurn<'a> {
+    /// The user, and the tools on their machine.
     User {
         /// Answers to the calls of the turn before.
-        results: Vec<Answered<'a>>,
-        said: Vec<Part<'a>>,
+        results: Vec<CallAnswer<'a>>,
+        said: Vec<UserPart<'a>>,
     },
     /// The model.
     Assistant(Vec<&'a Content>),
@@ -23,11 +23,11 @@ pub(crate) enum Turn<'a> {
 
 /// The answer to a call.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Answered<'a> {
+pub(crate) struct CallAnswer<'a> {
     pub(crate) id: &'a str,
     pub(crate) result: &'a ToolResult,
     /// Images that belong to it, or words in their place.
-    pub(crate) images: Vec<Part<'a>>,
+    pub(crate) images: Vec<UserPart<'a>>,
     /// Tools that the model has found with this call and that the request does not list plainly.
     pub(crate) found: Vec<&'a ToolSpec>,
     /// Whether the call was one for tools, by means of the provider.
@@ -36,37 +36,37 @@ pub(crate) struct Answered<'a> {
 
 /// A piece of what the user says.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Part<'a> {
+pub(crate) enum UserPart<'a> {
     Text(Cow<'a, str>),
     /// An image whose bytes are there.
     Image(&'a Image),
 }
 
-impl<'a> Part<'a> {
+impl<'a> UserPart<'a> {
     /// An image, or a description of it for a model that does not get to see it.
     fn of_image(image: &'a Image, shows_images: bool) -> Self {
         match image.base64() {
-            Some(_) if shows_images => Part::Image(image),
-            _ => Part::Text(format!("[image, not shown: {image}]").into()),
+            Some(_) if shows_images => UserPart::Image(image),
+            _ => UserPart::Text(format!("[image, not shown: {image}]").into()),
         }
     }
 
     pub(crate) fn is_image(&self) -> bool {
-        matches!(self, Part::Image(_))
+        matches!(self, UserPart::Image(_))
     }
 }
 
-impl Answered<'_> {
+impl CallAnswer<'_> {
     /// The result as one text, for providers that cannot mark an error, with descriptions of images
     /// that are not shown.
     pub(crate) fn text(&self) -> String {
         self.images.iter().fold(result_text(self.result), |text, image| match image {
-            Part::Text(description) => format!("{text}\n{description}"),
-            Part::Image(_) => text,
+            UserPart::Text(description) => format!("{text}\n{description}"),
+            UserPart::Image(_) => text,
         })
     }
 
-    pub(crate) fn shown(&self) -> impl Iterator<Item = &Part<'_>> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &UserPart<'_>> {
         self.images.iter().filter(|part| part.is_image())
     }
 }
@@ -74,7 +74,7 @@ impl Answered<'_> {
 /// A turn, and the messages that it was made of.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Placed<'a> {
-    pub(crate) turn: Turn<'a>,
+    pub(crate) turn: WireTurn<'a>,
     /// The first of the messages, by its index.
     pub(crate) first: usize,
     /// The last of them.
@@ -82,7 +82,7 @@ pub(crate) struct Placed<'a> {
 }
 
 /// The turns of a request to `provider`.
-pub(crate) fn turns<'a>(request: &'a ModelRequest, provider: &str) -> Vec<Turn<'a>> {
+pub(crate) fn turns<'a>(request: &'a ModelRequest, provider: &str) -> Vec<WireTurn<'a>> {
     let placed = placed_turns(&request.messages, provider, request);
     placed.into_iter().map(|placed| placed.turn).collect()
 }
@@ -93,13 +93,13 @@ pub(crate) fn placed_turns<'a>(
     provider: &str,
     request: &'a ModelRequest,
 ) -> Vec<Placed<'a>> {
-    let mut turns = Turns {
+    let mut turns = WireTurns {
         placed: Vec::new(),
         thoughts: Vec::new(),
         index: 0,
         shows_images: request.shows_images,
         request,
-        finder: request.tools.iter().find(|tool| tool.listing == Listing::Finder),
+        finder: request.tools.iter().find(|tool| tool.listing == ToolListing::Finder),
     };
     for (index, message) in messages.iter().enumerate() {
         turns.index = index;
@@ -111,7 +111,7 @@ pub(crate) fn placed_turns<'a>(
 }
 
 /// Turns as far as the message with this index.
-struct Turns<'a> {
+struct WireTurns<'a> {
     placed: Vec<Placed<'a>>,
     /// Blocks of the provider after which the model has said nothing yet, with the indexes of their
     /// messages. If it never does, they are left out: Anthropic refuses a message that ends in a
@@ -124,30 +124,30 @@ struct Turns<'a> {
     finder: Option<&'a ToolSpec>,
 }
 
-impl<'a> Turns<'a> {
+impl<'a> WireTurns<'a> {
     /// Calls are the model's and answers are the user's, whatever message they were found in.
     fn add(&mut self, message: &Message, content: &'a Content, provider: &str) {
         match content {
             Content::Text { text } if text.trim().is_empty() => {}
             Content::Text { text } if message.role != Speaker::Assistant => {
-                self.user(|_, said| said.push(Part::Text(text.into())));
+                self.user(|_, said| said.push(UserPart::Text(text.into())));
             }
             Content::Image(image) => {
-                let part = Part::of_image(image, self.shows_images);
+                let part = UserPart::of_image(image, self.shows_images);
                 self.user(|_, said| said.push(part));
             }
             Content::ToolResult { tool_use_id, result, images, found_tools } => {
                 let shows = self.shows_images;
-                let images = images.iter().map(|image| Part::of_image(image, shows)).collect();
+                let images = images.iter().map(|image| UserPart::of_image(image, shows)).collect();
                 let deferred = |tool: &&ToolSpec| {
-                    tool.listing == Listing::OnDemand && found_tools.contains(&tool.name)
+                    tool.listing == ToolListing::OnDemand && found_tools.contains(&tool.name)
                 };
                 let found = match found_tools.is_empty() {
                     true => Vec::new(),
                     false => self.request.tools.iter().filter(deferred).collect(),
                 };
                 let is_search = self.is_search(tool_use_id);
-                let answered = Answered { id: tool_use_id, result, images, found, is_search };
+                let answered = CallAnswer { id: tool_use_id, result, images, found, is_search };
                 self.user(|results, _| results.push(answered));
             }
             Content::Opaque { provider: owner, .. } if owner != provider => {}
@@ -170,24 +170,24 @@ impl<'a> Turns<'a> {
 
     /// Adds to the model's turn at the end, after the thoughts that led there.
     fn assistant(&mut self, content: &'a Content) {
-        let is_assistant = |turn: &Turn<'_>| matches!(turn, Turn::Assistant(_));
+        let is_assistant = |turn: &WireTurn<'_>| matches!(turn, WireTurn::Assistant(_));
         let thoughts = std::mem::take(&mut self.thoughts);
         for (index, content) in thoughts.into_iter().chain([(self.index, content)]) {
-            let turn = self.last(index, is_assistant, || Turn::Assistant(Vec::new()));
-            if let Turn::Assistant(parts) = turn {
+            let turn = self.last(index, is_assistant, || WireTurn::Assistant(Vec::new()));
+            if let WireTurn::Assistant(parts) = turn {
                 parts.push(content);
             }
         }
     }
 
     /// Adds to the user's turn at the end.
-    fn user(&mut self, add: impl FnOnce(&mut Vec<Answered<'a>>, &mut Vec<Part<'a>>)) {
+    fn user(&mut self, add: impl FnOnce(&mut Vec<CallAnswer<'a>>, &mut Vec<UserPart<'a>>)) {
         self.thoughts.clear();
-        let is_user = |turn: &Turn<'_>| matches!(turn, Turn::User { .. });
+        let is_user = |turn: &WireTurn<'_>| matches!(turn, WireTurn::User { .. });
         let index = self.index;
         let turn =
-            self.last(index, is_user, || Turn::User { results: Vec::new(), said: Vec::new() });
-        if let Turn::User { results, said } = turn {
+            self.last(index, is_user, || WireTurn::User { results: Vec::new(), said: Vec::new() });
+        if let WireTurn::User { results, said } = turn {
             add(results, said);
         }
     }
@@ -197,9 +197,9 @@ impl<'a> Turns<'a> {
     fn last(
         &mut self,
         index: usize,
-        fits: impl Fn(&Turn<'_>) -> bool,
-        new: impl FnOnce() -> Turn<'a>,
-    ) -> &mut Turn<'a> {
+        fits: impl Fn(&WireTurn<'_>) -> bool,
+        new: impl FnOnce() -> WireTurn<'a>,
+    ) -> &mut WireTurn<'a> {
         if !self.placed.last().is_some_and(|placed| fits(&placed.turn)) {
             self.placed.push(Placed { turn: new(), first: index, last: index });
         }
@@ -252,8 +252,8 @@ mod tests {
         let turns = placed_turns(&request.messages, "mine", &request);
         let shown: Vec<_> = turns.iter().map(|placed| (placed.first, placed.last)).collect();
         assert_eq!(shown, [(0, 2), (3, 4), (5, 5)]);
-        let said = ["a", "b"].map(|text| Part::Text(text.into()));
-        assert_eq!(turns[0].turn, Turn::User { results: Vec::new(), said: said.into() });
-        assert_eq!(turns[1].turn, Turn::Assistant(vec![&mine, &text("c")]));
+        let said = ["a", "b"].map(|text| UserPart::Text(text.into()));
+        assert_eq!(turns[0].turn, WireTurn::User { results: Vec::new(), said: said.into() });
+        assert_eq!(turns[1].turn, WireTurn::Assistant(vec![&mine, &text("c")]));
     }
 }

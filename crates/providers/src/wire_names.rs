@@ -116,7 +116,7 @@ fn looks_rewritten(name: &str) -> bool {
         .is_some_and(|(_, hash)| hash.len() == HASH_DIGITS && hash.chars().all(is_digit))
 }
 
-/// What a person still recognises of a name: its acceptable parts, beginning with a letter.
+/// What a reader still recognises of a name: its acceptable parts, beginning with a letter.
 fn readable(name: &str, room: usize) -> String {
     let mut out = String::new();
     for part in name.split(|c: char| !is_plain(c)).filter(|part| !part.is_empty()) {
@@ -207,7 +207,7 @@ mod tests {
                 let longest = if rule == IdRule::CHAT { 40 } else { 64 };
                 prop_assert!((1..=longest).contains(&written.len()) && rule.accepts(&written));
                 prop_assert_eq!(written == rule.write(&other), one == other);
-                // What was rewritten names another call when somebody sends it.
+                // What was rewritten names another call when a model sends it.
                 if written != one {
                     prop_assert_ne!(rule.write(&written), written.clone());
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use context_manager::{Listing, LogError, ToolRuntime, ToolSpec};
+use context_manager::{LogError, ToolListing, ToolRuntime, ToolSpec};
 use protocol::{CallReport, ContentHash, ErrorCode, Instructions, ToolCall, ToolError};
 use serde_json::Value;
 use tokio::runtime::Handle;
@@ -67,9 +67,9 @@ pub fn tool_spec(tool: &ListedTool) -> ToolSpec {
         description: tool.description().to_owned(),
         parameters: tool.schema_for_models(),
         listing: match tool.definition() {
-            definition if definition.finds_tools => Listing::Finder,
-            definition if definition.on_demand => Listing::OnDemand,
-            _ => Listing::Always,
+            definition if definition.finds_tools => ToolListing::Finder,
+            definition if definition.on_demand => ToolListing::OnDemand,
+            _ => ToolListing::Always,
         },
     }
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use protocol::AgentRole;
-use providers::catalogue::{COMPATIBLE, ENDPOINTS, Wanted};
+use providers::catalogue::{COMPATIBLE, ENDPOINTS, ModelSelection};
 use sandbox::{Launcher, Probe, ProbeFinding, Problem};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -185,9 +185,9 @@ fn configuration(loaded: &anyhow::Result<Config>) -> Check {
 /// The model that would answer, and why it was chosen.
 fn model(environment: &Environment, config: &Config) -> Check {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let chosen = runtime
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| runtime.block_on(chosen(config, environment, &Wanted::default())));
+    let chosen = runtime.map_err(anyhow::Error::from).and_then(|runtime| {
+        runtime.block_on(chosen(config, environment, &ModelSelection::default()))
+    });
     let (state, detail) = match chosen {
         Ok(Chosen { model, why }) => {
             (CheckState::Ok, format!("{} by {}, because {why}", model.name, model.provider.name()))

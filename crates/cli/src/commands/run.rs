@@ -9,7 +9,7 @@ use std::task::Poll;
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
 use protocol::{Content, LogEntry, PauseReason, TurnEnd};
-use providers::catalogue::Wanted;
+use providers::catalogue::ModelSelection;
 use session::{Session, TurnOutcome};
 use timeline::TurnTally;
 use tool_system::{ApproveAll, Approver, RefuseAll};
@@ -180,7 +180,7 @@ async fn begin(args: &RunArgs) -> anyhow::Result<StartedRun> {
     let prompt = tokio::task::spawn_blocking(move || prompt(&given)).await??;
     let project = Project::open_with(&project_root::checked(&args.scope)?, &args.model.layer())?;
     let tools = project.tools(&args.scope, &args.approval, Lifetime::OneCall)?;
-    let chosen = chosen(&project.config, &project.environment, &Wanted::default()).await?;
+    let chosen = chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
     let parts = session_parts(&project, tools, &chosen, approver(args.approval.yes)).await?;
     let session = match &args.resume {
         None => Session::begin(parts).await?,

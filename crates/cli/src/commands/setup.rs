@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use providers::catalogue::{ChoiceError, OFFLINE, Wanted};
+use providers::catalogue::{ChoiceError, ModelSelection, OFFLINE};
 
 use crate::config::{Config, ConfigSource, Keys, UserFileDraft};
 use crate::environment::{Environment, key_in};
@@ -118,7 +118,7 @@ async fn tested(
     {
         bail!("{variable} is not set. {}", selection.key_advice());
     }
-    let chosen = chosen(config, environment, &Wanted::default()).await;
+    let chosen = chosen(config, environment, &ModelSelection::default()).await;
     let chosen = chosen.map_err(|error| match error.downcast_ref() {
         Some(ChoiceError::NoKey { .. }) => anyhow!("{error}. {}", selection.key_advice()),
         _ => error,

@@ -20,24 +20,24 @@ const BEGINNING_CHARACTERS: usize = 200;
 
 /// The calls of a conversation and which of them are the last about something.
 #[derive(Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct LastCalls {
     order: HashMap<String, usize>,
     last_by_call: HashMap<u64, usize>,
     last_by_path: HashMap<String, usize>,
 }
 
-impl Standing {
+impl LastCalls {
     pub(crate) fn of(units: &[Unit]) -> Self {
-        let mut standing = Self::default();
+        let mut last_calls = Self::default();
         let calls = units.iter().flat_map(Unit::calls).map(|(call, _)| call);
         for (position, call) in calls.enumerate() {
-            standing.order.insert(call.id.clone(), position);
-            standing.last_by_call.insert(call_key(call), position);
+            last_calls.order.insert(call.id.clone(), position);
+            last_calls.last_by_call.insert(call_key(call), position);
             for path in paths(&call.arguments) {
-                standing.last_by_path.insert(path.to_owned(), position);
+                last_calls.last_by_path.insert(path.to_owned(), position);
             }
         }
-        standing
+        last_calls
     }
 
     /// Whether a later call is about the same thing.
@@ -82,19 +82,20 @@ impl Standing {
 
 /// The calls whose results can be shown in a few words. The newest `protected` calls never are.
 pub(crate) fn superfluous(conversation: &Conversation, protected: usize) -> Vec<String> {
-    let standing = Standing::of(conversation.units());
-    let oldest_protected = standing.order.len().saturating_sub(protected);
+    let last_calls = LastCalls::of(conversation.units());
+    let oldest_protected = last_calls.order.len().saturating_sub(protected);
     let units = conversation.units().iter();
     let calls = units.flat_map(|unit| unit.calls().map(move |(call, result)| (unit, call, result)));
     let chosen = calls.filter(|(unit, call, result)| {
         let Ok(value) = result else { return false };
-        if conversation.elided().contains(&call.id) || standing.position(call) >= oldest_protected {
+        if conversation.elided().contains(&call.id) || last_calls.position(call) >= oldest_protected
+        {
             return false;
         }
         let bytes = value.to_string().len();
         bytes > LONG
             || unit.has_images(call)
-            || (bytes > WORTH_REPLACING && standing.is_superseded(call))
+            || (bytes > WORTH_REPLACING && last_calls.is_superseded(call))
     });
     chosen.map(|(_, call, _)| call.id.clone()).collect()
 }

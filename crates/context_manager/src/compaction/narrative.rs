@@ -1,5 +1,5 @@
 //! A summary that a model writes about the part that is left out. Nothing depends on it: if it
-//! fails, what was kept without it still stands.
+//! fails, the summary made without it is used.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -7,24 +7,26 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use protocol::{Content, Message, Speaker, Usage, describe_call, estimate_tokens};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::words::{cost, shortened};
-use super::{Draft, compacted};
+use super::{CompactionDraft, compacted};
+use crate::answer::cut;
 use crate::budget::Scale;
 use crate::conversation::{Conversation, Unit};
 use crate::facts::plain_text;
 use crate::meter::Meter;
 use crate::purse::{Need, Purpose, Receipt, Refused};
-use crate::{AgentOptions, CacheHint, ModelEvent, ModelRequest, Ports, StopReason};
+use crate::retry::{self, Attempts};
+use crate::{AgentOptions, CacheHint, ModelError, ModelEvent, ModelRequest, Ports, StopReason};
 
 /// A part that takes less is not worth a request.
 const WORTH_ASKING: u64 = 2000;
 /// The fewest and the most tokens of a summary.
 const FEWEST: u64 = 200;
 const MOST: u64 = 1500;
-/// How long is waited for it.
+/// How long is waited for it, all attempts together.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What a text and a result may take in the transcript.
 const MOST_OF_A_TEXT: u64 = 600;
@@ -47,7 +49,17 @@ pub(super) enum Narrative {
     Cancelled(Receipt),
 }
 
-impl Draft {
+impl Narrative {
+    /// There is no text, but what the attempts took is paid.
+    fn unwritten(receipt: Receipt) -> Self {
+        match receipt.usage.is_zero() {
+            true => Self::None,
+            false => Self::Written { text: String::new(), receipt },
+        }
+    }
+}
+
+impl CompactionDraft {
     /// Adds what a model wrote, as far as there is room.
     pub(super) fn add(&mut self, text: &str, receipt: Receipt, conversation: &Conversation) {
         self.compaction.usage = receipt.usage;
@@ -66,7 +78,7 @@ impl Draft {
     }
 }
 
-impl Draft {
+impl CompactionDraft {
     /// The tokens that may be added to the summary.
     fn spare(&self) -> u64 {
         self.limit.saturating_sub(self.tokens)
@@ -86,7 +98,7 @@ pub(super) fn of_summary(summary: &str) -> Option<&str> {
 
 /// Asks the model, if there is enough to tell and room to tell it.
 pub(super) async fn write(
-    draft: &Draft,
+    draft: &CompactionDraft,
     ports: &Ports,
     options: &AgentOptions,
     scale: Scale,
@@ -101,29 +113,44 @@ pub(super) async fn write(
     let transcript = transcript(draft, room / 2);
     let mut request = request(&transcript, options);
     let need = need(&transcript, &request, options, scale);
-    let mut reservation = match ports.purse.reserve(&need, cancel).await {
-        Ok(reservation) => reservation,
-        Err(Refused::RanOut(_)) => return Narrative::None,
-        Err(Refused::Cancelled) => return Narrative::Cancelled(Receipt::default()),
-    };
-    request.max_tokens = reservation.answer_limit();
-    let mut spoken = Spoken {
-        text: String::new(),
-        meter: Meter::new(&*ports.model, need.input),
-        is_sent: false,
-    };
-    let is_good = tokio::select! {
-        biased;
-        () = cancel.cancelled() => None,
-        good = timeout(PATIENCE, spoken.listen(ports, &request)) => Some(good.unwrap_or(false)),
-    };
-    reservation.note(Receipt::new(spoken.used(is_good == Some(true)), options.prices));
-    let receipt = reservation.settle();
-    match is_good {
-        None => Narrative::Cancelled(receipt),
-        Some(true) => Narrative::Written { text: spoken.text, receipt },
-        Some(false) if receipt.usage.is_zero() => Narrative::None,
-        Some(false) => Narrative::Written { text: String::new(), receipt },
+    let deadline = Instant::now() + PATIENCE;
+    let mut attempts = Attempts::new(&options.retry);
+    let mut spent = Receipt::default();
+    loop {
+        let mut reservation = match ports.purse.reserve(&need, cancel).await {
+            Ok(reservation) => reservation,
+            Err(Refused::RanOut(_)) => return Narrative::unwritten(spent),
+            Err(Refused::Cancelled) => return Narrative::Cancelled(spent),
+        };
+        request.max_tokens = reservation.answer_limit();
+        let mut spoken = Spoken {
+            text: String::new(),
+            meter: Meter::new(&*ports.model, need.input),
+            is_sent: false,
+        };
+        let heard = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            heard = timeout_at(deadline, spoken.listen(ports, &request)) => {
+                Some(heard.unwrap_or(Ok(false)))
+            }
+        };
+        let is_complete = matches!(heard, Some(Ok(true)));
+        reservation.note(Receipt::new(spoken.used(is_complete), options.prices));
+        let receipt = reservation.settle();
+        spent += receipt;
+        let mut error = match heard {
+            None => return Narrative::Cancelled(spent),
+            Some(Ok(true)) => return Narrative::Written { text: spoken.text, receipt: spent },
+            Some(Ok(false)) => return Narrative::unwritten(spent),
+            Some(Err(error)) => error,
+        };
+        let delay = attempts.wait_after(&mut error, !receipt.usage.is_zero());
+        let left = deadline.saturating_duration_since(Instant::now());
+        match delay.filter(|delay| *delay < left) {
+            Some(delay) => retry::wait(delay, cancel).await,
+            None => return Narrative::unwritten(spent),
+        }
     }
 }
 
@@ -163,14 +190,15 @@ struct Spoken {
 }
 
 impl Spoken {
-    /// Listens to the end. An answer cut at its limit is good enough; a refused one is not.
-    async fn listen(&mut self, ports: &Ports, request: &ModelRequest) -> bool {
-        let Ok(mut stream) = ports.model.stream(request).await else { return false };
+    /// Listens to the end and tells whether the text can be used. An answer cut at its limit is good
+    /// enough; a refused one is not.
+    async fn listen(&mut self, ports: &Ports, request: &ModelRequest) -> Result<bool, ModelError> {
+        let mut stream = ports.model.stream(request).await?;
         self.is_sent = true;
         while let Some(piece) = stream.next().await {
             match piece {
                 Ok(ModelEvent::Done(stop)) => {
-                    return matches!(stop, StopReason::EndOfTurn | StopReason::MaxTokens);
+                    return Ok(matches!(stop, StopReason::EndOfTurn | StopReason::MaxTokens));
                 }
                 Ok(piece) => {
                     self.meter.note(&piece);
@@ -180,12 +208,12 @@ impl Spoken {
                 }
                 Err(error) => {
                     // A refusal costs nothing.
-                    self.is_sent = !self.meter.failed(error.kind).is_zero();
-                    return false;
+                    self.is_sent = !self.meter.failed(&error).is_zero();
+                    return Err(error);
                 }
             }
         }
-        false
+        Err(cut())
     }
 
     fn used(&self, is_complete: bool) -> Usage {
@@ -198,7 +226,7 @@ impl Spoken {
 }
 
 /// What is left out, as text of at most about `tokens` tokens.
-fn transcript(draft: &Draft, tokens: u64) -> String {
+fn transcript(draft: &CompactionDraft, tokens: u64) -> String {
     let mut text = String::new();
     if let Some(earlier) = &draft.earlier {
         let _ = writeln!(text, "{}\n", shortened(earlier, tokens / 3));

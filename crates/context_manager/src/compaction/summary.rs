@@ -102,7 +102,7 @@ impl<'a> Source<'a> {
         // The last one comes first, then the task, then the others before the last.
         let order = latest.last().into_iter().chain([task]).chain(latest.iter().rev().skip(1));
         let mut left = shares.words;
-        let mut told: Vec<Told> = order.map(|said| self.tell(said, &mut left)).collect();
+        let mut told: Vec<RetoldMessage> = order.map(|said| self.tell(said, &mut left)).collect();
         told.sort_by_key(|told| told.sequence);
         // An old task may be shortened, a new one may not.
         let newest = &told[told.len().saturating_sub(LATEST)..];
@@ -118,12 +118,12 @@ impl<'a> Source<'a> {
     }
 
     /// A message of the user in what is left of the room.
-    fn tell(&self, said: &Said, left: &mut u64) -> Told {
+    fn tell(&self, said: &Said, left: &mut u64) -> RetoldMessage {
         let parts = in_room(said, *left, self.readable);
         let is_whole = said.parts.iter().filter(|part| !part.trim().is_empty()).eq(&parts);
         let text = parts.join("\n\n").trim().to_owned();
         *left = left.saturating_sub(cost(&text));
-        Told { sequence: said.sequence, text, is_whole }
+        RetoldMessage { sequence: said.sequence, text, is_whole }
     }
 
     /// Older messages of the user, a line for each; of the oldest only their handles if there are too
@@ -153,7 +153,7 @@ impl<'a> Source<'a> {
 }
 
 /// A message of the user as a summary has it.
-struct Told {
+struct RetoldMessage {
     sequence: u64,
     text: String,
     is_whole: bool,

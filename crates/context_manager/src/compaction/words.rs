@@ -171,7 +171,7 @@ impl Said {
     }
 }
 
-/// Who gets how much of `total`: everybody what they need, or the same.
+/// Divides `total` among needs: each gets what it needs or, if that is too much, an equal share.
 fn fair_shares(needs: &[u64], total: u64) -> Vec<u64> {
     let mut order: Vec<usize> = (0..needs.len()).collect();
     order.sort_by_key(|&at| needs[at]);

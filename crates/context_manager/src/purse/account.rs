@@ -1,4 +1,4 @@
-//! The books of one purse, and the rule by which a request may draw on them.
+//! What one purse has spent and holds, and the rule by which a request may draw on it.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ pub(crate) const CAUTION: u64 = 4;
 
 /// What a turn begins with.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Standing {
+pub(crate) struct OpeningBalance {
     pub(crate) spent: Spent,
     pub(crate) limits: Limits,
     /// The user has just asked to go on: one request is sent in any case.
     pub(crate) granted: bool,
 }
 
-impl Standing {
+impl OpeningBalance {
     /// The same for work that no turn waits for.
     pub(crate) fn without_clock(mut self) -> Self {
         self.limits.wall_time = None;
@@ -53,9 +53,9 @@ pub(crate) struct Limits {
 /// What a request is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// To carry the turn on; without it, the turn pauses.
+    /// To continue the turn; without it, the turn pauses.
     Turn,
-    /// To put into words what is left out; without it, the turn goes on.
+    /// To summarise what is left out; without it, the turn goes on.
     Summary,
 }
 
@@ -99,13 +99,13 @@ pub(crate) struct Offer {
 /// Why a request cannot draw on an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// Not beside those that are under way.
+    /// Not while other requests hold as much as they do.
     Busy,
     /// Not at all.
     Out(Scarce),
 }
 
-/// The books of one purse.
+/// What one purse has spent and holds.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     spent: Spent,
@@ -136,8 +136,8 @@ impl Need {
 
 impl Account {
     /// Begins a turn. What is spent is never forgotten, and what is under way still settles.
-    pub(crate) fn open(&mut self, standing: Standing) {
-        let Standing { spent, limits, granted } = standing;
+    pub(crate) fn open(&mut self, opening: OpeningBalance) {
+        let OpeningBalance { spent, limits, granted } = opening;
         self.spent = Spent {
             tokens: self.spent.tokens.max(spent.tokens),
             cost_usd: self.spent.cost_usd.max(spent.cost_usd),
@@ -172,8 +172,14 @@ impl Account {
         self.spent
     }
 
-    pub(crate) fn use_grant(&mut self) {
-        self.granted = false;
+    /// Whether there was one.
+    pub(crate) fn use_grant(&mut self) -> bool {
+        std::mem::take(&mut self.granted)
+    }
+
+    /// The request that used it took nothing.
+    pub(crate) fn return_grant(&mut self) {
+        self.granted = true;
     }
 
     pub(crate) fn hold(&mut self, hold: Hold) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protocol::Usage;
 
 use super::account::{Hold, Spent};
-use super::{Brink, Purse};
+use super::{BindingLimit, Purse};
 use crate::Prices;
 
 /// What was used and what it cost, as the log tells it.
@@ -26,13 +26,24 @@ impl Receipt {
     }
 }
 
+impl std::ops::AddAssign for Receipt {
+    fn add_assign(&mut self, other: Self) {
+        self.usage += other.usage;
+        if let Some(cost) = other.cost_usd {
+            *self.cost_usd.get_or_insert(0.0) += cost;
+        }
+    }
+}
+
 /// What a request holds. Dropped without being settled, it pays what was noted last.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     purse: Arc<Purse>,
     hold: Hold,
     answer_limit: u32,
-    brink: Option<Brink>,
+    binding_limit: Option<BindingLimit>,
+    /// It is the one request that the user has granted by letting the turn go on.
+    granted: bool,
     so_far: Receipt,
     /// A whole answer came, and whether its turn goes on after it.
     answered: Option<bool>,
@@ -43,9 +54,11 @@ impl Reservation {
         purse: Arc<Purse>,
         hold: Hold,
         answer_limit: u32,
-        brink: Option<Brink>,
+        binding_limit: Option<BindingLimit>,
+        granted: bool,
     ) -> Self {
-        Self { purse, hold, answer_limit, brink, so_far: Receipt::default(), answered: None }
+        let so_far = Receipt::default();
+        Self { purse, hold, answer_limit, binding_limit, granted, so_far, answered: None }
     }
 
     /// The most tokens that the answer may have.
@@ -54,8 +67,8 @@ impl Reservation {
     }
 
     /// The limit that keeps the answer from being longer, if it is one of the purse.
-    pub(crate) fn brink(&self) -> Option<Brink> {
-        self.brink
+    pub(crate) fn binding_limit(&self) -> Option<BindingLimit> {
+        self.binding_limit
     }
 
     /// The request is under way and has used this much by now.
@@ -78,6 +91,10 @@ impl Drop for Reservation {
     fn drop(&mut self) {
         for (at, account) in self.purse.accounts().iter_mut().enumerate() {
             account.release(self.hold);
+            if at == 0 && self.granted && self.answered.is_none() && self.so_far.usage.is_zero() {
+                // A refusal is free, and the next attempt may be made all the same.
+                account.return_grant();
+            }
             // The end of a sub-agent is not the end of the turn it belongs to.
             let is_round = self.answered.is_some_and(|goes_on| goes_on || at > 0);
             account.spend(Spent { rounds: u32::from(is_round), ..self.so_far.spent() });

@@ -15,7 +15,7 @@ fn need(input: u64, output: u32) -> Need {
 
 fn purse(limits: Limits, spent: Spent) -> Arc<Purse> {
     let purse = Purse::new();
-    purse.open(Standing { spent, limits, granted: false });
+    purse.open(OpeningBalance { spent, limits, granted: false });
     purse
 }
 
@@ -69,7 +69,7 @@ fn what_has_run_out_has_run_out_for_all_who_share_it() {
     let out = PauseReason::TokenBudget { used: 0, limit: 5_000 };
     assert_eq!((child.ran_out(), session.ran_out()), (Some(out.clone()), Some(out)));
     assert!(at_once(&session, &need(10, 500)).unwrap().is_err(), "it would fit, but it is over");
-    session.open(Standing::default());
+    session.open(OpeningBalance::default());
     assert!(at_once(&session, &need(10, 500)).unwrap().is_ok());
 }
 
@@ -78,7 +78,7 @@ fn the_limit_of_a_sub_agent_is_its_own() {
     let session = tokens(100_000);
     let child = session.for_sub_agent();
     let limits = Limits { tokens: Some(1_000), ..Limits::default() };
-    child.open(Standing { limits, ..Standing::default() });
+    child.open(OpeningBalance { limits, ..OpeningBalance::default() });
     assert!(at_once(&child, &need(2_000, 500)).unwrap().is_err());
     assert!(child.ran_out().is_some() && session.ran_out().is_none());
     assert!(at_once(&session, &need(2_000, 500)).unwrap().is_ok());
@@ -137,9 +137,12 @@ fn a_summary_that_cannot_be_paid_stops_nobody_and_uses_no_grant() {
     assert!(at_once(&session, &summary).unwrap().is_err());
     assert_eq!(session.ran_out(), None);
     let limits = Limits { tokens: Some(1_000), ..Limits::default() };
-    session.open(Standing { limits, granted: true, ..Standing::default() });
+    session.open(OpeningBalance { limits, granted: true, ..OpeningBalance::default() });
     assert!(at_once(&session, &summary).unwrap().is_err());
     assert_eq!(answer_limit(&session, &need(2_000, 500)), Some(256), "one request in any case");
+    let mut again = at_once(&session, &need(2_000, 500)).unwrap().expect("the first one was free");
+    again.note(receipt(100));
+    drop(again);
     assert_eq!(answer_limit(&session, &need(2_000, 500)), None);
 }
 
@@ -180,7 +183,7 @@ async fn the_clock_stops_all_who_share_the_purse_at_the_deadline() {
     assert_eq!(child.time_is_up(), Some(out));
     assert!(at_once(&child, &need(1, 1)).unwrap().is_err());
     // Another turn has another clock.
-    session.open(Standing::default());
+    session.open(OpeningBalance::default());
     assert_eq!((child.time_is_up(), session.watch(&stop).is_some()), (None, false));
 }
 
@@ -190,7 +193,10 @@ async fn that_the_time_is_up_is_seen_although_something_else_had_run_out() {
         Limits { tokens: Some(100), wall_time: Some(Duration::from_secs(5)), ..Limits::default() };
     let session = purse(limits, Spent::default());
     let child = session.for_sub_agent();
-    child.open(Standing { limits: Limits { wall_time: None, ..limits }, ..Standing::default() });
+    child.open(OpeningBalance {
+        limits: Limits { wall_time: None, ..limits },
+        ..OpeningBalance::default()
+    });
     for purse in [&child, &session] {
         assert!(matches!(purse.lacks(&need(1_000, 500)), Some(PauseReason::TokenBudget { .. })));
     }

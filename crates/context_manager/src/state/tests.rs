@@ -204,7 +204,7 @@ fn an_interrupted_call_says_whether_it_may_have_had_an_effect() {
     ");
     assert_snapshot!(text(CallProgress::Started), @r"
     The session ended while this call was running; it may have had an effect.
-    Look at how things are before you call it again.
+    Check the current state before you call it again.
     ");
     assert_snapshot!(text(CallProgress::AwaitingApproval), @r"
     The session ended while the user was asked about this call; it was not performed.

@@ -1,9 +1,9 @@
-//! When the person is asked how to go on.
+//! When the user is asked how to go on.
 
 use std::time::Duration;
 
 use context_manager::{
-    Budget, ContextState, ModelErrorKind, ModelEvent, Prices, StopReason, TurnOutcome, Usage,
+    Budget, ContextState, ModelErrorKind, Prices, StopReason, TurnOutcome, Usage,
 };
 use insta::assert_snapshot;
 use protocol::{LogEntry, PauseReason, SessionEvent, TurnEnd};
@@ -18,7 +18,7 @@ fn paused_after(turns: u32) -> TurnOutcome {
     TurnOutcome::Paused(PauseReason::TurnLimit { turns })
 }
 
-/// Calls that differ, so that nobody takes them for a circle.
+/// Calls that differ, so that they do not count as repetition.
 fn counting(times: usize) -> Vec<Reply> {
     (0..times).map(|index| wants_one(&format!("c{index}"), "count", json!({"n": index}))).collect()
 }
@@ -76,7 +76,7 @@ async fn a_message_during_a_pause_ends_the_turn_and_begins_another() {
 }
 
 #[tokio::test]
-async fn a_model_going_in_circles_is_told_and_then_the_person_is_asked() {
+async fn a_model_going_in_circles_is_told_and_then_the_user_is_asked() {
     let same = |index| wants_one(&format!("c{index}"), "look", json!({"path": "a"}));
     let mut stage = Stage::new((0..9).map(same).chain([says("I see.")]));
     let circles = PauseReason::GoingInCircles { tool: "look".into(), times: 6 };
@@ -263,31 +263,20 @@ async fn answers_that_break_off_count_what_they_announced() {
     assert_eq!(stage.context.usage().total(), 2_002);
 }
 
-fn again(kind: ModelErrorKind) -> Line {
-    let why = format!("{kind:?}");
-    Line::Piece(ModelEvent::Retrying { kind, after: Duration::from_millis(7), why })
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_may_have_been_charged_is_counted() {
+    let usage = Usage { input: 40, output: 2, ..Usage::default() };
+    let answer = || using(says("Done."), usage);
+    for (kind, is_charged) in [(ModelErrorKind::Cut, true), (ModelErrorKind::Overloaded, false)] {
+        let mut stage = Stage::new([vec![Line::Fails(kind)], answer()]);
+        assert_eq!(stage.send("go").await, DONE);
+        assert_eq!(stage.context.usage().total() > usage.total(), is_charged, "{kind:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_provider_would_repeat_is_asked_for_anew_if_it_may_have_been_charged() {
-    let usage = Usage { input: 40, output: 2, ..Usage::default() };
-    let answer = || using(says("Done."), usage).into_iter();
-    let cut = std::iter::once(again(ModelErrorKind::Cut)).chain(answer()).collect();
-    let mut stage = Stage::new([cut, using(says("Done."), usage)]);
-    assert_eq!(stage.send("go").await, DONE);
-    assert_eq!(stage.requests().len(), 2, "the purse was asked about each");
-    assert!(stage.context.usage().total() > usage.total());
-
-    let busy = std::iter::once(again(ModelErrorKind::Overloaded)).chain(answer()).collect();
-    let mut stage = Stage::new([busy]);
-    assert_eq!(stage.send("go").await, DONE);
-    assert_eq!(stage.context.usage(), usage, "a refusal is free");
-}
-
-#[tokio::test]
 async fn a_server_that_cannot_be_reached_costs_nothing() {
-    let kind = ModelErrorKind::Connection;
-    let mut stage = Stage::new([vec![again(kind), Line::Fails(kind)]]);
+    let mut stage = Stage::new(vec![vec![Line::Unreachable]; 5]);
     assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Failed));
     assert!(stage.context.usage().is_zero());
 }

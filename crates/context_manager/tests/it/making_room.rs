@@ -113,6 +113,26 @@ async fn a_model_adds_what_happened() {
     ");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_failed_is_asked_for_again_and_all_attempts_are_paid() {
+    let told = Usage { input: 100, output: 3_000, ..Usage::default() };
+    let usage = Usage { input: 5_000, output: 50, ..Usage::default() };
+    let cut = vec![text("The par"), Line::Fails(ModelErrorKind::Cut)];
+    let mut stage = small([
+        using(says(&"a long story ".repeat(1000)), told),
+        vec![Line::Fails(ModelErrorKind::Overloaded)],
+        using(cut, usage),
+        using(says("The parser was slow."), usage),
+    ]);
+    stage.send("Make it faster.").await;
+    let outcome = stage.context.compact(&stage.ports(), &stage.options, &stage.cancel()).await;
+    assert!(matches!(outcome.unwrap(), CompactOutcome::Compacted(_)));
+    let compaction = compactions(&stage).pop().unwrap();
+    assert!(compaction.by_model && compaction.summary.ends_with("\nThe parser was slow."));
+    assert_eq!(compaction.usage.input, 2 * usage.input);
+    assert_eq!(stage.requests().len(), 4);
+}
+
 #[tokio::test]
 async fn what_a_model_wrote_survives_a_compaction_without_one() {
     let story = || says(&"a long story ".repeat(1000));

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, CacheHint, Charge, ChatContext, Listing, LogError, ModelError, ModelErrorKind,
-    ModelEvent, ModelProvider, ModelRequest, ModelStream, Ports, Purse, SessionLog, StopReason,
-    ToolRuntime, ToolSpec, TurnOutcome, Usage,
+    AgentOptions, CacheHint, Charge, ChatContext, LogError, ModelError, ModelErrorKind, ModelEvent,
+    ModelProvider, ModelRequest, ModelStream, Ports, Purse, RetryPolicy, SessionLog, StopReason,
+    ToolListing, ToolRuntime, ToolSpec, TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
@@ -28,9 +28,11 @@ pub(crate) enum Line {
     Fails(ModelErrorKind),
     /// It fails, and the provider says that asking again is no use.
     FailsForGood(ModelErrorKind),
+    /// The request does not reach the provider.
+    Unreachable,
     /// The request itself fails.
     Refuses(ModelErrorKind),
-    /// The person cancels, and nothing more comes.
+    /// The user cancels, and nothing more comes.
     Cancelled,
     /// Nothing more comes.
     Hangs,
@@ -40,7 +42,7 @@ pub(crate) enum Line {
 
 pub(crate) type Reply = Vec<Line>;
 
-/// What requests cost that nobody saw the end of, for tests that do not count.
+/// What requests cost that never ended, for tests that do not count.
 pub(crate) fn nothing_charged() -> Charge {
     Charge::of(&FreeModel, None)
 }
@@ -58,7 +60,7 @@ impl ModelProvider for FreeModel {
     }
 
     async fn stream(&self, _: &ModelRequest) -> Result<ModelStream, ModelError> {
-        unreachable!("nobody asks it")
+        unreachable!("it is never asked")
     }
 }
 
@@ -80,7 +82,7 @@ pub(crate) fn broken(id: &str, name: &str) -> Line {
         id: id.into(),
         name: name.into(),
         arguments: "{\"pa".into(),
-        reason: "the arguments are no valid JSON".into(),
+        reason: "the arguments are not valid JSON".into(),
     })
 }
 
@@ -105,7 +107,7 @@ pub(crate) fn using(mut reply: Reply, usage: Usage) -> Reply {
     reply
 }
 
-/// The person's way to cancel the turn.
+/// The user's way to cancel the turn.
 #[derive(Default)]
 pub(crate) struct Button(Mutex<CancellationToken>);
 
@@ -141,7 +143,13 @@ impl ModelProvider for ScriptedModel {
                 match line {
                     Line::Piece(piece) => Ok(piece),
                     Line::Fails(kind) | Line::Refuses(kind) => Err(error(kind)),
-                    Line::FailsForGood(kind) => Err(ModelError { is_final: true, ..error(kind) }),
+                    Line::FailsForGood(kind) => {
+                        Err(ModelError { should_retry: Some(false), ..error(kind) })
+                    }
+                    Line::Unreachable => Err(ModelError {
+                        may_be_charged: false,
+                        ..error(ModelErrorKind::Connection)
+                    }),
                     Line::Cancelled => {
                         cancel.press();
                         std::future::pending().await
@@ -159,7 +167,7 @@ impl ModelProvider for ScriptedModel {
 }
 
 fn error(kind: ModelErrorKind) -> ModelError {
-    ModelError { kind, message: format!("{kind:?}"), retry_after: None, is_final: false }
+    ModelError::new(kind, format!("{kind:?}"))
 }
 
 /// Tools whose names say what they do.
@@ -241,7 +249,7 @@ fn spec(name: &str) -> ToolSpec {
         name: name.into(),
         description: String::new(),
         parameters: json!({}),
-        listing: Listing::Always,
+        listing: ToolListing::Always,
     }
 }
 
@@ -279,7 +287,7 @@ impl ScriptedTools {
                 self.cancel.press();
                 std::future::pending().await
             }
-            other => fails(ErrorCode::UnknownTool, &format!("there is no tool {other}")),
+            other => fails(ErrorCode::UnknownTool, &format!("unknown tool {other}")),
         }
     }
 }
@@ -288,11 +296,11 @@ impl ScriptedTools {
 pub(crate) struct MemoryLog {
     pub(crate) entries: Mutex<Vec<LogEntry>>,
     pub(crate) appends: AtomicUsize,
-    /// What somebody else writes before the next append.
+    /// What another process writes before the next append.
     pub(crate) aside: Mutex<Vec<SessionEvent>>,
     /// After this many appends the disk is full.
     pub(crate) full_after: Mutex<Option<usize>>,
-    /// The person cancels during this append.
+    /// The user cancels during this append.
     pub(crate) cancel_in: Mutex<Option<(usize, CancellationToken)>>,
 }
 
@@ -353,7 +361,11 @@ impl Stage {
             model: Arc::new(model),
             tools: Arc::new(tools),
             log: Arc::default(),
-            options: AgentOptions::default(),
+            // Without chance in it, waits can be compared.
+            options: AgentOptions {
+                retry: RetryPolicy { jitter: 0.0, ..RetryPolicy::default() },
+                ..AgentOptions::default()
+            },
             context: ChatContext::default(),
             purse: Purse::new(),
             button,

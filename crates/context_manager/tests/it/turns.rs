@@ -79,7 +79,7 @@ async fn tool_execution_failures_go_back_to_the_model() {
     assert_snapshot!(stage.last_request(), @r"
     user: read x.rs
     model: <c1 missing()> <c2 breaks()> <c3 nonsense()>
-    user: <c1 = FILE_NOT_FOUND x.rs does not exist> <c2 = INTERNAL the tool failed unexpectedly: out of luck> <c3 = UNKNOWN_TOOL there is no tool nonsense>
+    user: <c1 = FILE_NOT_FOUND x.rs does not exist> <c2 = INTERNAL the tool failed unexpectedly: out of luck> <c3 = UNKNOWN_TOOL unknown tool nonsense>
     ");
 }
 
@@ -139,7 +139,7 @@ async fn broken_calls_are_answered_and_never_run() {
     user: write a book
     asked
     answer MaxTokens: <c1 look(path="a")> <c2 write()>
-    end c2: INVALID_ARGUMENTS This call of write was not run: the arguments are no valid JSON.
+    end c2: INVALID_ARGUMENTS This call of write was not run: the arguments are not valid JSON.
     start c1
     end c1: {"done":"a"}
     nudged: Your last answer was cut at the limit of 8192 tokens, and a call in it was not run. Do the work in smaller calls.
@@ -241,17 +241,36 @@ async fn after_three_retries_the_turn_fails() {
     assert_eq!(stage.requests().len(), 4);
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_is_free_is_tried_five_times() {
+    use ModelErrorKind::{Overloaded, RateLimited};
+    for failing in [Line::Fails(Overloaded), Line::Refuses(RateLimited), Line::Unreachable] {
+        let mut replies = vec![vec![failing]; 5];
+        replies.push(says("too late"));
+        let mut stage = Stage::new(replies);
+        assert_eq!(stage.send("go").await, TurnOutcome::Ended(TurnEnd::Failed));
+        assert_eq!(stage.requests().len(), 5);
+        let end = stage.story().lines().rev().nth(1).unwrap_or_default().to_owned();
+        assert!(end.contains("; tried 5 times; try again later"), "{end}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_good_answer_starts_the_count_again() {
+    let busy = || vec![Line::Fails(ModelErrorKind::Overloaded)];
+    let mut replies = vec![busy(); 4];
+    replies.push(wants_one("c1", "look", json!({})));
+    replies.extend(vec![busy(); 4]);
+    replies.push(says("Done."));
+    assert_eq!(Stage::new(replies).send("go").await, DONE);
+}
+
 #[tokio::test]
-async fn what_the_provider_has_retried_itself_or_will_not_do_is_not_retried() {
-    let again = Line::Piece(ModelEvent::Retrying {
-        kind: ModelErrorKind::Overloaded,
-        after: std::time::Duration::from_millis(7),
-        why: "busy".into(),
-    });
+async fn what_the_provider_will_not_do_is_not_retried() {
     let table = [
-        vec![Line::Refuses(ModelErrorKind::Overloaded)],
+        vec![Line::Refuses(ModelErrorKind::InvalidRequest)],
         vec![text("x"), Line::Fails(ModelErrorKind::Malformed)],
-        vec![again, Line::Fails(ModelErrorKind::Connection)],
+        vec![Line::FailsForGood(ModelErrorKind::Connection)],
         vec![Line::FailsForGood(ModelErrorKind::Overloaded)],
     ];
     for reply in table {
@@ -261,19 +280,14 @@ async fn what_the_provider_has_retried_itself_or_will_not_do_is_not_retried() {
     }
 }
 
-#[tokio::test]
-async fn that_the_provider_tries_again_is_written_down() {
-    let again = Line::Piece(ModelEvent::Retrying {
-        kind: ModelErrorKind::Overloaded,
-        after: std::time::Duration::from_millis(7),
-        why: "busy".into(),
-    });
-    let mut stage = Stage::new([vec![again, text("Hello"), done(StopReason::EndOfTurn)]]);
+#[tokio::test(start_paused = true)]
+async fn each_attempt_is_written_down() {
+    let mut stage = Stage::new([vec![Line::Fails(ModelErrorKind::Overloaded)], says("Hello")]);
     assert_eq!(stage.send("go").await, DONE);
     assert_snapshot!(stage.story(), @r"
     user: go
     asked
-    failed: busy, again in 7 ms
+    failed: Overloaded, again in 500 ms
     asked
     text: Hello
     answer EndOfTurn: Hello

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use context_manager::{CacheHint, Effort, Listing, ModelRequest, ToolSpec};
+use context_manager::{CacheHint, Effort, ModelRequest, ToolListing, ToolSpec};
 use protocol::{Content, ErrorCode, Image, ImageFormat, Message, Speaker, ToolCall, ToolError};
 use providers::catalogue::{COMPATIBLE, ENDPOINTS};
 use providers::{Api, Quirks};
@@ -107,7 +107,7 @@ fn conversation(seed: u64, api: Api) -> ModelRequest {
         name: format!("tool_{at}"),
         description: dice.text(),
         parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
-        listing: Listing::Always,
+        listing: ToolListing::Always,
     });
     let tools = tools.collect();
     ModelRequest {

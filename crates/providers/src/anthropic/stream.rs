@@ -27,7 +27,7 @@ impl AnthropicStream {
 pub struct AnthropicAnswer {
     has_calls: bool,
     /// The blocks that have begun and not ended, by index.
-    open: BTreeMap<u64, Block>,
+    open: BTreeMap<u64, OpenBlock>,
     /// A call that ended without any arguments. If the answer turns out to have reached its token
     /// limit right there, the arguments are missing rather than empty.
     doubtful: Option<OpenCall>,
@@ -36,7 +36,7 @@ pub struct AnthropicAnswer {
 }
 
 #[derive(Clone, Debug)]
-enum Block {
+enum OpenBlock {
     Text,
     Call(OpenCall),
     /// Thinking and whatever else is sent back as it came, with the text of its input.
@@ -78,7 +78,7 @@ impl AnthropicAnswer {
         let block = match text(block, "type") {
             "text" => {
                 push_text(text(block, "text"), ModelEvent::Text, out);
-                Block::Text
+                OpenBlock::Text
             }
             "tool_use" => {
                 self.has_calls = true;
@@ -89,30 +89,30 @@ impl AnthropicAnswer {
                     arguments: input.map(|_| block["input"].to_string()).unwrap_or_default(),
                 };
                 out.push(call.started());
-                Block::Call(call)
+                OpenBlock::Call(call)
             }
             _ => {
                 push_text(text(block, "thinking"), ModelEvent::Thinking, out);
-                Block::Kept { block: block.clone(), input: String::new() }
+                OpenBlock::Kept { block: block.clone(), input: String::new() }
             }
         };
-        if let Some(Block::Call(lost)) = self.open.insert(index(data), block) {
+        if let Some(OpenBlock::Call(lost)) = self.open.insert(index(data), block) {
             out.push(lost.broken(CUT_SHORT));
         }
     }
 
     fn grow(&mut self, index: u64, delta: &Value, out: &mut Vec<ModelEvent>) {
         match (self.open.get_mut(&index), text(delta, "type")) {
-            (Some(Block::Text), "text_delta") => {
+            (Some(OpenBlock::Text), "text_delta") => {
                 push_text(text(delta, "text"), ModelEvent::Text, out);
             }
-            (Some(Block::Call(call)), "input_json_delta") => {
+            (Some(OpenBlock::Call(call)), "input_json_delta") => {
                 call.arguments.push_str(text(delta, "partial_json"));
             }
-            (Some(Block::Kept { input, .. }), "input_json_delta") => {
+            (Some(OpenBlock::Kept { input, .. }), "input_json_delta") => {
                 input.push_str(text(delta, "partial_json"));
             }
-            (Some(Block::Kept { block, .. }), "thinking_delta") => {
+            (Some(OpenBlock::Kept { block, .. }), "thinking_delta") => {
                 let more = text(delta, "thinking");
                 if let Some(Value::String(thinking)) = block.get_mut("thinking") {
                     thinking.push_str(more);
@@ -121,7 +121,7 @@ impl AnthropicAnswer {
                 }
                 push_text(more, ModelEvent::Thinking, out);
             }
-            (Some(Block::Kept { block: Value::Object(block), .. }), "signature_delta") => {
+            (Some(OpenBlock::Kept { block: Value::Object(block), .. }), "signature_delta") => {
                 block.insert("signature".into(), delta["signature"].clone());
             }
             _ => {}
@@ -131,9 +131,9 @@ impl AnthropicAnswer {
     fn end(&mut self, index: u64, out: &mut Vec<ModelEvent>) {
         self.settle(false, out);
         match self.open.remove(&index) {
-            Some(Block::Call(call)) if call.arguments.is_empty() => self.doubtful = Some(call),
-            Some(Block::Call(call)) => out.push(call.complete()),
-            Some(Block::Kept { mut block, input }) => {
+            Some(OpenBlock::Call(call)) if call.arguments.is_empty() => self.doubtful = Some(call),
+            Some(OpenBlock::Call(call)) => out.push(call.complete()),
+            Some(OpenBlock::Kept { mut block, input }) => {
                 if let (Some(slot), Ok(input)) = (block.get_mut("input"), parse_strict_json(&input))
                 {
                     *slot = input;
@@ -142,7 +142,7 @@ impl AnthropicAnswer {
                     out.push(ModelEvent::Kept(Content::Opaque { provider: NAME.into(), block }));
                 }
             }
-            Some(Block::Text) | None => {}
+            Some(OpenBlock::Text) | None => {}
         }
     }
 
@@ -174,9 +174,9 @@ impl AnthropicAnswer {
         self.settle(stops_anywhere(&stop), out);
         for block in std::mem::take(&mut self.open).into_values() {
             match block {
-                Block::Call(call) if stops_anywhere(&stop) => out.push(call.broken(CUT_SHORT)),
-                Block::Call(_) => return Err(cut()),
-                Block::Text | Block::Kept { .. } => {}
+                OpenBlock::Call(call) if stops_anywhere(&stop) => out.push(call.broken(CUT_SHORT)),
+                OpenBlock::Call(_) => return Err(cut()),
+                OpenBlock::Text | OpenBlock::Kept { .. } => {}
             }
         }
         out.push(ModelEvent::Done(shown_reason(stop, self.has_calls)));

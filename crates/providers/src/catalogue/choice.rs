@@ -4,9 +4,9 @@ use super::endpoint::{COMPATIBLE, ENDPOINTS, Endpoint, OFFLINE, endpoint};
 use super::model::model_info;
 use crate::Api;
 
-/// What somebody asks for. All of it may be left open.
+/// Which model the command line or the configuration asks for. All of it may be left open.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ModelSelection {
     /// The name of a provider.
     pub provider: Option<String>,
     /// The name of a model.
@@ -15,7 +15,7 @@ pub struct Wanted {
     pub base_url: Option<String>,
 }
 
-/// What is there.
+/// What is available on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The variables, or entries of the key file under the same names, that hold a key.
@@ -24,23 +24,23 @@ pub struct Facts {
     pub ollama: Option<Vec<String>>,
 }
 
-/// Who is going to answer.
+/// The model that is going to answer, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// A model behind HTTP.
     Model {
-        /// Who offers it.
+        /// The provider that offers it.
         endpoint: &'static Endpoint,
         /// Its name.
         model: String,
         /// Where it is found.
         base_url: String,
-        /// Why, in one line for a person.
+        /// Why, in one line for the user.
         why: String,
     },
     /// No model at all.
     Offline {
-        /// Why, in one line for a person.
+        /// Why, in one line for the user.
         why: String,
     },
 }
@@ -54,7 +54,7 @@ pub enum ChoiceError {
         /// As it was given.
         name: String,
     },
-    /// The provider answers nobody without a key.
+    /// The provider answers only with a key.
     #[error("{provider} needs a key, and {variable} is not set")]
     NoKey {
         /// Its name.
@@ -62,14 +62,16 @@ pub enum ChoiceError {
         /// Where a key is looked for.
         variable: &'static str,
     },
-    /// Nobody knows which model is meant.
+    /// The provider has no default model.
     #[error("{provider} offers many models; say which one with --model or in the configuration")]
     NoModel {
         /// Its name.
         provider: &'static str,
     },
-    /// Nobody is known to offer the model.
-    #[error("it is not known who offers the model `{model}`; say so with --provider or --base-url")]
+    /// No known provider offers the model.
+    #[error(
+        "no known provider offers the model `{model}`; choose one with --provider or --base-url"
+    )]
     UnknownModel {
         /// As it was given.
         model: String,
@@ -83,7 +85,11 @@ fn names() -> String {
 
 /// Chooses. The command line counts before the configuration, and what was asked for before what
 /// happens to be there.
-pub fn choose(flags: &Wanted, config: &Wanted, facts: &Facts) -> Result<Choice, ChoiceError> {
+pub fn choose(
+    flags: &ModelSelection,
+    config: &ModelSelection,
+    facts: &Facts,
+) -> Result<Choice, ChoiceError> {
     let wanted = merged(flags, config);
     if let Some(name) = &wanted.provider {
         if name == OFFLINE {
@@ -118,7 +124,7 @@ pub fn choose(flags: &Wanted, config: &Wanted, facts: &Facts) -> Result<Choice, 
 
 /// A model or an address of the configuration belongs to its provider: if the command line names
 /// another one, they do not count.
-fn merged(flags: &Wanted, config: &Wanted) -> Wanted {
+fn merged(flags: &ModelSelection, config: &ModelSelection) -> ModelSelection {
     let elsewhere = flags.base_url.is_some()
         || flags.provider.is_some()
             && config.provider.is_some()
@@ -127,7 +133,7 @@ fn merged(flags: &Wanted, config: &Wanted) -> Wanted {
         return flags.clone();
     }
     let or = |first: &Option<String>, second: &Option<String>| first.clone().or(second.clone());
-    Wanted {
+    ModelSelection {
         provider: or(&flags.provider, &config.provider),
         model: or(&flags.model, &config.model),
         base_url: or(&flags.base_url, &config.base_url),
@@ -136,7 +142,7 @@ fn merged(flags: &Wanted, config: &Wanted) -> Wanted {
 
 fn model_of(
     endpoint: &'static Endpoint,
-    wanted: &Wanted,
+    wanted: &ModelSelection,
     facts: &Facts,
     why: String,
 ) -> Result<Choice, ChoiceError> {
@@ -195,13 +201,13 @@ mod tests {
     use super::*;
 
     /// `provider model url` with `-` for what is left open.
-    fn wanted(text: &str) -> Wanted {
+    fn wanted(text: &str) -> ModelSelection {
         let mut words = text
             .split(' ')
             .map(|word| (word != "-").then(|| word.to_owned()))
             .chain([None, None, None]);
         let mut next = || words.next().flatten().filter(|word| !word.is_empty());
-        Wanted { provider: next(), model: next(), base_url: next() }
+        ModelSelection { provider: next(), model: next(), base_url: next() }
     }
 
     fn chosen(flags: &str, config: &str, keys: &[&str], ollama: Option<&[&str]>) -> String {
@@ -275,8 +281,8 @@ mod tests {
     fn what_cannot_be_had_is_said() {
         let cases = [
             (
-                "nobody",
-                "there is no provider called `nobody`; known are anthropic, openai, openai-chat, openrouter, ollama, llamacpp, vllm, lmstudio, offline",
+                "nowhere",
+                "there is no provider called `nowhere`; known are anthropic, openai, openai-chat, openrouter, ollama, llamacpp, vllm, lmstudio, offline",
             ),
             ("anthropic", "anthropic needs a key, and ANTHROPIC_API_KEY is not set"),
             ("- claude-opus-5", "anthropic needs a key, and ANTHROPIC_API_KEY is not set"),
@@ -286,7 +292,7 @@ mod tests {
             ),
             (
                 "- qwen3",
-                "it is not known who offers the model `qwen3`; say so with --provider or --base-url",
+                "no known provider offers the model `qwen3`; choose one with --provider or --base-url",
             ),
         ];
         for (flags, expected) in cases {

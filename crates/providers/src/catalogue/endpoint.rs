@@ -1,29 +1,29 @@
-//! Who offers models, and what is to be known about each.
+//! The providers that are known by name, and what is known about each.
 
 use std::net::IpAddr;
 
 use context_manager::Deferral;
 
 use crate::transport::Network;
-use crate::{Api, HttpConfig, Quirks, RetryPolicy, Secret, Timeouts};
+use crate::{Api, HttpConfig, Quirks, Secret, Timeouts};
 
-/// The name of the provider that needs nobody.
+/// The name of the provider that needs neither network nor model.
 pub const OFFLINE: &str = "offline";
 
-/// Somebody who offers models, as data.
+/// A provider of models, as data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// The name in configuration and on the command line.
     pub name: &'static str,
-    /// The way it talks.
+    /// The format of its requests and answers.
     pub api: Api,
     /// Where it is found, if nothing else is said.
     pub base_url: &'static str,
-    /// The variable that people have their key in.
+    /// The environment variable that usually holds the key.
     pub key_variable: Option<&'static str>,
-    /// The variable that people have another address in.
+    /// The environment variable that usually holds another address.
     pub url_variable: Option<&'static str>,
-    /// Whether it answers nobody without a key.
+    /// Whether it answers only with a key.
     pub needs_key: bool,
     /// The model, if nothing else is said. Servers on one's own machine have whatever was loaded.
     pub default_model: Option<&'static str>,
@@ -82,8 +82,8 @@ pub static ENDPOINTS: [Endpoint; 8] = [
 
 /// Any other server that talks like OpenAI's Chat Completions, at an address that has to be given.
 ///
-/// Its key has a variable of its own: nobody else's key goes to a server that is known by its address
-/// alone.
+/// Its key has a variable of its own: no other provider's key goes to a server that is known by its
+/// address alone.
 pub static COMPATIBLE: Endpoint = Endpoint {
     key_variable: Some("TOOLKILN_API_KEY"),
     deferral: Deferral::ListAll,
@@ -167,7 +167,6 @@ impl Endpoint {
             headers: Vec::new(),
             quirks,
             timeouts,
-            retry: RetryPolicy::default(),
             network: Network::default(),
             deferral,
         }

@@ -17,7 +17,7 @@ pub struct ModelInfo {
     pub max_output: u32,
     /// What a million tokens cost, where it is known.
     pub prices: Option<Prices>,
-    /// The way to talk with it, where only one is known.
+    /// Its wire format, where only one is known.
     pub api: Option<Api>,
     /// Whether it can be told how hard to think.
     pub effort: bool,
@@ -39,7 +39,7 @@ impl ModelInfo {
     }
 }
 
-/// For a model that nobody has heard of: small enough for most that run on one's own machine.
+/// For an unknown model: small enough for most that run on one's own machine.
 const UNKNOWN: ModelInfo = ModelInfo {
     context_tokens: 32_768,
     max_output: 4_096,

@@ -114,11 +114,10 @@ fn the_time_to_wait_is_read_in_every_form() {
 fn a_provider_can_say_that_asking_again_is_no_use() {
     let told = |value: &str| {
         let headers = [("X-Should-Retry".to_owned(), value.to_owned())];
-        error_of(500, &headers, b"").is_final
+        error_of(500, &headers, b"").should_retry
     };
-    assert!(told("false"));
-    assert!(!told("true"));
-    assert!(!error_of(500, &[], b"").is_final);
+    assert_eq!((told("false"), told("true"), told("?")), (Some(false), Some(true), None));
+    assert_eq!(error_of(500, &[], b"").should_retry, None);
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn message() -> impl Strategy<Value = Arc<Message>> {
     message.prop_map(|(role, content)| Arc::new(Message { role, content }))
 }
 
-fn assert_same(api: Api, request: &ModelRequest, quirks: &Quirks, written: &Written) {
+fn assert_same(api: Api, request: &ModelRequest, quirks: &Quirks, written: &WrittenCache) {
     let body = api.written_body(request, quirks, written).unwrap();
     let bytes: Vec<u8> = body.pieces().flatten().copied().collect();
     let read: Value = serde_json::from_slice(&bytes).unwrap();
@@ -44,7 +44,7 @@ proptest! {
     ) {
         let quirks = Quirks::compatible();
         for api in Api::ALL {
-            let written = Written::default();
+            let written = WrittenCache::default();
             let base = full_request("anthropic", json!({}));
             let request = |messages: &[Arc<Message>]| ModelRequest {
                 messages: messages.to_vec(),
@@ -75,7 +75,7 @@ proptest! {
 #[test]
 fn a_request_without_anything_is_the_same_too() {
     for api in Api::ALL {
-        assert_same(api, &empty_request(), &Quirks::openai(), &Written::default());
+        assert_same(api, &empty_request(), &Quirks::openai(), &WrittenCache::default());
     }
 }
 
@@ -89,7 +89,7 @@ fn a_long_conversation_is_written_once() {
         })
         .collect();
     let request = ModelRequest { messages, ..empty_request() };
-    let written = Written::default();
+    let written = WrittenCache::default();
     assert_same(Api::Anthropic, &request, &Quirks::openai(), &written);
     let known = written.beginnings.lock().unwrap();
     assert_eq!(known[0].messages.len(), 100 - FRESH_TURNS);
@@ -98,7 +98,7 @@ fn a_long_conversation_is_written_once() {
 #[test]
 fn tools_are_written_once_for_requests_that_are_alike() {
     for api in Api::ALL {
-        let written = Written::default();
+        let written = WrittenCache::default();
         let quirks = Quirks::openai();
         let request = full_request("anthropic", json!({}));
         for cache in [CacheHint::Conversation, CacheHint::Nothing] {

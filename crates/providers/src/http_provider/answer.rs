@@ -1,4 +1,4 @@
-//! One answer: asked for, perhaps again, then read piece by piece.
+//! One answer: asked for once, then read piece by piece.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,14 +10,12 @@ use hyper::Response;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use super::Shared;
+use super::ProviderState;
 use super::decoding::{Decoding, SLICE};
-use crate::error::failure;
 use crate::request_body::RequestBody;
-use crate::retry::{Failure, Verdict, luck, spoken};
-use crate::transport::{SendError, innermost};
+use crate::transport::{SendError, innermost, spoken};
 use crate::{ApiReader, SseDecoder, error_of};
 
 /// The most of a refusal that is read.
@@ -26,29 +24,22 @@ const MAX_REFUSAL: usize = 64 * 1024;
 const REFUSAL_WAIT: Duration = Duration::from_secs(5);
 /// How long the end of a complete answer is waited for, so that its connection can be used again.
 const DRAIN_WAIT: Duration = Duration::from_secs(2);
-/// How much of that the caller waits along, so that its next request finds the connection free.
+/// How much of that the caller waits for, so that its next request finds the connection free.
 const SETTLE_WAIT: Duration = Duration::from_millis(50);
 
 type Item = Result<ModelEvent, ModelError>;
 
 /// An answer on its way. Dropping it, wherever it is, drops its connection.
 pub(super) struct Answer {
-    shared: Arc<Shared>,
-    body: RequestBody,
-    /// As it is before the first piece: each attempt reads with a copy.
-    reader: ApiReader,
-    attempt: u32,
-    /// Whether the caller has got a piece of the answer.
-    begun: bool,
+    shared: Arc<ProviderState>,
     ready: VecDeque<Item>,
     phase: Phase,
 }
 
 enum Phase {
-    Asking,
-    Waiting(Duration),
+    Asking(RequestBody, Box<ApiReader>),
     Reading(Box<Reading>),
-    /// All is said; the connection is being made ready for the next request.
+    /// The answer is complete; the connection is being made ready for the next request.
     Settling(JoinHandle<()>),
     Ended,
 }
@@ -63,9 +54,9 @@ struct Reading {
 }
 
 impl Answer {
-    pub(super) fn new(shared: Arc<Shared>, body: RequestBody, reader: ApiReader) -> Self {
-        let (ready, phase) = (VecDeque::new(), Phase::Asking);
-        Self { shared, body, reader, attempt: 0, begun: false, ready, phase }
+    pub(super) fn new(shared: Arc<ProviderState>, body: RequestBody, reader: ApiReader) -> Self {
+        let phase = Phase::Asking(body, Box::new(reader));
+        Self { shared, ready: VecDeque::new(), phase }
     }
 
     /// The next event; none after the end.
@@ -79,29 +70,22 @@ impl Answer {
                 Phase::Settling(drained) => {
                     let _ = timeout(SETTLE_WAIT, drained).await;
                 }
-                Phase::Waiting(time) => {
-                    sleep(time).await;
-                    self.phase = Phase::Asking;
-                }
-                Phase::Asking => match self.ask().await {
+                Phase::Asking(body, reader) => match self.ask(body, *reader).await {
                     Ok(reading) => self.phase = Phase::Reading(Box::new(reading)),
-                    Err(failure) => self.fail(failure),
+                    Err(error) => self.fail(error),
                 },
                 Phase::Reading(reading) => self.read(reading).await,
             }
         }
     }
 
-    async fn ask(&mut self) -> Result<Reading, Failure> {
-        self.attempt += 1;
-        let config = &self.shared.config;
-        let limit = config.timeouts.first_byte;
+    async fn ask(&self, body: RequestBody, reader: ApiReader) -> Result<Reading, ModelError> {
+        let limit = self.shared.config.timeouts.first_byte;
         let deadline = Instant::now() + limit;
-        let sending = self.shared.transport.send(self.shared.request(self.body.clone()));
+        let sending = self.shared.transport.send(self.shared.request(body));
         let sent = timeout_at(deadline, sending).await.map_err(|_| silent_before(limit))?;
         let response = sent.map_err(|error| self.shared.unreachable(error))?;
-        let decoding = Decoding::of(header(&response, CONTENT_ENCODING.as_str()));
-        let decoding = decoding.map_err(|error| Failure { error, may_pass: false })?;
+        let decoding = Decoding::of(header(&response, CONTENT_ENCODING.as_str()))?;
         if !response.status().is_success() || !may_be_stream(&response) {
             return Err(refusal(response, decoding).await);
         }
@@ -109,7 +93,7 @@ impl Answer {
             body: response.into_body(),
             decoding,
             decoder: SseDecoder::new(),
-            reader: self.reader.clone(),
+            reader,
             first_byte: Some(deadline),
         })
     }
@@ -127,14 +111,14 @@ impl Answer {
             Err(_) => {
                 let silence = spoken(timeouts.between_bytes);
                 let message =
-                    format!("the provider fell silent for {silence} in the middle of the answer");
-                vec![Err(failure(ModelErrorKind::Connection, message))]
+                    format!("the provider sent nothing for {silence} in the middle of the answer");
+                vec![Err(ModelError::new(ModelErrorKind::Connection, message))]
             }
             Ok(None) => reading.reader.finish(),
             Ok(Some(Err(error))) => {
                 let why = innermost(&error);
                 let message = format!("the connection broke in the middle of the answer ({why})");
-                vec![Err(failure(ModelErrorKind::Cut, message))]
+                vec![Err(ModelError::new(ModelErrorKind::Cut, message))]
             }
             Ok(Some(Ok(frame))) => {
                 let bytes = frame.into_data().unwrap_or_default();
@@ -150,15 +134,8 @@ impl Answer {
     fn pass_on(&mut self, items: Vec<Item>, reading: Box<Reading>) {
         for item in items {
             match item {
-                Ok(event) => {
-                    self.begun = true;
-                    self.ready.push_back(Ok(event));
-                }
-                Err(error) => {
-                    use ModelErrorKind::{Cut, Overloaded, RateLimited};
-                    let may_pass = matches!(error.kind, Cut | Overloaded | RateLimited);
-                    return self.fail(Failure { error, may_pass });
-                }
+                Ok(event) => self.ready.push_back(Ok(event)),
+                Err(error) => return self.fail(error),
             }
         }
         self.phase = if reading.reader.is_ended() {
@@ -169,21 +146,10 @@ impl Answer {
         };
     }
 
-    /// Nothing is asked for twice once something was passed on.
-    fn fail(&mut self, mut failure: Failure) {
-        failure.may_pass &= !self.begun;
-        match self.shared.config.retry.judge(self.attempt, &failure, luck()) {
-            Verdict::Retry(after) => {
-                let kind = failure.error.kind;
-                let why = self.shared.told(failure.error, None).message;
-                self.ready.push_back(Ok(ModelEvent::Retrying { kind, after, why }));
-                self.phase = Phase::Waiting(after);
-            }
-            Verdict::GiveUp(more) => {
-                let error = self.shared.told(failure.error, more);
-                self.ready.push_back(Err(error));
-            }
-        }
+    /// Nothing follows an error.
+    fn fail(&mut self, error: ModelError) {
+        self.ready.push_back(Err(self.shared.told(error)));
+        self.phase = Phase::Ended;
     }
 }
 
@@ -216,10 +182,10 @@ async fn drain(mut body: Incoming) {
     let _ = timeout(DRAIN_WAIT, rest).await;
 }
 
-fn silent_before(limit: Duration) -> Failure {
+fn silent_before(limit: Duration) -> ModelError {
     let limit = spoken(limit);
-    let message = format!("the provider did not answer within {limit}; it may have too much to do");
-    Failure { error: failure(ModelErrorKind::Connection, message), may_pass: false }
+    let message = format!("the provider did not answer within {limit}; it may be overloaded");
+    ModelError::new(ModelErrorKind::Connection, message)
 }
 
 /// Servers are careless about the type of a stream, but these are never one.
@@ -233,7 +199,7 @@ fn header<'a>(response: &'a Response<Incoming>, name: &str) -> &'a str {
 }
 
 /// What a server says instead of an answer.
-async fn refusal(response: Response<Incoming>, decoding: Decoding) -> Failure {
+async fn refusal(response: Response<Incoming>, decoding: Decoding) -> ModelError {
     let status = response.status();
     let headers: Vec<(String, String)> = response
         .headers()
@@ -243,13 +209,12 @@ async fn refusal(response: Response<Incoming>, decoding: Decoding) -> Failure {
         })
         .collect();
     let kind = header(&response, CONTENT_TYPE.as_str()).to_owned();
-    let told = header(&response, "x-should-retry").to_owned();
     let id = ["request-id", "x-request-id"].map(|name| header(&response, name).to_owned());
     let body = beginning(response.into_body(), decoding).await;
     let says_error = serde_json::from_slice::<serde_json::Value>(&body)
         .is_ok_and(|body| body.get("error").is_some());
     let mut error = match status.is_success() && !says_error {
-        true => failure(
+        true => ModelError::new(
             ModelErrorKind::Malformed,
             format!("the provider answered with `{kind}` instead of a stream of events"),
         ),
@@ -258,15 +223,7 @@ async fn refusal(response: Response<Incoming>, decoding: Decoding) -> Failure {
     if let Some(id) = id.iter().find(|id| !id.is_empty()) {
         error.message = format!("{} (request {id})", error.message);
     }
-    let passing = matches!(error.kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded);
-    let may_pass = match told.as_str() {
-        // The same request does not become shorter by waiting.
-        _ if error.kind == ModelErrorKind::ContextFull => false,
-        "true" => true,
-        "false" => false,
-        _ => passing && !error.is_final,
-    };
-    Failure { error, may_pass }
+    error
 }
 
 /// As much of a body as is worth reading.
@@ -288,17 +245,19 @@ async fn beginning(mut body: Incoming, mut decoding: Decoding) -> Vec<u8> {
     bytes
 }
 
-impl Shared {
-    /// An error as the person gets to see it: who, what, and what to do.
-    fn told(&self, mut error: ModelError, more: Option<String>) -> ModelError {
+impl ProviderState {
+    /// An error as the user sees it: which provider, what went wrong, and what to do.
+    fn told(&self, mut error: ModelError) -> ModelError {
         let name = &self.config.name;
         // Most messages have the provider as their subject.
         let message = match error.message.strip_prefix("the provider ") {
             Some(rest) => format!("{name} {rest}"),
             None => format!("{name}: {}", error.message),
         };
-        let parts = [Some(message), more, self.advice(error.kind)];
-        let message = parts.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        let message = match self.advice(error.kind) {
+            Some(advice) => format!("{message}; {advice}"),
+            None => message,
+        };
         error.message = match &self.config.key {
             Some(key) => key.hide_in(&message),
             None => message,
@@ -313,7 +272,7 @@ impl Shared {
                 (Some(_), Some(source)) => format!("check the key in {source} and its account"),
                 (Some(_), None) => "check the key and its account".to_owned(),
                 (None, Some(source)) => format!("put a key into {source}"),
-                (None, None) => "it wants a key".to_owned(),
+                (None, None) => "it needs a key".to_owned(),
             },
             ModelErrorKind::UnknownModel => "choose another model, or check the address".to_owned(),
             ModelErrorKind::Malformed => {
@@ -323,13 +282,17 @@ impl Shared {
         })
     }
 
-    fn unreachable(&self, error: SendError) -> Failure {
+    fn unreachable(&self, error: SendError) -> ModelError {
         let SendError { why, may_pass } = error;
         let is_local = matches!(self.url.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
         let message = match is_local {
             true => format!("{why}; check that a server is running there"),
             false => format!("{why}; check the address and the network"),
         };
-        Failure { error: failure(ModelErrorKind::Connection, message), may_pass }
+        ModelError {
+            should_retry: (!may_pass).then_some(false),
+            may_be_charged: false,
+            ..ModelError::new(ModelErrorKind::Connection, message)
+        }
     }
 }

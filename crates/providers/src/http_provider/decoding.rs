@@ -1,12 +1,10 @@
-//! Answers that are compressed although nobody asked for that, as proxies do it.
+//! Answers that are compressed although the request did not ask for that; some proxies do it.
 
 use std::borrow::Cow;
 use std::io;
 
 use context_manager::{ModelError, ModelErrorKind};
 use flate2::write::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-
-use crate::error::failure;
 
 /// So many compressed bytes are decoded at once. They become at most about a thousand times as many,
 /// which the reader of the stream counts before the next ones are decoded.
@@ -33,7 +31,7 @@ impl Decoding {
             "" | "identity" => Ok(Self::Plain),
             "gzip" | "x-gzip" => Ok(Self::Gzip(MultiGzDecoder::new(Vec::new()))),
             "deflate" => Ok(Self::Deflate(Deflate::Unknown(Vec::new()))),
-            other => Err(failure(
+            other => Err(ModelError::new(
                 ModelErrorKind::Malformed,
                 format!(
                     "the provider sent its answer in the encoding `{other}`, which was not asked for; \
@@ -52,7 +50,7 @@ impl Decoding {
         };
         decoded.map(Cow::Owned).map_err(|error| {
             let message = format!("the answer is compressed, and cannot be read: {error}");
-            failure(ModelErrorKind::Malformed, message)
+            ModelError::new(ModelErrorKind::Malformed, message)
         })
     }
 }
@@ -159,7 +157,7 @@ mod tests {
     #[test]
     fn other_encodings_are_named() {
         for encoding in ["br", "zstd", "gzip, gzip"] {
-            let error = Decoding::of(encoding).err().expect("nobody reads that here");
+            let error = Decoding::of(encoding).err().expect("this encoding is not supported");
             assert!(error.message.contains(&format!("`{encoding}`")), "{error}");
         }
     }

@@ -20,10 +20,10 @@ fn what_cannot_work_is_refused_before_anything_is_sent() {
     }
     assert_eq!(
         refused(|config| config.headers.push(("a b".into(), "c".into()))),
-        "`a b` is no valid header, or its value is none"
+        "the header `a b` has an invalid name or value"
     );
     let proxy = refused(|config| config.network.proxy = Secret::new("http://u:password@").ok());
-    assert_eq!(proxy, "the address of the proxy is not one: write it as http://host:port");
+    assert_eq!(proxy, "the proxy address is not valid: write it as http://host:port");
 }
 
 #[test]

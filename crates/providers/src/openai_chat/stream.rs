@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use super::NAME;
 use super::details::Details;
-use super::text_calls::{Piece, TextCalls};
+use super::text_calls::{TextCalls, TextPiece};
 use crate::SseEvent;
 use crate::calls::{CUT_SHORT, OpenCall, shown_reason, stops_anywhere};
-use crate::error::{error_in_stream, failure};
+use crate::error::error_in_stream;
 use crate::quirks::{Quirks, REASONING_DETAILS};
 use crate::reader::{AnswerReader, DONE, Dialect, cut, json_of, number, text};
 
@@ -116,10 +116,10 @@ impl ChatAnswer {
         Ok(())
     }
 
-    fn take(&mut self, piece: Piece, out: &mut Vec<ModelEvent>) {
+    fn take(&mut self, piece: TextPiece, out: &mut Vec<ModelEvent>) {
         match piece {
-            Piece::Text(text) => out.push(ModelEvent::Text(text)),
-            Piece::Call(name, arguments) => {
+            TextPiece::Text(text) => out.push(ModelEvent::Text(text)),
+            TextPiece::Call(name, arguments) => {
                 self.has_calls = true;
                 let call = OpenCall { id: String::new(), name, arguments };
                 out.push(call.started());
@@ -141,7 +141,7 @@ impl ChatAnswer {
             Some(at) => at,
             None if self.calls.len() == MAX_CALLS => {
                 let message = format!("the answer holds more than {MAX_CALLS} tool calls");
-                return Err(failure(ModelErrorKind::Malformed, message));
+                return Err(ModelError::new(ModelErrorKind::Malformed, message));
             }
             None => {
                 self.has_calls = true;

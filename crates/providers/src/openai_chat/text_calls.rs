@@ -7,7 +7,7 @@ const CLOSING: &str = "</tool_call>";
 
 /// A piece of text, or a call that was found in it.
 #[derive(Debug, PartialEq)]
-pub(super) enum Piece {
+pub(super) enum TextPiece {
     Text(String),
     /// The name and the arguments as JSON.
     Call(String, String),
@@ -23,7 +23,7 @@ pub(super) struct TextCalls {
 }
 
 impl TextCalls {
-    pub(super) fn push(&mut self, more: &str) -> Vec<Piece> {
+    pub(super) fn push(&mut self, more: &str) -> Vec<TextPiece> {
         self.held.push_str(more);
         let mut pieces = Vec::new();
         loop {
@@ -36,13 +36,13 @@ impl TextCalls {
                 let rest = self.held.split_off(at + CLOSING.len());
                 let block = std::mem::replace(&mut self.held, rest);
                 self.searched = 0;
-                pieces.push(call(&block[OPENING.len()..at]).unwrap_or(Piece::Text(block)));
+                pieces.push(call(&block[OPENING.len()..at]).unwrap_or(TextPiece::Text(block)));
             } else {
                 let at = self.held.find(OPENING).unwrap_or_else(|| self.possible_opening());
                 let rest = self.held.split_off(at);
                 let text = std::mem::replace(&mut self.held, rest);
                 if !text.is_empty() {
-                    pieces.push(Piece::Text(text));
+                    pieces.push(TextPiece::Text(text));
                 }
                 if !self.held.starts_with(OPENING) {
                     return pieces;
@@ -52,10 +52,10 @@ impl TextCalls {
     }
 
     /// The text ends here: what was held back as the beginning of a call is just text.
-    pub(super) fn finish(&mut self) -> Option<Piece> {
+    pub(super) fn finish(&mut self) -> Option<TextPiece> {
         self.searched = 0;
         let held = std::mem::take(&mut self.held);
-        (!held.is_empty()).then_some(Piece::Text(held))
+        (!held.is_empty()).then_some(TextPiece::Text(held))
     }
 
     /// Where the text may end in the first characters of an opening.
@@ -65,7 +65,7 @@ impl TextCalls {
     }
 }
 
-fn call(block: &str) -> Option<Piece> {
+fn call(block: &str) -> Option<TextPiece> {
     let call: Value = serde_json::from_str(block.trim()).ok()?;
     let name = call.get("name")?.as_str().filter(|name| !name.is_empty())?;
     let arguments = match call.get("arguments").or_else(|| call.get("parameters")) {
@@ -73,7 +73,7 @@ fn call(block: &str) -> Option<Piece> {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
     };
-    Some(Piece::Call(name.to_owned(), arguments))
+    Some(TextPiece::Call(name.to_owned(), arguments))
 }
 
 #[cfg(test)]
@@ -83,26 +83,26 @@ mod tests {
     use super::*;
 
     /// All pieces, neighbouring texts joined.
-    fn read(chunks: &[&str]) -> Vec<Piece> {
+    fn read(chunks: &[&str]) -> Vec<TextPiece> {
         let mut calls = TextCalls::default();
         let mut pieces: Vec<_> = chunks.iter().flat_map(|chunk| calls.push(chunk)).collect();
         pieces.extend(calls.finish());
-        let mut joined: Vec<Piece> = Vec::new();
+        let mut joined: Vec<TextPiece> = Vec::new();
         for piece in pieces {
             match (joined.last_mut(), piece) {
-                (Some(Piece::Text(text)), Piece::Text(more)) => text.push_str(&more),
+                (Some(TextPiece::Text(text)), TextPiece::Text(more)) => text.push_str(&more),
                 (_, piece) => joined.push(piece),
             }
         }
         joined
     }
 
-    fn text(text: &str) -> Piece {
-        Piece::Text(text.into())
+    fn text(text: &str) -> TextPiece {
+        TextPiece::Text(text.into())
     }
 
-    fn call(name: &str, arguments: &str) -> Piece {
-        Piece::Call(name.into(), arguments.into())
+    fn call(name: &str, arguments: &str) -> TextPiece {
+        TextPiece::Call(name.into(), arguments.into())
     }
 
     #[test]

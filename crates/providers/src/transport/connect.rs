@@ -22,22 +22,21 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::tls::LazyTls;
-use super::{Network, innermost};
-use crate::retry::spoken;
+use super::{Network, innermost, spoken};
 
 /// How often the system asks a silent peer whether it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-/// Why no connection came about.
+/// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ConnectError {
-    #[error("nothing came back within {}", spoken(*.0))]
+    #[error("no connection within {}", spoken(*.0))]
     Timeout(Duration),
     #[error("{0}")]
     Tcp(String),
-    #[error("the proxy did not let us through: {0}")]
+    #[error("the proxy refused the connection: {0}")]
     Proxy(String),
-    #[error("no trust could be established: {0}")]
+    #[error("TLS failed: {0}")]
     Tls(String),
 }
 
@@ -50,7 +49,7 @@ impl ConnectError {
 
 /// The address of the proxy cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the address of the proxy is not one: write it as http://host:port")]
+#[error("the proxy address is not valid: write it as http://host:port")]
 pub(crate) struct InvalidProxy;
 
 type OpenConnection = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -96,8 +95,8 @@ impl Connector {
 }
 
 /// Tells a failed encryption from a connection that was not opened. An I/O error at the top is how
-/// `hyper-rustls` wraps what went wrong in the handshake; those who open connections have error
-/// types of their own.
+/// `hyper-rustls` wraps what went wrong in the handshake; connectors have their own
+/// error types.
 fn reason(
     error: &(dyn Error + Send + Sync + 'static),
     not_opened: fn(String) -> ConnectError,
@@ -114,7 +113,7 @@ fn reason(
     }
 }
 
-/// The way through a proxy; its address may hold a name and a password.
+/// A tunnel through a proxy; its address may hold a name and a password.
 fn tunnel(proxy: &str, tcp: &HttpConnector) -> Result<Tunnel<HttpConnector>, InvalidProxy> {
     let anywhere = Uri::from_static("https://example.com");
     let matcher = Matcher::builder().https(proxy).build();
@@ -155,10 +154,10 @@ mod tests {
         let in_handshake = |kind| io::Error::other(io::Error::new(kind, "why")).into();
         let bad_name = ServerName::try_from("a b").expect_err("not a name");
         let cases: [(Box<dyn Error + Send + Sync>, &str); 4] = [
-            (in_handshake(io::ErrorKind::InvalidData), "no trust could be established: why"),
+            (in_handshake(io::ErrorKind::InvalidData), "TLS failed: why"),
             (in_handshake(io::ErrorKind::UnexpectedEof), "why"),
-            (bad_name.into(), "no trust could be established: invalid dns name"),
-            ("closed".into(), "the proxy did not let us through: closed"),
+            (bad_name.into(), "TLS failed: invalid dns name"),
+            ("closed".into(), "the proxy refused the connection: closed"),
         ];
         for (error, expected) in cases {
             assert_eq!(reason(&*error, ConnectError::Proxy).to_string(), expected);

@@ -1,4 +1,4 @@
-//! Answers in encodings that nobody asked for.
+//! Answers in encodings that the request did not ask for.
 
 use std::io::Write as _;
 
@@ -74,8 +74,7 @@ async fn what_cannot_be_read_is_told_as_what_it_is() {
     let mut shown = Vec::new();
     for (encoding, body) in cases {
         let server = ModelServer::start([encoded(200, encoding, body)]);
-        let mut config = crate::talk::config(Api::OpenAiChat, &server.base_url());
-        config.retry = providers::RetryPolicy::never();
+        let config = crate::talk::config(Api::OpenAiChat, &server.base_url());
         let provider = providers::HttpProvider::new(config).unwrap();
         shown.push(plain(&told(&provider).await, Api::OpenAiChat, &server));
     }

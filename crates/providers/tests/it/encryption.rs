@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use providers::{Api, HttpProvider, RetryPolicy, Roots, Secret};
+use providers::{Api, HttpProvider, Roots, Secret};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -31,7 +31,7 @@ fn encrypted_server() -> u16 {
     let config = config.expect("versions").with_no_client_auth().with_single_cert(chain, key);
     let config = Arc::new(config.expect("the key fits"));
     thread::spawn(move || {
-        let (tcp, _) = listener.accept().expect("somebody comes");
+        let (tcp, _) = listener.accept().expect("a client connects");
         let connection = ServerConnection::new(config).expect("a good configuration");
         // A client that does not trust us goes away, which is what one test is about.
         drop(answer(StreamOwned::new(connection, tcp)));
@@ -56,7 +56,6 @@ fn answer(mut stream: StreamOwned<ServerConnection, TcpStream>) -> io::Result<()
 
 fn provider(port: u16, roots: Roots, proxy: Option<String>) -> HttpProvider {
     let mut config = config(Api::Anthropic, &format!("https://localhost:{port}"));
-    config.retry = RetryPolicy::never();
     config.network.roots = roots;
     config.network.proxy = proxy.and_then(|proxy| Secret::new(&proxy).ok());
     HttpProvider::new(config).expect("a good configuration")
@@ -72,7 +71,7 @@ async fn a_trusted_server_is_talked_to() {
 async fn a_server_that_nobody_vouches_for_is_not() {
     let other = Roots::Pem(include_bytes!("tls/other.pem").to_vec());
     let told = told(&provider(encrypted_server(), other, None)).await;
-    assert!(told.contains("no trust could be established: invalid peer certificate"), "{told}");
+    assert!(told.contains("TLS failed: invalid peer certificate"), "{told}");
 }
 
 /// Passes one connection on, after checking who asks. Returns its port.
@@ -80,7 +79,7 @@ fn proxy() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("a bound port has a number").port();
     thread::spawn(move || {
-        let (client, _) = listener.accept().expect("somebody comes");
+        let (client, _) = listener.accept().expect("a client connects");
         let mut reader = BufReader::new(client.try_clone().expect("a socket can be shared"));
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
@@ -109,5 +108,5 @@ async fn a_proxy_is_asked_for_a_tunnel() {
     let allowed = provider(encrypted_server(), roots(), through("user:word@"));
     assert_eq!(told(&allowed).await, "text \"hello\"\ndone EndOfTurn");
     let refused = told(&provider(encrypted_server(), roots(), through(""))).await;
-    assert!(refused.contains("the proxy did not let us through: "), "{refused}");
+    assert!(refused.contains("the proxy refused the connection: "), "{refused}");
 }

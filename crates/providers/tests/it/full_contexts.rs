@@ -10,7 +10,7 @@ use testkit::model_server::validity;
 use testkit::{Fault, ModelServer, Reply};
 
 use crate::stage::Stage;
-use crate::talk::{ask, provider};
+use crate::talk::provider;
 use bodies::Says::{self, Refused, Streamed};
 use bodies::{CHAT, FULL, NOT_FULL};
 
@@ -89,11 +89,8 @@ fn other_limits_are_not_taken_for_a_full_context() {
 async fn a_request_larger_than_a_minutes_share_is_not_sent_again() {
     let (_, status, body, _) = NOT_FULL[0];
     let server = ModelServer::start([fault(Refused(status, body)), Reply::text("spare")]);
-    let told = ask(&provider(CHAT, &server)).await;
-    assert_eq!(told.len(), 1);
-    let error = told[0].as_ref().unwrap_err();
-    assert!(error.is_final && error.message.contains("tokens per minute"), "{error}");
-    assert_eq!(server.unused(), 1);
+    let outcome = small().send("one", &provider(CHAT, &server)).await;
+    assert_eq!((outcome, server.unused()), (TurnOutcome::Ended(TurnEnd::Failed), 1));
 }
 
 #[test]

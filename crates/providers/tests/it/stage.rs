@@ -1,11 +1,12 @@
 //! A real conversation on real providers: only the model's lines and the tools are made up.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, ChatContext, Listing, LogError, Ports, Purse, SessionLog, ToolRuntime, ToolSpec,
-    TurnOutcome,
+    AgentOptions, ChatContext, LogError, Ports, Purse, RetryPolicy, SessionLog, ToolListing,
+    ToolRuntime, ToolSpec, TurnOutcome,
 };
 use protocol::{
     CallReport, Content, ErrorCode, LogEntry, ModelAnswer, SessionEvent, ToolCall, ToolError,
@@ -38,7 +39,7 @@ impl ToolRuntime for OneTool {
             name: "look".into(),
             description: "Looks.".into(),
             parameters: json!({"type": "object"}),
-            listing: Listing::Always,
+            listing: ToolListing::Always,
         }])
     }
 
@@ -77,17 +78,44 @@ impl Stage {
         Self { log: Arc::default(), context: ChatContext::default(), options }
     }
 
+    /// A conversation that waits only where the server asks for it.
+    pub(crate) fn impatient() -> Self {
+        let retry = RetryPolicy { attempts: 3, base: Duration::ZERO, ..RetryPolicy::default() };
+        Self::new(AgentOptions { retry, ..AgentOptions::default() })
+    }
+
     pub(crate) async fn send(&mut self, words: &str, provider: &HttpProvider) -> TurnOutcome {
+        self.send_until(words, provider, &CancellationToken::new()).await
+    }
+
+    pub(crate) async fn send_until(
+        &mut self,
+        words: &str,
+        provider: &HttpProvider,
+        cancel: &CancellationToken,
+    ) -> TurnOutcome {
         let (model, tools) = (Arc::new(provider.clone()), Arc::new(OneTool));
         let ports = Ports { model, tools, log: self.log.clone(), purse: Purse::new() };
         let content = vec![Content::Text { text: words.into() }];
-        let cancel = CancellationToken::new();
-        let outcome = self.context.send_message(content, &ports, &self.options, &cancel).await;
+        let outcome = self.context.send_message(content, &ports, &self.options, cancel).await;
         outcome.expect("the log takes everything")
     }
 
     pub(crate) fn events(&self) -> Vec<SessionEvent> {
         self.log.0.lock().unwrap().iter().map(|entry| entry.event.clone()).collect()
+    }
+
+    /// What became of each request of the turns so far, a line for each.
+    pub(crate) fn attempts(&self) -> String {
+        let lines = self.events().into_iter().filter_map(|event| match event {
+            SessionEvent::ModelFailed { kind, message, retry_in_ms, .. } => match retry_in_ms {
+                Some(wait) => Some(format!("again in {wait} ms: {message}")),
+                None => Some(format!("{kind:?}: {message}")),
+            },
+            SessionEvent::ModelAnswered(ModelAnswer { stop, .. }) => Some(format!("done {stop:?}")),
+            _ => None,
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// The calls of all answers, as they are written down.

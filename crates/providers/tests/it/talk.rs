@@ -7,7 +7,7 @@ use context_manager::{
 };
 use futures_util::StreamExt as _;
 use protocol::{Content, Message, Speaker};
-use providers::{Api, HttpConfig, HttpProvider, Network, Quirks, RetryPolicy, Secret, Timeouts};
+use providers::{Api, HttpConfig, HttpProvider, Network, Quirks, Secret, Timeouts};
 use serde_json::Value;
 use testkit::ModelServer;
 use testkit::model_server::WireFormat;
@@ -28,7 +28,6 @@ pub(crate) fn config(api: Api, base_url: &str) -> HttpConfig {
         headers: Vec::new(),
         quirks: Quirks::openai(),
         timeouts: Timeouts::default(),
-        retry: RetryPolicy { attempts: 3, base: Duration::ZERO, ..RetryPolicy::default() },
         network: Network::default(),
         deferral: Default::default(),
     }
@@ -84,7 +83,6 @@ pub(crate) fn lines(events: &[Result<ModelEvent, ModelError>]) -> String {
 
 fn line(event: &Result<ModelEvent, ModelError>) -> Option<String> {
     Some(match event {
-        Ok(ModelEvent::Retrying { after, why, .. }) => format!("again after {after:?}: {why}"),
         Ok(ModelEvent::ToolCall(call)) => {
             format!("call {} {} {}", call.id, call.name, Value::Object(call.arguments.clone()))
         }

@@ -109,7 +109,7 @@ impl ModelProvider for Scripted {
 }
 
 fn failure(kind: ModelErrorKind, message: &str) -> ModelError {
-    ModelError { kind, message: message.to_owned(), retry_after: None, is_final: false }
+    ModelError::new(kind, message)
 }
 
 /// The tool names of a request.

@@ -206,6 +206,5 @@ impl WireModel {
 
 /// An error after which no time is lost.
 fn at_once(kind: ModelErrorKind, message: &str) -> ModelError {
-    let retry_after = Some(Duration::ZERO);
-    ModelError { kind, message: message.to_owned(), retry_after, is_final: false }
+    ModelError { retry_after: Some(Duration::ZERO), ..ModelError::new(kind, message) }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{anyhow, bail};
-use context_manager::{CacheHint, Listing, ModelEvent, ModelRequest, ToolSpec};
+use context_manager::{CacheHint, ModelEvent, ModelRequest, ToolListing, ToolSpec};
 use futures_util::StreamExt as _;
 use protocol::{Content, Message, ModelErrorKind, Speaker};
 use serde_json::json;
@@ -35,9 +35,8 @@ async fn answered(model: &Model) -> anyhow::Result<()> {
     while let Some(event) = events.next().await {
         match event {
             Ok(ModelEvent::Done(_)) => return Ok(()),
-            // A conversation would wait and ask again; here the reason is what the user wants.
-            Ok(ModelEvent::Retrying { kind, why, .. }) => return Err(failed(kind, &why)),
             Ok(_) => {}
+            // A conversation would wait and ask again; here the reason is what the user wants.
             Err(error) => return Err(failed(error.kind, &error.message)),
         }
     }
@@ -54,7 +53,7 @@ fn request(model: &Model) -> ModelRequest {
         parameters: json!({
             "type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]
         }),
-        listing: Listing::Always,
+        listing: ToolListing::Always,
     };
     ModelRequest {
         model: model.name.clone(),

@@ -151,7 +151,7 @@ fn too_many_requests_are_waited_for_within_reason() {
     ");
     let late = |_| Fault::status(429, "slow down").header("retry-after", "3600");
     assert_snapshot!(seen(Times::Always, late), @"
-    · too many requests: NAME answered with status 429: slow down; it asks to be left alone for 60 min
+    · too many requests: NAME answered with status 429: slow down; it asks to wait for 60 min
     exit 5, 2 requests
     ");
 }
@@ -198,7 +198,7 @@ fn an_answer_that_always_breaks_off_is_given_up() {
     let in_call = |format| Fault::CutAfter(up_to("copy.txt", format));
     assert_snapshot!(seen(Times::Always, in_call), @"
     · the answer was cut: NAME: the connection broke in the middle of the answer (unexpected EOF during chunk size line); trying again
-    · the answer was cut: NAME: the connection broke in the middle of the answer (unexpected EOF during chunk size line)
+    · the answer was cut: NAME: the connection broke in the middle of the answer (unexpected EOF during chunk size line); tried 4 times; try again later
     exit 5, 5 requests
     ");
 }
