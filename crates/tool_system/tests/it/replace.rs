@@ -129,6 +129,6 @@ async fn a_careful_match_is_named_and_shown_before_it_is_made() {
     assert!(bench.project.read("a.rs").starts_with("fn f() {\n    new();\n}\n"));
     let error = bench.err("replace_in_file", edit("\tsame();", false)).await;
     assert_eq!(error.code, ErrorCode::InvalidArguments);
-    assert!(error.message.contains("2 places (at lines 6, 7)"), "{error}");
+    assert!(error.message.contains("2 times (at lines 6, 7)"), "{error}");
     assert_eq!(bench.approver.asked().len(), 1);
 }
