@@ -111,14 +111,8 @@ mod tests {
             annotations(permissions.iter().copied().collect()).to_string()
         };
         use ToolPermission::{CreateFiles, DeleteFiles, NetworkAccess, ReadFiles, WriteFiles};
-        assert_eq!(
-            hints(&[ReadFiles]),
-            r#"{"readOnlyHint":true,"openWorldHint":false}"#
-        );
-        assert_eq!(
-            hints(&[NetworkAccess]),
-            r#"{"readOnlyHint":true,"openWorldHint":true}"#
-        );
+        assert_eq!(hints(&[ReadFiles]), r#"{"readOnlyHint":true,"openWorldHint":false}"#);
+        assert_eq!(hints(&[NetworkAccess]), r#"{"readOnlyHint":true,"openWorldHint":true}"#);
         assert_eq!(
             hints(&[ReadFiles, WriteFiles]),
             r#"{"readOnlyHint":false,"destructiveHint":true,"openWorldHint":false}"#

@@ -125,7 +125,7 @@ fn the_drawn_graph_is_the_real_one() {
     let drawn: BTreeMap<&str, BTreeSet<&str>> = document
         .lines()
         .filter_map(|line| line.split_once(" → "))
-        .filter(|(name, _)| !name.trim().contains(' '))
+        .filter(|(name, _)| !name.trim().is_empty() && !name.trim().contains(' '))
         .map(|(name, used)| (name.trim(), used.split(", ").map(str::trim).collect()))
         .collect();
     let packages = packages();
