@@ -74,7 +74,7 @@ impl SystemPromptService {
         let mut parts = vec![INTRODUCTION.to_owned()];
         let (tools, on_demand) = &split(tools, deferral);
         if !tools.is_empty() {
-            parts.push(tool_list(tools));
+            parts.push(tool_list(tools, on_demand.is_empty()));
             parts.extend(more_tools(tools, on_demand));
             parts.push(named(EXPLORING, tools));
             let writes = [
@@ -161,11 +161,11 @@ fn split(
 fn more_tools(tools: &[Arc<ListedTool>], on_demand: &[Arc<ListedTool>]) -> Option<String> {
     let finder = tools.iter().find(|tool| tool.definition().finds_tools)?;
     let names: Vec<&str> = on_demand.iter().map(|tool| tool.name()).collect();
-    Some(format!("More tools, to be had from {}: {}.", finder.name(), names.join(", ")))
+    Some(format!("More tools, which {} gets you: {}.", finder.name(), names.join(", ")))
 }
 
 /// What formats of requests write around a tool, at most.
-const AROUND_A_TOOL: usize = 96;
+const AROUND_A_TOOL: usize = 73;
 
 /// What a tool takes in a request, in the format that takes most.
 fn listed_bytes(tool: &ListedTool) -> usize {
@@ -174,15 +174,17 @@ fn listed_bytes(tool: &ListedTool) -> usize {
     tool.name().len() + description.len() + schema.len() + AROUND_A_TOOL
 }
 
-/// The tools under their categories.
-fn tool_list(tools: &[Arc<ListedTool>]) -> String {
+/// The tools under their categories, which are explained if there is room for it.
+fn tool_list(tools: &[Arc<ListedTool>], explained: bool) -> String {
     let mut text = String::from("Your tools:");
     for category in Category::ALL {
         let group = tools.iter().filter(|tool| tool.definition().category == category);
         let names: Vec<&str> = group.map(|tool| tool.name()).collect();
         if !names.is_empty() {
-            let _ =
-                write!(text, "\n## {category}: {}\n{}", names.join(", "), category.description());
+            let _ = write!(text, "\n## {category}: {}", names.join(", "));
+            if explained {
+                let _ = write!(text, "\n{}", category.description());
+            }
         }
     }
     text

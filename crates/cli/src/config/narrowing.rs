@@ -141,7 +141,7 @@ mod tests {
         assert!(of_project("agent.instructions").unwrap_err().contains("in your name"));
         assert!(of_project("checks.after_edit").unwrap_err().contains("by itself"));
         assert!(of_project("sandbox.network_allow").unwrap_err().contains("your network"));
-        assert!(of_project("roles").unwrap_err().contains("wider rights"));
+        assert!(of_project("roles").unwrap_err().contains("must not widen"));
         let schema = Schema::new();
         for (name, _) in IN_PROJECTS {
             let expected = if name.ends_with('.') { Named::Section } else { Named::Key };

@@ -19,7 +19,7 @@ fn names(value: &Value, pointer: &str) -> Vec<String> {
 #[test]
 fn the_table_groups_tools_under_their_categories() {
     let table = tools(&["--role", "planner"]).stdout;
-    insta::assert_snapshot!(table, @r"
+    insta::assert_snapshot!(table, @r#"
     Search & Discovery
       glob             Find files by globs: **/*.tsx, or *.js,!*.min.js at any depth. [ReadFiles]
       grep             Search file contents by regex (Rust syntax). [ReadFiles]
@@ -30,7 +30,7 @@ fn the_table_groups_tools_under_their_categories() {
       find_definition  Find where a symbol is defined. [ReadFiles]
       find_importers   Find the files that really import a module, package or symbol. [ReadFiles]
       find_references  Find where a name is used, going by the name alone. [ReadFiles]
-      impact           Everything that imports a module, directly or not, and the tests among it. [ReadFiles]
+      impact           What imports a module, directly or not, and the tests among it. [ReadFiles]
       outline          Show the symbols of a file or directory with line numbers. [ReadFiles]
 
     File Reading
@@ -44,8 +44,9 @@ fn the_table_groups_tools_under_their_categories() {
 
     Agent
       delegate         Have a sub-agent do a task and report. [ReadFiles]
+      find_tools       Get tools that are not listed, by name or by what they do. [ReadFiles]
       plan             Show the user your plan, and again as steps are done. [ReadFiles]
-    ");
+    "#);
     let all = tools(&[]).stdout;
     for heading in ["File Writing", "File Management", "Code Execution"] {
         assert!(all.contains(heading), "{heading}");

@@ -157,10 +157,7 @@ async fn every_tool_comes_with_hints_and_schemas() {
         assert!(tool["annotations"]["openWorldHint"].is_boolean(), "{name}");
     }
     let grep = tools.iter().find(|tool| tool["name"] == "grep").expect("grep is there");
-    assert_eq!(
-        grep["annotations"],
-        json!({"title": "Search text", "readOnlyHint": true, "openWorldHint": false})
-    );
+    assert_eq!(grep["annotations"], json!({"readOnlyHint": true, "openWorldHint": false}));
 }
 
 #[tokio::test]

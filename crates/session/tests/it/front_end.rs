@@ -36,7 +36,7 @@ async fn the_example_makes_a_change_if_and_only_if_it_is_approved() {
         let made = RelPath::parse("hello.txt").unwrap();
         let is_made = Workspace::open(project.root()).unwrap().open_file(&made).is_ok();
         assert_eq!(is_made.then(|| project.read("hello.txt")).as_deref(), expected);
-        let says_done = shown.lock().unwrap().contains("Done, as change 1");
+        let says_done = shown.lock().unwrap().contains("Created (change 1)");
         assert_eq!(says_done, expected.is_some(), "{shown:?}");
     }
 }

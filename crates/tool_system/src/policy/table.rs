@@ -42,8 +42,8 @@ fn narrowing_rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Rul
     let rules = Vec::<Rule>::deserialize(deserializer)?;
     if let Some(rule) = rules.iter().find(|rule| rule.decision == Decision::Allow) {
         return Err(D::Error::custom(format!(
-            "a project's rules may deny or ask, not allow (`{rule}`): whoever opens a project must \
-             not get wider rights from it; put the rule into your own configuration"
+            "a project's rules may deny or ask, not allow (`{rule}`): a project must not \
+             widen what you allow; put the rule into your own configuration"
         )));
     }
     Ok(rules.into_iter().map(|rule| Rule { source: RuleSource::Project, ..rule }).collect())

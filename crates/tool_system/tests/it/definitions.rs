@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use protocol::{AgentRole, PermissionSet, ToolPermission};
 use serde_json::{Value, json};
-use tool_system::{Approval, Category, ToolRegistry, Vocabulary};
+use tool_system::{Approval, Category, ListedTool, ToolRegistry, Vocabulary};
 
 fn names(vocabulary: Vocabulary) -> Vec<&'static str> {
     ToolRegistry::builtin().list(vocabulary).iter().map(|tool| tool.name()).collect()
@@ -274,5 +274,19 @@ fn a_disabled_tool_is_not_listed_and_not_callable_under_any_name() {
     for name in ["grep", "search_files"] {
         let error = registry.get(Vocabulary::Standard, name).map(|_| ()).unwrap_err();
         assert_eq!(error.code, protocol::ErrorCode::ToolDisabled);
+    }
+}
+
+#[test]
+fn what_explores_and_edits_is_always_listed() {
+    let tools = ToolRegistry::builtin().list(Vocabulary::Standard);
+    let is_listed = |tool: &ListedTool| !tool.definition().on_demand;
+    let explores = [Category::Reading, Category::Search, Category::Intelligence];
+    let edits = ["apply_changes", "edit_lines", "replace_in_file", "rename_symbol", "write_file"];
+    for tool in tools {
+        let definition = tool.definition();
+        if explores.contains(&definition.category) || edits.contains(&tool.name()) {
+            assert!(is_listed(&tool), "{}", tool.name());
+        }
     }
 }

@@ -42,7 +42,11 @@ fn the_first_request_is_smaller_and_every_tool_is_named() {
         let call = &server.calls()[0];
         validity::check(call);
         let size = call.body.to_string().len();
-        assert!(size <= MOST_BYTES, "{format:?}: {size} bytes");
+        let (system, list) = (call.system().len(), call.body["tools"].to_string().len());
+        assert!(
+            size <= MOST_BYTES,
+            "{format:?}: {size} bytes, {system} of them instructions, {list} tools"
+        );
         let listed = call.body["tools"].as_array().unwrap().len();
         assert_eq!(listed, tools(false).len(), "{format:?}");
         for name in tools(true) {

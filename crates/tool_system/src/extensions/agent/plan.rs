@@ -48,6 +48,7 @@ struct PlanTool;
 impl Tool for PlanTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<PlanArgs, PlanOutput>("plan", Category::Agent)
+            .on_demand()
             .termination("Use terminate=false: the plan is there to be carried out.")
             .prompt(
                 "{\"steps\": [{\"text\": \"Find the callers\", \"status\": \"done\"}, \

@@ -50,6 +50,7 @@ struct RunTestsTool;
 impl Tool for RunTestsTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<RunTestsArgs, RunTestsOutput>("run_tests", Category::Execution)
+            .on_demand()
             .permissions([ToolPermission::ReadFiles, ToolPermission::ExecuteCommands])
             .approval(Approval::PerCall)
             .termination(

@@ -17,7 +17,7 @@ const LINES_PER_FILE: usize = 3;
 /// How many affected tests are named.
 const MAX_TESTS: usize = 50;
 
-/// Everything that imports a module, directly or not, and the tests among it.
+/// What imports a module, directly or not, and the tests among it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ImpactArgs {

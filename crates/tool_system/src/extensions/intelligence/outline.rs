@@ -23,7 +23,7 @@ struct OutlineArgs {
     path: Option<String>,
     #[schemars(extend("default" = DEFAULT_TOKENS))]
     max_tokens: Option<Whole<1>>,
-    /// 3 shows fields and types
+    /// 3: with fields
     depth: Option<Whole<1>>,
 }
 

@@ -23,7 +23,7 @@ struct ListDirectoryArgs {
     path: Option<String>,
     recursive: Option<bool>,
     include_hidden: Option<bool>,
-    /// Sizes and times
+    /// With sizes
     details: Option<bool>,
     #[schemars(extend("default" = 1))]
     page: Option<Whole<1>>,

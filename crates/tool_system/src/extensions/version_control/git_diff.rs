@@ -33,6 +33,7 @@ struct GitDiffTool;
 impl Tool for GitDiffTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<GitDiffArgs, GitDiffOutput>("git_diff", Category::VersionControl)
+            .on_demand()
             .termination(
                 "Use terminate=false if something follows from it. Use terminate=true when the user \
                  asked only to see the diff.",

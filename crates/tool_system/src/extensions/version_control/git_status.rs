@@ -19,6 +19,7 @@ struct GitStatusTool;
 impl Tool for GitStatusTool {
     fn definition(&self) -> ToolDefinition {
         ToolDefinition::new::<GitStatusArgs, Status>("git_status", Category::VersionControl)
+            .on_demand()
             .termination(
                 "Use terminate=false if something follows from it. Use terminate=true when the user \
                  asked only for the status.",

@@ -33,10 +33,10 @@ struct FileChange {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 0))]
     replace: Option<String>,
-    /// Of the match, or first to edit
+    /// Of the match, or first
     #[serde(skip_serializing_if = "Option::is_none")]
     line: Option<Whole<1>>,
-    /// Last to edit
+    /// Last
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<Whole<1>>,
     /// Whole file or new lines

@@ -16,7 +16,7 @@ struct EditLinesArgs {
     end_line: Option<Whole<1>>,
     #[schemars(length(min = 0))]
     content: Option<String>,
-    /// What the lines must hold now
+    /// The lines as they are
     #[schemars(length(min = 0))]
     expected: Option<String>,
 }
