@@ -39,7 +39,7 @@ fn success(value: Value, text: Option<String>, images: &[Image]) -> CallToolResu
 /// The error as text. There is no structured content, since some clients check it against the output
 /// schema even here.
 fn failure(error: &ToolError) -> CallToolResult {
-    let mut result = CallToolResult::error(vec![ContentBlock::text(described(error))]);
+    let mut result = CallToolResult::error(vec![ContentBlock::text(error.full_message())]);
     if let Ok(whole) = serde_json::to_value(error) {
         result.meta.get_or_insert_default().0.insert(ERROR_META.into(), whole);
     }
@@ -52,11 +52,4 @@ fn unknown_tool(error: ToolError) -> ErrorData {
         None => error.message,
     };
     ErrorData::invalid_params(message, Some(Value::Object(*error.details)))
-}
-
-fn described(error: &ToolError) -> String {
-    match &error.suggestion {
-        Some(suggestion) => format!("{}: {}\n{suggestion}", error.code, error.message),
-        None => format!("{}: {}", error.code, error.message),
-    }
 }

@@ -86,18 +86,15 @@ fn choices(request: &ApprovalRequest, words: &FormWords, version: &ProtocolVersi
     let all = all.chain([(DENY, words.no.to_owned())]);
     if version.as_str() >= ProtocolVersion::V_2025_11_25.as_str() {
         let all = all.map(|(value, title)| json!({"const": value, "title": title}));
-        return json!({"oneOf": all.collect::<Value>(), "default": default_choice(request)});
+        return json!({"oneOf": all.collect::<Value>(), "default": DEFAULT});
     }
     let (values, titles): (Vec<&str>, Vec<String>) = all.unzip();
     json!({"enum": values, "enumNames": titles})
 }
 
-/// The choice of a user who accepts the form as it is. Where a careful reader should look twice, that
-/// is not enough for a yes.
-fn default_choice(request: &ApprovalRequest) -> &'static str {
-    let has_warnings = request.diffs.iter().any(|file| !file.warnings.is_empty());
-    if has_warnings { DENY } else { ONCE }
-}
+/// The choice of a form that is accepted as it is. Clients fill in defaults without showing a form to
+/// anyone, and that must not be a yes.
+const DEFAULT: &str = DENY;
 
 /// What the answer means. Only an accepted form with an allowing choice is a yes, and only a form
 /// that a user has filled in is a no; everything else may have come from the host alone.

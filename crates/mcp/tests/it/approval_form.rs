@@ -44,7 +44,7 @@ async fn the_form_shows_the_diff_and_the_choices() {
                         "title": "Do not apply it"
                       }
                     ],
-                    "default": "once"
+                    "default": "deny"
                   },
                   "note": {
                     "type": "string",
@@ -142,13 +142,13 @@ async fn a_long_reason_leaves_room_for_the_diff() {
 #[tokio::test]
 async fn headline_and_default_fit_the_call() {
     let table = [
-        ("create_file", json!({"path": "a.txt", "content": "x\n"}), "Create a.txt?", "once"),
-        ("delete_file", json!({"path": "README.md"}), "Delete README.md?", "once"),
+        ("create_file", json!({"path": "a.txt", "content": "x\n"}), "Create a.txt?", "deny"),
+        ("delete_file", json!({"path": "README.md"}), "Delete README.md?", "deny"),
         (
             "move_file",
             json!({"from": "README.md", "to": "b.md"}),
             "Move README.md to b.md?",
-            "once",
+            "deny",
         ),
         (
             "update_file",
@@ -160,7 +160,7 @@ async fn headline_and_default_fit_the_call() {
             "apply_changes",
             json!({"changes": [{"path": "README.md", "content": "x\n"}, {"path": "src/lib.rs", "delete": true}]}),
             "Change 2 files?",
-            "once",
+            "deny",
         ),
     ];
     for (name, arguments, headline, default) in table {

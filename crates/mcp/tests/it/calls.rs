@@ -145,7 +145,7 @@ async fn a_failed_call_is_a_result_with_code_and_suggestion() {
               "content": [
                 {
                   "type": "text",
-                  "text": "FILE_NOT_FOUND: src/man.rs does not exist\nDid you mean src/main.rs?"
+                  "text": "src/man.rs does not exist\nDid you mean src/main.rs?"
                 }
               ],
               "isError": true,
@@ -176,7 +176,7 @@ async fn wrong_arguments_are_for_the_model_to_read() {
     assert_eq!(answer["result"].get("structuredContent"), None);
     assert_eq!(answer["result"]["_meta"]["toolkiln/error"]["code"], "INVALID_ARGUMENTS");
     let text = answer["result"]["content"][0]["text"].as_str().expect("a text");
-    assert!(text.starts_with("INVALID_ARGUMENTS: "), "{text}");
+    assert!(!text.contains("INVALID_ARGUMENTS"), "{text}");
     let escape = client.call("read_file", json!({"path": "../x"})).await;
     assert_eq!(escape["result"]["_meta"]["toolkiln/error"]["code"], "INVALID_PATH");
 }
@@ -226,7 +226,7 @@ async fn a_tool_that_panics_fails_alone() {
         let answer = client.call("panic", json!({})).await;
         assert_eq!(answer["result"]["isError"], true);
         let text = answer["result"]["content"][0]["text"].as_str().expect("a text");
-        assert!(text.starts_with("INTERNAL: ") && text.contains("out of cheese"), "{text}");
+        assert!(text.contains("out of cheese"), "{text}");
         client.assert_alive().await;
     }
 }
