@@ -251,7 +251,7 @@ fn a_tool_is_told_to_models_in_short_and_to_programs_whole() {
 #[test]
 fn every_input_schema_is_an_object_with_properties() {
     let registry = ToolRegistry::builtin();
-    for tool in Vocabulary::ALL.into_iter().flat_map(|vocabulary| registry.list(*vocabulary)) {
+    for tool in Vocabulary::ALL.iter().flat_map(|vocabulary| registry.list(*vocabulary)) {
         let (name, schema) = (tool.name(), tool.input_schema());
         assert_eq!(schema["type"], "object", "{name}");
         assert!(schema["properties"].is_object(), "{name}");

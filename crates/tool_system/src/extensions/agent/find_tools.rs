@@ -108,7 +108,7 @@ fn ranked<'a>(query: &str, tools: impl Iterator<Item = (&'a str, &'a str)>) -> V
                 () if name.split('_').any(|part| part == *word) => IN_NAME,
                 () => usize::from(description.split(|c| !is_letter(c)).any(|it| it == *word)),
             };
-            (words.iter().map(|word| score(word)).sum(), at)
+            (words.iter().map(score).sum(), at)
         })
         .filter(|(score, _)| *score > 0)
         .collect();
