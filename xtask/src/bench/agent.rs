@@ -25,6 +25,8 @@ const SHELL_TURN_MS: f64 = 4.0;
 const LATE_TURN_MS: f64 = 2.0;
 const MEMORY_MB: f64 = 40.0;
 const FIRST_REQUEST_BYTES: f64 = 16_384.0;
+/// The same where rarely needed tools are listed once the model asks for them.
+const SHORT_FIRST_REQUEST_BYTES: f64 = 10_240.0;
 /// How much more memory a long conversation may take than a short one, for each kilobyte that the
 /// conversation itself has grown by: it is held once, kept once as it is sent, and its answers once
 /// more until the turn ends, for calls that repeat themselves.
@@ -48,6 +50,8 @@ struct Figures {
     shell_turn: Times,
     late_turn: Times,
     first_request: usize,
+    /// With tools on demand.
+    short_first_request: usize,
     /// After ten turns.
     memory: Memory,
     /// After many turns.
@@ -96,7 +100,12 @@ fn measure(binary: &Path, runs: usize) -> Result<Figures> {
     let project = project();
     let config = project.root().with_file_name("config").join("toolkiln");
     fs::create_dir_all(&config)?;
-    fs::write(config.join("config.toml"), format!("[model]\ncontext_tokens = {CONTEXT_TOKENS}\n"))?;
+    let settings = config.join("config.toml");
+    let model = format!("[model]\ncontext_tokens = {CONTEXT_TOKENS}\n");
+    fs::write(&settings, format!("{model}tool_list = \"on_demand\"\n"))?;
+    let on_demand = converse(binary, &project, Work::Read, 1)?;
+    let short_first_request = on_demand.exchanges[0].request_bytes;
+    fs::write(&settings, format!("{model}tool_list = \"all\"\n"))?;
     // The first conversation makes the state; users have that behind them.
     converse(binary, &project, Work::Read, 1)?;
     let (mut starts, mut turns, mut first_request, mut memory) = (Vec::new(), Vec::new(), 0, None);
@@ -126,6 +135,7 @@ fn measure(binary: &Path, runs: usize) -> Result<Figures> {
         shell_turn: Times::new(shell_turns),
         late_turn: Times::new(late),
         first_request,
+        short_first_request,
         memory: memory.context("the kernel does not tell the memory of processes")?,
         late_memory: late_memory.context("the kernel does not tell the memory of processes")?,
         last_request,
@@ -212,6 +222,7 @@ fn judge(figures: &Figures) -> Vec<Verdict> {
         shell_turn,
         late_turn,
         first_request,
+        short_first_request,
         memory,
         late_memory,
         last_request,
@@ -226,7 +237,13 @@ fn judge(figures: &Figures) -> Vec<Verdict> {
         below("peak memory after 10 turns", megabytes(memory.peak), MEMORY_MB, "MB"),
         below("peak memory after 200 turns", megabytes(late_memory.peak), MEMORY_MB, "MB"),
         below("memory for each KB of conversation", grown / conversation, GROWTH, "KB"),
-        below("first request", *first_request as f64, FIRST_REQUEST_BYTES, "bytes"),
+        below("first request, all tools", *first_request as f64, FIRST_REQUEST_BYTES, "bytes"),
+        below(
+            "first request, tools on demand",
+            *short_first_request as f64,
+            SHORT_FIRST_REQUEST_BYTES,
+            "bytes",
+        ),
     ]
 }
 

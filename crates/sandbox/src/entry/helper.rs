@@ -75,15 +75,19 @@ pub(super) fn serve(channel: &Channel) -> i32 {
         }
         let answers = Channel::from_fd(descriptors.remove(0));
         let ready = spare.take().and_then(|spare| usable(spare, &mut firsts));
-        let begun = match (&site, ready) {
-            (Err(error), _) => Err(error.clone()),
-            (Ok(_), Some(spare)) => Ok(spare),
-            (Ok(site), None) => start(site, channel),
+        let mut give = |spare: Spare| {
+            let given = hand_over(&spare, &head, &answers, &descriptors);
+            firsts.push(spare.first);
+            given
         };
-        let handed = begun.and_then(|spare| hand_over(spare, &head, &answers, descriptors));
-        match handed {
-            Ok(first) => firsts.push(first),
-            Err(error) => drop(answers.send(&error.into_report(), &[])),
+        // A process that was killed while it waited takes no order; the next one does.
+        let given = match (&site, ready.map(&mut give)) {
+            (Err(error), _) => Err(error.clone()),
+            (Ok(_), Some(Ok(()))) => Ok(()),
+            (Ok(site), _) => start(site, channel).and_then(give),
+        };
+        if let Err(error) = given {
+            drop(answers.send(&error.into_report(), &[]));
         }
     }
     firsts.extend(spare.map(|spare| spare.first));
@@ -208,19 +212,18 @@ fn usable(spare: Spare, firsts: &mut Vec<First>) -> Option<Spare> {
 
 /// Gives the order to a first process, and that to who gave the order.
 fn hand_over(
-    spare: Spare,
+    spare: &Spare,
     head: &OrderHead,
     answers: &Channel,
-    descriptors: Vec<OwnedFd>,
-) -> Result<First, EntryError> {
+    descriptors: &[OwnedFd],
+) -> Result<(), EntryError> {
     let report = |error: crate::channel::ChannelError| {
         EntryError::new(SandboxPart::Launch, "giving an order to the first process", error.errno())
     };
     answers.send(&Report::Begun, &[spare.first.fd.as_fd()]).map_err(report)?;
     let mut all = vec![answers.as_fd()];
     all.extend(descriptors.iter().map(|fd| fd.as_fd()));
-    spare.orders.send(head, &all).map_err(report)?;
-    Ok(spare.first)
+    spare.orders.send(head, &all).map_err(report)
 }
 
 /// A process closes its descriptors before its children get the signal of its death: either the

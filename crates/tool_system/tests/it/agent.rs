@@ -101,7 +101,7 @@ async fn without_a_conversation_they_are_neither_offered_nor_done() {
     assert_eq!(error.code, ErrorCode::PermissionDenied);
     let (bench, _host) = self::bench(Vocabulary::Standard);
     let names: Vec<_> = bench.executor.offered().iter().map(|tool| tool.name()).collect();
-    assert!(names.ends_with(&["delegate", "plan"]), "{names:?}");
+    assert!(names.ends_with(&["delegate", "find_tools", "plan"]), "{names:?}");
 }
 
 #[tokio::test]

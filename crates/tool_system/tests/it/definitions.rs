@@ -14,7 +14,7 @@ fn names(vocabulary: Vocabulary) -> Vec<&'static str> {
 fn every_vocabulary_has_its_names_in_a_stable_order() {
     let standard = "glob grep list_directory search find_definition find_importers find_references impact outline read read_file append_file apply_changes create_file \
                     edit_lines rename_symbol replace_in_file update_file write_file delete_file move_file redo undo bash format_code install_package job run_code run_tests \
-                    git_commit git_diff git_log git_push git_status delegate plan";
+                    git_commit git_diff git_log git_push git_status delegate find_tools plan";
     assert_eq!(names(Vocabulary::Standard).join(" "), standard);
     let explorer = "find_files list_files search_files find_definition find_importers read_file create_file edit_file";
     assert_eq!(names(Vocabulary::Explorer).join(" "), explorer);
@@ -132,7 +132,7 @@ fn a_planner_sees_no_tool_that_changes_anything() {
     let registry = ToolRegistry::builtin();
     let planner = registry.list_for(Vocabulary::Standard, &AgentRole::Planner);
     assert!(planner.iter().all(|tool| tool.definition().is_read_only()));
-    assert_eq!(planner.len(), 16);
+    assert_eq!(planner.len(), 17);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn every_input_schema_is_an_object_with_properties() {
 fn titles_are_words() {
     let tools = ToolRegistry::builtin().list(Vocabulary::Standard);
     let titles: Vec<String> = tools.iter().map(|tool| tool.title()).collect();
-    insta::assert_snapshot!(titles.join(", "), @"Find files, Search text, List directory, Search code, Find definition, Find importers, Find references, Find what a change affects, Outline symbols, Read files, Read file, Append file, Apply changes, Create file, Edit lines, Rename symbol, Replace in file, Update file, Write file, Delete file, Move file, Redo, Undo, Run a command, Format code, Install package, Run a background job, Run code, Run tests, Git commit, Git diff, Git log, Git push, Git status, Delegate, Plan");
+    insta::assert_snapshot!(titles.join(", "), @r#"Find files, Search text, List directory, Search code, Find definition, Find importers, Find references, Find what a change affects, Outline symbols, Read files, Read file, Append file, Apply changes, Create file, Edit lines, Rename symbol, Replace in file, Update file, Write file, Delete file, Move file, Redo, Undo, Run a command, Format code, Install package, Run a background job, Run code, Run tests, Git commit, Git diff, Git log, Git push, Git status, Delegate, Find tools, Plan"#);
 }
 
 #[test]

@@ -39,6 +39,7 @@ impl Tool for FindToolsTool {
         ToolDefinition::new::<FindToolsArgs, FindToolsOutput>("find_tools", Category::Agent)
             .finds_tools()
             .termination("Use terminate=false: the tools are there to be called.")
+            .prompt("By name: {\"query\": \"git_commit\"}. By what it does: {\"query\": \"delete a file\"}.")
             .example(json!({"query": "git_commit"}))
     }
 
