@@ -285,12 +285,13 @@ mod tests {
             shell_turn: times(7),
             late_turn: times(1),
             first_request: 10_000,
+            short_first_request: 12_000,
             memory: Memory { now: 20_000, peak: 20_480 },
             late_memory: Memory { now: 28_000, peak: 28_672 },
             last_request: 10_000 + 2 * 1024 * 1024,
         };
         let passed: Vec<bool> = judge(&figures).iter().map(|verdict| verdict.passed).collect();
-        assert_eq!(passed, [false, true, false, true, true, true, true, true]);
+        assert_eq!(passed, [false, true, false, true, true, true, true, true, false]);
         assert!(table(&figures).contains("| 25.0 | 25.0 | 0.00 |"));
     }
 
