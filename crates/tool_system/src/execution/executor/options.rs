@@ -38,7 +38,7 @@ pub struct ExecutorOptions {
     pub performer: Option<Arc<dyn Performer>>,
     /// What was changed before; nothing can be undone without it.
     pub history: Option<History>,
-    /// The conversation that calls come from; the tools of [`Category::Agent`] need it.
+    /// The conversation that calls come from; the tools of [`crate::Category::Agent`] need it.
     pub agent_host: Option<Arc<dyn AgentHost>>,
     /// Whether the user lets code reach the network.
     pub network: bool,
