@@ -235,9 +235,9 @@ class Checks:
 
 
 def error_code(result):
-    """The code of a failed call, by our own field, if the text agrees with it."""
-    code = (result.meta or {}).get("toolkiln/error", {}).get("code")
-    return code if code and result.content[0].text.startswith(f"{code}: ") else None
+    """The code of a failed call, by our own field, if the text says the same in words."""
+    error = (result.meta or {}).get("toolkiln/error", {})
+    return error.get("code") if result.content[0].text.startswith(error.get("message", "?")) else None
 
 
 async def call_every_tool(client, mode, root, tools, checks):
