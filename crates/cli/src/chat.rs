@@ -82,6 +82,7 @@ impl Chat {
             notes,
             thoughts: true,
             messages: false,
+            questions: !args.approval.yes,
             context_window: chosen.window(),
         };
         let screen = Screen::new(Printer::inked(Stream::Out), Printer::inked(Stream::Err), options);
@@ -194,11 +195,12 @@ impl Chat {
     /// Shows what was said before.
     async fn show_past(&mut self) -> anyhow::Result<()> {
         let loaded = self.session.parts().store.load(self.session.id()).await?;
-        self.screen.options_mut().messages = true;
+        let now = *self.screen.options_mut();
+        *self.screen.options_mut() = ScreenOptions { messages: true, questions: false, ..now };
         for entry in &loaded.entries {
             self.screen.show(entry)?;
         }
-        self.screen.options_mut().messages = false;
+        *self.screen.options_mut() = now;
         Ok(())
     }
 }

@@ -20,7 +20,7 @@ use sandbox::{Allowance, LayerLimits};
 use toml::Value;
 use tool_system::policy::{ApprovalMode, CommandMode, PolicyTable, Rule, RuleSource};
 use tool_system::{EditCheck, IgnoredFiles, Limits, Vocabulary};
-use workspace::{Workspace, replace_user_file};
+use workspace::{Workspace, bytes_to_text, real_user_file, replace_user_file};
 
 pub(crate) use keys::{Keys, key_file};
 pub(crate) use layers::{ConfigSource, Given, LayerValue, LayeredSetting, Layers, PROJECT_FILE};
@@ -300,10 +300,12 @@ struct UserText {
 }
 
 fn user_text(environment: &Environment) -> anyhow::Result<Option<UserText>> {
-    let dir = environment.config_dir.as_ref().and_then(|dir| Workspace::open(dir).ok());
-    let Some(dir) = dir else { return Ok(None) };
-    let path = dir.given_path().join(USER_FILE).display().to_string();
-    Ok(read(&dir, USER_FILE)?.map(|text| UserText { path, text }))
+    let Some(path) = user_file(environment) else { return Ok(None) };
+    let real = real_user_file(&path)?;
+    let dir = real.parent().and_then(|dir| Workspace::open(dir).ok());
+    let (Some(dir), Some(name)) = (dir, real.file_name()) else { return Ok(None) };
+    let text = read(&dir, &bytes_to_text(name.as_encoded_bytes()))?;
+    Ok(text.map(|text| UserText { path: path.display().to_string(), text }))
 }
 
 /// The user's file with another model in it, not written yet.
@@ -337,7 +339,7 @@ impl UserFileDraft {
 
     pub(crate) fn write(&self) -> anyhow::Result<()> {
         if self.is_changed {
-            replace_user_file(&self.path, self.text.as_bytes())?;
+            replace_user_file(&real_user_file(&self.path)?, self.text.as_bytes())?;
         }
         Ok(())
     }

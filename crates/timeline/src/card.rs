@@ -128,8 +128,18 @@ impl CallFailure {
 
 impl Card {
     /// The changes of files as a unified diff: as they were asked about, else as the result tells them.
+    /// What the user has revised was made as the result tells it, and not as it was asked about.
     pub fn diff(&self) -> Option<String> {
-        if self.diffs.is_empty() { self.told_diff.clone() } else { Some(unified(&self.diffs)) }
+        if self.diffs.is_empty() || (self.state == CallState::Done && self.is_revised()) {
+            return self.told_diff.clone();
+        }
+        Some(unified(&self.diffs))
+    }
+
+    /// Whether the last answer was a yes to something else than what was asked about.
+    pub fn is_revised(&self) -> bool {
+        let reply = self.questions.last().and_then(|question| question.reply.as_ref());
+        reply.is_some_and(|reply| reply.revised)
     }
 
     /// Whether a question stands.

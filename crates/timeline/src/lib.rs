@@ -11,6 +11,7 @@
 mod amounts;
 mod card;
 mod checks;
+mod diff_parts;
 mod export;
 mod fold;
 mod item;
@@ -27,6 +28,7 @@ mod waiting;
 
 pub use amounts::{count, duration, money};
 pub use card::{CallFailure, CallState, Card};
+pub use diff_parts::{DiffPart, diff_parts};
 pub use export::{html, markdown};
 pub use item::{Answer, AnswerState, Item, ItemBody, ItemId, Level, Notice, Topic, UserMessage};
 pub use live_output::Output;

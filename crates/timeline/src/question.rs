@@ -33,6 +33,9 @@ pub struct Reply {
     pub at: i64,
     /// Whether it was a yes.
     pub approved: bool,
+    /// Whether it was a yes to other arguments, to other content or to a part of the changes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub revised: bool,
     /// The answer on one line: `approved in part`, `refused: not this file`.
     pub words: String,
 }
@@ -54,7 +57,11 @@ impl Reply {
         let approved = response.is_approved();
         let said = response.reason.as_deref().map(one_line).filter(|said| !said.is_empty());
         let said = said.map(|said| format!(": {said}")).unwrap_or_default();
-        Self { at, approved, words: format!("{}{said}", decision(response)) }
+        let revised = approved
+            && (response.modified_args.is_some()
+                || !response.modified_files.is_empty()
+                || !response.accepted_hunks.is_empty());
+        Self { at, approved, revised, words: format!("{}{said}", decision(response)) }
     }
 }
 

@@ -41,6 +41,11 @@ pub fn harmless(text: &str) -> String {
     harmless_but(text, &mut None, |_| None)
 }
 
+/// Whether nothing in a text has to be written out.
+pub(crate) fn is_harmless(text: &str) -> bool {
+    harmless(text) == text
+}
+
 /// A text behind the character `before` with everything harmful written out, but for the sequences
 /// whose length `passes` tells at their beginning.
 pub fn harmless_but(

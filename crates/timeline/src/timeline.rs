@@ -104,13 +104,14 @@ impl Timeline {
 
     /// Takes the next entry of the log.
     pub fn apply(&mut self, entry: &LogEntry) -> ItemChanges {
+        let at = self.turn.moment(entry);
         self.turn.add(entry);
         self.facts.began_at.get_or_insert(entry.at);
         self.facts.last_at = self.facts.last_at.max(entry.at);
         if let Some(spent) = entry.event.spent() {
             add_costs((&mut self.facts.usage, &mut self.facts.cost_usd), spent);
         }
-        let mut step = FoldStep::new(self, entry.at);
+        let mut step = FoldStep::new(self, at);
         let mut event = &entry.event;
         // The entries of a sub-agent say nothing of time; the one that holds them does.
         while let SessionEvent::Nested { call_id, entry } = event {
@@ -159,9 +160,9 @@ impl Timeline {
     }
 
     fn running(&self, call_id: &str) -> Running {
-        match self.root.calls.get(call_id) {
+        match self.root.card_of(call_id) {
             None => Running::Unknown,
-            Some(id) if self.root.open.contains(id) => Running::Card(*id),
+            Some(id) if self.root.open.contains(&id) => Running::Card(id),
             Some(_) => Running::Over,
         }
     }

@@ -1,6 +1,8 @@
 //! What a turn took and how it went, counted from its log.
 
-use protocol::{Content, LogEntry, ModelAnswer, ModelErrorKind, SessionEvent, TurnEnd, Usage};
+use protocol::{
+    Content, ErrorCode, LogEntry, ModelAnswer, ModelErrorKind, SessionEvent, TurnEnd, Usage,
+};
 use serde::Serialize;
 
 use crate::outcome::denial;
@@ -63,7 +65,7 @@ impl TurnTally {
         if let SessionEvent::UserMessage { .. } = entry.event {
             *self = Self { began_at: Some(entry.at), ..Self::default() };
         }
-        self.last_at = self.last_at.max(entry.at);
+        self.last_at = self.last_at.max(self.moment(entry));
         if let Some((usage, cost_usd)) = entry.event.spent() {
             add_costs((&mut self.usage, &mut self.cost_usd), (usage, cost_usd));
         }
@@ -86,6 +88,19 @@ impl TurnTally {
             SessionEvent::TurnEnded(end) => self.end = Some(*end),
             _ => {}
         }
+    }
+
+    /// When what an entry tells of has happened. A process that was killed writes nothing: whoever takes up
+    /// its session closes the turn, maybe days later, and that time was not spent on it.
+    pub(crate) fn moment(&self, entry: &LogEntry) -> i64 {
+        let is_belated = match &entry.event {
+            SessionEvent::TurnEnded(end) => *end == TurnEnd::Interrupted,
+            SessionEvent::CallEnded { result: Err(error), .. } => {
+                error.code == ErrorCode::Interrupted
+            }
+            _ => false,
+        };
+        if is_belated && self.began_at.is_some() { self.last_at } else { entry.at }
     }
 
     fn answered(&mut self, answer: &ModelAnswer) {

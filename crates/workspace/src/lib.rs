@@ -73,7 +73,7 @@ pub use root::{OpenDir, Workspace};
 pub use state_dir::{StateDir, keep_private};
 pub use text::{LineEnding, LineEndingCounts, Lines, Text, TextEncoding, Unencodable};
 pub use tracked::{GitIndexStamp, MAX_INDEX_BYTES, Tracked, TrackedFiles};
-pub use user_file::replace_user_file;
+pub use user_file::{real_user_file, replace_user_file};
 pub use walk::{
     DEFAULT_MAX_DEPTH, DEFAULT_MAX_ENTRIES, Flow, UNREADABLE_LIMIT, Visitor, WalkEntry,
     WalkOptions, WalkReport, available_threads,

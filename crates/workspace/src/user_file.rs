@@ -1,10 +1,11 @@
 //! A file that the user keeps for Toolkiln outside of every project, such as the configuration.
 
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, canonicalize, symlink_metadata};
+use std::io::ErrorKind;
 use std::os::fd::AsFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
@@ -20,9 +21,27 @@ const PERMISSIONS: u32 = 0o777;
 /// For directories that have to be made.
 const DIR_MODE: u32 = 0o700;
 
+/// The file that a path leads to through links: many users keep their configuration in a repository and
+/// link to it. The path itself, if nothing is there yet.
+pub fn real_user_file(path: &Path) -> Result<PathBuf, Error> {
+    let shown = || bytes_to_text(path.as_os_str().as_bytes()).into_owned();
+    match canonicalize(path) {
+        Ok(real) => Ok(real),
+        Err(error) if error.kind() == ErrorKind::NotFound => match symlink_metadata(path) {
+            Ok(_) => {
+                let reason = "it is a link to a file that does not exist".to_owned();
+                Err(Error::State { path: shown(), reason })
+            }
+            Err(_) => Ok(path.to_owned()),
+        },
+        Err(error) => Err(Error::from_io(shown(), error)),
+    }
+}
+
 /// Makes `bytes` the content of the file at an absolute path; directories that are missing are made.
 /// Whatever happens, the file then holds these bytes or what it held before, and it keeps its
-/// permissions. A link is refused, because replacing it would leave the file it leads to as it was.
+/// permissions. A link is refused, because replacing it would leave the file it leads to as it was;
+/// [`real_user_file`] tells which that is.
 pub fn replace_user_file(path: &Path, bytes: &[u8]) -> Result<(), Error> {
     let shown = bytes_to_text(path.as_os_str().as_bytes()).into_owned();
     let refuse = |reason: &str| Error::State { path: shown.clone(), reason: reason.to_owned() };
@@ -91,6 +110,13 @@ mod tests {
         let told = replace_user_file(&path, b"x").unwrap_err().to_string();
         assert!(told.contains("it is a link"), "{told}");
         assert_eq!(home.read("dotfiles/config.toml"), "old\n");
+        replace_user_file(&real_user_file(&path).unwrap(), b"new\n").unwrap();
+        assert_eq!((home.read("config.toml"), path.is_symlink()), ("new\n".to_owned(), true));
+        fs::remove_file(home.path("dotfiles/config.toml")).unwrap();
+        let told = real_user_file(&path).unwrap_err().to_string();
+        assert!(told.contains("a link to a file that does not exist"), "{told}");
+        let missing = home.path("missing/config.toml");
+        assert_eq!(real_user_file(&missing).unwrap(), missing);
         assert!(replace_user_file(Path::new("config.toml"), b"x").is_err());
     }
 }

@@ -12,8 +12,8 @@ Examples:
 
 const EXPORT_EXAMPLES: &str = "\
 Examples:
-  toolkiln sessions export 019a > conversation.jsonl
-  toolkiln sessions export 019a --format html > conversation.html";
+  toolkiln sessions export 1m7h > conversation.jsonl
+  toolkiln sessions export 1m7h --format html > conversation.html";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
@@ -24,13 +24,13 @@ pub(crate) enum SessionsCommand {
     #[command(after_help = "Examples:\n  toolkiln sessions show \"the failing test\"")]
     Show(SessionArgs),
     /// Copy a conversation, up to an entry if one is named
-    #[command(after_help = "Examples:\n  toolkiln sessions fork 019a --at 12")]
+    #[command(after_help = "Examples:\n  toolkiln sessions fork 1m7h --at 12")]
     Fork(SessionsForkArgs),
     /// Give a conversation a name
-    #[command(after_help = "Examples:\n  toolkiln sessions rename 019a \"the failing test\"")]
+    #[command(after_help = "Examples:\n  toolkiln sessions rename 1m7h \"the failing test\"")]
     Rename(SessionsRenameArgs),
     /// Remove a conversation for good
-    #[command(after_help = "Examples:\n  toolkiln sessions delete 019a")]
+    #[command(after_help = "Examples:\n  toolkiln sessions delete 1m7h")]
     Delete(SessionArgs),
     /// Print a conversation as JSON lines, as Markdown or as an HTML page
     #[command(after_help = EXPORT_EXAMPLES)]

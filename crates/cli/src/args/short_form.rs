@@ -33,7 +33,15 @@ pub(super) fn command_of(words: Vec<OsString>, is_terminal: bool) -> Result<Comm
         let line: Vec<_> = rest.take_while(|word| !word.starts_with('-')).collect();
         return Err(unrecognized(&mut program, &first, &line.join(" ")));
     }
-    let mut matches = program.try_get_matches_from_mut(words)?;
+    let mut rest = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let misplaced = rest.find(|word| is_command(&program, word));
+    let mut matches = program.try_get_matches_from_mut(words).map_err(|error| {
+        // `--root . run "fix it"`: the parser would take the message for the command.
+        match misplaced.filter(|_| error.kind() == ErrorKind::ArgumentConflict) {
+            Some(word) => unrecognized(&mut Arguments::command(), &word, &word),
+            None => error,
+        }
+    })?;
     let Arguments { command, chat, print } = Arguments::from_arg_matches_mut(&mut matches)?;
     match (command, &chat.prompt) {
         (Some(command), _) => Ok(command),
@@ -64,7 +72,7 @@ fn is_message(text: &str) -> bool {
 /// follow it.
 fn unrecognized(program: &mut clap::Command, word: &str, line: &str) -> Error {
     let tip = match closest(program, word) {
-        _ if word.is_empty() => "a message to a model is not empty".to_owned(),
+        _ if word.trim().is_empty() => "a message to a model is not empty".to_owned(),
         _ if is_command(program, word) => {
             format!("a command comes before all options: toolkiln {word} …")
         }
@@ -141,9 +149,12 @@ mod tests {
             &["session", "list"],
             &["--yes", "rnu"],
             &["--root", ".", "run"],
+            &["--root", ".", "run", "fix it"],
+            &["--provider", "offline", "sessions", "list"],
             &["explain"],
             &["explain", "the", "parser"],
             &[""],
+            &["  "],
         ];
         let told: Vec<_> = lines.iter().map(|line| asked(line, true)).collect();
         insta::assert_snapshot!(told.join("\n"), @"
@@ -154,9 +165,12 @@ mod tests {
         error: unrecognized subcommand 'session'; tip: did you mean 'sessions'?
         error: unrecognized subcommand 'rnu'; tip: did you mean 'run'?
         error: unrecognized subcommand 'run'; tip: a command comes before all options: toolkiln run …
+        error: unrecognized subcommand 'run'; tip: a command comes before all options: toolkiln run …
+        error: unrecognized subcommand 'sessions'; tip: a command comes before all options: toolkiln sessions …
         error: unrecognized subcommand 'explain'; tip: a message of one word needs -p: toolkiln -p 'explain'
         error: unrecognized subcommand 'explain'; tip: a message is one argument, in quotes: toolkiln 'explain the parser'
         error: unrecognized subcommand ''; tip: a message to a model is not empty
+        error: unrecognized subcommand '  '; tip: a message to a model is not empty
         ");
     }
 

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use protocol::{PlanStep, StepStatus};
-use timeline::{CallFailure, CallState, Card, duration};
+use timeline::{CallFailure, CallState, Card, DiffPart, diff_parts, duration};
 
 use super::output_style::{Ink, OutputStyle, columns};
 use super::safe_text::one_line;
@@ -13,6 +13,8 @@ use super::safe_text::one_line;
 const FIRST_LINES: usize = 8;
 /// … and so many at the end.
 const LAST_LINES: usize = 8;
+/// Lines of a diff on a card. A longer one is cut to this, and the rest is counted.
+const DIFF_LINES: usize = 16;
 const INDENT: &str = "  ";
 
 /// Where cards are drawn: the look, and how deep in sub-agents.
@@ -52,6 +54,8 @@ pub(crate) struct Ending<'a> {
     pub(crate) has_summary: bool,
     /// Whether output was shown while it ran, which need not be shown again.
     pub(crate) had_output: bool,
+    /// Whether a question about the call has shown the user what it changes.
+    pub(crate) has_seen_diff: bool,
 }
 
 impl Ending<'_> {
@@ -59,7 +63,35 @@ impl Ending<'_> {
     pub(crate) fn draw(&self, place: CardPlace) -> String {
         let checks = self.card.checks.iter();
         let checks = checks.map(|line| place.cut_line("  │ ", line, Ink::YELLOW));
-        checks.collect::<String>() + &self.outcome(place)
+        self.diff(place) + &checks.collect::<String>() + &self.outcome(place)
+    }
+
+    /// What the call has changed. The title says in which file, if it is only one.
+    fn diff(&self, place: CardPlace) -> String {
+        let diff = self.card.diff();
+        let diff = diff.filter(|_| self.card.state == CallState::Done && !self.has_seen_diff);
+        let mut parts = diff.as_deref().map(diff_parts).unwrap_or_default();
+        let files = parts.iter().filter(|(_, line)| line.starts_with("diff --git ")).count();
+        if files <= 1 && parts.iter().any(|(part, _)| *part == DiffPart::Place) {
+            parts.retain(|(part, _)| *part != DiffPart::Head);
+        }
+        // A line that says "1 more line" takes as much room as the line.
+        let shown = if parts.len() <= DIFF_LINES + 1 { parts.len() } else { DIFF_LINES };
+        let drawn = parts[..shown].iter().map(|(part, line)| {
+            let ink = match part {
+                DiffPart::Head => Ink::BOLD,
+                DiffPart::Place => Ink::CYAN,
+                DiffPart::Add => Ink::GREEN,
+                DiffPart::Remove => Ink::RED,
+                DiffPart::Same => Ink::DIM,
+            };
+            place.cut_line("  │ ", line, ink)
+        });
+        let drawn: String = drawn.collect();
+        match parts.len() - shown {
+            0 => drawn,
+            more => drawn + &place.line("  │ ", &format!("… {more} more lines"), Ink::DIM),
+        }
     }
 
     fn outcome(&self, place: CardPlace) -> String {
@@ -199,15 +231,39 @@ mod tests {
             ..Card::default()
         };
         let end = |is_named, has_summary, had_output| {
-            Ending { card: &card, is_named, has_summary, had_output }.draw(PLAIN)
+            Ending { card: &card, is_named, has_summary, had_output, has_seen_diff: false }
+                .draw(PLAIN)
         };
         assert_eq!(end(false, false, false), "  │ a\n  └ b · 1.5 s\n");
         assert_eq!(end(true, false, false), "  │ bash: a\n  └ b · 1.5 s\n");
         assert_eq!(end(false, false, true), "  └ exit code 2 · 1.5 s\n");
         assert_eq!(end(true, true, true), "  └ bash: Ran make · 1.5 s\n");
         let card = Card { state: CallState::Interrupted, ..Card::default() };
-        let ending = Ending { card: &card, is_named: false, has_summary: false, had_output: false };
+        let ending = Ending {
+            card: &card,
+            is_named: false,
+            has_summary: false,
+            had_output: false,
+            has_seen_diff: false,
+        };
         assert_eq!(ending.draw(PLAIN), "  └ interrupted\n");
+    }
+
+    #[test]
+    fn a_card_shows_what_was_changed_unless_the_question_has() {
+        let draw = |lines: usize, state, has_seen_diff| {
+            let added: String = (1..=lines).map(|line| format!("+line {line}\n")).collect();
+            let diff = format!("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -0,0 +1,2 @@\n{added}");
+            let card = Card { state, told_diff: Some(diff), ..Card::default() };
+            let (is_named, has_summary, had_output) = (false, false, false);
+            Ending { card: &card, is_named, has_summary, had_output, has_seen_diff }.draw(PLAIN)
+        };
+        let short = "  │ @@ -0,0 +1,2 @@\n  │ +line 1\n  │ +line 2\n  └ done\n";
+        assert_eq!(draw(2, CallState::Done, false), short);
+        assert_eq!(draw(2, CallState::Done, true), "  └ done\n");
+        assert_eq!(draw(2, CallState::Interrupted, false), "  └ interrupted\n");
+        let long = draw(100, CallState::Done, false);
+        assert!(long.ends_with("  │ +line 15\n  │ … 85 more lines\n  └ done\n"), "{long}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(crate) fn turn_costs(turn: &TurnCosts, window: Option<u64>, style: OutputSty
         parts.push(format!("{} out", count(usage.output)));
     }
     parts.extend(turn.cost_usd.map(money));
-    parts.push(duration(turn.duration_ms));
+    parts.push(duration(turn.working_ms));
     if let (Some(used), Some(window @ 1..)) = (turn.context_tokens, window) {
         parts.push(format!("context {}%", used.saturating_mul(100).div_ceil(window)));
     }

@@ -23,6 +23,8 @@ pub(crate) struct ScreenOptions {
     pub(crate) thoughts: bool,
     /// Whether the user's messages are shown, as when a session is shown again.
     pub(crate) messages: bool,
+    /// Whether the user sees questions here, with the diff of what is asked about, when they are asked.
+    pub(crate) questions: bool,
     /// The tokens that the model can see at most, if that is known.
     pub(crate) context_window: Option<u64>,
 }

@@ -14,6 +14,9 @@ Examples:
   toolkiln man > ~/.local/share/man/man1/toolkiln.1
   toolkiln man sessions list | man -l -";
 
+/// The day that the pages name; without one `mandoc` warns.
+const DATE: &str = "2026-11-16";
+
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ManArgs {
@@ -37,8 +40,28 @@ fn page(commands: &[String]) -> anyhow::Result<String> {
         found = inner.with_context(|| format!("there is no command `{}`", commands.join(" ")))?;
     }
     let mut page = Vec::new();
-    Man::new(found.clone()).render(&mut page)?;
-    Ok(String::from_utf8(page)?)
+    let version = concat!("toolkiln ", env!("CARGO_PKG_VERSION"));
+    Man::new(found.clone()).date(DATE).source(version).render(&mut page)?;
+    Ok(polished(&String::from_utf8(page)?))
+}
+
+/// The page with its examples as they are typed, and without what `mandoc` warns of.
+fn polished(page: &str) -> String {
+    let page = page.replace("\n.br\n\n.br\n", "\n.sp\n").replace("\n\n.br\n", "\n.sp\n");
+    let mut polished = String::with_capacity(page.len());
+    let mut in_examples = false;
+    for line in page.lines().map(str::trim_end).filter(|line| *line != "Examples:") {
+        if line.starts_with(".SH") && std::mem::take(&mut in_examples) {
+            polished.push_str(".fi\n");
+        }
+        if line == ".SH EXTRA" {
+            in_examples = true;
+            polished.push_str(".SH EXAMPLES\n.nf\n");
+        } else {
+            polished.push_str(&format!("{line}\n"));
+        }
+    }
+    polished + if in_examples { ".fi\n" } else { "" }
 }
 
 #[cfg(test)]
@@ -57,7 +80,12 @@ mod tests {
             (&["sessions", "list"], ".TH toolkiln-sessions-list 1"),
         ] {
             let page = page(commands).unwrap();
-            assert!(page.contains(title) && page.contains("Examples:"), "{page}");
+            assert!(page.contains(title), "{page}");
+            let (_, examples) = page.split_once(".SH EXAMPLES\n.nf\n  toolkiln").unwrap();
+            assert!(examples.contains("\n.fi\n") && !examples.contains("Examples:"), "{page}");
+            let heading = page.lines().find(|line| line.starts_with(".TH")).unwrap();
+            let version = env!("CARGO_PKG_VERSION");
+            assert!(heading.ends_with(&format!(" {DATE} \"toolkiln {version}\"")), "{heading}");
         }
         let told = page(&["sessions", "lsit"]).unwrap_err().to_string();
         assert_eq!(told, "there is no command `sessions lsit`");

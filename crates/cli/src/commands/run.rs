@@ -269,6 +269,7 @@ impl RunView {
             notes: Stream::Err.style(),
             thoughts: false,
             messages: false,
+            questions: false,
             context_window: None,
         };
         let (words, notes) = (Printer::inked(Stream::Out), Printer::inked(Stream::Err));

@@ -111,6 +111,7 @@ async fn show(store: &dyn Store, session: &str) -> anyhow::Result<()> {
         notes: Stream::Out.style(),
         thoughts: true,
         messages: true,
+        questions: false,
         context_window: None,
     };
     let mut screen = Screen::new(Printer::inked(Stream::Out), Printer::inked(Stream::Out), options);

@@ -11,7 +11,7 @@ use crate::args::{ApprovalArgs, Scope};
 const EXAMPLES: &str = "\
 Examples:
   toolkiln undo
-  toolkiln undo c12 --yes                         # the change that `toolkiln history` lists as c12";
+  toolkiln undo 12 --yes                          # the change that `toolkiln history` lists as 12";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use providers::Secret;
 use providers::catalogue::{COMPATIBLE, ENDPOINTS, Endpoint, endpoint, endpoint_at};
 use toml::de::{DeTable, DeValue};
-use workspace::Workspace;
+use workspace::{Workspace, real_user_file};
 
 use super::file::place;
 use super::schema::closest;
@@ -102,7 +102,8 @@ pub(crate) fn key_file(environment: &Environment, configured: Option<&str>) -> O
 }
 
 fn read(path: &Path) -> anyhow::Result<Option<String>> {
-    let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
+    let real = real_user_file(path)?;
+    let (Some(dir), Some(name)) = (real.parent(), real.file_name()) else { return Ok(None) };
     let Ok(dir) = Workspace::open(dir) else { return Ok(None) };
     let name = dir.resolve(&workspace::bytes_to_text(name.as_encoded_bytes()))?;
     let mut file = match dir.open_file(&name) {

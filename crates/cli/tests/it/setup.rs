@@ -127,6 +127,26 @@ fn a_file_that_cannot_be_edited_is_left_alone_with_what_to_put_into_it() {
 }
 
 #[test]
+fn a_configuration_that_is_a_link_is_read_and_its_target_written() {
+    let home = Fixture::new("//- /dotfiles/config.toml\n# mine\n//- /toolkiln/a.txt\n\n");
+    let path = home.path("toolkiln/config.toml");
+    std::os::unix::fs::symlink("../dotfiles/config.toml", &path).unwrap();
+    let ran = set_up(&home, &["--provider", "offline"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let expected = "# mine\n\n[model]\nprovider = \"offline\"\n";
+    assert_eq!((home.read("dotfiles/config.toml").as_str(), path.is_symlink()), (expected, true));
+    let shown = finish(command(Some(&home)).args(["config", "show"]));
+    assert!(shown.stdout.contains("\"offline\""), "{}{}", shown.stdout, shown.stderr);
+    std::fs::remove_file(home.path("dotfiles/config.toml")).unwrap();
+    let ran = set_up(&home, &["--provider", "offline"]);
+    assert!(
+        ran.code == 2 && ran.stderr.contains("a link to a file that does not exist"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
 fn at_a_terminal_the_user_chooses_among_what_is_found() {
     let server = ModelServer::start([Reply::text("ok")]).with_models(&["llama3", "qwen3:8b"]);
     let home = home("");

@@ -1,8 +1,11 @@
-//! Markdown of a model, made harmless: no raw HTML, no image from elsewhere, no link that runs a script.
+//! Markdown of a model, made harmless: no raw HTML, no image from elsewhere, no link that runs a script,
+//! no character reference that stands for what may not be written as it is.
 
 use std::ops::Range;
 
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
+
+use crate::safe_text::{harmless, is_harmless};
 
 /// How often what was found is escaped, which may make more of it visible. More is an attack.
 const MAX_ROUNDS: usize = 4;
@@ -42,9 +45,13 @@ fn hazards(text: &str) -> Vec<usize> {
                 places.extend(all_in(text, range, special));
             }
             Event::Start(Tag::Image { .. }) => places.push(range.start),
-            Event::Start(Tag::Link { dest_url, link_type, .. })
-                if !is_safe(&dest_url, link_type) =>
+            Event::Start(Tag::Link { dest_url, link_type, title, .. })
+                if !is_safe(&dest_url, link_type) || !is_harmless(&title) =>
             {
+                places.push(range.start);
+            }
+            // `&#x202E;`; in any other form it was written out before.
+            Event::Text(said) if text[range.clone()].starts_with('&') && !is_harmless(&said) => {
                 places.push(range.start);
             }
             _ => {}
@@ -61,6 +68,9 @@ fn all_in(text: &str, range: Range<usize>, special: impl Fn(char) -> bool) -> Ve
 }
 
 fn is_safe(destination: &str, kind: LinkType) -> bool {
+    if !is_harmless(destination) {
+        return false;
+    }
     let destination = destination.to_ascii_lowercase();
     kind == LinkType::Email || SCHEMES.iter().any(|scheme| destination.starts_with(scheme))
 }
@@ -86,7 +96,8 @@ pub(super) fn rendered(text: &str) -> String {
     });
     let mut html = String::new();
     pulldown_cmark::html::push_html(&mut html, events);
-    html
+    // Markdown can write any character as a reference, which is resolved now.
+    harmless(&html)
 }
 
 #[cfg(test)]
@@ -106,6 +117,9 @@ mod tests {
             ("<!--\n[a](javascript:x)\n-->", "\\<!--\n\\[a](javascript:x)\n-->"),
             ("```\n<b>\n```", "```\n<b>\n```"),
             ("[a]\n\n> [a]: https://b", "[a]\n\n> \\[a]: https://b"),
+            ("a &#x202E;b &rlm; &amp; `&#x202E;`", "a \\&#x202E;b \\&rlm; &amp; `&#x202E;`"),
+            ("[a](https://b \"&#x202E;\")", "\\[a](https://b \"\\&#x202E;\")"),
+            ("[a](https://b&#x202E;c)", "\\[a](https://b\\&#x202E;c)"),
         ];
         for (text, expected) in table {
             assert_eq!(hardened(text).as_deref(), Some(expected), "{text}");
@@ -119,6 +133,11 @@ mod tests {
             ("<script>x</script>", "<p>&lt;script&gt;x&lt;/script&gt;</p>\n"),
             ("[a](javascript:x) [b](http://c)", "<p>a <a href=\"http://c\">b</a></p>\n"),
             ("![a](https://b/c.png)", "<p>image: a</p>\n"),
+            ("&#x202E;a &#27; &zwj; &lt;", "<p>\\u{202E}a \\x1B \\u{200D} &lt;</p>\n"),
+            (
+                "[a](https://b \"&#x202E;\")",
+                "<p><a href=\"https://b\" title=\"\\u{202E}\">a</a></p>\n",
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(rendered(text), expected, "{text}");

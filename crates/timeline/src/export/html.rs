@@ -6,6 +6,7 @@ use protocol::{Image, StepStatus};
 use super::hardened::rendered;
 use super::{costs, facts, heading, mark, remarks};
 use crate::card::{CallState, Card};
+use crate::diff_parts::{DiffPart, diff_parts};
 use crate::item::{AnswerState, Item, ItemBody, Level};
 use crate::question::CardQuestion;
 use crate::timeline::Timeline;
@@ -138,15 +139,13 @@ fn question(question: &CardQuestion) -> String {
 }
 
 fn coloured(diff: &str) -> String {
-    let lines = diff.lines().map(|line| {
-        let class = match line.as_bytes() {
-            [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', ..] => {
-                "head"
-            }
-            [b'+', ..] => "add",
-            [b'-', ..] => "remove",
-            [b'@', b'@', ..] => "place",
-            _ => "same",
+    let lines = diff_parts(diff).into_iter().map(|(part, line)| {
+        let class = match part {
+            DiffPart::Head => "head",
+            DiffPart::Place => "place",
+            DiffPart::Add => "add",
+            DiffPart::Remove => "remove",
+            DiffPart::Same => "same",
         };
         format!("<span class=\"{class}\">{}</span>", escaped(line))
     });

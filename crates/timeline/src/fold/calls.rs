@@ -23,7 +23,10 @@ impl FoldStep<'_> {
     /// The model wants to make a call.
     pub(super) fn call_wanted(&mut self, call: &ToolCall) {
         let scope = self.timeline.scope(self.parent);
-        match scope.calls.get(&call.id).copied().filter(|id| scope.open.contains(id)) {
+        let open = scope.card_of(&call.id).filter(|id| scope.open.contains(id));
+        let unnamed =
+            open.filter(|id| self.timeline.card(*id).is_some_and(|card| card.tool.is_empty()));
+        match unnamed {
             Some(id) => self.describe(id, call),
             None => {
                 self.add_card(call);
@@ -33,8 +36,8 @@ impl FoldStep<'_> {
 
     /// The card of a call. A damaged log may tell of a call that no answer holds; it has a card too.
     pub(super) fn call(&mut self, call_id: &str) -> ItemId {
-        match self.timeline.scope(self.parent).calls.get(call_id) {
-            Some(id) => *id,
+        match self.timeline.scope(self.parent).card_of(call_id) {
+            Some(id) => id,
             None => self.add_card(&ToolCall::new(call_id, "", Map::new())),
         }
     }
@@ -48,9 +51,7 @@ impl FoldStep<'_> {
             ..Card::default()
         };
         let id = self.add(ItemBody::Call(Box::new(card)));
-        let scope = self.timeline.scope(self.parent);
-        scope.calls.insert(call.id.clone(), id);
-        scope.open.insert(id);
+        self.timeline.scope(self.parent).add_card(&call.id, id);
         if self.parent.is_none() {
             self.take_early(id, &call.id);
         }
@@ -134,7 +135,7 @@ impl FoldStep<'_> {
         self.question_ends(id);
         let preview = self.timeline.live.previews.remove(&id).unwrap_or_default();
         let cutter = self.timeline.live.cutters.remove(&id);
-        self.timeline.scope(self.parent).open.remove(&id);
+        self.timeline.scope(self.parent).close(call_id, id);
         let images = ended.images.iter().map(|image| self.keep_image(image)).collect();
         let Some(card) = self.timeline.card(id) else { return };
         if let Some(mut cutter) = cutter {

@@ -150,7 +150,7 @@ fn a_session_in_html() {
     </section>
     <details class="call done" open><summary><span class="mark">✔</span> Created a.txt, +1<span class="dim"> · 4.5 s</span></summary>
     <p>needs approval: no rule allows it <strong>approved</strong></p>
-    <pre class="diff"><span class="head">diff --git a/a.txt b/a.txt</span><span class="same">new file mode 100644</span><span class="head">--- /dev/null</span><span class="head">+++ b/a.txt</span><span class="place">@@ -0,0 +1 @@</span><span class="add">+one</span></pre>
+    <pre class="diff"><span class="head">diff --git a/a.txt b/a.txt</span><span class="head">new file mode 100644</span><span class="head">--- /dev/null</span><span class="head">+++ b/a.txt</span><span class="place">@@ -0,0 +1 @@</span><span class="add">+one</span></pre>
     <details><summary>Arguments</summary>
     <pre>{
       &quot;path&quot;: &quot;a.txt&quot;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use protocol::{
-    ApprovalResponse, ErrorCode, LogEntry, ModelErrorKind, PauseReason, SessionEvent, ToolError,
-    ToolResult, TurnEnd, Usage,
+    ApprovalResponse, Content, ErrorCode, LogEntry, ModelErrorKind, PauseReason, SessionEvent,
+    ToolError, ToolResult, TurnEnd, Usage,
 };
 use serde_json::{Value, json};
 use timeline::safe_text::safe;
@@ -227,6 +227,61 @@ proptest! {
         }
         prop_assert_eq!(seen.len(), 2 * count + 1);
         prop_assert!(seen.values().all(|times| *times == 1));
+    }
+}
+
+proptest! {
+    /// Whatever the ids are, also one twice in an answer, and wherever the log ends.
+    #[test]
+    fn every_message_call_and_result_occurs_once(
+        rounds in prop::collection::vec(prop::collection::vec(id(), 0..5), 1..5),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let mut events = Vec::new();
+        for (round, ids) in rounds.iter().enumerate() {
+            events.push(says(&format!("message {round}")));
+            let of = |at: usize| format!("{round}.{at}");
+            let calls = ids.iter().enumerate().map(|(at, id)| call(id, "t", json!({"name": of(at)})));
+            events.push(answers(&format!("answer {round}"), calls.collect()));
+            let results = ids.iter().enumerate();
+            events.extend(results.map(|(at, id)| ends(id, Ok(json!(of(at))), None)));
+            events.push(SessionEvent::TurnEnded(TurnEnd::Done));
+        }
+        events.truncate(cut.index(events.len() + 1));
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        for event in &events {
+            match event {
+                SessionEvent::UserMessage { .. } => expected.push("message".to_owned()),
+                SessionEvent::ModelAnswered(answer) => {
+                    expected.push("answer".to_owned());
+                    expected.extend(answer.content.iter().filter_map(|part| match part {
+                        Content::ToolUse(call) => Some(format!("t {}", call.arguments["name"].as_str()?)),
+                        _ => None,
+                    }));
+                }
+                SessionEvent::CallEnded { result: Ok(value), .. } => {
+                    let name = value.as_str().unwrap();
+                    expected.push(format!("result of t {name}: {name}"));
+                }
+                _ => {}
+            }
+        }
+        let timeline = Timeline::of(&log(events));
+        for item in timeline.items() {
+            match &item.body {
+                ItemBody::Message(_) => found.push("message".to_owned()),
+                ItemBody::Answer(_) => found.push("answer".to_owned()),
+                ItemBody::Call(card) => {
+                    found.push(card.title.clone());
+                    let results = card.outcome.iter();
+                    found.extend(results.map(|line| format!("result of {}: {line}", card.title)));
+                }
+                _ => {}
+            }
+        }
+        expected.sort();
+        found.sort();
+        prop_assert_eq!(found, expected);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Whole timelines as they come out of their logs.
 
+use std::collections::BTreeMap;
+
 use insta::{assert_json_snapshot, assert_snapshot};
 use protocol::{
     AgentRole, ApprovalResponse, Compaction, ContentHash, ErrorCode, Image, ImageFormat,
@@ -7,7 +9,7 @@ use protocol::{
     StepStatus, ToolError, TurnEnd, Usage,
 };
 use serde_json::{Value, json};
-use timeline::{CallState, Card, ItemBody, Timeline};
+use timeline::{CallState, Card, Item, ItemBody, Timeline};
 
 use crate::story::{
     answers, call, ends, log, nested, piece, request, runs, says, shows, starts, writes,
@@ -189,6 +191,49 @@ fn the_time_that_a_question_stood_is_not_working_time() {
 }
 
 #[test]
+fn the_card_of_a_change_that_was_approved_in_part_shows_what_was_made() {
+    let asked = request("1", writes("a.txt", "one\ntwo\n"));
+    let part = asked.with_hunks(BTreeMap::from([("a.txt".to_owned(), vec![0])]));
+    let answer = |response: ApprovalResponse, result| {
+        let timeline = Timeline::of(&log([
+            answers("", vec![call("1", "write_file", json!({}))]),
+            SessionEvent::ApprovalAsked(Box::new(asked.clone())),
+            SessionEvent::ApprovalAnswered { call_id: "1".into(), response },
+            ends("1", result, None),
+        ]));
+        timeline.items().iter().find_map(Item::card).unwrap().diff().unwrap()
+    };
+    let made = || Ok(json!({"diff": "+one\n"}));
+    assert_eq!(answer(part, made()), "+one");
+    assert!(answer(asked.approve(), made()).ends_with("+one\n+two\n"));
+    let refused = Err(ToolError::new(ErrorCode::Rejected, "no"));
+    assert!(answer(ApprovalResponse::no(None), refused).ends_with("+one\n+two\n"));
+}
+
+#[test]
+fn the_time_between_a_crash_and_the_next_start_is_not_spent_on_the_turn() {
+    let day = 24 * 60 * 60 * 1000;
+    let mut entries = log([
+        says("make"),
+        answers("", vec![call("1", "bash", json!({}))]),
+        starts("1", None),
+        SessionEvent::ApprovalAsked(Box::new(request("1", runs("make")))),
+        ends("1", Err(ToolError::new(ErrorCode::Interrupted, "The session ended")), None),
+        SessionEvent::TurnEnded(TurnEnd::Interrupted),
+        says("again"),
+    ]);
+    entries[4..].iter_mut().for_each(|entry| entry.at += day);
+    let timeline = Timeline::of(&entries);
+    let turn = timeline.items().iter().find_map(|item| match &item.body {
+        ItemBody::Turn(turn) => Some(turn.clone()),
+        _ => None,
+    });
+    let turn = turn.unwrap();
+    assert_eq!((turn.duration_ms, turn.working_ms), (1_500, 1_500));
+    assert_eq!(timeline.facts().last_at, entries[6].at);
+}
+
+#[test]
 fn a_card_is_waiting_while_its_question_stands() {
     let mut timeline = Timeline::of(&log([
         answers("", vec![call("d", "delegate", json!({"task": "look"}))]),
@@ -266,7 +311,7 @@ fn calls_that_a_turn_leaves_open_are_interrupted_and_unknown_ones_have_a_card() 
     [lost] Done: A call | found | worked 5000 ms
     [1] Interrupted: glob
     Warning: the turn was interrupted
-    turn Interrupted: 1200 tokens, Some(0.25) dollars, worked 2500 of 2500 ms
+    turn Interrupted: 1200 tokens, Some(0.25) dollars, worked 2000 of 2000 ms
     ");
 }
 

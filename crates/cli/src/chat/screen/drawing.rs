@@ -225,6 +225,8 @@ impl<W: Write, N: Write> Drawing<W, N> {
     fn card_ended(&mut self, item: &Item, card: &Card) -> io::Result<()> {
         let is_current = self.current == Some(item.id);
         let place = self.place(item);
+        let has_seen_diff =
+            self.options.questions && !card.questions.is_empty() && !card.is_revised();
         let drawn = self.drawn(item);
         drawn.is_over = true;
         let ending = cards::Ending {
@@ -232,6 +234,7 @@ impl<W: Write, N: Write> Drawing<W, N> {
             is_named: !is_current,
             has_summary: drawn.title.as_ref() != Some(&card.title),
             had_output: drawn.had_output,
+            has_seen_diff,
         };
         let lines = ending.draw(place);
         self.current = None;

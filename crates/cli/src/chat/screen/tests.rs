@@ -54,6 +54,7 @@ impl Story {
             notes: style,
             thoughts: true,
             messages: true,
+            questions: false,
             context_window: Some(200_000),
         };
         let screen = Screen::new(words.clone(), notes.clone(), options);
