@@ -304,7 +304,8 @@ fn user_text(environment: &Environment) -> anyhow::Result<Option<UserText>> {
     let real = real_user_file(&path)?;
     let dir = real.parent().and_then(|dir| Workspace::open(dir).ok());
     let (Some(dir), Some(name)) = (dir, real.file_name()) else { return Ok(None) };
-    let text = read(&dir, &bytes_to_text(name.as_encoded_bytes()))?;
+    let text = read(&dir, &bytes_to_text(name.as_encoded_bytes()));
+    let text = text.with_context(|| path.display().to_string())?;
     Ok(text.map(|text| UserText { path: path.display().to_string(), text }))
 }
 

@@ -104,6 +104,7 @@ pub(crate) fn is_attended() -> bool {
 impl Approver for Terminal {
     async fn decide(&self, request: &ApprovalRequest) -> Result<ApprovalResponse, ToolError> {
         let _turn = self.turn.lock().await;
+        screen_catches_up().await;
         let (withdrawn, withdraws) = question::withdrawable().map_err(unusable)?;
         let asking = OpenQuestion {
             editor: self.editor.clone(),
@@ -115,6 +116,17 @@ impl Approver for Terminal {
         let answered = tokio::task::spawn_blocking(move || asking.run()).await;
         drop(withdraws);
         answered.map_err(|error| ToolError::new(ErrorCode::Internal, error.to_string()))?
+    }
+}
+
+/// How often the screen is given way. It shows a hundred entries and more each time.
+const GIVING_WAY: usize = 16;
+
+/// Lets the screen show what was written down before the question, such as the card of the call that is
+/// asked about: it is another task of the same thread, and the question is drawn by a thread of its own.
+async fn screen_catches_up() {
+    for _ in 0..GIVING_WAY {
+        tokio::task::yield_now().await;
     }
 }
 

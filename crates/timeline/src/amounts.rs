@@ -9,9 +9,14 @@ pub fn count(number: u64) -> String {
     }
 }
 
+/// More is not a price. An imported log may hold any number, with hundreds of digits.
+const MOST_DOLLARS: f64 = 1e9;
+
 /// Dollars, with as many places as say something.
 pub fn money(dollars: f64) -> String {
-    if dollars >= 1.0 || dollars == 0.0 {
+    if dollars >= MOST_DOLLARS {
+        format!("over ${MOST_DOLLARS:.0}")
+    } else if dollars >= 1.0 || dollars == 0.0 {
         format!("${dollars:.2}")
     } else {
         format!("${dollars:.4}")
@@ -39,7 +44,14 @@ mod tests {
         for (number, expected) in counts {
             assert_eq!(count(number), expected);
         }
-        for (dollars, expected) in [(0.0, "$0.00"), (0.01234, "$0.0123"), (12.5, "$12.50")] {
+        let prices = [
+            (0.0, "$0.00"),
+            (0.01234, "$0.0123"),
+            (12.5, "$12.50"),
+            (1e308, "over $1000000000"),
+            (f64::INFINITY, "over $1000000000"),
+        ];
+        for (dollars, expected) in prices {
             assert_eq!(money(dollars), expected);
         }
         let times = [(3, "3 ms"), (1_440, "1.4 s"), (59_999, "59 s"), (125_000, "2 min 5 s")];

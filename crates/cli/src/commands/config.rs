@@ -9,7 +9,7 @@ use protocol::visible;
 use providers::catalogue::{COMPATIBLE, ENDPOINTS};
 use serde_json::{Value as Json, json};
 use toml::Value;
-use workspace::Workspace;
+use workspace::{Workspace, real_user_file};
 
 use crate::args::ModelArgs;
 use crate::config::{Config, FlagLayer, Keys, LayeredSetting, PROJECT_FILE, key_file, user_file};
@@ -239,6 +239,7 @@ fn path(args: &ConfigPathArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn is_there(path: &Path) -> bool {
+    let Ok(path) = real_user_file(path) else { return false };
     let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else { return false };
     let Ok(dir) = Workspace::open(dir) else { return false };
     let name = workspace::bytes_to_text(name.as_encoded_bytes());

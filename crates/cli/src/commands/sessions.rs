@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use jiff::{Timestamp, Unit};
+use protocol::SessionEvent;
 use serde_json::json;
-use store::{CheckMode, CheckReport, ListFilter, SessionInfo, Store};
+use store::{CheckMode, CheckReport, ListFilter, SessionId, SessionInfo, Store};
 use timeline::{Timeline, count, money};
 
 use crate::args::{ExportFormat, SessionsCheckArgs, SessionsCommand};
@@ -46,6 +47,9 @@ async fn perform(command: &SessionsCommand) -> anyhow::Result<ExitCode> {
             let store = store_at(&args.of.root).await?;
             let id = store.fork(&store.find(&args.of.session).await?, args.at).await?;
             output::result(&id.to_string())?;
+            if let Some(line) = other_end(&*store, &id, args.at).await? {
+                output::to_user(&line);
+            }
         }
         SessionsCommand::Rename(args) => {
             let store = store_at(&args.of.root).await?;
@@ -102,6 +106,27 @@ fn minute(milliseconds: i64) -> String {
     let time = Timestamp::from_millisecond(milliseconds).unwrap_or_default();
     let text = time.round(Unit::Minute).unwrap_or(time).to_string();
     text.trim_end_matches(":00Z").replace('T', " ")
+}
+
+/// A line for the user if a copy does not end where it was asked to.
+async fn other_end(
+    store: &dyn Store,
+    copy: &SessionId,
+    wanted: Option<u64>,
+) -> anyhow::Result<Option<String>> {
+    let loaded = store.load(copy).await?;
+    let origin = loaded.entries.iter().find_map(|entry| match &entry.event {
+        SessionEvent::Opened(opened) => opened.forked_from.as_ref(),
+        _ => None,
+    });
+    let (Some(origin), Some(wanted)) = (origin, wanted) else { return Ok(None) };
+    let end = origin.sequence;
+    Ok((end != wanted).then(|| {
+        format!(
+            "The copy ends with entry {end}: up to {wanted} there is no later one behind which no answer \
+             and no call is half done."
+        )
+    }))
 }
 
 async fn show(store: &dyn Store, session: &str) -> anyhow::Result<()> {

@@ -137,6 +137,9 @@ fn favourites_table(favourites: &Favourites) -> String {
         [format!("--allow '{}:{}'", rule.tool, rule.paths), rule.times.to_string(), String::new()]
     });
     let tools = table(["tool", "calls", "helped"], tools);
+    if favourites.rules.is_empty() {
+        return tools;
+    }
     let rules = table(["a rule that would have answered for you", "times", ""], rules);
     [tools, rules].join("\n")
 }

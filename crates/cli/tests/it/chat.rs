@@ -48,8 +48,11 @@ fn a_change_is_shown_approved_and_taken_back_by_undo() {
     let mut chat = offline(&project);
     chat.answer(PROMPT, "Add a comment to the top of main.js explaining what it does");
     chat.answer("Do it?", "y");
-    assert!(chat.seen.contains("+//"), "{}", chat.seen);
+    let diff = chat.seen.find("+//").unwrap();
+    // What leads to a question stands before it.
+    assert!(chat.seen.find("● Edit src/main.js").is_some_and(|at| at < diff), "{}", chat.seen);
     chat.wait_for(PROMPT);
+    assert_eq!(chat.seen.matches("+//").count(), 1, "the question has shown it: {}", chat.seen);
     assert_ne!(project.read("src/main.js"), before);
     chat.press("/undo\n");
     chat.answer("Do it?", "y");

@@ -43,6 +43,13 @@ fn conversations_are_listed_shown_named_copied_and_removed() {
     let fork = sessions(&project, &["fork", "baking"]).stdout;
     assert_eq!(ids(&project).len(), 3);
     assert_eq!(sessions(&project, &["delete", fork.trim()]).code, 0);
+    let whole = sessions(&project, &["fork", "baking", "--at", "2"]);
+    assert_eq!(whole.stderr, "");
+    let cut = sessions(&project, &["fork", "baking", "--at", "4"]);
+    assert!(cut.stderr.starts_with("The copy ends with entry 2: up to 4"), "{}", cut.stderr);
+    for copy in [whole, cut] {
+        assert_eq!(sessions(&project, &["delete", copy.stdout.trim()]).code, 0);
+    }
     assert_eq!(ids(&project).len(), 2);
     let missing = sessions(&project, &["show", "no such thing"]);
     assert_eq!(missing.code, 2);

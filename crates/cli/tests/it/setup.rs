@@ -137,6 +137,9 @@ fn a_configuration_that_is_a_link_is_read_and_its_target_written() {
     assert_eq!((home.read("dotfiles/config.toml").as_str(), path.is_symlink()), (expected, true));
     let shown = finish(command(Some(&home)).args(["config", "show"]));
     assert!(shown.stdout.contains("\"offline\""), "{}{}", shown.stdout, shown.stderr);
+    let named = finish(command(Some(&home)).args(["config", "path"]));
+    let user = named.stdout.lines().find(|line| line.starts_with("user")).unwrap();
+    assert!(user.ends_with("config.toml"), "{user}");
     std::fs::remove_file(home.path("dotfiles/config.toml")).unwrap();
     let ran = set_up(&home, &["--provider", "offline"]);
     assert!(

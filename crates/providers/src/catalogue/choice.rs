@@ -109,9 +109,14 @@ pub fn choose(
         return model_of(found, &wanted, facts, format!("it offers {model}"));
     }
     for endpoint in &ENDPOINTS {
-        let key = endpoint.key_variable.filter(|variable| facts.has(variable));
-        if let Some(variable) = key {
-            return model_of(endpoint, &wanted, facts, format!("{variable} is set"));
+        if endpoint.key_variable.is_some_and(|variable| facts.has(variable)) {
+            // The key may be in a file.
+            return model_of(
+                endpoint,
+                &wanted,
+                facts,
+                format!("there is a key for {}", endpoint.name),
+            );
         }
     }
     match (endpoint("ollama"), &facts.ollama) {
@@ -229,9 +234,9 @@ mod tests {
         let (a, o, r) = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "OPENROUTER_API_KEY");
         type Names<'a> = &'a [&'a str];
         let cases: [(Names<'_>, Option<Names<'_>>, &str); 7] = [
-            (&[o, a], None, "anthropic claude-sonnet-5-5: ANTHROPIC_API_KEY is set"),
-            (&[o, r], Some(&["q"]), "openai gpt-5.5: OPENAI_API_KEY is set"),
-            (&[r], None, "openrouter openrouter/auto: OPENROUTER_API_KEY is set"),
+            (&[o, a], None, "anthropic claude-sonnet-5-5: there is a key for anthropic"),
+            (&[o, r], Some(&["q"]), "openai gpt-5.5: there is a key for openai"),
+            (&[r], None, "openrouter openrouter/auto: there is a key for openrouter"),
             (&[], Some(&["qwen3:8b", "x"]), "ollama qwen3:8b: it answers on this machine"),
             (&[], Some(&[]), "offline: no key is set, and no Ollama answers"),
             (&[], None, "offline: no key is set, and no Ollama answers"),

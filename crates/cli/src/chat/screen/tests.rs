@@ -288,7 +288,7 @@ fn everything_else_is_one_line_each() {
     · too much at once: 7 reports are not shown
     · paused: the model has used tools 10 times in a row
     · the provider does not accept the key: invalid x-api-key
-    5.5 s
+    4.5 s
     ");
 }
 
