@@ -8,7 +8,7 @@ use context_manager::Budget;
 use session::{Session, SessionParts, SystemPromptService};
 use store::{ListFilter, SqliteStore, Store};
 use tool_system::{Approver, InstructionFile, Limits, ProjectTools};
-use workspace::{StateDir, Workspace};
+use workspace::StateDir;
 
 use crate::config::Config;
 use crate::environment::Environment;
@@ -62,7 +62,7 @@ pub(crate) async fn session_parts(
 /// The user's own file with instructions, by the path that the user knows it by.
 fn users_file(environment: &Environment, limits: &Limits) -> Option<InstructionFile> {
     let dir = environment.config_dir.as_ref()?;
-    let mut file = InstructionFile::of_user(&Workspace::open(dir).ok()?, limits)?;
+    let mut file = InstructionFile::of_user(dir, limits)?;
     let path = dir.join(&file.path);
     let below_home = environment.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
     file.path = match below_home {

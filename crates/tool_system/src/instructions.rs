@@ -6,10 +6,11 @@
 
 use std::collections::BTreeSet;
 use std::io::Read as _;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use protocol::ContentHash;
-use workspace::{Error, OpenFile, RelPath, Workspace};
+use workspace::{Error, OpenFile, RelPath, Workspace, bytes_to_text, real_user_file};
 
 use crate::{FileTracker, Limits};
 
@@ -57,9 +58,13 @@ impl InstructionFile {
         in_directory(workspace, &RelPath::root(), limits)
     }
 
-    /// The user's own instructions in the configuration directory `dir`.
-    pub fn of_user(dir: &Workspace, limits: &Limits) -> Option<InstructionFile> {
-        read(dir, &RelPath::parse(USER_NAME).ok()?, limits)
+    /// The user's own instructions in the configuration directory `dir`, where they may be a link.
+    pub fn of_user(dir: &Path, limits: &Limits) -> Option<InstructionFile> {
+        let path = dir.join(USER_NAME);
+        let real = real_user_file(&path).unwrap_or(path);
+        let name = RelPath::parse(&bytes_to_text(real.file_name()?.as_encoded_bytes())).ok()?;
+        let file = read(&Workspace::open(real.parent()?).ok()?, &name, limits)?;
+        Some(InstructionFile::new(USER_NAME, file.content))
     }
 
     /// Why the text is not shown, or not all of it.

@@ -109,9 +109,18 @@ fn a_large_file_is_cut_at_a_line_and_says_where_it_goes_on() {
 #[test]
 fn the_users_own_file_has_one_name() {
     let dir = Fixture::new("//- /CLAUDE.md\nc\n");
-    assert_eq!(InstructionFile::of_user(&project(&dir), &Limits::default()), None);
+    assert_eq!(InstructionFile::of_user(dir.root(), &Limits::default()), None);
     let dir = Fixture::new("//- /AGENTS.md\nmine\n");
-    let own = InstructionFile::of_user(&project(&dir), &Limits::default()).unwrap();
+    let own = InstructionFile::of_user(dir.root(), &Limits::default()).unwrap();
+    assert_eq!(told(&own), "AGENTS.md: mine");
+}
+
+#[test]
+fn the_users_own_file_may_be_a_link_to_elsewhere() {
+    let home = Fixture::new("//- /dotfiles/agent.md\nmine\n//- /config/a.txt\n\n");
+    let link = home.path("config/AGENTS.md");
+    std::os::unix::fs::symlink("../dotfiles/agent.md", link).unwrap();
+    let own = InstructionFile::of_user(&home.path("config"), &Limits::default()).unwrap();
     assert_eq!(told(&own), "AGENTS.md: mine");
 }
 
