@@ -117,9 +117,9 @@ fn the_users_own_file_has_one_name() {
 
 #[test]
 fn the_users_own_file_may_be_a_link_to_elsewhere() {
-    let home = Fixture::new("//- /dotfiles/agent.md\nmine\n//- /config/a.txt\n\n");
-    let link = home.path("config/AGENTS.md");
-    std::os::unix::fs::symlink("../dotfiles/agent.md", link).unwrap();
+    let home = Fixture::new(
+        "//- /dotfiles/agent.md\nmine\n//- /config/AGENTS.md symlink=../dotfiles/agent.md\n",
+    );
     let own = InstructionFile::of_user(&home.path("config"), &Limits::default()).unwrap();
     assert_eq!(told(&own), "AGENTS.md: mine");
 }
