@@ -5,9 +5,14 @@ use std::collections::BTreeMap;
 use code_index::{
     Definition, DefinitionQuery, DefinitionType, Definitions, SymbolName, find_definitions,
 };
-use tool_system::plain_text::{FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument, with_notes};
+use tool_system::plain_text::{
+    FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument,
+    with_notes,
+};
 use tool_system::prelude::*;
-use tool_system::search_notes::{Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings};
+use tool_system::search_notes::{
+    Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings,
+};
 
 /// Other modules name the tool by this.
 pub const NAME: &str = "find_definition";

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use code_index::{ImportKind, Importer, Importers, find_importers};
 use tool_system::import_notes::{ImportFiles, did_you_mean, spelled};
-use tool_system::plain_text::{FoundLine, ResultsShown, in_files, more_results, standing_notes, text_argument, with_notes};
+use tool_system::plain_text::{
+    FoundLine, ResultsShown, in_files, more_results, standing_notes, text_argument, with_notes,
+};
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 

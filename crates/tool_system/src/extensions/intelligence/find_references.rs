@@ -3,9 +3,14 @@
 use std::collections::BTreeMap;
 
 use code_index::{ReferenceQuery, References, Role, SymbolName, find_references};
-use tool_system::plain_text::{FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument, with_notes};
+use tool_system::plain_text::{
+    FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument,
+    with_notes,
+};
 use tool_system::prelude::*;
-use tool_system::search_notes::{Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings};
+use tool_system::search_notes::{
+    Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings,
+};
 
 /// Find where a name is used, going by the name alone.
 #[derive(Debug, Deserialize, JsonSchema)]

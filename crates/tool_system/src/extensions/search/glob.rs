@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use code_index::{FileOrder, FilePosition, FileQuery, FoundFiles, find_files};
 use tool_system::plain_text::{
-    RestCount, ResultsShown, by_directory, in_path, named, quoted, rest_of, standing_notes, text_argument,
-    with_notes,
+    RestCount, ResultsShown, by_directory, in_path, named, quoted, rest_of, standing_notes,
+    text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{

@@ -6,8 +6,8 @@ use code_index::{
     FileMatches, SearchScope, Show, TextMatch, TextMatches, TextPosition, TextQuery, search_text,
 };
 use tool_system::plain_text::{
-    FoundLine, ResultsShown, by_directory, in_files, in_path, named, quoted, standing_notes, text_argument,
-    with_notes,
+    FoundLine, ResultsShown, by_directory, in_files, in_path, named, quoted, standing_notes,
+    text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{

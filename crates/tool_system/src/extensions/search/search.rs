@@ -1,9 +1,14 @@
 //! `search`: the best files for some words or identifiers.
 
 use code_index::{RankedFile, RankedFiles, RankedQuery, search_ranked};
-use tool_system::plain_text::{FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument, with_notes};
+use tool_system::plain_text::{
+    FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument,
+    with_notes,
+};
 use tool_system::prelude::*;
-use tool_system::search_notes::{Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings};
+use tool_system::search_notes::{
+    Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings,
+};
 
 /// Lines shown of each file.
 const SNIPPET_LINES: usize = 6;

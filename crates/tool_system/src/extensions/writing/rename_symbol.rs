@@ -10,7 +10,9 @@ use tool_system::outcome_text::{
 };
 use tool_system::prelude::*;
 use tool_system::proposing::Target;
-use tool_system::search_notes::{Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings};
+use tool_system::search_notes::{
+    Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings,
+};
 use workspace::RelPath;
 
 /// How many places of a conflict, or files left alone, are named.
