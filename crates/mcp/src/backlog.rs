@@ -107,6 +107,12 @@ impl Backlog {
         Some(JsonRpcMessage::request(request, id))
     }
 
+    /// Whether a request with this id waits or runs.
+    pub(crate) fn has(&self, id: &RequestId) -> bool {
+        let state = self.shared.state();
+        state.unwritten.contains_key(id) || state.waiting.iter().any(|waiting| waiting.id == *id)
+    }
+
     /// The answer to a request has been written, or there will be none.
     pub(crate) fn end(&self, id: &RequestId) {
         let ended = self.shared.state().unwritten.remove(id);

@@ -32,7 +32,7 @@ const INSTRUCTIONS: &str = "Tools for one project directory. Use them to explore
      text, edit lines, patch several files at once, rename symbols, move, delete), to run commands, \
      tests and formatters in a sandbox, to look at and commit to git, and to undo and redo changes. \
      Paths are relative to the project's root, and nothing outside can be reached. A result that \
-     was cut says how to get the rest; an error begins with its code and says what to do next.";
+     was cut says how to get the rest; an error says what to do next.";
 
 /// Methods that rmcp hands over as unknown when their parameters do not fit.
 const KNOWN_METHODS: [&str; 4] = ["initialize", "server/discover", "tools/list", "tools/call"];

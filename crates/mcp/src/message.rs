@@ -10,6 +10,9 @@ use crate::envelope::Envelope;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// What is wrong with a request that no answer could name.
+const UNUSABLE_ID: &str = "the id of a request has to be a string or a whole number of 64 bits";
+
 /// What a line holds.
 pub(crate) enum LineContent {
     Message(Box<ClientJsonRpcMessage>),
@@ -42,25 +45,30 @@ pub(crate) fn read(line: &[u8]) -> LineContent {
     };
     match value {
         Value::Array(messages) => LineContent::Batch(messages),
-        value => match serde_json::from_value(value) {
-            Ok(message) => LineContent::Message(Box::new(message)),
-            Err(error) => {
-                refused(&Envelope::of(text), ErrorData::invalid_request(error.to_string(), None))
-            }
-        },
+        value => of_value(value),
     }
 }
 
-/// Reads one message of a batch.
+/// Reads one message, which may be one of a batch.
 pub(crate) fn of_value(value: Value) -> LineContent {
-    let text = value.to_string();
-    match serde_json::from_value(value) {
-        Ok(message) => LineContent::Message(Box::new(message)),
-        Err(error) => refused(
-            &Envelope::of(text.as_bytes()),
-            ErrorData::invalid_request(error.to_string(), None),
-        ),
-    }
+    let method = value.get("method").cloned();
+    let id = value.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+    let error = match serde_json::from_value(value) {
+        Ok(message) => return LineContent::Message(Box::new(message)),
+        Err(error) => error.to_string(),
+    };
+    let is_told = |method: &Value| method.as_str().is_some_and(|m| m.starts_with("notifications/"));
+    let (id, error) = match (method, id) {
+        // A notification must never be answered.
+        (Some(_), None) => return LineContent::Nothing,
+        (Some(method), Some(None)) if is_told(&method) => return LineContent::Nothing,
+        // Without an answer the sender would wait for ever.
+        (Some(_), Some(None)) => (None, UNUSABLE_ID.to_owned()),
+        (Some(_), Some(id)) => (id, error),
+        (None, _) => (None, error),
+    };
+    let error = ErrorData::invalid_request(error, None);
+    LineContent::Refused(Box::new(JsonRpcMessage::error(error, id)))
 }
 
 /// The answer to a request for which there is no room.
@@ -68,6 +76,13 @@ pub(crate) fn too_many(id: RequestId) -> ServerJsonRpcMessage {
     let message =
         "too many requests wait for an answer; send this one again after some are answered";
     JsonRpcMessage::error(ErrorData::internal_error(message, None), Some(id))
+}
+
+/// The answer to a request whose id another one has that is not answered yet. Their answers could not
+/// be told apart.
+pub(crate) fn id_in_use(id: RequestId) -> ServerJsonRpcMessage {
+    let message = "a request with this id is not answered yet; each needs an id of its own";
+    JsonRpcMessage::error(ErrorData::invalid_request(message, None), Some(id))
 }
 
 /// The answer to a line that was too long to be kept.
@@ -141,6 +156,19 @@ mod tests {
             @r#"{"jsonrpc":"2.0","id":"x","error":{"code":-32600,"message":"the key `method` occurs twice at line 1 column 64"}}"#
         );
         insta::assert_snapshot!(reply(br#"{"id":1,"method":"ping"}"#), @r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"unrecognized JSON-RPC message"}}"#);
+    }
+
+    #[test]
+    fn a_request_under_an_id_that_no_answer_can_carry_is_refused() {
+        for id in ["1.5", "null", "true", "[1]", "{}", "18446744073709551615", "1e30"] {
+            let request = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            insta::allow_duplicates! {
+                insta::assert_snapshot!(reply(request.as_bytes()), @r#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"the id of a request has to be a string or a whole number of 64 bits"}}"#);
+            }
+            let told = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"notifications/x"}}"#);
+            assert_eq!(reply(told.as_bytes()), "nothing", "{id}");
+        }
+        assert_eq!(reply(br#"{"jsonrpc":"2.0","id":1.0,"method":"ping"}"#), "message");
     }
 
     #[test]

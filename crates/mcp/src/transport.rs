@@ -176,6 +176,10 @@ where
                 let reply = Box::new(message::too_many(request.id));
                 self.reply(Outgoing::One(reply), input);
             }
+            JsonRpcMessage::Request(request) if self.backlog.has(&request.id) => {
+                let reply = Box::new(message::id_in_use(request.id));
+                self.reply(Outgoing::One(reply), input);
+            }
             JsonRpcMessage::Request(JsonRpcRequest { id, request, .. }) => {
                 self.backlog.push(id, request, bytes);
             }
@@ -219,6 +223,12 @@ where
                     JsonRpcMessage::Request(request) if self.backlog.is_full() => {
                         batch.answers.push(message::too_many(request.id));
                     }
+                    JsonRpcMessage::Request(request)
+                        if self.backlog.has(&request.id)
+                            || !batch.unanswered.insert(request.id.clone()) =>
+                    {
+                        batch.answers.push(message::id_in_use(request.id));
+                    }
                     JsonRpcMessage::Request(request) => requests.push(request),
                     other => self.pass_on(other, input),
                 },
@@ -226,7 +236,6 @@ where
                 LineContent::Batch(_) | LineContent::Nothing => {}
             }
         }
-        batch.unanswered.extend(requests.iter().map(|request| request.id.clone()));
         let outgoing = self.batches.open(batch);
         self.reply(outgoing, input);
         for JsonRpcRequest { id, request, .. } in requests {

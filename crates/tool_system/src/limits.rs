@@ -60,8 +60,10 @@ limits! {
     search_results = 10,
     /// Imports that `find_importers` shows unless asked for another number.
     importer_results = 100,
-    /// The most results any search shows, whatever is asked.
+    /// The most results that a search with pages shows at once, whatever is asked.
     max_results = 500,
+    /// The most results of a search without pages; a list that is too long for an answer is cut.
+    max_unpaged_results = 10_000,
     /// Size in bytes above which `grep` skips a file.
     grep_file_bytes = 1024 * 1024,
     /// Characters of a matching line that are shown; the part around the match is kept.
@@ -157,9 +159,20 @@ impl Limits {
         limits
     }
 
-    /// How many results to show: what was asked, or `default`, never above the maximum.
+    /// How many results a search with pages shows: what was asked, or `default`, never above the
+    /// maximum.
     pub fn results(&self, asked: Option<u64>, default: u64) -> usize {
         usize::try_from(asked.unwrap_or(default).min(self.max_results)).unwrap_or(usize::MAX)
+    }
+
+    /// The same for a search without pages, which has no other way to the rest than to ask for more.
+    pub fn unpaged_results(&self, asked: Option<u64>, default: u64) -> usize {
+        match asked {
+            Some(asked) => {
+                usize::try_from(asked.min(self.max_unpaged_results)).unwrap_or(usize::MAX)
+            }
+            None => self.results(None, default),
+        }
     }
 
     /// How a project is indexed, by a process that stays or by one that answers one question.
@@ -195,6 +208,9 @@ mod tests {
         assert_eq!(limits.results(None, limits.grep_results), 100);
         assert_eq!(limits.results(Some(7), limits.grep_results), 7);
         assert_eq!(limits.results(Some(10_000), limits.grep_results), 500);
+        assert_eq!(limits.unpaged_results(None, limits.grep_results), 100);
+        assert_eq!(limits.unpaged_results(Some(3_000), limits.grep_results), 3_000);
+        assert_eq!(limits.unpaged_results(Some(30_000), limits.grep_results), 10_000);
     }
 
     #[test]

@@ -18,7 +18,7 @@ async fn initialize_negotiates_the_version_and_says_who_we_are() {
         "name": "toolkiln",
         "version": "0.1.0"
       },
-      "instructions": "Tools for one project directory. Use them to explore code (find files, search text and symbols, list directories, read files and images), to edit files (replace text, edit lines, patch several files at once, rename symbols, move, delete), to run commands, tests and formatters in a sandbox, to look at and commit to git, and to undo and redo changes. Paths are relative to the project's root, and nothing outside can be reached. A result that was cut says how to get the rest; an error begins with its code and says what to do next."
+      "instructions": "Tools for one project directory. Use them to explore code (find files, search text and symbols, list directories, read files and images), to edit files (replace text, edit lines, patch several files at once, rename symbols, move, delete), to run commands, tests and formatters in a sandbox, to look at and commit to git, and to undo and redo changes. Paths are relative to the project's root, and nothing outside can be reached. A result that was cut says how to get the rest; an error says what to do next."
     }
     "#);
     assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
@@ -55,7 +55,7 @@ async fn server_discover_tells_versions_and_capabilities() {
       "capabilities": {
         "tools": {}
       },
-      "instructions": "Tools for one project directory. Use them to explore code (find files, search text and symbols, list directories, read files and images), to edit files (replace text, edit lines, patch several files at once, rename symbols, move, delete), to run commands, tests and formatters in a sandbox, to look at and commit to git, and to undo and redo changes. Paths are relative to the project's root, and nothing outside can be reached. A result that was cut says how to get the rest; an error begins with its code and says what to do next.",
+      "instructions": "Tools for one project directory. Use them to explore code (find files, search text and symbols, list directories, read files and images), to edit files (replace text, edit lines, patch several files at once, rename symbols, move, delete), to run commands, tests and formatters in a sandbox, to look at and commit to git, and to undo and redo changes. Paths are relative to the project's root, and nothing outside can be reached. A result that was cut says how to get the rest; an error says what to do next.",
       "ttlMs": 3600000,
       "cacheScope": "private",
       "_meta": {

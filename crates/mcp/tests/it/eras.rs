@@ -70,6 +70,16 @@ async fn a_batch_is_answered_in_one_line_by_the_revision_that_has_batches() {
 }
 
 #[tokio::test]
+async fn an_id_that_occurs_twice_in_a_batch_is_refused_once() {
+    let mut client = client_of("2025-03-26").await;
+    client.send(&json!([ping(70), ping(70)])).await;
+    let answers = client.next().await.expect("an answer");
+    let answers = answers.as_array().expect("a batch");
+    let refused = answers.iter().filter(|answer| answer["error"]["code"] == -32600).count();
+    assert_eq!((answers.len(), refused), (2, 1), "{answers:?}");
+}
+
+#[tokio::test]
 async fn a_batch_without_requests_is_not_answered() {
     let mut client = client_of("2025-03-26").await;
     let told = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::client::{Client, Era};
-use crate::scripted_tools::Measure;
+use crate::scripted_tools::{Measure, Talk};
 
 const MEBIBYTE: usize = 1024 * 1024;
 
@@ -122,4 +122,31 @@ async fn a_last_line_without_its_break_counts() {
     let mut client = Client::new(Era::Handshake).await;
     client.send_bytes(br#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#).await;
     assert_eq!(client.finish().await, [json!({"jsonrpc": "2.0", "id": 5, "result": {}})]);
+}
+
+#[tokio::test]
+async fn a_request_under_an_id_that_no_answer_can_carry_is_answered() {
+    let mut client = Client::new(Era::Handshake).await;
+    for id in ["1.5", "null", "true", "18446744073709551615"] {
+        let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+        client.send_line(line.as_bytes()).await;
+        let answer = client.next().await.expect("an answer");
+        assert_eq!((answer.get("id"), &answer["error"]["code"]), (None, &json!(-32600)), "{id}");
+    }
+    client.assert_alive().await;
+}
+
+#[tokio::test]
+async fn an_id_that_is_in_use_is_refused_and_the_first_request_is_answered() {
+    let talk = Arc::new(Talk::default());
+    let mut client = Client::with_tools(Era::Handshake, [Arc::clone(&talk) as _]).await;
+    let id = client.send_request("tools/call", json!({"name": "talk"})).await;
+    client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "ping"})).await;
+    let refusal = client.answer(id).await;
+    assert_eq!(refusal["error"]["code"], -32600, "{refusal}");
+    talk.go_on.notify_one();
+    assert_eq!(client.answer(id).await["result"]["structuredContent"], json!({"said": 4}));
+    // An answered id is free again.
+    client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "ping"})).await;
+    assert_eq!(client.answer(id).await["result"], json!({}));
 }

@@ -19,6 +19,9 @@ const DECODE_BYTES: u64 = 8 * 1024 * 1024;
 /// How much of a file is looked at to tell text from other data.
 const HEAD_BYTES: u64 = 8 * 1024;
 
+/// What a message says of a line that is not shown to its end, after its number.
+pub(crate) const LONGER_LINE: &str = " is longer than what is shown";
+
 /// What a file holds, as far as it was asked for.
 pub(crate) enum FileView {
     Text(TextView),
@@ -162,18 +165,24 @@ impl TextView {
     /// What is not shown and how to get it, if anything is missing.
     pub(crate) fn rest(&self) -> Option<String> {
         let (first, last) = self.span()?;
+        let cut = self.read.lines.iter().find(|line| line.cut.is_some()).map(|line| {
+            format!(
+                "Line {}{LONGER_LINE}; encoding=\"base64\" with offset and limit in bytes gives all of it.",
+                line.number
+            )
+        });
         if self.read.ended_at_eof {
-            let cut = self.read.lines.iter().find(|line| line.cut.is_some())?;
-            return Some(format!(
-                "Line {} is longer than what is shown; encoding=\"base64\" with offset and limit in bytes gives all of it.",
-                cut.number
-            ));
+            return cut;
         }
         let total = match self.read.total_lines {
             Some(total) => format!(" of {total}"),
             None => format!("; the file has {} bytes", self.byte_size),
         };
-        Some(format!("Lines {first}-{last}{total}. Continue with offset={}.", last + 1))
+        let rest = format!("Lines {first}-{last}{total}. Continue with offset={}.", last + 1);
+        Some(match cut {
+            Some(cut) => format!("{rest} {cut}"),
+            None => rest,
+        })
     }
 
     /// That the window begins after the end, told with the valid range.

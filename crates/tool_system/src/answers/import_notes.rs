@@ -6,7 +6,7 @@ use code_index::{FilesOnDisk, SearchScope};
 use protocol::{ErrorCode, ToolError};
 
 use crate::ToolContext;
-use crate::search_notes::{ScopeArgs, exclusions, named_files, walk_warnings};
+use crate::search_notes::{Paging, ScopeArgs, exclusions, named_files, walk_warnings};
 
 /// How many files that were too large are named.
 const MAX_NAMED: usize = 20;
@@ -27,6 +27,7 @@ impl ImportFiles {
             hidden: false,
             max_results: None,
             default_results: 0,
+            paging: Paging::None,
         }
         .scope(cx)?;
         let cancel = cx.clone();

@@ -10,7 +10,7 @@ mod structure;
 
 use serde_json::Value;
 
-pub(crate) use self::directories::{RestCount, by_directory, named, rest_of};
+pub(crate) use self::directories::{RestCount, by_directory, named, quoted, rest_of};
 pub(crate) use self::lines::{FoundLine, NumberedText, in_files, numbered, unpadded};
 pub(crate) use self::structure::folded;
 use crate::ToolArguments;
@@ -90,6 +90,14 @@ impl ResultsShown<'_> {
             None => None,
         }
     }
+}
+
+/// `max_results=200`, which shows more than the `shown` results of a call; nothing if the call has
+/// asked for more in vain.
+pub(crate) fn more_results(arguments: &ToolArguments, shown: u64, wanted: u64) -> Option<String> {
+    let asked = number_argument(arguments, "max_results");
+    (wanted > shown && asked.is_none_or(|asked| asked <= shown))
+        .then(|| format!("max_results={wanted}"))
 }
 
 /// An argument that is a text. Titles are made before arguments are checked.

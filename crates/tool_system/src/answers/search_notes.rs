@@ -116,6 +116,15 @@ pub(crate) struct ScopeArgs {
     pub(crate) hidden: bool,
     pub(crate) max_results: Option<Whole<1>>,
     pub(crate) default_results: u64,
+    pub(crate) paging: Paging,
+}
+
+/// How a caller gets the results that are not shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paging {
+    Cursor,
+    /// Only by asking for more at once.
+    None,
 }
 
 impl ScopeArgs {
@@ -127,6 +136,7 @@ impl ScopeArgs {
             Some(path) => cx.workspace().resolve(path)?,
             None => RelPath::root(),
         };
+        let asked = self.max_results.map(|asked| asked.0);
         let filter = FileFilter::new(&self.include, &self.exclude, &self.extensions);
         Ok(SearchScope {
             start,
@@ -135,8 +145,10 @@ impl ScopeArgs {
             max_depth: as_size(limits.walk_depth),
             max_entries: as_size(limits.walk_entries),
             deadline: Instant::now() + limits.search_time(),
-            max_results: limits
-                .results(self.max_results.map(|asked| asked.0), self.default_results),
+            max_results: match self.paging {
+                Paging::Cursor => limits.results(asked, self.default_results),
+                Paging::None => limits.unpaged_results(asked, self.default_results),
+            },
             max_file_bytes: limits.grep_file_bytes,
             file_time: limits.file_time(),
         })

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Fields end with the unit separator, commits with the record separator.
-pub(crate) const FORMAT: &str = "--format=%H%x1f%an%x1f%aI%x1f%s%x1f%b%x1e";
+/// Fields begin with a letter and end with NUL, which no text of a commit can hold.
+pub(crate) const FORMAT: &str = "--format=c%H%x00a%an%x00d%aI%x00s%s%x00b%b%x00";
 
 /// One commit.
 #[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -19,19 +19,20 @@ pub(crate) struct Commit {
 
 /// The commits, in the order in which they were printed. One that is cut is left out.
 pub(crate) fn commits(printed: &str) -> Vec<Commit> {
-    printed.split('\x1e').filter_map(commit).collect()
+    let fields: Vec<&str> = printed.split('\0').map(str::trim).collect();
+    fields.windows(5).filter_map(commit).collect()
 }
 
-fn commit(record: &str) -> Option<Commit> {
-    let mut fields = record.split('\x1f').map(|field| field.trim().to_owned());
-    let commit = Commit {
-        commit: fields.next().filter(|hash| !hash.is_empty())?,
-        author: fields.next()?,
-        date: fields.next()?,
-        subject: fields.next()?,
-        body: fields.next()?,
-    };
-    Some(commit)
+fn commit(fields: &[&str]) -> Option<Commit> {
+    let [hash, author, date, subject, body] = fields else { return None };
+    let text = |field: &str, letter: char| Some(field.strip_prefix(letter)?.trim().to_owned());
+    Some(Commit {
+        commit: text(hash, 'c')?,
+        author: text(author, 'a')?,
+        date: text(date, 'd')?,
+        subject: text(subject, 's')?,
+        body: text(body, 'b')?,
+    })
 }
 
 #[cfg(test)]
@@ -40,10 +41,12 @@ mod tests {
 
     #[test]
     fn commits_are_split_whatever_their_texts_hold() {
-        let printed = "12ab\x1fAda\x1f2026-01-02T03:04:05Z\x1fAdd a\x1fWhy\n\nmore\n\x1e\n34cd\x1fBob\x1f2026-01-01T00:00:00Z\x1f\"x\" | y\x1f\x1e\n56";
+        // The first body holds the characters that separate fields elsewhere.
+        let printed = "c12ab\0aAda\0d2026-01-02T03:04:05Z\0sAdd a\0bWhy\x1e\n\nc99\x1fmore\n\0\nc34cd\0aBob\0d2026-01-01T00:00:00Z\0s\"x\" | y\0b\0\nc56\0aA";
         let found = commits(printed);
         assert_eq!(found.len(), 2);
-        assert_eq!((found[0].subject.as_str(), found[0].body.as_str()), ("Add a", "Why\n\nmore"));
+        assert_eq!(found[0].subject, "Add a");
+        assert_eq!(found[0].body, "Why\x1e\n\nc99\x1fmore");
         assert_eq!((found[1].commit.as_str(), found[1].body.as_str()), ("34cd", ""));
         assert!(commits("").is_empty());
     }

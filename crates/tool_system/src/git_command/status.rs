@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use workspace::bytes_to_text;
 
 /// The state of a working tree.
 #[derive(Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -48,7 +49,7 @@ pub(crate) fn status(printed: &str) -> Status {
             "1" => status.changed(rest, 7, None),
             "2" => status.changed(rest, 8, records.next()),
             "u" => status.conflicts.extend(nth_part(rest, 9)),
-            "?" => status.untracked.push(rest.to_owned()),
+            "?" => status.untracked.push(spelled(rest)),
             _ => {}
         }
     }
@@ -86,7 +87,7 @@ impl Status {
         for side in sides {
             let letter = letters.next().unwrap_or('.');
             if let Some(change) = change(letter) {
-                let from = from.filter(|_| matches!(letter, 'R' | 'C')).map(str::to_owned);
+                let from = from.filter(|_| matches!(letter, 'R' | 'C')).map(spelled);
                 side.push(StatusEntry { path: path.clone(), change, from });
             }
         }
@@ -94,7 +95,12 @@ impl Status {
 }
 
 fn nth_part(record: &str, index: usize) -> Option<String> {
-    record.splitn(index + 1, ' ').nth(index).map(str::to_owned)
+    record.splitn(index + 1, ' ').nth(index).map(spelled)
+}
+
+/// A path as all tools write it: in one line, whatever its name holds.
+fn spelled(path: &str) -> String {
+    bytes_to_text(path.as_bytes()).into_owned()
 }
 
 fn change(letter: char) -> Option<&'static str> {

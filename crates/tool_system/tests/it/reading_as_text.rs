@@ -265,3 +265,25 @@ proptest! {
         }
     }
 }
+
+#[tokio::test]
+async fn a_line_that_is_cut_is_told_with_and_without_numbers_wherever_it_stands() {
+    let limits = Limits { read_line_bytes: 20, read_bytes: 60, ..Limits::default() };
+    let files = format!("//- /a.txt\n{}\n{}", "x".repeat(90), "more\n".repeat(30));
+    let bench = Bench::limited(&files, limits);
+    for line_numbers in [true, false] {
+        let arguments = json!({"path": "a.txt", "line_numbers": line_numbers});
+        let told = bench.text("read_file", arguments.clone()).await;
+        let note = told.lines().last().unwrap().to_lowercase();
+        assert!(note.contains("offset=") && note.contains("line 1 is "), "{told}");
+        let message = bench.ok("read_file", arguments).await["message"].to_string();
+        assert!(message.contains("Line 1 is longer than what is shown"), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_holds_the_mark_of_a_cut_is_not_taken_for_one() {
+    let bench = Bench::new("//- /a.txt\nfree… [4 of 90 bytes of this line]\n");
+    let told = bench.text("read_file", json!({"path": "a.txt"})).await;
+    assert_eq!(told, "1⇥free… [4 of 90 bytes of this line]");
+}

@@ -239,3 +239,22 @@ async fn people_are_told_what_was_searched() {
     Searched for zebra → Found nothing like it
     ");
 }
+
+#[tokio::test]
+async fn names_and_cursors_are_quoted_as_the_arguments_of_a_call() {
+    // The space before AM is one that does not break, as in the names of screenshots.
+    let bench =
+        Bench::new("//- /a\u{202f}AM.txt\nx\n//- /b at 9\u{202f}AM.txt\nx\n//- /c.txt\nx\n");
+    let names = bench.text("glob", json!({"pattern": "*"})).await;
+    assert_eq!(names, "./: a\u{202f}AM.txt \"b at 9\u{202f}AM.txt\" c.txt");
+    for tool in ["glob", "grep"] {
+        let pattern = if tool == "glob" { "*" } else { "x" };
+        let told = bench.text(tool, json!({"pattern": pattern, "max_results": 1})).await;
+        let (_, cursor) = told.split_once("cursor=").unwrap();
+        let cursor = &cursor[..=cursor.rfind('"').unwrap()];
+        let cursor: String = serde_json::from_str(cursor).unwrap();
+        let next = json!({"pattern": pattern, "max_results": 1, "cursor": cursor});
+        let told = bench.text(tool, next).await;
+        assert!(told.contains("b at 9") && !told.contains("a\u{202f}AM.txt\n"), "{told}");
+    }
+}

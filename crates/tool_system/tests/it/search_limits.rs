@@ -157,3 +157,30 @@ out/
     assert_eq!(lines, [&json!(1), &json!(1), &json!(1)]);
     assert_eq!(found["message"], "Found 3 matches in 3 files.");
 }
+
+#[tokio::test]
+async fn what_a_search_without_pages_leaves_out_can_be_asked_for() {
+    let mut files = String::from("//- /t.ts\nexport const needle = 1;\n");
+    for file in 0..520 {
+        files += &format!("//- /u{file:03}.ts\nimport {{needle}} from './t';\n");
+    }
+    let small = Limits { result_bytes: 8 * 1024, ..Limits::default() };
+    let (bench, host) = (Bench::new(&files), Bench::limited(&files, small));
+    for (tool, argument, key) in [
+        ("find_importers", "target", "importers"),
+        ("find_references", "symbol", "files"),
+        ("search", "query", "results"),
+    ] {
+        let subject = if tool == "find_importers" { "t.ts" } else { "needle" };
+        let arguments = json!({argument: subject, "max_results": 9999});
+        let found = bench.ok(tool, arguments.clone()).await;
+        assert!(found[key].as_array().unwrap().len() >= 520, "{tool}");
+        // What is too long for an answer is behind a handle, and no note advises the same call.
+        let told = host.text(tool, arguments).await;
+        let note = told.lines().last().unwrap();
+        assert!(note.contains("more: read_file path=\"result:"), "{tool}: {note}");
+        assert!(!note.contains("max_results="), "{tool}: {note}");
+    }
+    let affected = bench.ok("impact", json!({"target": "t.ts", "max_results": 9999})).await;
+    assert_eq!(affected["total"], 520);
+}

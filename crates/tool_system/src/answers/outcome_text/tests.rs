@@ -313,7 +313,7 @@ fn git_is_told_as_git_tells_it() {
     > Show the commits of src
     2026-11-15 Ada:
     0123456789 Add a
-    Why a.
+        Why a.
     2026-11-15 Bob:
     0123456789 Add b
     < Listed 2 commits of src

@@ -18,10 +18,15 @@ pub(crate) struct RestCount {
     pub(crate) count: u64,
 }
 
+/// A text in quotes, escaped as in the arguments of a call, so that it can be copied into one.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 /// A name as one word of a line.
 pub(crate) fn named(name: &str) -> Cow<'_, str> {
     match name.is_empty() || name.contains([' ', '"', '\t']) {
-        true => Cow::Owned(format!("{name:?}")),
+        true => Cow::Owned(quoted(name)),
         false => Cow::Borrowed(name),
     }
 }

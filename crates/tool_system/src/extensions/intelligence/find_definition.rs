@@ -6,10 +6,13 @@ use code_index::{
     Definition, DefinitionQuery, DefinitionType, Definitions, SymbolName, find_definitions,
 };
 use tool_system::plain_text::{
-    FoundLine, ResultsShown, in_files, in_path, standing_notes, text_argument, with_notes,
+    FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument,
+    with_notes,
 };
 use tool_system::prelude::*;
-use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
+use tool_system::search_notes::{
+    Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings,
+};
 
 /// Other modules name the tool by this.
 pub const NAME: &str = "find_definition";
@@ -117,7 +120,8 @@ impl Tool for FindDefinitionTool {
     }
 
     fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
-        let args: FindDefinitionArgs = args.clone().parse().ok()?;
+        let given = args;
+        let args: FindDefinitionArgs = given.clone().parse().ok()?;
         let all = result["definitions"].as_array()?;
         let message = result["message"].as_str()?;
         if all.is_empty() {
@@ -137,7 +141,10 @@ impl Tool for FindDefinitionTool {
             shown: listed,
             total,
             continues: false,
-            next: (total > listed).then(|| format!("max_results={total}, type or path")),
+            next: (total > listed).then(|| match more_results(given, listed, total) {
+                Some(more) => format!("{more}, type or path"),
+                None => "type or path".to_owned(),
+            }),
         };
         let mut notes = Vec::new();
         // That the name is another one than was asked for.
@@ -206,6 +213,7 @@ fn find(cx: &ToolContext, args: FindDefinitionArgs) -> Result<FindDefinitionOutp
         hidden: false,
         max_results: args.max_results,
         default_results: DEFAULT_RESULTS,
+        paging: Paging::None,
     }
     .scope(cx)?;
     let found = find_definitions(cx.code(), &query, &scope, &|| cx.is_cancelled())

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use code_index::{ImportKind, Importer, Importers, find_importers};
 use tool_system::import_notes::{ImportFiles, did_you_mean, spelled};
 use tool_system::plain_text::{
-    FoundLine, ResultsShown, in_files, standing_notes, text_argument, with_notes,
+    FoundLine, ResultsShown, in_files, more_results, standing_notes, text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
@@ -98,7 +98,7 @@ impl Tool for FindImportersTool {
         })
     }
 
-    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
         let importers = result["importers"].as_array()?;
         let total = result["total"].as_u64()?;
         if total == 0 {
@@ -125,7 +125,7 @@ impl Tool for FindImportersTool {
             shown,
             total,
             continues: false,
-            next: (total > shown).then(|| format!("max_results={total}")),
+            next: more_results(args, shown, total),
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
         let targets = result["targets"].as_array()?;
@@ -160,7 +160,8 @@ fn remarks_on(one: &Value) -> String {
 fn importers(cx: &ToolContext, args: FindImportersArgs) -> Result<FindImportersOutput, ToolError> {
     let target = spelled(cx, &args.target)?;
     let limits = cx.limits();
-    let wanted = limits.results(args.max_results.map(|asked| asked.0), limits.importer_results);
+    let asked = args.max_results.map(|asked| asked.0);
+    let wanted = limits.unpaged_results(asked, limits.importer_results);
     let project = ImportFiles::new(cx)?;
     let found = find_importers(project.files.clone(), &target);
     let files: BTreeSet<_> = found.importers.iter().map(|one| &one.path).collect();

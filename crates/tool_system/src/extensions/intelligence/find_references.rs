@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use code_index::{ReferenceQuery, References, Role, SymbolName, find_references};
 use tool_system::plain_text::{
-    FoundLine, ResultsShown, in_files, in_path, standing_notes, text_argument, with_notes,
+    FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument,
+    with_notes,
 };
 use tool_system::prelude::*;
-use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
+use tool_system::search_notes::{
+    Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings,
+};
 
 /// Find where a name is used, going by the name alone.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -89,7 +92,7 @@ impl Tool for FindReferencesTool {
         })
     }
 
-    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
         let message = result["message"].as_str()?;
         if result["total"].as_u64()? == 0 {
             return Some(with_notes(message.to_owned(), standing_notes(result)));
@@ -110,7 +113,10 @@ impl Tool for FindReferencesTool {
             shown: shown as u64,
             total: shown as u64,
             continues: false,
-            next: is_cut.then(|| format!("max_results={}, or path", shown.saturating_mul(2))),
+            next: is_cut.then(|| match more_results(args, shown as u64, shown as u64 * 2) {
+                Some(more) => format!("{more}, or path"),
+                None => "path".to_owned(),
+            }),
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
         if message.contains("Other things of that name") {
@@ -156,6 +162,7 @@ fn find(cx: &ToolContext, args: FindReferencesArgs) -> Result<FindReferencesOutp
         hidden: false,
         max_results: args.max_results,
         default_results: limits.grep_results,
+        paging: Paging::None,
     }
     .scope(cx)?;
     let found = find_references(cx.code(), &query, &scope, &|| cx.is_cancelled())

@@ -122,7 +122,8 @@ impl Tool for ImpactTool {
 fn affected(cx: &ToolContext, args: ImpactArgs) -> Result<ImpactOutput, ToolError> {
     let target = spelled(cx, &args.target)?;
     let limits = cx.limits();
-    let max_files = limits.results(args.max_results.map(|asked| asked.0), limits.max_results);
+    let asked = args.max_results.map(|asked| asked.0);
+    let max_files = limits.unpaged_results(asked, limits.max_results);
     let depth = args.depth.map_or(DEFAULT_DEPTH, |depth| depth.0.min(MAX_DEPTH));
     let project = ImportFiles::new(cx)?;
     let query = ImpactQuery { target: target.clone(), depth: depth as usize, max_files };

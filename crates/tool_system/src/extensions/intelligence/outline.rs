@@ -4,7 +4,7 @@ use code_index::{FileOutline, OutlineEntry, SearchScope, files_to_outline, outli
 use protocol::estimate_tokens;
 use tool_system::plain_text::{folded, in_path, note_of, standing_notes, with_notes};
 use tool_system::prelude::*;
-use tool_system::search_notes::{ScopeArgs, counted, exclusions, walk_warnings};
+use tool_system::search_notes::{Paging, ScopeArgs, counted, exclusions, walk_warnings};
 use workspace::{EntryKind, Error, RelPath};
 
 /// Tokens that an outline takes unless asked for another number.
@@ -110,6 +110,7 @@ fn outline(cx: &ToolContext, args: OutlineArgs) -> Result<OutlineOutput, ToolErr
         hidden: false,
         max_results: None,
         default_results: cx.limits().max_results,
+        paging: Paging::None,
     }
     .scope(cx)?;
     let asked = args.max_tokens.map_or(DEFAULT_TOKENS, |tokens| tokens.0.min(MAX_TOKENS));

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::io::{Read as _, Seek as _, SeekFrom};
-use tool_system::file_view::{Endings, FileView, TextView, open};
+use tool_system::file_view::{Endings, FileView, LONGER_LINE, TextView, open};
 use tool_system::picture::{self, ImageDelivery};
 use tool_system::plain_text::{
     NumberedText, note_of, number_argument, numbered, standing_notes, text_argument, with_notes,
@@ -49,9 +49,6 @@ struct ReadFileOutput {
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
-
-/// How a line ends that is too long to be shown.
-const LINE_IS_CUT: &str = " bytes of this line]";
 
 #[derive(Debug)]
 struct ReadFileTool;
@@ -163,8 +160,10 @@ fn part_notes(text: &NumberedText<'_>, args: &ReadFileArgs, result: &Value) -> V
             notes.push(format!("lines {first}-{last} of {size} bytes; next offset={}", last + 1));
         }
     }
-    let cut = text.lines.iter().find(|(_, line)| line.ends_with(LINE_IS_CUT));
-    notes.extend(cut.map(|(number, _)| {
+    // The mark within the line does not count: a file can hold the same words.
+    let cut = result["message"].as_str().and_then(|message| message.split_once(LONGER_LINE));
+    let number = cut.and_then(|(before, _)| before.rsplit("Line ").next());
+    notes.extend(number.map(|number| {
         format!("line {number} is cut: encoding=\"base64\" with offset and limit in bytes reads it")
     }));
     notes

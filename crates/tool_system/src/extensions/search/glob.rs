@@ -5,12 +5,12 @@ use std::time::{Duration, SystemTime};
 
 use code_index::{FileOrder, FilePosition, FileQuery, FoundFiles, find_files};
 use tool_system::plain_text::{
-    RestCount, ResultsShown, by_directory, in_path, named, rest_of, standing_notes, text_argument,
-    with_notes,
+    RestCount, ResultsShown, by_directory, in_path, named, quoted, rest_of, standing_notes,
+    text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{
-    Cursor, Page, ScopeArgs, counted, exclusions, patterns, walk_warnings,
+    Cursor, Page, Paging, ScopeArgs, counted, exclusions, patterns, walk_warnings,
 };
 
 /// Find files by globs: **/*.tsx, or *.js,!*.min.js at any depth. Respects .gitignore.
@@ -119,7 +119,7 @@ impl Tool for GlobTool {
             shown: files.len() as u64,
             total,
             continues: args.cursor.is_some(),
-            next: result["next_cursor"].as_str().map(|cursor| format!("cursor={cursor:?}")),
+            next: result["next_cursor"].as_str().map(|cursor| format!("cursor={}", quoted(cursor))),
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
         if let Some(rest) = result.get("rest") {
@@ -144,6 +144,7 @@ fn glob(cx: &ToolContext, args: GlobArgs) -> Result<GlobOutput, ToolError> {
         hidden: args.hidden.unwrap_or(false),
         max_results: args.max_results,
         default_results: cx.limits().glob_results,
+        paging: Paging::Cursor,
     }
     .scope(cx)?;
     let query = FileQuery { order, after };

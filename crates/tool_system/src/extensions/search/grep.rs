@@ -6,12 +6,12 @@ use code_index::{
     FileMatches, SearchScope, Show, TextMatch, TextMatches, TextPosition, TextQuery, search_text,
 };
 use tool_system::plain_text::{
-    FoundLine, ResultsShown, by_directory, in_files, in_path, named, standing_notes, text_argument,
-    with_notes,
+    FoundLine, ResultsShown, by_directory, in_files, in_path, named, quoted, standing_notes,
+    text_argument, with_notes,
 };
 use tool_system::prelude::*;
 use tool_system::search_notes::{
-    Cursor, Page, ScopeArgs, counted, exclusions, named_files, patterns, walk_warnings,
+    Cursor, Page, Paging, ScopeArgs, counted, exclusions, named_files, patterns, walk_warnings,
 };
 
 /// Other modules name the tool by this.
@@ -159,7 +159,7 @@ impl Tool for GrepTool {
                 GrepMode::Files | GrepMode::Count => result["files"].as_u64()?,
             },
             continues: args.cursor.is_some(),
-            next: next.map(|cursor| format!("cursor={cursor:?}")),
+            next: next.map(|cursor| format!("cursor={}", quoted(cursor))),
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
         notes.extend(standing_notes(result));
@@ -247,6 +247,7 @@ fn grep(cx: &ToolContext, args: GrepArgs) -> Result<GrepOutput, ToolError> {
         hidden: args.hidden.unwrap_or(false),
         max_results: args.max_results,
         default_results: limits.grep_results,
+        paging: Paging::Cursor,
     }
     .scope(cx)?;
     let found = search_text(cx.code(), &query, &scope, &|| cx.is_cancelled())?;

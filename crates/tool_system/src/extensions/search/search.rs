@@ -2,10 +2,13 @@
 
 use code_index::{RankedFile, RankedFiles, RankedQuery, search_ranked};
 use tool_system::plain_text::{
-    FoundLine, ResultsShown, in_files, in_path, standing_notes, text_argument, with_notes,
+    FoundLine, ResultsShown, in_files, in_path, more_results, standing_notes, text_argument,
+    with_notes,
 };
 use tool_system::prelude::*;
-use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
+use tool_system::search_notes::{
+    Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings,
+};
 
 /// Lines shown of each file.
 const SNIPPET_LINES: usize = 6;
@@ -95,7 +98,7 @@ impl Tool for SearchTool {
         })
     }
 
-    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
         let results = result["results"].as_array()?;
         let total = result["total"].as_u64()?;
         if total == 0 {
@@ -119,7 +122,7 @@ impl Tool for SearchTool {
             shown,
             total,
             continues: false,
-            next: (total > shown).then(|| format!("max_results={total}")),
+            next: more_results(args, shown, total),
         };
         let mut notes: Vec<String> = part.note().into_iter().collect();
         notes.extend(standing_notes(result));
@@ -147,6 +150,7 @@ fn search(cx: &ToolContext, args: SearchArgs) -> Result<SearchOutput, ToolError>
         hidden: false,
         max_results: args.max_results,
         default_results: cx.limits().search_results,
+        paging: Paging::None,
     }
     .scope(cx)?;
     let found = search_ranked(cx.code(), &query, &scope, &|| cx.is_cancelled());

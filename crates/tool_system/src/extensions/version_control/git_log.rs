@@ -13,6 +13,8 @@ const SHOWN: u64 = 20;
 const SHOWN_WITH_BODY: usize = 3;
 /// The most commits that one call shows.
 const MOST: u64 = 200;
+/// Git reads the number as a C `int`.
+const MOST_SKIPPED: u64 = i32::MAX as u64;
 
 /// Show commits, newest first.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -23,11 +25,15 @@ struct GitLogArgs {
     path: Option<String>,
     #[schemars(extend("default" = SHOWN))]
     limit: Option<Whole<1>>,
+    skip: Option<Whole<0>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct GitLogOutput {
     commits: Vec<Commit>,
+    /// The `skip` that shows the commits after these, if there are more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_skip: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -55,9 +61,12 @@ impl Tool for GitLogTool {
 
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let args: GitLogArgs = args.parse()?;
-        let count = args.limit.map_or(SHOWN, |limit| limit.0).min(MOST);
-        let count = format!("--max-count={count}");
-        let mut arguments = vec!["log", "--no-color", "--no-show-signature", FORMAT, &count];
+        let wanted = args.limit.map_or(SHOWN, |limit| limit.0).min(MOST);
+        let skipped = args.skip.map_or(0, |skip| skip.0).min(MOST_SKIPPED);
+        // One more tells whether there are more.
+        let count = format!("--max-count={}", wanted + 1);
+        let skip = format!("--skip={skipped}");
+        let mut arguments = vec!["log", "--no-color", "--no-show-signature", FORMAT, &count, &skip];
         if let Some(commit) = &args.commit {
             check_revision("commit", commit)?;
             arguments.push(commit);
@@ -67,7 +76,11 @@ impl Tool for GitLogTool {
         let path = path.map(|path| pathspec(&path));
         arguments.extend(path.as_deref());
         let ran = look(&cx, Git::open(&cx).await?.looking(arguments)).await?;
-        Outcome::answer(GitLogOutput { commits: commits(printed(&ran)?) })
+        let mut commits = commits(printed(&ran)?);
+        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
+        let next_skip = (commits.len() > wanted).then(|| skipped.saturating_add(wanted as u64));
+        commits.truncate(wanted);
+        Outcome::answer(GitLogOutput { commits, next_skip })
     }
 
     fn title(&self, args: &ToolArguments) -> Option<String> {
@@ -100,7 +113,10 @@ impl Tool for GitLogTool {
             let hash = short_hash(text_at(commit, "commit")?);
             text.block(&format!("{hash} {}", text_at(commit, "subject").unwrap_or("-")));
             if is_short {
-                text.block(text_at(commit, "body").unwrap_or_default());
+                // Indented, so that no line of it can be taken for another commit or a note.
+                let body = text_at(commit, "body").unwrap_or_default().lines();
+                let body: Vec<String> = body.map(|line| format!("    {line}")).collect();
+                text.block(&body.join("\n"));
             }
         }
         if commits.is_empty() {
@@ -108,6 +124,9 @@ impl Tool for GitLogTool {
         }
         if !is_short && commits.iter().any(|commit| text_at(commit, "body").is_some()) {
             text.note(format!("limit={SHOWN_WITH_BODY} or less shows the whole messages"));
+        }
+        if let Some(skip) = result["next_skip"].as_u64() {
+            text.note(format!("more: skip={skip}"));
         }
         text.add_outcome(result);
         Some(text.finish())

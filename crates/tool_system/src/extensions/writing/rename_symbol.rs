@@ -10,7 +10,9 @@ use tool_system::outcome_text::{
 };
 use tool_system::prelude::*;
 use tool_system::proposing::Target;
-use tool_system::search_notes::{ScopeArgs, counted, exclusions, named_files, walk_warnings};
+use tool_system::search_notes::{
+    Paging, ScopeArgs, counted, exclusions, named_files, walk_warnings,
+};
 use workspace::RelPath;
 
 /// How many places of a conflict, or files left alone, are named.
@@ -124,6 +126,7 @@ fn rename(cx: &ToolContext, args: &RenameSymbolArgs) -> Result<Outcome, ToolErro
         hidden: false,
         max_results: None,
         default_results: cx.limits().max_results,
+        paging: Paging::None,
     }
     .scope(cx)?;
     let cancel = || cx.is_cancelled();
