@@ -108,7 +108,7 @@ pub fn choose(
         let found = found.ok_or_else(|| ChoiceError::UnknownModel { model: model.clone() })?;
         return model_of(found, &wanted, facts, format!("it offers {model}"));
     }
-    for endpoint in &ENDPOINTS {
+    for endpoint in ENDPOINTS {
         let key = endpoint.key_variable.filter(|variable| facts.has(variable));
         if let Some(variable) = key {
             return model_of(endpoint, &wanted, facts, format!("{variable} is set"));
