@@ -180,22 +180,18 @@ fn arguments(tool: &ToolSpec, rest: &str) -> Result<Map<String, Value>, String> 
                 || GATHERING.contains(&one.name)
         };
         let named = parameters.iter().find(is_named);
-        let is_flag = !word.quoted && word.text.starts_with("--");
-        let unknown = name.or_else(|| is_flag.then(|| parameter_name(&word.text)));
-        let known = parameters.iter().map(|one| one.name);
-        if let (None, Some(unknown)) = (named, unknown)
-            && let Some(meant) = nearest(&unknown, known)
-        {
-            return Err(format!(
-                "{} has no `{unknown}`; did you mean `{meant}`? {}",
-                tool.name,
-                usage(tool)
-            ));
-        }
         let open = || parameters.iter().take(required + 1).find(is_open);
         let Some(parameter) = named.or_else(open) else {
             return Err(format!("`{}` is one word too many. {}", word.whole(), usage(tool)));
         };
+        // Commands and prose may have such words of their own.
+        let is_prose = VERBATIM.contains(&parameter.name) || GATHERING.contains(&parameter.name);
+        if named.is_none() && !is_prose {
+            misspelled(&word, &parameters).map_or(Ok(()), |(written, meant)| {
+                let (name, usage) = (&tool.name, usage(tool));
+                Err(format!("{name} has no `{written}`; did you mean `{meant}`? {usage}"))
+            })?;
+        }
         if VERBATIM.contains(&parameter.name) && named.is_none() && !word.quoted {
             filled.insert(parameter.name.to_owned(), json!(rest[word.start..]));
             break;
@@ -224,6 +220,15 @@ fn arguments(tool: &ToolSpec, rest: &str) -> Result<Map<String, Value>, String> 
 /// `--case-sensitive` is the parameter `case_sensitive`.
 fn parameter_name(written: &str) -> String {
     written.strip_prefix("--").map_or(written.to_owned(), |flag| flag.replace('-', "_"))
+}
+
+/// The name in `pth=src`, `--pth=src` or `--pth`, and the parameter that may be meant by it.
+fn misspelled<'a>(word: &InputWord, parameters: &[Parameter<'a>]) -> Option<(String, &'a str)> {
+    let is_flag = !word.quoted && word.text.starts_with("--");
+    let name = word.name.as_deref().or(is_flag.then_some(word.text.as_str()))?;
+    let name = parameter_name(name);
+    let meant = nearest(&name, parameters.iter().map(|one| one.name))?;
+    Some((name, meant))
 }
 
 /// The schema of the parameter that a word like `--path` announces.

@@ -56,6 +56,7 @@ fn lines_that_are_commands() {
         ),
         ("grep --hidden TODO", r#"grep {"hidden":true,"pattern":"TODO"}"#),
         ("grep --verbose", r#"grep {"pattern":"--verbose"}"#),
+        ("search users paths=src", r#"search {"query":"users paths=src"}"#),
         ("grep '--path'", r#"grep {"pattern":"--path"}"#),
         ("/grep TODO context=many", r#"grep {"pattern":"TODO","context":"many"}"#),
         ("/grep foo=bar", r#"grep {"pattern":"foo=bar"}"#),
@@ -171,6 +172,7 @@ fn parameters_that_take_the_rest_of_the_line_do() {
     let cases = [
         ("bash cargo test -p x", r#"bash {"command":"cargo test -p x"}"#),
         ("/bash A=1 echo 'a  b' | cat", r#"bash {"command":"A=1 echo 'a  b' | cat"}"#),
+        ("/bash TIMEOUT=5 ./run", r#"bash {"command":"TIMEOUT=5 ./run"}"#),
         ("/bash timeout=5 ls -la", r#"bash {"timeout":5,"command":"ls -la"}"#),
         ("/bash --timeout 5 ls --all", r#"bash {"timeout":5,"command":"ls --all"}"#),
         ("/bash 'ls -la' timeout=5", r#"bash {"command":"ls -la","timeout":5}"#),

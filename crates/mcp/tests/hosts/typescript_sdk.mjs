@@ -5,7 +5,7 @@
 // MODULES is the `node_modules` that both are installed in. Each check prints one line; the exit code
 // is 1 if any failed.
 
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -118,14 +118,17 @@ async function questions(client) {
 function inspected(...words) {
   const launcher = join(modules, ".bin", "mcp-inspector");
   const command = ["--cli", binary, ...started("--yes"), ...words];
-  return JSON.parse(execFileSync(launcher, command, { env: { ...process.env, ...homes }, encoding: "utf8" }));
+  const ran = spawnSync(launcher, command, { env: { ...process.env, ...homes }, encoding: "utf8" });
+  if (ran.status !== 0) throw new Error(`${words.join(" ")}: ${ran.error ?? ran.stderr}`);
+  return { told: JSON.parse(ran.stdout), warned: ran.stderr };
 }
 
 function inspector() {
-  const { tools } = inspected("--method", "tools/list");
-  check("the inspector lists tools", tools.length > 20, tools.length);
+  const { told, warned } = inspected("--method", "tools/list");
+  check("the inspector lists tools", told.tools.length > 20, told.tools.length);
+  check("the inspector finds the schemas portable", !warned.includes("Schema portability"), warned);
   const call = ["--method", "tools/call", "--tool-name", "read_file", "--tool-arg", "path=README.md"];
-  const result = inspected(...call);
+  const result = inspected(...call).told;
   check("the inspector calls a tool", !result.isError && result.content[0].text.includes("A project"), result);
 }
 
