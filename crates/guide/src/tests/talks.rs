@@ -171,7 +171,7 @@ async fn commands_go_through_the_same_loop() {
     assert_snapshot!(told, @r#"
     > grep TODO
     (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
-    [offline_2 grep {"pattern":"TODO"}]
+    [offline_1 grep {"pattern":"TODO"}]
         src/services/DatabaseService.js (1)
           1: // TODO: pool connections
         src/services/ToolExecutionService.js (1)
@@ -179,25 +179,25 @@ async fn commands_go_through_the_same_loop() {
 
     > /read_file path=src/main.js limit=2
 
-    [offline_3 read_file {"path":"src/main.js","limit":2}]
+    [offline_2 read_file {"path":"src/main.js","limit":2}]
         1	#!/usr/bin/env node
         2	import { ToolExecutionService } from './services/ToolExecutionService';
         [of 8]
 
     > /replace_in_file src/main.js stop halt
 
-    [offline_4 replace_in_file {"path":"src/main.js","find":"stop","replace":"halt"}]
+    [offline_3 replace_in_file {"path":"src/main.js","find":"stop","replace":"halt"}]
     Edited line 8 (change 1)
 
     > glob **/*.js
 
-    [offline_5 glob {"pattern":"**/*.js"}]
+    [offline_4 glob {"pattern":"**/*.js"}]
         src/main.js
         src/services/: DatabaseService.js ToolExecutionService.js
 
     > redo
 
-    [offline_6 redo {}]
+    [offline_5 redo {}]
     That did not work: there is nothing to redo
     Only changes made through Toolkiln can be undone; `toolkiln history` lists them.
     "#);
