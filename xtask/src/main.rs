@@ -11,6 +11,7 @@ mod fetch;
 mod history;
 mod house;
 mod imports;
+mod interop;
 mod python;
 mod soak;
 mod step;
@@ -34,6 +35,7 @@ Commands:
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
                           fd and ctags, against targets.
+  interop                 The MCP server under other people's SDKs and hosts, in TypeScript and Python.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
 ";
 
@@ -62,6 +64,7 @@ fn main() -> ExitCode {
         ["bench", "search", directory, "--quick"] => {
             bench::search(Some(directory), bench::Effort::Quick)
         }
+        ["interop"] => interop::run(),
         ["soak"] => soak::run(soak::DEFAULT_MINUTES),
         ["soak", "--minutes", minutes] if minutes.parse::<u64>().is_ok() => {
             soak::run(minutes.parse().unwrap_or(soak::DEFAULT_MINUTES))

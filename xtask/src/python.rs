@@ -28,6 +28,8 @@ impl Script {
             Ok(python) => {
                 let mut command = Command::new(python);
                 command.current_dir(&house.root).arg(self.path).arg(program);
+                // Modules beside a script are imported from the source tree, which stays as it is.
+                command.env("PYTHONDONTWRITEBYTECODE", "1");
                 run_command(&mut command)?;
                 Ok(Outcome::Passed)
             }

@@ -67,7 +67,8 @@ pub(crate) fn projects() -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn is_ci() -> bool {
+/// Whether this machine guards the main branch.
+pub(crate) fn is_ci() -> bool {
     is_set(std::env::var("CI").ok().as_deref())
 }
 
@@ -76,7 +77,7 @@ fn is_set(variable: Option<&str>) -> bool {
 }
 
 /// Drives the binary with the official Python client.
-fn python_client(house: &House, binary: &Path) -> Result<Outcome> {
+pub(crate) fn python_client(house: &House, binary: &Path) -> Result<Outcome> {
     let script =
         Script { path: PYTHON_CLIENT, cache: "python", requirements: &[PYTHON_REQUIREMENT] };
     script.run(house, binary)

@@ -1,13 +1,17 @@
-//! Tools as commands: `/grep pattern=TODO path=src`, `grep TODO src`, `/grep {"pattern": "TODO"}`.
+//! Tools as commands: `/grep pattern=TODO path=src`, `grep TODO src`, `grep TODO --path src`,
+//! `/grep {"pattern": "TODO"}`.
 //!
 //! A leading `/` always makes a command. Without it, a line is a command only if its first word is
 //! the name of a tool and the rest can be nothing but arguments: `read src/main.rs` is a command and
 //! `read the file …` is English. Whether the values are right is for the tool to say.
 
+use std::iter::Peekable;
+
 use context_manager::ToolSpec;
 use protocol::parse_strict_json;
 use serde_json::{Map, Value, json};
 
+use crate::nearest::nearest;
 use crate::tools::Tools;
 use crate::words::{InputWord, words};
 
@@ -108,12 +112,29 @@ pub(crate) fn parse<'a>(line: &str, tools: Tools<'a>) -> Option<Command<'a>> {
         Some(tool) if slashed.is_some() || reads_as_arguments(tool, rest) => {
             Some(arguments(tool, rest).map_or_else(Command::Problem, |all| Command::Run(tool, all)))
         }
-        None if slashed.is_some() => Some(Command::Problem(format!(
-            "`{}` is not a tool of this session. `help` lists the tools.",
-            if name == "help" { topic } else { name }
-        ))),
+        None if slashed.is_some() => {
+            let name = if name == "help" { topic } else { name };
+            let meant = nearest_tool(name, tools);
+            let meant = meant.map(|meant| format!("; did you mean `{meant}`? "));
+            let meant = meant.as_deref().unwrap_or(". ");
+            Some(Command::Problem(format!(
+                "`{name}` is not a tool of this session{meant}`help` lists the tools."
+            )))
+        }
         _ => None,
     }
+}
+
+fn nearest_tool<'a>(name: &str, tools: Tools<'a>) -> Option<&'a str> {
+    nearest(name, tools.0.iter().map(|tool| tool.name.as_str()))
+}
+
+/// The line with the name of its tool corrected, if it then is a command.
+pub(crate) fn corrected(line: &str, tools: Tools<'_>) -> Option<String> {
+    let line = line.trim();
+    let name = line.split(char::is_whitespace).next()?;
+    let meant = format!("{}{}", nearest_tool(name, tools)?, &line[name.len()..]);
+    matches!(parse(&meant, tools), Some(Command::Run(..))).then_some(meant)
 }
 
 /// Whether what follows the name of a tool can only be meant as its arguments: JSON, or words that
@@ -145,8 +166,14 @@ fn arguments(tool: &ToolSpec, rest: &str) -> Result<Map<String, Value>, String> 
     let parameters = parameters(tool);
     let required = parameters.iter().filter(|one| one.required).count();
     let mut filled: Map<String, Value> = Map::new();
-    for word in words(rest) {
-        let is_named = |one: &&Parameter<'_>| word.name.as_deref() == Some(one.name);
+    let mut all = words(rest).into_iter().peekable();
+    while let Some(word) = all.next() {
+        let word = match flag(&word, &parameters) {
+            Some(schema) => with_value(word, schema, &mut all)?,
+            None => word,
+        };
+        let name = word.name.as_deref().map(parameter_name);
+        let is_named = |one: &&Parameter<'_>| name.as_deref() == Some(one.name);
         let is_open = |one: &&Parameter<'_>| {
             !filled.contains_key(one.name)
                 || kind(one.schema) == "array"
@@ -157,6 +184,14 @@ fn arguments(tool: &ToolSpec, rest: &str) -> Result<Map<String, Value>, String> 
         let Some(parameter) = named.or_else(open) else {
             return Err(format!("`{}` is one word too many. {}", word.whole(), usage(tool)));
         };
+        // Commands and prose may have such words of their own.
+        let is_prose = VERBATIM.contains(&parameter.name) || GATHERING.contains(&parameter.name);
+        if named.is_none() && !is_prose {
+            misspelled(&word, &parameters).map_or(Ok(()), |(written, meant)| {
+                let (name, usage) = (&tool.name, usage(tool));
+                Err(format!("{name} has no `{written}`; did you mean `{meant}`? {usage}"))
+            })?;
+        }
         if VERBATIM.contains(&parameter.name) && named.is_none() && !word.quoted {
             filled.insert(parameter.name.to_owned(), json!(rest[word.start..]));
             break;
@@ -179,6 +214,51 @@ fn arguments(tool: &ToolSpec, rest: &str) -> Result<Map<String, Value>, String> 
     match missing.is_empty() {
         true => Ok(filled),
         false => Err(format!("{} needs {}. {}", tool.name, missing.join(" and "), usage(tool))),
+    }
+}
+
+/// `--case-sensitive` is the parameter `case_sensitive`.
+fn parameter_name(written: &str) -> String {
+    written.strip_prefix("--").map_or(written.to_owned(), |flag| flag.replace('-', "_"))
+}
+
+/// The name in `pth=src`, `--pth=src` or `--pth`, and the parameter that may be meant by it.
+fn misspelled<'a>(word: &InputWord, parameters: &[Parameter<'a>]) -> Option<(String, &'a str)> {
+    let is_flag = !word.quoted && word.text.starts_with("--");
+    let name = word.name.as_deref().or(is_flag.then_some(word.text.as_str()))?;
+    let name = parameter_name(name);
+    let meant = nearest(&name, parameters.iter().map(|one| one.name))?;
+    Some((name, meant))
+}
+
+/// The schema of the parameter that a word like `--path` announces.
+fn flag<'a>(word: &InputWord, parameters: &[Parameter<'a>]) -> Option<&'a Value> {
+    let is_flag = word.name.is_none() && !word.quoted && word.text.starts_with("--");
+    let name = is_flag.then(|| parameter_name(&word.text))?;
+    parameters.iter().find(|one| one.name == name).map(|one| one.schema)
+}
+
+/// The word after a flag as its value. `--hidden` alone is true.
+fn with_value(
+    flag: InputWord,
+    schema: &Value,
+    rest: &mut Peekable<impl Iterator<Item = InputWord>>,
+) -> Result<InputWord, String> {
+    let is_switch = kind(schema) == "boolean";
+    let is_value = |word: &InputWord| {
+        !is_switch || word.is_any_of("true|false|yes|no|on|off") && word.name.is_none()
+    };
+    match rest.next_if(is_value) {
+        Some(value) => Ok(InputWord {
+            name: Some(flag.text),
+            text: value.whole(),
+            quoted: value.quoted,
+            start: flag.start,
+        }),
+        None if is_switch => {
+            Ok(InputWord { name: Some(flag.text), text: "true".to_owned(), ..flag })
+        }
+        None => Err(format!("`{}` needs a value after it.", flag.text)),
     }
 }
 

@@ -39,6 +39,7 @@ pub fn examples() -> &'static [(&'static str, &'static str)] {
         ("Undo the last change", "proposes to take it back"),
         ("grep TODO src", "runs a tool as a command"),
         ("/read_file path=src/main.rs limit=20", "runs a tool with named arguments"),
+        ("grep TODO --path src --hidden", "the same with flags"),
         ("help", "lists all of this; `help grep` explains one tool"),
     ]
 }
@@ -49,10 +50,12 @@ pub(crate) const HELLO: &str = "Hello. Ask for something like \"Find all TODO co
 const HOW_TO_CONFIGURE: &str = "For anything else, configure a model: set `ANTHROPIC_API_KEY` or \
     `OPENAI_API_KEY`, point `--base-url` at a compatible server, or start Ollama on this machine.";
 
-/// What is said to a request that is not understood.
-pub(crate) fn not_understood() -> String {
+/// What is said to a request that is not understood, with what may be meant by it.
+pub(crate) fn not_understood(meant: Option<&str>) -> String {
+    let meant = meant.map(|meant| format!(" Did you mean: {meant}\n\n"));
+    let meant = meant.as_deref().unwrap_or(" ");
     format!(
-        "I did not understand that. I am not a language model: I only know the requests below, and \
+        "I did not understand that.{meant}I am not a language model: I only know the requests below, and \
          every tool as a command. {HOW_TO_CONFIGURE}\n\n{}",
         requests()
     )

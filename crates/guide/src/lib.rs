@@ -14,6 +14,7 @@
 mod command;
 mod conversation;
 mod help;
+mod nearest;
 mod plan_run;
 mod plans;
 mod requests;

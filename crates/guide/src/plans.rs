@@ -13,7 +13,7 @@ use crate::command::{self, Command};
 use crate::help;
 use crate::plan_run::{PastCall, PlanResult, PlanRun, Stop, failure};
 use crate::results::{FileLines, describe, paths_in, text_of};
-use crate::sentence::understand;
+use crate::sentence::{corrected, understand};
 use crate::tools::{FIND_FILES, READ, Tools};
 
 /// What is done about something that was said, given the calls that were made about it.
@@ -31,7 +31,10 @@ pub(crate) fn respond(said: &str, tools: &[ToolSpec], steps: &[PastCall<'_>]) ->
         Some(Command::Problem(problem)) => Ok(problem),
         None => match understand(said) {
             Some((request, slots)) => (request.plan)(&mut PlanRun { tools, slots: &slots, steps }),
-            None => Ok(help::not_understood()),
+            None => {
+                let meant = corrected(said).or_else(|| command::corrected(said, tools));
+                Ok(help::not_understood(meant.as_deref()))
+            }
         },
     }
 }

@@ -1,5 +1,6 @@
 //! Plain English: which of the [requests](crate::requests) a sentence is, and about what.
 
+use crate::nearest::nearest;
 use crate::requests::{CLASSES, KnownRequest, REQUESTS};
 use crate::words::{InputWord, sentence_words};
 
@@ -31,14 +32,38 @@ const EVERYWHERE: [&str; 1] = ["@in|across all? of? the|this|my|our? whole|entir
 
 /// What a sentence asks for, if it has one of the known forms.
 pub(crate) fn understand(text: &str) -> Option<(&'static KnownRequest, Slots)> {
+    understand_words(&sentence_words(text))
+}
+
+/// The sentence with one word of it corrected, if it then has one of the known forms.
+pub(crate) fn corrected(text: &str) -> Option<String> {
     let words = sentence_words(text);
+    words.iter().enumerate().find_map(|(at, word)| {
+        let meant = nearest(&word.text, vocabulary()).filter(|_| !word.quoted)?;
+        let after = text[word.start..].strip_prefix(word.text.as_str())?;
+        let mut words = words.clone();
+        words[at].text = meant.to_owned();
+        understand_words(&words)?;
+        Some(format!("{}{meant}{after}", &text[..word.start]))
+    })
+}
+
+/// The words that the forms are made of.
+fn vocabulary() -> impl Iterator<Item = &'static str> {
+    let forms = REQUESTS.iter().flat_map(|request| request.forms).flat_map(|form| form.split(' '));
+    let lists = forms.filter(|part| !part.starts_with('<')).map(|part| part.trim_end_matches('?'));
+    let lists = lists.chain(CLASSES.iter().map(|(_, words)| *words));
+    lists.flat_map(|list| list.split('|')).filter(|word| !word.starts_with('@'))
+}
+
+fn understand_words(words: &[InputWord]) -> Option<(&'static KnownRequest, Slots)> {
     if words.len() > MAX_WORDS {
         return None;
     }
-    let request = without_asides(&words, &POLITE_BEFORE, &POLITE_AFTER);
+    let request = without_asides(words, &POLITE_BEFORE, &POLITE_AFTER);
     let bare = without_asides(request, &[], &EVERYWHERE);
     // What looks like an aside can be all there is: "thanks", "what is in this project".
-    [bare, request, &words].into_iter().find_map(|words| {
+    [bare, request, words].into_iter().find_map(|words| {
         REQUESTS.iter().find_map(|request| {
             let slots = request.forms.iter().find_map(|form| fit(form, words))?;
             Some((request, slots))

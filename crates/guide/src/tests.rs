@@ -81,6 +81,7 @@ fn what_is_not_understood_is_said_so() {
     - Undo the last change (proposes to take it back)
     - grep TODO src (runs a tool as a command)
     - /read_file path=src/main.rs limit=20 (runs a tool with named arguments)
+    - grep TODO --path src --hidden (the same with flags)
     - help (lists all of this; `help grep` explains one tool)
     "##);
     assert_snapshot!(tell("help find_definition"), @"

@@ -3,7 +3,7 @@
 /// A word of a command or of a sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct InputWord {
-    /// What stands before `=`, as in `path=src`.
+    /// What stands before `=`, as in `path=src` or `--path=src`.
     pub(crate) name: Option<String>,
     /// The word without its quotes; in a sentence also without the punctuation around it.
     pub(crate) text: String,
@@ -46,7 +46,10 @@ pub(crate) fn words(text: &str) -> Vec<InputWord> {
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let start = text.len() - rest.len();
-        let is_name = |name: &str| name.chars().all(|char| char.is_alphanumeric() || char == '_');
+        let is_name = |name: &str| match name.strip_prefix("--") {
+            Some(flag) => !flag.is_empty() && flag.chars().all(|char| is_word(char) || char == '-'),
+            None => name.chars().all(is_word),
+        };
         let named = rest.split_once('=').filter(|(name, _)| !name.is_empty() && is_name(name));
         let (name, value) = named.map_or((None, rest), |(name, value)| (Some(name), value));
         let (text, quoted, after) = match quoted_part(value) {
@@ -60,6 +63,10 @@ pub(crate) fn words(text: &str) -> Vec<InputWord> {
         rest = after.trim_start();
     }
     words
+}
+
+fn is_word(char: char) -> bool {
+    char.is_alphanumeric() || char == '_'
 }
 
 /// The quoted text at the beginning of `text`, if its closing quote ends a word, and what follows

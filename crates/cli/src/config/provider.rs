@@ -15,6 +15,11 @@ fn names() -> impl Iterator<Item = &'static str> {
     ENDPOINTS.iter().map(|endpoint| endpoint.name).chain([OFFLINE])
 }
 
+/// The names as error messages list them.
+pub(super) fn listed() -> String {
+    names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
 impl AsRef<str> for ProviderName {
     fn as_ref(&self) -> &str {
         &self.0
@@ -34,8 +39,7 @@ impl TryFrom<String> for ProviderName {
         if names().any(|known| known == name) {
             return Ok(Self(name));
         }
-        let known: Vec<_> = names().map(|known| format!("`{known}`")).collect();
-        Err(format!("unknown provider `{name}`, expected one of {}", known.join(", ")))
+        Err(format!("unknown provider `{name}`, expected one of {}", listed()))
     }
 }
 
@@ -48,6 +52,11 @@ impl From<ProviderName> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_guide_is_the_provider_that_needs_no_model() {
+        assert_eq!(guide::NAME, OFFLINE);
+    }
 
     #[test]
     fn every_provider_is_documented() {

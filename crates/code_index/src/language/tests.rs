@@ -163,3 +163,21 @@ fn a_name_is_what_stands_behind_a_mark() {
         assert_eq!(language.name_in(written), name);
     }
 }
+
+#[test]
+fn every_language_has_a_fixture_of_tricky_definitions() {
+    const FIXTURES: [&str; 4] = [
+        include_str!("../symbols/tests/c_family.rs"),
+        include_str!("../symbols/tests/scripts.rs"),
+        include_str!("../symbols/tests/systems.rs"),
+        include_str!("../symbols/tests/web.rs"),
+    ];
+    for language in Language::ALL {
+        let argument = format!("(Language::{language:?}, ");
+        assert!(
+            FIXTURES.iter().any(|tests| tests.contains(&argument)),
+            "add a fixture for {} to symbols/tests/scripts.rs",
+            language.name()
+        );
+    }
+}

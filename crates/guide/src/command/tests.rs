@@ -49,6 +49,15 @@ fn lines_that_are_commands() {
             "/grep pattern=TODO hidden=true case_sensitive=no",
             r#"grep {"pattern":"TODO","hidden":true,"case_sensitive":false}"#,
         ),
+        ("grep TODO --path src", r#"grep {"pattern":"TODO","path":"src"}"#),
+        (
+            r#"grep --pattern="a b" --hidden --case-sensitive no src"#,
+            r#"grep {"pattern":"a b","hidden":true,"case_sensitive":false,"path":"src"}"#,
+        ),
+        ("grep --hidden TODO", r#"grep {"hidden":true,"pattern":"TODO"}"#),
+        ("grep --verbose", r#"grep {"pattern":"--verbose"}"#),
+        ("search users paths=src", r#"search {"query":"users paths=src"}"#),
+        ("grep '--path'", r#"grep {"pattern":"--path"}"#),
         ("/grep TODO context=many", r#"grep {"pattern":"TODO","context":"many"}"#),
         ("/grep foo=bar", r#"grep {"pattern":"foo=bar"}"#),
         ("/search_files TODO", r#"grep {"pattern":"TODO"}"#),
@@ -111,6 +120,9 @@ fn problems_say_what_to_do() {
         "/gerp TODO",
         "/no_such_thing_at_all",
         "/help nothing",
+        "/outline --path",
+        "/outline --pth src",
+        "/outline pth=src",
     ];
     let told: Vec<String> =
         problems.iter().map(|line| format!("{line}\n  {}", meaning(line))).collect();
@@ -122,11 +134,17 @@ fn problems_say_what_to_do() {
     /read_file a 1 b
       `b` is one word too many. Usage: `/read_file path=string [offset=integer] [limit=integer] [encoding=utf-8|base64] [line_numbers=boolean]`
     /gerp TODO
-      `gerp` is not a tool of this session. `help` lists the tools.
+      `gerp` is not a tool of this session; did you mean `grep`? `help` lists the tools.
     /no_such_thing_at_all
       `no_such_thing_at_all` is not a tool of this session. `help` lists the tools.
     /help nothing
       `nothing` is not a tool of this session. `help` lists the tools.
+    /outline --path
+      `--path` needs a value after it.
+    /outline --pth src
+      outline has no `pth`; did you mean `path`? Usage: `/outline [path=string] [max_tokens=integer] [depth=integer]`
+    /outline pth=src
+      outline has no `pth`; did you mean `path`? Usage: `/outline [path=string] [max_tokens=integer] [depth=integer]`
     ");
 }
 
@@ -154,7 +172,9 @@ fn parameters_that_take_the_rest_of_the_line_do() {
     let cases = [
         ("bash cargo test -p x", r#"bash {"command":"cargo test -p x"}"#),
         ("/bash A=1 echo 'a  b' | cat", r#"bash {"command":"A=1 echo 'a  b' | cat"}"#),
+        ("/bash TIMEOUT=5 ./run", r#"bash {"command":"TIMEOUT=5 ./run"}"#),
         ("/bash timeout=5 ls -la", r#"bash {"timeout":5,"command":"ls -la"}"#),
+        ("/bash --timeout 5 ls --all", r#"bash {"timeout":5,"command":"ls --all"}"#),
         ("/bash 'ls -la' timeout=5", r#"bash {"command":"ls -la","timeout":5}"#),
         ("bash is a shell", "English"),
     ];
@@ -191,6 +211,15 @@ fn every_tool_can_be_called_by_its_own_example() {
             }
         }
     }
+}
+
+#[test]
+fn a_misspelled_tool_is_corrected_where_that_makes_a_command() {
+    let tools = tools_of(Vocabulary::Standard);
+    let meant = |line| corrected(line, Tools(&tools));
+    assert_eq!(meant("gerp TODO src").as_deref(), Some("grep TODO src"));
+    assert_eq!(meant("gerp is broken"), None);
+    assert_eq!(meant("nothing like it"), None);
 }
 
 proptest! {

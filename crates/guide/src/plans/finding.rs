@@ -49,7 +49,13 @@ pub(crate) fn definition(script: &mut PlanRun<'_>) -> PlanResult {
     // Imports only count where there is nothing else.
     found.sort_by_key(is_import);
     let Some((&FoundAt { path, line, .. }, others)) = found.split_first() else {
-        return Ok(describe(result));
+        if !knows_definitions || !script.tools.can(SEARCH) {
+            return Ok(describe(result));
+        }
+        let say = format!("There is no definition of `{symbol}` here; searching for the text.");
+        let pattern = literal(script, symbol);
+        let mentions = describe(search_text(script, &say, &pattern, None)?);
+        return Ok(format!("`{symbol}` is not defined in this project. {mentions}"));
     };
     let offset = line.saturating_sub(LINES_BEFORE).max(1);
     let say = format!("Reading {path} around line {line}.");

@@ -267,3 +267,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn one_misspelled_word_is_corrected_where_that_makes_a_request() {
+    let cases = [
+        ("fnid all TODO comments", Some("find all TODO comments")),
+        ("where is Kiln definde?", Some("where is Kiln defined?")),
+        ("Please serach for \"fnid\"", Some("Please search for \"fnid\"")),
+        ("fnid al TODO coments", None),
+        ("sing a song", None),
+        ("", None),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(corrected(text).as_deref(), expected, "{text}");
+    }
+}

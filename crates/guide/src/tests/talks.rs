@@ -92,58 +92,60 @@ async fn other_requests_go_through_the_same_loop() {
     > where is Nowhere defined?
     Looking up where `Nowhere` is defined.
     [offline_8 find_definition {"symbol":"Nowhere"}]
-    No definition of `Nowhere` found; 5 files looked at. It may come from a library; grep finds where it is used.
+    There is no definition of `Nowhere` here; searching for the text.
+    [offline_9 grep {"pattern":"Nowhere","case_sensitive":true}]
+    `Nowhere` is not defined in this project. No matches
 
     > create file notes.md containing "# Notes"
     Proposing to create notes.md.
-    [offline_9 create_file {"path":"notes.md","content":"# Notes\n","description":"As asked for"}]
+    [offline_10 create_file {"path":"notes.md","content":"# Notes\n","description":"As asked for"}]
     Done: notes.md is there. "undo" takes it back.
 
     > add the line "One." to notes.md
     Looking for notes.md.
-    [offline_10 glob {"pattern":"**/notes.md"}]
+    [offline_11 glob {"pattern":"**/notes.md"}]
     It is at notes.md; reading it.
-    [offline_11 read_file {"path":"notes.md"}]
+    [offline_12 read_file {"path":"notes.md"}]
     Proposing to add the line to notes.md.
-    [offline_12 append_file {"path":"notes.md","content":"One.\n"}]
+    [offline_13 append_file {"path":"notes.md","content":"One.\n"}]
     Done: the line is in notes.md.
 
     Appended line 2 (+1) (change 2)
 
     > replace "One" with "Two" in notes.md
     Looking for notes.md.
-    [offline_13 glob {"pattern":"**/notes.md"}]
+    [offline_14 glob {"pattern":"**/notes.md"}]
     It is at notes.md; reading it.
-    [offline_14 read_file {"path":"notes.md"}]
+    [offline_15 read_file {"path":"notes.md"}]
     Proposing to replace `One` with `Two` in notes.md.
-    [offline_15 replace_in_file {"path":"notes.md","find":"One","replace":"Two"}]
+    [offline_16 replace_in_file {"path":"notes.md","find":"One","replace":"Two"}]
     Edited line 2 (change 3)
 
     > move notes.md to docs/notes.md
     Proposing to move notes.md to docs/notes.md.
-    [offline_16 move_file {"from":"notes.md","to":"docs/notes.md"}]
+    [offline_17 move_file {"from":"notes.md","to":"docs/notes.md"}]
     Done: notes.md is now docs/notes.md. "undo" takes it back.
 
     > rename stop to halt
     Proposing to rename `stop` to `halt` wherever it is used.
-    [offline_17 rename_symbol {"symbol":"stop","new_name":"halt"}]
+    [offline_18 rename_symbol {"symbol":"stop","new_name":"halt"}]
         Renamed `stop` to `halt` in 1 place, by name.
         src/main.js 1
         [change 5]
 
     > delete docs/notes.md
     Proposing to delete docs/notes.md.
-    [offline_18 delete_file {"path":"docs/notes.md"}]
+    [offline_19 delete_file {"path":"docs/notes.md"}]
     Done: docs/notes.md is gone. "undo" brings it back.
 
     > undo
 
-    [offline_19 undo {}]
+    [offline_20 undo {}]
     Undid change 6: docs/notes.md (change 7)
 
     > read nope.js
 
-    [offline_20 read {"file_paths":["nope.js"]}]
+    [offline_21 read {"file_paths":["nope.js"]}]
     That did not work: nope.js does not exist
     List the directory or search by name to find the right path.
 

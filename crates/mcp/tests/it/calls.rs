@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use mcp::ApproverChoice;
 use serde_json::{Value, json};
+use tool_system::{ToolRegistry, Vocabulary};
 
 use crate::client::{Client, Era, Setup};
 use crate::scripted_tools::{Panic, Wait};
@@ -64,7 +65,7 @@ const RUN_PROGRAMS: [&str; 11] = [
     "run_tests",
 ];
 
-/// Calls that work one after the other; every other tool is among them.
+/// Calls that work one after the other. A tool that is not among them is called by its own example.
 fn sensible_calls() -> Vec<(&'static str, Value)> {
     let patch = "*** Begin Patch\n*** Update File: b.txt\n@@\n-zwei\n+2\n*** End Patch";
     vec![
@@ -111,8 +112,16 @@ fn sensible_calls() -> Vec<(&'static str, Value)> {
     ]
 }
 
+fn fits_schema(tools: &[Value], name: &str, answer: &Value) {
+    let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
+    let validator = jsonschema::validator_for(&tool["outputSchema"]).expect("a valid schema");
+    let content = &answer["result"]["structuredContent"];
+    validator.validate(content).unwrap_or_else(|error| panic!("{name}: {error}: {answer}"));
+}
+
 #[tokio::test]
 async fn structured_content_fits_the_output_schema() {
+    let registry = ToolRegistry::builtin();
     let setup = Setup { approver: ApproverChoice::Configured, ..Setup::new(Era::Stateless) };
     let mut client = Client::open(setup).await;
     let list = client.request("tools/list", json!({})).await;
@@ -120,17 +129,23 @@ async fn structured_content_fits_the_output_schema() {
     let mut unseen: BTreeSet<&str> =
         tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
     for (name, arguments) in sensible_calls() {
-        let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
         let answer = client.call(name, arguments).await;
         assert_eq!(answer["result"]["isError"], false, "{name}: {answer}");
-        let validator = jsonschema::validator_for(&tool["outputSchema"]).expect("a valid schema");
-        let content = &answer["result"]["structuredContent"];
-        validator.validate(content).unwrap_or_else(|error| panic!("{name}: {error}: {answer}"));
+        fits_schema(tools, name, &answer);
         unseen.remove(name);
     }
-    unseen.retain(|name| !RUN_PROGRAMS.contains(name));
-    assert!(unseen.is_empty(), "no test calls {unseen:?}");
     assert_eq!(client.project.read("src/main.rs"), "fn main() {}\n", "all of it was undone");
+    unseen.retain(|name| !RUN_PROGRAMS.contains(name));
+    for name in unseen {
+        let tool = registry.get(Vocabulary::Standard, name).expect(name);
+        let answer = client.call(name, Value::Object(tool.example())).await;
+        assert_eq!(
+            answer["result"]["isError"], false,
+            "{name}: its example does not work in this project; put a call that does into \
+             `sensible_calls`, or the name into `RUN_PROGRAMS`: {answer}"
+        );
+        fits_schema(tools, name, &answer);
+    }
 }
 
 #[tokio::test]

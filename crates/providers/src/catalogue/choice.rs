@@ -108,15 +108,11 @@ pub fn choose(
         let found = found.ok_or_else(|| ChoiceError::UnknownModel { model: model.clone() })?;
         return model_of(found, &wanted, facts, format!("it offers {model}"));
     }
-    for endpoint in &ENDPOINTS {
+    for endpoint in ENDPOINTS {
         if endpoint.key_variable.is_some_and(|variable| facts.has(variable)) {
             // The key may be in a file.
-            return model_of(
-                endpoint,
-                &wanted,
-                facts,
-                format!("there is a key for {}", endpoint.name),
-            );
+            let why = format!("there is a key for {}", endpoint.name);
+            return model_of(endpoint, &wanted, facts, why);
         }
     }
     match (endpoint("ollama"), &facts.ollama) {

@@ -33,7 +33,7 @@ pub struct Endpoint {
 }
 
 /// All that have a name of their own, in the order in which they are looked for.
-pub static ENDPOINTS: [Endpoint; 8] = [
+pub static ENDPOINTS: &[Endpoint] = &[
     Endpoint {
         name: "anthropic",
         api: Api::Anthropic,
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn each_can_be_found_and_reached() {
-        for endpoint_ in &ENDPOINTS {
+        for endpoint_ in ENDPOINTS {
             assert_eq!(endpoint(endpoint_.name), Some(endpoint_));
             assert!(HttpProvider::new(endpoint_.config(None, None)).is_ok(), "{}", endpoint_.name);
             assert_eq!(endpoint_.needs_key, endpoint_.key_variable.is_some());

@@ -138,7 +138,17 @@ fn the_drawn_graph_is_the_real_one() {
         })
         .filter(|(_, used)| !used.is_empty())
         .collect();
-    assert_eq!(drawn, real, "To repair it: draw the graph in {DOCUMENT} as it is");
+    let line = |(name, used): (&&str, &BTreeSet<&str>)| {
+        format!("{name} → {}", used.iter().copied().collect::<Vec<_>>().join(", "))
+    };
+    let missing = real.iter().filter(|(name, used)| drawn.get(*name) != Some(used)).map(line);
+    let wrong = drawn.iter().filter(|(name, used)| real.get(*name) != Some(used)).map(line);
+    let missing = missing.map(|line| format!("missing: {line}"));
+    let wrong = wrong.map(|line| format!("wrong:   {line}"));
+    assert_none(
+        &wrong.chain(missing).collect::<Vec<_>>(),
+        "put the missing lines into the graph of ARCHITECTURE.md (\"Code map\"), in place of the wrong",
+    );
 }
 
 #[test]

@@ -19,7 +19,7 @@ fn the_architecture_is_short_and_names_every_crate() {
     for package in packages() {
         let name = text(&package["name"]);
         if !names(&document, name) {
-            problems.push(format!("{name} is not named"));
+            problems.push(format!("{name} has no row in the table of the code map"));
         }
     }
     assert_none(&problems, "keep ARCHITECTURE.md a map: one entry a crate, details in the crates");
@@ -53,7 +53,8 @@ fn every_tool_is_one_file_and_stands_in_the_read_me() {
     assert_none(
         &problems,
         "a file in extensions/ is one tool and bears its name; what tools share lives elsewhere in \
-         tool_system; add the tool to the table in README.md",
+         tool_system; add the tool to its category in the table \
+         of README.md",
     );
 }
 

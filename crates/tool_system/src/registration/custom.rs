@@ -101,7 +101,7 @@ impl Tool for CustomTool {
                 "ok": {"type": "boolean"},
                 "stdout": {"type": "string"},
                 "stderr": {"type": "string"},
-                "exit_code": {"type": ["integer", "null"]},
+                "exit_code": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
                 "timed_out": {"type": "boolean"},
             },
             "required": ["ok", "stdout", "exit_code"],

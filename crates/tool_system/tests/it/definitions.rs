@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use protocol::{AgentRole, PermissionSet, ToolPermission};
 use serde_json::{Value, json};
-use tool_system::{Approval, Category, ListedTool, ToolRegistry, Vocabulary};
+use tool_system::{Approval, Category, ToolRegistry, Vocabulary};
 
 fn names(vocabulary: Vocabulary) -> Vec<&'static str> {
     ToolRegistry::builtin().list(vocabulary).iter().map(|tool| tool.name()).collect()
@@ -12,10 +12,9 @@ fn names(vocabulary: Vocabulary) -> Vec<&'static str> {
 
 #[test]
 fn every_vocabulary_has_its_names_in_a_stable_order() {
-    let standard = "glob grep list_directory search find_definition find_importers find_references impact outline read read_file append_file apply_changes create_file \
-                    edit_lines rename_symbol replace_in_file update_file write_file delete_file move_file redo undo bash format_code install_package job run_code run_tests \
-                    git_commit git_diff git_log git_push git_status delegate find_tools plan";
-    assert_eq!(names(Vocabulary::Standard).join(" "), standard);
+    // Sorted by category and name, so that a new tool moves no other and is listed here nowhere.
+    let tools = ToolRegistry::builtin().list(Vocabulary::Standard);
+    assert!(tools.is_sorted_by_key(|tool| (tool.definition().category, tool.name())));
     let explorer = "find_files list_files search_files find_definition find_importers read_file create_file edit_file";
     assert_eq!(names(Vocabulary::Explorer).join(" "), explorer);
     let workspace =
@@ -43,7 +42,9 @@ fn search_and_discovery_category() {
     let registry = ToolRegistry::builtin();
     let tools = registry.by_category(Vocabulary::Standard, Category::Search);
     let names: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
-    assert_eq!(names, ["glob", "grep", "list_directory", "search"]);
+    for name in ["glob", "grep", "list_directory", "search"] {
+        assert!(names.contains(&name), "{name}");
+    }
     assert_eq!(Category::Search.title(), "Search & Discovery");
     assert!(Category::Search.description().contains("Find files by name and text by pattern"));
 }
@@ -83,12 +84,14 @@ fn version_control_category() {
     let registry = ToolRegistry::builtin();
     let tools = registry.by_category(Vocabulary::Standard, Category::VersionControl);
     for tool in &tools {
-        let changes = matches!(tool.name(), "git_commit" | "git_push");
-        let definition = tool.definition();
-        assert_eq!(definition.is_read_only(), !changes, "{}", tool.name());
-        assert_eq!(definition.approval == Approval::Always, changes, "{}", tool.name());
+        let asks = tool.definition().approval == Approval::Always;
+        assert_eq!(tool.definition().is_read_only(), !asks, "{}", tool.name());
     }
-    assert_eq!((tools.len(), Category::VersionControl.title()), (5, "Version Control"));
+    for (name, changes) in [("git_commit", true), ("git_push", true), ("git_status", false)] {
+        let tool = tools.iter().find(|tool| tool.name() == name).unwrap();
+        assert_eq!(tool.definition().is_read_only(), !changes, "{name}");
+    }
+    assert_eq!(Category::VersionControl.title(), "Version Control");
 }
 
 fn permissions(name: &str) -> (PermissionSet, Approval) {
@@ -132,7 +135,8 @@ fn a_planner_sees_no_tool_that_changes_anything() {
     let registry = ToolRegistry::builtin();
     let planner = registry.list_for(Vocabulary::Standard, &AgentRole::Planner);
     assert!(planner.iter().all(|tool| tool.definition().is_read_only()));
-    assert_eq!(planner.len(), 17);
+    assert!(planner.iter().any(|tool| tool.name() == "read_file"));
+    assert!(!planner.iter().any(|tool| tool.name() == "write_file"));
 }
 
 #[test]
@@ -261,8 +265,14 @@ fn every_input_schema_is_an_object_with_properties() {
 #[test]
 fn titles_are_words() {
     let tools = ToolRegistry::builtin().list(Vocabulary::Standard);
-    let titles: Vec<String> = tools.iter().map(|tool| tool.title()).collect();
-    insta::assert_snapshot!(titles.join(", "), @r#"Find files, Search text, List directory, Search code, Find definition, Find importers, Find references, Find what a change affects, Outline symbols, Read files, Read file, Append file, Apply changes, Create file, Edit lines, Rename symbol, Replace in file, Update file, Write file, Delete file, Move file, Redo, Undo, Run a command, Format code, Install package, Run a background job, Run code, Run tests, Git commit, Git diff, Git log, Git push, Git status, Delegate, Find tools, Plan"#);
+    for tool in &tools {
+        let title = tool.title();
+        let is_text = title.chars().all(|char| char.is_ascii_alphabetic() || char == ' ');
+        let begins_sentence = title.starts_with(|char: char| char.is_ascii_uppercase());
+        assert!(is_text && begins_sentence, "{}: {title}", tool.name());
+    }
+    let title = |name| tools.iter().find(|tool| tool.name() == name).unwrap().title();
+    assert_eq!((title("edit_lines"), title("glob")), ("Edit lines".into(), "Find files".into()));
 }
 
 #[test]
@@ -279,14 +289,12 @@ fn a_disabled_tool_is_not_listed_and_not_callable_under_any_name() {
 
 #[test]
 fn what_explores_and_edits_is_always_listed() {
-    let tools = ToolRegistry::builtin().list(Vocabulary::Standard);
-    let is_listed = |tool: &ListedTool| !tool.definition().on_demand;
-    let explores = [Category::Reading, Category::Search, Category::Intelligence];
-    let edits = ["apply_changes", "edit_lines", "replace_in_file", "rename_symbol", "write_file"];
-    for tool in tools {
-        let definition = tool.definition();
-        if explores.contains(&definition.category) || edits.contains(&tool.name()) {
-            assert!(is_listed(&tool), "{}", tool.name());
-        }
+    let registry = ToolRegistry::builtin();
+    let explores = "glob grep list_directory search read read_file outline impact \
+                    find_definition find_importers find_references";
+    let edits = "apply_changes edit_lines replace_in_file rename_symbol write_file";
+    for name in explores.split(' ').chain(edits.split(' ')) {
+        let tool = registry.get(Vocabulary::Standard, name).unwrap();
+        assert!(!tool.definition().on_demand, "{name}");
     }
 }

@@ -6,7 +6,7 @@ use testkit::{Fixture, ModelServer, Reply};
 use tool_system::{ToolRegistry, Vocabulary};
 
 use super::bench::{Bench, Model};
-use super::size::EVERYTHING;
+use super::size::{EVERYTHING, longest_tools};
 use super::validity;
 use crate::run::{Ran, finish};
 
@@ -45,7 +45,9 @@ fn the_first_request_is_smaller_and_every_tool_is_named() {
         let (system, list) = (call.system().len(), call.body["tools"].to_string().len());
         assert!(
             size <= MOST_BYTES,
-            "{format:?}: {size} bytes, {system} of them instructions, {list} tools"
+            "{format:?}: {size} bytes, {system} of them instructions, {list} tools; make a tool that few \
+             conversations need `.on_demand()`, or shorten: {}",
+            longest_tools(call)
         );
         let listed = call.body["tools"].as_array().unwrap().len();
         assert_eq!(listed, tools(false).len(), "{format:?}");

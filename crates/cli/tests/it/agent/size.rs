@@ -1,12 +1,15 @@
 //! What a conversation costs before anything has been said.
 
-use testkit::model_server::WireFormat;
+use serde_json::Value;
+use testkit::model_server::{ModelCall, WireFormat};
 use testkit::{ModelServer, Reply};
 
 use super::bench::{Bench, Model};
 
 /// Every request carries the instructions and the tools.
 const MOST_BYTES: usize = 16 * 1024;
+/// Tools that a failure names; most of the bytes are theirs.
+const SHOWN_TOOLS: usize = 8;
 
 /// A project in which every tool has something to do.
 pub(super) const EVERYTHING: &str = "\
@@ -30,6 +33,20 @@ fn the_first_request_is_small() {
         // Where everything is listed, nothing has to be found.
         assert_eq!(call.tools().len(), standard.len() - 1, "{format:?}");
         let size = call.body.to_string().len();
-        assert!(size < MOST_BYTES, "{format:?}: {size} bytes");
+        assert!(size < MOST_BYTES, "{format:?}: {size} bytes; shorten: {}", longest_tools(call));
     }
+}
+
+/// Where words can be saved, for whoever adds a tool to a list that is full.
+pub(super) fn longest_tools(call: &ModelCall) -> String {
+    let tools = call.body["tools"].as_array().into_iter().flatten();
+    let name = |tool: &Value| {
+        tool["name"].as_str().or(tool["function"]["name"].as_str()).map(str::to_owned)
+    };
+    let mut sizes: Vec<_> =
+        tools.map(|tool| (tool.to_string().len(), name(tool).unwrap_or_default())).collect();
+    sizes.sort_by(|one, other| other.cmp(one));
+    let shown =
+        sizes.iter().take(SHOWN_TOOLS).map(|(bytes, name)| format!("{name} ({bytes} bytes)"));
+    shown.collect::<Vec<_>>().join(", ")
 }

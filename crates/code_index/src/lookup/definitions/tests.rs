@@ -110,12 +110,11 @@ fn parsed(code: &CodeBase, files: &[RelPath]) -> Vec<(String, String)> {
 }
 
 /// Checks every `step`-th name that the parser finds beneath `root`.
-fn check(root: &Path, step: usize) -> (usize, BTreeSet<&'static str>) {
+fn check(root: &Path, step: usize) -> usize {
     let workspace = Arc::new(Workspace::open(root).unwrap());
     let code = CodeBase::new(Arc::clone(&workspace));
     let files = find_files(&code, &FileQuery::default(), &scope(), &|| false).unwrap().files;
     let files: Vec<RelPath> = files.into_iter().map(|file| file.path).collect();
-    let languages = files.iter().filter_map(Language::parsed).map(Language::name).collect();
     let all = parsed(&code, &files);
     let options = TableOptions {
         threads: 2,
@@ -160,7 +159,7 @@ fn check(root: &Path, step: usize) -> (usize, BTreeSet<&'static str>) {
         }
         checked += 1;
     }
-    (checked, languages)
+    checked
 }
 
 /// A table without names.
@@ -179,16 +178,14 @@ fn no_table() -> SymbolTable<Vec<u8>> {
 }
 
 #[test]
-fn every_definition_of_every_language_is_found_by_its_name() {
+fn every_definition_of_a_project_is_found_by_its_name() {
     let project = Fixture::new(PROJECT);
-    let (checked, languages) = check(project.root(), 1);
-    let built_in = Language::ALL.into_iter().filter(|language| language.grammar().is_some());
-    assert_eq!(languages, built_in.map(Language::name).collect());
+    let checked = check(project.root(), 1);
     assert!(checked > 50, "{checked}");
 }
 
 #[test]
 fn definitions_of_this_crate_are_found_by_their_names() {
-    let (checked, _) = check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), 60);
+    let checked = check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), 60);
     assert!(checked > 30, "{checked}");
 }

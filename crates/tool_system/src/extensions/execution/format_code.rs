@@ -25,6 +25,8 @@ struct FormatCodeOutput {
     /// What the formatter said.
     #[serde(skip_serializing_if = "String::is_empty")]
     output: String,
+    /// Left out if a signal ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i64>,
 }
 

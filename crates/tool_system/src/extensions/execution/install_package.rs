@@ -37,6 +37,8 @@ struct InstallPackageOutput {
     changes: Option<Value>,
     /// What the package manager said.
     output: String,
+    /// Left out if a signal ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i64>,
 }
 

@@ -34,6 +34,8 @@ struct RunTestsOutput {
     /// The end of what was printed, where no test explains how it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<String>,
+    /// Left out if a signal ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     exit_code: Option<i64>,
     timed_out: bool,
     duration_ms: u64,

@@ -1,0 +1,149 @@
+// Drives `BINARY mcp` with the official TypeScript SDK and the command line of the MCP Inspector.
+//
+// Usage: node typescript_sdk.mjs BINARY MODULES
+//
+// MODULES is the `node_modules` that both are installed in. Each check prints one line; the exit code
+// is 1 if any failed.
+
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+
+if (process.argv.length !== 4) {
+  console.error("Usage: node typescript_sdk.mjs BINARY MODULES");
+  process.exit(2);
+}
+const [binary, modules] = process.argv.slice(2).map((path) => resolve(path));
+const installed = createRequire(join(modules, "any.js"));
+const sdk = (name) => import(pathToFileURL(installed.resolve(`@modelcontextprotocol/sdk/${name}.js`)));
+const { Client } = await sdk("client/index");
+const { StdioClientTransport } = await sdk("client/stdio");
+const { ElicitRequestSchema } = await sdk("types");
+
+const counts = { passed: 0, failed: 0 };
+const check = (name, holds, shown) => {
+  counts[holds ? "passed" : "failed"] += 1;
+  console.log(holds ? `ok      ${name}` : `FAILED  ${name}  ${JSON.stringify(shown)}`);
+};
+
+const directory = realpathSync(mkdtempSync(join(tmpdir(), "toolkiln-")));
+const root = join(directory, "project");
+mkdirSync(join(root, "src"), { recursive: true });
+writeFileSync(join(root, "README.md"), "# A project\n");
+writeFileSync(join(root, "src/main.rs"), "fn main() {\n    hello();\n}\n");
+writeFileSync(join(root, "notes.txt"), "one\n");
+const notes = () => readFileSync(join(root, "notes.txt"), "utf8");
+
+// The user's own rules must not decide, nor the journal end up among the user's files.
+const homes = { XDG_CONFIG_HOME: join(directory, "config"), XDG_STATE_HOME: join(directory, "state") };
+const started = (...flags) => ["mcp", "--root", root, ...flags];
+
+async function connected(flags, capabilities, work) {
+  const client = new Client({ name: "interop", version: "1.0.0" }, { capabilities });
+  const env = { ...process.env, ...homes };
+  await client.connect(new StdioClientTransport({ command: binary, args: started(...flags), env }));
+  try {
+    await work(client);
+  } finally {
+    await client.close();
+  }
+}
+
+// The SDK compiles each output schema and checks every structured answer against it.
+const CALLS = [
+  ["read_file", { path: "README.md" }, "A project"],
+  ["read", { file_paths: ["README.md", "src/main.rs"] }, "fn main"],
+  ["grep", { pattern: "fn main" }, "src/main.rs"],
+  ["glob", { pattern: "**/*.rs" }, "src/main.rs"],
+  ["list_directory", {}, "README.md"],
+  ["search", { query: "hello" }, "src/main.rs"],
+  ["outline", { path: "src/main.rs" }, "main"],
+  ["find_definition", { symbol: "main" }, "src/main.rs"],
+  ["find_references", { symbol: "hello" }, "src/main.rs"],
+  ["find_importers", { target: "src/main.rs" }, ""],
+  ["job", { action: "list" }, ""],
+  ["append_file", { path: "notes.txt", content: "two\n" }, "notes.txt"],
+  ["undo", {}, "notes.txt"],
+  ["redo", {}, "notes.txt"],
+  ["bash", { command: "cat notes.txt" }, "two"],
+];
+
+async function calls(client) {
+  const { tools } = await client.listTools();
+  check("the server lists tools", tools.length > 20, tools.length);
+  for (const [name, args, expected] of CALLS) {
+    const result = await client.callTool({ name, arguments: args });
+    check(`${name} answers`, !result.isError && JSON.stringify(result).includes(expected), result);
+  }
+  const failed = await client.callTool({ name: "read_file", arguments: { path: "missing.txt" } });
+  check("a failure is said in words", failed.isError && failed.content[0].text.includes("missing.txt"), failed);
+  const many = Array.from({ length: 50 }, () =>
+    client.callTool({ name: "read_file", arguments: { path: "README.md" } }),
+  );
+  const results = await Promise.all(many);
+  check("50 calls at once", results.every((result) => !result.isError));
+  const stopper = new AbortController();
+  const slow = client.callTool({ name: "bash", arguments: { command: "sleep 600" } }, undefined, {
+    signal: stopper.signal,
+  });
+  stopper.abort();
+  check("a cancelled call ends", await slow.then(() => false, () => true));
+  await client.ping();
+  check("the server answers after that", true);
+}
+
+async function questions(client) {
+  const answers = [
+    { action: "accept", content: { decision: "once" } },
+    { action: "accept", content: { decision: "deny", note: "say it in German" } },
+  ];
+  const forms = [];
+  client.setRequestHandler(ElicitRequestSchema, (request) => {
+    forms.push(request.params.message);
+    return answers[forms.length - 1];
+  });
+  const append = (content) => client.callTool({ name: "append_file", arguments: { path: "notes.txt", content } });
+  writeFileSync(join(root, "notes.txt"), "one\n");
+  const made = await append("two\n");
+  check("an accepted change is made", !made.isError && notes() === "one\ntwo\n", made);
+  check("the form shows the diff", forms[0]?.includes("+two"), forms);
+  const refused = await append("three\n");
+  const told = refused.isError && refused.content[0].text.includes("say it in German");
+  check("the model is told the reason", told && notes() === "one\ntwo\n", refused);
+}
+
+function inspected(...words) {
+  const launcher = join(modules, ".bin", "mcp-inspector");
+  const command = ["--cli", binary, ...started("--yes"), ...words];
+  const ran = spawnSync(launcher, command, { env: { ...process.env, ...homes }, encoding: "utf8" });
+  if (ran.status !== 0) throw new Error(`${words.join(" ")}: ${ran.error ?? ran.stderr}`);
+  return { told: JSON.parse(ran.stdout), warned: ran.stderr };
+}
+
+function inspector() {
+  const { told, warned } = inspected("--method", "tools/list");
+  check("the inspector lists tools", told.tools.length > 20, told.tools.length);
+  check("the inspector finds the schemas portable", !warned.includes("Schema portability"), warned);
+  const call = ["--method", "tools/call", "--tool-name", "read_file", "--tool-arg", "path=README.md"];
+  const result = inspected(...call).told;
+  check("the inspector calls a tool", !result.isError && result.content[0].text.includes("A project"), result);
+}
+
+const runs = [
+  ["calls", () => connected(["--yes"], {}, calls)],
+  ["questions", () => connected([], { elicitation: {} }, questions)],
+  ["inspector", inspector],
+];
+for (const [name, run] of runs) {
+  try {
+    await run();
+  } catch (error) {
+    check(`the run "${name}" ends well`, false, String(error));
+  }
+}
+rmSync(directory, { recursive: true });
+console.log(`${counts.passed} passed, ${counts.failed} failed`);
+process.exit(counts.failed ? 1 : 0);

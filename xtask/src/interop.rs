@@ -1,0 +1,80 @@
+//! `cargo xtask interop`: the MCP server under SDKs and hosts of other people. They are many packages
+//! and some minutes, so that `cargo xtask test` has only the Python client among them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Result};
+
+use crate::fetch::output;
+use crate::house::House;
+use crate::python::Script;
+use crate::step::{Outcome, Steps, one_line, run as run_command};
+use crate::test::{is_ci, python_client};
+
+const TYPESCRIPT_SDK: &str = "crates/mcp/tests/hosts/typescript_sdk.mjs";
+
+/// Pinned like the packages of Python. The inspector's command line is a client of its own.
+const NPM_PACKAGES: [&str; 2] =
+    ["@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/inspector@2.12.0"];
+
+const OPENAI_AGENTS: Script = Script {
+    path: "crates/mcp/tests/hosts/openai_agents.py",
+    cache: "openai-agents",
+    requirements: &["openai-agents==0.24.0", "mcp==2.3.0"],
+};
+
+const GOOGLE_GENAI: Script = Script {
+    path: "crates/mcp/tests/hosts/google_genai.py",
+    cache: "google-genai",
+    requirements: &["google-genai==3.1.0", "mcp==2.3.0"],
+};
+
+/// Runs all hosts against the debug binary and stops at the first that fails.
+pub(crate) fn run() -> Result<ExitCode> {
+    let house = House::find()?;
+    let binary = house.binary("debug");
+    let mut steps = Steps::new(is_ci());
+    steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
+    steps.step("Python MCP client", || python_client(&house, &binary))?;
+    steps.step("TypeScript SDK and MCP Inspector", || typescript_sdk(&house, &binary))?;
+    steps.step("OpenAI Agents SDK", || OPENAI_AGENTS.run(&house, &binary))?;
+    steps.step("Google Gen AI SDK", || GOOGLE_GENAI.run(&house, &binary))?;
+    print!("{}", steps.summary());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn typescript_sdk(house: &House, binary: &Path) -> Result<Outcome> {
+    match installed_modules(&house.cache("typescript-sdk")) {
+        Ok(modules) => {
+            let mut node = Command::new("node");
+            node.current_dir(&house.root).arg(TYPESCRIPT_SDK).arg(binary).arg(modules);
+            run_command(&mut node)?;
+            Ok(Outcome::Passed)
+        }
+        Err(why) => Ok(Outcome::Skipped {
+            what: format!("{TYPESCRIPT_SDK} with {}", NPM_PACKAGES.join(", ")),
+            why: one_line(&format!("{why:#}")),
+        }),
+    }
+}
+
+/// The `node_modules` that holds the packages, filled once.
+fn installed_modules(directory: &Path) -> Result<PathBuf> {
+    let modules = directory.join("node_modules");
+    let stamp = directory.join("packages.stamp");
+    let wanted = NPM_PACKAGES.join("\n");
+    output(Command::new("node").arg("--version"))?;
+    if !fs::read_to_string(&stamp).is_ok_and(|kept| kept == wanted) {
+        fs::create_dir_all(directory).context("cannot make the directory for packages")?;
+        // Without one, npm looks for a project in the directories above.
+        fs::write(directory.join("package.json"), "{\"private\": true}\n")
+            .context("cannot write package.json")?;
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]);
+        output(npm.args(NPM_PACKAGES).current_dir(directory))?;
+        fs::write(&stamp, wanted).context("cannot write the stamp")?;
+    }
+    Ok(modules)
+}
