@@ -62,6 +62,7 @@ pub use on_demand::OnDemand;
 pub use perform::{JournalPerformer, Performer};
 pub use project_tools::ProjectTools;
 pub use registry::{ListedTool, ToolRegistry};
+pub use rendering::TERMINATE;
 pub use schema::{input_schema, output_schema};
 pub(crate) use tool::json_of;
 pub use tool::{Outcome, Proposed, TakesBack, Tool};

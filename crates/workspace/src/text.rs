@@ -34,10 +34,9 @@ impl Text {
         encoding::encode(self.encoding, self.bom, &self.body).unwrap_or_else(|_| self.body.clone())
     }
 
-    /// The same file with another body, which must be expressible in its encoding.
-    pub fn with_body(&self, body: Vec<u8>) -> Result<Text, Unencodable> {
-        encoding::encode(self.encoding, self.bom, &body)?;
-        Ok(Text { encoding: self.encoding, bom: self.bom, body })
+    /// The bytes of the same file with another body, which must be expressible in its encoding.
+    pub fn encode_body(&self, body: &[u8]) -> Result<Vec<u8>, Unencodable> {
+        encoding::encode(self.encoding, self.bom, body)
     }
 
     /// How the file is encoded.
