@@ -20,6 +20,7 @@ pub mod extensions;
 mod git_command;
 mod instructions;
 mod limits;
+mod locked;
 pub mod policy;
 mod registration;
 mod toolchain;

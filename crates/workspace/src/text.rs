@@ -4,8 +4,6 @@
 mod encoding;
 mod lines;
 
-use std::borrow::Cow;
-
 pub use encoding::{TextEncoding, Unencodable};
 pub use lines::{LineEnding, LineEndingCounts, Lines};
 
@@ -52,12 +50,6 @@ impl Text {
     /// The text: UTF-8 unless the encoding is [`TextEncoding::Bytes`].
     pub fn body(&self) -> &[u8] {
         &self.body
-    }
-
-    /// The text for showing. Bytes that are not characters appear as U+FFFD, so this must not be
-    /// written back.
-    pub fn to_display(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.body)
     }
 
     /// The lines of the body with their endings. Put together again they are the body.

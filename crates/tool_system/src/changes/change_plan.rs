@@ -199,9 +199,9 @@ impl<'a> ChangePlan<'a> {
         let remarks = self.files.values().filter_map(|planned| planned.target.link_remark());
         let answer = with_links(answer, remarks);
         if shown.is_empty() {
-            return Outcome::answer(answer);
+            return Ok(Outcome::Answer(answer));
         }
-        Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)?))
+        Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)))
     }
 }
 

@@ -204,7 +204,7 @@ pub(crate) fn propose_write(
     let mut changes = missing_parents(cx, &target.path);
     changes.push(write);
     let answer = WrittenFile { path, size, diff, added, removed, message: None, change_id: None };
-    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, target.answer(answer)?)?))
+    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, target.answer(answer)?)))
 }
 
 /// An answer with what there is to say about symbolic links.

@@ -1,6 +1,6 @@
 //! What a running tool can use: the project, limits, events and images.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use code_index::CodeBase;
 use protocol::{
@@ -12,6 +12,7 @@ use workspace::{RelPath, Workspace};
 
 use crate::commands::Jobs;
 use crate::executor::ExecutorState;
+use crate::locked::locked;
 use crate::result_store::{HANDLE_PREFIX, KeptText};
 use crate::truncation::in_lines;
 use crate::turn::RecordedAnswer;
@@ -28,11 +29,6 @@ pub struct ToolContext {
     pub(crate) files_read: Arc<Mutex<Vec<(RelPath, ContentHash)>>>,
     pub(crate) images: Arc<Mutex<Vec<Image>>>,
     pub(crate) found_tools: Arc<Mutex<Vec<String>>>,
-}
-
-/// What a panicking thread left behind a lock is still a list.
-pub(crate) fn locked<T>(list: &Mutex<Vec<T>>) -> MutexGuard<'_, Vec<T>> {
-    list.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ToolContext {

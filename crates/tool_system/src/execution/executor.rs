@@ -26,7 +26,7 @@ pub use self::explaining::Explained;
 pub use self::options::ExecutorOptions;
 pub(crate) use self::state::ExecutorState;
 use crate::approval_gate::ApprovalGate;
-use crate::context::locked;
+use crate::locked::locked;
 use crate::policy::{Policy, Rule};
 use crate::truncation::OutputForm;
 use crate::turn::CallKey;
@@ -55,7 +55,7 @@ impl ToolExecutor {
     }
 
     /// Like [`Self::new`], on a project that other executors use too.
-    pub fn sharing(
+    pub(crate) fn sharing(
         registry: Arc<ToolRegistry>,
         code: Arc<CodeBase>,
         options: ExecutorOptions,

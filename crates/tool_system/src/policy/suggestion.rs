@@ -140,7 +140,7 @@ mod tests {
             Effect::on(EffectKind::Delete, "src/b.rs"),
             Effect::on(EffectKind::Link, "src/b.rs"),
             Effect::on(EffectKind::Create, ".envrc"),
-            Effect::on_tree(EffectKind::Move, "src"),
+            Effect { tree: true, ..Effect::on(EffectKind::Move, "src") },
             Effect::outside(EffectKind::Run, "make"),
             Effect::outside(EffectKind::Fetch, "GET https://example.org"),
         ] {

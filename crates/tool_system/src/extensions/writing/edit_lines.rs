@@ -104,7 +104,7 @@ fn propose(cx: &ToolContext, args: &EditLinesArgs) -> Result<Outcome, ToolError>
         removed,
     };
     let set = protocol::ChangeSet { changes: vec![write] };
-    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)?))
+    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)))
 }
 
 fn line_edit(args: &EditLinesArgs) -> Result<LineEdit<'_>, ToolError> {

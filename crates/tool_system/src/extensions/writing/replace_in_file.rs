@@ -181,7 +181,7 @@ fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolEr
         return Ok(Outcome::Answer(target.answer(answer)?));
     }
     let set = protocol::ChangeSet { changes: vec![write] };
-    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)?))
+    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)))
 }
 
 /// The call with the text that the file really has.
