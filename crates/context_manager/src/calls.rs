@@ -35,21 +35,6 @@ pub enum ToolStep {
     Cancelled,
 }
 
-/// A call that has ended.
-struct EndedCall {
-    call_id: String,
-    report: CallReport,
-    duration_ms: u64,
-}
-
-impl From<EndedCall> for SessionEvent {
-    fn from(ended: EndedCall) -> Self {
-        let EndedCall { call_id, report, duration_ms } = ended;
-        let CallReport { result, text, images, title, found_tools } = report;
-        SessionEvent::CallEnded { call_id, result, text, images, title, found_tools, duration_ms }
-    }
-}
-
 impl ChatContext {
     /// The step of the loop that runs the calls of the last answer and writes down their results.
     /// Without open calls it does nothing.
@@ -64,7 +49,7 @@ impl ChatContext {
         let mut calls = Vec::new();
         for open in open {
             match unfit_to_run(open, begun) {
-                Some(error) => unfit.push(without_running(&open.call, error).into()),
+                Some(error) => unfit.push(ended_event(&open.call.id, Err(error).into(), 0)),
                 None => calls.push(open.call.clone()),
             }
         }
@@ -102,8 +87,8 @@ impl ChatContext {
             stream::iter(running).buffer_unordered(MOST_AT_ONCE).ready_chunks(MOST_AT_ONCE);
         let mut succeeded = HashSet::new();
         while let Some(ended) = ended.next().await {
-            succeeded.extend(ended.iter().filter_map(EndedCall::success));
-            self.record(ports, ended.into_iter().map(SessionEvent::from).collect()).await?;
+            succeeded.extend(ended.iter().filter_map(success));
+            self.record(ports, ended).await?;
         }
         Ok(succeeded)
     }
@@ -121,7 +106,7 @@ impl ChatContext {
         let mut events: Vec<SessionEvent> = Vec::new();
         for call in calls {
             if cancel.is_cancelled() {
-                events.push(without_running(&call, not_begun(ports)).into());
+                events.push(ended_event(&call.id, Err(not_begun(ports)).into(), 0));
                 continue;
             }
             if !begun.contains(&call.id) {
@@ -129,17 +114,19 @@ impl ChatContext {
             }
             self.record(ports, std::mem::take(&mut events)).await?;
             let ended = run(ports, call, cancel).await;
-            succeeded.extend(ended.success());
-            events.push(ended.into());
+            succeeded.extend(success(&ended));
+            events.push(ended);
         }
         self.record(ports, events).await?;
         Ok(succeeded)
     }
 }
 
-impl EndedCall {
-    fn success(&self) -> Option<String> {
-        self.report.result.is_ok().then(|| self.call_id.clone())
+/// The call that has succeeded, if this is the end of one.
+fn success(event: &SessionEvent) -> Option<String> {
+    match event {
+        SessionEvent::CallEnded { call_id, result: Ok(_), .. } => Some(call_id.clone()),
+        _ => None,
     }
 }
 
@@ -168,8 +155,11 @@ pub(crate) fn started(call: &ToolCall, ports: &Ports) -> SessionEvent {
     SessionEvent::CallStarted { call_id: call.id.clone(), title: ports.tools.title(call) }
 }
 
-fn without_running(call: &ToolCall, error: ToolError) -> EndedCall {
-    EndedCall { call_id: call.id.clone(), report: Err(error).into(), duration_ms: 0 }
+/// The end of a call.
+pub(crate) fn ended_event(call_id: &str, report: CallReport, duration_ms: u64) -> SessionEvent {
+    let CallReport { result, text, images, title, found_tools } = report;
+    let call_id = call_id.to_owned();
+    SessionEvent::CallEnded { call_id, result, text, images, title, found_tools, duration_ms }
 }
 
 /// Why a call must not be run.
@@ -231,9 +221,9 @@ fn time_limit(ports: &Ports) -> Option<String> {
 
 /// Runs a call as a task of its own: a tool that ignores its cancellation is left to finish, instead
 /// of being dropped in the middle of a change.
-async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> EndedCall {
+async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> SessionEvent {
     if cancel.is_cancelled() {
-        return without_running(&call, not_begun(ports));
+        return ended_event(&call.id, Err(not_begun(ports)).into(), 0);
     }
     let begun = Instant::now();
     let call_id = call.id.clone();
@@ -247,7 +237,10 @@ async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> Ended
         ended = &mut task => {
             let report = ended.unwrap_or_else(|error| match error.try_into_panic() {
                 Ok(panic) => resume_unwind(panic),
-                Err(_) => Err(shutting_down()).into(),
+                Err(_) => {
+                    let message = "The process ended while this call was running.";
+                    Err(ToolError::new(ErrorCode::Cancelled, message)).into()
+                }
             });
             CallReport { result: told_why(report.result, ports), ..report }
         }
@@ -256,9 +249,5 @@ async fn run(ports: &Ports, call: ToolCall, cancel: &CancellationToken) -> Ended
         }
     };
     guard.disarm();
-    EndedCall { call_id, report, duration_ms: milliseconds(begun.elapsed()) }
-}
-
-fn shutting_down() -> ToolError {
-    ToolError::new(ErrorCode::Cancelled, "The process ended while this call was running.")
+    ended_event(&call_id, report, milliseconds(begun.elapsed()))
 }

@@ -10,9 +10,11 @@ use protocol::{
 };
 
 use crate::budget::Ledger;
+use crate::calls::ended_event;
 use crate::circles::Circles;
 use crate::conversation::Conversation;
 use crate::facts::Facts;
+use crate::images;
 use crate::instructed::Instructed;
 use crate::open_requests::OpenRequests;
 use crate::state::{self, OpenCall};
@@ -73,8 +75,10 @@ impl ChatContext {
         self.last_sequence = entry.sequence;
         let event = self.cleaned(&entry.event);
         let before = std::mem::take(&mut self.state);
-        let open = match &before {
-            ContextState::RunningTools(open) => ended_call(open, &event).cloned(),
+        let ended = match (&before, &*event) {
+            (ContextState::RunningTools(open), SessionEvent::CallEnded { call_id, .. }) => {
+                open.iter().find(|open| open.call.id == *call_id).cloned()
+            }
             _ => None,
         };
         match &*event {
@@ -97,7 +101,7 @@ impl ChatContext {
         let step = state::next(before, &event);
         self.state = step.state;
         if step.taken {
-            self.take(entry.sequence, &event, open.as_ref());
+            self.take(entry.sequence, &event, ended.as_ref());
             self.open_requests.note(&event);
             self.ledger.note(&event, self.conversation.tokens());
         }
@@ -164,16 +168,9 @@ impl ChatContext {
             }
             ContextState::Ready => &[],
         };
-        let results = open.iter().map(|open| SessionEvent::CallEnded {
-            call_id: open.call.id.clone(),
-            result: Err(open.interrupted()),
-            text: None,
-            images: Vec::new(),
-            title: None,
-            found_tools: Vec::new(),
-            duration_ms: 0,
-        });
-        events.extend(results);
+        events.extend(
+            open.iter().map(|open| ended_event(&open.call.id, Err(open.interrupted()).into(), 0)),
+        );
         events.push(SessionEvent::TurnEnded(TurnEnd::Interrupted));
         events
     }
@@ -187,7 +184,8 @@ impl ChatContext {
         if events.is_empty() {
             return Ok(());
         }
-        let events = events.into_iter().map(|event| self.conversation.thinned(event)).collect();
+        let shown = self.conversation.units();
+        let events = events.into_iter().map(|event| images::thinned(event, shown)).collect();
         for entry in &ports.log.append(events).await? {
             self.apply(entry);
         }
@@ -268,7 +266,8 @@ impl ChatContext {
     /// images, and calls with an id that was used before. Our own answers hold none of these.
     fn cleaned<'e>(&self, event: &'e SessionEvent) -> Cow<'e, SessionEvent> {
         let SessionEvent::ModelAnswered(answer) = event else {
-            return self.conversation.filled(event).map_or(Cow::Borrowed(event), Cow::Owned);
+            let filled = images::filled(event, self.conversation.units());
+            return filled.map_or(Cow::Borrowed(event), Cow::Owned);
         };
         let mut ids = HashSet::new();
         let belongs: Vec<bool> = answer
@@ -394,12 +393,6 @@ impl ChatContext {
         let tokens = estimate_tokens(&json) as u64;
         self.conversation.result(sequence, &call.id, report, tokens);
     }
-}
-
-/// The open call that an event ends.
-fn ended_call<'a>(open: &'a [OpenCall], event: &SessionEvent) -> Option<&'a OpenCall> {
-    let SessionEvent::CallEnded { call_id, .. } = event else { return None };
-    open.iter().find(|open| open.call.id == *call_id)
 }
 
 /// What stands for the result of a call that has none.

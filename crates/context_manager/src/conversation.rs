@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use protocol::{
-    CallReport, Compaction, Content, Image, ImageTokens, Message, MessageHandle, SessionEvent,
-    Speaker, ToolCall, ToolError, ToolResult,
+    CallReport, Compaction, Content, Image, ImageTokens, Message, MessageHandle, Speaker, ToolCall,
+    ToolError, ToolResult,
 };
 
 use crate::compaction::LastCalls;
@@ -201,16 +201,6 @@ impl Conversation {
     pub(crate) fn shows_images(&self) -> bool {
         let mut images = self.units.iter().flat_map(Unit::images);
         self.sight.is_some() && images.any(|image| image.base64().is_some())
-    }
-
-    /// An event as it is written down: the bytes of an image stand in the log once.
-    pub(crate) fn thinned(&self, event: SessionEvent) -> SessionEvent {
-        images::thinned(event, || self.units.iter().flat_map(Unit::messages))
-    }
-
-    /// The reverse of [`Conversation::thinned`]; none if nothing was left out.
-    pub(crate) fn filled(&self, event: &SessionEvent) -> Option<SessionEvent> {
-        images::filled(event, || self.units.iter().flat_map(Unit::messages))
     }
 
     /// Describes the oldest images if there are too many.

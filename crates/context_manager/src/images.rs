@@ -112,23 +112,18 @@ pub(crate) fn bound(units: &mut [Unit]) {
 }
 
 /// The image of a conversation with the same bytes as `wanted`.
-fn shown<'a>(
-    mut messages: impl Iterator<Item = &'a Arc<Message>>,
-    wanted: &Image,
-) -> Option<Image> {
-    messages.find_map(|message| {
+fn shown(units: &[Unit], wanted: &Image) -> Option<Image> {
+    units.iter().flat_map(Unit::messages).find_map(|message| {
         let same = |image: &&Image| image.hash == wanted.hash && image.base64().is_some();
         images(&message.content).find(same).cloned()
     })
 }
 
-/// An event without the bytes of images that `messages` show already.
-pub(crate) fn thinned<'a, M>(mut event: SessionEvent, messages: impl Fn() -> M) -> SessionEvent
-where
-    M: Iterator<Item = &'a Arc<Message>>,
-{
+/// An event as it is written down, without the bytes of images that `units` show already: the log
+/// holds them once.
+pub(crate) fn thinned(mut event: SessionEvent, units: &[Unit]) -> SessionEvent {
     for image in event.images_mut() {
-        if shown(messages(), image).is_some() {
+        if shown(units, image).is_some() {
             *image = image.without_data();
         }
     }
@@ -136,27 +131,21 @@ where
 }
 
 /// An event with the bytes that it had before it was [`thinned`]; none if it has all of its own.
-pub(crate) fn filled<'a, M>(event: &SessionEvent, messages: impl Fn() -> M) -> Option<SessionEvent>
-where
-    M: Iterator<Item = &'a Arc<Message>>,
-{
-    if !may_have_images(event) {
+pub(crate) fn filled(event: &SessionEvent, units: &[Unit]) -> Option<SessionEvent> {
+    let has_images = match event {
+        SessionEvent::UserMessage { content } => images(content).next().is_some(),
+        SessionEvent::CallEnded { images, .. } => !images.is_empty(),
+        _ => false,
+    };
+    if !has_images {
         return None;
     }
     let (mut event, mut changed) = (event.clone(), false);
     for image in event.images_mut().into_iter().filter(|image| image.base64().is_none()) {
-        if let Some(whole) = shown(messages(), image) {
+        if let Some(whole) = shown(units, image) {
             *image = image.with_data_of(&whole);
             changed = true;
         }
     }
     changed.then_some(event)
-}
-
-fn may_have_images(event: &SessionEvent) -> bool {
-    match event {
-        SessionEvent::UserMessage { content } => images(content).next().is_some(),
-        SessionEvent::CallEnded { images, .. } => !images.is_empty(),
-        _ => false,
-    }
 }

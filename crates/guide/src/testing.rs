@@ -143,7 +143,10 @@ impl Talk {
             };
             let arguments = Value::Object(call.arguments.clone());
             transcript += &format!("[{} {} {arguments}]\n", call.id, call.name);
-            let report = self.executor.report(&call, &CancellationToken::new()).await;
+            let report = self
+                .executor
+                .report(&call, &CancellationToken::new(), self.executor.approver())
+                .await;
             // As a session gives it to a model.
             let result = report.result.map(|value| report.text.map_or(value, Value::String));
             self.messages.push(called(&text, call.clone()));

@@ -59,7 +59,7 @@ impl McpHandler {
         context: &RequestContext<RoleServer>,
         approver: &dyn Approver,
     ) -> CallReport {
-        let work = self.executor.report_asking(call, &context.ct, approver);
+        let work = self.executor.report(call, &context.ct, approver);
         self.forwarding(work, &call.id, context).await
     }
 
@@ -180,7 +180,7 @@ impl ServerHandler for McpHandler {
             || context.client_capabilities().as_ref().is_some_and(approval::shows_forms);
         let result = match self.approver {
             ApproverChoice::Configured => {
-                self.execute(&call, &context, &*self.executor.approver()).await
+                self.execute(&call, &context, self.executor.approver()).await
             }
             ApproverChoice::Host if !shows_forms() => {
                 self.execute(&call, &context, &approval::no_approver()).await

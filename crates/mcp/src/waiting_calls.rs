@@ -68,7 +68,7 @@ impl RunningCall {
         };
         tokio::spawn(async move {
             let approver = StepApprover { steps: sender };
-            let result = executor.report_asking(&call, &cancel, &approver).await;
+            let result = executor.report(&call, &cancel, &approver).await;
             // It fails if the call was given up, and then the result does not matter.
             let _ = approver.steps.send(CallStep::Done(result)).await;
         });

@@ -160,12 +160,12 @@ impl FileDiff {
                     _ => DiffKind::Write,
                 };
                 let mut diff = Self::empty(path, kind).with_base(base, before);
-                diff.set_modes(mode_of(base), mode.or(mode_of(base)));
+                diff.set_modes(base.mode(), mode.or(base.mode()));
                 diff.compare(before_of(base, before), Some(&content.0))
             }
             Change::Delete { path, base } => {
                 let mut diff = Self::empty(path, DiffKind::Delete).with_base(base, before);
-                diff.set_modes(mode_of(base), None);
+                diff.set_modes(base.mode(), None);
                 match base {
                     Base::Link { target } => diff.compare(Some(&target.0), None),
                     _ => diff.compare(before_of(base, before), None),
@@ -261,8 +261,8 @@ impl FileDiff {
             }
             Comparison::Text { old, new, hunks } => (old, new, hunks),
         };
-        self.old_endings = old.endings();
-        self.new_endings = new.endings();
+        self.old_endings = old.endings;
+        self.new_endings = new.endings;
         let mut found = Warnings::about_texts(&old, &new);
         let drawer = drawing::Drawer::new(&old, &new);
         self.hunks = spans.iter().map(|span| hunk(span, &drawer, &mut found)).collect();
@@ -309,13 +309,6 @@ fn start(range: &std::ops::Range<usize>) -> usize {
 
 fn blob(bytes: &[u8]) -> Blob {
     Blob { hash: ContentHash::of(bytes), size: bytes.len() as u64 }
-}
-
-fn mode_of(base: &Base) -> Option<u32> {
-    match base {
-        Base::File { mode, .. } | Base::Directory { mode } => Some(*mode),
-        Base::Absent | Base::Link { .. } => None,
-    }
 }
 
 /// Bytes beside a base that is no file say nothing.

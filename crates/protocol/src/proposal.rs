@@ -139,6 +139,16 @@ pub enum Base {
     },
 }
 
+impl Base {
+    /// The permission bits of what is there, if it has any.
+    pub fn mode(&self) -> Option<u32> {
+        match self {
+            Base::File { mode, .. } | Base::Directory { mode } => Some(*mode),
+            Base::Absent | Base::Link { .. } => None,
+        }
+    }
+}
+
 /// The bytes of a file: text in JSON where they are text, Base64 where they are not.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FileBytes(pub Vec<u8>);

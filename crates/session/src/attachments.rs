@@ -25,7 +25,7 @@ pub(crate) async fn attach(executor: &ToolExecutor, text: String, paths: &[Strin
     for (number, path) in paths.iter().enumerate() {
         let arguments = Map::from_iter([("path".to_owned(), Value::from(path.as_str()))]);
         let call = ToolCall::new(format!("attached_{number}"), read_file::NAME, arguments);
-        let report = executor.report(&call, &CancellationToken::new()).await;
+        let report = executor.report(&call, &CancellationToken::new(), executor.approver()).await;
         attached.add(path, report);
     }
     attached

@@ -107,7 +107,7 @@ impl SystemPromptService {
     }
 
     /// The same for a sub-agent, whose last words are its report.
-    pub fn prompt_for_sub_agent(
+    pub(crate) fn prompt_for_sub_agent(
         &self,
         role: &AgentRole,
         tools: &[Arc<ListedTool>],

@@ -9,7 +9,7 @@ use protocol::{CallReport, ContentHash, ErrorCode, Instructions, ToolCall, ToolE
 use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
-use tool_system::{Category, DELEGATE_ROLE, InstructionFile, ListedTool, ToolExecutor};
+use tool_system::{Category, DELEGATE_ROLE, InstructionFile, ListedTool, TERMINATE, ToolExecutor};
 
 use crate::instructions::told_within;
 use crate::prompt::SystemPromptService;
@@ -91,7 +91,7 @@ impl ToolRuntime for ContextToolRuntime {
     }
 
     fn terminates(&self, call: &ToolCall) -> bool {
-        self.executor.terminates(call)
+        call.arguments.get(TERMINATE).and_then(Value::as_bool).unwrap_or(false)
     }
 
     fn reads_messages(&self) -> bool {
@@ -99,7 +99,7 @@ impl ToolRuntime for ContextToolRuntime {
     }
 
     async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport {
-        self.executor.report(call, cancel).await
+        self.executor.report(call, cancel, self.executor.approver()).await
     }
 
     fn title(&self, call: &ToolCall) -> Option<String> {

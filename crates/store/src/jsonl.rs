@@ -122,7 +122,8 @@ fn read_line(line: &str, last: u64) -> Result<Row, String> {
         return Err(format!("{} is not a valid position in a log", frame.sequence));
     }
     if let Ok(entry) = serde_json::from_str::<LogEntry>(line) {
-        return Row::of_entry(&entry).map_err(|error| error.to_string());
+        let row = Row::new(entry.sequence, entry.at, &entry.event);
+        return row.map_err(|error| error.to_string());
     }
     let ExportLine { sequence, at, kind, data } = frame;
     let event = match data {

@@ -21,10 +21,6 @@ impl Row {
         Ok(Self { sequence, at, kind, data })
     }
 
-    pub(crate) fn of_entry(entry: &LogEntry) -> Result<Self, StoreError> {
-        Self::new(entry.sequence, entry.at, &entry.event)
-    }
-
     /// Shows whether the row is still what was written, and where. Without it a changed bit in the
     /// file would pass as content of the session.
     pub(crate) fn checksum(&self, session: &SessionId) -> u32 {
@@ -70,7 +66,7 @@ mod tests {
         let row = renamed();
         assert_eq!(row.kind, "renamed");
         let entry = row.entry().unwrap();
-        assert_eq!(Row::of_entry(&entry).unwrap(), row);
+        assert_eq!(Row::new(entry.sequence, entry.at, &entry.event).unwrap(), row);
         assert_eq!(serde_json::from_str::<LogEntry>(&row.line()).unwrap(), entry);
         let bare = Row::new(1, 0, &SessionEvent::Continued).unwrap();
         assert_eq!(bare.kind, "continued");

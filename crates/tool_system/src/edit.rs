@@ -37,10 +37,9 @@ pub(crate) use replace::{Replacement, replace};
 pub(crate) use splice::Changed;
 
 /// The bytes of the file `text` with another body, in the file's own encoding.
-pub(crate) fn encode_body(text: &Text, body: Vec<u8>) -> Result<Vec<u8>, ToolError> {
-    let edited = text.with_body(body).map_err(|error| {
+pub(crate) fn encode_body(text: &Text, body: &[u8]) -> Result<Vec<u8>, ToolError> {
+    text.encode_body(body).map_err(|error| {
         ToolError::new(ErrorCode::InvalidArguments, error.to_string())
             .suggest("Use only characters that this encoding has, or convert the file first.")
-    })?;
-    Ok(edited.encode())
+    })
 }

@@ -7,11 +7,12 @@
 use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use protocol::ContentHash;
 use workspace::{Error, OpenFile, RelPath, Workspace, bytes_to_text, real_user_file};
 
+use crate::locked::locked;
 use crate::{FileTracker, Limits};
 
 /// What such files are called, in any directory.
@@ -165,7 +166,7 @@ struct Touched {
 impl TouchedInstructions {
     /// Looks anew when it is asked the next time.
     pub(crate) fn look_again(&self) {
-        let mut touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut touched = locked(&self.0);
         touched.looked.clear();
         touched.told = None;
     }
@@ -173,7 +174,7 @@ impl TouchedInstructions {
     /// What [`Self::gather`] would answer, if that is known without looking at the disk: no file in
     /// another directory was seen since it was asked in this turn.
     pub(crate) fn known(&self, tracker: &FileTracker) -> Option<Vec<InstructionFile>> {
-        let touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let touched = locked(&self.0);
         let (directories, told) = touched.told.as_ref()?;
         tracker.directories().is_subset(directories).then(|| told.clone())
     }
@@ -186,7 +187,7 @@ impl TouchedInstructions {
         workspace: &Workspace,
         limits: &Limits,
     ) -> Vec<InstructionFile> {
-        let mut touched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut touched = locked(&self.0);
         let mut wanted: BTreeSet<RelPath> = BTreeSet::from([RelPath::root()]);
         let directories = tracker.directories().clone();
         for dir in directories.iter().filter(|dir| !touched.looked.contains(*dir)) {

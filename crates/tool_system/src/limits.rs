@@ -145,7 +145,7 @@ limits! {
 impl Limits {
     /// These limits as they hold in a vocabulary.
     #[must_use]
-    pub fn in_vocabulary(&self, vocabulary: Vocabulary) -> Limits {
+    pub(crate) fn in_vocabulary(&self, vocabulary: Vocabulary) -> Limits {
         let mut limits = self.clone();
         if vocabulary != Vocabulary::Standard {
             limits.grep_results = self.grep_results.min(self.other_grep_results);
@@ -188,7 +188,7 @@ impl Limits {
     }
 
     /// The time a whole search may take.
-    pub fn search_time(&self) -> Duration {
+    pub(crate) fn search_time(&self) -> Duration {
         Duration::from_millis(self.search_ms)
     }
 

@@ -61,7 +61,7 @@ impl Policy {
 
     /// The same policy with those of its rules that `counts` accepts.
     #[must_use]
-    pub fn with_rules_that(&self, counts: impl Fn(&Rule) -> bool) -> Self {
+    pub(crate) fn with_rules_that(&self, counts: impl Fn(&Rule) -> bool) -> Self {
         let mut policy = self.clone();
         policy.rules.retain(|compiled| counts(&compiled.rule));
         policy
@@ -69,7 +69,7 @@ impl Policy {
 
     /// The same policy with one more rule.
     #[must_use]
-    pub fn with_rule(mut self, rule: Rule) -> Self {
+    pub(crate) fn with_rule(mut self, rule: Rule) -> Self {
         self.rules.push(CompiledRule::new(rule));
         self
     }

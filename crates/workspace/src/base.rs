@@ -138,23 +138,11 @@ impl Workspace {
         max_bytes: u64,
     ) -> std::result::Result<(Base, Option<Vec<u8>>), Error> {
         let entry = self.follow_directories(path)?;
-        match (entry.parent(), entry.file_name()) {
-            (Some(dir), Some(name)) => self.base_in(path, &dir, name, max_bytes),
-            _ => {
-                let mode = self.metadata(path)?.mode;
-                Ok((Base::Directory { mode }, None))
-            }
-        }
-    }
-
-    fn base_in(
-        &self,
-        path: &RelPath,
-        dir: &RelPath,
-        name: &[u8],
-        max_bytes: u64,
-    ) -> std::result::Result<(Base, Option<Vec<u8>>), Error> {
-        let dir = match self.open_real_dir(dir) {
+        let (Some(dir), Some(name)) = (entry.parent(), entry.file_name()) else {
+            let mode = self.metadata(path)?.mode;
+            return Ok((Base::Directory { mode }, None));
+        };
+        let dir = match self.open_real_dir(&dir) {
             Ok(dir) => dir,
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok((Base::Absent, None)),
             Err(errno) => return Err(Error::from_errno(path, errno)),

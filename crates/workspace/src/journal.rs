@@ -50,6 +50,7 @@ pub use recover::RecoveryReport;
 use commit::Commit;
 use dirs::Dirs;
 use entry::{Header, JournalStep, Loaded};
+use frame::Stage;
 use plan::{ChangePlan, Planner, ReadOnly};
 use prepare::{Prepare, remove_replaced};
 use prune::Tail;
@@ -257,15 +258,15 @@ impl Journal {
         }
         // From here on the change is permanent. What cannot be cleaned up is left to recovery.
         let clean = || remove_replaced(ops, dirs, &header.temps);
-        let done = || store.mark_done(&draft);
+        let done = || store.mark(&draft.frame, Stage::Done, &draft.file);
         let finished = clean().or_else(|_| clean()).and_then(|()| done().or_else(|_| done()));
-        let tail = Tail::after(tail, draft.frame());
-        Ok(Performed { tail: finished.is_ok().then_some(tail), size: draft.frame().len })
+        let tail = Tail::after(tail, &draft.frame);
+        Ok(Performed { tail: finished.is_ok().then_some(tail), size: draft.frame.len })
     }
 
     /// Rolls a failed set back and returns the error to report.
     fn roll_back(&self, draft: &EntryDraft, dirs: &Dirs<'_>, taken: usize, error: Error) -> Error {
-        let rewound = self.store.read(draft.frame()).and_then(|bytes| {
+        let rewound = self.store.read(&draft.frame).and_then(|bytes| {
             let entry = Loaded::new(bytes).ok_or(Errno::IO)?;
             let mut rewind = Rewind { ops: &self.ops, dirs, entry: &entry, conflicts: Vec::new() };
             rewind.run(taken)

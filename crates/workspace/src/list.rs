@@ -1,21 +1,14 @@
 //! One directory, listed.
 
-use std::borrow::Cow;
-use std::ffi::OsStr;
 use std::os::fd::AsFd;
-use std::os::unix::ffi::OsStrExt;
-
-use rustix::fs::{AtFlags, statat};
 
 use crate::entry_names::EntryNames;
-use crate::path_text::bytes_to_text;
-use crate::{EntryKind, EntryMeta, Error, OpenDir, RelPath, Workspace};
+use crate::{EntryKind, Error, RelPath, Workspace};
 
 /// The most entries one listing holds.
 pub const LIST_LIMIT: usize = 100_000;
 
-/// The entries of one directory, sorted by name, with the directory still open so that metadata
-/// can be asked for where it is wanted.
+/// The entries of one directory.
 #[derive(Debug)]
 pub struct DirListing {
     /// The entries, sorted by name.
@@ -23,7 +16,7 @@ pub struct DirListing {
     /// Whether the directory has more than [`LIST_LIMIT`] entries. Which of them are listed is
     /// then up to the file system.
     pub truncated: bool,
-    dir: OpenDir,
+    dir: RelPath,
 }
 
 /// One entry of a [`DirListing`].
@@ -48,27 +41,13 @@ impl Workspace {
             .filter(|entry| hidden || !entry.name().starts_with(b"."))
             .map(|entry| ListedEntry { name: entry.name().into(), kind: entry.kind })
             .collect();
-        Ok(DirListing { entries, truncated: !complete, dir })
+        Ok(DirListing { entries, truncated: !complete, dir: path.clone() })
     }
 }
 
 impl DirListing {
     /// The path of an entry of this listing.
     pub fn path_of(&self, entry: &ListedEntry) -> RelPath {
-        self.dir.path().join_entry(&entry.name)
-    }
-
-    /// What the system knows about an entry at this moment; a link is not followed.
-    pub fn metadata_of(&self, entry: &ListedEntry) -> Result<EntryMeta, Error> {
-        statat(&self.dir, OsStr::from_bytes(&entry.name), AtFlags::SYMLINK_NOFOLLOW)
-            .map(|stat| EntryMeta::from_stat(&stat))
-            .map_err(|errno| Error::from_errno(&self.path_of(entry), errno))
-    }
-}
-
-impl ListedEntry {
-    /// The name as text: see [`bytes_to_text`].
-    pub fn name_text(&self) -> Cow<'_, str> {
-        bytes_to_text(&self.name)
+        self.dir.join_entry(&entry.name)
     }
 }

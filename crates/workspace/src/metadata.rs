@@ -61,7 +61,8 @@ impl Metadata {
         // access control list, so the order is owner, mode, attributes.
         ops.set_mode(file, mode)?;
         let present = attributes(file)?;
-        for (name, _) in present.iter().filter(|(name, _)| self.value_of(name).is_none()) {
+        let had = |name: &[u8]| self.attributes.iter().any(|(known, _)| known == name);
+        for (name, _) in present.iter().filter(|(name, _)| !had(name)) {
             refused(ops.remove_attribute(file, name))?;
         }
         for (name, value) in self.attributes.iter().filter(|pair| !present.contains(pair)) {
@@ -70,11 +71,6 @@ impl Metadata {
             }
         }
         Ok(losses)
-    }
-
-    fn value_of(&self, name: &[u8]) -> Option<&[u8]> {
-        let found = self.attributes.iter().find(|(present, _)| present == name)?;
-        Some(&found.1)
     }
 }
 

@@ -15,13 +15,11 @@ const ESCAPE_LEN: usize = 4;
 /// [`crate::RelPath::parse`] reads back to the same bytes.
 pub fn bytes_to_text(bytes: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(bytes) {
-        Ok(text) if !text.bytes().any(needs_a_look) => Cow::Borrowed(text),
+        Ok(text) if !text.bytes().any(|byte| byte.is_ascii_control() || byte == b'\\') => {
+            Cow::Borrowed(text)
+        }
         _ => Cow::Owned(escape(bytes)),
     }
-}
-
-fn needs_a_look(byte: u8) -> bool {
-    byte.is_ascii_control() || byte == b'\\'
 }
 
 fn escape(bytes: &[u8]) -> String {

@@ -4,8 +4,6 @@
 mod encoding;
 mod lines;
 
-use std::borrow::Cow;
-
 pub use encoding::{TextEncoding, Unencodable};
 pub use lines::{LineEnding, LineEndingCounts, Lines};
 
@@ -34,10 +32,9 @@ impl Text {
         encoding::encode(self.encoding, self.bom, &self.body).unwrap_or_else(|_| self.body.clone())
     }
 
-    /// The same file with another body, which must be expressible in its encoding.
-    pub fn with_body(&self, body: Vec<u8>) -> Result<Text, Unencodable> {
-        encoding::encode(self.encoding, self.bom, &body)?;
-        Ok(Text { encoding: self.encoding, bom: self.bom, body })
+    /// The bytes of the same file with another body, which must be expressible in its encoding.
+    pub fn encode_body(&self, body: &[u8]) -> Result<Vec<u8>, Unencodable> {
+        encoding::encode(self.encoding, self.bom, body)
     }
 
     /// How the file is encoded.
@@ -53,12 +50,6 @@ impl Text {
     /// The text: UTF-8 unless the encoding is [`TextEncoding::Bytes`].
     pub fn body(&self) -> &[u8] {
         &self.body
-    }
-
-    /// The text for showing. Bytes that are not characters appear as U+FFFD, so this must not be
-    /// written back.
-    pub fn to_display(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.body)
     }
 
     /// The lines of the body with their endings. Put together again they are the body.

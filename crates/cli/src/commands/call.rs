@@ -84,7 +84,8 @@ pub(crate) fn execute(
         ..options.limits
     };
     let executor = tools.executor(ExecutorOptions { limits, ..options });
-    let report = runtime()?.block_on(executor.report(&call, &CancellationToken::new()));
+    let report =
+        runtime()?.block_on(executor.report(&call, &CancellationToken::new(), executor.approver()));
     match (form, report.text) {
         (Form::Text, Some(text)) => output::result(&text)?,
         (Form::View(view), _) => output::json(&view.render(&call, &report.result))?,

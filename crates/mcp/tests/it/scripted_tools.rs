@@ -98,7 +98,7 @@ impl Tool for Counter {
             content: FileBytes(format!("run {run}\n").into_bytes()),
             mode: None,
         };
-        Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes: vec![write] }, json!({}))?))
+        Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes: vec![write] }, json!({}))))
     }
 }
 

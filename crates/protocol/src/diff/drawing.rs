@@ -116,7 +116,7 @@ impl<'a> Drawer<'a> {
     pub(super) fn new(old: &'a FileText<'a>, new: &'a FileText<'a>) -> Self {
         let all_crlf = [old, new]
             .iter()
-            .all(|text| matches!(text.endings(), None | Some(LineEndingStyle::CrLf)));
+            .all(|text| matches!(text.endings, None | Some(LineEndingStyle::CrLf)));
         let same_mark = old.byte_order_mark() == new.byte_order_mark();
         let utf16 = new.encoding != TextEncoding::Utf8;
         Self {

@@ -39,7 +39,8 @@ pub(super) struct FileText<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) encoding: TextEncoding,
     lines: Vec<Range<usize>>,
-    endings: Option<LineEndingStyle>,
+    /// How the lines end, if any does.
+    pub(super) endings: Option<LineEndingStyle>,
 }
 
 impl TextEncoding {
@@ -137,11 +138,6 @@ impl<'a> FileText<'a> {
         &self.bytes[..length]
     }
 
-    /// How the lines end, if any does.
-    pub(super) fn endings(&self) -> Option<LineEndingStyle> {
-        self.endings
-    }
-
     fn find_endings(&self) -> Option<LineEndingStyle> {
         let mut seen = None;
         for index in 0..self.len() {
@@ -212,7 +208,7 @@ mod tests {
 
     #[test]
     fn endings_are_told_apart() {
-        let endings = |bytes| FileText::new(bytes, TextEncoding::Utf8).endings();
+        let endings = |bytes| FileText::new(bytes, TextEncoding::Utf8).endings;
         assert_eq!(endings(b"a"), None);
         assert_eq!(endings(b"a\nb"), Some(LineEndingStyle::Lf));
         assert_eq!(endings(b"a\r\n"), Some(LineEndingStyle::CrLf));

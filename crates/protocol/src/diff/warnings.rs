@@ -33,7 +33,7 @@ impl Warnings {
             let (from, to) = (old.encoding.name(), new.encoding.name());
             sentences.push(format!("the encoding changes from {from} to {to}"));
         }
-        if let (Some(from), Some(to)) = (old.endings(), new.endings())
+        if let (Some(from), Some(to)) = (old.endings, new.endings)
             && from != to
         {
             let (from, to) = (from.name(), to.name());

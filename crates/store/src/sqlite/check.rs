@@ -170,7 +170,7 @@ async fn set_aside(
     }
     if inspection.problems.contains(&Problem::OpeningRebuilt)
         && let Some(entry) = inspection.entries.first()
-        && let Ok(row) = crate::row::Row::of_entry(entry)
+        && let Ok(row) = crate::row::Row::new(entry.sequence, entry.at, &entry.event)
     {
         super::write::insert_rows(&mut tx, id, &[row]).await?;
     }

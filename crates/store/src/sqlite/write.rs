@@ -37,26 +37,27 @@ pub(super) async fn append(
     events: Vec<SessionEvent>,
 ) -> Result<Vec<LogEntry>, StoreError> {
     let mut db = inner.db.lock().await;
-    let mut last = match db.last.get(id) {
+    let last = match db.last.get(id) {
         Some(last) => *last,
         None => last_of(&mut db, id).await?,
     };
-    let entries = number(events, last);
-    match write(&mut db, inner.owner.token, id, &entries).await {
-        Ok(true) => Ok(remember(&mut db, id, entries)),
-        Ok(false) => Err(refusal_of_write(&mut db, inner.owner.token, id).await),
-        Err(WriteError::Conflict) => {
-            // Another process wrote before this one got the lease.
-            last = last_of(&mut db, id).await?;
-            let events = entries.into_iter().map(|entry| entry.event).collect();
-            let entries = number(events, last);
-            match write(&mut db, inner.owner.token, id, &entries).await {
-                Ok(true) => Ok(remember(&mut db, id, entries)),
-                Ok(false) => Err(refusal_of_write(&mut db, inner.owner.token, id).await),
-                Err(WriteError::Conflict) => Err(StoreError::Busy { file: db.shown() }),
-                Err(WriteError::Other(error)) => Err(error),
+    let mut entries = number(events, last);
+    let mut written = write(&mut db, inner.owner.token, id, &entries).await;
+    if let Err(WriteError::Conflict) = written {
+        // Another process wrote before this one got the lease.
+        let last = last_of(&mut db, id).await?;
+        entries = number(entries.into_iter().map(|entry| entry.event).collect(), last);
+        written = write(&mut db, inner.owner.token, id, &entries).await;
+    }
+    match written {
+        Ok(true) => {
+            if let Some(entry) = entries.last() {
+                db.last.insert(id.clone(), entry.sequence);
             }
+            Ok(entries)
         }
+        Ok(false) => Err(refusal_of_write(&mut db, inner.owner.token, id).await),
+        Err(WriteError::Conflict) => Err(StoreError::Busy { file: db.shown() }),
         Err(WriteError::Other(error)) => Err(error),
     }
 }
@@ -65,13 +66,6 @@ fn number(events: Vec<SessionEvent>, last: u64) -> Vec<LogEntry> {
     let at = now_ms();
     let numbered = (last + 1..).zip(events);
     numbered.map(|(sequence, event)| LogEntry { sequence, at, event }).collect()
-}
-
-fn remember(db: &mut Db, id: &SessionId, entries: Vec<LogEntry>) -> Vec<LogEntry> {
-    if let Some(entry) = entries.last() {
-        db.last.insert(id.clone(), entry.sequence);
-    }
-    entries
 }
 
 /// The last position that is taken, whatever the summary says.
@@ -111,8 +105,8 @@ async fn write(
     id: &SessionId,
     entries: &[LogEntry],
 ) -> Result<bool, WriteError> {
-    let rows: Result<Vec<Row>, StoreError> = entries.iter().map(Row::of_entry).collect();
-    let rows = rows.map_err(WriteError::Other)?;
+    let rows = entries.iter().map(|entry| Row::new(entry.sequence, entry.at, &entry.event));
+    let rows = rows.collect::<Result<Vec<_>, _>>().map_err(WriteError::Other)?;
     let summary = Summary::of(entries.iter().map(|entry| &entry.event));
     let mut query = sqlx::query(AssertSqlSafe(append_sql(rows.len())));
     let role = summary.settings.as_ref().map(|settings| role_text(&settings.role));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::ListedTool;
 
 /// The name of the flag by which a model ends its turn with a call.
-pub(crate) const TERMINATE: &str = "terminate";
+pub const TERMINATE: &str = "terminate";
 
 /// Every field of a definition.
 pub(crate) fn definition(tool: &ListedTool) -> Value {

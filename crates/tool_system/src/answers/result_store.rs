@@ -1,9 +1,11 @@
 //! What was cut from results, kept for a while so that it can be read in pieces.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use protocol::ContentHash;
+
+use crate::locked::locked;
 
 /// How a handle begins where a path could stand.
 pub(crate) const HANDLE_PREFIX: &str = "result:";
@@ -36,7 +38,7 @@ impl ResultStore {
     pub(crate) fn keep(&self, text: String) -> String {
         let hash = ContentHash::of(text.as_bytes()).to_string();
         let handle = format!("{HANDLE_PREFIX}{}", &hash[..HANDLE_DIGITS]);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = locked(&self.kept);
         if kept.iter().any(|(known, _)| *known == handle) {
             return handle;
         }
@@ -50,7 +52,7 @@ impl ResultStore {
 
     /// The text behind a handle, if it is still kept.
     pub(crate) fn get(&self, handle: &str) -> Option<Arc<str>> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = locked(&self.kept);
         kept.iter().find(|(known, _)| known == handle).map(|(_, text)| Arc::clone(text))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::{Base, Change, ChangeSet, ErrorCode, ToolError};
+use protocol::{Base, Change, ChangeSet, ErrorCode, FileBytes, ToolError};
 use serde_json::{Value, json};
 use workspace::RelPath;
 
@@ -69,7 +69,7 @@ impl<'a> ChangePlan<'a> {
         mode: Option<u32>,
     ) -> Result<(), ToolError> {
         target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
-        let content = encode_body(&target.text(), body)?;
+        let content = encode_body(&target.text(), &body)?;
         self.plan(target, Becomes::File { content, mode })
     }
 
@@ -121,8 +121,8 @@ impl<'a> ChangePlan<'a> {
         }
         let goal = self.free(to)?;
         target.refuse_placeholders(&String::from_utf8_lossy(&body))?;
-        let content = encode_body(&target.text(), body)?;
-        let mode = target.mode();
+        let content = encode_body(&target.text(), &body)?;
+        let mode = target.base.mode();
         self.plan(target, Becomes::Nothing)?;
         self.plan(goal, Becomes::File { content, mode })
     }
@@ -169,7 +169,12 @@ impl<'a> ChangePlan<'a> {
             }
             let change = match becomes {
                 Becomes::File { content, mode } if target.already_is(content, *mode) => continue,
-                Becomes::File { content, mode } => target.write_with_mode(content.clone(), *mode),
+                Becomes::File { content, mode } => Change::Write {
+                    path: path.to_text(),
+                    base: target.base.clone(),
+                    content: FileBytes(content.clone()),
+                    mode: *mode,
+                },
                 Becomes::Nothing => {
                     Change::Delete { path: path.to_text(), base: target.base.clone() }
                 }
@@ -194,9 +199,9 @@ impl<'a> ChangePlan<'a> {
         let remarks = self.files.values().filter_map(|planned| planned.target.link_remark());
         let answer = with_links(answer, remarks);
         if shown.is_empty() {
-            return Outcome::answer(answer);
+            return Ok(Outcome::Answer(answer));
         }
-        Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)?))
+        Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)))
     }
 }
 

@@ -116,28 +116,15 @@ impl Target {
 
     /// The change that makes the file hold `content`.
     pub(crate) fn write(&self, content: Vec<u8>) -> Change {
-        self.write_with_mode(content, None)
-    }
-
-    /// The change that makes the file hold `content` and have these permission bits, if any.
-    pub(crate) fn write_with_mode(&self, content: Vec<u8>, mode: Option<u32>) -> Change {
         let (path, base) = (self.path.to_text(), self.base.clone());
-        Change::Write { path, base, content: FileBytes(content), mode }
-    }
-
-    /// The permission bits of the file, if it is one.
-    pub(crate) fn mode(&self) -> Option<u32> {
-        match self.base {
-            Base::File { mode, .. } => Some(mode),
-            _ => None,
-        }
+        Change::Write { path, base, content: FileBytes(content), mode: None }
     }
 
     /// Whether writing this would change nothing.
     pub(crate) fn already_is(&self, content: &[u8], mode: Option<u32>) -> bool {
         matches!(self.base, Base::File { .. })
             && content == self.bytes()
-            && mode.is_none_or(|mode| self.mode() == Some(mode))
+            && mode.is_none_or(|mode| self.base.mode() == Some(mode))
     }
 
     /// The bytes for a whole new text that a model wrote: in the encoding of the file, and with its
@@ -151,7 +138,7 @@ impl Target {
         let content = if text.bom() { content.trim_start_matches('\u{FEFF}') } else { content };
         let crlf = text.line_endings().dominant() == LineEnding::CrLf && !content.contains('\r');
         let body = if crlf { content.replace('\n', "\r\n") } else { content.to_owned() };
-        encode_body(&text, body.into_bytes())
+        encode_body(&text, body.as_bytes())
     }
 
     /// Refuses text in which something stands for code that was left out.
@@ -217,7 +204,7 @@ pub(crate) fn propose_write(
     let mut changes = missing_parents(cx, &target.path);
     changes.push(write);
     let answer = WrittenFile { path, size, diff, added, removed, message: None, change_id: None };
-    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, target.answer(answer)?)?))
+    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, target.answer(answer)?)))
 }
 
 /// An answer with what there is to say about symbolic links.

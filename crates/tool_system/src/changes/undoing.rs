@@ -9,6 +9,7 @@ use workspace::{Inverse, UndoTarget};
 use crate::outcome_text::{
     OutcomeText, change_id, failed_checks, one_or_many, shown_changes, text_at, texts,
 };
+use crate::tool::json_of;
 use crate::{Outcome, Proposed, TakesBack, ToolContext};
 
 /// What was taken back or made again.
@@ -35,7 +36,7 @@ pub(crate) fn propose_inverse(cx: &ToolContext, target: &UndoTarget) -> Result<O
     paths.sort_unstable();
     paths.dedup();
     let answer = Undone { changes: undoes.iter().map(ToString::to_string).collect(), paths };
-    let mut proposed = Proposed::changes(set, answer)?;
+    let mut proposed = Proposed::changes(set, json_of(answer)?);
     proposed.takes_back = Some(TakesBack { entries: undoes, role });
     Ok(Outcome::Proposal(proposed))
 }

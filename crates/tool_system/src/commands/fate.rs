@@ -2,11 +2,13 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
 use sandbox::{CommandChanges, Fate, WorktreeIndex};
 use workspace::{GitIndexStamp, Ignored, MAX_INDEX_BYTES, RelPath, Tracked, Workspace};
+
+use crate::locked::locked;
 
 /// Directories and files that programs make for themselves, whether or not the project ignores them.
 const CACHES: [&[u8]; 13] = [
@@ -39,7 +41,7 @@ impl TrackedNow {
     pub(super) fn get(&self, workspace: &Workspace) -> Arc<Tracked> {
         let elsewhere = WorktreeIndex::of(workspace.canonical_path());
         let stamp = (workspace.index_stamp(), elsewhere.as_ref().and_then(WorktreeIndex::stamp));
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = locked(&self.0);
         if let Some((of, tracked)) = &*known
             && *of == stamp
         {

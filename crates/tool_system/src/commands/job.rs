@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::io::Write as _;
 use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protocol::{CommandSpec, ToolError};
@@ -13,6 +13,8 @@ use tokio::sync::Notify;
 
 use super::backend::CommandBackend;
 use super::report::whole_characters;
+
+use crate::locked::locked;
 
 /// Bytes of output that are kept of a job, the newest.
 const KEPT_BYTES: usize = 256 * 1024;
@@ -91,7 +93,7 @@ impl Job {
     }
 
     fn take(&self, bytes: &[u8]) {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         state.kept.extend(bytes);
         let too_many = state.kept.len().saturating_sub(KEPT_BYTES);
         state.kept.drain(..too_many);
@@ -115,8 +117,8 @@ impl Job {
             }
             Err(error) => JobEnd { exit_code: None, message: Some(error.to_string()) },
         };
-        self.state().end = Some(end);
-        *self.input.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        locked(&self.state).end = Some(end);
+        *locked(&self.input) = None;
         self.news.notify_waiters();
     }
 
@@ -127,17 +129,17 @@ impl Job {
 
     /// Hands text to its standard input. Answers whether it still runs.
     pub(super) fn tell(&self, text: String) -> bool {
-        let input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+        let input = locked(&self.input);
         input.as_ref().is_some_and(|input| input.send(text.into_bytes()).is_ok())
     }
 
     pub(super) fn end(&self) -> Option<JobEnd> {
-        self.state().end.clone()
+        locked(&self.state).end.clone()
     }
 
     /// What came after `cursor`.
     pub(super) fn look(&self, cursor: u64) -> JobView {
-        let mut state = self.state();
+        let mut state = locked(&self.state);
         let missed = state.dropped.saturating_sub(cursor);
         let from = usize::try_from(cursor.saturating_sub(state.dropped)).unwrap_or(usize::MAX);
         let end = state.end.clone();
@@ -176,9 +178,5 @@ impl Job {
             }
         };
         let _ = tokio::time::timeout(patience, ended).await;
-    }
-
-    fn state(&self) -> MutexGuard<'_, JobState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

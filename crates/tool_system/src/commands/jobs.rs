@@ -1,13 +1,15 @@
 //! The jobs of a session.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protocol::{CommandSpec, ErrorCode, ToolError};
 
 use super::backend::CommandBackend;
 use super::job::{Job, JobEnd, JobView};
+
+use crate::locked::locked;
 
 /// How long a look at the output waits for something new.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -36,7 +38,7 @@ impl Jobs {
         spec: CommandSpec,
         most: u64,
     ) -> Result<String, ToolError> {
-        let mut held = self.held();
+        let mut held = locked(&self.held);
         let running = held.jobs.values().filter(|job| job.end().is_none()).count() as u64;
         if running >= most {
             let message = format!("{running} jobs are running, and no more are allowed");
@@ -64,7 +66,7 @@ impl Jobs {
 
     /// Name, arguments and end of each, oldest first.
     pub(crate) fn list(&self) -> Vec<(String, Vec<String>, Option<JobEnd>)> {
-        let held = self.held();
+        let held = locked(&self.held);
         let each = held.jobs.iter();
         each.map(|(id, job)| (id.to_string(), job.argv.clone(), job.end())).collect()
     }
@@ -90,15 +92,11 @@ impl Jobs {
     }
 
     fn job(&self, id: &str) -> Result<Arc<Job>, ToolError> {
-        let found = id.parse().ok().and_then(|id: u64| self.held().jobs.get(&id).cloned());
+        let found = id.parse().ok().and_then(|id: u64| locked(&self.held).jobs.get(&id).cloned());
         found.ok_or_else(|| {
             ToolError::new(ErrorCode::InvalidArguments, format!("there is no job {id}"))
                 .suggest("List the jobs; they end with the session that started them.")
         })
-    }
-
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -114,6 +112,6 @@ impl Held {
 
 impl Drop for Jobs {
     fn drop(&mut self) {
-        self.held().jobs.values().for_each(|job| job.stop());
+        locked(&self.held).jobs.values().for_each(|job| job.stop());
     }
 }

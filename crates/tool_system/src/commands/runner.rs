@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
 use protocol::{CommandSpec, ErrorCode, ProjectMode, RunMode, ToolError, ToolResult};
@@ -21,6 +21,7 @@ use super::copied::{self, MOST_CHANGES, Taken};
 use super::fate::{Fates, TrackedNow, is_cache_name};
 use super::report::{LiveOutput, report};
 use crate::ToolContext;
+use crate::locked::locked;
 
 /// Names that other programs run or follow, for commands that change the files themselves.
 const OBEYED: [&str; 5] = [".vscode", ".idea", ".envrc", ".mcp.json", ".gitmodules"];
@@ -400,7 +401,7 @@ impl CommandRunner {
         {
             return Err(NotRun::NoCopies(why.to_owned()));
         }
-        let mut sandboxes = self.lock();
+        let mut sandboxes = locked(&self.sandboxes);
         if let Some(backend) = sandboxes.get(&kind) {
             return Ok(backend.clone());
         }
@@ -443,10 +444,6 @@ impl CommandRunner {
             let _ = self.no_copies.set(why.clone());
         }
         not_run
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SandboxKind, CommandBackend>> {
-        self.sandboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

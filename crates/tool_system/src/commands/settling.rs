@@ -83,7 +83,7 @@ impl ApprovalGate<'_> {
                 report["changes"] = changes;
             }
         }
-        self.listed.tool().report(arguments, report)
+        self.listed.tool.report(arguments, report)
     }
 
     /// There is no copy to look at afterwards, so the user decides before.
@@ -98,7 +98,7 @@ impl ApprovalGate<'_> {
         let proposed = Proposed::command(direct.clone());
         // The approver is asked anyway, unless policy refuses even the question.
         self.reason_to_ask(&proposed).await?;
-        let request = self.request(&proposed, reason).await?;
+        let request = self.shown(&proposed, reason).await?.request;
         self.agreement(&request).await.map(drop)
     }
 
@@ -170,8 +170,8 @@ impl ApprovalGate<'_> {
             takes_back: None,
             unseen: true,
         };
-        let request = self.request(&proposed, String::new()).await?;
-        let (diff, counts) = short_diff(&request.diffs);
+        let shown = self.shown(&proposed, String::new()).await?;
+        let (diff, counts) = short_diff(&shown.request.diffs);
         let applied = match asked == Asked::Yes && covers(command, &proposed.proposal) {
             // The user has agreed to changes of these files; a rule may still forbid them.
             true => match self.reason_to_ask(&proposed).await {

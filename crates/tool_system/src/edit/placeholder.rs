@@ -132,8 +132,8 @@ fn inline_comment(line: &str) -> Option<&str> {
 /// Whether a comment leaves something out by an ellipsis or brackets and by its words.
 fn is_hinted(comment: &str) -> bool {
     let words = plain(comment);
-    has_ellipsis(comment) && HINTED.is_match(&words)
-        || is_bracketed(comment) && CLEAR.is_match(&words)
+    let has_ellipsis = comment.contains("...") || comment.contains('…');
+    has_ellipsis && HINTED.is_match(&words) || is_bracketed(comment) && CLEAR.is_match(&words)
 }
 
 /// Whether a line that is no comment is such a phrase all the same: `[... rest of the code ...]`.
@@ -142,10 +142,6 @@ fn is_bare_placeholder(line: &str) -> bool {
     let inside = line.trim_matches(|c: char| "[](){}<>.… ".contains(c));
     let only_words = inside.chars().all(|c| c.is_alphanumeric() || "_-' ".contains(c));
     only_words && inside.contains(' ') && is_hinted(line)
-}
-
-fn has_ellipsis(text: &str) -> bool {
-    text.contains("...") || text.contains('…')
 }
 
 fn is_bracketed(text: &str) -> bool {

@@ -1,11 +1,13 @@
 //! The stream of events that front ends and logs follow while tools run.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use protocol::{ActivityData, ActivityEvent, ActivityType};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+
+use crate::locked::locked;
 
 /// Events that a reader may fall behind before it loses the oldest.
 const CAPACITY: usize = 1024;
@@ -53,7 +55,7 @@ impl ActivityStream {
         }
         let data = data();
         // Numbering and sending under one lock keeps the numbers in the order of the stream.
-        let mut sequence = self.sequence.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sequence = locked(&self.sequence);
         *sequence += 1;
         let event = ActivityEvent { sequence: *sequence, call_id: Arc::clone(call_id), data };
         // An error means that the last reader has just left, which is no error.

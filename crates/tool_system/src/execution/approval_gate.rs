@@ -87,8 +87,8 @@ struct Agreed {
 }
 
 /// A question, and for each change how many lines its file has.
-struct ShownQuestion {
-    request: ApprovalRequest,
+pub(crate) struct ShownQuestion {
+    pub(crate) request: ApprovalRequest,
     lines: Vec<usize>,
 }
 
@@ -199,15 +199,12 @@ impl ApprovalGate<'_> {
         }
     }
 
-    pub(crate) async fn request(
+    /// The question about a proposal, with what it would change.
+    pub(crate) async fn shown(
         &self,
         proposed: &Proposed,
         reason: String,
-    ) -> Result<ApprovalRequest, ToolError> {
-        self.shown(proposed, reason).await.map(|shown| shown.request)
-    }
-
-    async fn shown(&self, proposed: &Proposed, reason: String) -> Result<ShownQuestion, ToolError> {
+    ) -> Result<ShownQuestion, ToolError> {
         let proposal = proposed.proposal.clone();
         let (diffs, lines) = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
         let proposal = &proposed.proposal;
@@ -307,7 +304,7 @@ impl ApprovalGate<'_> {
             Some(arguments) => arguments,
             None => self.sent()?,
         };
-        let running = self.listed.tool().execute(arguments, self.cx.clone());
+        let running = self.listed.tool.execute(arguments, self.cx.clone());
         self.cx.unless_cancelled(running).await
     }
 

@@ -1,6 +1,6 @@
 //! What a running tool can use: the project, limits, events and images.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use code_index::CodeBase;
 use protocol::{
@@ -12,6 +12,7 @@ use workspace::{RelPath, Workspace};
 
 use crate::commands::Jobs;
 use crate::executor::ExecutorState;
+use crate::locked::locked;
 use crate::result_store::{HANDLE_PREFIX, KeptText};
 use crate::truncation::in_lines;
 use crate::turn::RecordedAnswer;
@@ -26,23 +27,8 @@ pub struct ToolContext {
     pub(crate) tool: &'static str,
     pub(crate) cancel: CancellationToken,
     pub(crate) files_read: Arc<Mutex<Vec<(RelPath, ContentHash)>>>,
-    pub(crate) images: ShownImages,
+    pub(crate) images: Arc<Mutex<Vec<Image>>>,
     pub(crate) found_tools: Arc<Mutex<Vec<String>>>,
-}
-
-/// The images that a call has shown. Clones are the same.
-#[derive(Clone, Default)]
-pub(crate) struct ShownImages(Arc<Mutex<Vec<Image>>>);
-
-impl ShownImages {
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Vec<Image>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Gives them away.
-    pub(crate) fn take(&self) -> Vec<Image> {
-        std::mem::take(&mut *self.lock())
-    }
 }
 
 impl ToolContext {
@@ -58,7 +44,7 @@ impl ToolContext {
             tool: listed.definition().name,
             cancel: cancel.clone(),
             files_read: Arc::default(),
-            images: ShownImages::default(),
+            images: Arc::default(),
             found_tools: Arc::default(),
         }
     }
@@ -107,12 +93,7 @@ impl ToolContext {
 
     /// Lets the model call these tools from its next request on.
     pub fn reveal(&self, names: impl IntoIterator<Item = String>) {
-        let mut found = self.found_tools.lock().unwrap_or_else(PoisonError::into_inner);
-        found.extend(names);
-    }
-
-    pub(crate) fn take_found_tools(&self) -> Vec<String> {
-        std::mem::take(&mut self.found_tools.lock().unwrap_or_else(PoisonError::into_inner))
+        locked(&self.found_tools).extend(names);
     }
 
     /// Whether the user lets code reach the network.
@@ -136,14 +117,13 @@ impl ToolContext {
     pub fn note_read(&self, path: &RelPath, content: ContentHash) {
         let real = self.workspace().follow_links(path);
         self.state.files.note(real.as_ref().unwrap_or(path), content);
-        let mut files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner);
-        files.push((path.clone(), content));
+        locked(&self.files_read).push((path.clone(), content));
     }
 
     /// Shows an image with the answer, unless that shows as many as it may; says whether it does. The
     /// answer says in words what the image is, since not every model can see images.
     pub fn show(&self, image: Image) -> bool {
-        let mut images = self.images.lock();
+        let mut images = locked(&self.images);
         let bytes = images.iter().map(|image| image.size).sum::<u64>().saturating_add(image.size);
         let limits = self.limits();
         let fits =
@@ -211,8 +191,8 @@ impl ToolContext {
 
     /// An answer of this call with what it was made from, to be remembered.
     pub(crate) fn answered(&self, value: &Value) -> RecordedAnswer {
-        let files = self.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        RecordedAnswer { value: value.clone(), files, images: self.images.lock().clone() }
+        let (files, images) = (locked(&self.files_read).clone(), locked(&self.images).clone());
+        RecordedAnswer { value: value.clone(), files, images }
     }
 
     /// Waits for `work` unless the call is withdrawn first.

@@ -26,8 +26,8 @@ pub use self::explaining::Explained;
 pub use self::options::ExecutorOptions;
 pub(crate) use self::state::ExecutorState;
 use crate::approval_gate::ApprovalGate;
+use crate::locked::locked;
 use crate::policy::{Policy, Rule};
-use crate::rendering::TERMINATE;
 use crate::truncation::OutputForm;
 use crate::turn::CallKey;
 use crate::{
@@ -55,7 +55,7 @@ impl ToolExecutor {
     }
 
     /// Like [`Self::new`], on a project that other executors use too.
-    pub fn sharing(
+    pub(crate) fn sharing(
         registry: Arc<ToolRegistry>,
         code: Arc<CodeBase>,
         options: ExecutorOptions,
@@ -66,16 +66,12 @@ impl ToolExecutor {
     /// Runs one call to its result. It ends early, with `CANCELLED`, when `cancel` fires. Whatever
     /// happens on the way, a panic included, there is a result.
     pub async fn execute_tool(&self, call: &ToolCall, cancel: &CancellationToken) -> ToolResult {
-        self.report(call, cancel).await.result
+        self.report(call, cancel, self.approver()).await.result
     }
 
-    /// Like [`Self::execute_tool`], with the images that belong to the result.
-    pub async fn report(&self, call: &ToolCall, cancel: &CancellationToken) -> CallReport {
-        self.report_asking(call, cancel, &*self.state.options.approver).await
-    }
-
-    /// Like [`Self::report`], with another approver for this call.
-    pub async fn report_asking(
+    /// Like [`Self::execute_tool`], with the images that belong to the result, and an approver for this
+    /// call.
+    pub async fn report(
         &self,
         call: &ToolCall,
         cancel: &CancellationToken,
@@ -133,7 +129,7 @@ impl ToolExecutor {
             return Ok(self.told(&listed, &arguments, earlier, &cx));
         }
 
-        let work = listed.tool().execute(arguments.clone(), cx.clone());
+        let work = listed.tool.execute(arguments.clone(), cx.clone());
         let outcome = match definition.category {
             // A sub-agent is told of a cancel itself, and has to write down what it used.
             Category::Agent => work.await?,
@@ -171,18 +167,19 @@ impl ToolExecutor {
         value: Value,
         cx: &ToolContext,
     ) -> CallReport {
-        let tool = listed.tool();
+        let tool = &listed.tool;
         let in_text = self.state.options.vocabulary == Vocabulary::Standard;
         let text = courtesy(|| tool.text(arguments, &value).filter(|_| in_text));
         let title = courtesy(|| tool.summary(arguments, &value));
-        let result = Ok(listed.face().spell_result(value));
-        let (images, found_tools) = (cx.images.take(), cx.take_found_tools());
+        let result = Ok(listed.face.spell_result(value));
+        let images = std::mem::take(&mut *locked(&cx.images));
+        let found_tools = std::mem::take(&mut *locked(&cx.found_tools));
         CallReport { result, text, images, title, found_tools }
     }
 
     fn preview(&self, call: &ToolCall, result: &ToolResult) -> Vec<String> {
         let (Ok(listed), Ok(value)) = (self.tool_of(call), result) else { return Vec::new() };
-        courtesy(|| Some(listed.tool().preview(value, PREVIEW_LINES))).unwrap_or_default()
+        courtesy(|| Some(listed.tool.preview(value, PREVIEW_LINES))).unwrap_or_default()
     }
 
     /// The tools that can be called.
@@ -203,7 +200,7 @@ impl ToolExecutor {
     /// Those of [`Self::offered`] that can do anything in this project.
     pub fn useful(&self) -> Vec<Arc<ListedTool>> {
         let mut tools = self.offered();
-        tools.retain(|tool| tool.tool().is_useful(self.state.code.workspace()));
+        tools.retain(|tool| tool.tool.is_useful(self.state.code.workspace()));
         tools
     }
 
@@ -218,19 +215,14 @@ impl ToolExecutor {
         self.registry.get(self.state.options.vocabulary, &call.name)
     }
 
-    /// Whether the model wants its turn to end with this call.
-    pub fn terminates(&self, call: &ToolCall) -> bool {
-        call.arguments.get(TERMINATE).and_then(Value::as_bool).unwrap_or(false)
-    }
-
     /// The events of all calls.
     pub fn activity(&self) -> &ActivityStream {
         &self.state.activity
     }
 
     /// Decides about what needs approval, unless a call brings another approver.
-    pub fn approver(&self) -> Arc<dyn Approver> {
-        Arc::clone(&self.state.options.approver)
+    pub fn approver(&self) -> &dyn Approver {
+        &*self.state.options.approver
     }
 
     /// The role that limits what may be called.
@@ -297,8 +289,8 @@ impl ToolExecutor {
     /// What a call does, in words for the user.
     pub fn title(&self, call: &ToolCall) -> Option<String> {
         let listed = self.tool_of(call).ok()?;
-        let arguments = listed.face().own_arguments(call.arguments.clone());
-        courtesy(|| listed.tool().title(&ToolArguments::new(arguments)))
+        let arguments = listed.face.own_arguments(call.arguments.clone());
+        courtesy(|| listed.tool.title(&ToolArguments::new(arguments)))
     }
 }
 

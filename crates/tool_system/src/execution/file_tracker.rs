@@ -4,10 +4,12 @@
 //! are judged by content: a file that was touched but not changed is not stale.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use protocol::{ContentHash, ErrorCode, ToolError};
 use workspace::RelPath;
+
+use crate::locked::locked;
 
 /// Remembers the content hash of every file that was read or written.
 #[derive(Default)]
@@ -26,20 +28,20 @@ impl FileTracker {
 
     /// The model has seen `path` with this content, by reading or by writing it.
     pub fn note(&self, path: &RelPath, content: ContentHash) {
-        self.seen().insert(path.clone(), content);
+        locked(&self.seen).insert(path.clone(), content);
         if let Some(directory) = path.parent() {
-            self.directories().insert(directory);
+            locked(&self.directories).insert(directory);
         }
     }
 
     /// The directories of all files that were seen.
     pub(crate) fn directories(&self) -> MutexGuard<'_, BTreeSet<RelPath>> {
-        self.directories.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.directories)
     }
 
     /// Whether a change to `path`, whose content is `current`, is based on what the model knows.
     pub fn check(&self, path: &RelPath, current: ContentHash) -> Result<(), ToolError> {
-        match self.seen().get(path) {
+        match locked(&self.seen).get(path) {
             Some(known) if *known == current => Ok(()),
             Some(_) => Err(ToolError::new(
                 ErrorCode::Conflict,
@@ -57,17 +59,13 @@ impl FileTracker {
 
     /// The file is gone or was renamed away.
     pub fn forget(&self, path: &RelPath) {
-        self.seen().remove(path);
+        locked(&self.seen).remove(path);
     }
 
     /// Forgets everything.
     pub fn clear(&self) {
-        self.seen().clear();
-        self.directories().clear();
-    }
-
-    fn seen(&self) -> MutexGuard<'_, HashMap<RelPath, ContentHash>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.seen).clear();
+        locked(&self.directories).clear();
     }
 }
 

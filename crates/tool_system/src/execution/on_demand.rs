@@ -1,8 +1,10 @@
 //! Things that are made when they are first needed, if ever.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use protocol::ToolError;
+
+use crate::locked::locked;
 
 /// A value that costs something to have: a call that never needs it never pays. Making it may
 /// fail, and is then tried again the next time.
@@ -22,7 +24,7 @@ impl<T> OnDemand<T> {
     pub fn get(&self) -> Result<&T, ToolError> {
         if self.made.get().is_none() {
             // One at a time: two journals opened at once would wait for each other's lock.
-            let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            let _making = locked(&self.making);
             if self.made.get().is_none() {
                 let value = (self.make)()?;
                 return Ok(self.made.get_or_init(|| value));

@@ -2,9 +2,11 @@
 //! one of them is told from one that lost against another process.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use protocol::{Base, Change, ContentHash};
+
+use crate::locked::locked;
 
 /// Paths that are remembered; all are forgotten beyond that, and a lost race is then a conflict.
 const MAX_PATHS: usize = 4096;
@@ -34,7 +36,7 @@ impl OwnChanges {
     /// These changes are about to be made. It is said before, so that no other call can meet the
     /// result of a change that is not known yet.
     pub(crate) fn note(&self, changes: &[Change], seen: bool) {
-        let mut states = self.states();
+        let mut states = locked(&self.states);
         if states.len() > MAX_PATHS {
             states.clear();
         }
@@ -66,17 +68,15 @@ impl OwnChanges {
     /// Whether what is at `path` now is what a call of this session has made of it.
     pub(crate) fn made(&self, path: &str, now: &Base) -> bool {
         let now = Made::of(now, true);
-        self.states().get(path).is_some_and(|known| known.iter().any(|made| made.looks_like(&now)))
+        locked(&self.states)
+            .get(path)
+            .is_some_and(|known| known.iter().any(|made| made.looks_like(&now)))
     }
 
     /// Whether a call of this session has written exactly this, and the model knows it.
     pub(crate) fn wrote(&self, path: &str, content: ContentHash) -> bool {
         let wanted = Made::File { hash: content, seen: true };
-        self.states().get(path).is_some_and(|known| known.contains(&wanted))
-    }
-
-    fn states(&self) -> MutexGuard<'_, HashMap<String, Vec<Made>>> {
-        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.states).get(path).is_some_and(|known| known.contains(&wanted))
     }
 }
 

@@ -1,13 +1,14 @@
 //! What has been answered in the present turn, so that an identical call need not run again.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use protocol::{ContentHash, Image};
 use serde_json::{Map, Value};
 use workspace::RelPath;
 
 use crate::ToolContext;
+use crate::locked::locked;
 
 /// Answers kept per turn, in number and in bytes. The oldest are forgotten; their calls simply run
 /// again.
@@ -77,19 +78,15 @@ impl TurnMemory {
     }
 
     fn get(&self, key: &CallKey) -> Option<RecordedAnswer> {
-        self.calls().answers.get(key).cloned()
+        locked(&self.calls).answers.get(key).cloned()
     }
 
     pub(crate) fn put(&self, key: CallKey, answered: RecordedAnswer) {
-        self.calls().put(key, answered);
+        locked(&self.calls).put(key, answered);
     }
 
     pub(crate) fn clear(&self) {
-        *self.calls() = Calls::default();
-    }
-
-    fn calls(&self) -> MutexGuard<'_, Calls> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+        *locked(&self.calls) = Calls::default();
     }
 }
 
@@ -177,10 +174,10 @@ mod tests {
         assert_eq!(kept(&memory), 3);
         // The same call again takes the place of its former answer.
         (0..10).for_each(|_| memory.put(key(1009), answer(MAX_BYTES / 4)));
-        assert_eq!((kept(&memory), memory.calls().order.len()), (3, 3));
+        assert_eq!((kept(&memory), locked(&memory.calls).order.len()), (3, 3));
         memory.put(key(1), answer(MAX_BYTES));
         assert_eq!(kept(&memory), 3, "one that is too large forgets no other");
         memory.clear();
-        assert_eq!((kept(&memory), memory.calls().bytes), (0, 0));
+        assert_eq!((kept(&memory), locked(&memory.calls).bytes), (0, 0));
     }
 }

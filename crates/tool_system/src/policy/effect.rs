@@ -55,11 +55,6 @@ impl Effect {
         Self { kind, path: Some(path.into()), tree: false, subject: None, run: None }
     }
 
-    /// An effect on a path and everything beneath it.
-    pub fn on_tree(kind: EffectKind, path: impl Into<String>) -> Self {
-        Self { tree: true, ..Self::on(kind, path) }
-    }
-
     /// An effect outside of the project's files.
     pub fn outside(kind: EffectKind, subject: impl Into<String>) -> Self {
         Self { kind, path: None, tree: false, subject: Some(subject.into()), run: None }

@@ -62,7 +62,7 @@ impl Policy {
             explanation +=
                 &format!(" Rule {id} ({}) would have decided, but expired {end}.", rule.rule);
         }
-        let rule = ground.deciding_rule().map(|rule| rule.id.clone());
+        let rule = ground.rules().first().map(|rule| rule.id.clone());
         PolicyVerdict { decision, rule, explanation }
     }
 
@@ -247,10 +247,6 @@ impl<'a> Ground<'a> {
             Ground::Covered(rules, _) => rules.clone(),
             _ => Vec::new(),
         }
-    }
-
-    fn deciding_rule(&self) -> Option<&'a CompiledRule> {
-        self.rules().first().copied()
     }
 }
 

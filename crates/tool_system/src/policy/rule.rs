@@ -117,7 +117,7 @@ impl Rule {
     }
 
     /// Whether the rule has ended.
-    pub fn is_expired(&self, now: Timestamp) -> bool {
+    pub(crate) fn is_expired(&self, now: Timestamp) -> bool {
         self.expires.is_some_and(|end| end <= now)
     }
 }

@@ -78,17 +78,12 @@ pub(super) fn rule_for(tool: &str, effects: &[Effect]) -> Option<Rule> {
     let rule = Rule { tool, ..Rule::new(Decision::Allow, RuleSource::Remembered) };
     if effects.iter().any(|effect| effect.run.is_some()) {
         let [effect] = effects else { return None };
-        return Some(Rule { command: vec![exactly(effect)?], ..rule });
+        return Some(Rule { command: vec![effect.run.as_ref()?.memory()?], ..rule });
     }
     let paths: Option<BTreeSet<&str>> = effects.iter().map(rememberable_path).collect();
     let paths = paths.filter(|paths| !paths.is_empty() && paths.len() <= MAX_PATHS)?;
     let paths = paths.into_iter().map(PathPattern::exactly).collect::<Result<_, _>>();
     Some(Rule { paths: paths.ok()?, ..rule })
-}
-
-/// The pattern of exactly this command.
-fn exactly(effect: &Effect) -> Option<CommandPattern> {
-    effect.run.as_ref()?.memory()
 }
 
 fn rememberable_path(effect: &Effect) -> Option<&str> {
@@ -145,7 +140,7 @@ mod tests {
             Effect::on(EffectKind::Delete, "src/b.rs"),
             Effect::on(EffectKind::Link, "src/b.rs"),
             Effect::on(EffectKind::Create, ".envrc"),
-            Effect::on_tree(EffectKind::Move, "src"),
+            Effect { tree: true, ..Effect::on(EffectKind::Move, "src") },
             Effect::outside(EffectKind::Run, "make"),
             Effect::outside(EffectKind::Fetch, "GET https://example.org"),
         ] {

@@ -96,7 +96,7 @@ fn a_rule_holds_only_for_its_tools_and_roles() {
 #[test]
 fn moving_a_directory_counts_as_moving_what_is_in_it() {
     use Decision::*;
-    let tree = |path: &str| Effect::on_tree(EffectKind::Move, path);
+    let tree = |path: &str| Effect { tree: true, ..Effect::on(EffectKind::Move, path) };
     let rules = r#"
         [[rules]]
         decision = "allow"

@@ -60,7 +60,7 @@ pub struct ToolDefinition {
     pub on_demand: bool,
     /// Whether it is the tool by which a model asks for others.
     pub finds_tools: bool,
-    example: Value,
+    pub(crate) example: Value,
     documents: Arc<LazyLock<Documents, MakesDocuments>>,
 }
 
@@ -205,11 +205,6 @@ impl ToolDefinition {
     /// The schema of the result, in the standard spelling.
     pub fn output_schema(&self) -> &Value {
         &self.documents.output_schema
-    }
-
-    /// Arguments of a typical call, in the standard spelling.
-    pub fn example_arguments(&self) -> &Value {
-        &self.example
     }
 
     /// Whether the tool only looks: it needs no right beyond reading.

@@ -214,8 +214,12 @@ impl Face {
 
     /// Arguments in the tool's own spelling, from this one.
     pub(crate) fn own_arguments(&self, spelled: Map<String, Value>) -> Map<String, Value> {
+        let unspell = |name: String| {
+            let renamed = self.renamed.iter().find(|(_, spelled)| *spelled == name);
+            renamed.map_or(name, |(own, _)| (*own).to_owned())
+        };
         let mut own: Map<String, Value> =
-            spelled.into_iter().map(|(name, value)| (self.unspell(name), value)).collect();
+            spelled.into_iter().map(|(name, value)| (unspell(name), value)).collect();
         for (name, value) in &self.presets {
             own.insert((*name).to_owned(), value.clone());
         }
@@ -233,11 +237,6 @@ impl Face {
     fn spell(&self, own: &str) -> String {
         let renamed = self.renamed.iter().find(|(name, _)| *name == own);
         renamed.map_or(own, |(_, spelled)| spelled).to_owned()
-    }
-
-    fn unspell(&self, spelled: String) -> String {
-        let renamed = self.renamed.iter().find(|(_, name)| *name == spelled);
-        renamed.map_or(spelled, |(own, _)| (*own).to_owned())
     }
 }
 

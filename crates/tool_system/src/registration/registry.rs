@@ -22,9 +22,9 @@ pub struct ToolRegistry {
 
 /// A tool under one of its names.
 pub struct ListedTool {
-    tool: Arc<dyn Tool>,
+    pub(crate) tool: Arc<dyn Tool>,
     definition: Arc<ToolDefinition>,
-    face: Face,
+    pub(crate) face: Face,
     schema: OnceLock<Value>,
     validator: OnceLock<Result<ToolValidator, ToolError>>,
 }
@@ -107,7 +107,8 @@ impl ToolRegistry {
     /// The tool called `name`: as `vocabulary` spells it, or else as any other does, with or without
     /// the namespace that some models write before it.
     pub fn get(&self, vocabulary: Vocabulary, name: &str) -> Result<Arc<ListedTool>, ToolError> {
-        let known = if self.is_known(name) { name } else { without_namespace(name) };
+        let is_known = self.by_name.contains_key(name) || self.untrusted.contains_key(name);
+        let known = if is_known { name } else { without_namespace(name) };
         let indexes = self.by_name.get(known).into_iter().flatten();
         let candidates = indexes.map(|index| &self.tools[*index]);
         let found = candidates
@@ -121,10 +122,6 @@ impl ToolRegistry {
             .suggest("It is disabled in the configuration; use another tool.")),
             Some(tool) => Ok(Arc::clone(tool)),
         }
-    }
-
-    fn is_known(&self, name: &str) -> bool {
-        self.by_name.contains_key(name) || self.untrusted.contains_key(name)
     }
 
     fn unknown(&self, vocabulary: Vocabulary, name: &str) -> ToolError {
@@ -211,7 +208,7 @@ impl ListedTool {
 
     /// Arguments of a typical call in this vocabulary.
     pub fn example(&self) -> Map<String, Value> {
-        let own = self.definition.example_arguments().as_object().cloned().unwrap_or_default();
+        let own = self.definition.example.as_object().cloned().unwrap_or_default();
         self.face.spell_arguments(&own)
     }
 
@@ -241,14 +238,6 @@ impl ListedTool {
     pub(crate) fn runs_programs(&self) -> bool {
         self.definition.category == Category::VersionControl
             || self.definition.required_permissions.contains(ToolPermission::ExecuteCommands)
-    }
-
-    pub(crate) fn tool(&self) -> &Arc<dyn Tool> {
-        &self.tool
-    }
-
-    pub(crate) fn face(&self) -> &Face {
-        &self.face
     }
 }
 

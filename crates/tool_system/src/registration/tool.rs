@@ -92,14 +92,9 @@ pub struct TakesBack {
 
 impl Proposed {
     /// File changes, with the answer for when they are made.
-    pub fn changes(set: ChangeSet, answer: impl serde::Serialize) -> Result<Proposed, ToolError> {
-        Ok(Proposed {
-            proposal: Proposal::Changes(set),
-            purpose: None,
-            answer: Some(json_of(answer)?),
-            takes_back: None,
-            unseen: false,
-        })
+    pub fn changes(set: ChangeSet, answer: Value) -> Proposed {
+        let (proposal, answer) = (Proposal::Changes(set), Some(answer));
+        Proposed { proposal, purpose: None, answer, takes_back: None, unseen: false }
     }
 
     /// A program to run; [`Tool::report`] makes the answer of what becomes of it.

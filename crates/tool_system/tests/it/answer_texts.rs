@@ -30,7 +30,10 @@ pub(crate) async fn transcript(bench: &Bench, calls: Vec<(&str, Value)>) -> Stri
     for (name, arguments) in calls {
         let call = ToolCall::new("c1", name, arguments.as_object().unwrap().clone());
         let title = bench.executor.title(&call).unwrap();
-        let report = bench.executor.report(&call, &CancellationToken::new()).await;
+        let report = bench
+            .executor
+            .report(&call, &CancellationToken::new(), bench.executor.approver())
+            .await;
         let CallReport { result, text: told, title: summary, .. } = report;
         let (told, summary) = match result {
             Ok(_) => (told.unwrap(), summary.unwrap()),
@@ -393,7 +396,8 @@ async fn other_vocabularies_get_json() {
     let bench = Bench::asking(FILES, ScriptedApprover::answering([]), options);
     let arguments = json!({"file_path": "src/a.rs", "find": "8", "replace": "9"});
     let call = ToolCall::new("c1", "edit", arguments.as_object().unwrap().clone());
-    let report = bench.executor.report(&call, &CancellationToken::new()).await;
+    let report =
+        bench.executor.report(&call, &CancellationToken::new(), bench.executor.approver()).await;
     assert_eq!(report.text, None);
     assert_eq!(report.title.as_deref(), Some("Edited src/a.rs, +1 −1"));
 }

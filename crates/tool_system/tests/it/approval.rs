@@ -132,7 +132,7 @@ async fn a_write_between_proposal_and_apply_is_a_conflict_and_never_lost() {
         protocol::ToolCall::new("c1", "update_file", far_edits().as_object().unwrap().clone());
     let meddler = Meddler(bench.project.path("a.txt"));
     let cancel = Default::default();
-    let error = bench.executor.report_asking(&call, &cancel, &meddler).await.result.unwrap_err();
+    let error = bench.executor.report(&call, &cancel, &meddler).await.result.unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert_eq!(bench.project.read("a.txt"), "another process\n");
 }
@@ -170,7 +170,7 @@ async fn without_an_approver_nothing_is_written() {
     let call =
         protocol::ToolCall::new("c1", "update_file", far_edits().as_object().unwrap().clone());
     let cancel = Default::default();
-    let error = bench.executor.report_asking(&call, &cancel, &*refusing).await.result.unwrap_err();
+    let error = bench.executor.report(&call, &cancel, &*refusing).await.result.unwrap_err();
     assert_eq!(error.code, ErrorCode::ApprovalRequired);
     assert_eq!(error.suggestion.as_deref(), Some("Use --yes."));
     assert_eq!(bench.project.read("a.txt"), numbered(1..=40));
@@ -200,15 +200,14 @@ async fn a_yes_to_something_else_or_to_nothing_in_particular_is_a_conflict() {
         protocol::ToolCall::new("c1", "append_file", arguments.as_object().unwrap().clone())
     };
     let cancel = Default::default();
-    bench.executor.report_asking(&edit("1\n"), &cancel, &stale).await.result.unwrap();
+    bench.executor.report(&edit("1\n"), &cancel, &stale).await.result.unwrap();
     for approver in [stale, Replayer(std::sync::Mutex::new(Some(unbound)))] {
         let call = protocol::ToolCall::new(
             "c2",
             "update_file",
             json!({"path": "a.txt", "content": "2\n"}).as_object().unwrap().clone(),
         );
-        let error =
-            bench.executor.report_asking(&call, &cancel, &approver).await.result.unwrap_err();
+        let error = bench.executor.report(&call, &cancel, &approver).await.result.unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict, "{error}");
     }
     assert!(bench.project.read("a.txt").ends_with("line 40\n1\n"));

@@ -90,7 +90,7 @@ const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mN
 async fn report(bench: &Bench, name: &str, arguments: Value) -> CallReport {
     let arguments = arguments.as_object().cloned().unwrap();
     let call = ToolCall::new("1", name, arguments);
-    bench.executor.report(&call, &CancellationToken::new()).await
+    bench.executor.report(&call, &CancellationToken::new(), bench.executor.approver()).await
 }
 
 #[tokio::test]

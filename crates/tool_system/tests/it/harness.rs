@@ -198,7 +198,8 @@ impl Bench {
     /// The result as a model reads it, with its tabs to be seen.
     pub(crate) async fn text(&self, name: &str, arguments: Value) -> String {
         let call = ToolCall::new("c1", name, arguments.as_object().unwrap().clone());
-        let report = self.executor.report(&call, &CancellationToken::new()).await;
+        let report =
+            self.executor.report(&call, &CancellationToken::new(), self.executor.approver()).await;
         let Some(text) = &report.text else { panic!("{name} has no text: {report:?}") };
         text.replace('\t', "⇥")
     }
@@ -208,7 +209,8 @@ impl Bench {
         let call = ToolCall::new("c1", name, arguments.as_object().unwrap().clone());
         let none = || "–".to_owned();
         let title = self.executor.title(&call).unwrap_or_else(none);
-        let report = self.executor.report(&call, &CancellationToken::new()).await;
+        let report =
+            self.executor.report(&call, &CancellationToken::new(), self.executor.approver()).await;
         format!("{title} → {}", report.title.unwrap_or_else(none))
     }
 

@@ -378,8 +378,7 @@ async fn a_link_that_is_swapped_while_the_question_stands_voids_the_approval() {
         let approver = Swapping { root: bench.project.root().to_owned(), swap };
         let arguments = json!({"path": path, "find": "one", "replace": "1"});
         let call = ToolCall::new("c1", "replace_in_file", arguments.as_object().unwrap().clone());
-        let done =
-            bench.executor.report_asking(&call, &CancellationToken::new(), &approver).await.result;
+        let done = bench.executor.report(&call, &CancellationToken::new(), &approver).await.result;
         match path {
             "link" => {
                 done.unwrap();

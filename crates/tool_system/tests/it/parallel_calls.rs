@@ -41,7 +41,7 @@ impl Approver for Together {
 
 async fn call(bench: &Bench, approver: &dyn Approver, name: &str, arguments: Value) -> ToolResult {
     let call = ToolCall::new(name, name, arguments.as_object().unwrap().clone());
-    bench.executor.report_asking(&call, &Default::default(), approver).await.result
+    bench.executor.report(&call, &Default::default(), approver).await.result
 }
 
 fn lines() -> String {

@@ -213,7 +213,7 @@ async fn other_vocabularies_have_json_alone() {
         "read",
         json!({"file_paths": ["src/lib.rs"]}).as_object().unwrap().clone(),
     );
-    let report = bench.executor.report(&call, &Default::default()).await;
+    let report = bench.executor.report(&call, &Default::default(), bench.executor.approver()).await;
     assert_eq!(report.text, None);
     assert!(report.result.is_ok());
 }

@@ -43,7 +43,15 @@ impl Commit<'_> {
         }
         let Some(first) = touched.first().cloned() else { return Ok(()) };
         let sum: usize = unchecked.iter().filter_map(|p| p.old.as_ref()).map(OldBytes::len).sum();
-        let check = || unchecked.iter().try_for_each(|planned| self.check_aside(planned));
+        // What a step took aside is compared with what it was made from.
+        let check = || {
+            unchecked.iter().try_for_each(|planned| {
+                let JournalStep::Put { path, before, temp, .. } = &planned.step else {
+                    return Ok(());
+                };
+                self.expect(&self.place(temp)?, before, planned.old.as_ref(), path)
+            })
+        };
         let failed = |errno| Error::from_errno(&first, errno);
         if sum < THREAD_BYTES {
             check()?;
@@ -54,33 +62,19 @@ impl Commit<'_> {
         synced.map_err(failed)
     }
 
-    /// Compares what a step took aside with what it was made from.
-    fn check_aside(&self, planned: &Planned<'_>) -> Result<(), Error> {
-        let JournalStep::Put { path, before, temp, .. } = &planned.step else { return Ok(()) };
-        self.expect(&self.place(temp)?, before, planned.old.as_ref(), path)
-    }
-
     fn take(&self, planned: &Planned<'_>) -> Result<StepOutcome, Error> {
         match &planned.step {
             JournalStep::Put { path, before, after, temp, .. } => {
                 let (place, temp) = (self.place(path)?, self.place(temp)?);
                 match (before, after) {
-                    (Base::Absent, _) => {
-                        self.rename_new(&temp, &place, path).map(|()| StepOutcome::Complete)
-                    }
+                    (Base::Absent, _) => self.rename_new(&temp, &place, path)?,
                     (_, Base::Absent) => {
-                        self.rename_new(&place, &temp, path).map(|()| StepOutcome::TookAside)
+                        self.rename_new(&place, &temp, path)?;
+                        return Ok(StepOutcome::TookAside);
                     }
-                    _ => self.replace(&temp, &place, (path, before, planned.old.as_ref())),
+                    _ => return self.replace(&temp, &place, (path, before, planned.old.as_ref())),
                 }
             }
-            step => self.take_other(planned, step).map(|()| StepOutcome::Complete),
-        }
-    }
-
-    fn take_other(&self, planned: &Planned<'_>, step: &JournalStep) -> Result<(), Error> {
-        match step {
-            JournalStep::Put { .. } => Ok(()),
             JournalStep::Move { from, to, replaced: Base::Absent, .. } => {
                 let (source, target) = (self.place(from)?, self.place(to)?);
                 self.dirs.forget(from);
@@ -89,22 +83,23 @@ impl Commit<'_> {
                     // The other writer's file gets its name back; if even that fails, taking back
                     // the set tries again.
                     let _ = self.ops.rename_new(target.name(), source.name());
-                })
+                })?;
             }
             JournalStep::Move { from, to, what, replaced, temp, .. } => {
                 let places = [self.place(from)?, self.place(to)?, self.place(temp)?];
-                self.move_over(planned, &places, [(from, what), (to, replaced)])
+                self.move_over(planned, &places, [(from, what), (to, replaced)])?;
             }
-            JournalStep::MakeDir { path, mode } => self.make_dir(path, *mode),
+            JournalStep::MakeDir { path, mode } => self.make_dir(path, *mode)?,
             JournalStep::RemoveDir { path, .. } => {
                 let place = self.place(path)?;
                 self.dirs.forget(path);
                 self.ops.remove_dir(place.name()).map_err(|errno| match errno {
                     Errno::NOTEMPTY | Errno::EXIST => Error::conflict(path, "is not empty"),
                     errno => Error::from_errno(path, errno),
-                })
+                })?;
             }
         }
+        Ok(StepOutcome::Complete)
     }
 
     fn place(&self, path: &RelPath) -> Result<EntryPlace, Error> {

@@ -16,7 +16,7 @@ const MAX_OPEN: usize = 256;
 /// Opens directories by paths that go through no link, and keeps them open, so that a directory
 /// stays the same one while the work goes on even if its name is given to something else.
 pub(crate) struct Dirs<'w> {
-    workspace: &'w Workspace,
+    pub(super) workspace: &'w Workspace,
     open: RefCell<HashMap<RelPath, Rc<OwnedFd>>>,
 }
 
@@ -35,10 +35,6 @@ impl EntryPlace {
 impl<'w> Dirs<'w> {
     pub(crate) fn new(workspace: &'w Workspace) -> Dirs<'w> {
         Dirs { workspace, open: RefCell::default() }
-    }
-
-    pub(crate) fn workspace(&self) -> &'w Workspace {
-        self.workspace
     }
 
     pub(crate) fn dir(&self, path: &RelPath) -> Result<Rc<OwnedFd>> {

@@ -130,7 +130,7 @@ impl<'s> Planner<'_, 's> {
     /// The paths of a change, which go through no link: a change is approved under the name of what
     /// it changes, so a link that appears in between makes it void instead of leading it elsewhere.
     fn paths_of(&self, change: &Change) -> Result<Vec<RelPath>, Error> {
-        let path = |text: &str| match self.dirs.workspace().resolve(text)? {
+        let path = |text: &str| match self.dirs.workspace.resolve(text)? {
             root if root.is_root() => {
                 Err(Error::contradiction(&root, "the project itself cannot be changed"))
             }
@@ -152,7 +152,7 @@ impl<'s> Planner<'_, 's> {
                 self.refuse_read_only(&path, base)?;
                 self.note_links(&path, &old);
                 self.bring_back(&path, &content.0, &mut old);
-                let mode = mode.or(base_mode(base));
+                let mode = mode.or(base.mode());
                 let after = Base::File {
                     hash: self.hash_of_new(&path, &mut old, &content.0),
                     size: content.0.len() as u64,
@@ -314,11 +314,4 @@ struct Put<'b, 's> {
     after: Base,
     temp: RelPath,
     old: Old<'s>,
-}
-
-fn base_mode(base: &Base) -> Option<u32> {
-    match base {
-        Base::File { mode, .. } => Some(*mode),
-        _ => None,
-    }
 }

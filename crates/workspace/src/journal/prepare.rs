@@ -105,16 +105,12 @@ impl Prepare<'_> {
             let path = || temp_and_path(&planned.step).1;
             waiting.extend(written.map_err(|errno| Error::from_errno(path(), errno))?);
             if waiting.len() == BATCH {
-                self.sync(&waiting).map_err(|errno| Error::from_errno(path(), errno))?;
+                let files: Vec<_> = waiting.iter().map(AsFd::as_fd).collect();
+                self.ops.sync_all(&files).map_err(|errno| Error::from_errno(path(), errno))?;
                 waiting.clear();
             }
         }
         Ok(waiting)
-    }
-
-    fn sync(&self, files: &[OwnedFd]) -> Result<()> {
-        let files: Vec<_> = files.iter().map(AsFd::as_fd).collect();
-        self.ops.sync_all(&files)
     }
 
     /// Writes the new content beside its target and records what the file became.

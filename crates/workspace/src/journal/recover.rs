@@ -137,7 +137,7 @@ impl Recovery<'_> {
     fn sweep(&self) -> Result<()> {
         let mut pending = vec![RelPath::root()];
         while let Some(path) = pending.pop() {
-            let dir = match self.dirs.workspace().open_real_dir(&path) {
+            let dir = match self.dirs.workspace.open_real_dir(&path) {
                 Ok(dir) => dir,
                 // What cannot be read cannot hold our files, and what is gone needs no care.
                 Err(Errno::ACCESS | Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => continue,

@@ -156,7 +156,7 @@ pub(crate) fn check_emptied(
             continue;
         }
         let failed = |errno| Error::from_errno(dir, errno);
-        let open = dirs.workspace().open_real_dir(dir).map_err(failed)?;
+        let open = dirs.workspace.open_real_dir(dir).map_err(failed)?;
         let mut names = EntryNames::default();
         names.read(open.as_fd(), usize::MAX).map_err(failed)?;
         let left = names.iter().find(|entry| !gone.contains(&dir.join_entry(entry.name())));

@@ -70,7 +70,7 @@ pub(crate) struct EntryDraft {
     /// The segment before a new one. The mark that its last entry is done must reach the disk
     /// before other work makes that impossible to see from the files.
     pub(crate) previous: Option<OwnedFd>,
-    frame: Frame,
+    pub(crate) frame: Frame,
     end: u64,
 }
 
@@ -78,10 +78,6 @@ impl EntryDraft {
     /// The length of what was written after the frame so far.
     pub(crate) fn header_len(&self) -> u64 {
         self.end - self.spot.offset - FRAME_BYTES as u64
-    }
-
-    pub(crate) fn frame(&self) -> &Frame {
-        &self.frame
     }
 }
 
@@ -220,15 +216,12 @@ impl Store {
         self.mark(&draft.frame, Stage::Open, &draft.file)
     }
 
-    pub(crate) fn mark_done(&self, draft: &EntryDraft) -> Result<()> {
-        self.mark(&draft.frame, Stage::Done, &draft.file)
-    }
-
     pub(crate) fn mark_frame_done(&self, frame: &Frame) -> Result<()> {
         self.mark(frame, Stage::Done, &self.open_segment(frame.spot.segment, OFlags::RDWR)?)
     }
 
-    fn mark(&self, frame: &Frame, stage: Stage, file: &OwnedFd) -> Result<()> {
+    /// Says how far the work of an entry has come, in `file`, the segment that holds it.
+    pub(crate) fn mark(&self, frame: &Frame, stage: Stage, file: &OwnedFd) -> Result<()> {
         let bytes = Frame { stage, ..*frame }.to_bytes();
         self.ops.write_at(file, &bytes, frame.spot.offset)
     }

@@ -91,11 +91,6 @@ impl<'a> WalkEntry<'a> {
         self.dir.path.join_entry(self.named.name())
     }
 
-    /// The path of the directory it is in.
-    pub fn dir_path(&self) -> &'a RelPath {
-        &self.dir.path
-    }
-
     /// The name as stored on disk.
     pub fn name(&self) -> &'a [u8] {
         self.named.name()

@@ -197,7 +197,7 @@ fn entries_open_relative_to_their_directory() {
                 assert_eq!(file.read_all(100).unwrap(), b"content");
                 assert_eq!(file.path(), &rel("a/file"));
                 assert_eq!(entry.meta().unwrap().size, 7);
-                assert_eq!((entry.depth(), entry.dir_path()), (2, &rel("a")));
+                assert_eq!((entry.depth(), entry.path()), (2, rel("a/file")));
             }
             (b"a", EntryKind::Directory)
             | (b"link" | b"out", EntryKind::Symlink)

@@ -14,7 +14,7 @@ fn told_by(tool: &dyn Tool, arguments: &Value, result: &Value) -> String {
 
 fn told(name: &str, calls: &[(Value, Value)]) -> String {
     let listed = ToolRegistry::builtin().get(Vocabulary::Standard, name).unwrap();
-    calls.iter().map(|(args, result)| told_by(&**listed.tool(), args, result)).collect()
+    calls.iter().map(|(args, result)| told_by(&*listed.tool, args, result)).collect()
 }
 
 #[test]
@@ -460,7 +460,7 @@ fn a_result_of_another_shape_has_no_text() {
         ToolRegistry::builtin().list_for(Vocabulary::Standard, &protocol::AgentRole::Actor)
     {
         use crate::Category::{Agent, Execution, Management, VersionControl, Writing};
-        let tool = listed.tool();
+        let tool = &listed.tool;
         let acts = [Agent, Execution, Management, VersionControl, Writing];
         if !acts.contains(&listed.definition().category) {
             continue;

@@ -29,7 +29,7 @@ impl<'a> Approved<'a> {
     }
 
     /// The user has agreed to a proposal that makes the same difference; see
-    /// `Shown::covers`.
+    /// `ShownQuestion::covers`.
     pub(super) fn as_agreed(proposed: &'a Proposed) -> Self {
         Self(proposed)
     }

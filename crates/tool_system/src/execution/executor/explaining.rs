@@ -28,7 +28,7 @@ impl ToolExecutor {
         let arguments = listed.validated(call.arguments.clone())?;
         self.state.check_role(&listed)?;
         let cx = ToolContext::new(&self.state, &call.id.as_str().into(), &listed, cancel);
-        let running = listed.tool().execute(arguments, cx.clone());
+        let running = listed.tool.execute(arguments, cx.clone());
         let effects = match cx.unless_cancelled(running).await? {
             Outcome::Answer(_) => ProposedEffects::default(),
             Outcome::Proposal(proposed) => ProposedEffects::of(&proposed.proposal, &cx).await?,

@@ -1,6 +1,6 @@
 //! What all calls of one executor have in common.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use code_index::CodeBase;
 use protocol::{ErrorCode, ToolError};
@@ -8,6 +8,7 @@ use protocol::{ErrorCode, ToolError};
 use super::ExecutorOptions;
 use crate::commands::Jobs;
 use crate::instructions::TouchedInstructions;
+use crate::locked::locked;
 use crate::own_changes::OwnChanges;
 use crate::policy::{Policy, Rule};
 use crate::result_store::ResultStore;
@@ -59,7 +60,7 @@ impl ExecutorState {
 
     /// What may be done without asking, and what not at all.
     pub(crate) fn policy(&self) -> Result<Arc<Policy>, ToolError> {
-        let mut current = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = locked(&self.policy);
         match &*current {
             Some(policy) => Ok(Arc::clone(policy)),
             None => {
@@ -75,7 +76,7 @@ impl ExecutorState {
             keeper.keep(&rule)?;
         }
         let widened = Policy::clone(&*self.policy()?).with_rule(rule);
-        let mut current = self.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut current = locked(&self.policy);
         *current = Some(Arc::new(widened));
         Ok(())
     }

@@ -46,7 +46,7 @@ impl Tool for FindToolsTool {
     async fn execute(&self, args: ToolArguments, cx: ToolContext) -> Result<Outcome, ToolError> {
         let FindToolsArgs { query } = args.parse()?;
         let mut all = cx.agent_host()?.tools_on_demand();
-        all.retain(|tool| tool.tool().is_useful(cx.workspace()));
+        all.retain(|tool| tool.tool.is_useful(cx.workspace()));
         let described = |tool: &ListedTool| (tool.name(), tool.description().to_owned());
         let texts: Vec<_> = all.iter().map(|tool| described(tool)).collect();
         let found = ranked(&query, texts.iter().map(|(name, text)| (*name, text.as_str())));

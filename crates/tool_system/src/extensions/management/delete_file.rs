@@ -100,7 +100,7 @@ fn propose(cx: &ToolContext, args: &DeleteFileArgs) -> Result<Outcome, ToolError
     };
     let deleted = changes.iter().flat_map(Change::paths).map(str::to_owned).collect();
     let answer = target.answer(DeleteFileOutput { deleted })?;
-    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)?))
+    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, answer)))
 }
 
 /// Deletes of everything beneath `start`, contents before containers. Links are not followed.

@@ -96,7 +96,7 @@ fn propose(cx: &ToolContext, args: &MoveFileArgs) -> Result<Outcome, ToolError> 
     let mut changes = missing_parents(cx, to);
     let (base, target) = (moved.base.clone(), goal.base.clone());
     changes.push(Change::Move { from: from.to_text(), to: to.to_text(), base, target });
-    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, moved.answer(answer)?)?))
+    Ok(Outcome::Proposal(Proposed::changes(ChangeSet { changes }, moved.answer(answer)?)))
 }
 
 auto_register_tool!(MoveFileTool);

@@ -47,7 +47,7 @@ impl Tool for AppendFileTool {
             } else {
                 body.extend_from_slice(args.content.as_bytes());
             }
-            propose_write(cx, &target, encode_body(&text, body)?)
+            propose_write(cx, &target, encode_body(&text, &body)?)
         })
         .await
     }

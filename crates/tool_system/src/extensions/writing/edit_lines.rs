@@ -94,7 +94,7 @@ fn propose(cx: &ToolContext, args: &EditLinesArgs) -> Result<Outcome, ToolError>
     }
     let text = target.text();
     let edited = edit_lines(text.body(), line_edit(args)?, args.expected.as_deref())?;
-    let write = target.write(encode_body(&text, edited.body)?);
+    let write = target.write(encode_body(&text, &edited.body)?);
     let AnswerDiff { diff, added, removed } = answer_diff(&[(&write, Some(target.bytes()))]);
     let answer = EditLinesOutput {
         total_lines: edited.total_lines,
@@ -104,7 +104,7 @@ fn propose(cx: &ToolContext, args: &EditLinesArgs) -> Result<Outcome, ToolError>
         removed,
     };
     let set = protocol::ChangeSet { changes: vec![write] };
-    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)?))
+    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)))
 }
 
 fn line_edit(args: &EditLinesArgs) -> Result<LineEdit<'_>, ToolError> {

@@ -149,7 +149,7 @@ fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolEr
         expected: args.expected.map(Whole::as_usize),
     };
     let replaced = replace(&text, &what)?;
-    let content = encode_body(&text, replaced.body)?;
+    let content = encode_body(&text, &replaced.body)?;
     let changes = content != target.bytes();
     let plural = if replaced.count == 1 { "replacement" } else { "replacements" };
     let how = replaced.grade.map_or(String::new(), |grade| format!(" ({})", grade.describe()));
@@ -181,7 +181,7 @@ fn propose(cx: &ToolContext, args: &ReplaceInFileArgs) -> Result<Outcome, ToolEr
         return Ok(Outcome::Answer(target.answer(answer)?));
     }
     let set = protocol::ChangeSet { changes: vec![write] };
-    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)?))
+    Ok(Outcome::Proposal(Proposed::changes(set, target.answer(answer)?)))
 }
 
 /// The call with the text that the file really has.
