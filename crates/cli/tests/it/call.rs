@@ -35,7 +35,7 @@ fn a_tool_error_is_a_result_too_with_words_for_people_and_exit_code_one() {
     assert_eq!(ran.json()["code"], "FILE_NOT_FOUND");
     assert_eq!(
         ran.stderr,
-        "toolkiln: FILE_NOT_FOUND: src/mian.rs does not exist\nDid you mean src/main.rs?\n"
+        "toolkiln: FILE_NOT_FOUND: src/mian.rs does not exist\nDid you mean main.rs?\n"
     );
 }
 

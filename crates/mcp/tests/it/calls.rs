@@ -160,7 +160,7 @@ async fn a_failed_call_is_a_result_with_code_and_suggestion() {
               "content": [
                 {
                   "type": "text",
-                  "text": "src/man.rs does not exist\nDid you mean src/main.rs?"
+                  "text": "src/man.rs does not exist\nDid you mean main.rs?"
                 }
               ],
               "isError": true,
@@ -168,7 +168,7 @@ async fn a_failed_call_is_a_result_with_code_and_suggestion() {
                 "toolkiln/error": {
                   "code": "FILE_NOT_FOUND",
                   "message": "src/man.rs does not exist",
-                  "suggestion": "Did you mean src/main.rs?",
+                  "suggestion": "Did you mean main.rs?",
                   "details": {
                     "path": "src/man.rs",
                     "similar": [

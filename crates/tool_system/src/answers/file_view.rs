@@ -216,12 +216,19 @@ pub(crate) fn explained(cx: &ToolContext, path: &RelPath, error: workspace::Erro
     if !missing {
         return error;
     }
-    let similar: Vec<String> = cx.workspace().similar(path).iter().map(RelPath::to_text).collect();
+    let similar = cx.workspace().similar(path);
     if similar.is_empty() {
         return error;
     }
-    let suggestion = format!("Did you mean {}?", similar.join(" or "));
-    error.suggest(suggestion).detail("similar", similar)
+    // The directory was just named.
+    let named = |near: &RelPath| {
+        let whole = near.to_text();
+        let name = whole.rsplit('/').next().unwrap_or_default().to_owned();
+        if near.parent() == path.parent() { name } else { whole }
+    };
+    let suggestion = similar.iter().map(named).collect::<Vec<_>>().join(" or ");
+    let similar: Vec<String> = similar.iter().map(RelPath::to_text).collect();
+    error.suggest(format!("Did you mean {suggestion}?")).detail("similar", similar)
 }
 
 fn lines_of(body: &[u8], window: &LineWindow, cx: &ToolContext) -> Result<ReadLines, ToolError> {

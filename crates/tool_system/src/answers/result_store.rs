@@ -10,7 +10,7 @@ use crate::locked::locked;
 /// How a handle begins where a path could stand.
 pub(crate) const HANDLE_PREFIX: &str = "result:";
 /// Hexadecimal digits of the content hash in a handle.
-const HANDLE_DIGITS: usize = 16;
+const HANDLE_DIGITS: usize = 12;
 
 /// A text behind a handle.
 #[derive(Clone, Debug)]

@@ -183,7 +183,7 @@ async fn a_text_that_is_not_there_gets_the_nearest_lines_or_nothing() {
     < CONFLICT
     > Edit src/aa.rs
     src/aa.rs does not exist
-    Did you mean src/a.rs or src/b.rs?
+    Did you mean a.rs or b.rs?
     < FILE_NOT_FOUND
     > Rewrite nowhere/at/all
     nowhere/at/all does not exist

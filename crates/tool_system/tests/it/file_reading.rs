@@ -239,7 +239,7 @@ async fn a_missing_file_is_answered_with_near_names() {
     let error = bench.err("read_file", json!({"path": "src/mian.rs"})).await;
     assert_eq!(error.code, ErrorCode::FileNotFound);
     assert_eq!(error.message, "src/mian.rs does not exist");
-    assert_eq!(error.suggestion.unwrap(), "Did you mean src/main.rs?");
+    assert_eq!(error.suggestion.unwrap(), "Did you mean main.rs?");
     assert_eq!(bench.err("read_file", json!({"path": "src"})).await.code, ErrorCode::NotAFile);
 }
 

@@ -213,7 +213,7 @@ fn changing_and_running() -> Vec<Question> {
             "read a file that is missing",
             "read_file",
             json!({"path": "crates/tool_system/src/executer.rs"}),
-            [Other(20), Other(54), Other(22), Other(22), Other(29)],
+            [Same(20), Same(54), Same(22), Same(22), Same(29)],
         ),
         ask(
             "14",
