@@ -9,7 +9,7 @@ use tool_system::search_notes::counted;
 /// A job ends with its session; this is for one that was forgotten.
 const LONGEST_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// Run a command in the background, such as a server. It sees every edit and writes nothing.
+/// Run a command in the background, such as a server. It sees edits and writes nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct JobArgs {

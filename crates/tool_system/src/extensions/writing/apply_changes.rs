@@ -14,8 +14,8 @@ use tool_system::outcome_text::{
 use tool_system::prelude::*;
 use workspace::Text;
 
-/// Change many files at once, all or none: search/replace, line edits, whole files, deletes, moves,
-/// or a patch (V4A or unified diff).
+/// Change many files, all or none: search/replace, lines, whole files, deletes, moves, or a patch (V4A,
+/// unified).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ApplyChangesArgs {
