@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::fetch::{from_npm, from_pypi, output};
 use crate::house::House;
-use crate::step::{Outcome, one_line};
+use crate::step::{Outcome, one_line, say};
 
 const TYPESCRIPT_EDGES: &str = include_str!("imports/typescript_edges.cjs");
 const PYTHON_EDGES: &str = include_str!("imports/python_edges.py");
@@ -105,12 +105,17 @@ fn compare(name: &str, truth: &BTreeSet<String>, ours: &BTreeSet<String>) -> Res
     let missing: Vec<_> = truth.difference(ours).filter(|edge| !is_explained(edge)).collect();
     let wrong: Vec<_> = ours.difference(truth).filter(|edge| !is_explained(edge)).collect();
     for edge in &missing {
-        println!("missing: {edge}");
+        say(&format!("missing: {edge}"));
     }
     for edge in &wrong {
-        println!("wrong:   {edge}");
+        say(&format!("wrong:   {edge}"));
     }
-    println!("{name}: {} edges, {} missing, {} wrong", truth.len(), missing.len(), wrong.len());
+    say(&format!(
+        "{name}: {} edges, {} missing, {} wrong",
+        truth.len(),
+        missing.len(),
+        wrong.len()
+    ));
     ensure!(!truth.is_empty(), "{name}: the other side found no edges");
     if !missing.is_empty() || !wrong.is_empty() {
         bail!("{name}: the edges differ");

@@ -1,7 +1,10 @@
-//! Steps that run one after the other, and the account of them at the end.
+//! Steps that run one after the other, or two at a time, and the account of them at the end.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::process::Command;
+use std::io::{self, Read as _};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
@@ -30,11 +33,26 @@ pub(crate) struct Steps {
     done: Vec<Done>,
     /// On a machine that guards the main branch, something left out is something unguarded.
     skips_fail: bool,
+    began: Instant,
+}
+
+/// A step that can run beside others.
+pub(crate) struct SideStep<'a> {
+    pub(crate) name: &'static str,
+    pub(crate) work: Box<dyn FnOnce() -> Result<Outcome> + Send + 'a>,
+}
+
+/// Steps that wait for networks and single threads share two cores well.
+const AT_A_TIME: usize = 2;
+
+thread_local! {
+    /// What a step that runs beside others has printed, until it has ended.
+    static KEPT: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
 impl Steps {
     pub(crate) fn new(skips_fail: bool) -> Steps {
-        Steps { done: Vec::new(), skips_fail }
+        Steps { done: Vec::new(), skips_fail, began: Instant::now() }
     }
 
     /// A step that is one command.
@@ -53,8 +71,47 @@ impl Steps {
     ) -> Result<()> {
         println!("\n==> {name}");
         let start = Instant::now();
-        let outcome = work().with_context(|| format!("step `{name}` failed"))?;
-        let time = start.elapsed();
+        let outcome = work();
+        self.ended(name, start.elapsed(), outcome)
+    }
+
+    /// Steps that do not depend on each other, in this order, two at a time. What each prints is
+    /// shown when it has ended; after a failure no other is begun.
+    pub(crate) fn side_by_side(&mut self, steps: Vec<SideStep<'_>>) -> Result<()> {
+        let steps = Mutex::new(steps.into_iter());
+        let ended = Mutex::new((self, Ok(())));
+        std::thread::scope(|scope| {
+            for _ in 0..AT_A_TIME {
+                scope.spawn(|| {
+                    loop {
+                        if locked(&ended).1.is_err() {
+                            break;
+                        }
+                        let Some(SideStep { name, work }) = locked(&steps).next() else { break };
+                        KEPT.set(Some(String::new()));
+                        let start = Instant::now();
+                        let outcome = work();
+                        let time = start.elapsed();
+                        let printed = KEPT.take().unwrap_or_default();
+                        let mut ended = locked(&ended);
+                        print!("\n==> {name}\n{printed}");
+                        if let Err(error) = ended.0.ended(name, time, outcome) {
+                            ended.1 = Err(error);
+                        }
+                    }
+                });
+            }
+        });
+        ended.into_inner().unwrap_or_else(PoisonError::into_inner).1
+    }
+
+    fn ended(
+        &mut self,
+        name: &'static str,
+        time: Duration,
+        outcome: Result<Outcome>,
+    ) -> Result<()> {
+        let outcome = outcome.with_context(|| format!("step `{name}` failed"))?;
         if let Outcome::Skipped { what, why } = &outcome {
             println!("SKIPPED: {what} ({why})");
             if self.skips_fail {
@@ -68,6 +125,10 @@ impl Steps {
 
     /// One line a step, the skipped ones named, and a plain closing line.
     pub(crate) fn summary(&self) -> String {
+        self.summary_after(self.began.elapsed())
+    }
+
+    fn summary_after(&self, total: Duration) -> String {
         let width = self.done.iter().map(|step| step.name.len()).max().unwrap_or(0);
         let mut text = String::from("\n");
         for Done { name, time, outcome } in &self.done {
@@ -84,7 +145,7 @@ impl Steps {
                 let _ = writeln!(text, "SKIPPED: {what} ({why})");
             }
         }
-        let total = seconds(self.done.iter().map(|step| step.time).sum());
+        let total = seconds(total);
         let _ = match skipped {
             0 => writeln!(text, "All {} steps passed in {total}.", self.done.len()),
             _ => writeln!(
@@ -101,12 +162,39 @@ impl Steps {
 /// Runs a command with its output shown; a failure names the command to repeat it.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let line = shell_line(command);
-    println!("$ {line}");
-    let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
+    say(&format!("$ {line}"));
+    let status = status(command).with_context(|| format!("cannot start `{line}`"))?;
     if !status.success() {
         bail!("{status}; to repeat it:\n\n    {line}\n");
     }
     Ok(())
+}
+
+/// Prints a line, or keeps it until the step has ended.
+pub(crate) fn say(line: &str) {
+    KEPT.with_borrow_mut(|kept| match kept {
+        Some(kept) => kept.extend([line, "\n"]),
+        None => println!("{line}"),
+    });
+}
+
+/// Waits for a command, whose output is kept where the step's is.
+fn status(command: &mut Command) -> io::Result<std::process::ExitStatus> {
+    if KEPT.with_borrow(Option::is_none) {
+        return command.status();
+    }
+    let (mut reader, writer) = io::pipe()?;
+    let mut child = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
+    // The ends that the command still holds would keep the pipe open.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut printed = Vec::new();
+    reader.read_to_end(&mut printed)?;
+    say(String::from_utf8_lossy(&printed).trim_end());
+    child.wait()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A reason, without the line breaks that a command gave it.
@@ -142,7 +230,7 @@ mod tests {
         steps.done =
             vec![done("lints", 12, Outcome::Passed), done("client", 1234, skipped.clone())];
         assert_eq!(
-            steps.summary(),
+            steps.summary_after(Duration::from_millis(124_600)),
             "
 lints      1.2 s  passed
 client   123.4 s  skipped
@@ -156,7 +244,8 @@ SKIPPED: Python client (no python3)
     fn without_skips_the_closing_line_says_all() {
         let mut steps = Steps::new(true);
         steps.done = vec![done("lints", 12, Outcome::Passed)];
-        assert!(steps.summary().ends_with("All 1 steps passed in 1.2 s.\n"));
+        let summary = steps.summary_after(Duration::from_millis(1200));
+        assert!(summary.ends_with("All 1 steps passed in 1.2 s.\n"));
     }
 
     #[test]
@@ -174,5 +263,46 @@ SKIPPED: Python client (no python3)
         let message = format!("{error:#}");
         assert!(message.contains("step `shell` failed"), "{message}");
         assert!(message.contains("sh -c 'exit 3'"), "{message}");
+    }
+
+    fn side(
+        name: &'static str,
+        work: impl FnOnce() -> Result<Outcome> + Send + 'static,
+    ) -> SideStep<'static> {
+        SideStep { name, work: Box::new(work) }
+    }
+
+    #[test]
+    fn steps_beside_each_other_are_all_done_and_keep_their_output_together() {
+        let both = std::sync::Arc::new(std::sync::Barrier::new(2));
+        let meets = |both: std::sync::Arc<std::sync::Barrier>| {
+            move || {
+                // Each waits for the other, so that one at a time would never end.
+                both.wait();
+                run(Command::new("sh").args(["-c", "echo out; echo err >&2"]))?;
+                let kept = KEPT.with_borrow(|kept| kept.clone().unwrap_or_default());
+                assert!(kept.ends_with("\nout\nerr\n"), "{kept}");
+                Ok(Outcome::Passed)
+            }
+        };
+        let mut steps = Steps::new(false);
+        let work = vec![
+            side("left", meets(both.clone())),
+            side("right", meets(both)),
+            side("third", || Ok(Outcome::Passed)),
+        ];
+        steps.side_by_side(work).expect("all pass");
+        let mut names: Vec<_> = steps.done.iter().map(|step| step.name).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["left", "right", "third"]);
+    }
+
+    #[test]
+    fn after_a_failure_no_other_step_is_begun() {
+        let fails = || side("fails", || bail!("no"));
+        let last = || side("last", || panic!("begun after a failure"));
+        let mut steps = Steps::new(false);
+        let error = steps.side_by_side(vec![fails(), fails(), last()]).expect_err("it fails");
+        assert!(format!("{error:#}").starts_with("step `fails` failed"), "{error:#}");
     }
 }

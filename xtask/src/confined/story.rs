@@ -13,6 +13,7 @@ use testkit::StdioServer;
 use super::made::{Kind, Place};
 use super::snapshot::Snapshot;
 use crate::fetch::output;
+use crate::step::say;
 
 /// How long a build of the agent may take, in seconds.
 const BUILD_SECONDS: u64 = 300;
@@ -23,7 +24,7 @@ pub(super) fn play(place: &Place, binary: &Path, state: &Path) -> Result<()> {
     let story = Story { kind: place.kind, root: &place.root, binary, state };
     let user = user_name();
     story.all().with_context(|| format!("{}, as {user}", place.root.display()))?;
-    println!("{}: as {user}, all is as it must be", place.root.display());
+    say(&format!("{}: as {user}, all is as it must be", place.root.display()));
     Ok(())
 }
 
