@@ -30,8 +30,8 @@ use crate::commands::stats::StatsArgs;
 use crate::commands::tools::ToolsArgs;
 use crate::commands::undo::UndoArgs;
 use crate::config::FlagLayer;
+use crate::line_questions;
 use crate::output::{self, Stream};
-use crate::terminal;
 
 pub(crate) use rule_text::allow_rule;
 pub(crate) use sessions::{ExportFormat, SessionsCheckArgs, SessionsCommand};
@@ -64,7 +64,7 @@ impl Arguments {
     /// Reads the command line. The process ends here if there is nothing to do but to print help, or
     /// if it cannot be understood.
     pub(crate) fn read() -> Command {
-        let is_terminal = terminal::is_attended() && Stream::Out.is_terminal();
+        let is_terminal = line_questions::is_attended() && Stream::Out.is_terminal();
         short_form::command_of(std::env::args_os().collect(), is_terminal).unwrap_or_else(|error| {
             if error.use_stderr() {
                 output::to_user(error.render().to_string().trim_end());

@@ -4,14 +4,9 @@
 //! which reads keys; `toolkiln run` and `toolkiln sessions` show conversations through them too.
 
 pub(crate) mod attachments;
-pub(crate) mod cards;
 pub(crate) mod events_json;
 pub(crate) mod input;
-pub(crate) mod markdown;
-pub(crate) mod notices;
 pub(crate) mod outcome;
-pub(crate) mod output_style;
-pub(crate) mod screen;
 mod slash_actions;
 pub(crate) mod slash_commands;
 mod turn;
@@ -36,9 +31,8 @@ use crate::model_choice::{Chosen, chosen};
 use crate::output::{self, Printer, Stream};
 use crate::project::{Lifetime, Project, project_root};
 use input::{CtrlC, Entered, FindFiles, Input, InputOptions, Moment, Reaction};
-use output_style::{Ink, OutputStyle};
-use screen::{Screen, ScreenOptions};
 use slash_commands::{Typed, parse};
+use terminal::{Ink, OutputStyle, Screen, ScreenOptions};
 
 /// What was typed before, in the state directory.
 const HISTORY: &str = "history";

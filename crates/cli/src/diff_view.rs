@@ -2,7 +2,7 @@
 
 use protocol::{ApprovalRequest, Hunk, LineKind, QuestionText};
 
-use crate::chat::output_style::Ink;
+use terminal::Ink;
 
 /// A line and its ink.
 pub(crate) type Drawn = (Ink, String);

@@ -9,10 +9,10 @@ mod custom_tools;
 mod diff_view;
 mod environment;
 mod interrupt;
+mod line_questions;
 mod model_choice;
 mod output;
 mod project;
-mod terminal;
 
 use std::process::ExitCode;
 

@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use serde_json::Value;
 
-use crate::chat::output_style::{Ink, OutputStyle};
 use crate::chat::safe_text::{harmless, harmless_but, harmless_json};
 use crate::environment;
+use terminal::{Ink, OutputStyle};
 
 /// The columns of a terminal that does not say.
 const DEFAULT_WIDTH: usize = 80;

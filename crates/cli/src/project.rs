@@ -23,7 +23,7 @@ use crate::args::{ApprovalArgs, Scope};
 use crate::config::{Config, FlagLayer};
 use crate::custom_tools;
 use crate::environment::{Environment, git_identity};
-use crate::terminal::{self, Terminal};
+use crate::line_questions::{self, Terminal};
 use crate::{environment, output};
 pub(crate) use state::ProjectState;
 use state::unusable;
@@ -242,7 +242,7 @@ fn session_name() -> String {
 fn approver(yes: bool, journal: &Arc<OnDemand<Arc<Journal>>>) -> Arc<dyn Approver> {
     if yes {
         Arc::new(ApproveAll)
-    } else if terminal::is_attended() {
+    } else if line_questions::is_attended() {
         let (editor, journal) = (environment::editor(), Arc::clone(journal));
         Arc::new(Terminal { editor, journal, turn: Default::default() })
     } else {

@@ -24,8 +24,8 @@ use completion::Completion;
 pub(crate) use ctrl_c::{CtrlC, Moment, Reaction};
 pub(crate) use mentions::mentions;
 
-use super::output_style::Ink;
-use crate::terminal::question;
+use crate::line_questions::question;
+use terminal::Ink;
 
 /// Messages that are remembered.
 const HISTORY_ENTRIES: usize = 1000;

@@ -8,7 +8,6 @@ use tool_system::Category;
 
 use super::Chat;
 use crate::args::allow_rule;
-use crate::chat::cards::{CardPlace, plan};
 use crate::chat::slash_commands::{ChatCommand, help};
 use crate::commands::sessions;
 use crate::conversation::resumed;
@@ -16,6 +15,7 @@ use crate::interrupt::on_interrupt;
 use crate::model_choice::{chosen, wanted_by_name};
 use crate::output;
 use crate::project::Project;
+use terminal::{CardPlace, plan};
 
 /// Sessions that are listed at the prompt.
 const LISTED: u32 = 20;

@@ -19,13 +19,13 @@ use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
 use crate::chat::outcome::RunOutcome;
-use crate::chat::output_style::Ink;
-use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::{resumed, session_parts};
 use crate::interrupt::StopSignal;
 use crate::model_choice::{Chosen, chosen};
 use crate::output::{self, Printer, Stream};
 use crate::project::{Lifetime, Project, project_root};
+use terminal::Ink;
+use terminal::{Screen, ScreenOptions};
 
 /// As the message: it is read from there.
 const STANDARD_INPUT: &str = "-";

@@ -14,10 +14,10 @@ use timeline::{Timeline, count, money};
 
 use crate::args::{ExportFormat, SessionsCheckArgs, SessionsCommand};
 use crate::chat::safe_text::one_line;
-use crate::chat::screen::{Screen, ScreenOptions};
 use crate::conversation::open_store;
 use crate::output::{self, Printer, Stream};
 use crate::project::Project;
+use terminal::{Screen, ScreenOptions};
 
 /// The exit code for damage that was found and not repaired.
 const DAMAGED: u8 = 1;

@@ -13,8 +13,8 @@ use providers::catalogue::{ChoiceError, ModelSelection, OFFLINE};
 
 use crate::config::{Config, ConfigSource, Keys, UserFileDraft};
 use crate::environment::{Environment, key_in};
+use crate::line_questions::{is_attended, question};
 use crate::model_choice::chosen;
-use crate::terminal::{is_attended, question};
 use crate::{chat::safe_text::one_line, output};
 use offers::{ModelOffer, SetupFindings};
 use selection::Selection;

@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("guide", &["protocol", "context_manager"]),
     ("store", &["protocol"]),
     ("timeline", &["protocol"]),
+    ("terminal", &["protocol", "workspace", "code_index", "timeline"]),
     ("session", BELOW_SESSION),
     ("mcp", &["protocol", "workspace", "tool_system"]),
     ("testkit", &["protocol"]),

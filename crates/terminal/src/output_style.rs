@@ -4,16 +4,19 @@ use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Whether an output shows colours, and how wide it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OutputStyle {
+pub enum OutputStyle {
     /// A file, a pipe, or a user who wants no colours: text stays as it is.
     Plain,
     /// A terminal of this many columns.
-    Styled { width: usize },
+    Styled {
+        /// Its columns.
+        width: usize,
+    },
 }
 
 impl OutputStyle {
     /// `text` in `ink`, if the output shows colours.
-    pub(crate) fn paint(self, ink: Ink, text: &str) -> String {
+    pub fn paint(self, ink: Ink, text: &str) -> String {
         match self {
             OutputStyle::Plain => text.to_owned(),
             OutputStyle::Styled { .. } => ink.paint(text),
@@ -21,7 +24,7 @@ impl OutputStyle {
     }
 
     /// `text` cut to what is left of a line after `used` columns.
-    pub(crate) fn fit(self, text: &str, used: usize) -> String {
+    pub fn fit(self, text: &str, used: usize) -> String {
         match self {
             OutputStyle::Plain => text.to_owned(),
             OutputStyle::Styled { width } => fit(text, width.saturating_sub(used)),
@@ -31,7 +34,7 @@ impl OutputStyle {
 
 /// A set of attributes of text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Ink(u16);
+pub struct Ink(u16);
 
 /// Each attribute with the number that terminals know it by.
 const NUMBERS: [(Ink, u8); 9] = [
@@ -47,24 +50,34 @@ const NUMBERS: [(Ink, u8); 9] = [
 ];
 
 impl Ink {
-    pub(crate) const PLAIN: Ink = Ink(0);
-    pub(crate) const BOLD: Ink = Ink(1);
-    pub(crate) const DIM: Ink = Ink(1 << 1);
-    pub(crate) const ITALIC: Ink = Ink(1 << 2);
-    pub(crate) const UNDERLINED: Ink = Ink(1 << 3);
-    pub(crate) const STRUCK: Ink = Ink(1 << 4);
-    pub(crate) const RED: Ink = Ink(1 << 5);
-    pub(crate) const GREEN: Ink = Ink(1 << 6);
-    pub(crate) const YELLOW: Ink = Ink(1 << 7);
-    pub(crate) const CYAN: Ink = Ink(1 << 8);
+    /// No attribute.
+    pub const PLAIN: Ink = Ink(0);
+    /// Heavier.
+    pub const BOLD: Ink = Ink(1);
+    /// Less important.
+    pub const DIM: Ink = Ink(1 << 1);
+    /// Slanted.
+    pub const ITALIC: Ink = Ink(1 << 2);
+    /// With a line below.
+    pub const UNDERLINED: Ink = Ink(1 << 3);
+    /// With a line through it.
+    pub const STRUCK: Ink = Ink(1 << 4);
+    /// Removed or failed.
+    pub const RED: Ink = Ink(1 << 5);
+    /// Added or passed.
+    pub const GREEN: Ink = Ink(1 << 6);
+    /// Waiting, or a warning.
+    pub const YELLOW: Ink = Ink(1 << 7);
+    /// Code, marks and names.
+    pub const CYAN: Ink = Ink(1 << 8);
 
     /// Both sets of attributes.
-    pub(crate) const fn and(self, other: Ink) -> Ink {
+    pub const fn and(self, other: Ink) -> Ink {
         Ink(self.0 | other.0)
     }
 
     /// The length of the sequence that `text` begins with, if it is one that [`Self::paint`] writes.
-    pub(crate) fn length_at_start(text: &str) -> Option<usize> {
+    pub fn length_at_start(text: &str) -> Option<usize> {
         let body = text.strip_prefix("\x1b[")?;
         let (numbers, _) = body.split_once('m')?;
         let known = |number: &str| NUMBERS.iter().any(|(_, known)| known.to_string() == number);
@@ -73,7 +86,7 @@ impl Ink {
     }
 
     /// `text` with these attributes, which end with it.
-    pub(crate) fn paint(self, text: &str) -> String {
+    pub fn paint(self, text: &str) -> String {
         if self == Ink::PLAIN || text.is_empty() {
             return text.to_owned();
         }
@@ -84,12 +97,12 @@ impl Ink {
 }
 
 /// The columns that `text` takes.
-pub(crate) fn columns(text: &str) -> usize {
+pub fn columns(text: &str) -> usize {
     text.width()
 }
 
 /// `text`, or as much of its beginning as fits into `width` columns, with `…` for the rest.
-pub(crate) fn fit(text: &str, width: usize) -> String {
+pub fn fit(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
     }
@@ -109,7 +122,7 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chat::safe_text::{harmless, harmless_but};
+    use timeline::safe_text::{harmless, harmless_but};
 
     #[test]
     fn inks_add_up_and_plain_places_have_none() {

@@ -9,56 +9,57 @@ use std::io::{self, Write};
 use protocol::{ActivityData, ActivityEvent, LogEntry};
 use timeline::{ItemChanges, Timeline, TurnTally};
 
-use super::output_style::{Ink, OutputStyle};
+use crate::output_style::{Ink, OutputStyle};
 use drawing::Drawing;
 
 /// How a conversation is shown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ScreenOptions {
+pub struct ScreenOptions {
     /// Where the model's words go.
-    pub(crate) words: OutputStyle,
+    pub words: OutputStyle,
     /// Where cards and notices go.
-    pub(crate) notes: OutputStyle,
+    pub notes: OutputStyle,
     /// Whether the model's thoughts are shown.
-    pub(crate) thoughts: bool,
+    pub thoughts: bool,
     /// Whether the user's messages are shown, as when a session is shown again.
-    pub(crate) messages: bool,
+    pub messages: bool,
     /// Whether the user sees questions here, with the diff of what is asked about, when they are asked.
-    pub(crate) questions: bool,
+    pub questions: bool,
     /// The tokens that the model can see at most, if that is known.
-    pub(crate) context_window: Option<u64>,
+    pub context_window: Option<u64>,
 }
 
 /// Shows entries of a log, after they were written, and what tools report meanwhile.
 #[derive(Debug)]
-pub(crate) struct Screen<W, N> {
+pub struct Screen<W, N> {
     timeline: Timeline,
     drawing: Drawing<W, N>,
 }
 
 impl<W: Write, N: Write> Screen<W, N> {
-    pub(crate) fn new(words: W, notes: N, options: ScreenOptions) -> Self {
+    /// A screen that shows nothing yet.
+    pub fn new(words: W, notes: N, options: ScreenOptions) -> Self {
         Self { timeline: Timeline::default(), drawing: Drawing::new(words, notes, options) }
     }
 
     /// Changes how the conversation is shown, such as after the terminal has changed its size.
-    pub(crate) fn options_mut(&mut self) -> &mut ScreenOptions {
+    pub fn options_mut(&mut self) -> &mut ScreenOptions {
         &mut self.drawing.options
     }
 
     /// What the current turn took so far.
-    pub(crate) fn turn(&self) -> &TurnTally {
+    pub fn turn(&self) -> &TurnTally {
         self.timeline.turn()
     }
 
     /// Shows an entry of the log.
-    pub(crate) fn show(&mut self, entry: &LogEntry) -> io::Result<()> {
+    pub fn show(&mut self, entry: &LogEntry) -> io::Result<()> {
         let changes = self.timeline.apply(entry);
         self.draw(&changes)
     }
 
     /// Shows what a tool reports. The log tells how calls begin and end; this adds what is not in it.
-    pub(crate) fn activity(&mut self, event: &ActivityEvent) -> io::Result<()> {
+    pub fn activity(&mut self, event: &ActivityEvent) -> io::Result<()> {
         match &event.data {
             ActivityData::ToolOutputChunk { chunk } => {
                 let changes = self.timeline.output(&event.call_id, chunk);

@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthChar as _;
 
 use super::inline::StyledText;
-use crate::chat::output_style::{Ink, columns};
+use crate::output_style::{Ink, columns};
 
 /// What stands before the text of a line, painted already.
 #[derive(Clone, Debug, Default)]

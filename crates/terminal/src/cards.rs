@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use protocol::{PlanStep, StepStatus};
 use timeline::{CallFailure, CallState, Card, DiffPart, diff_parts, duration};
 
-use super::output_style::{Ink, OutputStyle, columns};
-use super::safe_text::one_line;
+use crate::output_style::{Ink, OutputStyle, columns};
+use timeline::safe_text::one_line;
 
 /// Live output on a terminal: so many lines at the beginning …
 const FIRST_LINES: usize = 8;
@@ -19,9 +19,11 @@ const INDENT: &str = "  ";
 
 /// Where cards are drawn: the look, and how deep in sub-agents.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CardPlace {
-    pub(crate) style: OutputStyle,
-    pub(crate) depth: usize,
+pub struct CardPlace {
+    /// How text may look there.
+    pub style: OutputStyle,
+    /// How many sub-agents the card is inside of.
+    pub depth: usize,
 }
 
 impl CardPlace {
@@ -149,7 +151,7 @@ fn failed(name: &str, failure: &CallFailure, time: &str, place: CardPlace) -> St
 }
 
 /// The plan as a list to check off.
-pub(crate) fn plan(steps: &[PlanStep], place: CardPlace) -> String {
+pub fn plan(steps: &[PlanStep], place: CardPlace) -> String {
     let mut drawn = place.line("", "Plan", Ink::BOLD);
     for step in steps {
         let (mark, ink) = match step.status {

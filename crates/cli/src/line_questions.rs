@@ -14,10 +14,10 @@ use tool_system::prelude::async_trait;
 use tool_system::{Approver, OnDemand};
 use workspace::{Journal, Label, RelPath, UndoTarget, edit_in_program};
 
-use crate::chat::output_style::{Ink, OutputStyle};
 use crate::diff_view::{self, Drawn};
 use crate::output::{self, Stream};
 use question::Withdrawn;
+use terminal::{Ink, OutputStyle};
 
 /// The largest file whose present content is shown before an undo.
 const MAX_SHOWN_BYTES: u64 = 16 * 1024 * 1024;

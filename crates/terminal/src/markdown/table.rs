@@ -2,7 +2,7 @@
 
 use super::flow::{LinePrefix, TextFlow};
 use super::inline::{StyledText, pieces};
-use crate::chat::output_style::{Ink, columns};
+use crate::output_style::{Ink, columns};
 
 const GAP: &str = " │ ";
 

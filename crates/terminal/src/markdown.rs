@@ -12,9 +12,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use super::output_style::OutputStyle;
-use super::safe_text::SafeText;
+use crate::output_style::OutputStyle;
 use blocks::Blocks;
+use timeline::safe_text::SafeText;
 
 /// The text of one message. Nothing in it can drive the terminal.
 #[derive(Debug)]

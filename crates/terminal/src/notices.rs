@@ -2,7 +2,7 @@
 
 use timeline::{TurnCosts, count, duration, money};
 
-use super::output_style::{Ink, OutputStyle};
+use crate::output_style::{Ink, OutputStyle};
 
 /// `window` is what the model can see at most.
 pub(crate) fn turn_costs(turn: &TurnCosts, window: Option<u64>, style: OutputStyle) -> String {

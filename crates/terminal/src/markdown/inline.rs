@@ -1,6 +1,6 @@
 //! Emphasis, code and links within a paragraph, found as far as they are certain.
 
-use crate::chat::output_style::Ink;
+use crate::output_style::Ink;
 
 /// A run of text in one ink.
 #[derive(Clone, Debug, PartialEq, Eq)]

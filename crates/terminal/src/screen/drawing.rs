@@ -10,10 +10,10 @@ use timeline::{
 };
 
 use super::ScreenOptions;
-use crate::chat::cards::{self, CardPlace, LiveOutput};
-use crate::chat::markdown::Markdown;
-use crate::chat::notices;
-use crate::chat::output_style::{Ink, OutputStyle};
+use crate::cards::{self, CardPlace, LiveOutput};
+use crate::markdown::Markdown;
+use crate::notices;
+use crate::output_style::{Ink, OutputStyle};
 
 #[derive(Debug)]
 pub(super) struct Drawing<W, N> {

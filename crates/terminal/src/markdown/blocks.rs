@@ -6,7 +6,7 @@ use super::line::{
     Fence, MarkdownKind, MarkdownLine, classify, indentation, opening_fence, quotes,
 };
 use super::table::Table;
-use crate::chat::output_style::Ink;
+use crate::output_style::Ink;
 
 /// Narrower terminals are written to as if they had this many columns.
 const NARROWEST: usize = 20;

@@ -1,0 +1,58 @@
+//! The modes of a terminal while keys are read one by one, and the way back.
+//!
+//! Whatever ends the process (a normal exit, a panic, a signal that is handled), the terminal is left as
+//! it was found: the modes are kept in one place, and whoever comes first puts them back.
+
+use std::io::{self, Write as _};
+use std::sync::{Mutex, PoisonError};
+
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+
+/// Pasted text comes in brackets, and keys such as Shift-Enter are told apart where that is possible.
+const ENTER: &str = "\x1b[?2004h\x1b[>1u";
+/// Also ends a frame that was being written: plain text, a visible cursor, the update is complete.
+const LEAVE: &str = "\x1b[<u\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?2026l";
+
+/// The modes before keys were read one by one; nothing while they are not.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Reads keys one by one, without echo, until it is dropped.
+#[derive(Debug)]
+pub struct KeyModes(());
+
+impl KeyModes {
+    /// Changes the modes of the terminal at standard input.
+    pub fn enter() -> io::Result<Self> {
+        let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = tcgetattr(io::stdin())?;
+        let mut raw = found.clone();
+        raw.make_raw();
+        tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
+        before.get_or_insert(found);
+        write_to_terminal(ENTER)?;
+        Ok(Self(()))
+    }
+}
+
+impl Drop for KeyModes {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Leaves the terminal as it was found, if it was changed. Signal handlers and panic hooks call it too, so
+/// it does nothing if it is in use.
+pub fn restore() {
+    let Ok(mut before) = BEFORE.try_lock() else { return };
+    if let Some(found) = before.take() {
+        // There is nobody to tell if the terminal is gone.
+        let _ = write_to_terminal(LEAVE);
+        let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &found);
+    }
+}
+
+fn write_to_terminal(sequence: &str) -> io::Result<()> {
+    let mut out = io::stderr().lock();
+    out.write_all(sequence.as_bytes())?;
+    out.flush()
+}
