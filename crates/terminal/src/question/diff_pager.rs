@@ -1,0 +1,127 @@
+//! A whole diff in a part of the screen.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::PanelLine;
+use crate::input::EditBuffer;
+use crate::live_lines::{InkLine, cut_painted, unpainted};
+use crate::{Ink, LiveStyle};
+
+/// Rows of a page before the pager was drawn.
+const FIRST_PAGE: usize = 10;
+
+/// What came of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PagerStep {
+    Stay,
+    Close,
+}
+
+/// Which lines are shown, and what is searched for.
+#[derive(Debug, Default)]
+pub(super) struct DiffPager {
+    top: usize,
+    /// Rows at the last drawing.
+    page: Option<usize>,
+    query: String,
+    typing: Option<EditBuffer>,
+    not_found: bool,
+}
+
+impl DiffPager {
+    pub(super) fn is_typing(&self) -> bool {
+        self.typing.is_some()
+    }
+
+    pub(super) fn key(&mut self, event: KeyEvent, lines: &[PanelLine]) -> PagerStep {
+        if self.typing.is_some() {
+            self.search_key(event, lines);
+            return PagerStep::Stay;
+        }
+        self.not_found = false;
+        let page = self.page.unwrap_or(FIRST_PAGE);
+        let step = page.saturating_sub(1).max(1);
+        let last = lines.len().saturating_sub(page);
+        let is_ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
+        self.top = match event.code {
+            KeyCode::Char('q') | KeyCode::Esc => return PagerStep::Close,
+            KeyCode::Up | KeyCode::Char('k') => self.top.saturating_sub(1),
+            KeyCode::Down | KeyCode::Char('j') => self.top + 1,
+            KeyCode::PageUp => self.top.saturating_sub(step),
+            KeyCode::Char('b') if is_ctrl => self.top.saturating_sub(step),
+            KeyCode::PageDown | KeyCode::Char(' ') => self.top + step,
+            KeyCode::Char('g') | KeyCode::Home => 0,
+            KeyCode::Char('G') | KeyCode::End => last,
+            KeyCode::Char('/') => {
+                self.typing = Some(EditBuffer::default());
+                self.top
+            }
+            KeyCode::Char('n') => self.find(lines, Some(self.top + 1), true),
+            KeyCode::Char('N') => self.find(lines, self.top.checked_sub(1), false),
+            _ => self.top,
+        }
+        .min(last);
+        PagerStep::Stay
+    }
+
+    fn search_key(&mut self, event: KeyEvent, lines: &[PanelLine]) {
+        let Some(field) = &mut self.typing else { return };
+        match event.code {
+            KeyCode::Esc => self.typing = None,
+            KeyCode::Enter => {
+                self.query = field.draft().expanded();
+                self.typing = None;
+                let last = lines.len().saturating_sub(self.page.unwrap_or(FIRST_PAGE));
+                self.top = self.find(lines, Some(self.top), true).min(last);
+            }
+            _ => {
+                field.key(event);
+            }
+        }
+    }
+
+    /// The next line from `from` on that holds the query, around the ends.
+    fn find(&mut self, lines: &[PanelLine], from: Option<usize>, forward: bool) -> usize {
+        let query = self.query.to_lowercase();
+        let holds = |at: &usize| unpainted(&lines[*at].drawn).to_lowercase().contains(&query);
+        let count = lines.len();
+        let from = from.unwrap_or(count.saturating_sub(1));
+        let found = match forward {
+            true => (from..count).chain(0..from.min(count)).find(holds),
+            false => (0..=from).rev().chain((from + 1..count).rev()).find(holds),
+        };
+        let found = found.filter(|_| !query.is_empty());
+        self.not_found = found.is_none();
+        found.unwrap_or(self.top)
+    }
+
+    /// At most `rows` lines, the last of which tells where this is.
+    pub(super) fn draw(
+        &mut self,
+        lines: &[PanelLine],
+        style: LiveStyle,
+        rows: usize,
+    ) -> (Vec<String>, Option<(usize, usize)>) {
+        let page = rows.saturating_sub(1).max(1);
+        self.page = Some(page);
+        self.top = self.top.min(lines.len().saturating_sub(page));
+        let end = (self.top + page).min(lines.len());
+        let mut drawn: Vec<String> =
+            lines[self.top..end].iter().map(|line| cut_painted(&line.drawn, style.width)).collect();
+        let mut footer = InkLine::new();
+        let mut cursor = None;
+        if let Some(field) = &self.typing {
+            let (text, column) = field.window(style.width.saturating_sub(2).max(1));
+            footer.push(Ink::CYAN, "/").push(Ink::PLAIN, &text);
+            cursor = Some((drawn.len(), (column + 1).min(style.width.saturating_sub(1))));
+        } else if self.not_found {
+            footer.push(Ink::YELLOW, &format!("not found: {}", self.query));
+        } else {
+            let place = format!("{}–{} of {}", self.top + 1, end, lines.len());
+            footer.push(Ink::DIM, &place);
+            footer.push(Ink::DIM, "   space page   g G ends   / search   q back");
+        }
+        drawn.push(footer.paint(style));
+        (drawn, cursor)
+    }
+}
