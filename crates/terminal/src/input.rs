@@ -33,6 +33,7 @@ pub use message_queue::MessageQueue;
 pub(crate) use pasted::cleaned;
 use pasted::{Pasted, pasted};
 use text_layout::TextLayout;
+pub(crate) use text_layout::wrapped;
 
 const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 const NONE: KeyModifiers = KeyModifiers::NONE;

@@ -137,6 +137,36 @@ pub(crate) fn cut_painted(line: &str, width: usize) -> String {
     kept
 }
 
+/// A painted line in rows of at most `width` columns. Attributes go on in the next row.
+pub(crate) fn wrap_painted(line: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut rows = vec![String::new()];
+    let (mut used, mut open, mut rest) = (0, String::new(), line);
+    while !rest.is_empty() {
+        let Some(row) = rows.last_mut() else { break };
+        if let Some(length) = Ink::length_at_start(rest) {
+            row.push_str(&rest[..length]);
+            open = if &rest[..length] == "\x1b[0m" { String::new() } else { rest[..length].into() };
+            rest = &rest[length..];
+            continue;
+        }
+        let Some(grapheme) = rest.graphemes(true).next() else { break };
+        let safe = cut(&harmless(&grapheme.replace('\t', "    ")), width);
+        if used + columns(&safe) > width {
+            if !open.is_empty() {
+                row.push_str("\x1b[0m");
+            }
+            rows.push(format!("{open}{safe}"));
+            used = columns(&safe);
+        } else {
+            row.push_str(&safe);
+            used += columns(&safe);
+        }
+        rest = &rest[grapheme.len()..];
+    }
+    rows
+}
+
 /// The text of a painted line without its attributes.
 pub(crate) fn unpainted(line: &str) -> String {
     let mut text = String::new();
@@ -164,6 +194,8 @@ mod tests {
         assert_eq!(cut_painted(&line, 40), line);
         assert_eq!(cut_painted("\x1b[2Jx", 40), "\\x1B[2Jx");
         assert_eq!(unpainted(&line), "-漢字x");
+        let rows = ["\x1b[31m-漢\x1b[0m", "\x1b[31m字\x1b[0m\x1b[1mx\x1b[0m"];
+        assert_eq!(wrap_painted(&line, 4), rows);
     }
 
     proptest! {
@@ -179,6 +211,9 @@ mod tests {
             let painted = line.paint(LiveStyle { width, colour: true });
             prop_assert!(columns(&unpainted(&painted)) <= width, "{painted:?}");
             prop_assert!(columns(&cut_painted(&pieces.concat(), width)) <= width);
+            let rows = wrap_painted(&pieces.concat(), width);
+            prop_assert!(rows.iter().all(|row| columns(row) <= width.max(1)));
+            prop_assert!(width < 2 || rows.concat() == pieces.concat());
         }
     }
 }

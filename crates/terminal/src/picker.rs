@@ -230,8 +230,26 @@ mod tests {
 
     #[test]
     fn columns_shrink_from_the_right() {
-        insta::assert_snapshot!(drawn(&picker(), 100), @"");
-        insta::assert_snapshot!(drawn(&picker(), 60), @"");
-        insta::assert_snapshot!(drawn(&picker(), 20), @"");
+        insta::assert_snapshot!(drawn(&picker(), 100), @"
+        Resume › 
+        › Round cart totals once                             today 14:02  7k2
+          Why does the login page flicker on slow networks?  yesterday    7jx
+          漢字 in file names                                 Mon 9:15     6ab
+          1 of 3 · enter takes · esc closes
+        ");
+        insta::assert_snapshot!(drawn(&picker(), 60), @"
+        Resume › 
+        › Round cart totals once                    today 14:02  7k2
+          Why does the login page flicker on slow…  yesterday    7jx
+          漢字 in file names                        Mon 9:15     6ab
+          1 of 3 · enter takes · esc closes
+        ");
+        insta::assert_snapshot!(drawn(&picker(), 20), @"
+        Resume › 
+        › Round cart totals…
+          Why does the logi…
+          漢字 in file names
+          1 of 3 · enter ta…
+        ");
     }
 }

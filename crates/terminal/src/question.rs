@@ -187,6 +187,11 @@ impl QuestionPanel {
         }
     }
 
+    /// What is asked.
+    pub fn question(&self) -> &PanelQuestion {
+        &self.question
+    }
+
     /// Says how many questions wait, as that can change.
     pub fn set_position(&mut self, index: usize, count: usize) {
         self.question.position = (index, count);
@@ -223,25 +228,25 @@ impl QuestionPanel {
             return self.choose(event, now, input_is_empty);
         }
         if is_for_the_whole_program(event) {
-            return self.to_input(vec![event], now);
+            return self.give_to_input(vec![event], now);
         }
         if let Some((first, at)) = opening
             && now.saturating_duration_since(at) < DEAD_TIME
         {
             if types_a_character(event) || event.code == KeyCode::Enter {
                 self.mode = PanelMode::Choose;
-                return self.to_input(vec![first, event], now);
+                return self.give_to_input(vec![first, event], now);
             }
             self.opening_key = Some((first, at));
         }
         if !input_is_empty && !self.is_typing() {
             self.mode = PanelMode::Choose;
-            return self.to_input(vec![event], now);
+            return self.give_to_input(vec![event], now);
         }
         self.key_of_mode(event, now)
     }
 
-    fn to_input(&mut self, keys: Vec<KeyEvent>, now: Instant) -> PanelOutcome {
+    fn give_to_input(&mut self, keys: Vec<KeyEvent>, now: Instant) -> PanelOutcome {
         self.last_typed = Some(now);
         PanelOutcome::ToInput(keys)
     }
@@ -259,7 +264,7 @@ impl QuestionPanel {
         let is_live = self.is_live(now, input_is_empty);
         let letter = match event.code {
             KeyCode::Char(c) if is_live && event.modifiers.is_empty() && self.offers(c) => c,
-            _ => return self.to_input(vec![event], now),
+            _ => return self.give_to_input(vec![event], now),
         };
         self.mode = match letter {
             'y' => return PanelOutcome::Answer(PanelAnswer::Yes),

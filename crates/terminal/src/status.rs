@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use timeline::{count, money};
+use timeline::money;
+use timeline::safe_text::harmless;
 
-use crate::live_lines::InkLine;
+use crate::live_lines::{InkLine, cut};
 use crate::{Ink, LiveStyle, columns};
 
 /// Silence of a server that is worth a word.
@@ -14,6 +15,8 @@ const FRAME: Duration = Duration::from_millis(120);
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// The spinner while nothing moves.
 const STILL: &str = "·";
+/// Columns of what happens that are shown even if there is little room.
+const LEAST_WORDS: usize = 18;
 const SEPARATOR: &str = " · ";
 const STOP_HINT: &str = "esc stops";
 
@@ -113,6 +116,10 @@ impl StatusLine {
     /// The line. What happens is told at every width; the rest goes as the screen gets narrow.
     pub fn draw(&self, style: LiveStyle) -> String {
         let mut parts = self.parts();
+        // A long command leaves room for the rest.
+        if let Some(first) = parts.first_mut().filter(|_| !self.is_silent()) {
+            first.text = cut(&harmless(&first.text), (style.width / 2).max(LEAST_WORDS));
+        }
         let stop = if self.spinner.is_some() && !self.is_silent() { STOP_HINT } else { "" };
         let needed = |parts: &[StatusPart]| -> usize {
             let words: usize = parts.iter().map(|part| columns(&part.text)).sum();
@@ -171,7 +178,7 @@ impl StatusLine {
             None => {}
         }
         if let Some(cost) = self.cost {
-            add(4, Ink::DIM, money(cost));
+            add(4, Ink::DIM, dollars(cost));
         }
         if !self.model.is_empty() {
             add(5, Ink::DIM, self.model.clone());
@@ -186,6 +193,20 @@ impl StatusLine {
         }
         parts
     }
+}
+
+/// `950`, `1.2k`, `18k`, `1.2M`: as exact as a glance needs.
+fn count(number: u64) -> String {
+    match number {
+        10_000..999_500 => format!("{:.0}k", number as f64 / 1e3),
+        999_500..1_000_000 => "1.0M".into(),
+        _ => timeline::count(number),
+    }
+}
+
+/// Cents, unless it is less than one.
+fn dollars(cost: f64) -> String {
+    if (0.01..1.0).contains(&cost) { format!("${cost:.2}") } else { money(cost) }
 }
 
 /// `0:07`, `12:30`, `1:02:03`.
@@ -229,15 +250,27 @@ mod tests {
 
     #[test]
     fn the_least_important_goes_first() {
-        insta::assert_snapshot!(drawn(&status(), &[200, 100, 60, 40, 20, 8]), @"");
+        insta::assert_snapshot!(drawn(&status(), &[200, 100, 60, 40, 20, 8]), @"
+        · running npm test · 1:14 · ↑18k ↓312 · 61/s · 18k of 200k · $0.21 · opus · strict · 1 job                                                                                                    esc stops
+        · running npm test · 1:14 · ↑18k ↓312 · 61/s · 18k of 200k · $0.21 · opus · strict · 1 job
+        · running npm test · 1:14 · 18k of 200k · $0.21 · strict
+        · running npm test · 1:14 · strict
+        · running npm test
+        · runni…
+        ");
     }
 
     #[test]
     fn silence_is_told_only_where_data_is_awaited() {
         let mut status = status();
         assert!(drawn(&status, &[100]).contains("running npm test"));
+        status.activity = StatusActivity::Running("x".repeat(200));
+        assert!(drawn(&status, &[60]).contains("xx… · 1:14 · "));
         status.activity = StatusActivity::Thinking;
-        insta::assert_snapshot!(drawn(&status, &[100, 30]), @"");
+        insta::assert_snapshot!(drawn(&status, &[100, 30]), @"
+        · no data for 8 s · esc stops · 1:14 · ↑18k ↓312 · 18k of 200k · $0.21 · opus · strict · 1 job
+        · no data for 8 s · esc stops
+        ");
         status.silent_for = Some(Duration::from_secs(4));
         assert!(drawn(&status, &[100]).starts_with("· thinking · 1:14"));
     }
@@ -256,7 +289,9 @@ mod tests {
     }
 
     #[test]
-    fn hours_are_told() {
+    fn numbers_are_short() {
+        assert_eq!(["$0.21", "$0.0012", "$3.50"], [0.214, 0.0012, 3.5].map(dollars));
+        assert_eq!(["312", "1.2k", "18k", "1.0M"], [312, 1_240, 18_200, 999_600].map(count));
         assert_eq!(clock(Duration::from_secs(3723)), "1:02:03");
         assert_eq!(clock(Duration::from_secs(7)), "0:07");
     }

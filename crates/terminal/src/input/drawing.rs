@@ -1,12 +1,14 @@
 //! The input box as it looks.
 
-use super::text_layout::TextLayout;
+use super::text_layout::{TextLayout, wrapped};
 use super::{Draft, EditUnit, InputBox, SubmissionKind};
 use crate::live_lines::InkLine;
 use crate::{Ink, LiveLines, LiveStyle, columns};
 
 /// Rows of text that the box shows; longer texts scroll inside.
 const MOST_ROWS: usize = 10;
+/// Rows of a note below the box.
+const MOST_NOTE_ROWS: usize = 4;
 /// Border, blank and prompt on the left; blank and border on the right.
 const LEFT: usize = 4;
 const RIGHT: usize = 2;
@@ -105,9 +107,9 @@ impl InputBox {
 
     fn below(&self, style: LiveStyle) -> Vec<String> {
         let message = |ink: Ink, text: &str| {
-            let mut line = InkLine::new();
-            line.push(ink, "  ").push(ink, text);
-            vec![line.paint(style)]
+            let rows = wrapped(text, style.width.saturating_sub(3));
+            let line = |row: &String| InkLine::new().push(ink, "  ").push(ink, row).paint(style);
+            rows.iter().take(MOST_NOTE_ROWS).map(line).collect()
         };
         match (&self.note, &self.search, &self.popup) {
             (Some(note), ..) => message(Ink::YELLOW, note),

@@ -8,6 +8,9 @@ use unicode_segmentation::UnicodeSegmentation as _;
 
 use super::edit_history::{EditHistory, EditKind};
 
+/// Bytes of a text that is edited letter by letter. A longer one is for an external editor.
+const MOST_EDITED: usize = 50_000;
+
 /// A piece of text that is shown as one label and moves, and goes, as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TextChip {
@@ -58,8 +61,15 @@ pub struct Draft {
 
 impl Draft {
     /// A draft of plain text with the cursor at its end.
+    ///
+    /// A text that is too long to be edited here becomes one unit.
     pub fn of(text: &str) -> Self {
-        let units = units_of(text);
+        let units = if text.len() > MOST_EDITED {
+            let label = format!("[text of {} lines]", text.lines().count());
+            vec![EditUnit::Chip(Arc::new(TextChip { label, text: text.to_owned() }))]
+        } else {
+            units_of(text)
+        };
         Self { cursor: units.len(), units }
     }
 
@@ -236,11 +246,13 @@ impl EditBuffer {
     fn insert_units(&mut self, units: Vec<EditUnit>) {
         let (at, count) = (self.draft.cursor, units.len());
         self.draft.units.splice(at..at, units);
-        self.draft.cursor = at;
+        self.draft.cursor = at + count;
         self.rejoin();
-        // Both ends of what was inserted can join their neighbours.
-        self.draft.cursor = (self.draft.cursor + count).min(self.draft.units.len());
+        // Both ends of what was inserted can join their neighbours, and a line break may lie between.
+        let behind = self.draft.units.len() - self.draft.cursor;
+        self.draft.cursor = at.min(self.draft.cursor);
         self.rejoin();
+        self.draft.cursor = self.draft.units.len() - behind;
     }
 
     /// Finds the graphemes around the cursor anew: an accent joins the letter before it. The cursor goes behind

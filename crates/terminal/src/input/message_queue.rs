@@ -8,6 +8,10 @@ use crate::{Ink, LiveStyle, columns};
 const MOST_SHOWN: usize = 4;
 /// Stands behind the message that the Up key takes back.
 const HINT: &str = "queued · ↑ edit";
+/// The same where there is little room.
+const SHORT_HINT: &str = "↑ edit";
+/// Columns from which on there is enough.
+const WIDE: usize = 40;
 
 /// Messages in the order in which they go in.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +55,11 @@ impl MessageQueue {
             lines.push(line.paint(style));
         }
         for (at, submission) in self.waiting.iter().enumerate().skip(hidden) {
-            let hint = if at + 1 == self.waiting.len() { HINT } else { "queued" };
+            let hint = match at + 1 == self.waiting.len() {
+                true if style.width < WIDE => SHORT_HINT,
+                true => HINT,
+                false => "queued",
+            };
             // The hint ends where the text in the input box ends.
             let start = style.width.saturating_sub(columns(hint) + 2);
             let mut line = InkLine::new();

@@ -127,7 +127,7 @@ fn arrows_move_by_rows_as_drawn_and_keep_their_column() {
     press(&mut input, "C-j x C-j");
     write(&mut input, "eeeee");
     press(&mut input, "Up Up");
-    assert_eq!(marked(&input), "aaaa bbbb cccc dddd|\nx\neeeee");
+    assert_eq!(marked(&input), "aaaa bbbb cccc |dddd\nx\neeeee");
     press(&mut input, "Down Down");
     assert_eq!(marked(&input), "aaaa bbbb cccc dddd\nx\neeeee|");
 }
@@ -202,6 +202,7 @@ fn files_are_asked_for_ranked_and_become_one_unit() {
     press(&mut input, "Down Up");
     assert_eq!(press(&mut input, "Tab"), asked("src/"));
     assert_eq!(marked(&input), "see @src/|");
+    input.set_candidates(candidates());
     press(&mut input, "Esc");
     assert_eq!(write(&mut input, "x"), InputAction::Changed, "a list that was closed stays closed");
     assert_eq!(sent(press(&mut input, "Enter")).text, "see @src/x");

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use timeline::safe_text::harmless;
 
-use super::edit_buffer::{EditBuffer, EditUnit};
+use super::edit_buffer::{Draft, EditBuffer, EditUnit};
 use crate::columns;
 use crate::live_lines::cut;
 
@@ -35,7 +35,9 @@ impl TextLayout {
                 continue;
             }
             let needed = columns(&shown(unit, width));
-            if used + needed > width && at > start {
+            // A blank between words may stand where the cursor has its place behind the text.
+            let room = if unit.is_blank() && needed == 1 { width + 1 } else { width };
+            if used + needed > room && at > start {
                 // Words stay whole where a row holds more than one of them.
                 let end = after_blank.filter(|_| !unit.is_blank()).unwrap_or(at);
                 rows.push(start..end);
@@ -71,8 +73,8 @@ impl TextLayout {
         // The end of a wrapped row is the beginning of the next.
         let last = if is_last { range.end } else { range.end.saturating_sub(1).max(range.start) };
         let mut used = 0;
-        for at in range.start..last {
-            used += columns(&shown(&units[at], self.width));
+        for (at, unit) in units.iter().enumerate().take(last).skip(range.start) {
+            used += columns(&shown(unit, self.width));
             if used > column {
                 return at;
             }
@@ -93,6 +95,17 @@ fn shown(unit: &EditUnit, width: usize) -> Cow<'_, str> {
         EditUnit::Grapheme(text) => cut(&harmless(text), width).into(),
         EditUnit::Chip(chip) => cut(&harmless(&chip.label), width).into(),
     }
+}
+
+/// A text in lines of at most `width` columns, with nothing left out.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let units = Draft::of(text).units;
+    let layout = TextLayout::new(&units, width);
+    let row = |row: &Range<usize>| {
+        let line: String = units[row.clone()].iter().map(|unit| layout.shown(unit)).collect();
+        line.trim_end().to_owned()
+    };
+    layout.rows.iter().map(row).collect()
 }
 
 impl EditBuffer {

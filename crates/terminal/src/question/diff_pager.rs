@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::PanelLine;
 use crate::input::EditBuffer;
-use crate::live_lines::{InkLine, cut_painted, unpainted};
+use crate::live_lines::{InkLine, unpainted, wrap_painted};
 use crate::{Ink, LiveStyle};
 
 /// Rows of a page before the pager was drawn.
@@ -17,12 +17,22 @@ pub(super) enum PagerStep {
     Close,
 }
 
+/// A row of the screen; a long line has several.
+#[derive(Debug)]
+struct PagerRow {
+    line: usize,
+    drawn: String,
+}
+
 /// Which lines are shown, and what is searched for.
 #[derive(Debug, Default)]
 pub(super) struct DiffPager {
+    /// The first row that is shown.
     top: usize,
     /// Rows at the last drawing.
     page: Option<usize>,
+    rows: Vec<PagerRow>,
+    width: usize,
     query: String,
     typing: Option<EditBuffer>,
     not_found: bool,
@@ -41,7 +51,7 @@ impl DiffPager {
         self.not_found = false;
         let page = self.page.unwrap_or(FIRST_PAGE);
         let step = page.saturating_sub(1).max(1);
-        let last = lines.len().saturating_sub(page);
+        let last = self.rows.len().saturating_sub(page);
         let is_ctrl = event.modifiers.contains(KeyModifiers::CONTROL);
         self.top = match event.code {
             KeyCode::Char('q') | KeyCode::Esc => return PagerStep::Close,
@@ -56,8 +66,8 @@ impl DiffPager {
                 self.typing = Some(EditBuffer::default());
                 self.top
             }
-            KeyCode::Char('n') => self.find(lines, Some(self.top + 1), true),
-            KeyCode::Char('N') => self.find(lines, self.top.checked_sub(1), false),
+            KeyCode::Char('n') => self.find(lines, Some(self.line() + 1), true),
+            KeyCode::Char('N') => self.find(lines, self.line().checked_sub(1), false),
             _ => self.top,
         }
         .min(last);
@@ -71,8 +81,8 @@ impl DiffPager {
             KeyCode::Enter => {
                 self.query = field.draft().expanded();
                 self.typing = None;
-                let last = lines.len().saturating_sub(self.page.unwrap_or(FIRST_PAGE));
-                self.top = self.find(lines, Some(self.top), true).min(last);
+                let last = self.rows.len().saturating_sub(self.page.unwrap_or(FIRST_PAGE));
+                self.top = self.find(lines, Some(self.line()), true).min(last);
             }
             _ => {
                 field.key(event);
@@ -80,7 +90,27 @@ impl DiffPager {
         }
     }
 
-    /// The next line from `from` on that holds the query, around the ends.
+    /// The line that the first row belongs to.
+    fn line(&self) -> usize {
+        self.rows.get(self.top).map_or(0, |row| row.line)
+    }
+
+    /// Wraps the lines anew if the width is another. The line at the top stays there.
+    fn wrap(&mut self, lines: &[PanelLine], width: usize) {
+        if self.width == width {
+            return;
+        }
+        let line_at_top = self.line();
+        let rows = lines.iter().enumerate().flat_map(|(line, text)| {
+            let rows = wrap_painted(&text.drawn, width);
+            rows.into_iter().map(move |drawn| PagerRow { line, drawn })
+        });
+        self.rows = rows.collect();
+        self.width = width;
+        self.top = self.rows.iter().position(|row| row.line == line_at_top).unwrap_or(0);
+    }
+
+    /// The row of the next line from `from` on that holds the query, around the ends.
     fn find(&mut self, lines: &[PanelLine], from: Option<usize>, forward: bool) -> usize {
         let query = self.query.to_lowercase();
         let holds = |at: &usize| unpainted(&lines[*at].drawn).to_lowercase().contains(&query);
@@ -92,7 +122,8 @@ impl DiffPager {
         };
         let found = found.filter(|_| !query.is_empty());
         self.not_found = found.is_none();
-        found.unwrap_or(self.top)
+        let row = found.and_then(|line| self.rows.iter().position(|row| row.line == line));
+        row.unwrap_or(self.top)
     }
 
     /// At most `rows` lines, the last of which tells where this is.
@@ -104,10 +135,11 @@ impl DiffPager {
     ) -> (Vec<String>, Option<(usize, usize)>) {
         let page = rows.saturating_sub(1).max(1);
         self.page = Some(page);
-        self.top = self.top.min(lines.len().saturating_sub(page));
-        let end = (self.top + page).min(lines.len());
+        self.wrap(lines, style.width);
+        self.top = self.top.min(self.rows.len().saturating_sub(page));
+        let end = (self.top + page).min(self.rows.len());
         let mut drawn: Vec<String> =
-            lines[self.top..end].iter().map(|line| cut_painted(&line.drawn, style.width)).collect();
+            self.rows[self.top..end].iter().map(|row| row.drawn.clone()).collect();
         let mut footer = InkLine::new();
         let mut cursor = None;
         if let Some(field) = &self.typing {
@@ -117,7 +149,8 @@ impl DiffPager {
         } else if self.not_found {
             footer.push(Ink::YELLOW, &format!("not found: {}", self.query));
         } else {
-            let place = format!("{}–{} of {}", self.top + 1, end, lines.len());
+            let last = self.rows[..end].last().map_or(0, |row| row.line + 1);
+            let place = format!("{}–{last} of {}", self.line() + 1, lines.len());
             footer.push(Ink::DIM, &place);
             footer.push(Ink::DIM, "   space page   g G ends   / search   q back");
         }

@@ -1,8 +1,8 @@
 //! The question as it looks.
 
-use super::{PanelMode, QuestionPanel};
-use crate::input::EditBuffer;
-use crate::live_lines::{InkLine, cut_painted};
+use super::{PanelMode, PanelQuestion, QuestionPanel};
+use crate::input::{EditBuffer, wrapped};
+use crate::live_lines::{InkLine, cut_painted, unpainted};
 use crate::{Ink, LiveLines, LiveStyle, columns};
 
 /// The keys in the order in which they are listed.
@@ -38,16 +38,16 @@ impl QuestionPanel {
             PanelMode::Choose => {
                 body.extend(keys(inner, &offered, input_is_empty));
                 if !input_is_empty {
-                    body.push(hint(inner, "these keys answer when the input is empty"));
+                    body.extend(hint(inner, "these keys answer when the input is empty"));
                 }
             }
             PanelMode::Reason(field) => {
                 cursor = Some(typed_line(&mut body, inner, "why not: ", field));
-                body.push(hint(inner, "enter says no · esc back"));
+                body.extend(hint(inner, "enter says no · esc back"));
             }
             PanelMode::Parts(picker) => {
                 body.extend(picker.draw(inner, room));
-                body.push(hint(
+                body.extend(hint(
                     inner,
                     "space toggles · a all · enter approves the picked · esc back",
                 ));
@@ -58,23 +58,21 @@ impl QuestionPanel {
                 let lines = self.question.diff.iter().enumerate().skip(first).take(most);
                 for (at, shown) in lines {
                     let mark = if at == *line { "› " } else { "  " };
-                    let text = cut_painted(&shown.drawn, inner.width.saturating_sub(2));
-                    body.push(format!("{mark}{text}"));
+                    body.push(cut_painted(&format!("{mark}{}", shown.drawn), inner.width));
                 }
                 if let PanelMode::CommentText { text, .. } = &self.mode {
                     cursor = Some(typed_line(&mut body, inner, "comment: ", text));
-                    body.push(hint(inner, "enter sends it to the model · esc back"));
+                    body.extend(hint(inner, "enter sends it to the model · esc back"));
                 } else {
-                    body.push(hint(inner, "↑ ↓ line · enter comments it · esc back"));
+                    body.extend(hint(inner, "↑ ↓ line · enter comments it · esc back"));
                 }
             }
             PanelMode::Rule => {
-                let mut line = InkLine::new();
-                line.push(Ink::BOLD, self.question.rule.as_deref().unwrap_or_default());
-                body.push(line.paint(inner));
+                let rule = self.question.rule.as_deref().unwrap_or_default();
+                body.extend(whole(inner, Ink::BOLD, rule));
                 let lifetimes = [('s', "for this session"), ('g', "for good")];
                 body.extend(keys(inner, &lifetimes, true));
-                body.push(hint(inner, "esc back"));
+                body.extend(hint(inner, "esc back"));
             }
             PanelMode::Diff(pager) => {
                 let above = body.len();
@@ -84,23 +82,38 @@ impl QuestionPanel {
             }
         }
         if let Some(note) = self.note {
-            let mut line = InkLine::new();
-            body.push(line.push(Ink::YELLOW, note).paint(inner));
+            body.extend(whole(inner, Ink::YELLOW, note));
         }
         self.framed(style, inner, body, cursor)
     }
 
     /// Why the user is asked, and what to know first.
     fn facts(&self, inner: LiveStyle) -> Vec<String> {
-        let line = |ink: Ink, text: &str| InkLine::new().push(ink, text).paint(inner);
-        let warnings = &self.question.warnings;
-        let mut lines: Vec<String> =
-            self.question.reason.iter().map(|reason| line(Ink::DIM, reason)).collect();
-        lines.extend(warnings.iter().take(MOST_WARNINGS).map(|text| line(Ink::YELLOW, text)));
+        let PanelQuestion { title, reason, warnings, .. } = &self.question;
+        let mut lines = Vec::new();
+        if columns(title) > self.title_room(inner.width + SIDES) {
+            lines.extend(whole(inner, Ink::BOLD, title));
+        }
+        lines.extend(reason.iter().flat_map(|text| whole(inner, Ink::DIM, text)));
+        let shown = warnings.iter().take(MOST_WARNINGS);
+        lines.extend(shown.flat_map(|text| whole(inner, Ink::YELLOW, text)));
         if let Some(more @ 1..) = warnings.len().checked_sub(MOST_WARNINGS) {
-            lines.push(line(Ink::YELLOW, &format!("… and {more} more warnings")));
+            lines.extend(whole(inner, Ink::YELLOW, &format!("… and {more} more warnings")));
         }
         lines
+    }
+
+    /// Which of several questions this is.
+    fn place(&self) -> String {
+        match self.question.position {
+            (_, 0 | 1) => String::new(),
+            (index, count) => format!("{index} of {count} "),
+        }
+    }
+
+    /// The columns for the title in the upper border.
+    fn title_room(&self, width: usize) -> usize {
+        width.saturating_sub(SIDES + columns(&self.place()))
     }
 
     fn framed(
@@ -111,21 +124,21 @@ impl QuestionPanel {
         cursor: Option<(usize, usize)>,
     ) -> LiveLines {
         let ends = style.width.saturating_sub(1);
-        let place = match self.question.position {
-            (_, 0 | 1) => String::new(),
-            (index, count) => format!("{index} of {count} "),
-        };
+        let place = self.place();
         let mut top = InkLine::new();
         let start = ends.saturating_sub(columns(&place));
         top.push(Ink::YELLOW, "╭ ");
-        top.push_fit(Ink::BOLD, &self.question.title, start.saturating_sub(1));
+        // A title without room for it stands below as a whole.
+        if columns(&self.question.title) <= self.title_room(style.width) {
+            top.push(Ink::BOLD, &self.question.title);
+        }
         top.fill(Ink::PLAIN, " ", start).push(Ink::DIM, &place).push(Ink::YELLOW, "╮");
         let mut bottom = InkLine::new();
         bottom.push(Ink::YELLOW, "╰").fill(Ink::PLAIN, " ", ends).push(Ink::YELLOW, "╯");
         let bar = |text: &str| if style.colour { Ink::YELLOW.paint(text) } else { text.to_owned() };
         let mut lines = vec![top.paint(style)];
         for line in body {
-            let used = columns(&crate::live_lines::unpainted(&line));
+            let used = columns(&unpainted(&line));
             let blanks = " ".repeat(inner.width.saturating_sub(used));
             lines.push(match style.width > SIDES {
                 true => format!("{} {line}{blanks} {}", bar("│"), bar("│")),
@@ -162,8 +175,14 @@ fn keys(inner: LiveStyle, offered: &[(char, &str)], live: bool) -> Vec<String> {
     rows.iter().map(|row| row.paint(inner)).collect()
 }
 
-fn hint(inner: LiveStyle, text: &str) -> String {
-    InkLine::new().push(Ink::DIM, text).paint(inner)
+fn hint(inner: LiveStyle, text: &str) -> Vec<String> {
+    whole(inner, Ink::DIM, text)
+}
+
+/// A text in as many lines as it needs: what is agreed to is never cut.
+fn whole(inner: LiveStyle, ink: Ink, text: &str) -> Vec<String> {
+    let line = |row: &String| InkLine::new().push(ink, row).paint(inner);
+    wrapped(text, inner.width).iter().map(line).collect()
 }
 
 /// A line that is typed, scrolled so that the cursor is in it; returns where that is.

@@ -199,10 +199,47 @@ fn the_words_of_a_question_are_those_of_every_front_end() {
 
 #[test]
 fn a_question_at_several_widths() {
-    insta::assert_snapshot!(Slow::new(question()).drawn(200), @"");
-    insta::assert_snapshot!(Slow::new(question()).drawn(100), @"");
-    insta::assert_snapshot!(Slow::new(question()).drawn(60), @"");
-    insta::assert_snapshot!(Slow::new(question()).drawn(20), @"");
+    insta::assert_snapshot!(Slow::new(question()).drawn(200), @"
+    ╭ Edit 2 files, +7 −3?                                                                                                                                                                          1 of 3 ╮
+    │ ask: edits in src/** need approval                                                                                                                                                                   │
+    │ ! src/cart.ts: the file becomes executable                                                                                                                                                           │
+    │ y yes   n no, say why   f files   h hunks   e edit   c comment   a always…   d diff in full                                                                                                          │
+    ╰                                                                                                                                                                                                      ╯
+    ");
+    insta::assert_snapshot!(Slow::new(question()).drawn(100), @"
+    ╭ Edit 2 files, +7 −3?                                                                      1 of 3 ╮
+    │ ask: edits in src/** need approval                                                               │
+    │ ! src/cart.ts: the file becomes executable                                                       │
+    │ y yes   n no, say why   f files   h hunks   e edit   c comment   a always…   d diff in full      │
+    ╰                                                                                                  ╯
+    ");
+    insta::assert_snapshot!(Slow::new(question()).drawn(60), @"
+    ╭ Edit 2 files, +7 −3?                              1 of 3 ╮
+    │ ask: edits in src/** need approval                       │
+    │ ! src/cart.ts: the file becomes executable               │
+    │ y yes   n no, say why   f files   h hunks   e edit       │
+    │ c comment   a always…   d diff in full                   │
+    ╰                                                          ╯
+    ");
+    insta::assert_snapshot!(Slow::new(question()).drawn(20), @"
+    ╭           1 of 3 ╮
+    │ Edit 2 files, +7 │
+    │ −3?              │
+    │ ask: edits in    │
+    │ src/** need      │
+    │ approval         │
+    │ ! src/cart.ts:   │
+    │ the file becomes │
+    │ executable       │
+    │ y yes            │
+    │ n no, say why    │
+    │ f files          │
+    │ h hunks   e edit │
+    │ c comment        │
+    │ a always…        │
+    │ d diff in full   │
+    ╰                  ╯
+    ");
 }
 
 #[test]
@@ -212,11 +249,59 @@ fn what_the_keys_open() {
         slow.write(keys);
         slow.drawn(70)
     };
-    insta::assert_snapshot!(after("nuse cents"), @"");
-    insta::assert_snapshot!(after("h↓ "), @"");
-    insta::assert_snapshot!(after("c↓⏎why"), @"");
-    insta::assert_snapshot!(after("a"), @"");
-    insta::assert_snapshot!(after("d"), @"");
+    insta::assert_snapshot!(after("nuse cents"), @"
+    ╭ Edit 2 files, +7 −3?                                        1 of 3 ╮
+    │ ask: edits in src/** need approval                                 │
+    │ ! src/cart.ts: the file becomes executable                         │
+    │ why not: use cents                                                 │
+    │ enter says no · esc back                                           │
+    ╰                                                                    ╯
+    ");
+    insta::assert_snapshot!(after("h↓ "), @"
+    ╭ Edit 2 files, +7 −3?                                        1 of 3 ╮
+    │ ask: edits in src/** need approval                                 │
+    │ ! src/cart.ts: the file becomes executable                         │
+    │   [x] src/cart.ts  line 41                                         │
+    │ › [ ] src/cart.ts  line 90                                         │
+    │   [x] test/cart.test.ts  line 3                                    │
+    │ + }                                                                │
+    │ space toggles · a all · enter approves the picked · esc back       │
+    ╰                                                                    ╯
+    ");
+    insta::assert_snapshot!(after("c↓⏎why"), @"
+    ╭ Edit 2 files, +7 −3?                                        1 of 3 ╮
+    │ ask: edits in src/** need approval                                 │
+    │ ! src/cart.ts: the file becomes executable                         │
+    │     src/cart.ts   +4 −3                                            │
+    │    41    total(): string {                                         │
+    │ ›  42  -   let sum = 0;                                            │
+    │     test/cart.test.ts   +3                                         │
+    │     3  + expect(total)                                             │
+    │ comment: why                                                       │
+    │ enter sends it to the model · esc back                             │
+    ╰                                                                    ╯
+    ");
+    insta::assert_snapshot!(after("a"), @"
+    ╭ Edit 2 files, +7 −3?                                        1 of 3 ╮
+    │ ask: edits in src/** need approval                                 │
+    │ ! src/cart.ts: the file becomes executable                         │
+    │ allow edits in src/** of this project                              │
+    │ s for this session   g for good                                    │
+    │ esc back                                                           │
+    ╰                                                                    ╯
+    ");
+    insta::assert_snapshot!(after("d"), @"
+    ╭ Edit 2 files, +7 −3?                                        1 of 3 ╮
+    │ ask: edits in src/** need approval                                 │
+    │ ! src/cart.ts: the file becomes executable                         │
+    │   src/cart.ts   +4 −3                                              │
+    │  41    total(): string {                                           │
+    │  42  -   let sum = 0;                                              │
+    │   test/cart.test.ts   +3                                           │
+    │   3  + expect(total)                                               │
+    │ 1–5 of 5   space page   g G ends   / search   q back               │
+    ╰                                                                    ╯
+    ");
 }
 
 #[test]
@@ -280,6 +365,11 @@ proptest! {
             prop_assert_eq!(outcome, PanelOutcome::ToInput(vec![event]));
         }
     }
+}
+
+proptest! {
+    // Everything is drawn after each key, which takes its time.
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     /// An approval comes from a key that was pressed with care: after the dead time, with an empty input, and
     /// after a pause. Every other key is shown, used by a mode of the panel, or given to the input.

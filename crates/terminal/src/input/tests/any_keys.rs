@@ -56,7 +56,7 @@ fn is_on_a_boundary(input: &InputBox) -> bool {
         _ => None,
     };
     let runs = graphemes.split(|unit| text(unit).is_none());
-    let mut whole = runs.map(|run| run.iter().filter_map(|unit| text(unit)).collect::<Vec<_>>());
+    let mut whole = runs.map(|run| run.iter().filter_map(&text).collect::<Vec<_>>());
     input.buffer.cursor() <= graphemes.len()
         && whole.all(|run| run.concat().graphemes(true).eq(run.iter().map(String::as_str)))
 }
