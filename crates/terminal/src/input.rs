@@ -366,16 +366,15 @@ impl InputBox {
                 self.buffer.replace_back_to(start, &text);
                 if key == TakenBy::Enter && takes_none { self.send() } else { self.finished(start) }
             }
-            Some(PopupItem::Mention(found))
-                if key == TakenBy::Tab && found.kind == CandidateKind::Directory =>
-            {
+            Some(PopupItem::Mention(found)) if key == TakenBy::Tab && found.can_be_entered() => {
                 let inside = format!("@{}/", found.text.trim_end_matches('/'));
                 self.buffer.replace_back_to(start, &inside);
                 self.edited()
             }
             Some(PopupItem::Mention(found)) => {
-                let mention = mention_of(&found.text);
-                self.buffer.insert_chip(start, TextChip { label: mention.clone(), text: mention });
+                let text = mention_of(found.target.as_ref().unwrap_or(&found.text));
+                let label = mention_of(&found.text);
+                self.buffer.insert_chip(start, TextChip { label, text });
                 self.buffer.insert(" ");
                 self.edited()
             }

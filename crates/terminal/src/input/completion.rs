@@ -25,19 +25,28 @@ pub enum CandidateKind {
     File,
     /// A directory: Tab looks inside.
     Directory,
-    /// A symbol, in the file that its detail names.
+    /// A symbol; its target tells where it is.
     Symbol,
 }
 
 /// Something that can be mentioned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MentionCandidate {
-    /// What is matched, shown and mentioned.
+    /// What is matched and shown.
     pub text: String,
+    /// What is mentioned to attach it, if that is not the text, such as the file of a symbol.
+    pub target: Option<String>,
     /// What it is.
     pub kind: CandidateKind,
     /// Shown behind it, such as the place of a symbol.
     pub detail: String,
+}
+
+impl MentionCandidate {
+    /// Whether its path can be completed further. A path with blanks is mentioned in quotes, as a whole.
+    pub(super) fn can_be_entered(&self) -> bool {
+        self.kind == CandidateKind::Directory && !self.text.contains(char::is_whitespace)
+    }
 }
 
 /// A command as it is listed.

@@ -9,7 +9,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::edit_history::{EditHistory, EditKind};
 
 /// Bytes of a text that is edited letter by letter. A longer one is for an external editor.
-const MOST_EDITED: usize = 50_000;
+pub(super) const MOST_EDITED: usize = 20_000;
 
 /// A piece of text that is shown as one label and moves, and goes, as one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl Draft {
     }
 }
 
-fn units_of(text: &str) -> Vec<EditUnit> {
+pub(super) fn units_of(text: &str) -> Vec<EditUnit> {
     text.graphemes(true).map(|grapheme| EditUnit::Grapheme(grapheme.to_owned())).collect()
 }
 

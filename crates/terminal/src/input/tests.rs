@@ -182,8 +182,12 @@ fn a_search_takes_or_leaves_the_draft() {
 
 #[test]
 fn files_are_asked_for_ranked_and_become_one_unit() {
-    let file =
-        |text: &str, kind| MentionCandidate { text: text.into(), kind, detail: String::new() };
+    let file = |text: &str, kind| MentionCandidate {
+        text: text.into(),
+        target: None,
+        kind,
+        detail: String::new(),
+    };
     let candidates = || {
         let files = ["docs/chart.md", "src/my cart.ts"].map(|text| file(text, CandidateKind::File));
         [&files[..], &[file("src", CandidateKind::Directory)]].concat()
@@ -316,4 +320,54 @@ fn a_released_key_does_nothing() {
     event.kind = KeyEventKind::Release;
     assert_eq!(input.key(event), InputAction::Nothing);
     assert!(input.is_empty());
+}
+
+#[test]
+fn a_symbol_is_shown_by_name_and_sent_by_its_place() {
+    let mut input = InputBox::new(InputHistory::default());
+    write(&mut input, "why @tot");
+    input.set_candidates(vec![MentionCandidate {
+        text: "total".into(),
+        target: Some("src/cart.ts:41".into()),
+        kind: CandidateKind::Symbol,
+        detail: "src/cart.ts".into(),
+    }]);
+    press(&mut input, "Tab");
+    assert_eq!(marked(&input), "why @total |");
+    assert_eq!(sent(press(&mut input, "Enter")).text, "why @src/cart.ts:41 ");
+}
+
+#[test]
+fn a_directory_with_blanks_is_mentioned_as_a_whole() {
+    let mut input = InputBox::new(InputHistory::default());
+    write(&mut input, "@my");
+    input.set_candidates(vec![MentionCandidate {
+        text: "my docs".into(),
+        target: None,
+        kind: CandidateKind::Directory,
+        detail: String::new(),
+    }]);
+    press(&mut input, "Tab");
+    assert_eq!(marked(&input), "@\"my docs\" |");
+}
+
+#[test]
+fn a_text_that_is_too_long_to_edit_is_one_unit() {
+    let long = "a line of an earlier message\n".repeat(1000);
+    let mut input = with_history(&[&long]);
+    press(&mut input, "Up");
+    assert_eq!(marked(&input), "[text of 1000 lines]|");
+    assert_eq!(input.text(), long);
+    press(&mut input, "Backspace");
+    assert!(input.is_empty());
+}
+
+#[test]
+fn a_pasted_image_is_mentioned() {
+    let mut input = InputBox::new(InputHistory::default());
+    write(&mut input, "see ");
+    input.paste("'/tmp/my shot.png'");
+    assert_eq!(marked(&input), "see @\"/tmp/my shot.png\"|");
+    press(&mut input, "Backspace");
+    assert_eq!(marked(&input), "see |");
 }

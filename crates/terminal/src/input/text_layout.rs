@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use timeline::safe_text::harmless;
 
-use super::edit_buffer::{Draft, EditBuffer, EditUnit};
+use super::edit_buffer::{EditBuffer, EditUnit, units_of};
 use crate::columns;
 use crate::live_lines::cut;
 
@@ -91,6 +91,8 @@ impl TextLayout {
 fn shown(unit: &EditUnit, width: usize) -> Cow<'_, str> {
     match unit {
         EditUnit::Grapheme(text) if text == "\n" => "".into(),
+        // Most units are these, and a long text is laid out at every key.
+        EditUnit::Grapheme(text) if matches!(text.as_bytes(), [b' '..=b'~']) => text.into(),
         EditUnit::Grapheme(text) if text == "\t" => cut(TAB, width).into(),
         EditUnit::Grapheme(text) => cut(&harmless(text), width).into(),
         EditUnit::Chip(chip) => cut(&harmless(&chip.label), width).into(),
@@ -99,7 +101,7 @@ fn shown(unit: &EditUnit, width: usize) -> Cow<'_, str> {
 
 /// A text in lines of at most `width` columns, with nothing left out.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let units = Draft::of(text).units;
+    let units = units_of(text);
     let layout = TextLayout::new(&units, width);
     let row = |row: &Range<usize>| {
         let line: String = units[row.clone()].iter().map(|unit| layout.shown(unit)).collect();

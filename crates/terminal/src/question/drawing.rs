@@ -1,5 +1,7 @@
 //! The question as it looks.
 
+use timeline::safe_text::harmless;
+
 use super::{PanelMode, PanelQuestion, QuestionPanel};
 use crate::input::{EditBuffer, wrapped};
 use crate::live_lines::{InkLine, cut_painted, unpainted};
@@ -91,7 +93,7 @@ impl QuestionPanel {
     fn facts(&self, inner: LiveStyle) -> Vec<String> {
         let PanelQuestion { title, reason, warnings, .. } = &self.question;
         let mut lines = Vec::new();
-        if columns(title) > self.title_room(inner.width + SIDES) {
+        if !self.title_fits(inner.width + SIDES) {
             lines.extend(whole(inner, Ink::BOLD, title));
         }
         lines.extend(reason.iter().flat_map(|text| whole(inner, Ink::DIM, text)));
@@ -111,9 +113,9 @@ impl QuestionPanel {
         }
     }
 
-    /// The columns for the title in the upper border.
-    fn title_room(&self, width: usize) -> usize {
-        width.saturating_sub(SIDES + columns(&self.place()))
+    /// Whether the title has room in the upper border.
+    fn title_fits(&self, width: usize) -> bool {
+        columns(&harmless(&self.question.title)) + SIDES + columns(&self.place()) <= width
     }
 
     fn framed(
@@ -129,7 +131,7 @@ impl QuestionPanel {
         let start = ends.saturating_sub(columns(&place));
         top.push(Ink::YELLOW, "╭ ");
         // A title without room for it stands below as a whole.
-        if columns(&self.question.title) <= self.title_room(style.width) {
+        if self.title_fits(style.width) {
             top.push(Ink::BOLD, &self.question.title);
         }
         top.fill(Ink::PLAIN, " ", start).push(Ink::DIM, &place).push(Ink::YELLOW, "╮");

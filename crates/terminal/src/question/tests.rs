@@ -328,6 +328,29 @@ fn a_pager_moves_by_pages_and_finds_words() {
     assert!(slow.drawn(60).contains("not found: nowhere"));
 }
 
+#[test]
+fn nothing_that_is_agreed_to_is_cut() {
+    let mut long = question();
+    let title = "Run a command with many words that says more than a narrow screen is wide?";
+    long.title = title.into();
+    long.rule =
+        Some("allow edits in src/a/very/long/path/to/some/module/** of this project".into());
+    long.diff = vec![PanelLine { drawn: "x".repeat(90) + "; rm -rf ~", place: None }];
+    let whole = |text: String| -> String {
+        text.chars().filter(|c| !c.is_whitespace() && *c != '│').collect()
+    };
+    let words = |text: &str| whole(text.to_owned());
+    let rule = long.rule.clone().unwrap_or_default();
+    for width in [20, 60, 100] {
+        let mut slow = Slow::new(long.clone());
+        assert!(whole(slow.drawn(width)).contains(&words(title)), "{width}");
+        slow.write("a");
+        assert!(whole(slow.drawn(width)).contains(&words(&rule)), "{width}");
+        slow.write("⎋d");
+        assert!(whole(slow.drawn(width)).contains("x;rm-rf~"), "{width}");
+    }
+}
+
 fn any_key() -> impl Strategy<Value = KeyEvent> {
     let letters = "ynfhecadsgq /?xG漢".chars().map(KeyCode::Char);
     let others = [KeyCode::Enter, KeyCode::Esc, KeyCode::Up, KeyCode::Down, KeyCode::PageDown];

@@ -1,8 +1,8 @@
 //! What Tab offers: commands after a slash, files after an `@`.
 
 use super::FindFiles;
-use terminal::{mention_can_begin, mention_of};
 use crate::chat::slash_commands::{COMMANDS, CommandInfo};
+use terminal::{mention_can_begin, mention_of};
 
 /// More candidates than this are not helpful.
 const MOST_CANDIDATES: usize = 200;

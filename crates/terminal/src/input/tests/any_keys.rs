@@ -80,6 +80,7 @@ proptest! {
                 Stroke::Candidates(texts) => {
                     let file = |text: &String| MentionCandidate {
                         text: text.clone(),
+                        target: None,
                         kind: CandidateKind::File,
                         detail: String::new(),
                     };
