@@ -6,148 +6,25 @@
 
 mod diff_pager;
 mod drawing;
+mod panel_question;
 mod part_picker;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use protocol::QuestionText;
 
 use crate::input::{EditBuffer, cleaned, types_a_character};
 use diff_pager::{DiffPager, PagerStep};
+pub use panel_question::{
+    CommentPlace, PanelAnswer, PanelFile, PanelLine, PanelOutcome, PanelPart, PanelQuestion,
+    RuleLifetime,
+};
 use part_picker::{PartPicker, PickStep};
 
 /// How long a question takes no answer, and how long the keyboard has to be quiet before it does.
 pub const DEAD_TIME: Duration = Duration::from_millis(300);
-
-/// What is asked, in words and lines that were made before.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PanelQuestion {
-    /// The question itself, such as `Edit 2 files, +7 −3?`.
-    pub title: String,
-    /// Why it is asked, if a rule says so.
-    pub reason: Option<String>,
-    /// What a careful reader should know first.
-    pub warnings: Vec<String>,
-    /// What "always" would allow; absent where it is not offered.
-    pub rule: Option<String>,
-    /// The files that would change.
-    pub files: Vec<PanelFile>,
-    /// The whole diff, or the command, as it is drawn.
-    pub diff: Vec<PanelLine>,
-    /// Whether the proposal can be edited.
-    pub can_edit: bool,
-    /// Which one this is of all that wait, counted from 1, and how many these are.
-    pub position: (usize, usize),
-}
-
-impl PanelQuestion {
-    /// The words of a question. Files, the reason of a rule and a drawn diff are added by the caller.
-    pub fn of(text: &QuestionText) -> Self {
-        let rule = text.always.as_deref();
-        let plain = |line: &str| PanelLine { drawn: line.to_owned(), place: None };
-        Self {
-            title: text.title.clone(),
-            warnings: text.warnings.clone(),
-            rule: rule.map(|words| words.strip_prefix("Always: ").unwrap_or(words).to_owned()),
-            diff: text.what.lines().map(plain).collect(),
-            position: (1, 1),
-            ..Self::default()
-        }
-    }
-}
-
-/// A file of the question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PanelFile {
-    /// Its path, as answers name it.
-    pub path: String,
-    /// Lines that come.
-    pub added: usize,
-    /// Lines that go.
-    pub removed: usize,
-    /// What can be approved one by one; a file without hunks is one part without lines.
-    pub parts: Vec<PanelPart>,
-}
-
-/// A hunk.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PanelPart {
-    /// Where it is, such as `line 41`.
-    pub title: String,
-    /// Its lines as they are drawn.
-    pub lines: Vec<String>,
-}
-
-/// A line of the diff.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PanelLine {
-    /// The line with its attributes.
-    pub drawn: String,
-    /// What a comment on it is about; absent for headings.
-    pub place: Option<CommentPlace>,
-}
-
-/// The line of a file that a comment is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommentPlace {
-    /// The file.
-    pub path: String,
-    /// The line, counted from 1.
-    pub line: usize,
-}
-
-/// How long a rule is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleLifetime {
-    /// Until the session ends.
-    Session,
-    /// For this project, in later sessions too.
-    ForGood,
-}
-
-/// An answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PanelAnswer {
-    /// Do it.
-    Yes,
-    /// Do not, perhaps for a reason that the model reads.
-    No(Option<String>),
-    /// Do a part: of each file named here, only these hunks, counted from 0. Other files are approved as a whole.
-    Parts(BTreeMap<String, Vec<usize>>),
-    /// Edit the proposal first.
-    Edit,
-    /// Do not, because of this line.
-    Comment {
-        /// The line.
-        place: CommentPlace,
-        /// What is wrong with it.
-        text: String,
-    },
-    /// Do it, and keep the rule that was shown.
-    Always(RuleLifetime),
-}
-
-impl PanelAnswer {
-    /// Whether something is done because of it.
-    pub fn approves(&self) -> bool {
-        matches!(self, PanelAnswer::Yes | PanelAnswer::Parts(_) | PanelAnswer::Always(_))
-    }
-}
-
-/// What came of a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PanelOutcome {
-    /// The keys are for the input box, in this order.
-    ToInput(Vec<KeyEvent>),
-    /// What is drawn has changed.
-    Changed,
-    /// The question is answered. Editing and comments leave it to the caller whether it stays.
-    Answer(PanelAnswer),
-}
 
 /// What the panel shows.
 #[derive(Debug)]
@@ -333,6 +210,7 @@ impl QuestionPanel {
             PanelMode::Parts(picker) => match picker.key(event) {
                 PickStep::Stay => {}
                 PickStep::Back => self.back(now),
+                PickStep::NotMeant => return self.not_meant(event, now),
                 PickStep::None => self.note = Some("nothing is picked; esc goes back, n says no"),
                 PickStep::All => return PanelOutcome::Answer(PanelAnswer::Yes),
                 PickStep::Some(parts) => return PanelOutcome::Answer(PanelAnswer::Parts(parts)),
@@ -346,7 +224,7 @@ impl QuestionPanel {
                     KeyCode::Enter => {
                         self.mode = PanelMode::CommentText { line, text: EditBuffer::default() };
                     }
-                    _ => {}
+                    _ => return self.not_meant(event, now),
                 }
             }
             PanelMode::Rule => match event.code {
@@ -357,7 +235,7 @@ impl QuestionPanel {
                 KeyCode::Char('g') if is_plain => {
                     return PanelOutcome::Answer(PanelAnswer::Always(RuleLifetime::ForGood));
                 }
-                _ => {}
+                _ => return self.not_meant(event, now),
             },
             PanelMode::Diff(pager) => match pager.key(event, &self.question.diff) {
                 PagerStep::Stay => {}
@@ -365,6 +243,15 @@ impl QuestionPanel {
             },
         }
         PanelOutcome::Changed
+    }
+
+    /// A character that means nothing in the present mode is text for the input box.
+    fn not_meant(&mut self, event: KeyEvent, now: Instant) -> PanelOutcome {
+        if !types_a_character(event) {
+            return PanelOutcome::Changed;
+        }
+        self.mode = PanelMode::Choose;
+        self.give_to_input(vec![event], now)
     }
 
     /// Shows the keys again. What follows at once is not an answer.

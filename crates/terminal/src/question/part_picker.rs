@@ -16,6 +16,8 @@ const MOST_ROWS: usize = 8;
 pub(super) enum PickStep {
     Stay,
     Back,
+    /// The key does nothing here.
+    NotMeant,
     /// Enter, and nothing is picked.
     None,
     /// Enter, and everything is picked.
@@ -85,7 +87,7 @@ impl PartPicker {
             }
             KeyCode::Esc => return PickStep::Back,
             KeyCode::Enter => return self.picked(),
-            _ => {}
+            _ => return PickStep::NotMeant,
         }
         PickStep::Stay
     }

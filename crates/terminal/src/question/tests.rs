@@ -1,6 +1,7 @@
 //! The question by its keys, and as it looks.
 
 use proptest::prelude::*;
+use protocol::QuestionText;
 
 use super::*;
 use crate::{LiveStyle, columns};
@@ -108,7 +109,9 @@ fn one_key_answers() {
         ("as", answer(PanelAnswer::Always(RuleLifetime::Session))),
         ("ag", answer(PanelAnswer::Always(RuleLifetime::ForGood))),
         ("a⎋y", answer(PanelAnswer::Yes)),
-        ("ay", PanelOutcome::Changed),
+        ("ay", PanelOutcome::ToInput(vec![letter('y')])),
+        ("hy", PanelOutcome::ToInput(vec![letter('y')])),
+        ("cy", PanelOutcome::ToInput(vec![letter('y')])),
         ("f⏎", answer(PanelAnswer::Yes)),
         ("f↓ ⏎", picked(&[("test/cart.test.ts", &[])])),
         ("h ⏎", picked(&[("src/cart.ts", &[1])])),
@@ -395,7 +398,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     /// An approval comes from a key that was pressed with care: after the dead time, with an empty input, and
-    /// after a pause. Every other key is shown, used by a mode of the panel, or given to the input.
+    /// after a pause since the last text or since the panel showed what is approved.
     #[test]
     fn an_approval_is_deliberate(
         keys in prop::collection::vec((any_key(), 0u32..700, any::<bool>()), 0..80),
@@ -404,17 +407,24 @@ proptest! {
         let start = Instant::now();
         let mut now = start;
         let mut panel = QuestionPanel::open(question(), now, None);
+        // When a key last went to the input, and when a mode of the panel was opened.
+        let (mut typed, mut opened) = (start, start);
         for (event, pause, input_is_empty) in keys {
             now += pause * MS;
             let was_choosing = matches!(panel.mode, PanelMode::Choose);
             let outcome = panel.key(event, now, input_is_empty);
             if let PanelOutcome::Answer(answer) = &outcome && answer.approves() {
-                prop_assert!(input_is_empty && now - start >= DEAD_TIME);
-                // Within a mode, keys that only move may come faster than letters.
+                prop_assert!(input_is_empty);
+                prop_assert!(now - start >= DEAD_TIME);
+                let since = if was_choosing { typed } else { opened };
+                prop_assert!(now - since >= DEAD_TIME, "{event:?}");
                 prop_assert!(!was_choosing || event == letter('y'));
             }
             if let PanelOutcome::ToInput(given) = &outcome {
                 prop_assert_eq!(given.last(), Some(&event));
+                typed = now;
+            } else if was_choosing {
+                opened = now;
             }
             let drawn = panel.draw(LiveStyle { width, colour: true }, 20, input_is_empty);
             for line in &drawn.lines {
