@@ -12,7 +12,8 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::output_style::{columns, fit};
+use crate::live_lines::{LiveLines, cut_painted};
+use crate::output_style::columns;
 
 /// Finished lines that can be drawn again after a resize: more than a tall screen shows.
 const KEPT_LINES: usize = 300;
@@ -29,15 +30,6 @@ const CLEAR_LINE: &str = "\x1b[K";
 const HOME: &str = "\x1b[H";
 const PLAIN: &str = "\x1b[0m";
 
-/// The lines below the finished text, each at most as wide as the screen.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LivePart {
-    /// The lines, with attributes.
-    pub lines: Vec<String>,
-    /// Where the cursor stands: a line of these and a column; it is hidden without one.
-    pub cursor: Option<(usize, usize)>,
-}
-
 /// The columns and rows of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScreenSize {
@@ -53,7 +45,7 @@ pub struct InlineView<W> {
     out: W,
     size: ScreenSize,
     /// The living lines as they stand on the screen.
-    drawn: LivePart,
+    drawn: LiveLines,
     /// The row of the living part that the cursor is in.
     row: usize,
     /// The end of the finished text.
@@ -63,7 +55,7 @@ pub struct InlineView<W> {
 impl<W: Write> InlineView<W> {
     /// Begins at the start of a line of the terminal.
     pub fn new(out: W, size: ScreenSize) -> Self {
-        Self { out, size, drawn: LivePart::default(), row: 0, kept: VecDeque::new() }
+        Self { out, size, drawn: LiveLines::default(), row: 0, kept: VecDeque::new() }
     }
 
     /// The size that is drawn for.
@@ -73,7 +65,7 @@ impl<W: Write> InlineView<W> {
 
     /// Adds whole lines to the finished text, and shows `live` below them. Answers with the bytes
     /// that were written.
-    pub fn frame(&mut self, finished: &str, live: &LivePart) -> io::Result<usize> {
+    pub fn frame(&mut self, finished: &str, live: &LiveLines) -> io::Result<usize> {
         let live = self.fitting(live);
         if finished.is_empty() && live == self.drawn {
             return Ok(0);
@@ -83,7 +75,7 @@ impl<W: Write> InlineView<W> {
         if finished.is_empty() {
             self.change_rows(&live, &mut out);
         } else {
-            self.to_row(0, &mut out);
+            self.go_to_row(0, &mut out);
             out.push_str(CLEAR_BELOW);
             for line in finished.lines() {
                 write_line(line, &mut out);
@@ -96,7 +88,7 @@ impl<W: Write> InlineView<W> {
 
     /// Draws everything that is visible again, after the terminal has changed its size or was used by
     /// another program.
-    pub fn redraw(&mut self, size: ScreenSize, live: &LivePart) -> io::Result<usize> {
+    pub fn redraw(&mut self, size: ScreenSize, live: &LiveLines) -> io::Result<usize> {
         self.size = size;
         let live = self.fitting(live);
         let mut out = format!("{BEGIN_UPDATE}{HIDE_CURSOR}{HOME}{CLEAR_BELOW}");
@@ -113,16 +105,16 @@ impl<W: Write> InlineView<W> {
     /// Takes the living part away, so that something else can be written below the finished text.
     pub fn clear(&mut self) -> io::Result<()> {
         let mut out = String::new();
-        self.to_row(0, &mut out);
+        self.go_to_row(0, &mut out);
         out.push_str(CLEAR_BELOW);
         out.push_str(SHOW_CURSOR);
-        self.drawn = LivePart::default();
+        self.drawn = LiveLines::default();
         self.out.write_all(out.as_bytes())?;
         self.out.flush()
     }
 
     /// The end of `live` if the screen cannot show all of it, and no line wider than the screen.
-    fn fitting(&self, live: &LivePart) -> LivePart {
+    fn fitting(&self, live: &LiveLines) -> LiveLines {
         let most = self.size.rows.saturating_sub(1).max(1);
         let hidden = live.lines.len().saturating_sub(most);
         let lines = live.lines[hidden..].iter().map(|line| self.cut(line)).collect();
@@ -130,29 +122,28 @@ impl<W: Write> InlineView<W> {
             let column = column.min(self.size.columns.saturating_sub(1));
             Some((row.checked_sub(hidden)?, column))
         });
-        LivePart { lines, cursor }
+        LiveLines { lines, cursor }
     }
 
-    /// A line that is too wide would wrap and move everything below it. Its attributes go with the cut.
+    /// A line that is too wide would wrap and move everything below it.
     fn cut(&self, line: &str) -> String {
-        let text = without_attributes(line);
-        if columns(&text) <= self.size.columns {
+        if columns(&without_attributes(line)) <= self.size.columns {
             return line.to_owned();
         }
-        fit(&text, self.size.columns)
+        cut_painted(line, self.size.columns)
     }
 
     /// Writes the rows that differ from what stands on the screen.
-    fn change_rows(&mut self, live: &LivePart, out: &mut String) {
+    fn change_rows(&mut self, live: &LiveLines, out: &mut String) {
         let before = std::mem::take(&mut self.drawn.lines);
         for (row, line) in live.lines.iter().enumerate() {
             if before.get(row) == Some(line) {
                 continue;
             }
             if row < before.len() || row == 0 {
-                self.to_row(row, out);
+                self.go_to_row(row, out);
             } else {
-                self.to_row(row - 1, out);
+                self.go_to_row(row - 1, out);
                 out.push_str("\r\n");
                 self.row = row;
             }
@@ -160,18 +151,18 @@ impl<W: Write> InlineView<W> {
         }
         if before.len() > live.lines.len() {
             if live.lines.is_empty() {
-                self.to_row(0, out);
+                self.go_to_row(0, out);
                 out.push_str(CLEAR_BELOW);
             } else {
                 // The row below exists: it was drawn before.
-                self.to_row(live.lines.len(), out);
+                self.go_to_row(live.lines.len(), out);
                 out.push_str(CLEAR_BELOW);
             }
         }
     }
 
     /// Writes all rows from where the cursor stands, at the start of a line.
-    fn write_rows(&mut self, live: &LivePart, out: &mut String) {
+    fn write_rows(&mut self, live: &LiveLines, out: &mut String) {
         for (row, line) in live.lines.iter().enumerate() {
             let end = if row == 0 { "" } else { "\r\n" };
             let _ = write!(out, "{end}{CLEAR_LINE}{line}{PLAIN}");
@@ -180,9 +171,9 @@ impl<W: Write> InlineView<W> {
     }
 
     /// Leaves the cursor where the living part wants it, and writes the frame.
-    fn end(&mut self, live: LivePart, mut out: String) -> io::Result<usize> {
+    fn end(&mut self, live: LiveLines, mut out: String) -> io::Result<usize> {
         if let Some((row, column)) = live.cursor {
-            self.to_row(row, &mut out);
+            self.go_to_row(row, &mut out);
             if column > 0 {
                 let _ = write!(out, "\x1b[{column}C");
             }
@@ -196,7 +187,7 @@ impl<W: Write> InlineView<W> {
     }
 
     /// Moves to the start of a row of the living part that is on the screen.
-    fn to_row(&mut self, row: usize, out: &mut String) {
+    fn go_to_row(&mut self, row: usize, out: &mut String) {
         out.push('\r');
         if row < self.row {
             let _ = write!(out, "\x1b[{}A", self.row - row);

@@ -2,7 +2,6 @@
 
 mod completion;
 mod ctrl_c;
-mod mentions;
 
 use std::cell::Cell;
 use std::io::{self, BufRead, IsTerminal as _};
@@ -22,7 +21,7 @@ use rustyline::{
 
 use completion::Completion;
 pub(crate) use ctrl_c::{CtrlC, Moment, Reaction};
-pub(crate) use mentions::mentions;
+pub(crate) use terminal::mentions;
 
 use crate::line_questions::question;
 use terminal::Ink;

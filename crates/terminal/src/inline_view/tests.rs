@@ -16,13 +16,13 @@ impl FakeTerminal {
         Self { parser, view: InlineView::new(Vec::new(), ScreenSize { columns, rows }) }
     }
 
-    fn frame(&mut self, finished: &str, live: &LivePart) -> usize {
+    fn frame(&mut self, finished: &str, live: &LiveLines) -> usize {
         let written = self.view.frame(finished, live).unwrap();
         self.pass_on();
         written
     }
 
-    fn resize(&mut self, columns: usize, rows: usize, live: &LivePart) {
+    fn resize(&mut self, columns: usize, rows: usize, live: &LiveLines) {
         self.parser.screen_mut().set_size(cells(rows), cells(columns));
         self.view.redraw(ScreenSize { columns, rows }, live).unwrap();
         self.pass_on();
@@ -46,8 +46,8 @@ fn cells(count: usize) -> NonZeroU16 {
     NonZeroU16::new(count as u16).unwrap()
 }
 
-fn live(lines: &[&str], cursor: (usize, usize)) -> LivePart {
-    LivePart { lines: lines.iter().map(|line| (*line).to_owned()).collect(), cursor: Some(cursor) }
+fn live(lines: &[&str], cursor: (usize, usize)) -> LiveLines {
+    LiveLines { lines: lines.iter().map(|line| (*line).to_owned()).collect(), cursor: Some(cursor) }
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn more_living_lines_than_rows_show_their_end_and_wide_ones_are_cut() {
     let mut terminal = FakeTerminal::new(10, 4);
     let lines = ["one", "two", "three", "\x1b[1ma very wide line\x1b[0m", "> "];
     terminal.frame("", &live(&lines, (4, 2)));
-    assert_eq!(terminal.screen(), "three\na very wi…\n> ");
+    assert_eq!(terminal.screen(), "three\na very wid\n> ");
     assert_eq!(terminal.cursor(), (2, 2));
 }
 
@@ -121,11 +121,11 @@ fn attributes_and_links_take_no_columns() {
     }
 }
 
-fn any_live() -> impl Strategy<Value = LivePart> {
+fn any_live() -> impl Strategy<Value = LiveLines> {
     (prop::collection::vec("[a-z漢 ]{0,30}", 1..6), 0..6_usize, 0..30_usize).prop_map(
         |(lines, row, column)| {
             let cursor = Some((row.min(lines.len() - 1), column));
-            LivePart { lines, cursor }
+            LiveLines { lines, cursor }
         },
     )
 }

@@ -1,8 +1,8 @@
 //! What Tab offers: commands after a slash, files after an `@`.
 
 use super::FindFiles;
-use super::mentions::{can_begin, mention_of};
 use crate::chat::slash_commands::{COMMANDS, CommandInfo};
+use terminal::{mention_can_begin, mention_of};
 
 /// More candidates than this are not helpful.
 const MOST_CANDIDATES: usize = 200;
@@ -58,7 +58,7 @@ fn word_before(text: &str) -> Option<TypedWord<'_>> {
     {
         return Some(TypedWord::Command(typed));
     }
-    let begins = |start: &usize| can_begin(&text[..*start]);
+    let begins = |start: &usize| mention_can_begin(&text[..*start]);
     let start = text.match_indices('@').map(|(at, _)| at).rfind(begins)?;
     let typed = &text[start + 1..];
     match typed.strip_prefix('"') {

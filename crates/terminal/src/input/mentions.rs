@@ -4,11 +4,11 @@ use std::ops::Range;
 
 /// A file that is pointed at.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Mention<'a> {
+pub struct Mention<'a> {
     /// Where it stands in the message, with its mark.
-    pub(crate) range: Range<usize>,
+    pub range: Range<usize>,
     /// The path as typed. Whether it exists is another question.
-    pub(crate) path: &'a str,
+    pub path: &'a str,
 }
 
 /// Marks that end a sentence rather than a path.
@@ -16,12 +16,12 @@ const TRAILING: [char; 11] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'',
 
 /// The mentions in a message, in order: `@src/main.rs`, or `@"a path with spaces"`. The `@` in an
 /// address or within a word is none.
-pub(crate) fn mentions(text: &str) -> Vec<Mention<'_>> {
+pub fn mentions(text: &str) -> Vec<Mention<'_>> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = text[from..].find('@').map(|at| from + at) {
         from = at + 1;
-        if !can_begin(&text[..at]) {
+        if !mention_can_begin(&text[..at]) {
             continue;
         }
         let (path, end) = path_at(text, from);
@@ -34,7 +34,7 @@ pub(crate) fn mentions(text: &str) -> Vec<Mention<'_>> {
 }
 
 /// Whether a mention can stand after this text.
-pub(super) fn can_begin(before: &str) -> bool {
+pub fn mention_can_begin(before: &str) -> bool {
     before
         .chars()
         .next_back()
@@ -56,7 +56,7 @@ fn path_at(text: &str, start: usize) -> (&str, usize) {
 }
 
 /// `path` as it is mentioned.
-pub(super) fn mention_of(path: &str) -> String {
+pub fn mention_of(path: &str) -> String {
     let plain =
         !path.contains(|c: char| c.is_whitespace() || c == '"') && !path.ends_with(TRAILING);
     if plain { format!("@{path}") } else { format!("@\"{path}\"") }

@@ -1,0 +1,57 @@
+//! Which of many texts are meant by a few letters.
+
+use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+/// A text that holds the letters of a query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FuzzyHit {
+    /// Its place among the texts that were asked about.
+    pub(crate) index: usize,
+    /// Which characters of it were meant, in order.
+    pub(crate) characters: Vec<u32>,
+}
+
+/// The texts that hold the letters of `query` in order, the best first; all, as they come, if it is
+/// empty. A query of several words finds the texts that hold each of them.
+pub(crate) fn rank<'a>(query: &str, texts: impl Iterator<Item = &'a str>) -> Vec<FuzzyHit> {
+    if query.trim().is_empty() {
+        let hit = |(index, _)| FuzzyHit { index, characters: Vec::new() };
+        return texts.enumerate().map(hit).collect();
+    }
+    let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
+    let pattern = Pattern::new(query, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy);
+    let mut hits = Vec::new();
+    let mut buffer = Vec::new();
+    for (index, text) in texts.enumerate() {
+        let mut characters = Vec::new();
+        let haystack = Utf32Str::new(text, &mut buffer);
+        if let Some(score) = pattern.indices(haystack, &mut matcher, &mut characters) {
+            characters.sort_unstable();
+            characters.dedup();
+            hits.push((score, text.len(), FuzzyHit { index, characters }));
+        }
+    }
+    // Of equally good ones the shorter is more likely, and then the one that came first.
+    hits.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    hits.into_iter().map(|(_, _, hit)| hit).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_before_scattered_letters() {
+        let texts = ["src/canary_rotation.ts", "src/cart.ts", "test/cart.test.ts", "README.md"];
+        let names = |query: &str| {
+            let hits = rank(query, texts.into_iter());
+            hits.iter().map(|hit| texts[hit.index]).collect::<Vec<_>>()
+        };
+        assert_eq!(names("cart")[..2], ["src/cart.ts", "test/cart.test.ts"]);
+        assert_eq!(names("readme"), ["README.md"]);
+        assert_eq!(names(""), texts);
+        assert!(names("zzz").is_empty());
+        assert_eq!(names("test cart"), ["test/cart.test.ts"]);
+    }
+}

@@ -1,0 +1,205 @@
+//! The question as it looks.
+
+use timeline::safe_text::harmless;
+
+use super::{PanelMode, PanelQuestion, QuestionPanel};
+use crate::input::{EditBuffer, wrapped};
+use crate::live_lines::{InkLine, cut_painted, unpainted};
+use crate::{Ink, LiveLines, LiveStyle, columns};
+
+/// The keys in the order in which they are listed.
+const KEYS: [(char, &str); 8] = [
+    ('y', "yes"),
+    ('n', "no, say why"),
+    ('f', "files"),
+    ('h', "hunks"),
+    ('e', "edit"),
+    ('c', "comment"),
+    ('a', "always…"),
+    ('d', "diff in full"),
+];
+/// Blanks between two keys.
+const BETWEEN: usize = 3;
+/// Warnings that are shown; the diff in full has room for more.
+const MOST_WARNINGS: usize = 5;
+/// Border and blank on each side.
+const SIDES: usize = 4;
+/// Lines of the diff around the one that is commented.
+const COMMENT_ROWS: usize = 7;
+
+impl QuestionPanel {
+    /// Draws the question in at most about `max_rows` rows. It has the cursor only while a line of it is typed.
+    pub fn draw(&mut self, style: LiveStyle, max_rows: usize, input_is_empty: bool) -> LiveLines {
+        let inner = LiveStyle { width: style.width.saturating_sub(SIDES).max(1), ..style };
+        let mut body = self.facts(inner);
+        let room = max_rows.saturating_sub(body.len() + 3).max(3);
+        let mut cursor = None;
+        let offered: Vec<(char, &str)> =
+            KEYS.into_iter().filter(|(key, _)| self.offers(*key)).collect();
+        match &mut self.mode {
+            PanelMode::Choose => {
+                body.extend(keys(inner, &offered, input_is_empty));
+                if !input_is_empty {
+                    body.extend(hint(inner, "these keys answer when the input is empty"));
+                }
+            }
+            PanelMode::Reason(field) => {
+                cursor = Some(typed_line(&mut body, inner, "why not: ", field));
+                body.extend(hint(inner, "enter says no · esc back"));
+            }
+            PanelMode::Parts(picker) => {
+                body.extend(picker.draw(inner, room));
+                body.extend(hint(
+                    inner,
+                    "space toggles · a all · enter approves the picked · esc back",
+                ));
+            }
+            PanelMode::CommentLine { line } | PanelMode::CommentText { line, .. } => {
+                let most = COMMENT_ROWS.min(room);
+                let first = line.saturating_sub(most / 2);
+                let lines = self.question.diff.iter().enumerate().skip(first).take(most);
+                for (at, shown) in lines {
+                    let mark = if at == *line { "› " } else { "  " };
+                    body.push(cut_painted(&format!("{mark}{}", shown.drawn), inner.width));
+                }
+                if let PanelMode::CommentText { text, .. } = &self.mode {
+                    cursor = Some(typed_line(&mut body, inner, "comment: ", text));
+                    body.extend(hint(inner, "enter sends it to the model · esc back"));
+                } else {
+                    body.extend(hint(inner, "↑ ↓ line · enter comments it · esc back"));
+                }
+            }
+            PanelMode::Rule => {
+                let rule = self.question.rule.as_deref().unwrap_or_default();
+                body.extend(whole(inner, Ink::BOLD, rule));
+                let lifetimes = [('s', "for this session"), ('g', "for good")];
+                body.extend(keys(inner, &lifetimes, true));
+                body.extend(hint(inner, "esc back"));
+            }
+            PanelMode::Diff(pager) => {
+                let above = body.len();
+                let (lines, at) = pager.draw(&self.question.diff, inner, room);
+                cursor = at.map(|(row, column)| (above + row, column));
+                body.extend(lines);
+            }
+        }
+        if let Some(note) = self.note {
+            body.extend(whole(inner, Ink::YELLOW, note));
+        }
+        self.framed(style, inner, body, cursor)
+    }
+
+    /// Why the user is asked, and what to know first.
+    fn facts(&self, inner: LiveStyle) -> Vec<String> {
+        let PanelQuestion { title, reason, warnings, .. } = &self.question;
+        let mut lines = Vec::new();
+        if !self.title_fits(inner.width + SIDES) {
+            lines.extend(whole(inner, Ink::BOLD, title));
+        }
+        lines.extend(reason.iter().flat_map(|text| whole(inner, Ink::DIM, text)));
+        let shown = warnings.iter().take(MOST_WARNINGS);
+        lines.extend(shown.flat_map(|text| whole(inner, Ink::YELLOW, text)));
+        if let Some(more @ 1..) = warnings.len().checked_sub(MOST_WARNINGS) {
+            lines.extend(whole(inner, Ink::YELLOW, &format!("… and {more} more warnings")));
+        }
+        lines
+    }
+
+    /// Which of several questions this is.
+    fn place(&self) -> String {
+        match self.question.position {
+            (_, 0 | 1) => String::new(),
+            (index, count) => format!("{index} of {count} "),
+        }
+    }
+
+    /// Whether the title has room in the upper border.
+    fn title_fits(&self, width: usize) -> bool {
+        columns(&harmless(&self.question.title)) + SIDES + columns(&self.place()) <= width
+    }
+
+    fn framed(
+        &self,
+        style: LiveStyle,
+        inner: LiveStyle,
+        body: Vec<String>,
+        cursor: Option<(usize, usize)>,
+    ) -> LiveLines {
+        let ends = style.width.saturating_sub(1);
+        let place = self.place();
+        let mut top = InkLine::new();
+        let start = ends.saturating_sub(columns(&place));
+        top.push(Ink::YELLOW, "╭ ");
+        // A title without room for it stands below as a whole.
+        if self.title_fits(style.width) {
+            top.push(Ink::BOLD, &self.question.title);
+        }
+        top.fill(Ink::PLAIN, " ", start).push(Ink::DIM, &place).push(Ink::YELLOW, "╮");
+        let mut bottom = InkLine::new();
+        bottom.push(Ink::YELLOW, "╰").fill(Ink::PLAIN, " ", ends).push(Ink::YELLOW, "╯");
+        let bar = |text: &str| if style.colour { Ink::YELLOW.paint(text) } else { text.to_owned() };
+        let mut lines = vec![top.paint(style)];
+        for line in body {
+            let used = columns(&unpainted(&line));
+            let blanks = " ".repeat(inner.width.saturating_sub(used));
+            lines.push(match style.width > SIDES {
+                true => format!("{} {line}{blanks} {}", bar("│"), bar("│")),
+                false => line,
+            });
+        }
+        lines.push(bottom.paint(style));
+        let left = if style.width > SIDES { 2 } else { 0 };
+        let cursor = cursor.map(|(row, column)| (row + 1, left + column));
+        LiveLines { lines, cursor }
+    }
+}
+
+/// The keys, in as many rows as they need.
+fn keys(inner: LiveStyle, offered: &[(char, &str)], live: bool) -> Vec<String> {
+    let mut rows = vec![InkLine::new()];
+    for (key, words) in offered {
+        let needed = 2 + columns(words);
+        let Some(last) = rows.last_mut() else { break };
+        let gap = if last.used() == 0 { 0 } else { BETWEEN };
+        let line = if last.used() + gap + needed > inner.width && gap > 0 {
+            rows.push(InkLine::new());
+            rows.last_mut()
+        } else {
+            last.push(Ink::PLAIN, &" ".repeat(gap));
+            Some(last)
+        };
+        if let Some(line) = line {
+            let ink = if live { Ink::BOLD } else { Ink::DIM };
+            line.push(ink, &key.to_string());
+            line.push(Ink::DIM, &format!(" {words}"));
+        }
+    }
+    rows.iter().map(|row| row.paint(inner)).collect()
+}
+
+fn hint(inner: LiveStyle, text: &str) -> Vec<String> {
+    whole(inner, Ink::DIM, text)
+}
+
+/// A text in as many lines as it needs: what is agreed to is never cut.
+fn whole(inner: LiveStyle, ink: Ink, text: &str) -> Vec<String> {
+    let line = |row: &String| InkLine::new().push(ink, row).paint(inner);
+    wrapped(text, inner.width).iter().map(line).collect()
+}
+
+/// A line that is typed, scrolled so that the cursor is in it; returns where that is.
+fn typed_line(
+    body: &mut Vec<String>,
+    inner: LiveStyle,
+    label: &str,
+    field: &EditBuffer,
+) -> (usize, usize) {
+    let mut line = InkLine::new();
+    line.push_fit(Ink::CYAN, label, inner.width / 2);
+    let room = inner.width.saturating_sub(line.used() + 1).max(1);
+    let (text, column) = field.window(room);
+    let cursor = (line.used() + column).min(inner.width.saturating_sub(1));
+    line.push(Ink::PLAIN, &text);
+    body.push(line.paint(inner));
+    (body.len() - 1, cursor)
+}
