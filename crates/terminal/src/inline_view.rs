@@ -92,7 +92,7 @@ impl<W: Write> InlineView<W> {
         self.size = size;
         let live = self.fitting(live);
         let mut out = format!("{BEGIN_UPDATE}{HIDE_CURSOR}{HOME}{CLEAR_BELOW}");
-        // The terminal may have wrapped the old rows anew, so that nobody knows where they are.
+        // The terminal may have wrapped the old rows anew, so where they are is not known.
         let room = size.rows.saturating_sub(live.lines.len());
         for line in self.kept.iter().skip(self.first_visible(room)) {
             write_line(line, &mut out);

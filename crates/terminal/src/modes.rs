@@ -45,7 +45,7 @@ impl Drop for KeyModes {
 pub fn restore() {
     let Ok(mut before) = BEFORE.try_lock() else { return };
     if let Some(found) = before.take() {
-        // There is nobody to tell if the terminal is gone.
+        // A terminal that is gone cannot be told.
         let _ = write_to_terminal(LEAVE);
         let _ = tcsetattr(io::stdin(), OptionalActions::Drain, &found);
     }

@@ -187,8 +187,7 @@ async fn the_time_limit_cuts_a_sub_agent_in_the_middle_of_its_answer() {
     let mut stage = Stage::new(&Scripted::new("unused", [])).await;
     stage.parts.model.provider = Arc::new(Silent);
     // Long enough for the sub-agent to ask its model on a busy machine.
-    stage.parts.budget =
-        Budget { wall_time: Some(Duration::from_secs(1)), ..Budget::default() };
+    stage.parts.budget = Budget { wall_time: Some(Duration::from_secs(1)), ..Budget::default() };
     let mut session = stage.begin().await;
     let outcome = send(&mut session, "Look").await;
     let TurnOutcome::Paused(PauseReason::TimeBudget { limit_ms: 1000, .. }) = outcome else {
