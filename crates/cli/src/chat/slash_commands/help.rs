@@ -1,0 +1,56 @@
+//! What `/help` shows: commands in groups, then keys.
+
+use super::{COMMANDS, CommandGroup};
+use crate::user_commands::UserCommands;
+
+/// What can be typed besides commands and plain words.
+const KEYS: &[(&str, &str)] = &[
+    ("@path", "attaches a file, an image or the listing of a directory; Tab completes it"),
+    ("@Name", "attaches the lines of a symbol that has one definition"),
+    ("!command", "runs a command, confined, and lets the model know"),
+    ("Alt-Enter", "begins a new line; so does \\ at the end of a line"),
+    ("Ctrl-R", "searches in what was typed before"),
+    ("Ctrl-C", "cancels the turn; twice leaves"),
+];
+
+/// The commands with what they do, one a line, in groups; those of the user and the keys last.
+pub(crate) fn help(user: &UserCommands) -> String {
+    let mut groups: Vec<(&str, Vec<(String, String)>)> = Vec::new();
+    for group in CommandGroup::ALL {
+        let own = COMMANDS.iter().filter(|info| info.group == group);
+        let rows = own.map(|info| (info.usage(), info.about.to_owned())).collect();
+        groups.push((group.heading(), rows));
+    }
+    let theirs = user.usable.iter().map(|command| (command.usage(), command.about.clone()));
+    groups.push(("Your commands", theirs.collect()));
+    let keys = KEYS.iter().map(|(key, about)| ((*key).to_owned(), (*about).to_owned()));
+    groups.push(("Keys", keys.collect()));
+    groups.retain(|(_, rows)| !rows.is_empty());
+    let all = groups.iter().flat_map(|(_, rows)| rows);
+    let width = all.map(|(usage, _)| terminal::columns(usage)).max().unwrap_or(0);
+    let mut text = String::new();
+    for (heading, rows) in groups {
+        text.push_str(&format!("{heading}\n"));
+        for (usage, about) in rows {
+            let blanks = " ".repeat(width - terminal::columns(&usage));
+            text.push_str(&format!("  {usage}{blanks}  {about}\n"));
+        }
+    }
+    user.refusals().for_each(|line| text.push_str(&format!("{line}\n")));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::user_commands::UserCommand;
+
+    #[test]
+    fn commands_and_keys_stand_in_groups_and_keep_their_indent() {
+        let review = "---\ndescription: look at a file\nargument-hint: FILE\n---\nLook at $1";
+        let review = UserCommand::parse("review", review).unwrap();
+        let user = UserCommands { usable: vec![review], ..UserCommands::default() };
+        insta::assert_snapshot!(help(&user), @"");
+        assert!(!help(&UserCommands::default()).contains("Your commands"));
+    }
+}
