@@ -125,7 +125,8 @@ pub(crate) fn trust(args: &TrustArgs) -> anyhow::Result<ExitCode> {
             "{file} is not one of {DIRECTORY}/*.toml or {COMMANDS}/*.md, where a project defines its tools and commands"
         ),
     };
-    let told = if is_in(COMMANDS, ".md") { command_text(&file, &text)? } else { tool_text(&file, &text)? };
+    let told =
+        if is_in(COMMANDS, ".md") { command_text(&file, &text)? } else { tool_text(&file, &text)? };
     let state = project.state()?.directory()?;
     let mut trusted = trusted(&project)?;
     trusted.files.insert(file.clone(), ContentHash::of(text.as_bytes()).to_string());

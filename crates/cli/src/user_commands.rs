@@ -27,7 +27,7 @@ pub(crate) struct UserCommands {
     /// In the order of their names.
     pub(crate) usable: Vec<UserCommand>,
     /// A line for each file whose command cannot be used: its name, and why.
-    refused: Vec<(String, String)>,
+    pub(crate) refused: Vec<(String, String)>,
 }
 
 impl UserCommands {
@@ -60,7 +60,8 @@ impl UserCommands {
         mut refuse: impl FnMut(&str, &str) -> Option<String>,
     ) {
         let Ok(listing) = workspace.list_dir(directory, false) else { return };
-        for entry in listing.entries.iter().filter(|entry| entry.name.ends_with(ENDING.as_bytes())) {
+        for entry in listing.entries.iter().filter(|entry| entry.name.ends_with(ENDING.as_bytes()))
+        {
             let path = listing.path_of(entry);
             let file = path.to_text();
             let name = file.rsplit('/').next().unwrap_or(&file).trim_end_matches(ENDING).to_owned();
@@ -96,7 +97,7 @@ impl UserCommands {
 }
 
 fn read(workspace: &Workspace, path: &RelPath) -> Result<String, String> {
-    let bytes = workspace.open_file(path).and_then(|file| file.read_all(MAX_FILE_BYTES));
+    let bytes = workspace.open_file(path).and_then(|mut file| file.read_all(MAX_FILE_BYTES));
     let bytes = bytes.map_err(|error| format!("cannot be read: {error}"))?;
     String::from_utf8(bytes).map_err(|_| "is not UTF-8".to_owned())
 }

@@ -19,7 +19,8 @@ const COMPARED_WORDS: usize = 40;
 /// Longer words are texts that were pasted.
 const LONGEST_WORD: usize = 40;
 /// Words that say nothing about what is asked for.
-const EMPTY_WORDS: &str = "a|all|an|and|for|i|if|in|is|it|me|my|of|on|please|that|the|this|to|what|with|you";
+const EMPTY_WORDS: &str =
+    "a|all|an|and|for|i|if|in|is|it|me|my|of|on|please|that|the|this|to|what|with|you";
 
 /// The known requests, those first that share the most words with what was said.
 pub(crate) fn nearest_requests<'a>(

@@ -129,8 +129,8 @@ pub(crate) const REQUESTS: &[KnownRequest] = requests! {
         "where is the? file|files? <file>"
         "@find me? the? file <file>";
     finding::todos =>
-        "@find me? @all? open? todos|todo"
-        "@find me? @all? open? todos|todo @in <within:word>"
+        "@find me? @all? open? todos"
+        "@find me? @all? open? todos @in <within:word>"
         "what|which todos are there? open|left?"
         "todos|todo";
     finding::list =>

@@ -135,7 +135,12 @@ pub(crate) const COMMANDS: &[CommandInfo] = {
         command(Model, "model", Optional("NAME", C::Model), "list the models, or change to one"),
         command(Model, "role", Optional("NAME", C::Role), "show or change the role"),
         command(Model, "context", None(|| C::Context), "show what fills the model's window"),
-        command(Model, "compact", None(|| C::Compact), "make the conversation shorter for the model"),
+        command(
+            Model,
+            "compact",
+            None(|| C::Compact),
+            "make the conversation shorter for the model",
+        ),
         command(Model, "cost", None(|| C::Cost), "show what was used and what it cost"),
         command(Sessions, "sessions", None(|| C::Sessions), "list the sessions"),
         command(Sessions, "resume", Optional("ID", C::Resume), "go on with another session"),

@@ -112,7 +112,8 @@ fn tables(stats: &Stats, width: Option<usize>) -> String {
         width,
     );
     // The title is the last column and takes what is left.
-    let cut = |line: &str| width.map_or_else(|| line.to_owned(), |width| terminal::fit(line, width));
+    let cut =
+        |line: &str| width.map_or_else(|| line.to_owned(), |width| terminal::fit(line, width));
     let sessions: String = sessions.lines().map(|line| format!("{}\n", cut(line))).collect();
     [tools, models, sessions].join("\n")
 }
@@ -239,7 +240,8 @@ mod tests {
         };
         let all = [at("2026-03-27", 800), at("2026-03-26", 100), at("2026-02-01", 9_000)];
         let told = days(&all, now).unwrap();
-        let expected = format!("\ntokens by day since 2026-03-01, at most 800\n{}▁█ \n", " ".repeat(25));
+        let expected =
+            format!("\ntokens by day since 2026-03-01, at most 800\n{}▁█ \n", " ".repeat(25));
         assert_eq!(told, expected);
         assert_eq!(days(&[], now), None);
     }

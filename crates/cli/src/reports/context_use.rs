@@ -59,7 +59,9 @@ impl ContextUse {
                 }
                 Content::ToolResult { result, images, .. } => {
                     self.tool_results += match result {
-                        Ok(value) => value.as_str().map_or_else(|| tokens(&value.to_string()), tokens),
+                        Ok(value) => {
+                            value.as_str().map_or_else(|| tokens(&value.to_string()), tokens)
+                        }
                         Err(error) => tokens(&error.full_message()),
                     };
                     let seen = images.iter().map(|image| image_tokens(image.width, image.height));

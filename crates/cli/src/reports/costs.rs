@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn models_the_turn_and_the_session_have_a_row_each() {
-        let said = || SessionEvent::UserMessage { content: vec![Content::Text { text: "x".into() }] };
-        let opened =
-            Opened { root: "/p".into(), settings: settings("small"), forked_from: None };
+        let said =
+            || SessionEvent::UserMessage { content: vec![Content::Text { text: "x".into() }] };
+        let opened = Opened { root: "/p".into(), settings: settings("small"), forked_from: None };
         let events = vec![
             SessionEvent::Opened(opened),
             said(),

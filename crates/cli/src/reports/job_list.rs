@@ -59,7 +59,8 @@ fn started(entries: &[LogEntry], id: &str) -> Option<i64> {
             _ => None,
         });
         calls.next().is_some_and(|call| {
-            call.name == TOOL && call.arguments.get("action").is_some_and(|action| action == "start")
+            call.name == TOOL
+                && call.arguments.get("action").is_some_and(|action| action == "start")
         })
     };
     entries.iter().rev().find_map(|entry| match &entry.event {
@@ -98,14 +99,18 @@ mod tests {
             found_tools: Vec::new(),
             duration_ms: 1,
         };
-        [SessionEvent::ModelAnswered(answer), ended]
-            .map(|event| LogEntry { sequence: 1, at, event })
+        [SessionEvent::ModelAnswered(answer), ended].map(|event| LogEntry {
+            sequence: 1,
+            at,
+            event,
+        })
     }
 
     #[test]
     fn a_job_has_its_state_and_the_time_since_it_was_started() {
         let entries: Vec<LogEntry> =
-            [job("start", "a", 1_000), job("start", "b", 5_000), job("output", "c", 9_000)].concat();
+            [job("start", "a", 1_000), job("start", "b", 5_000), job("output", "c", 9_000)]
+                .concat();
         let listed = json!({"jobs": [
             {"id": "1", "command": "npm run\ndev", "running": true},
             {"id": "2", "command": "false", "running": false, "exit_code": 1},

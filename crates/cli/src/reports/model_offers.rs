@@ -26,11 +26,7 @@ pub(crate) async fn model_offers(chosen: &Chosen) -> String {
     format!("{told}/model NAME changes the model, /model PROVIDER or PROVIDER:NAME the provider.\n")
 }
 
-fn shown(
-    http: &HttpConfig,
-    present: &str,
-    offered: Result<Vec<String>, NoModelList>,
-) -> String {
+fn shown(http: &HttpConfig, present: &str, offered: Result<Vec<String>, NoModelList>) -> String {
     let provider = &http.name;
     let (heading, models) = match offered {
         Ok(models) => (format!("Models of {provider}:"), models),
@@ -93,7 +89,10 @@ mod tests {
             "The models of ollama cannot be listed (cannot connect); only the present one is known:\n* qwen\n"
         );
         let told = shown(&config("anthropic"), "claude-sonnet-5-5", silent());
-        assert!(told.contains("these were known on") && told.contains("\n* claude-sonnet-5-5\n"), "{told}");
+        assert!(
+            told.contains("these were known on") && told.contains("\n* claude-sonnet-5-5\n"),
+            "{told}"
+        );
         assert!(!told.contains("gpt") && !told.contains("claude-\n"), "{told}");
     }
 }

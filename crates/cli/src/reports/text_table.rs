@@ -36,7 +36,11 @@ pub(crate) fn table<const N: usize>(
             let is_left = place == 0 || *column + 1 == N;
             let gap = if place == 0 { 0 } else { GAP };
             line.push_str(&" ".repeat(gap));
-            line.push_str(&if is_left { format!("{cell}{blanks}") } else { format!("{blanks}{cell}") });
+            line.push_str(&if is_left {
+                format!("{cell}{blanks}")
+            } else {
+                format!("{blanks}{cell}")
+            });
         }
         text.push_str(line.trim_end());
         text.push('\n');

@@ -23,7 +23,8 @@ impl UserCommand {
     /// Reads a file: an optional block with `description` and `argument-hint` between two lines of
     /// dashes, then the message. An error is a part of a sentence.
     pub(crate) fn parse(name: &str, text: &str) -> Result<Self, String> {
-        let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+        let is_part =
+            |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
         if name.is_empty() || !name.chars().all(is_part) {
             return Err("has a name with other characters than a-z, 0-9, - and _".to_owned());
         }
@@ -76,7 +77,9 @@ impl UserCommand {
             if let Some(after) = after.strip_prefix(ALL_ARGUMENTS) {
                 message.push_str(arguments);
                 (rest, has_place) = (after, true);
-            } else if let Some(number) = after[..digits].parse().ok().filter(|number: &usize| *number > 0) {
+            } else if let Some(number) =
+                after[..digits].parse().ok().filter(|number: &usize| *number > 0)
+            {
                 message.push_str(each.get(number - 1).map(String::as_str).unwrap_or_default());
                 (rest, has_place) = (&after[digits..], true);
             } else {
@@ -137,7 +140,10 @@ mod tests {
     fn a_file_says_what_it_does_and_what_it_takes() {
         let text = "---\ndescription: \"Review: a file\"\nargument-hint: [FILE]\nmodel: x\n---\n\nLook at $1.\n";
         let command = UserCommand::parse("review", text).unwrap();
-        assert_eq!((command.about.as_str(), &*command.usage()), ("Review: a file", "/review [FILE]"));
+        assert_eq!(
+            (command.about.as_str(), &*command.usage()),
+            ("Review: a file", "/review [FILE]")
+        );
         assert_eq!(command.message("src/a.rs"), "Look at src/a.rs.");
         let bare = UserCommand::parse("tidy", "Tidy up.\nThen stop.").unwrap();
         assert_eq!((bare.about.as_str(), &*bare.usage()), ("Tidy up.", "/tidy"));

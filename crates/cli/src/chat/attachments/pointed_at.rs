@@ -31,14 +31,15 @@ pub(super) async fn pointed_at(session: &Session, mention: &str) -> Option<Resul
     let arguments = json!({"symbol": mention, "max_results": MAX_DEFINITIONS});
     let found = call(executor, find_definition::NAME, arguments).await.result.ok()?;
     let all = found["definitions"].as_array()?.iter();
-    let places = all.filter(|found| found["kind"] != "import").filter_map(|found| {
-        Some((found["path"].as_str()?.to_owned(), found["line"].as_u64()?))
-    });
+    let places = all
+        .filter(|found| found["kind"] != "import")
+        .filter_map(|found| Some((found["path"].as_str()?.to_owned(), found["line"].as_u64()?)));
     match places.collect::<Vec<_>>().as_slice() {
         [] => None,
         [(path, line)] => Some(symbol_text(executor, mention, path, *line).await),
         several => {
-            let named: Vec<_> = several.iter().map(|(path, line)| format!("{path}:{line}")).collect();
+            let named: Vec<_> =
+                several.iter().map(|(path, line)| format!("{path}:{line}")).collect();
             let total = found["total"].as_u64().unwrap_or(0).max(several.len() as u64);
             Some(Err(format!(
                 "{mention} is not attached: it has {total} definitions, such as {}; name the file",

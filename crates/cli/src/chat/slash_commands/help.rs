@@ -50,7 +50,43 @@ mod tests {
         let review = "---\ndescription: look at a file\nargument-hint: FILE\n---\nLook at $1";
         let review = UserCommand::parse("review", review).unwrap();
         let user = UserCommands { usable: vec![review], ..UserCommands::default() };
-        insta::assert_snapshot!(help(&user), @"");
+        insta::assert_snapshot!(help(&user), @r"
+        Work
+          /undo [CHANGE]  take back the last change
+          /redo           make a change again that was taken back
+          /diff           show what this session has changed
+          /jobs           list what runs in the background
+          /plan           show the plan
+          /continue       go on after a pause
+          /init           have AGENTS.md written for this project
+          /tools          list the tools
+          /allow RULE     allow something without asking
+        Model and context
+          /model [NAME]   list the models, or change to one
+          /role [NAME]    show or change the role
+          /context        show what fills the model's window
+          /compact        make the conversation shorter for the model
+          /cost           show what was used and what it cost
+        Sessions
+          /sessions       list the sessions
+          /resume [ID]    go on with another session
+          /new            begin a new session
+          /fork           go on in a copy of this session
+          /rename TITLE   name this session
+        Other
+          /help           list the commands and keys
+          /clear          clear the screen
+          /exit           leave; Ctrl-D does the same
+        Your commands
+          /review FILE    look at a file
+        Keys
+          @path           attaches a file, an image or the listing of a directory; Tab completes it
+          @Name           attaches the lines of a symbol that has one definition
+          !command        runs a command, confined, and lets the model know
+          Alt-Enter       begins a new line; so does \ at the end of a line
+          Ctrl-R          searches in what was typed before
+          Ctrl-C          cancels the turn; twice leaves
+        ");
         assert!(!help(&UserCommands::default()).contains("Your commands"));
     }
 }
