@@ -1,7 +1,7 @@
 //! What `/commands` do.
 
 use jiff::Timestamp;
-use protocol::{ErrorCode, ToolCall};
+use protocol::{ActivityData, ErrorCode, ToolCall};
 use serde_json::{Map, Value};
 use session::Session;
 use tokio_util::sync::CancellationToken;
@@ -126,10 +126,23 @@ impl Chat {
 
     /// Runs a command of the user, who may be asked about it.
     async fn shell(&mut self, line: &str) -> anyhow::Result<()> {
-        self.was_asked = true;
+        let mut activity = self.session.executor().activity().subscribe_all();
         let cancel = CancellationToken::new();
         let _interrupt = on_interrupt(cancel.clone());
-        show(&run_shell_line(&mut self.session, line, &cancel).await?);
+        let shown = {
+            let run = run_shell_line(&mut self.session, line, &cancel);
+            tokio::pin!(run);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(event) = activity.next() => {
+                        self.was_asked |= matches!(event.data, ActivityData::ApprovalRequested(_));
+                    }
+                    shown = &mut run => break shown?,
+                }
+            }
+        };
+        show(&shown);
         Ok(())
     }
 

@@ -109,11 +109,11 @@ mod tests {
             answer(2_000, 0, None),
         ];
         insta::assert_snapshot!(told(events.clone(), None), @"
-                         in  from cache  cached  out  cost
-        small           100         300    75 %   10  $0.5000
-        mystery        2.0k           0     0 %   10  not known
-        this turn      2.0k           0     0 %   10  not known
-        this session   2.1k         300    12 %   20  $0.5000
+                        in  from cache  cached  out  cost
+        small          100         300    75 %   10  $0.5000
+        mystery       2.0k           0     0 %   10  not known
+        this turn     2.0k           0     0 %   10  not known
+        this session  2.1k         300    12 %   20  $0.5000
         ");
         let narrow = told(events, Some(40));
         assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");

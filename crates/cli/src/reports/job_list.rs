@@ -116,7 +116,7 @@ mod tests {
             {"id": "2", "command": "false", "running": false, "exit_code": 1},
         ]});
         insta::assert_snapshot!(shown(&listed, &entries, 70_000), @"
-        job    state         age  command
+        job    state        age  command
         1    running  1 min 5 s  npm run dev
         2     exit 1             false
         ");
