@@ -30,7 +30,11 @@ impl Spending {
             count(cache_read),
             share.map(|share| format!("{share} %")).unwrap_or_default(),
             count(output),
-            self.cost_usd.map_or_else(|| "not known".to_owned(), money),
+            match self.cost_usd {
+                Some(cost) => money(cost),
+                None if self.usage.total() == 0 => String::new(),
+                None => "not known".to_owned(),
+            },
         ]
     }
 }

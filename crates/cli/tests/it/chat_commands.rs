@@ -13,7 +13,7 @@ pub struct Cart;
 
 impl Cart {
     pub fn total(&self) -> u32 {
-        3
+        7
     }
 }
 
@@ -43,9 +43,9 @@ fn with_model(project: &Fixture, server: &ModelServer, lines: &str) -> Ran {
 #[test]
 fn the_diff_of_a_session_is_one_for_each_file() {
     let project = Fixture::new(PROJECT);
-    offline(&project, "Replace \"3\" with \"4\" in src/cart.rs\n");
+    offline(&project, "Replace \"7\" with \"8\" in src/cart.rs\n");
     for line in [
-        "Replace \"4\" with \"5\" in src/cart.rs\n",
+        "Replace \"8\" with \"9\" in src/cart.rs\n",
         "Create file notes.md containing \"x\"\n",
         "Delete notes.md\n",
     ] {
@@ -53,7 +53,7 @@ fn the_diff_of_a_session_is_one_for_each_file() {
     }
     let ran = again(&project, "/diff\n");
     let diff = &ran.stderr[ran.stderr.rfind("src/cart.rs  +1 −1").expect("a line for the file")..];
-    assert!(diff.contains("-        3\n+        5\n"), "{diff}");
+    assert!(diff.contains("-        7\n+        9\n"), "{diff}");
     assert!(!diff.contains("notes.md"), "it is gone again: {diff}");
     let ran = offline(&project, "/diff\n");
     assert!(ran.stderr.contains("Nothing has been changed in this session."), "{}", ran.stderr);

@@ -95,8 +95,8 @@ grep text=a b within=src
     search "a b" in the src directory
     search for a b in src
     grep "a b" in src
-grep text=items in stock
-    search for items in stock
+grep text=apples in stock
+    search for apples in stock
 grep text=a within=tests
     find a in tests
 git_status
