@@ -102,3 +102,36 @@ async fn fetched(address: &str, patience: Duration) -> Option<Value> {
     let body = Limited::new(response.into_body(), MAX_LIST).collect().await.ok()?.to_bytes();
     serde_json::from_slice(&body).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Api;
+
+    #[test]
+    fn lists_are_found_beside_the_messages() {
+        let table = [
+            (
+                Api::Anthropic,
+                "https://api.anthropic.com",
+                "https://api.anthropic.com/v1/models?limit=1000",
+            ),
+            (
+                Api::OpenAiResponses,
+                "https://api.openai.com/v1/",
+                "https://api.openai.com/v1/models",
+            ),
+            (
+                Api::OpenAiChat,
+                "https://openrouter.ai/api/v1",
+                "https://openrouter.ai/api/v1/models",
+            ),
+            (Api::OpenAiChat, "http://box:8080", "http://box:8080/v1/models"),
+            (Api::OpenAiChat, "http://box/own", "http://box/own/models"),
+        ];
+        for (api, base, expected) in table {
+            assert_eq!(api.models_url(base), expected);
+        }
+        assert_eq!(tags_address("http://box:11434/v1/"), "http://box:11434/api/tags");
+    }
+}

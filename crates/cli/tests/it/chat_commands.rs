@@ -165,7 +165,7 @@ fn directories_symbols_and_quoted_paths_are_attached_to_a_run() {
     let project = Fixture::new(PROJECT);
     let server = ModelServer::start([Reply::text("Seen.")]);
     let url = server.base_url();
-    let message = "see @src and @\"a b.txt\", @Cart::total, @twice, @nobody";
+    let message = "see @src and @\"a b.txt\", @Cart::total, @twice, @missing_name";
     let model = ["--provider", "ollama", "--model", "scripted", "--base-url", &url];
     let ran = run_with_state(&project, &[&["run", message] as &[&str], &model].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -174,7 +174,7 @@ fn directories_symbols_and_quoted_paths_are_attached_to_a_run() {
     assert!(heard.contains("The user attached a b.txt:"), "{heard}");
     assert!(heard.contains("attached Cart::total, from line 4 of src/cart.rs:"), "{heard}");
     assert!(ran.stderr.contains("twice is not attached: it has 2 definitions"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("nobody is not attached"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("missing_name is not attached"), "{}", ran.stderr);
 }
 
 #[test]
