@@ -24,6 +24,7 @@ use crate::commands::man::ManArgs;
 use crate::commands::mcp::McpArgs;
 use crate::commands::policy::{self, PolicyCommand};
 use crate::commands::redo::RedoArgs;
+use crate::commands::resume::ResumeArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::setup::SetupArgs;
 use crate::commands::stats::StatsArgs;
@@ -41,6 +42,7 @@ Examples:
   toolkiln setup                                  # choose a model; without one a built-in guide answers
   toolkiln                                        # talk about the project in this directory
   toolkiln \"What does this project do?\"           # the same, with a first message
+  toolkiln -c                                     # go on with the last conversation
   toolkiln -p \"Find all TODO comments\"            # answer and leave, as `toolkiln run` does
   toolkiln mcp --root ~/project                   # serve the tools to another agent
   toolkiln doctor                                 # what works on this machine
@@ -58,6 +60,9 @@ pub(crate) struct Arguments {
     /// Answer PROMPT and leave, as `toolkiln run` does; a PROMPT of one word needs this option
     #[arg(short, long, requires = "prompt")]
     print: bool,
+    /// Go on with the last conversation, as `toolkiln resume` does
+    #[arg(short, long = "continue", conflicts_with = "resume")]
+    continue_last: bool,
 }
 
 impl Arguments {
@@ -81,6 +86,8 @@ pub(crate) enum Command {
     Setup(SetupArgs),
     /// Talk with a model about the project; `toolkiln` alone does the same
     Chat(ChatArgs),
+    /// Go on with an earlier conversation, the last one if none is named
+    Resume(ResumeArgs),
     /// Work on one message to the end without asking
     Run(RunArgs),
     /// List, show, copy, export and repair conversations

@@ -15,6 +15,7 @@ use workspace::{RelPath, Workspace};
 use crate::commands::tools::TrustArgs;
 use crate::output;
 use crate::project::{Project, project_file};
+use crate::user_commands::{DIRECTORY as COMMANDS, UserCommand};
 
 /// Where a project's tools lie.
 const DIRECTORY: &str = ".toolkiln/tools";
@@ -25,9 +26,16 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 
 /// The texts that the user trusts, by file.
 #[derive(Default, Serialize, Deserialize)]
-struct Trusted {
+pub(crate) struct Trusted {
     #[serde(default)]
     files: BTreeMap<String, String>,
+}
+
+impl Trusted {
+    /// Whether the file is trusted with exactly this text.
+    pub(crate) fn covers(&self, file: &str, text: &str) -> bool {
+        self.files.get(file) == Some(&ContentHash::of(text.as_bytes()).to_string())
+    }
 }
 
 /// A file that defines a tool.
@@ -60,7 +68,7 @@ pub(crate) fn register(project: &Project, registry: &mut ToolRegistry) {
 }
 
 /// What the user types to trust a file, wherever they are.
-fn trust_command(project: &Project, file: &str) -> String {
+pub(crate) fn trust_command(project: &Project, file: &str) -> String {
     let root = project.workspace.canonical_path().display().to_string();
     format!("toolkiln tools trust {} --root {}", quoted(file), quoted(&root))
 }
@@ -106,26 +114,52 @@ pub(crate) fn trust(args: &TrustArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;
     let path = project.workspace.resolve(&args.file)?;
     let file = path.to_text();
-    let is_in_place = file.strip_prefix(DIRECTORY).is_some_and(|rest| {
-        rest.starts_with('/') && rest.ends_with(".toml") && !rest[1..].contains('/')
-    });
-    if !is_in_place {
-        bail!("{file} is not one of {DIRECTORY}/*.toml, where a project defines its tools");
-    }
-    let text = read(&project.workspace, &path)?;
-    let tool = CustomTool::read(&text).map_err(|mistakes| anyhow!(explained(&file, &mistakes)))?;
+    let is_in = |directory: &str, ending: &str| {
+        file.strip_prefix(directory).is_some_and(|rest| {
+            rest.starts_with('/') && rest.ends_with(ending) && !rest[1..].contains('/')
+        })
+    };
+    let text = match is_in(DIRECTORY, ".toml") || is_in(COMMANDS, ".md") {
+        true => read(&project.workspace, &path)?,
+        false => bail!(
+            "{file} is not one of {DIRECTORY}/*.toml or {COMMANDS}/*.md, where a project defines its tools and commands"
+        ),
+    };
+    let told =
+        if is_in(COMMANDS, ".md") { command_text(&file, &text)? } else { tool_text(&file, &text)? };
     let state = project.state()?.directory()?;
     let mut trusted = trusted(&project)?;
     trusted.files.insert(file.clone(), ContentHash::of(text.as_bytes()).to_string());
     project_file::write(&project.workspace, &state, TRUSTED_FILE, trusted)?;
+    output::result(&told)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the user has trusted with the file of a tool.
+fn tool_text(file: &str, text: &str) -> anyhow::Result<String> {
+    let tool = CustomTool::read(text).map_err(|mistakes| anyhow!(explained(file, &mistakes)))?;
     let network = if tool.reaches_network() { ", with network" } else { "" };
     let asks = if tool.needs_no_approval() { ", without asking" } else { "" };
-    output::result(&format!(
+    Ok(format!(
         "`{}` is trusted as it is now. It runs{network}{asks}: {}",
         tool.name(),
         visible(&tool.shown_command())
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    ))
+}
+
+/// What the user has trusted with the file of a command.
+fn command_text(file: &str, text: &str) -> anyhow::Result<String> {
+    let name = file.rsplit('/').next().unwrap_or(file).trim_end_matches(".md");
+    let command = UserCommand::parse(name, text).map_err(|why| anyhow!("{file} {why}"))?;
+    Ok(format!(
+        "`/{name}` is trusted as it is now. It sends:\n{}",
+        visible_lines(&command.message(""))
+    ))
+}
+
+/// Each line with what a terminal would obey or hide written out.
+fn visible_lines(text: &str) -> String {
+    text.lines().map(visible).collect::<Vec<_>>().join("\n")
 }
 
 fn explained(file: &str, mistakes: &[CustomToolMistake]) -> String {
@@ -138,12 +172,17 @@ fn found(project: &Project) -> Vec<FoundToolFile> {
     let workspace = &project.workspace;
     let Ok(directory) = RelPath::parse(DIRECTORY) else { return Vec::new() };
     let Ok(listing) = workspace.list_dir(&directory, false) else { return Vec::new() };
-    let trusted = trusted(project).unwrap_or_else(|error| {
-        output::to_user(&format!("toolkiln: no tool of the project is trusted: {error:#}"));
-        Trusted::default()
-    });
+    let trusted = trusted_files(project);
     let files = listing.entries.iter().filter(|entry| entry.name.ends_with(b".toml"));
     files.filter_map(|entry| one(workspace, &listing.path_of(entry), &trusted)).collect()
+}
+
+/// What is trusted; nothing, and the reason is told, if that cannot be read.
+pub(crate) fn trusted_files(project: &Project) -> Trusted {
+    trusted(project).unwrap_or_else(|error| {
+        output::to_user(&format!("toolkiln: no file of the project is trusted: {error:#}"));
+        Trusted::default()
+    })
 }
 
 fn one(workspace: &Workspace, path: &RelPath, trusted: &Trusted) -> Option<FoundToolFile> {
@@ -155,8 +194,7 @@ fn one(workspace: &Workspace, path: &RelPath, trusted: &Trusted) -> Option<Found
             return None;
         }
     };
-    let hash = ContentHash::of(text.as_bytes()).to_string();
-    let trusted = trusted.files.get(&file) == Some(&hash);
+    let trusted = trusted.covers(&file, &text);
     Some(FoundToolFile { file, trusted, tool: CustomTool::read(&text) })
 }
 

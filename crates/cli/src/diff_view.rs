@@ -8,7 +8,7 @@ use terminal::Ink;
 pub(crate) type Drawn = (Ink, String);
 
 /// The ink of a line of a unified diff.
-fn of_diff(line: &str) -> Ink {
+pub(crate) fn of_diff(line: &str) -> Ink {
     match line.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] | [b'd', b'i', b'f', b'f', ..] => Ink::BOLD,
         [b'+', ..] => Ink::GREEN,

@@ -13,6 +13,8 @@ mod line_questions;
 mod model_choice;
 mod output;
 mod project;
+mod reports;
+mod user_commands;
 
 use std::process::ExitCode;
 
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let result = match Arguments::read() {
         Command::Setup(args) => commands::setup::run(&args),
         Command::Chat(args) => commands::chat::run(&args),
+        Command::Resume(args) => commands::resume::run(args),
         Command::Run(args) => commands::run::run(&args),
         Command::Sessions(command) => commands::sessions::run(&command),
         Command::Stats(args) => commands::stats::run(&args),

@@ -11,15 +11,18 @@ use providers::catalogue::{
     Choice, ChoiceError, Endpoint, Facts, ModelSelection, choose, endpoint, model_info,
     unencrypted_host,
 };
-use providers::{HttpProvider, Network, Roots, Secret, probe_ollama};
+use providers::{HttpConfig, HttpProvider, Network, Roots, Secret, probe_ollama};
 use session::Model;
 
 use crate::config::{Config, Keys, ToolListSetting};
 use crate::environment::Environment;
 use crate::output;
 
+const OLLAMA: &str = "ollama";
 /// How long Ollama may take to say that it is there.
 const PROBE: Duration = Duration::from_millis(150);
+/// How long it may take if it was asked for by name.
+const PROBE_BY_NAME: Duration = Duration::from_millis(1500);
 /// Answers are no longer than this unless the configuration says so: whole files fit, and a model
 /// that cannot stop is stopped.
 const MAX_ANSWER: u32 = 32_000;
@@ -32,6 +35,8 @@ pub(crate) struct Chosen {
     pub(crate) model: Model,
     /// One line for the user.
     pub(crate) why: String,
+    /// How its provider is reached, if it is one behind HTTP.
+    pub(crate) reached: Option<HttpConfig>,
 }
 
 impl Chosen {
@@ -57,6 +62,10 @@ pub(crate) async fn chosen(
     if nothing_is_said(wanted) && nothing_is_said(&configured) && facts.keys.is_empty() {
         facts.ollama = ollama_models(environment).await;
     }
+    if asks_for_any_of_ollama(wanted, &configured) {
+        let set = wanted.base_url.clone().or_else(|| config.base_url(environment, OLLAMA));
+        facts.ollama = Some(models_of_named_ollama(set).await?);
+    }
     let choice =
         choose(wanted, &configured, &facts).map_err(|error| match &config.model.key_env {
             Some(own) if matches!(error, ChoiceError::NoKey { .. }) => {
@@ -65,7 +74,7 @@ pub(crate) async fn chosen(
             _ => error.into(),
         })?;
     match choice {
-        Choice::Offline { why } => Ok(Chosen { model: no_model(), why }),
+        Choice::Offline { why } => Ok(Chosen { model: no_model(), why, reached: None }),
         Choice::Model { endpoint, model, base_url, why } => {
             let asked =
                 wanted.base_url.clone().or_else(|| config.base_url(environment, endpoint.name));
@@ -74,10 +83,11 @@ pub(crate) async fn chosen(
                 && is_same(&wanted.model, &configured.model);
             let known = model_info(&model).prices;
             let prices = if is_configured { prices(config, known) } else { known };
-            let model = http_model(config, environment, &keys, endpoint, model, &base_url)?;
+            let http = http_config(config, environment, &keys, endpoint, &base_url)?;
+            let model = http_model(config, http.clone(), model)?;
             let model = Model { prices, ..model };
             check_price(config, &model)?;
-            Ok(Chosen { model, why })
+            Ok(Chosen { model, why, reached: Some(http) })
         }
     }
 }
@@ -107,9 +117,30 @@ fn is_same(wanted: &Option<String>, configured: &Option<String>) -> bool {
     wanted.is_none() || wanted == configured
 }
 
+/// Whether Ollama is asked for by name, and its model is left open.
+fn asks_for_any_of_ollama(wanted: &ModelSelection, configured: &ModelSelection) -> bool {
+    let provider = wanted.provider.as_ref().or(configured.provider.as_ref());
+    let is_configured = is_same(&wanted.provider, &configured.provider);
+    let model = wanted.model.as_ref().or(configured.model.as_ref().filter(|_| is_configured));
+    provider.is_some_and(|name| name == OLLAMA) && model.is_none()
+}
+
+/// The models of the Ollama that the user wants. That there are none is an error that says what to do.
+async fn models_of_named_ollama(set: Option<String>) -> anyhow::Result<Vec<String>> {
+    let usual = || endpoint(OLLAMA).map(|endpoint| endpoint.base_url.to_owned());
+    let address = set.or_else(usual).unwrap_or_default();
+    let models = probe_ollama(&address, PROBE_BY_NAME).await.with_context(|| {
+        format!("no Ollama answers at {address}; start it with `ollama serve`, or choose another provider")
+    })?;
+    if models.is_empty() {
+        bail!("the Ollama at {address} has no models; get one with `ollama pull NAME`");
+    }
+    Ok(models)
+}
+
 async fn ollama_models(environment: &Environment) -> Option<Vec<String>> {
-    let usual = environment.usual_base_url("ollama").map(|found| found.value.as_str());
-    probe_ollama(usual.or(Some(endpoint("ollama")?.base_url))?, PROBE).await
+    let usual = environment.usual_base_url(OLLAMA).map(|found| found.value.as_str());
+    probe_ollama(usual.or(Some(endpoint(OLLAMA)?.base_url))?, PROBE).await
 }
 
 fn no_model() -> Model {
@@ -125,14 +156,13 @@ fn no_model() -> Model {
     }
 }
 
-fn http_model(
+fn http_config(
     config: &Config,
     environment: &Environment,
     keys: &Keys,
     endpoint: &Endpoint,
-    name: String,
     base_url: &str,
-) -> anyhow::Result<Model> {
+) -> anyhow::Result<HttpConfig> {
     let key = keys.of(endpoint);
     if let (Some(key), Some(host)) = (key, unencrypted_host(base_url)) {
         warn_once(&format!(
@@ -149,6 +179,10 @@ fn http_model(
         ToolListSetting::All => Deferral::ListAll,
         ToolListSetting::OnDemand => endpoint.on_demand(),
     };
+    Ok(http)
+}
+
+fn http_model(config: &Config, http: HttpConfig, name: String) -> anyhow::Result<Model> {
     let info = model_info(&name);
     let settings = &config.model;
     let limit = info.max_output.min(MAX_ANSWER);

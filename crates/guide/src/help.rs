@@ -3,21 +3,27 @@
 use context_manager::ToolSpec;
 
 use crate::command::{parameters, usage};
+use crate::nearest::nearest_requests;
 use crate::tools::Tools;
 
 /// The first line of the first answer.
-pub(crate) const NOTICE: &str =
-    "(No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)";
+pub(crate) const NOTICE: &str = "(No model is at work: this is Toolkiln's built-in guide, which \
+    follows fixed rules. To get a model: toolkiln setup)";
+/// Requests that are named to a user who was not understood.
+const NAMED_REQUESTS: usize = 3;
 
 /// Requests that are understood, and what becomes of them. The help and the documentation are made
 /// from this list; similar words do as well.
 pub fn examples() -> &'static [(&'static str, &'static str)] {
     &[
         ("Find all TODO comments in this project", "searches, and counts by file"),
+        ("List todos", "the same in two words"),
         ("Search for \"connect(\" in src/db", "searches a text in one place"),
+        ("Find \"two words\" in src", "the same"),
         ("Read package.json and tell me the project name", "reads a manifest and answers from it"),
         ("What is the project's version?", "finds the manifest first"),
         ("Find where DatabaseService is defined", "looks up a definition and shows it"),
+        ("Where is DatabaseService?", "the same"),
         ("What files use ToolExecutionService?", "finds the module and the files that import it"),
         ("Find all references to main", "finds the uses of a name"),
         ("What breaks if I change src/db.ts?", "follows imports to everything affected"),
@@ -26,6 +32,7 @@ pub fn examples() -> &'static [(&'static str, &'static str)] {
         ("Show me src/main.rs", "reads a file"),
         ("What does src/main.rs do?", "outlines a file"),
         ("Explain the structure of this project", "lists the project and quotes its README"),
+        ("git status", "shows what git sees as changed; also `git diff` and `git log`"),
         (
             "Add a comment to the top of main.js explaining what it does",
             "proposes a comment that names what the file defines",
@@ -45,19 +52,20 @@ pub fn examples() -> &'static [(&'static str, &'static str)] {
 }
 
 pub(crate) const HELLO: &str = "Hello. Ask for something like \"Find all TODO comments in this \
-    project\", or run a tool as a command, such as `grep TODO`. `help` shows what I understand.";
+    project\", or run a tool as a command, such as `grep TODO`. `help` shows what I understand, and \
+    `toolkiln setup` gets you a model.";
 
-const HOW_TO_CONFIGURE: &str = "For anything else, configure a model: set `ANTHROPIC_API_KEY` or \
-    `OPENAI_API_KEY`, point `--base-url` at a compatible server, or start Ollama on this machine.";
+const HOW_TO_CONFIGURE: &str = "For anything else, `toolkiln setup` finds and tests a model: with a \
+    key, from Ollama on this machine, or from any compatible server.";
 
-/// What is said to a request that is not understood, with what may be meant by it.
-pub(crate) fn not_understood(meant: Option<&str>) -> String {
-    let meant = meant.map(|meant| format!(" Did you mean: {meant}\n\n"));
-    let meant = meant.as_deref().unwrap_or(" ");
+/// What is said to a request that is not understood, with what may be meant by it: three lines.
+pub(crate) fn not_understood(said: &str, meant: Option<&str>) -> String {
+    let meant = meant.map(|meant| format!(" Did you mean: {meant}")).unwrap_or_default();
+    let requests = nearest_requests(said, examples().iter().map(|(request, _)| *request));
+    let requests = requests.into_iter().take(NAMED_REQUESTS).collect::<Vec<_>>().join(" · ");
     format!(
-        "I did not understand that.{meant}I am not a language model: I only know the requests below, and \
-         every tool as a command. {HOW_TO_CONFIGURE}\n\n{}",
-        requests()
+        "I did not understand that.{meant}\nThe nearest that I know: {requests}\n`help` lists the \
+         rest. A model understands more: run `toolkiln setup`."
     )
 }
 

@@ -3,7 +3,7 @@
 //!
 //! It understands every tool as a command (`command.rs`) and a list of requests in plain English,
 //! which is [`examples`] (`requests.rs` has all forms). What it does not understand it answers with
-//! that list and with how to configure a model.
+//! the nearest of that list and with how to get a model.
 //!
 //! An answer is a pure function of the request. What was asked is the last thing the user said;
 //! what has been done about it are the calls and results since. A plan (`plans.rs`) is run from its

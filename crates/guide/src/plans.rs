@@ -33,7 +33,7 @@ pub(crate) fn respond(said: &str, tools: &[ToolSpec], steps: &[PastCall<'_>]) ->
             Some((request, slots)) => (request.plan)(&mut PlanRun { tools, slots: &slots, steps }),
             None => {
                 let meant = corrected(said).or_else(|| command::corrected(said, tools));
-                Ok(help::not_understood(meant.as_deref()))
+                Ok(help::not_understood(said, meant.as_deref()))
             }
         },
     }

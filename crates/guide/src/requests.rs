@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::help;
 use crate::plan_run::{PlanResult, PlanRun};
 use crate::plans::{changing, finding, project};
-use crate::tools::{REDO, RUN_TESTS, UNDO};
+use crate::tools::{GIT_DIFF, GIT_LOG, GIT_STATUS, REDO, RUN_TESTS, UNDO};
 
 /// Something that can be asked for, and what is done about it.
 pub(crate) struct KnownRequest {
@@ -128,6 +128,11 @@ pub(crate) const REQUESTS: &[KnownRequest] = requests! {
         "@find me? @all? <file:word> files"
         "where is the? file|files? <file>"
         "@find me? the? file <file>";
+    finding::todos =>
+        "@find me? @all? open? todos"
+        "@find me? @all? open? todos @in <within:word>"
+        "what|which todos are there? open|left?"
+        "todos|todo";
     finding::list =>
         "@find me? @all? files|contents|content|@folder|entries @in|of <path:directories>"
         "what|which files? is|are there? @in the? @folder? <path:directory> @folder?"
@@ -140,10 +145,10 @@ pub(crate) const REQUESTS: &[KnownRequest] = requests! {
     finding::search =>
         "@find me? for? @all? open? of? the? <text:word> @comments"
         "@find me? for? @all? open? of? the? <text:word> @comments @in <within:word>"
-        "@find me? @all? @matches of|with|containing|for <text:x> @in <within:file>"
+        "@find me? @all? @matches of|with|containing|for <text:x> @in the? <within:place> @folder?"
         "@find me? @all? @matches of|with|containing|for <text:x>"
-        "@search the|this? @project? for the? @line|word|pattern? <text:quote> @in <within:word>"
-        "@search the|this? @project? for the? @line|word|pattern? <text:x> @in <within:file>"
+        "@search the|this? @project? for the? @line|word|pattern? <text:quote> @in the? <within:word> @folder?"
+        "@search the|this? @project? for the? @line|word|pattern? <text:x> @in the? <within:place> @folder?"
         "@search the|this? @project? for the? @line|word|pattern? <text:x>"
         "which|what @files contain|contains|mention|mentions|have|has <text:x>";
     project::overview =>
@@ -156,6 +161,18 @@ pub(crate) const REQUESTS: &[KnownRequest] = requests! {
         "what does|is in? the? file? <file> do|about|for|contain|define?";
     finding::show =>
         "@read|show|print|display|cat|view me? the? contents|content? of? file? <file>";
+    |script| script.tell(GIT_STATUS, "Asking git.", json!({})) =>
+        "git status"
+        "@find|what me? is? the? git? status"
+        "what has|have|is i|we? changed"
+        "@find me? the? uncommitted changes|files";
+    |script| script.tell(GIT_DIFF, "Asking git.", json!({})) =>
+        "git diff"
+        "@find me? the? git? diff";
+    |script| script.tell(GIT_LOG, "Asking git.", json!({})) =>
+        "git log"
+        "@find me? the? git? log|commits"
+        "@find me? the? @last commits";
     |script| script.tell(RUN_TESTS, "Running the tests.", json!({})) =>
         "run|execute @all|my? tests|test suite?";
     |_| Ok(help::HELLO.to_owned()) =>
@@ -168,6 +185,10 @@ pub(crate) const REQUESTS: &[KnownRequest] = requests! {
         "what can|could you do"
         "what|how can|could|should|do i ask|say|do|type you?";
     finding::search =>
-        "find|search|grep <text:quote>"
-        "find|search <text:name>";
+        "@find|grep <text:quote>"
+        "@find|grep <text:quote> @in the? <within:word> @folder?"
+        "find|search|grep <text:name>"
+        "find|search|grep <text:word> @in the? <within:place> @folder?";
+    finding::definition =>
+        "where is|are <symbol>";
 };

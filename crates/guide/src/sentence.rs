@@ -14,6 +14,11 @@ const MAX_SYMBOL_WORDS: usize = 4;
 /// The most words of one aside.
 const MAX_ASIDE: usize = 6;
 
+/// Directories that are meant where a text without quotes ends in `in src`; after other words, such as
+/// `in stock`, it may be a part of the text.
+const USUAL_DIRECTORIES: &str = "src|lib|libs|app|apps|bin|cmd|crates|packages|internal|pkg|test|tests|spec|\
+                                 docs|doc|examples|scripts|benches|server|client|web|public|config|tools";
+
 /// What may stand before a request.
 const POLITE_BEFORE: [&str; 7] = [
     "please|hey|hi|hello|ok|okay|now|so|then|and|also|just|first|let's",
@@ -137,7 +142,7 @@ fn is_any_of(word: &InputWord, list: &str) -> bool {
 
 /// What words stand for in a slot of this kind, if they can fill it: `x` takes any words (as few as
 /// possible), `word` one, `name` one that is not plain English, `file` one that can name a file,
-/// `quote` a quoted text, `symbol` a word that may have its kind beside it (`the function f`),
+/// `place` the same or a usual name of a directory, `quote` a quoted text, `symbol` a word that may have its kind beside it (`the function f`),
 /// `directory` and `directories` one word or several that do not name a file. Any other kind is a
 /// list of words.
 fn meaning(kind: &str, words: &[InputWord]) -> Option<String> {
@@ -148,6 +153,7 @@ fn meaning(kind: &str, words: &[InputWord]) -> Option<String> {
         "name" => first.is_name(),
         "file" => first.is_path(),
         "quote" => first.quoted,
+        "place" => first.is_path() || first.is_any_of(USUAL_DIRECTORIES),
         "symbol" => return symbol(words),
         "directory" | "directories" => {
             let path = directory(&text);

@@ -54,38 +54,14 @@ fn what_is_not_understood_is_said_so() {
     let tools = tools_of(Vocabulary::Standard);
     let tell = |text| read_answer(&answer(&request(&tools, vec![said(text)]))).0;
     assert_snapshot!(tell("Write me a poem about kilns"), @r##"
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
-    I did not understand that. I am not a language model: I only know the requests below, and every tool as a command. For anything else, configure a model: set `ANTHROPIC_API_KEY` or `OPENAI_API_KEY`, point `--base-url` at a compatible server, or start Ollama on this machine.
-
-    - Find all TODO comments in this project (searches, and counts by file)
-    - Search for "connect(" in src/db (searches a text in one place)
-    - Read package.json and tell me the project name (reads a manifest and answers from it)
-    - What is the project's version? (finds the manifest first)
-    - Find where DatabaseService is defined (looks up a definition and shows it)
-    - What files use ToolExecutionService? (finds the module and the files that import it)
-    - Find all references to main (finds the uses of a name)
-    - What breaks if I change src/db.ts? (follows imports to everything affected)
-    - List the files in src (lists a directory)
-    - Find all rust files (finds files by language or name)
-    - Show me src/main.rs (reads a file)
-    - What does src/main.rs do? (outlines a file)
-    - Explain the structure of this project (lists the project and quotes its README)
-    - Add a comment to the top of main.js explaining what it does (proposes a comment that names what the file defines)
-    - Add the line "target/" to .gitignore (proposes a new last line)
-    - Replace "http:" with "https:" in src/api.ts (proposes a replacement)
-    - Rename fire_kiln to light_kiln (proposes to rename a symbol everywhere)
-    - Create file notes.md containing "# Notes" (proposes a new file)
-    - Move notes.md to docs/notes.md (proposes to move a file)
-    - Delete docs/notes.md (proposes to delete a file)
-    - Undo the last change (proposes to take it back)
-    - grep TODO src (runs a tool as a command)
-    - /read_file path=src/main.rs limit=20 (runs a tool with named arguments)
-    - grep TODO --path src --hidden (the same with flags)
-    - help (lists all of this; `help grep` explains one tool)
+    I did not understand that.
+    The nearest that I know: Find all TODO comments in this project · List todos · Search for "connect(" in src/db
+    `help` lists the rest. A model understands more: run `toolkiln setup`.
     "##);
     assert_snapshot!(tell("help find_definition"), @"
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     find_definition: Find where a symbol is defined. Takes Type::method, pkg.Func.
 

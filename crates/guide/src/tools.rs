@@ -29,6 +29,9 @@ pub(crate) const MOVE: ToolNames = &["move_file"];
 pub(crate) const RENAME: ToolNames = &["rename_symbol"];
 pub(crate) const UNDO: ToolNames = &["undo"];
 pub(crate) const REDO: ToolNames = &["redo"];
+pub(crate) const GIT_STATUS: ToolNames = &["git_status"];
+pub(crate) const GIT_DIFF: ToolNames = &["git_diff"];
+pub(crate) const GIT_LOG: ToolNames = &["git_log"];
 pub(crate) const RUN_TESTS: ToolNames = &["run_tests"];
 
 /// The actions that vocabularies have different names for.

@@ -90,16 +90,27 @@ impl Api {
     /// Where requests go. OpenAI's addresses include the version and Anthropic's do not; both
     /// are accepted.
     pub(crate) fn url(self, base: &str) -> String {
+        let root = self.versioned(base);
+        match self {
+            Self::Anthropic => format!("{root}/messages"),
+            Self::OpenAiResponses => format!("{root}/responses"),
+            Self::OpenAiChat => format!("{root}/chat/completions"),
+        }
+    }
+
+    /// Where the list of models is found.
+    pub(crate) fn models_url(self, base: &str) -> String {
+        // Anthropic lists twenty unless it is asked for more.
+        let query = if self == Self::Anthropic { "?limit=1000" } else { "" };
+        format!("{}/models{query}", self.versioned(base))
+    }
+
+    fn versioned(self, base: &str) -> String {
         let base = base.trim_end_matches('/');
         let root = base.strip_suffix("/v1").unwrap_or(base);
         let has_path = root.split_once("://").is_some_and(|(_, rest)| rest.contains('/'));
-        let versioned =
-            if base == root && has_path { root.to_owned() } else { format!("{root}/v1") };
-        match self {
-            Self::Anthropic => format!("{root}/v1/messages"),
-            Self::OpenAiResponses => format!("{versioned}/responses"),
-            Self::OpenAiChat => format!("{versioned}/chat/completions"),
-        }
+        let is_whole = self != Self::Anthropic && base == root && has_path;
+        if is_whole { root.to_owned() } else { format!("{root}/v1") }
     }
 
     /// Headers that every request has.

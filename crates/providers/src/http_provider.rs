@@ -186,7 +186,8 @@ fn address(config: &HttpConfig) -> Result<Uri, HttpConfigError> {
     Ok(url)
 }
 
-fn headers(config: &HttpConfig) -> Result<HeaderMap, HttpConfigError> {
+/// The headers of every request, the key among them.
+pub(crate) fn headers(config: &HttpConfig) -> Result<HeaderMap, HttpConfigError> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     let agent = concat!("toolkiln/", env!("CARGO_PKG_VERSION"));

@@ -52,7 +52,7 @@ pub use anthropic::AnthropicStream;
 pub use api::{Api, ApiReader};
 pub use error::error_of;
 pub use http_provider::{HttpConfig, HttpConfigError, HttpProvider, Timeouts};
-pub use model_list::{probe_models, probe_ollama};
+pub use model_list::{NoModelList, offered_models, probe_models, probe_ollama};
 pub use openai_chat::ChatStream;
 pub use openai_responses::ResponsesStream;
 pub use quirks::Quirks;

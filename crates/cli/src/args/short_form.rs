@@ -42,7 +42,12 @@ pub(super) fn command_of(words: Vec<OsString>, is_terminal: bool) -> Result<Comm
             None => error,
         }
     })?;
-    let Arguments { command, chat, print } = Arguments::from_arg_matches_mut(&mut matches)?;
+    let Arguments { command, mut chat, print, continue_last } =
+        Arguments::from_arg_matches_mut(&mut matches)?;
+    if continue_last {
+        // An empty name means the last one.
+        chat.resume = Some(String::new());
+    }
     match (command, &chat.prompt) {
         (Some(command), _) => Ok(command),
         (None, Some(word)) if !print && !is_message(word) => {
@@ -102,12 +107,18 @@ fn closest<'a>(program: &'a clap::Command, word: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
+    fn on(session: Option<String>) -> String {
+        session.map(|session| format!(" on {session:?}")).unwrap_or_default()
+    }
+
     /// What a command line asks for, in short.
     fn asked(line: &[&str], is_terminal: bool) -> String {
         let words = ["toolkiln"].iter().chain(line).map(OsString::from).collect();
         match command_of(words, is_terminal) {
-            Ok(Command::Chat(chat)) => format!("chat {:?}", chat.prompt.unwrap_or_default()),
-            Ok(Command::Run(run)) => format!("run {:?}", run.prompt),
+            Ok(Command::Chat(chat)) => {
+                format!("chat {:?}{}", chat.prompt.unwrap_or_default(), on(chat.resume))
+            }
+            Ok(Command::Run(run)) => format!("run {:?}{}", run.prompt, on(run.resume)),
             Ok(other) => format!("{other:?}").split('(').next().unwrap_or_default().to_owned(),
             Err(error) => {
                 let text = error.render().to_string();
@@ -132,6 +143,10 @@ mod tests {
             (&["run", "explain"], r#"run "explain""#, r#"run "explain""#),
             (&["chat", "explain"], r#"chat "explain""#, r#"chat "explain""#),
             (&["doctor"], "Doctor", "Doctor"),
+            (&["-c"], r#"chat "" on """#, r#"chat "" on """#),
+            (&["--continue", "go on now"], r#"chat "go on now" on """#, r#"run "go on now" on """#),
+            (&["resume"], "Resume", "Resume"),
+            (&["resume", "3f9a"], "Resume", "Resume"),
         ];
         for (line, at_terminal, elsewhere) in table {
             assert_eq!(asked(line, true), *at_terminal, "{line:?}");

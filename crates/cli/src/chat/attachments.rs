@@ -1,11 +1,15 @@
-//! The files that a message mentions, and what the user is told about them.
+//! What a message mentions, and what the user is told about it.
+
+mod pointed_at;
 
 use context_manager::AgentOptions;
+use protocol::Content;
 use session::{Attached, Session};
 
 use super::input::mentions;
+use pointed_at::pointed_at;
 
-/// The message with the files it mentions, each once.
+/// The message with the files, directories and symbols it mentions, each once.
 pub(crate) async fn with_mentioned(session: &Session, message: String) -> Attached {
     let mut paths: Vec<String> = Vec::new();
     for mention in mentions(&message) {
@@ -13,7 +17,23 @@ pub(crate) async fn with_mentioned(session: &Session, message: String) -> Attach
             paths.push(mention.path.to_owned());
         }
     }
-    session.with_files(message, &paths).await
+    let mut attached =
+        Attached { content: vec![Content::Text { text: message }], ..Attached::default() };
+    for path in paths {
+        let file = session.with_files(String::new(), std::slice::from_ref(&path)).await;
+        // The first is the text that the file goes with.
+        let is_file = file.content.len() > 1;
+        match if is_file { None } else { pointed_at(session, &path).await } {
+            Some(Ok(text)) => attached.content.push(Content::Text { text }),
+            Some(Err(why)) => attached.notes.push(why),
+            None => {
+                attached.content.extend(file.content.into_iter().skip(1));
+                attached.images.extend(file.images);
+                attached.notes.extend(file.notes);
+            }
+        }
+    }
+    attached
 }
 
 /// What the user is told, a line each: which images went along, which files did not, and whether the

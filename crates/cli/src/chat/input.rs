@@ -227,7 +227,7 @@ impl Hinter for Assistant {
 
     fn hint(&self, line: &str, at: usize, _context: &Context<'_>) -> Option<UsageHint> {
         self.is_empty.set(line.is_empty());
-        if at < line.len() { None } else { completion::usage_hint(line).map(UsageHint) }
+        if at < line.len() { None } else { self.completion.usage_hint(line).map(UsageHint) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What `/commands` do.
 
-use protocol::{ErrorCode, ToolCall};
+use jiff::Timestamp;
+use protocol::{ActivityData, ErrorCode, ToolCall};
 use serde_json::{Map, Value};
 use session::Session;
 use tokio_util::sync::CancellationToken;
@@ -8,29 +9,47 @@ use tool_system::Category;
 
 use super::Chat;
 use crate::args::allow_rule;
-use crate::chat::slash_commands::{ChatCommand, help};
+use crate::chat::slash_commands::{ChatCommand, help, unknown};
 use crate::commands::sessions;
 use crate::conversation::resumed;
+use crate::diff_view::of_diff;
 use crate::interrupt::on_interrupt;
 use crate::model_choice::{chosen, wanted_by_name};
-use crate::output;
+use crate::output::{self, Stream};
 use crate::project::Project;
+use crate::reports::context_use::ContextUse;
+use crate::reports::costs::costs;
+use crate::reports::job_list::job_list;
+use crate::reports::model_offers::model_offers;
+use crate::reports::session_diff::SessionDiff;
+use crate::reports::shell_line::run_shell_line;
+use crate::user_commands::UserCommands;
 use terminal::{CardPlace, plan};
 
 /// Sessions that are listed at the prompt.
 const LISTED: u32 = 20;
+/// Characters of a session's id that are enough to name it, from its random end.
+const SHORT_ID: usize = 6;
+
+/// What `/init` asks for.
+const INIT_REQUEST: &str = "Write AGENTS.md in the root of this project: instructions for coding agents that \
+    work here. Look at the project first: its README, manifests, build and test configuration, continuous \
+    integration, and a few typical source and test files. Then say, in at most 60 lines, what an agent cannot \
+    guess: what the project is, how it is laid out, the exact commands that build, test (also a single test), \
+    lint and format it, conventions of the code that differ from what is usual, and what must not be touched. \
+    Check commands against the files that define them, and leave out what you could not find. If AGENTS.md \
+    or a similar file exists already, improve AGENTS.md and keep what is right in it.";
 
 impl Chat {
     /// Does a command. Answers whether to go on.
     pub(super) async fn command(&mut self, command: ChatCommand) -> anyhow::Result<bool> {
         match command {
             ChatCommand::Exit => return Ok(false),
-            ChatCommand::Help => output::to_user(&help()),
-            ChatCommand::Model(None) => self.greet(),
+            ChatCommand::Help => show(&help(&UserCommands::load(&self.project))),
+            ChatCommand::Model(None) => show(&model_offers(&self.chosen).await),
             ChatCommand::Role(None) => self.roles(),
             ChatCommand::Plan => self.plan(),
             ChatCommand::Context => self.context(),
-            ChatCommand::Cost => self.cost(),
             ChatCommand::Tools => self.tools(),
             ChatCommand::Clear => output::clear_screen(),
             // A command that fails does not end the conversation.
@@ -47,6 +66,14 @@ impl Chat {
             ChatCommand::Undo(change) => self.take_back("undo", change).await,
             ChatCommand::Redo => self.take_back("redo", None).await,
             ChatCommand::Diff => self.changes(),
+            ChatCommand::Cost => self.cost().await,
+            ChatCommand::Init => self.say(INIT_REQUEST.to_owned()).await,
+            ChatCommand::Shell(line) => self.shell(&line).await,
+            ChatCommand::Other { name, arguments } => self.user_command(&name, &arguments).await,
+            ChatCommand::Jobs => {
+                show(&job_list(&self.session, Timestamp::now().as_millisecond()).await?);
+                Ok(())
+            }
             ChatCommand::Model(Some(name)) => self.change_model(&name).await,
             ChatCommand::Role(Some(name)) => self.change_role(&name).await,
             ChatCommand::Resume(id) => self.resume(&id.unwrap_or_default()).await,
@@ -63,7 +90,6 @@ impl Chat {
             | ChatCommand::Role(None)
             | ChatCommand::Plan
             | ChatCommand::Context
-            | ChatCommand::Cost
             | ChatCommand::Tools
             | ChatCommand::Clear => Ok(()),
         }
@@ -93,16 +119,58 @@ impl Chat {
 
     fn changes(&self) -> anyhow::Result<()> {
         let id = self.session.id().to_string();
-        let entries = self.project.state()?.journal.get()?.entries(usize::MAX)?;
-        let own: Vec<_> = entries.iter().filter(|entry| entry.session == id).collect();
-        if own.is_empty() {
-            self.note("Nothing has been changed in this session.");
-        }
-        for entry in own {
-            let undone = if entry.undone_by.is_some() { "  (undone)" } else { "" };
-            output::to_user(&format!("{:>6}  {}{undone}", entry.id.to_string(), entry.summary));
-        }
+        let diff = SessionDiff::of(self.project.state()?.journal.get()?, &id)?;
+        output::painted(self.notes, diff.text().lines().map(|line| (of_diff(line), line)));
         Ok(())
+    }
+
+    /// Runs a command of the user, who may be asked about it.
+    async fn shell(&mut self, line: &str) -> anyhow::Result<()> {
+        let mut activity = self.session.executor().activity().subscribe_all();
+        let cancel = CancellationToken::new();
+        let _interrupt = on_interrupt(cancel.clone());
+        let shown = {
+            let run = run_shell_line(&mut self.session, line, &cancel);
+            tokio::pin!(run);
+            loop {
+                tokio::select! {
+                    biased;
+                    Some(event) = activity.next() => {
+                        self.was_asked |= matches!(event.data, ActivityData::ApprovalRequested(_));
+                    }
+                    shown = &mut run => break shown?,
+                }
+            }
+        };
+        show(&shown);
+        Ok(())
+    }
+
+    /// Sends the message of a command that the user has written.
+    async fn user_command(&mut self, name: &str, arguments: &str) -> anyhow::Result<()> {
+        let commands = UserCommands::load(&self.project);
+        if let Some(command) = commands.named(name) {
+            let message = command.message(arguments);
+            self.note(&message);
+            return self.say(message).await;
+        }
+        let offered = self.session.executor().offered();
+        let tools: Vec<String> = offered.iter().map(|tool| tool.name().to_owned()).collect();
+        let told = commands.refusal(name).unwrap_or_else(|| unknown(name, &tools, &commands));
+        self.note(&told);
+        Ok(())
+    }
+
+    /// How to go on with this session later, if something was said in it.
+    pub(crate) async fn resume_hint(&self) -> Option<String> {
+        if self.session.context().messages().is_empty() {
+            return None;
+        }
+        let id = self.session.id().as_str();
+        let short = id.get(id.len().saturating_sub(SHORT_ID)..)?;
+        let found = self.session.parts().store.find(short).await;
+        let is_enough = found.is_ok_and(|found| found == *self.session.id());
+        Some(format!("Go on later: toolkiln resume {}", if is_enough { short } else { id }))
     }
 
     async fn change_model(&mut self, name: &str) -> anyhow::Result<()> {
@@ -181,27 +249,14 @@ impl Chat {
     }
 
     fn context(&self) {
-        let used = self.session.context().context_tokens_used();
-        let messages = self.session.context().messages().len();
-        let window = self.chosen.window().map(|window| format!(" of {}", timeline::count(window)));
-        self.note(&format!(
-            "{messages} messages, {} tokens{}; instructions {} bytes, {} tools",
-            timeline::count(used),
-            window.unwrap_or_default(),
-            self.session.options().system.len(),
-            self.session.executor().offered().len(),
-        ));
+        let used = ContextUse::of(&self.session);
+        show(&used.text(self.chosen.window(), Stream::Err.width()));
     }
 
-    fn cost(&self) {
-        let usage = self.session.context().usage();
-        self.note(&format!(
-            "{} in, {} out, {} from cache · {}",
-            timeline::count(usage.input + usage.cache_write),
-            timeline::count(usage.output),
-            timeline::count(usage.cache_read),
-            timeline::money(self.session.context().cost_usd()),
-        ));
+    async fn cost(&self) -> anyhow::Result<()> {
+        let log = self.session.parts().store.load(self.session.id()).await?;
+        show(&costs(&log.entries, Stream::Err.width()));
+        Ok(())
     }
 
     fn tools(&self) {
@@ -222,4 +277,9 @@ impl Chat {
         self.note(&format!("{text} is allowed from now on; `toolkiln policy list` shows it."));
         Ok(())
     }
+}
+
+/// Shows lines of text to the user.
+fn show(text: &str) {
+    output::to_user(text.trim_end());
 }

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
 use crate::chat::Chat;
+use crate::output;
 use clap::Args;
 
 const EXAMPLES: &str = "\
 Examples:
   toolkiln chat
   toolkiln chat \"What does this project do?\"
-  toolkiln chat --resume                          # go on with the last conversation
   toolkiln chat --provider ollama --model qwen3:8b";
 
 #[derive(Debug, Args)]
@@ -33,7 +33,11 @@ pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut chat = runtime.block_on(Chat::begin(args))?;
     let code = chat.converse(&runtime, args.prompt.as_deref());
+    let hint = runtime.block_on(chat.resume_hint());
     runtime.block_on(chat.close());
+    if let Some(hint) = hint {
+        output::to_user(&hint);
+    }
     runtime.shutdown_background();
     code
 }

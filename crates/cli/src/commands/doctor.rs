@@ -189,7 +189,7 @@ fn model(environment: &Environment, config: &Config) -> Check {
         runtime.block_on(chosen(config, environment, &ModelSelection::default()))
     });
     let (state, detail) = match chosen {
-        Ok(Chosen { model, why }) => {
+        Ok(Chosen { model, why, .. }) => {
             (CheckState::Ok, format!("{} by {}, because {why}", model.name, model.provider.name()))
         }
         Err(error) => (CheckState::Degraded, format!("{error:#}")),

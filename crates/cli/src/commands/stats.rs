@@ -4,13 +4,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
 use serde_json::json;
-use store::{Favourites, ModelStats, SessionStats, Stats, StatsFilter, ToolStats};
+use store::{
+    Favourites, ListFilter, ModelStats, SessionInfo, SessionStats, Stats, StatsFilter, ToolStats,
+};
 use timeline::{count, duration, money};
 
 use super::sessions::store_at;
 use crate::chat::safe_text::one_line;
-use crate::output;
+use crate::output::{self, Stream};
+use crate::reports::bars::{bar, sparkline};
+use crate::reports::text_table::table;
+
+/// Columns of the longest bar.
+const BAR_WIDTH: usize = 12;
+/// Days that are drawn.
+const DAYS: i64 = 28;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -63,32 +74,69 @@ async fn perform(args: &StatsArgs) -> anyhow::Result<ExitCode> {
         Some(text) => Some(store.find(text).await?),
         None => None,
     };
+    let is_all = session.is_none();
     let stats = store.stats(&StatsFilter { session, since: None }).await?;
     if args.json {
         output::json(&json!(stats))?;
-    } else {
-        output::result(tables(&stats).trim_end())?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let mut text = tables(&stats, Stream::Out.width());
+    if is_all {
+        let sessions = store.list(&ListFilter::default()).await?;
+        text.push_str(&days(&sessions, Timestamp::now()).unwrap_or_default());
+    }
+    output::result(text.trim_end())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn tables(stats: &Stats) -> String {
+/// What was used, in as many columns as fit into `width`.
+fn tables(stats: &Stats, width: Option<usize>) -> String {
+    let most = stats.tools.iter().map(|tool| tool.calls).max().unwrap_or(0);
     let tools = table(
-        ["tool", "calls", "ok", "p50", "p95", "tokens", "asked", "approved"],
-        stats.tools.iter().map(tool_row),
+        ["tool", "calls", "ok", "p50", "p95", "tokens", "asked", "approved", ""],
+        stats.tools.iter().map(|tool| tool_row(tool, most)),
+        &[7, 6, 4, 5, 3],
+        width,
     );
+    let most = stats.models.iter().map(|model| model.usage.total()).max().unwrap_or(0);
     let models = table(
-        ["model", "answers", "failed", "in", "out", "cached", "p50", "cost"],
-        stats.models.iter().map(model_row),
+        ["model", "answers", "failed", "in", "out", "cached", "p50", "cost", ""],
+        stats.models.iter().map(|model| model_row(model, most)),
+        &[2, 6, 5, 1, 8],
+        width,
     );
     let sessions = table(
         ["session", "turns", "calls", "in", "out", "cached", "cost", "title"],
         stats.sessions.iter().map(session_row),
+        &[5, 2, 4, 3, 1],
+        width,
     );
+    // The title is the last column and takes what is left.
+    let cut =
+        |line: &str| width.map_or_else(|| line.to_owned(), |width| terminal::fit(line, width));
+    let sessions: String = sessions.lines().map(|line| format!("{}\n", cut(line))).collect();
     [tools, models, sessions].join("\n")
 }
 
-fn tool_row(stats: &ToolStats) -> [String; 8] {
+/// The tokens of each of the last days, UTC, today last. A session counts on the day it was last written to.
+fn days(sessions: &[SessionInfo], now: Timestamp) -> Option<String> {
+    let day = |time: Timestamp| time.to_zoned(TimeZone::UTC).date();
+    let first = day(now).checked_sub((DAYS - 1).days()).ok()?;
+    let mut tokens = vec![0; usize::try_from(DAYS).ok()?];
+    for session in sessions {
+        let Ok(updated) = Timestamp::from_millisecond(session.updated) else { continue };
+        let Ok(since) = first.until(day(updated)) else { continue };
+        let place = usize::try_from(since.get_days()).ok();
+        if let Some(sum) = place.and_then(|place| tokens.get_mut(place)) {
+            *sum += session.usage.total();
+        }
+    }
+    let most = tokens.iter().copied().max().filter(|most| *most > 0)?;
+    let line = sparkline(&tokens);
+    Some(format!("\ntokens by day since {first}, at most {}\n{line}\n", count(most)))
+}
+
+fn tool_row(stats: &ToolStats, most: u64) -> [String; 9] {
     let asked = if stats.asked == 0 { String::new() } else { stats.asked.to_string() };
     [
         stats.tool.clone(),
@@ -99,10 +147,11 @@ fn tool_row(stats: &ToolStats) -> [String; 8] {
         count(stats.result_tokens),
         asked,
         stats.approval_rate().map(|rate| format!("{:.0} %", rate * 100.0)).unwrap_or_default(),
+        bar(stats.calls, most, BAR_WIDTH),
     ]
 }
 
-fn model_row(stats: &ModelStats) -> [String; 8] {
+fn model_row(stats: &ModelStats, most: u64) -> [String; 9] {
     [
         format!("{}:{}", stats.provider, stats.model),
         stats.answers.to_string(),
@@ -112,6 +161,7 @@ fn model_row(stats: &ModelStats) -> [String; 8] {
         count(stats.usage.cache_read),
         duration(stats.latency.p50_ms),
         stats.cost_usd.map(money).unwrap_or_default(),
+        bar(stats.usage.total(), most, BAR_WIDTH),
     ]
 }
 
@@ -136,11 +186,11 @@ fn favourites_table(favourites: &Favourites) -> String {
     let rules = favourites.rules.iter().map(|rule| {
         [format!("--allow '{}:{}'", rule.tool, rule.paths), rule.times.to_string(), String::new()]
     });
-    let tools = table(["tool", "calls", "helped"], tools);
+    let tools = table(["tool", "calls", "helped"], tools, &[], None);
     if favourites.rules.is_empty() {
         return tools;
     }
-    let rules = table(["a rule that would have answered for you", "times", ""], rules);
+    let rules = table(["a rule that would have answered for you", "times", ""], rules, &[], None);
     [tools, rules].join("\n")
 }
 
@@ -148,45 +198,12 @@ fn percent(part: u64, whole: u64) -> String {
     (part * 100).checked_div(whole).map(|percent| format!("{percent} %")).unwrap_or_default()
 }
 
-/// Rows in columns as wide as they have to be: the first to the left, the others to the right, the
-/// last one as it comes.
-fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let head = head.map(str::to_owned);
-    let rows: Vec<[String; N]> = std::iter::once(head).chain(rows).collect();
-    let widths: [usize; N] = std::array::from_fn(|column| {
-        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
-    });
-    let mut text = String::new();
-    for row in &rows {
-        let cells =
-            row.iter().zip(widths).enumerate().map(|(column, (cell, width))| match column {
-                0 => format!("{cell:width$}"),
-                _ if column + 1 == N => format!("  {cell}"),
-                _ => format!("  {cell:>width$}"),
-            });
-        text.push_str(cells.collect::<String>().trim_end());
-        text.push('\n');
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use store::Latency;
+    use protocol::Usage;
+    use store::{Latency, SessionState};
 
     use super::*;
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [["grep", "12", "yes"], ["find_definition", "3", ""]];
-        let text =
-            table(["tool", "calls", "helped"], rows.map(|row| row.map(str::to_owned)).into_iter());
-        insta::assert_snapshot!(text, @r"
-        tool             calls  helped
-        grep                12  yes
-        find_definition      3
-        ");
-    }
 
     #[test]
     fn a_tool_that_asked_shows_how_often_it_was_approved() {
@@ -203,8 +220,49 @@ mod tests {
             denied: 1,
         };
         assert_eq!(
-            tool_row(&stats),
-            ["edit_lines", "4", "75 %", "3 ms", "1.2 s", "2.1k", "4", "75 %"]
+            tool_row(&stats, 8),
+            ["edit_lines", "4", "75 %", "3 ms", "1.2 s", "2.1k", "4", "75 %", "██████"]
         );
+        let stats = Stats { tools: vec![stats], ..Stats::default() };
+        for width in [40, 60, 100] {
+            let text = tables(&stats, Some(width));
+            assert!(text.lines().all(|line| terminal::columns(line) <= width), "{text}");
+            assert!(text.contains("██"), "the bar is kept: {text}");
+        }
+    }
+
+    #[test]
+    fn tokens_stand_on_their_days_and_none_before_the_first() {
+        let now: Timestamp = "2026-03-28T12:00:00Z".parse().unwrap();
+        let at = |day: &str, input| {
+            let updated: Timestamp = format!("{day}T23:30:00Z").parse().unwrap();
+            session(updated.as_millisecond(), input)
+        };
+        let all = [at("2026-03-27", 800), at("2026-03-26", 100), at("2026-02-01", 9_000)];
+        let told = days(&all, now).unwrap();
+        let expected =
+            format!("\ntokens by day since 2026-03-01, at most 800\n{}▁█ \n", " ".repeat(25));
+        assert_eq!(told, expected);
+        assert_eq!(days(&[], now), None);
+    }
+
+    fn session(updated: i64, input: u64) -> SessionInfo {
+        SessionInfo {
+            id: "00000000000000000000".parse().unwrap(),
+            title: None,
+            root: String::new(),
+            created: 0,
+            updated,
+            events: 0,
+            turns: 0,
+            provider: String::new(),
+            model: String::new(),
+            role: None,
+            usage: Usage { input, ..Usage::default() },
+            cost_usd: None,
+            state: SessionState::Idle,
+            held_by: None,
+            forked_from: None,
+        }
     }
 }

@@ -40,14 +40,14 @@ pub(crate) struct ToolsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// Let a tool that the project defines be used, exactly as its file is now
+    /// Let a tool or a command that the project defines be used, exactly as its file is now
     Trust(TrustArgs),
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = TRUST_EXAMPLES)]
 pub(crate) struct TrustArgs {
-    /// The file, such as .toolkiln/tools/NAME.toml
+    /// The file, such as .toolkiln/tools/NAME.toml or .toolkiln/commands/NAME.md
     pub(crate) file: String,
     /// The project
     #[arg(long, value_name = "DIR", default_value = ".")]

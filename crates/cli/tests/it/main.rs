@@ -4,6 +4,7 @@
 mod agent;
 mod call;
 mod chat;
+mod chat_commands;
 mod config;
 mod configuration;
 mod custom_tools;

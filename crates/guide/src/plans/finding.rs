@@ -102,6 +102,11 @@ pub(crate) fn search(script: &mut PlanRun<'_>) -> PlanResult {
     search_for(script, script.text("text"), within.as_deref())
 }
 
+pub(crate) fn todos(script: &mut PlanRun<'_>) -> PlanResult {
+    let within = script.slot("within").map(directory).filter(|path| path != ".");
+    search_for(script, "TODO", within.as_deref())
+}
+
 fn search_for(script: &mut PlanRun<'_>, text: &str, within: Option<&str>) -> PlanResult {
     let place = within.map_or("the project".to_owned(), |path| format!("`{path}`"));
     let say = format!("Searching {place} for `{text}`.");

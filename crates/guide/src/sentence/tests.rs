@@ -84,6 +84,34 @@ grep text=TODO
     find TODO
 grep text=TODO within=src
     find all TODO comments in src
+grep
+    list todos
+    show me all open TODOs
+    todos
+grep within=src
+    list todos in src
+grep text=a b within=src
+    find "a b" in src
+    search "a b" in the src directory
+    search for a b in src
+    grep "a b" in src
+grep text=apples in stock
+    search for apples in stock
+grep text=a within=tests
+    find a in tests
+git_status
+    git status
+    show me the git status
+    what has changed?
+    what's the status
+git_diff
+    git diff
+git_log
+    git log
+    show the last commits
+find_definition symbol=Cart
+    where is Cart?
+    Where's the class Cart
 grep text=a b within=src/x
     search for a b in src/x
 grep text=a b( within=src
@@ -209,6 +237,7 @@ fn sentence_of(form: &str, with_optional: bool) -> String {
             "x" | "word" | "directory" | "directories" => return Some("something"),
             "name" | "symbol" => return Some("Kiln"),
             "file" if slot.is_some() => return Some("a.rs"),
+            "place" => return Some("src"),
             "quote" => return Some("\"two words\""),
             _ => {}
         }

@@ -12,7 +12,7 @@ async fn test_1_basic_file_reading() {
         talk(Vocabulary::Standard).say("Read package.json and tell me the project name").await;
     assert_snapshot!(told, @r#"
     > Read package.json and tell me the project name
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Reading package.json.
     [offline_1 read_file {"path":"package.json"}]
@@ -37,7 +37,7 @@ async fn test_2_symbol_lookup() {
     let told = talk(Vocabulary::Standard).say("Find where DatabaseService is defined").await;
     assert_snapshot!(told, @r#"
     > Find where DatabaseService is defined
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Looking up where `DatabaseService` is defined.
     [offline_1 find_definition {"symbol":"DatabaseService"}]
@@ -63,7 +63,7 @@ async fn test_3_file_edit_with_approval() {
     let mut standard = talk(Vocabulary::Standard);
     assert_snapshot!(standard.say(REQUEST).await, @r#"
     > Add a comment to the top of main.js explaining what it does
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Looking for main.js.
     [offline_1 glob {"pattern":"**/main.js"}]
@@ -86,7 +86,7 @@ async fn test_3_file_edit_with_approval() {
     assert!(standard.project.read("src/main.js").starts_with("#!/usr/bin/env node\nimport"));
     assert_snapshot!(talk(Vocabulary::Explorer).say(REQUEST).await, @r##"
     > Add a comment to the top of main.js explaining what it does
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Looking for main.js.
     [offline_1 find_files {"pattern":"**/main.js"}]
@@ -132,7 +132,7 @@ async fn test_4_multi_file_search() {
     let told = talk(Vocabulary::Standard).say("Find all TODO comments in the project").await;
     assert_snapshot!(told, @r#"
     > Find all TODO comments in the project
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Searching the project for `TODO`.
     [offline_1 grep {"pattern":"TODO","case_sensitive":true}]
@@ -156,7 +156,7 @@ async fn test_5_impact_analysis() {
     let mut standard = talk(Vocabulary::Standard);
     assert_snapshot!(standard.say("What files use ToolExecutionService?").await, @r#"
     > What files use ToolExecutionService?
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Looking up where `ToolExecutionService` is defined.
     [offline_1 find_definition {"symbol":"ToolExecutionService"}]

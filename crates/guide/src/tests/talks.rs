@@ -32,9 +32,9 @@ async fn other_requests_go_through_the_same_loop() {
     }
     assert_snapshot!(told, @r##"
     > hello
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
-    Hello. Ask for something like "Find all TODO comments in this project", or run a tool as a command, such as `grep TODO`. `help` shows what I understand.
+    Hello. Ask for something like "Find all TODO comments in this project", or run a tool as a command, such as `grep TODO`. `help` shows what I understand, and `toolkiln setup` gets you a model.
 
     > What is this project?
     Looking at what there is.
@@ -170,7 +170,7 @@ async fn commands_go_through_the_same_loop() {
     }
     assert_snapshot!(told, @r#"
     > grep TODO
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
     [offline_1 grep {"pattern":"TODO"}]
         src/services/DatabaseService.js (1)
           1: // TODO: pool connections

@@ -189,6 +189,15 @@ const FAMILIES: [Family; 30] = [
     small(early(gpt("o4-mini", (200, 100), Some((1.1, 4.4)), true))),
 ];
 
+/// The models of a wire format that are known by name, in the order of the table.
+pub fn known_models(api: Api) -> impl Iterator<Item = &'static str> {
+    // OpenAI's models are the same behind both of its formats.
+    let is_same = move |own: Api| (own == Api::Anthropic) == (api == Api::Anthropic);
+    let names = FAMILIES.iter().filter(move |family| is_same(family.api));
+    // What ends in a dash is only the beginning of names.
+    names.map(|family| family.prefix).filter(|name| !name.ends_with('-'))
+}
+
 /// What is known about a model, by its name. A maker's name before it, as OpenRouter has it, does
 /// not matter.
 pub fn model_info(name: &str) -> ModelInfo {

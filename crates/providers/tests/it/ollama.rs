@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use providers::{probe_models, probe_ollama};
+use providers::catalogue::{COMPATIBLE, Endpoint, endpoint};
+use providers::{NoModelList, offered_models, probe_models, probe_ollama};
 use testkit::{Fault, ModelServer, Reply};
 
 /// Long enough for a machine that does much else.
@@ -40,4 +41,30 @@ async fn nobody_and_somebody_else_are_none() {
         probe_ollama(&format!("http://{}/elsewhere", other.address()), PATIENCE).await,
         None
     );
+}
+
+#[tokio::test]
+async fn a_provider_lists_what_it_offers_or_says_why_not() {
+    let server = ModelServer::start([]).with_models(&["one", "two"]);
+    let asked = async |provider: &Endpoint, address: &str| {
+        offered_models(&provider.config(Some(address), None), PATIENCE).await
+    };
+    let anthropic = endpoint("anthropic").expect("it is known");
+    let ollama = endpoint("ollama").expect("it is known");
+    let expected = Ok(vec!["one".to_owned(), "two".to_owned()]);
+    assert_eq!(asked(ollama, &server.base_url()).await, expected);
+    assert_eq!(asked(&COMPATIBLE, &server.base_url()).await, expected);
+    let elsewhere = format!("http://{}/elsewhere", server.address());
+    let refused = asked(anthropic, &elsewhere).await;
+    assert_eq!(refused, Err(NoModelList::NoList("anthropic".into())));
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", free.local_addr().expect("a bound port has a number"));
+    // It listens, and never answers.
+    let silent = ollama.config(Some(&address), None);
+    let silent = offered_models(&silent, Duration::from_millis(50)).await;
+    let told = silent.expect_err("nothing answers").to_string();
+    assert_eq!(told, "ollama does not answer within 50 ms");
+    drop(free);
+    let gone = asked(ollama, &address).await.expect_err("nothing listens").to_string();
+    assert!(gone.starts_with("cannot connect to http://127.0.0.1:"), "{gone}");
 }

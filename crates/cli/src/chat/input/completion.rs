@@ -1,7 +1,8 @@
 //! What Tab offers: commands after a slash, files after an `@`.
 
 use super::FindFiles;
-use crate::chat::slash_commands::{COMMANDS, CommandInfo};
+use crate::chat::slash_commands::{OfferedCommand, offered};
+use crate::user_commands::UserCommands;
 use terminal::{mention_can_begin, mention_of};
 
 /// More candidates than this are not helpful.
@@ -19,6 +20,7 @@ pub(super) struct CompletionCandidate {
 /// Offers commands and files.
 pub(super) struct Completion {
     find_files: FindFiles,
+    commands: Vec<OfferedCommand>,
 }
 
 /// The unfinished word before the cursor.
@@ -30,7 +32,16 @@ enum TypedWord<'a> {
 
 impl Completion {
     pub(super) fn new(find_files: FindFiles) -> Self {
-        Self { find_files }
+        Self { find_files, commands: offered(&UserCommands::default()) }
+    }
+
+    /// What may follow the command that stands in the line.
+    pub(super) fn usage_hint(&self, line: &str) -> Option<String> {
+        let typed = line.strip_prefix('/')?;
+        let command = self.commands.iter().find(|command| typed.trim_end() == command.name)?;
+        let usage = command.argument_usage();
+        let usage = if typed.ends_with(' ') { usage.trim_start() } else { usage };
+        (!usage.is_empty()).then(|| usage.to_owned())
     }
 
     /// What could stand in the line from the returned position to the cursor.
@@ -41,7 +52,7 @@ impl Completion {
     ) -> (usize, Vec<CompletionCandidate>) {
         match word_before(&line[..cursor]) {
             None => (cursor, Vec::new()),
-            Some(TypedWord::Command(typed)) => (0, commands(typed)),
+            Some(TypedWord::Command(typed)) => (0, commands(typed, &self.commands)),
             Some(TypedWord::File { start, typed }) => {
                 let files = (self.find_files)(typed).into_iter().take(MOST_CANDIDATES);
                 let candidate =
@@ -69,27 +80,18 @@ fn word_before(text: &str) -> Option<TypedWord<'_>> {
     }
 }
 
-fn commands(typed: &str) -> Vec<CompletionCandidate> {
-    let matching: Vec<&CommandInfo> =
-        COMMANDS.iter().filter(|info| info.name.starts_with(typed)).collect();
-    let width = matching.iter().map(|info| info.usage().len()).max().unwrap_or(0);
-    let candidate = |info: &&CommandInfo| CompletionCandidate {
-        shown: format!("{:width$}  {}", info.usage(), info.about),
-        inserted: match info.argument_usage().as_str() {
-            "" => format!("/{}", info.name),
-            _ => format!("/{} ", info.name),
+fn commands(typed: &str, offered: &[OfferedCommand]) -> Vec<CompletionCandidate> {
+    let matching: Vec<&OfferedCommand> =
+        offered.iter().filter(|command| command.name.starts_with(typed)).collect();
+    let width = matching.iter().map(|command| command.usage.len()).max().unwrap_or(0);
+    let candidate = |command: &&OfferedCommand| CompletionCandidate {
+        shown: format!("{:width$}  {}", command.usage, command.about),
+        inserted: match command.argument_usage() {
+            "" => format!("/{}", command.name),
+            _ => format!("/{} ", command.name),
         },
     };
     matching.iter().map(candidate).collect()
-}
-
-/// What may follow the command that stands in the line.
-pub(super) fn usage_hint(line: &str) -> Option<String> {
-    let typed = line.strip_prefix('/')?;
-    let info = COMMANDS.iter().find(|info| typed.trim_end() == info.name)?;
-    let usage = info.argument_usage();
-    let usage = if typed.ends_with(' ') { usage.trim_start() } else { &usage };
-    (!usage.is_empty()).then(|| usage.to_owned())
 }
 
 #[cfg(test)]
@@ -141,7 +143,7 @@ mod tests {
             ("model", None),
         ];
         for (line, expected) in table {
-            assert_eq!(usage_hint(line).as_deref(), expected, "{line}");
+            assert_eq!(completion().usage_hint(line).as_deref(), expected, "{line}");
         }
     }
 }

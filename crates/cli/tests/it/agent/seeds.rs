@@ -118,7 +118,7 @@ fn test_1_basic_file_reading() {
     });
     let offline = Bench::new(PROJECT).ask_offline(MESSAGE, &["--vocabulary", "explorer"]);
     assert_snapshot!(offline.stdout, @"
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Reading package.json.
     The project's name is **context-kiln**, says package.json.
@@ -152,7 +152,7 @@ fn test_2_symbol_lookup() {
     });
     let offline = Bench::new(PROJECT).ask_offline(MESSAGE, &["--vocabulary", "explorer"]);
     assert_snapshot!(offline.stdout, @"
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Looking up where `DatabaseService` is defined.
     Reading src/services/DatabaseService.js around line 2.
@@ -194,7 +194,7 @@ fn test_3_file_edit_with_approval() {
     let bench = Bench::new(PROJECT);
     let offline = bench.ask_offline(COMMENT, &["--yes", "--vocabulary", "explorer"]);
     assert_snapshot!(offline.stdout, @"
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Looking for main.js.
     It is at src/main.js; reading it.
@@ -250,7 +250,7 @@ fn test_4_multi_file_search() {
     });
     let offline = Bench::new(PROJECT).ask_offline(MESSAGE, &["--vocabulary", "explorer"]);
     assert_snapshot!(offline.stdout, @"
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Searching the project for `TODO`.
         src/main.js (1)
@@ -284,7 +284,7 @@ fn test_5_impact_analysis() {
     });
     let offline = Bench::new(PROJECT).ask_offline(MESSAGE, &["--vocabulary", "explorer"]);
     assert_snapshot!(offline.stdout, @"
-    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules.)
+    (No model is at work: this is Toolkiln's built-in guide, which follows fixed rules. To get a model: toolkiln setup)
 
     Looking up where `ToolExecutionService` is defined.
     Looking for the files that import src/services/ToolExecutionService.js.

@@ -1,0 +1,39 @@
+//! `toolkiln resume`: goes on with an earlier conversation.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::chat::{self, ChatArgs};
+use crate::args::{ApprovalArgs, ModelArgs, Scope};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln resume                                 # the last conversation; `toolkiln -c` does the same
+  toolkiln resume 3f9a2c                          # by the beginning or the end of its id
+  toolkiln resume \"the failing test\"              # by its title";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ResumeArgs {
+    /// The conversation: its id, the beginning or end of it, or its title; the last one if left out
+    #[arg(value_name = "ID")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    #[command(flatten)]
+    pub(crate) approval: ApprovalArgs,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+impl From<ResumeArgs> for ChatArgs {
+    fn from(args: ResumeArgs) -> Self {
+        let ResumeArgs { session, scope, approval, model } = args;
+        Self { prompt: None, resume: Some(session.unwrap_or_default()), scope, approval, model }
+    }
+}
+
+pub(crate) fn run(args: ResumeArgs) -> anyhow::Result<ExitCode> {
+    chat::run(&args.into())
+}
