@@ -21,7 +21,7 @@ pub(crate) fn outline(timeline: &Timeline) -> String {
         let text = match &item.body {
             ItemBody::Message(message) => format!("user: {}", message.text),
             ItemBody::Answer(answer) => format!("answer, {:?}: {}", answer.state, answer.text),
-            ItemBody::Thinking { text } => format!("thinking: {text}"),
+            ItemBody::Thinking { text, .. } => format!("thinking: {text}"),
             ItemBody::Call(card) => card_line(card),
             ItemBody::Plan { steps } => format!("plan of {}", steps.len()),
             ItemBody::Notice(notice) => format!("{:?}: {}", notice.level, notice.text),
