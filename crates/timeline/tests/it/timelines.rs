@@ -364,6 +364,11 @@ fn items_are_json_without_the_bytes_of_images() {
         "call_id": "1",
         "tool": "bash",
         "title": "Ran make",
+        "headline": {
+          "verb": "Ran",
+          "object": "make",
+          "result": ""
+        },
         "arguments": "{\n  \"command\": \"make\"\n}",
         "state": "done",
         "started_at": 1500,
