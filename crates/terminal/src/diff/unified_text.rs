@@ -63,10 +63,11 @@ fn head(files: &mut Vec<FileDiff>, line: &str) {
     } else if let Some(from) = line.strip_prefix("rename from ") {
         file.kind = DiffKind::Move;
         file.from_path = Some(from.to_owned());
-    } else if let Some(path) = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ ")) {
-        if path != "/dev/null" && file.path.is_empty() {
-            file.path = name(path).unwrap_or_else(|| path.to_owned());
-        }
+    } else if let Some(path) = line.strip_prefix("--- ").or_else(|| line.strip_prefix("+++ "))
+        && path != "/dev/null"
+        && file.path.is_empty()
+    {
+        file.path = name(path).unwrap_or_else(|| path.to_owned());
     }
 }
 
