@@ -2,15 +2,21 @@
 //!
 //! A pure function of the text. Unfinished code is welcome: what cannot be recognised has no colour.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::OnceLock;
 
-use tree_sitter::{InputEdit, Parser, Point, Query, QueryCursor, StreamingIterator as _, Tree};
+use tree_sitter::{
+    InputEdit, ParseOptions, Parser, Point, Query, QueryCursor, StreamingIterator as _, Tree,
+};
 
 use crate::Language;
 
 /// How many unfinished matches tree-sitter may keep at once; a bound on memory for hostile text.
 const MATCH_LIMIT: u32 = 1024;
+
+/// How often the parser may report progress for one text. Code that is not in its language makes it look
+/// at everything again with every line, and the work must not grow with the square of the lines.
+const MOST_WORK: usize = 4_000;
 
 /// What a part of a code is, as far as a reader wants to tell it apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,6 +104,10 @@ pub struct CodeColours {
     tree: Option<Tree>,
     text: String,
     end: Point,
+    /// Steps of the parser so far.
+    work: usize,
+    /// Whether nothing more has colours.
+    is_over: bool,
 }
 
 impl std::fmt::Debug for CodeColours {
@@ -116,7 +126,8 @@ impl CodeColours {
         let mut cursor = QueryCursor::new();
         cursor.set_match_limit(MATCH_LIMIT);
         let end = Point::new(0, 0);
-        Some(CodeColours { parser, cursor, colours, tree: None, text: String::new(), end })
+        let (tree, text) = (None, String::new());
+        Some(CodeColours { parser, cursor, colours, tree, text, end, work: 0, is_over: false })
     }
 
     /// The bytes that were pushed.
@@ -131,12 +142,13 @@ impl CodeColours {
 
     /// Takes the next whole lines and gives the coloured parts of them, in order.
     pub fn push(&mut self, piece: &str) -> Vec<(Range<usize>, SyntaxKind)> {
+        if self.is_over {
+            return Vec::new();
+        }
         let start = self.text.len();
         self.append(piece);
         let added = start..self.text.len();
-        let Some(tree) = self.parser.parse(&self.text, self.tree.as_ref()) else {
-            return Vec::new();
-        };
+        let Some(tree) = self.parse() else { return Vec::new() };
         let mut marks = self.marks(&tree, &added);
         self.tree = Some(tree);
         // What stands within something else is painted over it; of several about the same the last
@@ -149,6 +161,23 @@ impl CodeColours {
             painted.get_mut(from..to).into_iter().for_each(|bytes| bytes.fill(mark.kind));
         }
         runs(&painted)
+    }
+
+    /// The tree of all of the text; none once that has taken too much work.
+    fn parse(&mut self) -> Option<Tree> {
+        let (bytes, work) = (self.text.as_bytes(), &mut self.work);
+        let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
+        let mut watch = |_: &tree_sitter::ParseState| {
+            *work += 1;
+            if *work < MOST_WORK { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let options = ParseOptions::new().progress_callback(&mut watch);
+        let tree = self.parser.parse_with_options(&mut read, self.tree.as_ref(), Some(options));
+        if tree.is_none() {
+            self.parser.reset();
+            self.is_over = true;
+        }
+        tree
     }
 
     fn append(&mut self, piece: &str) {

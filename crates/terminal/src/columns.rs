@@ -103,7 +103,12 @@ impl StyledText {
     }
 
     pub(crate) fn paint(&self, style: OutputStyle) -> String {
-        let painted = style.paint(self.ink, &self.text);
+        self.paint_with(Ink::PLAIN, style)
+    }
+
+    /// With the attributes of `ink` besides its own.
+    pub(crate) fn paint_with(&self, ink: Ink, style: OutputStyle) -> String {
+        let painted = style.paint(self.ink.and(ink), &self.text);
         match &self.target {
             Some(target) if !self.text.is_empty() => style.link(target, &painted),
             _ => painted,

@@ -56,6 +56,14 @@ fn lines_are_read_with_those_before_them() {
 }
 
 #[test]
+fn code_that_takes_too_much_work_has_no_more_colours() {
+    let mut colours = CodeColours::new("sh").expect("it is built in");
+    assert!(!colours.push("fn a() { if x {\n").is_empty());
+    let lines = (0..500).filter(|_| !colours.push("fn a() { if x {\n").is_empty()).count();
+    assert!(lines < 500 && colours.work <= MOST_WORK, "{lines} lines, {} steps", colours.work);
+}
+
+#[test]
 fn languages_are_found_by_name_and_by_path() {
     let table = [
         ("Rust", Some(Language::Rust)),

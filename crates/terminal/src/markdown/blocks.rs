@@ -353,9 +353,10 @@ impl Blocks {
 
     fn emit(&mut self, pieces: &[StyledText]) {
         for piece in pieces {
-            let inked = StyledText { ink: piece.ink.and(self.ink), ..piece.clone() };
-            let is_text = piece.text != "\n" && !piece.text.trim().is_empty();
-            self.out.push_str(&if is_text { inked.paint(self.style) } else { inked.text });
+            match piece.text.trim() {
+                "" => self.out.push_str(&piece.text),
+                _ => self.out.push_str(&piece.paint_with(self.ink, self.style)),
+            }
         }
     }
 
