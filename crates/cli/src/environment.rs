@@ -185,6 +185,7 @@ pub(crate) fn editor() -> Option<String> {
 /// Whether the user asked for no colours.
 pub(crate) fn no_colour() -> bool {
     env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
 /// A variable that holds an absolute path; others are ignored, as the base directory

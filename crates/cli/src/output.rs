@@ -3,8 +3,8 @@
 //!
 //! Whatever text comes here, from whatever source, no control, bidirectional or invisible character
 //! in it reaches a terminal: it is written out as an escape. The only sequences that a terminal obeys
-//! are those of [`Ink`], which [`Printer::inked`] recognises to the letter, and the two that this
-//! file writes itself.
+//! are those of [`Ink`] and of links, which [`Printer::inked`] recognises to the letter, and the two that
+//! this file writes itself.
 
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -17,8 +17,6 @@ use crate::chat::safe_text::{harmless, harmless_but, harmless_json};
 use crate::environment;
 use terminal::{Ink, OutputStyle};
 
-/// The columns of a terminal that does not say.
-const DEFAULT_WIDTH: usize = 80;
 /// Clears the screen and its memory, and goes to the top.
 const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
 /// Goes to the beginning of the line.
@@ -63,7 +61,7 @@ impl Stream {
         self.is_terminal().then_some(if width == 0 { DEFAULT_WIDTH } else { width })
     }
 
-    /// How text may look there: with colours if it is a terminal and the user does not mind.
+    /// How text may look there: at the width of the terminal, with colours if the user does not mind.
     pub(crate) fn style(self) -> OutputStyle {
         match self {
             Stream::Out => style(&io::stdout()),
@@ -73,12 +71,12 @@ impl Stream {
 }
 
 fn style(stream: &(impl AsFd + io::IsTerminal)) -> OutputStyle {
-    if !stream.is_terminal() || environment::no_colour() {
-        return OutputStyle::Plain;
+    if !stream.is_terminal() {
+        return OutputStyle::PIPE;
     }
-    let size = rustix::termios::tcgetwinsize(stream);
-    let width = size.map_or(DEFAULT_WIDTH, |size| size.ws_col.into());
-    OutputStyle::Styled { width: if width == 0 { DEFAULT_WIDTH } else { width } }
+    let columns = rustix::termios::tcgetwinsize(stream).map_or(0, |size| size.ws_col.into());
+    let style = OutputStyle::terminal(columns);
+    if environment::no_colour() { style.without_colours() } else { style }
 }
 
 /// A stream as a writer of text that is made harmless on its way.
@@ -172,7 +170,7 @@ fn unless_closed<T>(written: io::Result<T>) -> io::Result<T> {
 
 /// Prints a line for the user. A failure is ignored: there is no other way to report it.
 pub(crate) fn to_user(line: &str) {
-    painted(OutputStyle::Plain, [(Ink::PLAIN, line)]);
+    painted(OutputStyle::PIPE, [(Ink::PLAIN, line)]);
 }
 
 /// Prints lines for the user, each in its ink.

@@ -90,6 +90,22 @@ impl Language {
         }
     }
 
+    /// The language that is meant by the word after a code fence or by the path of a file: `rust`,
+    /// `rs`, `C++`, `src/main.rs`.
+    pub fn called(name_or_path: &str) -> Option<Language> {
+        let name = name_or_path.to_lowercase();
+        let file = name_or_path.rsplit('/').next().unwrap_or(name_or_path);
+        let extension = name.rsplit_once('.').map_or(&*name, |(_, extension)| extension);
+        let is_called = |language: &Language| {
+            let row = language.spec();
+            row.name.to_lowercase() == name
+                || row.called.contains(&&*name)
+                || row.file_names.contains(&file)
+                || row.extensions.contains(&extension)
+        };
+        Language::ALL.into_iter().find(is_called)
+    }
+
     /// What people call it.
     pub fn name(self) -> &'static str {
         self.spec().name

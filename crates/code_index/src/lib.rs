@@ -11,6 +11,7 @@ mod excerpt;
 mod file_filter;
 mod file_search;
 mod first_by_path;
+mod highlight;
 mod imports;
 #[doc(hidden)]
 pub mod index;
@@ -27,6 +28,7 @@ mod text_search;
 pub use code_base::CodeBase;
 pub use file_filter::FileFilter;
 pub use file_search::{FileOrder, FilePosition, FileQuery, FoundFiles, find_files};
+pub use highlight::{CodeColours, SyntaxKind, highlight};
 pub use imports::{
     FilesOnDisk, Impact, ImpactNode, ImpactQuery, ImportKind, Importer, Importers, PathList,
     ProjectFiles, every_import, find_importers, impact,

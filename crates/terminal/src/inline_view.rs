@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use crate::live_lines::{LiveLines, cut_painted};
-use crate::output_style::columns;
+use crate::columns::columns;
 
 /// Finished lines that can be drawn again after a resize: more than a tall screen shows.
 const KEPT_LINES: usize = 300;

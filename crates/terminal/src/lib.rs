@@ -1,7 +1,10 @@
 //! A conversation at a terminal: what is shown of it, what is typed, and how both share the screen.
 
 mod cards;
+mod columns;
+mod diff;
 mod fuzzy;
+mod ink;
 mod inline_view;
 mod input;
 mod live_lines;
@@ -13,8 +16,12 @@ mod picker;
 mod question;
 mod screen;
 mod status;
+mod syntax;
 
-pub use cards::{CardPlace, plan};
+pub use cards::{CardPlace, last_lines, plan, running};
+pub use columns::{columns, fit};
+pub use diff::{DiffView, SourceLine};
+pub use ink::Ink;
 pub use inline_view::{InlineView, ScreenSize};
 pub use input::{
     CandidateKind, CommandHint, CompletionKind, Draft, HistoryWrite, InputAction, InputBox,
@@ -23,7 +30,7 @@ pub use input::{
 };
 pub use live_lines::{LiveLines, LiveStyle};
 pub use modes::{KeyModes, restore};
-pub use output_style::{Ink, OutputStyle, columns, fit};
+pub use output_style::OutputStyle;
 pub use picker::{Picker, PickerOutcome};
 pub use question::{
     CommentPlace, DEAD_TIME, PanelAnswer, PanelFile, PanelLine, PanelOutcome, PanelPart,

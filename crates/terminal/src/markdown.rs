@@ -5,6 +5,8 @@
 //! are shown as they were typed: what they mean is known too late, or not at all.
 
 mod blocks;
+mod code;
+mod entity;
 mod flow;
 mod inline;
 mod line;
@@ -12,8 +14,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::ink::Ink;
 use crate::output_style::OutputStyle;
 use blocks::Blocks;
+pub(crate) use flow::wrapped;
 use timeline::safe_text::SafeText;
 
 /// The text of one message. Nothing in it can drive the terminal.
@@ -33,12 +37,21 @@ enum Form {
 }
 
 impl Markdown {
-    pub(crate) fn new(style: OutputStyle) -> Self {
-        let form = match style {
-            OutputStyle::Plain => Form::Plain { at_line_start: true },
-            OutputStyle::Styled { width } => Form::Styled(Box::new(Blocks::new(width))),
+    /// For an output; all of the text has the attributes of `ink`.
+    pub(crate) fn new(style: OutputStyle, ink: Ink) -> Self {
+        let form = if style.is_pipe {
+            Form::Plain { at_line_start: true }
+        } else {
+            Form::Styled(Box::new(Blocks::new(style, ink)))
         };
         Self { guard: SafeText::default(), form }
+    }
+
+    /// What is written from here on has this many columns.
+    pub(crate) fn set_width(&mut self, width: usize) {
+        if let Form::Styled(blocks) = &mut self.form {
+            blocks.set_width(width);
+        }
     }
 
     /// Takes the next piece and gives what can be written now.

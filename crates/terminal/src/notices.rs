@@ -1,8 +1,10 @@
-//! What a turn took, in one line of the terminal.
+//! What a turn took, in a line of the terminal.
 
 use timeline::{TurnCosts, count, duration, money};
 
-use crate::output_style::{Ink, OutputStyle};
+use crate::cards::wrapped_line;
+use crate::ink::Ink;
+use crate::output_style::OutputStyle;
 
 /// `window` is what the model can see at most.
 pub(crate) fn turn_costs(turn: &TurnCosts, window: Option<u64>, style: OutputStyle) -> String {
@@ -21,5 +23,5 @@ pub(crate) fn turn_costs(turn: &TurnCosts, window: Option<u64>, style: OutputSty
     if let (Some(used), Some(window @ 1..)) = (turn.context_tokens, window) {
         parts.push(format!("context {}%", used.saturating_mul(100).div_ceil(window)));
     }
-    style.paint(Ink::DIM, &parts.join(" · "))
+    wrapped_line("", &parts.join(" · "), Ink::DIM, style)
 }

@@ -9,7 +9,9 @@ use std::io::{self, Write};
 use protocol::{ActivityData, ActivityEvent, LogEntry};
 use timeline::{ItemChanges, Timeline, TurnTally};
 
-use crate::output_style::{Ink, OutputStyle};
+use crate::cards::{CardPlace, last_lines, running};
+use crate::ink::Ink;
+use crate::output_style::OutputStyle;
 use drawing::Drawing;
 
 /// How a conversation is shown.
@@ -47,6 +49,36 @@ impl<W: Write, N: Write> Screen<W, N> {
         &mut self.drawing.options
     }
 
+    /// The terminal has this many columns from now on. What is being written goes on at that width.
+    pub fn set_width(&mut self, width: usize) {
+        self.drawing.set_width(width);
+    }
+
+    /// What is shown, as data.
+    pub fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+
+    /// The lines below what is written: cards that wait for others of their kind, and calls that run at
+    /// `now`, in milliseconds since 1970, each with the last `output` lines that it has printed.
+    pub fn living(&self, now: i64, output: usize) -> Vec<String> {
+        let held = self.drawing.held().unwrap_or_default();
+        let mut lines: Vec<String> = held.lines().map(str::to_owned).collect();
+        for item in self.timeline.running_cards() {
+            let Some(card) = item.card() else { continue };
+            let place = CardPlace { style: self.drawing.options.notes, depth: item.depth };
+            lines.extend(running(card, now, place).lines().map(str::to_owned));
+            lines.extend(last_lines(card, output, place));
+        }
+        lines
+    }
+
+    /// Writes what is held back, when nothing more is to come.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.drawing.settle()?;
+        self.drawing.flush()
+    }
+
     /// What the current turn took so far.
     pub fn turn(&self) -> &TurnTally {
         self.timeline.turn()
@@ -71,7 +103,7 @@ impl<W: Write, N: Write> Screen<W, N> {
             }
             // The approver draws the question on the same terminal.
             ActivityData::ApprovalRequested(_) => {
-                self.drawing.end_speech()?;
+                self.drawing.settle()?;
                 self.drawing.flush()
             }
             ActivityData::Missed { events } => {
@@ -87,7 +119,7 @@ impl<W: Write, N: Write> Screen<W, N> {
 
     fn draw(&mut self, changes: &ItemChanges) -> io::Result<()> {
         for id in changes.ids() {
-            self.drawing.draw(self.timeline.item(id))?;
+            self.drawing.draw(&self.timeline, id)?;
         }
         self.drawing.flush()
     }

@@ -3,6 +3,7 @@
 use protocol::{ErrorCode, FileDiff, Image, ToolError, ToolResult, unified, visible};
 use serde::Serialize;
 
+use crate::headline::Headline;
 use crate::item::without_data;
 use crate::live_output::Output;
 use crate::question::CardQuestion;
@@ -18,6 +19,8 @@ pub struct Card {
     pub tool: String,
     /// What the call does or, once it has ended, what it came to, on one line.
     pub title: String,
+    /// The same in parts. What came of the call is beside what it does.
+    pub headline: Headline,
     /// The arguments as indented JSON; empty if there are none.
     pub arguments: String,
     /// How far it is.
@@ -127,6 +130,23 @@ impl CallFailure {
 }
 
 impl Card {
+    /// Takes what the call is about; what it came to is not known.
+    pub(crate) fn begins_as(&mut self, title: String) {
+        self.headline = Headline::of(&title, None);
+        self.title = title;
+    }
+
+    /// Takes what the call came to.
+    pub(crate) fn ends_as(&mut self, summary: String) {
+        self.headline = Headline::of(&self.title, Some(&summary));
+        self.title = summary;
+    }
+
+    /// What it has printed or, in a session that is shown again, its whole result.
+    pub fn printed(&self) -> &str {
+        if self.output.text.is_empty() { &self.detail } else { &self.output.text }
+    }
+
     /// The changes of files as a unified diff: as they were asked about, else as the result tells them.
     /// What the user has revised was made as the result tells it, and not as it was asked about.
     pub fn diff(&self) -> Option<String> {

@@ -49,6 +49,9 @@ pub enum ItemBody {
     Thinking {
         /// The thoughts so far.
         text: String,
+        /// How long they took, once they are over.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        took_ms: Option<u64>,
     },
     /// A tool call.
     Call(Box<Card>),
@@ -121,6 +124,8 @@ pub enum Topic {
     Nudged,
     /// The model was told the project's instructions.
     Instructions,
+    /// The model has said nothing and called nothing.
+    EmptyAnswer,
     /// The provider refused images.
     ImagesRefused,
     /// The turn waits for the user.

@@ -188,6 +188,16 @@ impl Timeline {
         ids.iter().map(|id| self.item(*id))
     }
 
+    /// The cards of calls that run or wait for the user, those of sub-agents included, in the order in
+    /// which they began.
+    pub fn running_cards(&self) -> impl Iterator<Item = &Item> {
+        let scopes = std::iter::once(&self.root).chain(self.nested.values());
+        let mut open: Vec<ItemId> = scopes.flat_map(|scope| scope.open.iter().copied()).collect();
+        open.sort_unstable();
+        let runs = |item: &&Item| item.card().is_some_and(|card| card.started_at.is_some());
+        open.into_iter().map(|id| self.item(id)).filter(runs)
+    }
+
     /// What is true of the session as a whole.
     pub fn facts(&self) -> &SessionFacts {
         &self.facts

@@ -23,6 +23,7 @@ use completion::Completion;
 pub(crate) use ctrl_c::{CtrlC, Moment, Reaction};
 pub(crate) use terminal::mentions;
 
+use crate::environment;
 use crate::line_questions::question;
 use terminal::Ink;
 
@@ -116,7 +117,7 @@ impl LineEditor {
             .completion_show_all_if_ambiguous(true)
             .completion_prompt_limit(LISTED_WITHOUT_ASKING)
             .build();
-        if !options.colour {
+        if !options.colour || environment::no_colour() {
             config.set_color_mode(ColorMode::Disabled);
         }
         let mut editor = Editor::with_config(config).map_err(to_io)?;

@@ -141,6 +141,7 @@ async fn show(store: &dyn Store, session: &str) -> anyhow::Result<()> {
     };
     let mut screen = Screen::new(Printer::inked(Stream::Out), Printer::inked(Stream::Out), options);
     loaded.entries.iter().try_for_each(|entry| screen.show(entry))?;
+    screen.finish()?;
     tell(&loaded.damage);
     Ok(())
 }

@@ -35,7 +35,7 @@ fn a_request_shows_its_calls_and_the_answer_and_ctrl_d_leaves() {
     let mut chat = offline(&project);
     chat.answer(PROMPT, "Read package.json and tell me the project name");
     chat.wait_for("kiln-shop");
-    assert!(chat.seen.contains("● Read package.json"), "{}", chat.seen);
+    assert!(chat.seen.contains("  Read      package.json"), "{}", chat.seen);
     chat.wait_for(PROMPT);
     chat.press(LEAVE);
     assert_eq!(chat.end().0, 0);
@@ -49,9 +49,10 @@ fn a_change_is_shown_approved_and_taken_back_by_undo() {
     chat.answer(PROMPT, "Add a comment to the top of main.js explaining what it does");
     chat.answer("Do it?", "y");
     let diff = chat.seen.find("+//").unwrap();
-    // What leads to a question stands before it.
-    assert!(chat.seen.find("● Edit src/main.js").is_some_and(|at| at < diff), "{}", chat.seen);
     chat.wait_for(PROMPT);
+    // The card of a call is written when it has ended, once.
+    let card = chat.seen.find("  Edited    src/main.js");
+    assert!(card.is_some_and(|at| at > diff), "{}", chat.seen);
     assert_eq!(chat.seen.matches("+//").count(), 1, "the question has shown it: {}", chat.seen);
     assert_ne!(project.read("src/main.js"), before);
     chat.press("/undo\n");

@@ -38,7 +38,7 @@ fn conversations_are_listed_shown_named_copied_and_removed() {
 
     let first = before[1].as_str();
     let shown = sessions(&project, &["show", first]).stdout;
-    assert!(shown.contains("> grep TODO") && shown.contains("● Searched for TODO"), "{shown}");
+    assert!(shown.contains("› grep TODO") && shown.contains("  Searched  TODO"), "{shown}");
     assert_eq!(sessions(&project, &["rename", first, "baking"]).code, 0);
     let fork = sessions(&project, &["fork", "baking"]).stdout;
     assert_eq!(ids(&project).len(), 3);

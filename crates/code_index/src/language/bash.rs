@@ -1,6 +1,6 @@
 //! Bash and other shells of its family.
 
-use super::spec::{Dollar, LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{Dollar, LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::lookup::{Chance, NameContext, TokenBefore};
 
 pub(super) const ROW: LanguageSpec = LanguageSpec {
@@ -21,6 +21,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     test_names: &[],
     line_comment: "#",
     grammar: grammar!("bash", tree_sitter_bash::LANGUAGE),
+    highlights: highlights!("bash", tree_sitter_bash::HIGHLIGHT_QUERY),
     symbols: SymbolSource::Queries(&[include_str!("../symbols/queries/bash.scm")]),
     definers: &["function", "alias"],
     could_define,

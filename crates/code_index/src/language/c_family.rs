@@ -2,7 +2,7 @@
 
 mod could_define;
 
-use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::imports::Dialect;
 
 pub(super) const C: LanguageSpec = LanguageSpec {
@@ -14,6 +14,7 @@ pub(super) const C: LanguageSpec = LanguageSpec {
     test_names: &[],
     line_comment: "//",
     grammar: grammar!("c", tree_sitter_c::LANGUAGE),
+    highlights: highlights!("c", tree_sitter_c::HIGHLIGHT_QUERY),
     symbols: SymbolSource::CFamily { is_cpp: false },
     definers: &[],
     could_define: could_define::in_c,
@@ -35,6 +36,7 @@ pub(super) const CPP: LanguageSpec = LanguageSpec {
     test_names: &[],
     line_comment: "//",
     grammar: grammar!("cpp", tree_sitter_cpp::LANGUAGE),
+    highlights: highlights!("c", tree_sitter_c::HIGHLIGHT_QUERY; "cpp", tree_sitter_cpp::HIGHLIGHT_QUERY),
     symbols: SymbolSource::CFamily { is_cpp: true },
     definers: &[],
     could_define: could_define::in_cpp,

@@ -1,7 +1,7 @@
 //! C#.
 
 use super::java::{after_type, in_header};
-use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::lookup::{Chance, NameContext, TokenBefore, begins_expression};
 
 pub(super) const ROW: LanguageSpec = LanguageSpec {
@@ -13,6 +13,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     test_names: &["*Test", "*Tests"],
     line_comment: "//",
     grammar: grammar!("csharp", tree_sitter_c_sharp::LANGUAGE),
+    highlights: highlights!("csharp", tree_sitter_c_sharp::HIGHLIGHTS_QUERY),
     symbols: SymbolSource::Queries(&[include_str!("../symbols/queries/csharp.scm")]),
     definers: &[
         "class",

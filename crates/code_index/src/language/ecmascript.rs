@@ -1,6 +1,6 @@
 //! JavaScript and TypeScript.
 
-use super::spec::{Dollar, LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{Dollar, LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::imports::Dialect;
 use crate::lookup::{
     Chance, NameContext, TokenBefore, begins_condition, begins_expression, is_name_byte,
@@ -15,6 +15,7 @@ pub(super) const JAVASCRIPT: LanguageSpec = LanguageSpec {
     test_names: &[],
     line_comment: "//",
     grammar: grammar!("javascript", tree_sitter_javascript::LANGUAGE),
+    highlights: highlights!("javascript", tree_sitter_javascript::HIGHLIGHT_QUERY),
     symbols: SymbolSource::Queries(&[
         include_str!("../symbols/queries/ecmascript.scm"),
         include_str!("../symbols/queries/javascript.scm"),
@@ -39,6 +40,10 @@ pub(super) const TYPESCRIPT: LanguageSpec = LanguageSpec {
     test_names: &[],
     line_comment: "//",
     grammar: grammar!("typescript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT),
+    highlights: highlights!(
+        "javascript", tree_sitter_javascript::HIGHLIGHT_QUERY;
+        "typescript", tree_sitter_typescript::HIGHLIGHTS_QUERY
+    ),
     symbols: SymbolSource::Queries(&[
         include_str!("../symbols/queries/ecmascript.scm"),
         include_str!("../symbols/queries/typescript.scm"),

@@ -1,6 +1,6 @@
 //! Go.
 
-use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::imports::Dialect;
 use crate::lookup::{Chance, NameContext, TokenBefore};
 
@@ -13,6 +13,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     test_names: &[],
     line_comment: "//",
     grammar: grammar!("go", tree_sitter_go::LANGUAGE),
+    highlights: highlights!("go", tree_sitter_go::HIGHLIGHTS_QUERY),
     symbols: SymbolSource::Queries(&[include_str!("../symbols/queries/go.scm")]),
     definers: &["func", "type", "const", "var", "package"],
     could_define,

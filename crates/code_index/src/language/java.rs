@@ -1,6 +1,6 @@
 //! Java.
 
-use super::spec::{Dollar, LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{Dollar, LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::imports::Dialect;
 use crate::lookup::{Chance, NameContext, TokenBefore, begins_expression};
 
@@ -13,6 +13,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     test_names: &["*Test", "*Tests"],
     line_comment: "//",
     grammar: grammar!("java", tree_sitter_java::LANGUAGE),
+    highlights: highlights!("java", tree_sitter_java::HIGHLIGHTS_QUERY),
     symbols: SymbolSource::Queries(&[include_str!("../symbols/queries/java.scm")]),
     definers: &["class", "interface", "enum", "record", "package"],
     could_define,

@@ -1,6 +1,6 @@
 //! PHP.
 
-use super::spec::{Dollar, LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{Dollar, LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::imports::Dialect;
 use crate::lookup::{Chance, NameContext, TokenBefore};
 
@@ -13,6 +13,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     test_names: &["*Test"],
     line_comment: "//",
     grammar: grammar!("php", tree_sitter_php::LANGUAGE_PHP),
+    highlights: highlights!("php", tree_sitter_php::HIGHLIGHTS_QUERY),
     symbols: SymbolSource::Queries(&[include_str!("../symbols/queries/php.scm")]),
     definers: &[
         "function",

@@ -1,6 +1,6 @@
 //! Python.
 
-use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::imports::Dialect;
 use crate::lookup::{Chance, NameContext, TokenBefore};
 
@@ -13,6 +13,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     test_names: &[],
     line_comment: "#",
     grammar: grammar!("python", tree_sitter_python::LANGUAGE),
+    highlights: highlights!("python", tree_sitter_python::HIGHLIGHTS_QUERY),
     symbols: SymbolSource::Queries(&[include_str!("../symbols/queries/python.scm")]),
     definers: &["def", "class", "type"],
     could_define,

@@ -1,6 +1,6 @@
 //! Ruby.
 
-use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::imports::Dialect;
 use crate::lookup::{Chance, NameContext, TokenBefore};
 
@@ -21,6 +21,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     test_names: &[],
     line_comment: "#",
     grammar: grammar!("ruby", tree_sitter_ruby::LANGUAGE),
+    highlights: highlights!("ruby", tree_sitter_ruby::HIGHLIGHTS_QUERY),
     symbols: SymbolSource::Queries(&[include_str!("../symbols/queries/ruby.scm")]),
     definers: &["def", "class", "module", "alias"],
     could_define,

@@ -1,6 +1,6 @@
 //! Rust.
 
-use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar};
+use super::spec::{LanguageSpec, NameRules, Privacy, SymbolSource, grammar, highlights};
 use crate::imports::Dialect;
 use crate::lookup::{Chance, NameContext, TokenBefore, begins_expression};
 
@@ -13,6 +13,7 @@ pub(super) const ROW: LanguageSpec = LanguageSpec {
     test_names: &[],
     line_comment: "//",
     grammar: grammar!("rust", tree_sitter_rust::LANGUAGE),
+    highlights: highlights!("rust", tree_sitter_rust::HIGHLIGHTS_QUERY),
     symbols: SymbolSource::Queries(&[include_str!("../symbols/queries/rust.scm")]),
     definers: &[
         "fn", "struct", "enum", "union", "trait", "type", "mod", "const", "static", "mut", "ref",

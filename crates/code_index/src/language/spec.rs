@@ -24,6 +24,9 @@ pub(crate) struct LanguageSpec {
     pub(crate) line_comment: &'static str,
     /// Made by [`grammar!`]; none if the language was left out of the build.
     pub(crate) grammar: fn() -> Option<tree_sitter::Language>,
+    /// Made by [`highlights!`]: what the grammar's authors colour, the queries of grammars that it
+    /// extends first.
+    pub(crate) highlights: &'static [&'static str],
     pub(crate) symbols: SymbolSource,
     /// Words that define the name after them, whatever else stands around it.
     pub(crate) definers: &'static [&'static str],
@@ -117,3 +120,14 @@ macro_rules! grammar {
     };
 }
 pub(super) use grammar;
+
+/// Highlight queries of grammars, each if it is built in.
+macro_rules! highlights {
+    ($($feature:literal, $query:path);+) => {
+        &[$(
+            #[cfg(feature = $feature)]
+            $query,
+        )+]
+    };
+}
+pub(super) use highlights;

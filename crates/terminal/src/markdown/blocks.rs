@@ -1,12 +1,15 @@
 //! Paragraphs, lists, quotes, code and tables, one line after the other.
 
+use super::code::Code;
 use super::flow::{LinePrefix, TextFlow};
 use super::inline::{InlineSource, settle};
 use super::line::{
     Fence, MarkdownKind, MarkdownLine, classify, indentation, opening_fence, quotes,
 };
 use super::table::Table;
-use crate::output_style::Ink;
+use crate::columns::{StyledText, columns, cut, folded, without_tabs};
+use crate::ink::Ink;
+use crate::output_style::OutputStyle;
 
 /// Narrower terminals are written to as if they had this many columns.
 const NARROWEST: usize = 20;
@@ -24,7 +27,9 @@ const BULLET: &str = "•";
 /// The blocks of one message.
 #[derive(Debug)]
 pub(super) struct Blocks {
-    width: usize,
+    style: OutputStyle,
+    /// What all of the text has, besides its own.
+    ink: Ink,
     /// The beginning of a line whose kind is not known yet.
     line: String,
     /// The current line is known to be text of the open paragraph.
@@ -42,7 +47,7 @@ pub(super) struct Blocks {
 enum MarkdownBlock {
     Nothing,
     Paragraph(Paragraph),
-    Code(Code),
+    Code(Box<Code>),
     Table { lines: Vec<String>, depth: usize, indent: usize },
 }
 
@@ -57,19 +62,11 @@ struct Paragraph {
     before: Option<char>,
 }
 
-#[derive(Debug)]
-struct Code {
-    fence: Fence,
-    prefix: LinePrefix,
-    depth: usize,
-    indent: usize,
-    is_diff: bool,
-}
-
 impl Blocks {
-    pub(super) fn new(width: usize) -> Self {
+    pub(super) fn new(style: OutputStyle, ink: Ink) -> Self {
         Self {
-            width: width.max(NARROWEST),
+            style: OutputStyle { width: style.width.max(NARROWEST), ..style },
+            ink,
             line: String::new(),
             in_line: false,
             open: MarkdownBlock::Nothing,
@@ -77,6 +74,14 @@ impl Blocks {
             gap: false,
             started: false,
             out: String::new(),
+        }
+    }
+
+    /// What is written from here on has this many columns.
+    pub(super) fn set_width(&mut self, width: usize) {
+        self.style.width = width.max(NARROWEST);
+        if let MarkdownBlock::Paragraph(paragraph) = &mut self.open {
+            paragraph.flow.set_width(self.style.width);
         }
     }
 
@@ -150,6 +155,7 @@ impl Blocks {
         self.write("\n");
         if matches!(&self.open, MarkdownBlock::Paragraph(paragraph) if paragraph.is_heading) {
             self.close();
+            self.gap = true;
         }
     }
 
@@ -162,11 +168,11 @@ impl Blocks {
             }
             MarkdownKind::Text(text) => self.text(depth, indent, text),
             MarkdownKind::Heading { level, text } => {
-                let ink = if level == 1 { Ink::BOLD.and(Ink::UNDERLINED) } else { Ink::BOLD };
                 self.in_list &= indent > 0;
+                self.gap = true;
                 self.begin();
                 let prefix = self.prefix(depth, indent);
-                self.paragraph(depth, &prefix, prefix.clone(), ink);
+                self.paragraph(depth, &prefix, prefix.clone(), heading_ink(level));
                 if let MarkdownBlock::Paragraph(paragraph) = &mut self.open {
                     paragraph.is_heading = true;
                 }
@@ -176,7 +182,7 @@ impl Blocks {
             MarkdownKind::Rule => {
                 self.begin();
                 let prefix = self.prefix(depth, 0);
-                let length = self.width.saturating_sub(prefix.columns).min(LONGEST_RULE);
+                let length = self.style.width.saturating_sub(prefix.columns).min(LONGEST_RULE);
                 self.line_of(&prefix, &"─".repeat(length), Ink::DIM);
             }
             MarkdownKind::Fence { fence, info } => self.fence(depth, indent, fence, info),
@@ -208,7 +214,8 @@ impl Blocks {
         self.begin();
         self.in_list = true;
         let shown = if mark.ends_with(['.', ')']) { mark } else { BULLET };
-        let before = self.prefix(depth, indent);
+        let room = (columns(shown) + 1).min(self.style.width / 4);
+        let before = self.prefix_within(depth, indent, self.style.width / 2 - room);
         let first = before.then(shown, Ink::CYAN).then_space(1);
         let hanging = before.then_space(first.columns - before.columns);
         self.paragraph(depth, &first, hanging, Ink::PLAIN);
@@ -224,12 +231,12 @@ impl Blocks {
         let prefix = self.prefix(depth, indent);
         let rule = format!("{CODE_RULE} {info}");
         self.line_of(&prefix, rule.trim_end(), Ink::DIM);
-        let is_diff = matches!(info, "diff" | "patch");
-        self.open = MarkdownBlock::Code(Code { fence, prefix, depth, indent, is_diff });
+        let code = Code::new(fence, prefix, depth, indent, info);
+        self.open = MarkdownBlock::Code(Box::new(code));
     }
 
     fn code_line(&mut self, line: &str) {
-        let MarkdownBlock::Code(code) = &self.open else { return };
+        let MarkdownBlock::Code(code) = &mut self.open else { return };
         let (depth, inner) = quotes(line, code.depth);
         if depth < code.depth {
             // The quote that the code stands in has ended.
@@ -242,12 +249,23 @@ impl Blocks {
             self.close();
             return;
         }
-        let text = without_indent(inner, code.indent);
+        let pieces = code.line(&without_tabs(without_indent(inner, code.indent)));
         let prefix = code.prefix.then_space(CODE_MARGIN);
-        let ink = if code.is_diff { diff_ink(text) } else { Ink::CYAN };
-        let line = if text.trim().is_empty() { String::new() } else { prefix.then(text, ink).text };
-        self.out.push_str(&line);
-        self.out.push('\n');
+        self.code_pieces(&prefix, &pieces);
+    }
+
+    /// A line of code, over several lines if it has to be.
+    fn code_pieces(&mut self, prefix: &LinePrefix, pieces: &[StyledText]) {
+        if pieces.iter().all(|piece| piece.text.trim().is_empty()) {
+            self.out.push('\n');
+            return;
+        }
+        let prefix = prefix.within(self.style.width);
+        for line in folded(pieces, self.style.width - prefix.columns) {
+            self.emit(&prefix.pieces);
+            self.emit(&line);
+            self.out.push('\n');
+        }
     }
 
     fn may_be_indented_code(&self, line: &str) -> bool {
@@ -261,7 +279,8 @@ impl Blocks {
     fn indented_code(&mut self, line: &str) {
         self.begin();
         let prefix = LinePrefix::default().then_space(CODE_MARGIN);
-        self.line_of(&prefix, without_indent(line, CODE_INDENT), Ink::CYAN);
+        let text = without_tabs(without_indent(line, CODE_INDENT));
+        self.code_pieces(&prefix, &[StyledText::new(Ink::CYAN, text)]);
     }
 
     /// Ends what is open and leaves the blank line that is due.
@@ -277,14 +296,22 @@ impl Blocks {
         match std::mem::replace(&mut self.open, MarkdownBlock::Nothing) {
             MarkdownBlock::Nothing => {}
             MarkdownBlock::Paragraph(mut paragraph) => {
-                paragraph.settle(true, &mut self.out);
-                paragraph.flow.finish(&mut self.out);
+                let mut out = paragraph.settle(true, self.style.links);
+                paragraph.flow.finish(&mut out);
+                self.emit(&out);
             }
             MarkdownBlock::Code(code) => self.line_of(&code.prefix, CODE_RULE, Ink::DIM),
             MarkdownBlock::Table { lines, depth, indent } => {
                 let prefix = self.prefix(depth, indent);
                 match Table::read(&lines) {
-                    Some(table) => table.draw(&prefix, self.width, &mut self.out),
+                    Some(table) => {
+                        let width = self.style.width - prefix.columns;
+                        for line in table.draw(width, self.style.links) {
+                            self.emit(&prefix.pieces);
+                            self.emit(&line);
+                            self.out.push('\n');
+                        }
+                    }
                     None => {
                         self.paragraph(depth, &prefix, prefix.clone(), Ink::PLAIN);
                         self.write(&lines.join("\n"));
@@ -296,7 +323,9 @@ impl Blocks {
     }
 
     fn paragraph(&mut self, depth: usize, first: &LinePrefix, rest: LinePrefix, ink: Ink) {
-        let flow = TextFlow::begin(self.width, first, rest, &mut self.out);
+        let mut out = Vec::new();
+        let flow = TextFlow::begin(self.style.width, first, rest, &mut out);
+        self.emit(&out);
         self.open = MarkdownBlock::Paragraph(Paragraph {
             flow,
             depth,
@@ -311,18 +340,32 @@ impl Blocks {
     fn write(&mut self, text: &str) {
         if let MarkdownBlock::Paragraph(paragraph) = &mut self.open {
             paragraph.text.push_str(text);
-            paragraph.settle(false, &mut self.out);
+            let out = paragraph.settle(false, self.style.links);
+            self.emit(&out);
         }
     }
 
     fn line_of(&mut self, prefix: &LinePrefix, text: &str, ink: Ink) {
-        self.out.push_str(&prefix.then(text, ink).text);
+        let line = prefix.then(&without_tabs(text), ink).pieces;
+        self.emit(&cut(&line, self.style.width));
         self.out.push('\n');
+    }
+
+    fn emit(&mut self, pieces: &[StyledText]) {
+        for piece in pieces {
+            match piece.text.trim() {
+                "" => self.out.push_str(&piece.text),
+                _ => self.out.push_str(&piece.paint_with(self.ink, self.style)),
+            }
+        }
     }
 
     /// Quote marks and space, but never more than half of a line.
     fn prefix(&self, depth: usize, indent: usize) -> LinePrefix {
-        let most = self.width / 2;
+        self.prefix_within(depth, indent, self.style.width / 2)
+    }
+
+    fn prefix_within(&self, depth: usize, indent: usize, most: usize) -> LinePrefix {
         let quotes = QUOTE.repeat(depth.min(most / 4));
         let prefix = LinePrefix::default().then(&quotes, Ink::DIM);
         let space = indent.min(most - prefix.columns);
@@ -331,22 +374,26 @@ impl Blocks {
 }
 
 impl Paragraph {
-    fn settle(&mut self, complete: bool, out: &mut String) {
+    /// What is certain of the text, on its lines.
+    fn settle(&mut self, complete: bool, links: bool) -> Vec<StyledText> {
         let mut pieces = Vec::new();
-        let source = InlineSource { text: &self.text, before: self.before, complete };
+        let source = InlineSource { text: &self.text, before: self.before, complete, links };
         let end = settle(source, self.ink, &mut pieces);
         self.before = self.text[..end].chars().next_back().or(self.before);
         self.text.drain(..end);
-        self.flow.write(&pieces, out);
+        let mut out = Vec::new();
+        self.flow.write(&pieces, &mut out);
+        out
     }
 }
 
-fn diff_ink(line: &str) -> Ink {
-    match line.as_bytes().first() {
-        Some(b'+') => Ink::GREEN,
-        Some(b'-') => Ink::RED,
-        Some(b'@') => Ink::CYAN,
-        _ => Ink::PLAIN,
+/// The level of a heading by its weight.
+fn heading_ink(level: usize) -> Ink {
+    match level {
+        1 => Ink::BOLD.and(Ink::UNDERLINED),
+        2 => Ink::BOLD,
+        3 => Ink::BOLD.and(Ink::ITALIC),
+        _ => Ink::ITALIC,
     }
 }
 

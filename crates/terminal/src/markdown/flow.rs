@@ -2,23 +2,30 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-use super::inline::StyledText;
-use crate::output_style::{Ink, columns};
+use crate::columns::{ColumnCount, StyledText, columns, width_of};
+use crate::ink::Ink;
 
-/// What stands before the text of a line, painted already.
+/// What stands before the text of a line.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LinePrefix {
-    pub(super) text: String,
+    pub(super) pieces: Vec<StyledText>,
     pub(super) columns: usize,
 }
 
 impl LinePrefix {
     /// This prefix, with more text in `ink`.
     pub(super) fn then(&self, text: &str, ink: Ink) -> LinePrefix {
-        LinePrefix {
-            text: format!("{}{}", self.text, ink.paint(text)),
-            columns: self.columns + columns(text),
+        let mut longer = self.clone();
+        if !text.is_empty() {
+            longer.pieces.push(StyledText::new(ink, text));
+            longer.columns += columns(text);
         }
+        longer
+    }
+
+    /// This prefix, or none if it takes most of a line that has become so narrow.
+    pub(super) fn within(&self, width: usize) -> LinePrefix {
+        if self.columns <= width - width / 4 { self.clone() } else { LinePrefix::default() }
     }
 
     pub(super) fn then_space(&self, count: usize) -> LinePrefix {
@@ -35,7 +42,7 @@ enum Gap {
 }
 
 /// A paragraph that is being written. Words are written when they are complete, lines when they
-/// are full, and nothing that was written is ever touched again.
+/// are full, and nothing that was written is ever touched again. A piece `\n` ends a line.
 #[derive(Debug)]
 pub(super) struct TextFlow {
     width: usize,
@@ -53,9 +60,9 @@ impl TextFlow {
         width: usize,
         first: &LinePrefix,
         rest: LinePrefix,
-        out: &mut String,
+        out: &mut Vec<StyledText>,
     ) -> TextFlow {
-        out.push_str(&first.text);
+        out.extend_from_slice(&first.pieces);
         TextFlow {
             width,
             rest,
@@ -66,21 +73,27 @@ impl TextFlow {
         }
     }
 
-    pub(super) fn write(&mut self, pieces: &[StyledText], out: &mut String) {
+    /// The columns of a line from here on.
+    pub(super) fn set_width(&mut self, width: usize) {
+        self.width = width;
+        self.rest = self.rest.within(width);
+    }
+
+    pub(super) fn write(&mut self, pieces: &[StyledText], out: &mut Vec<StyledText>) {
         for piece in pieces {
             for c in piece.text.chars() {
-                self.character(c, piece.ink, out);
+                self.character(c, piece, out);
             }
         }
     }
 
     /// Writes what is left and ends the line.
-    pub(super) fn finish(mut self, out: &mut String) {
+    pub(super) fn finish(mut self, out: &mut Vec<StyledText>) {
         self.end_word(out);
-        out.push('\n');
+        out.push(line_end());
     }
 
-    fn character(&mut self, c: char, ink: Ink, out: &mut String) {
+    fn character(&mut self, c: char, look: &StyledText, out: &mut Vec<StyledText>) {
         match c {
             '\n' => {
                 self.end_word(out);
@@ -98,64 +111,78 @@ impl TextFlow {
                     self.end_word(out);
                 }
                 match self.word.last_mut() {
-                    Some(piece) if piece.ink == ink => piece.text.push(c),
-                    _ => self.word.push(StyledText { ink, text: c.to_string() }),
+                    Some(piece) if piece.ink == look.ink && piece.target == look.target => {
+                        piece.text.push(c);
+                    }
+                    _ => self.word.push(look.with_text(c)),
                 }
             }
         }
     }
 
-    fn end_word(&mut self, out: &mut String) {
+    fn end_word(&mut self, out: &mut Vec<StyledText>) {
         if self.word.is_empty() {
             return;
         }
         let word = std::mem::take(&mut self.word);
-        let width: usize = word.iter().map(|piece| columns(&piece.text)).sum();
-        self.make_room(width, out);
+        self.make_room(width_of(&word), out);
         for piece in &word {
             self.put(piece, out);
         }
     }
 
     /// Writes the gap before a word of this width.
-    fn make_room(&mut self, width: usize, out: &mut String) {
+    fn make_room(&mut self, width: usize, out: &mut Vec<StyledText>) {
         let gap = std::mem::replace(&mut self.gap, Gap::Nothing);
         let space = usize::from(gap == Gap::Space);
         let is_full = !self.line_is_empty && self.column + space + width > self.width;
         if gap == Gap::Break || is_full {
             self.next_line(out);
         } else if gap == Gap::Space && !self.line_is_empty {
-            out.push(' ');
+            out.push(StyledText::new(Ink::PLAIN, " "));
             self.column += 1;
         }
     }
 
     /// Writes a part of a word, over several lines if one does not hold it.
-    fn put(&mut self, piece: &StyledText, out: &mut String) {
+    fn put(&mut self, piece: &StyledText, out: &mut Vec<StyledText>) {
         let mut part = String::new();
-        let mut used = 0;
+        let mut used = ColumnCount::default();
         for c in piece.text.chars() {
-            let width = c.width().unwrap_or(0);
-            if !(self.line_is_empty && part.is_empty()) && self.column + used + width > self.width {
-                out.push_str(&piece.ink.paint(&part));
-                part.clear();
-                used = 0;
+            if !(self.line_is_empty && part.is_empty()) && self.column + used.with(c) > self.width {
+                out.push(piece.with_text(std::mem::take(&mut part)));
+                used = ColumnCount::default();
                 self.next_line(out);
             }
             part.push(c);
-            used += width;
+            used.push(c);
         }
-        out.push_str(&piece.ink.paint(&part));
-        self.column += used;
+        out.push(piece.with_text(part));
+        self.column += used.columns;
         self.line_is_empty = false;
     }
 
-    fn next_line(&mut self, out: &mut String) {
-        out.push('\n');
-        out.push_str(&self.rest.text);
+    fn next_line(&mut self, out: &mut Vec<StyledText>) {
+        out.push(line_end());
+        out.extend_from_slice(&self.rest.pieces);
         self.column = self.rest.columns;
         self.line_is_empty = true;
     }
+}
+
+fn line_end() -> StyledText {
+    StyledText::new(Ink::PLAIN, "\n")
+}
+
+/// Text on lines of at most `width` columns, if no character is wider than that.
+pub(crate) fn wrapped(pieces: &[StyledText], width: usize) -> Vec<Vec<StyledText>> {
+    let mut out = Vec::new();
+    let nothing = LinePrefix::default();
+    let mut flow = TextFlow::begin(width, &nothing, nothing.clone(), &mut out);
+    flow.write(pieces, &mut out);
+    flow.finish(&mut out);
+    out.pop();
+    out.split(|piece| piece.text == "\n").map(<[StyledText]>::to_vec).collect()
 }
 
 /// Scripts that write no spaces may break around each character, but for a few: closing marks do
@@ -174,13 +201,13 @@ mod tests {
     use super::*;
 
     fn flowed(text: &str, width: usize) -> String {
-        let mut out = String::new();
+        let mut out = Vec::new();
         let rest = LinePrefix::default().then_space(2);
         let mut flow =
             TextFlow::begin(width, &LinePrefix::default().then("• ", Ink::PLAIN), rest, &mut out);
-        flow.write(&[StyledText { ink: Ink::PLAIN, text: text.to_owned() }], &mut out);
+        flow.write(&[StyledText::new(Ink::PLAIN, text)], &mut out);
         flow.finish(&mut out);
-        out
+        out.iter().map(|piece| &*piece.text).collect()
     }
 
     #[test]
@@ -189,6 +216,19 @@ mod tests {
         assert_eq!(flowed("abcdefghij", 6), "• abcd\n  efgh\n  ij\n");
         assert_eq!(flowed("own\nlines", 40), "• own\n  lines\n");
         assert_eq!(flowed("", 40), "• \n");
+    }
+
+    #[test]
+    fn a_line_that_is_made_narrower_ends_sooner() {
+        let mut out = Vec::new();
+        let nothing = LinePrefix::default();
+        let mut flow = TextFlow::begin(12, &nothing, nothing.clone(), &mut out);
+        flow.write(&[StyledText::new(Ink::PLAIN, "one two three four ")], &mut out);
+        flow.set_width(6);
+        flow.write(&[StyledText::new(Ink::PLAIN, "five six seven")], &mut out);
+        flow.finish(&mut out);
+        let text: String = out.iter().map(|piece| &*piece.text).collect();
+        assert_eq!(text, "one two\nthree four\nfive\nsix\nseven\n");
     }
 
     #[test]

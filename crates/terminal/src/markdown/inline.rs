@@ -1,13 +1,8 @@
 //! Emphasis, code and links within a paragraph, found as far as they are certain.
 
-use crate::output_style::Ink;
-
-/// A run of text in one ink.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StyledText {
-    pub(super) ink: Ink,
-    pub(super) text: String,
-}
+use super::entity::{LONGEST_ENTITY, entity};
+use crate::columns::StyledText;
+use crate::ink::{Ink, Link};
 
 /// Marks further apart than this many bytes do not belong together. It bounds what is held back.
 const LONGEST_SPAN: usize = 2000;
@@ -16,13 +11,13 @@ const LONGEST_SPAN: usize = 2000;
 const MOST_MARKS_WITHIN: usize = 32;
 /// A longer run of stars is not emphasis.
 const MOST_MARKS: usize = 3;
-const SPECIAL: [char; 8] = ['\\', '`', '*', '_', '~', '[', '!', '<'];
+const SPECIAL: [char; 9] = ['\\', '`', '*', '_', '~', '[', '!', '<', '&'];
 const SCHEMES: [&str; 3] = ["http://", "https://", "mailto:"];
 
 /// The whole of `text`, with `ink` as its own.
-pub(super) fn pieces(text: &str, ink: Ink) -> Vec<StyledText> {
+pub(super) fn pieces(text: &str, ink: Ink, links: bool) -> Vec<StyledText> {
     let mut pieces = Vec::new();
-    settle(InlineSource { text, before: None, complete: true }, ink, &mut pieces);
+    settle(InlineSource { text, before: None, complete: true, links }, ink, &mut pieces);
     pieces
 }
 
@@ -34,6 +29,8 @@ pub(super) struct InlineSource<'a> {
     pub(super) before: Option<char>,
     /// Whether the paragraph ends with it.
     pub(super) complete: bool,
+    /// Whether links can be followed, so that their targets need not be shown.
+    pub(super) links: bool,
 }
 
 /// Appends what is certain to `pieces` and says how many bytes that was.
@@ -65,19 +62,24 @@ pub(super) fn settle(source: InlineSource<'_>, ink: Ink, pieces: &mut Vec<Styled
                     text: &source.text[start..stop],
                     before: source.text[..start].chars().next_back(),
                     complete: true,
+                    ..source
                 };
                 settle(inner, ink.and(own), pieces);
                 at = end;
             }
             Markup::Link { label: (start, stop), target, end } => {
-                let label = &source.text[start..stop];
-                let inner = InlineSource { text: label, before: Some('['), complete: true };
-                settle(inner, ink.and(Ink::UNDERLINED), pieces);
-                let target = &source.text[target.0..target.1];
-                if !(label == target && target.contains("://")) {
-                    push(pieces, ink, " ");
-                    push(pieces, ink.and(Ink::DIM), &format!("({target})"));
-                }
+                link(&source, (start, stop), target, ink, pieces);
+                at = end;
+            }
+            Markup::Address { inner: (start, stop), end } => {
+                let address = &source.text[start..stop];
+                let target = source.links.then(|| address.to_owned());
+                let text = address.to_owned();
+                pieces.push(StyledText { ink: ink.and(Ink::UNDERLINED), text, target });
+                at = end;
+            }
+            Markup::Entity { text, end } => {
+                push(pieces, ink, &text);
                 at = end;
             }
         }
@@ -85,11 +87,36 @@ pub(super) fn settle(source: InlineSource<'_>, ink: Ink, pieces: &mut Vec<Styled
     at
 }
 
+/// A label that leads to its target, or with the target behind it where links cannot be followed.
+fn link(
+    source: &InlineSource<'_>,
+    (start, stop): TextRange,
+    target: TextRange,
+    ink: Ink,
+    pieces: &mut Vec<StyledText>,
+) {
+    let label = &source.text[start..stop];
+    let target = &source.text[target.0..target.1];
+    let inner = InlineSource { text: label, before: Some('['), complete: true, links: false };
+    let mut shown = Vec::new();
+    settle(inner, ink.and(Ink::UNDERLINED), &mut shown);
+    let leads = source.links && !shown.is_empty() && Link::to(target).is_some();
+    if leads {
+        shown.iter_mut().for_each(|piece| piece.target = Some(target.to_owned()));
+    }
+    pieces.append(&mut shown);
+    let says_it_itself = label == target && target.contains("://");
+    if !leads && !says_it_itself {
+        push(pieces, ink, " ");
+        push(pieces, ink.and(Ink::DIM), &format!("({target})"));
+    }
+}
+
 fn push(pieces: &mut Vec<StyledText>, ink: Ink, text: &str) {
     match pieces.last_mut() {
         _ if text.is_empty() => {}
-        Some(last) if last.ink == ink => last.text.push_str(text),
-        _ => pieces.push(StyledText { ink, text: text.to_owned() }),
+        Some(last) if last.ink == ink && last.target.is_none() => last.text.push_str(text),
+        _ => pieces.push(StyledText::new(ink, text)),
     }
 }
 
@@ -121,6 +148,15 @@ enum Markup {
     Link {
         label: TextRange,
         target: TextRange,
+        end: usize,
+    },
+    Address {
+        inner: TextRange,
+        end: usize,
+    },
+    /// The character that `&…;` stands for, made harmless.
+    Entity {
+        text: String,
         end: usize,
     },
 }
@@ -155,6 +191,7 @@ impl InlineSource<'_> {
                 _ => Ok(Markup::Literal(1)),
             },
             b'<' => self.address(at),
+            b'&' => Ok(self.entity(at)),
             _ => self.emphasis(at),
         };
         step.unwrap_or_else(|other| other)
@@ -303,7 +340,21 @@ impl InlineSource<'_> {
         if !known || !self.text[end..].starts_with('>') || end - start > LONGEST_SPAN {
             return Err(Markup::Literal(1));
         }
-        Ok(Markup::Code { inner: (start, end), end: end + 1 })
+        Ok(Markup::Address { inner: (start, end), end: end + 1 })
+    }
+
+    /// `&amp;`
+    fn entity(&self, at: usize) -> Markup {
+        let name = &self.text[at + 1..];
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '#';
+        match name.find(|c: char| !is_name(c)) {
+            None if !self.complete && name.len() <= LONGEST_ENTITY => Markup::Wait,
+            Some(end) if name[end..].starts_with(';') => match entity(&name[..end]) {
+                Some(text) => Markup::Entity { text, end: at + end + 2 },
+                None => Markup::Literal(1),
+            },
+            _ => Markup::Literal(1),
+        }
     }
 
     /// The end of the text was reached in a search that began at `start`.
@@ -366,74 +417,4 @@ fn is_mark(c: Option<char>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The pieces with their inks in words.
-    fn marked(text: &str) -> String {
-        let name = |ink: Ink| {
-            let names = [
-                (Ink::BOLD, "b"),
-                (Ink::ITALIC, "i"),
-                (Ink::STRUCK, "s"),
-                (Ink::CYAN, "c"),
-                (Ink::UNDERLINED, "u"),
-                (Ink::DIM, "d"),
-            ];
-            let set = names.iter().filter(|(own, _)| ink.and(*own) == ink);
-            set.map(|(_, name)| *name).collect::<String>()
-        };
-        let drawn = pieces(text, Ink::PLAIN).into_iter().map(|piece| match name(piece.ink) {
-            ink if ink.is_empty() => piece.text,
-            ink => format!("{{{ink}:{}}}", piece.text),
-        });
-        drawn.collect()
-    }
-
-    #[test]
-    fn emphasis_code_and_links_are_found() {
-        let table = [
-            ("a **b** c", "a {b:b} c"),
-            ("*a **b** c*", "{i:a }{bi:b}{i: c}"),
-            ("**a *b***", "{b:a }{bi:b}"),
-            ("***a***", "{bi:a}"),
-            ("**a *b**", "{b:a *b}"),
-            ("~~gone~~ ~5", "{s:gone} ~5"),
-            ("2 * 3 * 4", "2 * 3 * 4"),
-            ("snake_case_name and _i_", "snake_case_name and {i:i}"),
-            ("`a*b*` ``x ` y``", "{c:a*b*} {c:x ` y}"),
-            ("**`a**b`**", "{bc:a**b}"),
-            ("\\*no\\* C:\\x", "*no* C:\\x"),
-            ("[docs](https://d.rs)", "{u:docs} {d:(https://d.rs)}"),
-            ("[https://d.rs](https://d.rs)", "{u:https://d.rs}"),
-            ("![pic](a_b.png) v[0] [x] y", "{u:pic} {d:(a_b.png)} v[0] [x] y"),
-            ("<https://d.rs> <br> a<b", "{c:https://d.rs} <br> a<b"),
-            ("*not closed", "*not closed"),
-            ("**over\ntwo lines**", "{b:over\ntwo lines}"),
-        ];
-        for (text, expected) in table {
-            assert_eq!(marked(text), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_could_still_become_a_mark_is_held_back_and_the_rest_is_not() {
-        let settled = |text| {
-            let mut pieces = Vec::new();
-            settle(InlineSource { text, before: None, complete: false }, Ink::PLAIN, &mut pieces)
-        };
-        for (text, expected) in [
-            ("words come", 10),
-            ("words **bold", 6),
-            ("a `co", 2),
-            ("see [docs](http", 4),
-            ("2 * 3", 5),
-            ("a_b", 3),
-            ("wow!", 3),
-        ] {
-            assert_eq!(settled(text), expected, "{text}");
-        }
-        let endless = format!("*{}", "a ".repeat(LONGEST_SPAN));
-        assert_eq!(settled(&endless), endless.len());
-    }
-}
+mod tests;

@@ -1,10 +1,13 @@
-//! Tables: columns side by side if they fit, else one line a cell.
+//! Tables: columns side by side, with cells over several lines where they would be too wide.
 
-use super::flow::{LinePrefix, TextFlow};
-use super::inline::{StyledText, pieces};
-use crate::output_style::{Ink, columns};
+use super::flow::wrapped;
+use super::inline::pieces;
+use crate::columns::{StyledText, columns, width_of};
+use crate::ink::Ink;
 
 const GAP: &str = " │ ";
+/// Columns are not made narrower; a table of too many of them has one line a cell.
+const NARROWEST_COLUMN: usize = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Align {
@@ -31,94 +34,141 @@ impl Table {
         (aligns.len() == head.len()).then_some(Table { aligns, head, rows })
     }
 
-    pub(super) fn draw(&self, prefix: &LinePrefix, width: usize, out: &mut String) {
-        let widths = self.widths();
-        let gaps = columns(GAP) * widths.len().saturating_sub(1);
-        if prefix.columns + widths.iter().sum::<usize>() + gaps <= width {
-            self.draw_columns(prefix, &widths, out);
-        } else {
-            self.draw_records(prefix, width, out);
+    /// Its lines, without what stands before them, in `width` columns.
+    pub(super) fn draw(&self, width: usize, links: bool) -> Vec<Vec<StyledText>> {
+        let read = |row: &Vec<String>, ink| -> DrawnRow {
+            row.iter().map(|cell| pieces(cell, ink, links)).collect()
+        };
+        let head = read(&self.head, Ink::BOLD);
+        let rows: Vec<DrawnRow> = self.rows.iter().map(|row| read(row, Ink::PLAIN)).collect();
+        let natural = natural_widths(&head, &rows);
+        let gaps = columns(GAP) * natural.len().saturating_sub(1);
+        match shrunk(&natural, width.saturating_sub(gaps)) {
+            Some(widths) => self.columns(&head, &rows, &widths),
+            None => records(&head, &rows, width),
         }
     }
 
-    fn widths(&self) -> Vec<usize> {
-        let rows = || std::iter::once(&self.head).chain(&self.rows);
-        let count = rows().map(Vec::len).max().unwrap_or(0);
-        let width = |cell: &String| pieces(cell, Ink::PLAIN).iter().map(piece_width).sum();
-        let widest = |at| rows().filter_map(|row| row.get(at)).map(width).max().unwrap_or(0);
-        (0..count).map(widest).collect()
-    }
-
-    fn draw_columns(&self, prefix: &LinePrefix, widths: &[usize], out: &mut String) {
-        self.draw_row(&self.head, Ink::BOLD, prefix, widths, out);
-        let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
-        out.push_str(&prefix.then(&rule.join("─┼─"), Ink::DIM).text);
-        out.push('\n');
-        for row in &self.rows {
-            self.draw_row(row, Ink::PLAIN, prefix, widths, out);
-        }
-    }
-
-    fn draw_row(
+    fn columns(
         &self,
-        row: &[String],
-        ink: Ink,
-        prefix: &LinePrefix,
+        head: &DrawnRow,
+        rows: &[DrawnRow],
         widths: &[usize],
-        out: &mut String,
-    ) {
-        let cell = |(at, width): (usize, &usize)| {
-            let text = row.get(at).map(String::as_str).unwrap_or_default();
-            padded(&pieces(text, ink), *width, self.aligns.get(at).copied().unwrap_or(Align::Left))
-        };
-        let drawn: Vec<String> = widths.iter().enumerate().map(cell).collect();
-        let line = format!("{}{}", prefix.text, drawn.join(&Ink::DIM.paint(GAP)));
-        out.push_str(line.trim_end());
-        out.push('\n');
-    }
-
-    /// A block for each row, with the heading of its column before each cell.
-    fn draw_records(&self, prefix: &LinePrefix, width: usize, out: &mut String) {
-        let hanging = prefix.then_space(2);
-        let line = |content: &[StyledText], out: &mut String| {
-            let mut flow = TextFlow::begin(width, prefix, hanging.clone(), out);
-            flow.write(content, out);
-            flow.finish(out);
-        };
+    ) -> Vec<Vec<StyledText>> {
+        let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
+        let rule = vec![StyledText::new(Ink::DIM, rule.join("─┼─"))];
+        let rows: Vec<_> = rows.iter().map(|row| self.row(row, widths)).collect();
+        // Without a rule it is not seen which lines of cells belong together.
+        let has_tall_rows = rows.iter().any(|lines| lines.len() > 1);
+        let mut lines = self.row(head, widths);
+        for (index, row) in rows.into_iter().enumerate() {
+            if index == 0 || has_tall_rows {
+                lines.push(rule.clone());
+            }
+            lines.extend(row);
+        }
         if self.rows.is_empty() {
-            self.head.iter().for_each(|name| line(&pieces(name, Ink::BOLD), out));
+            lines.push(rule);
         }
-        for (index, row) in self.rows.iter().enumerate() {
-            if index > 0 {
-                line(&[], out);
-            }
-            for at in 0..row.len().max(self.head.len()) {
-                let name = self.head.get(at).map(String::as_str).unwrap_or_default();
-                let text = row.get(at).map(String::as_str).unwrap_or_default();
-                let mut content = pieces(name, Ink::BOLD);
-                if !name.is_empty() {
-                    content.push(StyledText { ink: Ink::DIM, text: ": ".into() });
+        lines
+    }
+
+    fn row(&self, row: &DrawnRow, widths: &[usize]) -> Vec<Vec<StyledText>> {
+        let cell = |(at, width): (usize, &usize)| {
+            row.get(at).map(|cell| wrapped(cell, *width)).unwrap_or_default()
+        };
+        let cells: Vec<_> = widths.iter().enumerate().map(cell).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(1).max(1);
+        let line = |index: usize| {
+            let mut line = Vec::new();
+            for (at, width) in widths.iter().enumerate() {
+                if at > 0 {
+                    line.push(StyledText::new(Ink::DIM, GAP));
                 }
-                content.extend(pieces(text, Ink::PLAIN));
-                line(&content, out);
+                let content = cells[at].get(index).map(Vec::as_slice).unwrap_or_default();
+                let align = self.aligns.get(at).copied().unwrap_or(Align::Left);
+                let is_last = at + 1 == widths.len();
+                line.extend(padded(content, *width, align, is_last));
             }
-        }
+            without_trailing_space(line)
+        };
+        (0..height).map(line).collect()
     }
 }
 
-fn piece_width(piece: &StyledText) -> usize {
-    columns(&piece.text)
+/// The cells of a row with their emphasis.
+type DrawnRow = Vec<Vec<StyledText>>;
+
+fn natural_widths(head: &DrawnRow, rows: &[DrawnRow]) -> Vec<usize> {
+    let all = || std::iter::once(head).chain(rows);
+    let count = all().map(Vec::len).max().unwrap_or(0);
+    let widest = |at: usize| {
+        let cells = all().filter_map(|row| row.get(at));
+        cells.map(|cell| width_of(cell)).max().unwrap_or(0)
+    };
+    (0..count).map(widest).collect()
 }
 
-fn padded(content: &[StyledText], width: usize, align: Align) -> String {
-    let free = width.saturating_sub(content.iter().map(piece_width).sum());
+/// Widths that add up to at most `room`: the widest columns become narrower, all to the same width.
+/// `None` if a column would be too narrow to be read.
+fn shrunk(natural: &[usize], room: usize) -> Option<Vec<usize>> {
+    if natural.iter().sum::<usize>() <= room {
+        return Some(natural.to_vec());
+    }
+    let total = |most: usize| natural.iter().map(|width| (*width).min(most)).sum::<usize>();
+    let most = (NARROWEST_COLUMN..=room).take_while(|most| total(*most) <= room).last()?;
+    let mut left = room - total(most);
+    let widths = natural.iter().map(|width| {
+        let more = usize::from(*width > most && left > 0);
+        left -= more;
+        (*width).min(most) + more
+    });
+    Some(widths.collect())
+}
+
+/// A block for each row, with the heading of its column before each cell.
+fn records(head: &DrawnRow, rows: &[DrawnRow], width: usize) -> Vec<Vec<StyledText>> {
+    if rows.is_empty() {
+        return head.iter().flat_map(|name| wrapped(name, width)).collect();
+    }
+    let mut lines = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        if index > 0 {
+            lines.push(Vec::new());
+        }
+        for at in 0..row.len().max(head.len()) {
+            let mut content = head.get(at).cloned().unwrap_or_default();
+            if !content.is_empty() {
+                content.push(StyledText::new(Ink::DIM, ": "));
+            }
+            content.extend(row.get(at).cloned().unwrap_or_default());
+            lines.extend(wrapped(&content, width));
+        }
+    }
+    lines
+}
+
+fn without_trailing_space(mut line: Vec<StyledText>) -> Vec<StyledText> {
+    while let Some(last) = line.last_mut() {
+        last.text.truncate(last.text.trim_end().len());
+        if !last.text.is_empty() {
+            break;
+        }
+        line.pop();
+    }
+    line
+}
+
+fn padded(content: &[StyledText], width: usize, align: Align, is_last: bool) -> Vec<StyledText> {
+    let free = width.saturating_sub(width_of(content));
     let left = match align {
         Align::Left => 0,
         Align::Centre => free / 2,
         Align::Right => free,
     };
-    let painted: String = content.iter().map(|piece| piece.ink.paint(&piece.text)).collect();
-    format!("{}{painted}{}", " ".repeat(left), " ".repeat(free - left))
+    let right = if is_last { 0 } else { free - left };
+    let space = |count: usize| (count > 0).then(|| StyledText::new(Ink::PLAIN, " ".repeat(count)));
+    space(left).into_iter().chain(content.iter().cloned()).chain(space(right)).collect()
 }
 
 fn align(cell: &str) -> Option<Align> {
@@ -178,6 +228,20 @@ mod tests {
         ];
         for (row, expected) in table {
             assert_eq!(cells(row), expected, "{row}");
+        }
+    }
+
+    #[test]
+    fn the_widest_columns_become_narrower() {
+        let table = [
+            (vec![3, 5], 8, Some(vec![3, 5])),
+            (vec![3, 50], 20, Some(vec![3, 17])),
+            (vec![30, 50, 2], 21, Some(vec![10, 9, 2])),
+            (vec![9, 9, 9], 11, None),
+            (vec![], 0, Some(vec![])),
+        ];
+        for (natural, room, expected) in table {
+            assert_eq!(shrunk(&natural, room), expected, "{natural:?} in {room}");
         }
     }
 

@@ -1,19 +1,19 @@
 //! Items of a timeline as lines that are written once and stay: the model's words on one writer,
 //! everything else on another.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
 use timeline::{
-    Answer, AnswerState, CallState, Card, Item, ItemBody, ItemId, Level, Notice, Topic, TurnCosts,
-    UserMessage,
+    Answer, AnswerState, CallState, Card, Item, ItemBody, ItemId, Level, Notice, Timeline, Topic,
+    TurnCosts, UserMessage, duration,
 };
 
 use super::ScreenOptions;
-use crate::cards::{self, CardPlace, LiveOutput};
+use crate::cards::{self, CardGroup, CardLine, CardPlace, Finished};
+use crate::ink::Ink;
 use crate::markdown::Markdown;
 use crate::notices;
-use crate::output_style::{Ink, OutputStyle};
 
 #[derive(Debug)]
 pub(super) struct Drawing<W, N> {
@@ -23,9 +23,14 @@ pub(super) struct Drawing<W, N> {
     speech: Speech,
     /// How many bytes of a text that grows were written.
     texts: HashMap<ItemId, usize>,
-    cards: HashMap<ItemId, DrawnCard>,
-    /// The card that lines without a name belong to.
+    /// Cards that are written.
+    over: HashSet<ItemId>,
+    /// Cards of sub-agents whose line was written when they began, because their calls stand below it.
+    begun: HashSet<ItemId>,
+    /// The sub-agent whose calls were written last.
     current: Option<ItemId>,
+    /// Cards that wait for others of their kind.
+    held: Option<CardGroup>,
     last: LastShown,
 }
 
@@ -41,21 +46,9 @@ enum Speech {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LastShown {
     Nothing,
+    Message,
     Words,
     Notes,
-}
-
-/// What was drawn of a card.
-#[derive(Debug, Default)]
-struct DrawnCard {
-    /// The title that it began with.
-    title: Option<String>,
-    /// The end of the output that was taken.
-    taken: u64,
-    output: LiveOutput,
-    /// Whether any of its output was shown.
-    had_output: bool,
-    is_over: bool,
 }
 
 impl<W: Write, N: Write> Drawing<W, N> {
@@ -66,17 +59,20 @@ impl<W: Write, N: Write> Drawing<W, N> {
             options,
             speech: Speech::Silent,
             texts: HashMap::new(),
-            cards: HashMap::new(),
+            over: HashSet::new(),
+            begun: HashSet::new(),
             current: None,
+            held: None,
             last: LastShown::Nothing,
         }
     }
 
     /// Draws what is to be seen of an item and was not drawn yet.
-    pub(super) fn draw(&mut self, item: &Item) -> io::Result<()> {
+    pub(super) fn draw(&mut self, timeline: &Timeline, id: ItemId) -> io::Result<()> {
+        let item = timeline.item(id);
         let own = item.parent.is_none();
         match &item.body {
-            ItemBody::Call(card) => self.card(item, card),
+            ItemBody::Call(card) => self.card(timeline, item, card),
             ItemBody::Notice(notice) if own || matters_in_sub_agents(notice) => {
                 self.notice(&notice.text, ink(notice.level))
             }
@@ -84,9 +80,8 @@ impl<W: Write, N: Write> Drawing<W, N> {
             _ if !own => Ok(()),
             ItemBody::Message(message) => self.message(message),
             ItemBody::Answer(answer) => self.answer(item.id, answer),
-            ItemBody::Thinking { text } => self.thinking(item.id, text),
+            ItemBody::Thinking { text, took_ms } => self.thinking(item.id, text, *took_ms),
             ItemBody::Plan { steps } => {
-                self.current = None;
                 let place = CardPlace { style: self.options.notes, depth: 0 };
                 self.note(&cards::plan(steps, place))
             }
@@ -100,20 +95,24 @@ impl<W: Write, N: Write> Drawing<W, N> {
         self.notes.flush()
     }
 
-    fn message(&mut self, message: &UserMessage) -> io::Result<()> {
-        self.end_speech()?;
-        if self.options.messages {
-            let lines = message.text.lines().map(|line| format!("> {line}\n"));
-            let drawn = self.options.notes.paint(Ink::BOLD, &lines.collect::<String>());
-            if self.last == LastShown::Notes {
-                // What another turn ended with does not belong to this one.
-                self.last = LastShown::Words;
-            }
-            self.note(&drawn)?;
-        } else {
-            // The user has typed it on this very terminal.
-            self.last = LastShown::Notes;
+    /// What is written from here on has these columns.
+    pub(super) fn set_width(&mut self, width: usize) {
+        self.options.words.width = width;
+        self.options.notes.width = width;
+        if let Speech::Words(markdown) | Speech::Thoughts(markdown) = &mut self.speech {
+            markdown.set_width(width);
         }
+    }
+
+    fn message(&mut self, message: &UserMessage) -> io::Result<()> {
+        self.settle()?;
+        if self.options.messages {
+            let drawn = cards::message(&message.text, self.options.notes);
+            self.separate(LastShown::Message)?;
+            write!(self.notes, "{drawn}")?;
+        }
+        // Else the user has typed it on this very terminal.
+        self.last = LastShown::Message;
         Ok(())
     }
 
@@ -136,34 +135,56 @@ impl<W: Write, N: Write> Drawing<W, N> {
 
     fn words(&mut self, text: &str) -> io::Result<()> {
         if !matches!(self.speech, Speech::Words(_)) {
-            self.end_speech()?;
+            self.settle()?;
             self.separate(LastShown::Words)?;
-            self.speech = Speech::Words(Markdown::new(self.options.words));
+            self.speech = Speech::Words(Markdown::new(self.options.words, Ink::PLAIN));
         }
         match &mut self.speech {
-            Speech::Words(markdown) => write!(self.words, "{}", markdown.push(text)),
+            Speech::Words(markdown) => {
+                // The options may have been set anew.
+                markdown.set_width(self.options.words.width);
+                write!(self.words, "{}", markdown.push(text))
+            }
             _ => Ok(()),
         }
     }
 
-    fn thinking(&mut self, id: ItemId, text: &str) -> io::Result<()> {
+    fn thinking(&mut self, id: ItemId, text: &str, took_ms: Option<u64>) -> io::Result<()> {
+        if !self.options.thoughts {
+            return match took_ms {
+                Some(time) if self.over.insert(id) => {
+                    let text = format!("Thought for {}", duration(time));
+                    self.note(&cards::wrapped_line("", &text, Ink::DIM, self.options.notes))
+                }
+                _ => Ok(()),
+            };
+        }
         let written = self.texts.insert(id, text.len()).unwrap_or(0);
         let more = text.get(written..).unwrap_or_default();
-        if !self.options.thoughts || more.is_empty() {
+        if more.is_empty() {
             return Ok(());
         }
         if !matches!(self.speech, Speech::Thoughts(_)) {
-            self.end_speech()?;
+            self.settle()?;
             self.separate(LastShown::Notes)?;
-            self.speech = Speech::Thoughts(Markdown::new(OutputStyle::Plain));
+            self.speech = Speech::Thoughts(Markdown::new(self.options.notes, Ink::DIM));
         }
         let Speech::Thoughts(thoughts) = &mut self.speech else { return Ok(()) };
-        let safe = thoughts.push(more);
-        write!(self.notes, "{}", self.options.notes.paint(Ink::DIM, &safe))
+        thoughts.set_width(self.options.notes.width);
+        let drawn = thoughts.push(more);
+        write!(self.notes, "{drawn}")
     }
 
-    /// Ends the line that is being written.
-    pub(super) fn end_speech(&mut self) -> io::Result<()> {
+    /// Writes what was held back: the end of the line that is being written, or of a group of cards.
+    pub(super) fn settle(&mut self) -> io::Result<()> {
+        self.end_speech()?;
+        let Some(group) = self.held.take() else { return Ok(()) };
+        let place = CardPlace { style: self.options.notes, depth: group.depth() };
+        self.separate(LastShown::Notes)?;
+        write!(self.notes, "{}", group.draw(place))
+    }
+
+    fn end_speech(&mut self) -> io::Result<()> {
         match std::mem::replace(&mut self.speech, Speech::Silent) {
             Speech::Silent => Ok(()),
             Speech::Words(markdown) => write!(self.words, "{}", markdown.finish()),
@@ -171,101 +192,88 @@ impl<W: Write, N: Write> Drawing<W, N> {
         }
     }
 
-    fn card(&mut self, item: &Item, card: &Card) -> io::Result<()> {
-        let drawn = self.cards.entry(item.id).or_default();
+    /// Cards are written once they are over; until then the living part of the screen shows them.
+    fn card(&mut self, timeline: &Timeline, item: &Item, card: &Card) -> io::Result<()> {
         let never_ran = card.state == CallState::Interrupted && card.working_ms.is_none();
-        let is_begun = drawn.title.is_some();
-        if drawn.is_over || card.state == CallState::Pending || (never_ran && !is_begun) {
+        let has_begun = card.started_at.is_some() || !never_ran;
+        if !card.state.is_over() || !has_begun || !self.over.insert(item.id) {
             return Ok(());
         }
-        if !is_begun {
-            self.draw_start(item, card)?;
-        }
-        self.output(item, card)?;
-        match card.state {
-            CallState::WaitingForApproval => self.end_speech(),
-            state if state.is_over() => self.card_ended(item, card),
-            _ => Ok(()),
-        }
-    }
-
-    fn place(&self, item: &Item) -> CardPlace {
-        CardPlace { style: self.options.notes, depth: item.depth }
-    }
-
-    fn drawn(&mut self, item: &Item) -> &mut DrawnCard {
-        self.cards.entry(item.id).or_default()
-    }
-
-    fn draw_start(&mut self, item: &Item, card: &Card) -> io::Result<()> {
-        self.current = Some(item.id);
-        let title = self.drawn(item).title.get_or_insert_with(|| card.title.clone()).clone();
-        self.note(&cards::started(&title, self.place(item)))
-    }
-
-    fn output(&mut self, item: &Item, card: &Card) -> io::Result<()> {
-        let place = self.place(item);
-        let drawn = self.drawn(item);
-        let mut lines = drawn.output.push(card.output.after(drawn.taken), place);
-        drawn.taken = card.output.end();
-        if card.state.is_over() {
-            lines.push_str(&drawn.output.finish(place));
-        }
-        if lines.is_empty() {
-            return Ok(());
-        }
-        drawn.had_output = true;
-        // Output stands below the start of its own call.
-        if self.current != Some(item.id) {
-            self.draw_start(item, card)?;
-        }
-        self.note(&lines)
-    }
-
-    fn card_ended(&mut self, item: &Item, card: &Card) -> io::Result<()> {
-        let is_current = self.current == Some(item.id);
-        let place = self.place(item);
+        self.begin_parents(timeline, item.parent)?;
+        let place = CardPlace { style: self.options.notes, depth: item.depth };
         let has_seen_diff =
             self.options.questions && !card.questions.is_empty() && !card.is_revised();
-        let drawn = self.drawn(item);
-        drawn.is_over = true;
-        let ending = cards::Ending {
-            card,
-            is_named: !is_current,
-            has_summary: drawn.title.as_ref() != Some(&card.title),
-            had_output: drawn.had_output,
-            has_seen_diff,
+        let finished = Finished { card, has_seen_diff };
+        if self.begun.contains(&item.id) {
+            let is_below = self.current == Some(item.id);
+            let drawn = if is_below { finished.draw_result(place) } else { finished.draw(place) };
+            self.note(&drawn)?;
+        } else if let Some(group) = CardGroup::of(card, item.depth) {
+            self.hold(group)?;
+        } else {
+            self.note(&finished.draw(place))?;
+        }
+        self.current = item.parent;
+        Ok(())
+    }
+
+    /// Writes the lines of the sub-agents that a call belongs to, the outermost first.
+    fn begin_parents(&mut self, timeline: &Timeline, parent: Option<ItemId>) -> io::Result<()> {
+        let Some(parent) = parent.map(|id| timeline.item(id)) else { return Ok(()) };
+        self.begin_parents(timeline, parent.parent)?;
+        let Some(card) = parent.card() else { return Ok(()) };
+        if !self.begun.insert(parent.id) {
+            return Ok(());
+        }
+        let place = CardPlace { style: self.options.notes, depth: parent.depth };
+        let (verb, object) = (&*card.headline.verb, &*card.headline.object);
+        let line = CardLine { verb, object, result: String::new(), ink: Ink::DIM };
+        self.note(&line.draw(place))
+    }
+
+    fn hold(&mut self, group: CardGroup) -> io::Result<()> {
+        let others = match &mut self.held {
+            Some(held) => held.join(group),
+            None => Some(group),
         };
-        let lines = ending.draw(place);
-        self.current = None;
-        self.note(&lines)
+        if let Some(group) = others {
+            self.settle()?;
+            self.held = Some(group);
+        }
+        Ok(())
+    }
+
+    /// The cards that are over and wait for others of their kind, as they would be written.
+    pub(super) fn held(&self) -> Option<String> {
+        let group = self.held.as_ref()?;
+        let place = CardPlace { style: self.options.notes, depth: group.depth() };
+        Some(group.draw(place))
     }
 
     fn turn(&mut self, turn: &TurnCosts) -> io::Result<()> {
         self.texts.clear();
         let window = self.options.context_window;
         let costs = notices::turn_costs(turn, window, self.options.notes);
-        self.note(&format!("{costs}\n"))
+        self.note(&costs)
     }
 
     pub(super) fn notice(&mut self, text: &str, ink: Ink) -> io::Result<()> {
         self.current = None;
-        let drawn = self.options.notes.paint(ink, &format!("· {text}"));
-        self.note(&format!("{drawn}\n"))
+        self.note(&cards::wrapped_line("· ", text, ink, self.options.notes))
     }
 
     /// Writes whole lines that are not the model's words.
     fn note(&mut self, lines: &str) -> io::Result<()> {
-        self.end_speech()?;
+        self.settle()?;
         self.separate(LastShown::Notes)?;
         write!(self.notes, "{lines}")
     }
 
-    /// Leaves a blank line between words and notes on a terminal.
+    /// Leaves a blank line between messages, words and notes on a terminal.
     fn separate(&mut self, next: LastShown) -> io::Result<()> {
         let last = std::mem::replace(&mut self.last, next);
         let differs = last != LastShown::Nothing && last != next;
-        if differs && self.options.notes != OutputStyle::Plain {
+        if differs && !self.options.notes.is_pipe {
             // On a terminal both writers end up on the same screen, in this order.
             self.words.flush()?;
             writeln!(self.notes)?;

@@ -1,5 +1,7 @@
 //! Whole transcripts as they look.
 
+mod whole_screens;
+
 use insta::assert_snapshot;
 use protocol::{
     AgentRole, Compaction, Content, ErrorCode, ModelAnswer, ModelErrorKind, PauseReason, PlanStep,
@@ -40,12 +42,16 @@ struct Story {
 impl Story {
     fn on_terminal() -> Self {
         let paper = Paper::default();
-        let style = OutputStyle::Styled { width: 60 };
-        Self::new(style, paper.clone(), paper)
+        Self::new(OutputStyle::terminal(60), paper.clone(), paper)
+    }
+
+    fn at(width: usize) -> Self {
+        let paper = Paper::default();
+        Self::new(OutputStyle::terminal(width), paper.clone(), paper)
     }
 
     fn headless() -> Self {
-        Self::new(OutputStyle::Plain, Paper::default(), Paper::default())
+        Self::new(OutputStyle::PIPE, Paper::default(), Paper::default())
     }
 
     fn new(style: OutputStyle, words: Paper, notes: Paper) -> Self {
@@ -108,12 +114,22 @@ impl Story {
 
     /// The terminal, with colours and weights left out.
     fn bare(&self) -> String {
-        let text = self.notes.text();
-        let mut parts = text.split("\x1b[");
-        let first = parts.next().unwrap_or_default().to_owned();
-        let bare = parts.fold(first, |bare, part| bare + part.split_once('m').unwrap().1);
-        bare.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
+        bare(&self.notes.text()).lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Text without our own sequences.
+fn bare(text: &str) -> String {
+    let mut bare = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = Ink::length_at_start(rest);
+        if length.is_none() {
+            bare.push(c);
+        }
+        rest = &rest[length.unwrap_or(c.len_utf8())..];
+    }
+    bare
 }
 
 fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
@@ -178,31 +194,34 @@ fn a_turn(story: &mut Story) {
 fn a_turn_on_a_terminal() {
     let mut story = Story::on_terminal();
     a_turn(&mut story);
-    assert_snapshot!(story.bare(), @r#"
-    > Where are the notes
-    > to ourselves?
+    assert_snapshot!(story.bare(), @"
+    › Where are the notes
+      to ourselves?
+
     Let me look.
 
     I'll search for them.
 
-    ● grep TODO
-    ● read_file src/x.rs
-      └ grep: 12 matches in 5 files · 3 ms
-      └ read_file: FILE_NOT_FOUND: src/x.rs does not exist · 3 ms
-        Did you mean src/y.rs?
+      grep      TODO
+                12 matches in 5 files
+      read_file  src/x.rs
+                failed
+                FILE_NOT_FOUND: src/x.rs does not exist
+                Did you mean src/y.rs?
     Plan
       ✔ search
       ▶ fix
-    ● bash cargo test
-      │ running 2 tests
-      │ ok
-      └ exit code 1 · 3 ms
+      bash      cargo test
+                exit code 1  (2 lines)
+                running 2 tests
+                ok
 
     There are 12.
     • in src
 
-    27.6k in (24.0k cached) · 1.0k out · $0.0369 · 10 s · context 5%
-    "#);
+    27.6k in (24.0k cached) · 1.0k out · $0.0369 · 10 s ·
+    context 5%
+    ");
 }
 
 #[test]
@@ -214,24 +233,92 @@ fn a_turn_without_a_terminal_has_only_words_on_standard_output() {
     There are 12.
     - in `src`
     ");
-    assert_snapshot!(story.notes.text(), @r#"
-    > Where are the notes
-    > to ourselves?
+    assert_snapshot!(story.notes.text(), @"
+    › Where are the notes
+      to ourselves?
     Let me look.
-    ● grep TODO
-    ● read_file src/x.rs
-      └ grep: 12 matches in 5 files · 3 ms
-      └ read_file: FILE_NOT_FOUND: src/x.rs does not exist · 3 ms
-        Did you mean src/y.rs?
+      grep      TODO                                           12 matches in 5 files
+      read_file  src/x.rs                                                     failed
+                FILE_NOT_FOUND: src/x.rs does not exist
+                Did you mean src/y.rs?
     Plan
       ✔ search
       ▶ fix
-    ● bash cargo test
-      │ running 2 tests
-      │ ok
-      └ exit code 1 · 3 ms
+      bash      cargo test                                    exit code 1  (2 lines)
+                running 2 tests
+                ok
     27.6k in (24.0k cached) · 1.0k out · $0.0369 · 10 s · context 5%
-    "#);
+    ");
+}
+
+fn titled(id: &str, title: &str) -> SessionEvent {
+    SessionEvent::CallStarted { call_id: id.into(), title: Some(title.into()) }
+}
+
+fn summed_up(id: &str, summary: &str, result: Value, duration_ms: u64) -> SessionEvent {
+    SessionEvent::CallEnded {
+        call_id: id.into(),
+        result: Ok(result),
+        text: None,
+        images: Vec::new(),
+        title: Some(summary.into()),
+        found_tools: Vec::new(),
+        duration_ms,
+    }
+}
+
+#[test]
+fn an_answer_without_words_and_calls_says_so() {
+    let mut story = Story::on_terminal();
+    story.log(answer(" \n", Vec::new()));
+    assert!(story.bare().contains("(empty answer)"), "{}", story.bare());
+    let mut story = Story::on_terminal();
+    story.log(answer("", vec![call("1", "grep", json!({}))]));
+    assert_eq!(story.bare(), "");
+}
+
+#[test]
+fn thoughts_are_folded_unless_they_are_wanted() {
+    let think = |thoughts: bool| {
+        let mut story = Story::on_terminal();
+        story.screen.options_mut().thoughts = thoughts;
+        story.log(SessionEvent::ThinkingDelta { text: "Let me ".into() });
+        story.log(SessionEvent::ThinkingDelta { text: "look.".into() });
+        story.says(&["Here."], Vec::new());
+        story.bare()
+    };
+    assert_eq!(think(true), "Let me look.\n\nHere.");
+    assert_eq!(think(false), "Thought for 1.0 s\n\nHere.");
+}
+
+#[test]
+fn what_comes_after_a_resize_has_the_new_width() {
+    let mut story = Story::at(60);
+    story.log(SessionEvent::TextDelta { text: "one two three four five six ".into() });
+    story.screen.set_width(20);
+    story.log(SessionEvent::TextDelta { text: "seven eight nine ten eleven".into() });
+    story.log(answer("", Vec::new()));
+    let drawn = story.bare();
+    assert!(drawn.contains("\nseven eight nine ten\neleven"), "{drawn}");
+}
+
+#[test]
+fn what_runs_is_in_the_living_part_and_nowhere_else() {
+    let mut story = Story::at(80);
+    story.log(titled("1", "Read a.rs"));
+    story.log(summed_up("1", "Read a.rs, 9 lines", json!({}), 1));
+    story.log(titled("2", "Run make"));
+    story.chunk("2", "one\ntwo\nthree\n");
+    assert_eq!(story.bare(), "");
+    let living: Vec<String> = story.screen.living(9_000, 2).iter().map(|line| bare(line)).collect();
+    assert_snapshot!(living.join("\n"), @"
+    Read      a.rs                                                         9 lines
+    Run       make                                                           7.5 s
+              two
+              three
+    ");
+    story.screen.finish().unwrap();
+    assert!(story.bare().starts_with("  Read      a.rs"), "{}", story.bare());
 }
 
 #[test]
@@ -274,16 +361,18 @@ fn everything_else_is_one_line_each() {
     });
     story.log(SessionEvent::TurnEnded(TurnEnd::Failed));
     assert_snapshot!(story.bare(), @r"
-    > go
+    › go
 
     Half an ans
 
     · the provider is overloaded: 529; trying again in 2.0 s
     · the model was told: You go in circles. Stop.
-    · made room: 180k → 22k tokens (34 messages summarised, 2 results shortened)
+    · made room: 180k → 22k tokens (34 messages summarised, 2
+      results shortened)
     · echo of offline answers, as planner
     · this session is called the \x1B[2Jname
-    · the provider refused images: they are described in words until a model is chosen again
+    · the provider refused images: they are described in words
+      until a model is chosen again
     · the log was repaired: a call had no result
     · too much at once: 7 reports are not shown
     · paused: the model has used tools 10 times in a row
@@ -319,20 +408,17 @@ fn calls_side_by_side_and_in_sub_agents_are_told_apart() {
     let broken = call("x", "grep", json!({}));
     story.log(answer("", vec![broken]));
     story.end("x", &[], Err(ToolError::new(ErrorCode::InvalidArguments, "no JSON")));
-    assert_snapshot!(story.bare(), @r#"
-    ● delegate look around
-    ● bash make
-      │ one
-      ● glob *
-        └ No files. · 1 ms
-    ● bash make
-      │ two
-      │ delegate: It is
-      └ a small project. · 3 ms
-      └ bash: done · 3 ms
-    ● grep
-      └ INVALID_ARGUMENTS: no JSON · 3 ms
-    "#);
+    assert_snapshot!(story.bare(), @"
+    delegate  look around
+      glob      *
+                No files.
+              done
+    bash      make
+              (2 lines)
+    grep
+              failed
+              INVALID_ARGUMENTS: no JSON
+    ");
 }
 
 #[test]
@@ -350,10 +436,6 @@ fn titles_of_tools_take_the_place_of_names_and_summaries_that_of_previews() {
     let edit = call("1", "edit_file", json!({"path": "a.rs"}));
     let read = call("2", "read_file", json!({"path": "b.rs"}));
     story.log(answer("", vec![edit, read]));
-    let titled = |id: &str, title: &str| SessionEvent::CallStarted {
-        call_id: id.into(),
-        title: Some(title.into()),
-    };
     story.log(titled("1", "Edit a.rs"));
     story.log(titled("2", "Read b.rs, lines 10 to 20\x1b[2J"));
     story.log(SessionEvent::CallEnded {
@@ -366,11 +448,9 @@ fn titles_of_tools_take_the_place_of_names_and_summaries_that_of_previews() {
         duration_ms: 12,
     });
     story.end("2", &["fn main() {}"], Ok(Value::Null));
-    assert_snapshot!(story.bare(), @r"
-    ● Edit a.rs
-    ● Read b.rs, lines 10 to 20\x1B[2J
-      └ edit_file: Edited 1 file, +2 −1 · 12 ms
-      └ read_file: fn main() {} · 3 ms
+    assert_snapshot!(story.bare(), @"
+    Edited    1 file
+              +2 −1
     ");
 }
 
@@ -382,10 +462,8 @@ fn output_that_is_faster_than_the_log_waits_for_its_card() {
     story.log(started("b"));
     story.chunk("b", "later\n");
     story.end("b", &[], Ok(json!({"exit_code": 0})));
-    assert_snapshot!(story.bare(), @r"
-    ● bash make
-      │ early
-      │ later
-      └ exit code 0 · 3 ms
+    assert_snapshot!(story.bare(), @"
+    bash      make
+              (2 lines)
     ");
 }

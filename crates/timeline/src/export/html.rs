@@ -48,7 +48,7 @@ fn drawn(timeline: &Timeline, item: &Item) -> String {
             };
             format!("<section class=\"answer\">\n{}{cut}</section>\n", rendered(&answer.text))
         }
-        ItemBody::Thinking { text } => {
+        ItemBody::Thinking { text, .. } => {
             let text = escaped(text);
             format!(
                 "<details class=\"thinking\"><summary>Thinking</summary>\n\

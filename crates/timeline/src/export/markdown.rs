@@ -39,7 +39,7 @@ fn draw(text: &mut String, timeline: &Timeline, item: &Item) {
             };
             format!("{level} Assistant\n\n{}{cut}", quoted(&answer.text))
         }
-        ItemBody::Thinking { text } => format!("{level} Thinking\n\n{}", fenced("text", text)),
+        ItemBody::Thinking { text, .. } => format!("{level} Thinking\n\n{}", fenced("text", text)),
         ItemBody::Call(card) => {
             text.push_str(&format!("\n{}", call(card, &level)));
             return timeline.children(Some(item.id)).for_each(|item| draw(text, timeline, item));

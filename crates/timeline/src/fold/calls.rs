@@ -43,13 +43,13 @@ impl FoldStep<'_> {
     }
 
     fn add_card(&mut self, call: &ToolCall) -> ItemId {
-        let card = Card {
+        let mut card = Card {
             call_id: one_line(&call.id),
             tool: one_line(&call.name),
-            title: title::made(call),
             arguments: outcome::arguments(&call.arguments),
             ..Card::default()
         };
+        card.begins_as(title::made(call));
         let id = self.add(ItemBody::Call(Box::new(card)));
         self.timeline.scope(self.parent).add_card(&call.id, id);
         if self.parent.is_none() {
@@ -73,7 +73,7 @@ impl FoldStep<'_> {
         let Some(card) = self.timeline.card(id) else { return };
         if card.tool.is_empty() && !call.name.is_empty() {
             card.tool = one_line(&call.name);
-            card.title = title::made(call);
+            card.begins_as(title::made(call));
             card.arguments = outcome::arguments(&call.arguments);
             self.changed(id);
         }
@@ -86,7 +86,7 @@ impl FoldStep<'_> {
             card.state = CallState::Running;
             card.started_at = Some(at);
             if let Some(title) = title::given(title) {
-                card.title = title;
+                card.begins_as(title);
             }
             self.changed(id);
         }
@@ -144,8 +144,8 @@ impl FoldStep<'_> {
         card.state = CallState::of(ended.result);
         card.working_ms = Some(ended.duration_ms.saturating_sub(card.waiting.total_ms));
         card.images = images;
-        if let Some(title) = title::given(ended.title) {
-            card.title = title;
+        if let Some(summary) = title::given(ended.title) {
+            card.ends_as(summary);
         }
         match ended.result {
             Err(error) => card.failure = Some(CallFailure::of(error)),

@@ -3,13 +3,14 @@
 use protocol::{Content, ModelAnswer};
 
 use super::FoldStep;
-use crate::item::{Answer, AnswerState, ItemBody, ItemId};
+use crate::item::{Answer, AnswerState, ItemBody, ItemId, Level, Topic};
 use crate::safe_text::{SafeText, safe};
 use crate::scope::Streamed;
 use crate::turn::text_of;
 
 impl FoldStep<'_> {
     pub(super) fn answer_grows(&mut self, text: &str) {
+        self.thinking_ends(self.parent);
         let streamed = self.timeline.scope(self.parent).answer.take();
         let mut streamed = streamed.unwrap_or_else(|| {
             let empty = Answer { text: String::new(), state: AnswerState::Streaming };
@@ -23,7 +24,7 @@ impl FoldStep<'_> {
     pub(super) fn thinking_grows(&mut self, text: &str) {
         let streamed = self.timeline.scope(self.parent).thinking.take();
         let mut streamed = streamed.unwrap_or_else(|| {
-            let id = self.add(ItemBody::Thinking { text: String::new() });
+            let id = self.add(ItemBody::Thinking { text: String::new(), took_ms: None });
             Streamed { id, guard: SafeText::default() }
         });
         let text = streamed.guard.push(text);
@@ -47,6 +48,15 @@ impl FoldStep<'_> {
                     self.add(whole);
                 }
             }
+        }
+        let is_empty = text_of(&answer.content).trim().is_empty()
+            && answer.broken.is_empty()
+            && !answer
+                .content
+                .iter()
+                .any(|part| matches!(part, Content::ToolUse(_) | Content::Image(_)));
+        if is_empty {
+            self.notice(Topic::EmptyAnswer, Level::Info, "(empty answer)".to_owned());
         }
         for part in &answer.content {
             match part {
@@ -74,12 +84,18 @@ impl FoldStep<'_> {
     fn thinking_ends(&mut self, parent: Option<ItemId>) {
         if let Some(Streamed { id, mut guard }) = self.timeline.scope(parent).thinking.take() {
             self.append(id, &guard.finish());
+            let at = self.at;
+            let item = &mut self.timeline.items[id.0];
+            if let ItemBody::Thinking { took_ms, .. } = &mut item.body {
+                *took_ms = Some(u64::try_from(at.saturating_sub(item.at)).unwrap_or_default());
+            }
+            self.changed(id);
         }
     }
 
     fn append(&mut self, id: ItemId, more: &str) {
         match &mut self.timeline.items[id.0].body {
-            ItemBody::Answer(Answer { text, .. }) | ItemBody::Thinking { text }
+            ItemBody::Answer(Answer { text, .. }) | ItemBody::Thinking { text, .. }
                 if !more.is_empty() =>
             {
                 text.push_str(more);

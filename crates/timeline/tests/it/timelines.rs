@@ -21,7 +21,7 @@ pub(crate) fn outline(timeline: &Timeline) -> String {
         let text = match &item.body {
             ItemBody::Message(message) => format!("user: {}", message.text),
             ItemBody::Answer(answer) => format!("answer, {:?}: {}", answer.state, answer.text),
-            ItemBody::Thinking { text } => format!("thinking: {text}"),
+            ItemBody::Thinking { text, .. } => format!("thinking: {text}"),
             ItemBody::Call(card) => card_line(card),
             ItemBody::Plan { steps } => format!("plan of {}", steps.len()),
             ItemBody::Notice(notice) => format!("{:?}: {}", notice.level, notice.text),
@@ -364,6 +364,11 @@ fn items_are_json_without_the_bytes_of_images() {
         "call_id": "1",
         "tool": "bash",
         "title": "Ran make",
+        "headline": {
+          "verb": "Ran",
+          "object": "make",
+          "result": ""
+        },
         "arguments": "{\n  \"command\": \"make\"\n}",
         "state": "done",
         "started_at": 1500,
