@@ -83,7 +83,9 @@ impl ChatContext {
         };
         match &*event {
             // What breaks off is closed by what is known of it before the step.
-            SessionEvent::UserMessage { .. } | SessionEvent::TurnEnded(_) => {
+            SessionEvent::UserMessage { .. }
+            | SessionEvent::UserAdded { .. }
+            | SessionEvent::TurnEnded(_) => {
                 self.close(&before, entry.sequence);
             }
             // The user has seen the words of an answer that was stopped on purpose.
@@ -307,7 +309,7 @@ impl ChatContext {
             SessionEvent::SettingsChanged(settings) => self.settings_changed(settings),
             SessionEvent::Renamed { title } => self.title = Some(title.clone()),
             SessionEvent::PlanChanged { steps } => self.plan.clone_from(steps),
-            SessionEvent::UserMessage { content } => {
+            SessionEvent::UserMessage { content } | SessionEvent::UserAdded { content } => {
                 self.conversation.user(sequence, content);
                 self.facts.user(sequence, content);
                 self.circles.forget();

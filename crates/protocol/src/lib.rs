@@ -22,9 +22,10 @@ mod session;
 mod tokens;
 mod unknown_name;
 mod view;
+mod waiting;
 
 pub use activity::{ActivityData, ActivityEvent, ActivityType};
-pub use approval::{ApprovalRequest, ApprovalResponse, Remember};
+pub use approval::{ApprovalRequest, ApprovalResponse, LineComment, Remember};
 pub use command_view::describe_command;
 pub use diff::{
     BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndingStyle, LineKind, Mark,
@@ -50,6 +51,7 @@ pub use session::{
 pub use tokens::estimate_tokens;
 pub use unknown_name::UnknownName;
 pub use view::{View, describe_call};
+pub use waiting::{Waiting, milliseconds_between};
 
 /// What a tool call ends with: a JSON value, or an error that goes back to the model.
 pub type ToolResult = Result<serde_json::Value, ToolError>;

@@ -37,6 +37,11 @@ pub enum SessionEvent {
         /// What is said.
         content: Vec<Content>,
     },
+    /// The user says more while a turn is under way; it belongs to that turn.
+    UserAdded {
+        /// What is said.
+        content: Vec<Content>,
+    },
     /// A request is about to be sent to the model.
     ModelAsked {
         /// The tokens that the request is thought to take.
@@ -152,7 +157,9 @@ impl SessionEvent {
     /// All images of an event, those of a sub-agent included.
     pub fn images_mut(&mut self) -> Vec<&mut Image> {
         match self {
-            Self::UserMessage { content } | Self::ModelAnswered(ModelAnswer { content, .. }) => {
+            Self::UserMessage { content }
+            | Self::UserAdded { content }
+            | Self::ModelAnswered(ModelAnswer { content, .. }) => {
                 content.iter_mut().flat_map(images_of).collect()
             }
             Self::CallEnded { images, .. } => images.iter_mut().collect(),

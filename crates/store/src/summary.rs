@@ -44,6 +44,7 @@ impl Summary {
                 }
             }
             SessionEvent::Continued
+            | SessionEvent::UserAdded { .. }
             | SessionEvent::ModelAsked { .. }
             | SessionEvent::CallStarted { .. }
             | SessionEvent::ApprovalAnswered { .. } => self.state = Some(SessionState::Working),

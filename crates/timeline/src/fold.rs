@@ -12,7 +12,7 @@ use crate::notices;
 use crate::safe_text::{one_line, safe};
 use crate::timeline::{ItemChanges, Timeline};
 use crate::turn::{TurnCosts, text_of};
-use crate::waiting::Waiting;
+use protocol::Waiting;
 
 /// One entry on its way into the timeline.
 pub(crate) struct FoldStep<'a> {
@@ -41,6 +41,7 @@ impl<'a> FoldStep<'a> {
             // `Timeline::apply` has entered it.
             SessionEvent::Nested { .. } => {}
             SessionEvent::UserMessage { content } => self.user_message(content),
+            SessionEvent::UserAdded { content } => self.said(content),
             SessionEvent::ModelAsked { .. } => self.cut_speech(self.parent),
             SessionEvent::TextDelta { text } => self.answer_grows(text),
             SessionEvent::ThinkingDelta { text } => self.thinking_grows(text),
@@ -145,6 +146,11 @@ impl<'a> FoldStep<'a> {
             self.timeline.is_paused = false;
             self.timeline.waiting = Waiting::default();
         }
+        self.said(content);
+    }
+
+    /// The words of the user, with which no other turn begins.
+    fn said(&mut self, content: &[Content]) {
         let images = content.iter().filter_map(|part| match part {
             Content::Image(image) => Some(self.keep_image(image)),
             _ => None,

@@ -12,7 +12,7 @@ use crate::live_output::{LineCutter, Output};
 use crate::safe_text::output_line;
 use crate::scope::AgentScope;
 use crate::turn::{TurnTally, add_costs};
-use crate::waiting::Waiting;
+use protocol::Waiting;
 
 /// What the user sees of a session. [`Timeline::apply`] takes the entries of its log one after the other,
 /// each in constant time but for the length of what it says.

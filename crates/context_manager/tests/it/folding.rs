@@ -81,6 +81,7 @@ fn any_event() -> impl Strategy<Value = SessionEvent> {
     );
     prop_oneof![
         4 => any_contents().prop_map(|content| E::UserMessage { content }),
+        2 => any_contents().prop_map(|content| E::UserAdded { content }),
         6 => any::<u64>().prop_map(|estimated_tokens| E::ModelAsked { estimated_tokens }),
         3 => any_text().prop_map(|text| E::TextDelta { text }),
         1 => any_text().prop_map(|text| E::ThinkingDelta { text }),

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, CacheHint, Charge, ChatContext, LogError, ModelError, ModelErrorKind, ModelEvent,
-    ModelProvider, ModelRequest, ModelStream, Ports, Purse, RetryPolicy, SessionLog, StopReason,
-    ToolListing, ToolRuntime, ToolSpec, TurnOutcome, Usage,
+    AgentOptions, CacheHint, Charge, ChatContext, Inbox, LogError, ModelError, ModelErrorKind,
+    ModelEvent, ModelProvider, ModelRequest, ModelStream, Ports, Purse, RetryPolicy, SessionLog,
+    StopReason, ToolListing, ToolRuntime, ToolSpec, TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
@@ -34,6 +34,8 @@ pub(crate) enum Line {
     Refuses(ModelErrorKind),
     /// The user cancels, and nothing more comes.
     Cancelled,
+    /// The user says this while the answer comes.
+    Hears(&'static str),
     /// Nothing more comes.
     Hangs,
     /// The answer ends after so many milliseconds.
@@ -121,6 +123,7 @@ pub(crate) struct ScriptedModel {
     replies: Mutex<VecDeque<Reply>>,
     pub(crate) requests: Mutex<Vec<ModelRequest>>,
     cancel: Arc<Button>,
+    inbox: Arc<Inbox>,
 }
 
 #[async_trait]
@@ -136,9 +139,9 @@ impl ModelProvider for ScriptedModel {
         if let [Line::Refuses(kind), ..] = reply.as_slice() {
             return Err(error(*kind));
         }
-        let cancel = self.cancel.clone();
+        let (cancel, inbox) = (self.cancel.clone(), self.inbox.clone());
         let pieces = stream::iter(reply).then(move |line| {
-            let cancel = cancel.clone();
+            let (cancel, inbox) = (cancel.clone(), inbox.clone());
             async move {
                 match line {
                     Line::Piece(piece) => Ok(piece),
@@ -153,6 +156,10 @@ impl ModelProvider for ScriptedModel {
                     Line::Cancelled => {
                         cancel.press();
                         std::future::pending().await
+                    }
+                    Line::Hears(words) => {
+                        inbox.push(vec![Content::Text { text: words.into() }]);
+                        Ok(ModelEvent::Text("…".into()))
                     }
                     Line::Hangs => std::future::pending().await,
                     Line::Slow(ms) => {
@@ -173,6 +180,7 @@ fn error(kind: ModelErrorKind) -> ModelError {
 /// Tools whose names say what they do.
 pub(crate) struct ScriptedTools {
     cancel: Arc<Button>,
+    inbox: Arc<Inbox>,
     running: AtomicUsize,
     pub(crate) most_at_once: AtomicUsize,
     counter: AtomicUsize,
@@ -263,6 +271,12 @@ impl ScriptedTools {
                 let size = call.arguments.get("size").and_then(Value::as_u64).unwrap_or(10_000);
                 Ok("x".repeat(usize::try_from(size).unwrap_or_default()).into())
             }
+            // The user says more while it runs.
+            "hears" => {
+                let words = call.arguments.get("words").and_then(Value::as_str).unwrap_or("more");
+                self.inbox.push(vec![Content::Text { text: words.into() }]);
+                Ok("heard".into())
+            }
             "missing" => fails(ErrorCode::FileNotFound, "x.rs does not exist"),
             "refused" => fails(ErrorCode::Rejected, "User rejected changes: keep the name"),
             "breaks" => fails(ErrorCode::Internal, "the tool failed unexpectedly: out of luck"),
@@ -336,19 +350,23 @@ pub(crate) struct Stage {
     pub(crate) options: AgentOptions,
     pub(crate) context: ChatContext,
     pub(crate) purse: Arc<Purse>,
+    pub(crate) inbox: Arc<Inbox>,
     button: Arc<Button>,
 }
 
 impl Stage {
     pub(crate) fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         let button = Arc::new(Button::default());
+        let inbox = Arc::<Inbox>::default();
         let model = ScriptedModel {
             replies: Mutex::new(replies.into_iter().collect()),
             requests: Mutex::default(),
             cancel: button.clone(),
+            inbox: inbox.clone(),
         };
         let tools = ScriptedTools {
             cancel: button.clone(),
+            inbox: inbox.clone(),
             running: AtomicUsize::default(),
             most_at_once: AtomicUsize::default(),
             counter: AtomicUsize::default(),
@@ -368,6 +386,7 @@ impl Stage {
             },
             context: ChatContext::default(),
             purse: Purse::new(),
+            inbox,
             button,
         }
     }
@@ -398,6 +417,7 @@ impl Stage {
             tools: self.tools.clone(),
             log: self.log.clone(),
             purse: self.purse.clone(),
+            inbox: self.inbox.clone(),
         }
     }
 

@@ -13,6 +13,7 @@ pub(crate) fn of_log(entries: &[LogEntry]) -> String {
 fn of_event(event: &SessionEvent) -> String {
     match event {
         SessionEvent::UserMessage { content } => format!("user: {}", of_contents(content)),
+        SessionEvent::UserAdded { content } => format!("user adds: {}", of_contents(content)),
         SessionEvent::ModelAsked { .. } => "asked".into(),
         SessionEvent::TextDelta { text } => format!("text: {text}"),
         SessionEvent::ThinkingDelta { text } => format!("thinking: {text}"),

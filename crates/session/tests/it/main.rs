@@ -1,6 +1,7 @@
 //! Conversations put together from real tools, a real store and a scripted model.
 
 mod approvals;
+mod beginning;
 mod budgets;
 mod following;
 mod front_end;
