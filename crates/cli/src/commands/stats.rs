@@ -1,11 +1,15 @@
 //! `toolkiln stats`: which tools and models were used, how well and at what cost.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
-use store::{Favourites, ModelStats, SessionStats, Stats, StatsFilter, ToolStats};
+use store::{
+    Favourites, ListFilter, ModelStats, SessionId, SessionStats, Stats, StatsFilter, ToolStats,
+    short_ids,
+};
 use timeline::{count, duration, money};
 
 use super::sessions::store_at;
@@ -67,12 +71,14 @@ async fn perform(args: &StatsArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         output::json(&json!(stats))?;
     } else {
-        output::result(tables(&stats).trim_end())?;
+        let all = store.list(&ListFilter::default()).await?;
+        let short = short_ids(all.iter().map(|info| &info.id));
+        output::result(tables(&stats, &short).trim_end())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn tables(stats: &Stats) -> String {
+fn tables(stats: &Stats, short: &BTreeMap<&SessionId, &str>) -> String {
     let tools = table(
         ["tool", "calls", "ok", "p50", "p95", "tokens", "asked", "approved"],
         stats.tools.iter().map(tool_row),
@@ -83,7 +89,9 @@ fn tables(stats: &Stats) -> String {
     );
     let sessions = table(
         ["session", "turns", "calls", "in", "out", "cached", "cost", "title"],
-        stats.sessions.iter().map(session_row),
+        stats.sessions.iter().map(|stats| {
+            session_row(short.get(&stats.session).copied().unwrap_or_default(), stats)
+        }),
     );
     [tools, models, sessions].join("\n")
 }
@@ -115,9 +123,9 @@ fn model_row(stats: &ModelStats) -> [String; 8] {
     ]
 }
 
-fn session_row(stats: &SessionStats) -> [String; 8] {
+fn session_row(id: &str, stats: &SessionStats) -> [String; 8] {
     [
-        stats.session.to_string(),
+        id.to_owned(),
         stats.turns.to_string(),
         stats.calls.to_string(),
         count(stats.usage.input + stats.usage.cache_write),
