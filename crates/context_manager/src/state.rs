@@ -100,6 +100,8 @@ pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Transition {
         // Nothing that the user says is ever lost.
         (_, Event::UserMessage { .. } | Event::UserAdded { .. }) => taken(Ready),
 
+        (_, Event::Rewound(_)) => taken(Idle),
+
         (Ready | AwaitingModel(_), Event::ModelAsked { .. }) => {
             taken(AwaitingModel(PartialAnswer::default()))
         }

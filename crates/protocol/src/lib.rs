@@ -17,6 +17,7 @@ mod permission;
 mod proposal;
 mod question;
 mod recall;
+mod rewind;
 mod role;
 mod session;
 mod tokens;
@@ -42,6 +43,7 @@ pub use proposal::{
 };
 pub use question::QuestionText;
 pub use recall::{MessageHandle, joined_parts, line_after, recalled_text};
+pub use rewind::{Rewind, RewoundEntries};
 pub use role::AgentRole;
 pub use session::{
     BrokenCall, Compaction, ForkPoint, Instructions, LogEntry, ModelAnswer, ModelErrorKind, Opened,

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, Image, ToolResult,
+    AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, Image, Rewind, ToolResult,
 };
 
 /// One line of the log.
@@ -137,6 +137,8 @@ pub enum SessionEvent {
     Continued,
     /// The turn is over.
     TurnEnded(TurnEnd),
+    /// The conversation goes on from before an earlier message.
+    Rewound(Rewind),
     /// What came before is from here on represented by something shorter.
     Compacted(Compaction),
     /// Something happened in a sub-agent.

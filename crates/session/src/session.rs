@@ -6,7 +6,9 @@ use context_manager::{
     AgentOptions, Budget, Charge, ChatContext, CompactOutcome, Effort, Inbox, LogError,
     ModelProvider, Prices, Purse, SessionLog, TurnOutcome,
 };
-use protocol::{AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings};
+use protocol::{
+    AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings, ToolError,
+};
 use store::{SessionId, Store, StoreError};
 use tokio_util::sync::CancellationToken;
 use tool_system::{Approver, LearnedRules, ProjectTools, ToolExecutor};
@@ -86,6 +88,15 @@ pub enum SessionError {
     /// The log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The conversation cannot go back to there.
+    #[error("entry {sequence} is not a message that the conversation can go back to")]
+    NotAMessage {
+        /// The position in the log.
+        sequence: u64,
+    },
+    /// The files of an earlier moment cannot be restored; nothing was changed.
+    #[error("the files cannot be restored: {}", .0.message)]
+    Files(ToolError),
     /// A budget in dollars cannot be kept with a model whose price is not known.
     #[error("the price of the model {model} is not known, so a budget in dollars cannot be kept")]
     NoPrice {
@@ -285,7 +296,11 @@ impl Session {
         Ok(())
     }
 
-    async fn write(&mut self, events: Vec<SessionEvent>) -> Result<(), SessionError> {
+    pub(crate) fn replace_context(&mut self, context: ChatContext) {
+        self.context = context;
+    }
+
+    pub(crate) async fn write(&mut self, events: Vec<SessionEvent>) -> Result<(), SessionError> {
         if !events.is_empty() {
             let entries: Vec<LogEntry> = self.log.append(events).await?;
             entries.iter().for_each(|entry| self.context.apply(entry));

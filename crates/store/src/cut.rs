@@ -23,6 +23,7 @@ pub(crate) fn safe_cut(entries: &[LogEntry], at: Option<u64>) -> u64 {
                 open_calls.remove(call_id.as_str());
             }
             SessionEvent::TurnEnded(_)
+            | SessionEvent::Rewound(_)
             | SessionEvent::UserMessage { .. }
             | SessionEvent::UserAdded { .. } => {
                 is_asking = false;

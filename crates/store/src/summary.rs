@@ -50,7 +50,9 @@ impl Summary {
             | SessionEvent::ApprovalAnswered { .. } => self.state = Some(SessionState::Working),
             SessionEvent::ApprovalAsked(_) => self.state = Some(SessionState::Waiting),
             SessionEvent::Paused(_) => self.state = Some(SessionState::Paused),
-            SessionEvent::TurnEnded(_) => self.state = Some(SessionState::Idle),
+            SessionEvent::TurnEnded(_) | SessionEvent::Rewound(_) => {
+                self.state = Some(SessionState::Idle);
+            }
             SessionEvent::ModelAnswered(_)
             | SessionEvent::ModelFailed { .. }
             | SessionEvent::Compacted(_)

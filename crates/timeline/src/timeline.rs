@@ -111,7 +111,7 @@ impl Timeline {
         if let Some(spent) = entry.event.spent() {
             add_costs((&mut self.facts.usage, &mut self.facts.cost_usd), spent);
         }
-        let mut step = FoldStep::new(self, at);
+        let mut step = FoldStep::new(self, at, entry.sequence);
         let mut event = &entry.event;
         // The entries of a sub-agent say nothing of time; the one that holds them does.
         while let SessionEvent::Nested { call_id, entry } = event {

@@ -8,6 +8,7 @@ mod front_end;
 mod instructions;
 mod plans;
 mod recall;
+mod rewinding;
 mod settings;
 mod stage;
 mod sub_agents;

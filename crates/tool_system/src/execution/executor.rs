@@ -7,6 +7,7 @@
 
 mod explaining;
 mod options;
+mod rewinding;
 mod state;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
