@@ -2,16 +2,13 @@
 
 use context_manager::{ModelRequest, StopReason, TurnOutcome};
 use insta::assert_snapshot;
-use protocol::{Content, PauseReason, SessionEvent, Speaker, TurnEnd};
+use protocol::{PauseReason, SessionEvent, Speaker, TurnEnd};
 use serde_json::json;
 
 use crate::stage::{Line, Reply, Stage, call, done, says, text, wants, wants_one};
+use crate::story::said;
 
 const DONE: TurnOutcome = TurnOutcome::Ended(TurnEnd::Done);
-
-fn said(words: &str) -> Vec<Content> {
-    vec![Content::Text { text: words.into() }]
-}
 
 fn hears(id: &str, words: &str) -> Reply {
     wants_one(id, "hears", json!({"words": words}))

@@ -139,9 +139,9 @@ impl ModelProvider for ScriptedModel {
         if let [Line::Refuses(kind), ..] = reply.as_slice() {
             return Err(error(*kind));
         }
-        let (cancel, inbox) = (self.cancel.clone(), self.inbox.clone());
+        let user = (self.cancel.clone(), self.inbox.clone());
         let pieces = stream::iter(reply).then(move |line| {
-            let (cancel, inbox) = (cancel.clone(), inbox.clone());
+            let (cancel, inbox) = user.clone();
             async move {
                 match line {
                     Line::Piece(piece) => Ok(piece),
@@ -158,7 +158,7 @@ impl ModelProvider for ScriptedModel {
                         std::future::pending().await
                     }
                     Line::Hears(words) => {
-                        inbox.push(vec![Content::Text { text: words.into() }]);
+                        inbox.push(story::said(words));
                         Ok(ModelEvent::Text("…".into()))
                     }
                     Line::Hangs => std::future::pending().await,
@@ -271,10 +271,9 @@ impl ScriptedTools {
                 let size = call.arguments.get("size").and_then(Value::as_u64).unwrap_or(10_000);
                 Ok("x".repeat(usize::try_from(size).unwrap_or_default()).into())
             }
-            // The user says more while it runs.
             "hears" => {
                 let words = call.arguments.get("words").and_then(Value::as_str).unwrap_or("more");
-                self.inbox.push(vec![Content::Text { text: words.into() }]);
+                self.inbox.push(story::said(words));
                 Ok("heard".into())
             }
             "missing" => fails(ErrorCode::FileNotFound, "x.rs does not exist"),
@@ -333,11 +332,9 @@ impl SessionLog for MemoryLog {
         let aside = std::mem::take(&mut *self.aside.lock().unwrap());
         let events = aside.into_iter().chain(events);
         let mut entries = self.entries.lock().unwrap();
-        let first = entries.len() as u64 + 1;
-        let new: Vec<_> = (first..)
-            .zip(events)
-            .map(|(sequence, event)| LogEntry { sequence, at: 0, event })
-            .collect();
+        let numbered = (entries.len() as u64 + 1..).zip(events);
+        let new = numbered.map(|(sequence, event)| LogEntry { sequence, at: 0, event });
+        let new: Vec<_> = new.collect();
         entries.extend(new.clone());
         Ok(new)
     }
@@ -433,7 +430,7 @@ impl Stage {
     }
 
     pub(crate) async fn try_send(&mut self, words: &str) -> Result<TurnOutcome, LogError> {
-        self.try_say(vec![Content::Text { text: words.into() }]).await
+        self.try_say(story::said(words)).await
     }
 
     /// The user says something with files attached.

@@ -5,6 +5,11 @@ use std::sync::Arc;
 
 use protocol::{Content, LogEntry, Message, SessionEvent, Speaker, ToolResult};
 
+/// What the user says, as a message holds it.
+pub(crate) fn said(words: &str) -> Vec<Content> {
+    vec![Content::Text { text: words.into() }]
+}
+
 /// A log, a line for each event.
 pub(crate) fn of_log(entries: &[LogEntry]) -> String {
     entries.iter().map(|entry| of_event(&entry.event)).collect::<Vec<_>>().join("\n")

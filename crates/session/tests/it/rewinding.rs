@@ -64,7 +64,7 @@ async fn files_go_back_as_one_change_but_for_those_that_others_have_changed() {
     send(&mut session, "first").await;
     send(&mut session, "second").await;
     assert_eq!(stage.project.read("notes.txt"), "first\nkept\ngone\n");
-    std::fs::write(stage.project.path("new.txt"), "mine\n").unwrap();
+    stage.project.write("new.txt", "mine\n");
     let points = session.rewind_points().await.unwrap();
     let (_, rewind) = session.rewind(points[1].sequence, RewindFiles::Restore).await.unwrap();
     assert_eq!(rewind.restored, ["notes.txt"]);

@@ -14,7 +14,7 @@ use crate::{ApproveAll, Proposed, TakesBack, ToolContext};
 
 impl ToolExecutor {
     /// Undoes what this session has changed since `at` (milliseconds since 1970, UTC), as one change
-    /// that can be redone. Nobody is asked, because the user has asked for it; the role and the
+    /// that can be redone. No approver is asked, because the user has asked for it; the role and the
     /// policy count as for `undo`. Files that others have changed since stay as they are. `earlier`
     /// names changes that were made before, should the clock not tell.
     ///
