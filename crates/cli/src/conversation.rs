@@ -72,12 +72,17 @@ fn users_file(environment: &Environment, limits: &Limits) -> Option<InstructionF
     Some(file)
 }
 
-/// Takes up the session that the user names; the last one if the name is empty.
+/// Takes up the session that the user names; if the name is empty, the last one that is not open, here
+/// or elsewhere.
 pub(crate) async fn resumed(parts: SessionParts, text: &str) -> anyhow::Result<Session> {
     let id = if text.is_empty() {
-        let newest = ListFilter { limit: Some(1), ..ListFilter::default() };
-        let newest = parts.store.list(&newest).await?.into_iter().next();
-        newest.context("there are no sessions yet")?.id
+        let sessions = parts.store.list(&ListFilter::default()).await?;
+        let nothing = match sessions.is_empty() {
+            true => "there are no sessions yet",
+            false => "every session is open already",
+        };
+        let newest = sessions.into_iter().find(|session| session.held_by.is_none());
+        newest.context(nothing)?.id
     } else {
         parts.store.find(text).await?
     };

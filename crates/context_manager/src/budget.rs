@@ -74,12 +74,17 @@ struct Size {
 }
 
 impl Ledger {
-    /// Takes an event into account; `conversation` is what the conversation is estimated to take after `event`.
-    pub(crate) fn note(&mut self, event: &SessionEvent, conversation: u64) {
+    /// Counts what an event cost that was taken back later.
+    pub(crate) fn note_spent(&mut self, event: &SessionEvent) {
         if let Some((usage, cost_usd)) = event.spent() {
             self.usage += usage;
             self.cost_usd += cost_usd.unwrap_or_default();
         }
+    }
+
+    /// Takes an event into account; `conversation` is what the conversation is estimated to take after `event`.
+    pub(crate) fn note(&mut self, event: &SessionEvent, conversation: u64) {
+        self.note_spent(event);
         match event {
             SessionEvent::UserMessage { .. } => {
                 (self.in_turn, self.in_a_row) = (0, 0);
@@ -87,7 +92,9 @@ impl Ledger {
                 self.cached = 0;
             }
             // Another model has another cache, and counts otherwise.
-            SessionEvent::SettingsChanged(_) => (self.cached, self.size) = (0, None),
+            SessionEvent::SettingsChanged(_) | SessionEvent::Rewound(_) => {
+                (self.cached, self.size) = (0, None);
+            }
             SessionEvent::ModelAsked { estimated_tokens } => {
                 self.granted = false;
                 self.size = Some(Size { tokens: *estimated_tokens, estimate: conversation });

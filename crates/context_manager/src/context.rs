@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use protocol::{
     CallReport, Content, ErrorCode, ImageTokens, LogEntry, Message, ModelAnswer, ModelErrorKind,
-    PlanStep, SessionEvent, Settings, StopReason, ToolCall, TurnEnd, Usage, estimate_tokens,
+    PlanStep, RewoundEntries, SessionEvent, Settings, StopReason, ToolCall, TurnEnd, Usage,
+    estimate_tokens,
 };
 
 use crate::budget::Ledger;
@@ -53,13 +54,38 @@ pub struct ChatContext {
 }
 
 impl ChatContext {
-    /// The conversation that a log amounts to, whatever its entries are.
-    pub fn replay<'a>(entries: impl IntoIterator<Item = &'a LogEntry>) -> Self {
+    /// The conversation that a log amounts to, whatever its entries are. Of what was taken back by a
+    /// [`protocol::Rewind`] only the costs and the names of calls count.
+    pub fn replay<'a>(entries: impl IntoIterator<Item = &'a LogEntry, IntoIter: Clone>) -> Self {
+        let entries = entries.into_iter();
+        let rewound = RewoundEntries::of(entries.clone());
         let mut context = Self::default();
         for entry in entries {
-            context.apply(entry);
+            match rewound.contains(entry.sequence) {
+                true => context.pass_over(entry),
+                false => context.apply(entry),
+            }
         }
         context
+    }
+
+    /// What stays of an entry that was taken back.
+    fn pass_over(&mut self, entry: &LogEntry) {
+        self.last_sequence = entry.sequence;
+        self.ledger.note_spent(&entry.event);
+        match &entry.event {
+            SessionEvent::ModelAnswered(answer) => self.claim_calls(answer),
+            SessionEvent::SettingsChanged(settings) => self.settings_changed(settings),
+            SessionEvent::Renamed { title } => self.title = Some(title.clone()),
+            _ => {}
+        }
+    }
+
+    fn claim_calls(&mut self, answer: &ModelAnswer) {
+        self.call_ids.extend(answer.content.iter().filter_map(|content| match content {
+            Content::ToolUse(call) => Some(call.id.clone()),
+            _ => None,
+        }));
     }
 
     pub(crate) fn found_tools(&self) -> &[String] {
@@ -71,6 +97,7 @@ impl ChatContext {
     }
 
     /// Takes the next entry of the log into account. One that is not possible now changes nothing.
+    /// After [`SessionEvent::Rewound`] the log has to be replayed: what was taken back is still here.
     pub fn apply(&mut self, entry: &LogEntry) {
         self.last_sequence = entry.sequence;
         let event = self.cleaned(&entry.event);
@@ -83,7 +110,10 @@ impl ChatContext {
         };
         match &*event {
             // What breaks off is closed by what is known of it before the step.
-            SessionEvent::UserMessage { .. } | SessionEvent::TurnEnded(_) => {
+            SessionEvent::UserMessage { .. }
+            | SessionEvent::UserAdded { .. }
+            | SessionEvent::Rewound(_)
+            | SessionEvent::TurnEnded(_) => {
                 self.close(&before, entry.sequence);
             }
             // The user has seen the words of an answer that was stopped on purpose.
@@ -307,7 +337,7 @@ impl ChatContext {
             SessionEvent::SettingsChanged(settings) => self.settings_changed(settings),
             SessionEvent::Renamed { title } => self.title = Some(title.clone()),
             SessionEvent::PlanChanged { steps } => self.plan.clone_from(steps),
-            SessionEvent::UserMessage { content } => {
+            SessionEvent::UserMessage { content } | SessionEvent::UserAdded { content } => {
                 self.conversation.user(sequence, content);
                 self.facts.user(sequence, content);
                 self.circles.forget();
@@ -341,6 +371,10 @@ impl ChatContext {
                 self.last_end = Some(*end);
                 self.turn_from = sequence;
             }
+            SessionEvent::Rewound(_) => {
+                self.turn_from = sequence;
+                self.circles.forget();
+            }
             SessionEvent::Instructed(told) => {
                 self.conversation.nudge(sequence, &told.text);
                 self.instructed.told(sequence, told);
@@ -351,10 +385,7 @@ impl ChatContext {
     }
 
     fn take_answer(&mut self, sequence: u64, answer: &ModelAnswer) {
-        self.call_ids.extend(answer.content.iter().filter_map(|content| match content {
-            Content::ToolUse(call) => Some(call.id.clone()),
-            _ => None,
-        }));
+        self.claim_calls(answer);
         self.facts.answer(sequence, &answer.content);
         // Providers refuse thoughts that nothing follows, unless they asked to have them back.
         let speaks = |content: &Content| !matches!(content, Content::Opaque { .. });

@@ -133,7 +133,9 @@ pub(crate) fn thinned(mut event: SessionEvent, units: &[Unit]) -> SessionEvent {
 /// An event with the bytes that it had before it was [`thinned`]; none if it has all of its own.
 pub(crate) fn filled(event: &SessionEvent, units: &[Unit]) -> Option<SessionEvent> {
     let has_images = match event {
-        SessionEvent::UserMessage { content } => images(content).next().is_some(),
+        SessionEvent::UserMessage { content } | SessionEvent::UserAdded { content } => {
+            images(content).next().is_some()
+        }
         SessionEvent::CallEnded { images, .. } => !images.is_empty(),
         _ => false,
     };

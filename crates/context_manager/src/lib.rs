@@ -10,7 +10,8 @@
 //! `conversation.rs` what a model gets to see; `turn.rs` is the loop, `answer.rs` and `calls.rs` are
 //! its two halves; `images.rs` is about those in it; `purse.rs` decides what may still be used,
 //! `budget.rs` and `meter.rs` count it; `retry.rs` decides when a failed request is sent again;
-//! `circles.rs` notices repetition, `compaction.rs` makes room.
+//! `circles.rs` notices repetition, `compaction.rs` makes room; `inbox.rs` holds what the user says
+//! while a turn runs.
 
 mod answer;
 mod budget;
@@ -21,6 +22,7 @@ mod context;
 mod conversation;
 mod facts;
 mod images;
+mod inbox;
 mod instructed;
 mod meter;
 mod model;
@@ -37,6 +39,7 @@ pub use budget::{Budget, Prices};
 pub use calls::ToolStep;
 pub use compaction::CompactOutcome;
 pub use context::ChatContext;
+pub use inbox::{Inbox, QueuedId, QueuedMessage};
 pub use model::{
     CacheHint, Deferral, Effort, ModelError, ModelEvent, ModelProvider, ModelRequest, ModelStream,
     ToolListing, ToolSpec,

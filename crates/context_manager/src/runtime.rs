@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use protocol::{CallReport, ContentHash, Instructions, LogEntry, SessionEvent, ToolCall};
 use tokio_util::sync::CancellationToken;
 
-use crate::{ModelProvider, Purse, ToolSpec};
+use crate::{Inbox, ModelProvider, Purse, ToolSpec};
 
 /// Everything a turn needs from outside.
 #[derive(Clone)]
@@ -20,6 +20,8 @@ pub struct Ports {
     pub log: Arc<dyn SessionLog>,
     /// What may be used up. A session and its sub-agents draw on the same.
     pub purse: Arc<Purse>,
+    /// What the user says while a turn runs. An agent that the user does not talk to has an empty one.
+    pub inbox: Arc<Inbox>,
 }
 
 /// Runs tool calls. Implementations catch panics of their tools: the loop does not, and a panic that

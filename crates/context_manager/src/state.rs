@@ -98,7 +98,9 @@ pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Transition {
     use SessionEvent as Event;
     match (state, event) {
         // Nothing that the user says is ever lost.
-        (_, Event::UserMessage { .. }) => taken(Ready),
+        (_, Event::UserMessage { .. } | Event::UserAdded { .. }) => taken(Ready),
+
+        (_, Event::Rewound(_)) => taken(Idle),
 
         (Ready | AwaitingModel(_), Event::ModelAsked { .. }) => {
             taken(AwaitingModel(PartialAnswer::default()))

@@ -45,6 +45,8 @@ struct RunningTurn<'a> {
     made_room: bool,
     /// The last answer was cut in the middle of a call.
     cut_short: bool,
+    /// The model goes on with an answer it has begun, and nothing may stand between.
+    resumes_answer: bool,
     /// What the provider said when it refused a request with images, which was then repeated
     /// without them.
     refusal: Option<String>,
@@ -128,6 +130,7 @@ impl ChatContext {
         if turn.stop.is_cancelled() {
             return self.stopped(turn, Receipt::default()).await;
         }
+        self.take_queued(turn).await?;
         self.tell_instructions(turn.ports, turn.options).await?;
         let sight = turn.options.images;
         let sight = sight.filter(|_| turn.refusal.is_none() && !self.images_refused());
@@ -167,6 +170,20 @@ impl ChatContext {
                 self.go_on(turn, next, &stop).await
             }
         }
+    }
+
+    /// Takes what the user has said in the meantime. All calls have their results here, so that the
+    /// words stand behind them.
+    async fn take_queued(&mut self, turn: &RunningTurn<'_>) -> Result<(), LogError> {
+        if turn.resumes_answer {
+            return Ok(());
+        }
+        if let Some(taken) = turn.ports.inbox.take() {
+            self.record(turn.ports, taken.events()).await?;
+            taken.written();
+            turn.ports.tools.turn_began();
+        }
+        Ok(())
     }
 
     /// What the next request draws on the purse.
@@ -246,6 +263,7 @@ impl ChatContext {
         let broken = matches!(self.state(), ContextState::RunningTools(open)
             if open.iter().any(|open| open.broken.is_some()));
         turn.cut_short = *stop == StopReason::MaxTokens && broken;
+        turn.resumes_answer = next == Next::AskAgain;
         if *stop != StopReason::ContextFull {
             turn.made_room = false;
         } else if turn.made_room && next == Next::MakeRoom {
@@ -402,6 +420,7 @@ impl<'a> RunningTurn<'a> {
             overfull: false,
             made_room: false,
             cut_short: false,
+            resumes_answer: false,
             refusal: None,
         }
     }

@@ -1,6 +1,7 @@
 //! The question that the user is asked before an effect, and the answer.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -58,16 +59,39 @@ pub struct ApprovalResponse {
     /// What the user wants the model to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// What the user wants the model to know about single lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub comments: Vec<LineComment>,
+}
+
+/// A remark of the user about a line of a proposed change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LineComment {
+    /// The file.
+    pub path: String,
+    /// The line as it would be after the change, from 1.
+    pub line: usize,
+    /// What is said about it.
+    pub text: String,
+}
+
+impl fmt::Display for LineComment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.text)
+    }
 }
 
 /// How far a remembered yes goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remember {
-    /// As far as [`ApprovalRequest::remembers`] says. Logs of earlier versions name other scopes,
-    /// which only count for statistics.
-    #[serde(alias = "files", alias = "directories")]
-    AsOffered,
+    /// What [`ApprovalRequest::remembers`] says, until the session is left.
+    Session,
+    /// What it says, for good: kept in the user's own state for this project. Logs of earlier
+    /// versions call it otherwise.
+    #[serde(alias = "files", alias = "directories", alias = "as_offered")]
+    Project,
 }
 
 impl ApprovalRequest {
@@ -77,9 +101,20 @@ impl ApprovalRequest {
         ApprovalResponse { approved: true, proposal_hash, ..ApprovalResponse::default() }
     }
 
-    /// A yes, after which the same need not be asked again.
+    /// A yes, after which the same need not be asked again, ever.
     pub fn approve_always(&self) -> ApprovalResponse {
-        ApprovalResponse { remember: Some(Remember::AsOffered), ..self.approve() }
+        self.approve_and_remember(Remember::Project)
+    }
+
+    /// A yes, after which the same need not be asked again for so long.
+    pub fn approve_and_remember(&self, scope: Remember) -> ApprovalResponse {
+        ApprovalResponse { remember: Some(scope), ..self.approve() }
+    }
+
+    /// Whether a yes to this request that is remembered answers `other` too: the same rule would let
+    /// both pass.
+    pub fn remembers_the_same_as(&self, other: &Self) -> bool {
+        self.remembers.is_some() && self.remembers == other.remembers
     }
 
     /// A yes to another call of the same tool, which is shown before anything is done.
@@ -109,6 +144,20 @@ impl ApprovalResponse {
     pub fn saying(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
+    }
+
+    /// Adds what the user says about a line.
+    #[must_use]
+    pub fn commenting(mut self, comment: LineComment) -> Self {
+        self.comments.push(comment);
+        self
+    }
+
+    /// All that the user wants the model to know: the reason, then a line for each comment.
+    pub fn said(&self) -> Option<String> {
+        let comments = self.comments.iter().map(ToString::to_string);
+        let said: Vec<String> = self.reason.iter().cloned().chain(comments).collect();
+        (!said.is_empty()).then(|| said.join("\n"))
     }
 
     /// Whether the user said yes to something.
@@ -168,10 +217,21 @@ mod tests {
 
     #[test]
     fn answers_in_logs_of_earlier_versions_can_be_read() {
-        for scope in ["files", "directories", "as_offered"] {
+        for scope in ["files", "directories", "as_offered", "project"] {
             let text = format!(r#"{{"approved":true,"remember":"{scope}"}}"#);
             let answer: ApprovalResponse = serde_json::from_str(&text).unwrap();
-            assert_eq!(answer.remember, Some(Remember::AsOffered));
+            assert_eq!(answer.remember, Some(Remember::Project));
         }
+    }
+
+    #[test]
+    fn the_model_is_told_the_reason_and_every_comment_with_its_line() {
+        let comment =
+            |line, text: &str| LineComment { path: "a.rs".into(), line, text: text.into() };
+        let no = ApprovalResponse::no(None);
+        assert_eq!(no.said(), None);
+        let no = no.commenting(comment(3, "use cents")).commenting(comment(9, "why?"));
+        assert_eq!(no.said().as_deref(), Some("a.rs:3: use cents\na.rs:9: why?"));
+        assert_eq!(no.saying("Not yet.").said().unwrap().lines().next(), Some("Not yet."));
     }
 }

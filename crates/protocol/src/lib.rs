@@ -17,14 +17,16 @@ mod permission;
 mod proposal;
 mod question;
 mod recall;
+mod rewind;
 mod role;
 mod session;
 mod tokens;
 mod unknown_name;
 mod view;
+mod waiting;
 
 pub use activity::{ActivityData, ActivityEvent, ActivityType};
-pub use approval::{ApprovalRequest, ApprovalResponse, Remember};
+pub use approval::{ApprovalRequest, ApprovalResponse, LineComment, Remember};
 pub use command_view::describe_command;
 pub use diff::{
     BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndingStyle, LineKind, Mark,
@@ -41,6 +43,7 @@ pub use proposal::{
 };
 pub use question::QuestionText;
 pub use recall::{MessageHandle, joined_parts, line_after, recalled_text};
+pub use rewind::{Rewind, RewoundEntries};
 pub use role::AgentRole;
 pub use session::{
     BrokenCall, Compaction, ForkPoint, Instructions, LogEntry, ModelAnswer, ModelErrorKind, Opened,
@@ -50,6 +53,7 @@ pub use session::{
 pub use tokens::estimate_tokens;
 pub use unknown_name::UnknownName;
 pub use view::{View, describe_call};
+pub use waiting::{Waiting, milliseconds_between};
 
 /// What a tool call ends with: a JSON value, or an error that goes back to the model.
 pub type ToolResult = Result<serde_json::Value, ToolError>;

@@ -40,7 +40,9 @@ impl fmt::Display for MessageHandle {
 /// What an entry of the log says, as text in lines; `None` if it has nothing to read.
 pub fn recalled_text(event: &SessionEvent) -> Option<String> {
     let text = match event {
-        SessionEvent::UserMessage { content } => message_text(content),
+        SessionEvent::UserMessage { content } | SessionEvent::UserAdded { content } => {
+            message_text(content)
+        }
         SessionEvent::ModelAnswered(answer) => message_text(&answer.content),
         SessionEvent::CallEnded { result, text, .. } => result_text(result, text.as_deref()),
         SessionEvent::Nudged { text } => text.clone(),

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, Image, ToolResult,
+    AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, Image, Rewind, ToolResult,
 };
 
 /// One line of the log.
@@ -34,6 +34,11 @@ pub enum SessionEvent {
     SettingsChanged(Settings),
     /// A message of the user; a turn begins.
     UserMessage {
+        /// What is said.
+        content: Vec<Content>,
+    },
+    /// The user says more while a turn is under way; it belongs to that turn.
+    UserAdded {
         /// What is said.
         content: Vec<Content>,
     },
@@ -132,6 +137,8 @@ pub enum SessionEvent {
     Continued,
     /// The turn is over.
     TurnEnded(TurnEnd),
+    /// The conversation goes on from before an earlier message.
+    Rewound(Rewind),
     /// What came before is from here on represented by something shorter.
     Compacted(Compaction),
     /// Something happened in a sub-agent.
@@ -152,7 +159,9 @@ impl SessionEvent {
     /// All images of an event, those of a sub-agent included.
     pub fn images_mut(&mut self) -> Vec<&mut Image> {
         match self {
-            Self::UserMessage { content } | Self::ModelAnswered(ModelAnswer { content, .. }) => {
+            Self::UserMessage { content }
+            | Self::UserAdded { content }
+            | Self::ModelAnswered(ModelAnswer { content, .. }) => {
                 content.iter_mut().flat_map(images_of).collect()
             }
             Self::CallEnded { images, .. } => images.iter_mut().collect(),

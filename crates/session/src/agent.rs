@@ -4,14 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use context_manager::{AgentOptions, Budget, ChatContext, Ports, Purse, SessionLog, TurnOutcome};
+use context_manager::{
+    AgentOptions, Budget, ChatContext, Inbox, Ports, Purse, SessionLog, TurnOutcome,
+};
 use protocol::{
     AgentRole, Content, ErrorCode, LogEntry, Message, MessageHandle, PauseReason, PlanStep,
     SessionEvent, Speaker, ToolError, ToolResult, TurnEnd,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use tool_system::{AgentHost, Delegation, ExecutorOptions, ListedTool, ProjectTools, Recalled};
+use tool_system::{
+    AgentHost, Delegation, ExecutorOptions, LearnedRules, ListedTool, ProjectTools, Recalled,
+};
 
 use crate::approval::ApprovalManager;
 use crate::log::NestedLog;
@@ -33,6 +37,10 @@ pub(crate) struct SessionHost {
     pub(crate) approvals: Arc<ApprovalManager>,
     /// What it may use up; its sub-agents draw on it.
     pub(crate) purse: Arc<Purse>,
+    /// What the user says while it works; a sub-agent is not spoken to.
+    pub(crate) inbox: Arc<Inbox>,
+    /// What "always" has made in this session.
+    pub(crate) rules: Arc<LearnedRules>,
 }
 
 /// A conversation or a sub-agent with everything that its turns need.
@@ -48,6 +56,7 @@ impl SessionHost {
     pub(crate) fn agent(self, log: Arc<dyn SessionLog>, turn_limit: u32, budget: Budget) -> Agent {
         let (parts, purse, role) =
             (Arc::clone(&self.parts), Arc::clone(&self.purse), self.role.clone());
+        let (inbox, rules) = (Arc::clone(&self.inbox), Arc::clone(&self.rules));
         let is_sub_agent = self.depth > 0;
         let executor = parts.tools.executor(ExecutorOptions {
             role: role.clone(),
@@ -55,6 +64,7 @@ impl SessionHost {
             session: self.session.clone(),
             agent_host: Some(Arc::new(self)),
             detect_repeats: true,
+            learned_rules: rules,
             ..parts.tools.options.clone()
         });
         let tools = executor.useful();
@@ -66,7 +76,7 @@ impl SessionHost {
         let options = AgentOptions { system, turn_limit, budget, ..parts.model.options() };
         let runtime = Arc::new(ContextToolRuntime::new(executor).following(&parts.prompts));
         let model = Arc::clone(&parts.model.provider);
-        let ports = Ports { model, tools: runtime.clone(), log, purse };
+        let ports = Ports { model, tools: runtime.clone(), log, purse, inbox };
         Agent { ports, options, runtime }
     }
 }
@@ -93,6 +103,8 @@ impl AgentHost for SessionHost {
             log: log.aside(),
             approvals: Arc::new(self.approvals.for_sub_agent(log.aside())),
             purse: self.purse.for_sub_agent(),
+            inbox: Arc::default(),
+            rules: Arc::clone(&self.rules),
         };
         let seen = Arc::new(Mutex::new(SubAgentSummary::default()));
         let watched = Arc::new(Watched { log, seen: Arc::clone(&seen) });

@@ -71,6 +71,24 @@ impl ApprovalManager {
         if sent == Some(true) { Ok(()) } else { Err(NotAsked(step_id.to_owned())) }
     }
 
+    /// Says yes to the other questions that the remembered answer to this one settles.
+    fn answer_equal(&self, request: &ApprovalRequest) {
+        let mut open = self.open();
+        let (equal, others) = std::mem::take(&mut *open).into_iter().partition(|open| {
+            let other = open.request.as_ref();
+            !open.is_about(request)
+                && other.is_some_and(|other| request.remembers_the_same_as(other))
+        });
+        *open = others;
+        let equal: Vec<Open> = equal;
+        for Open { request, answer, .. } in equal {
+            if let Some(request) = request {
+                // A call that has stopped waiting needs no answer.
+                let _ = answer.send(request.approve());
+            }
+        }
+    }
+
     fn open(&self) -> MutexGuard<'_, Vec<Open>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,6 +142,9 @@ impl Approver for ApprovalManager {
             open.request = Some(request.clone());
         }
         let response = self.answered(request, answered).await?;
+        if response.remember.is_some() && response.approves(request.proposal_hash) {
+            self.answer_equal(request);
+        }
         let event = SessionEvent::ApprovalAnswered { call_id, response: response.clone() };
         self.log.append(vec![event]).await.map_err(unwritable)?;
         Ok(response)

@@ -12,6 +12,7 @@ mod instructions;
 mod log;
 mod prompt;
 mod recall;
+mod rewinding;
 mod runtime;
 mod session;
 
@@ -20,5 +21,6 @@ pub use attachments::Attached;
 pub use context_manager::{ChatContext, TurnOutcome};
 pub use log::StoredLog;
 pub use prompt::SystemPromptService;
+pub use rewinding::{RewindFiles, RewindPoint};
 pub use runtime::{ContextToolRuntime, tool_spec};
 pub use session::{Model, Session, SessionError, SessionParts};

@@ -1,11 +1,11 @@
 //! Where the events of a conversation go: into the store first, then to the front ends.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use context_manager::{LogError, SessionLog};
-use protocol::{LogEntry, SessionEvent};
-use store::{SessionId, Store};
+use protocol::{LogEntry, Opened, SessionEvent, Settings};
+use store::{Lease, SessionId, Store, StoreError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use crate::recall::ReadableLog;
@@ -15,18 +15,76 @@ use crate::recall::ReadableLog;
 ///
 /// The conversation writes here, and is also told what others have written through
 /// `aside` since it last wrote: its state is made from the whole log.
+///
+/// A session that was begun is not in the store before its first event is.
 pub struct StoredLog {
     store: Arc<dyn Store>,
     id: SessionId,
     watchers: Mutex<Vec<UnboundedSender<LogEntry>>>,
-    /// What the conversation has not been told yet. Held while writing: events of two writers must
-    /// not overtake each other.
-    aside: tokio::sync::Mutex<Vec<LogEntry>>,
+    /// The right to write, from the first event to [`Self::release`].
+    lease: Mutex<Option<Lease>>,
+    /// Held while writing: events of two writers must not overtake each other.
+    writing: tokio::sync::Mutex<Writing>,
+}
+
+#[derive(Default)]
+struct Writing {
+    /// What the conversation has not been told yet.
+    aside: Vec<LogEntry>,
+    /// How the session begins, as long as it is not in the store.
+    beginning: Option<Beginning>,
+}
+
+struct Beginning {
+    opened: Opened,
+    /// Whether writing it was tried. If the writer stopped waiting, it may be in the store.
+    is_tried: bool,
 }
 
 impl StoredLog {
-    pub(crate) fn new(store: Arc<dyn Store>, id: SessionId) -> Self {
-        Self { store, id, watchers: Mutex::default(), aside: tokio::sync::Mutex::default() }
+    /// The log of a session in the store, which the lease allows to write.
+    pub(crate) fn of_stored(store: Arc<dyn Store>, id: SessionId, lease: Lease) -> Self {
+        Self {
+            store,
+            id,
+            watchers: Mutex::default(),
+            lease: Mutex::new(Some(lease)),
+            writing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// The log of a session that is put into the store with its first event.
+    pub(crate) fn beginning(store: Arc<dyn Store>, id: SessionId, opened: Opened) -> Self {
+        let beginning = Some(Beginning { opened, is_tried: false });
+        Self {
+            store,
+            id,
+            watchers: Mutex::default(),
+            lease: Mutex::default(),
+            writing: tokio::sync::Mutex::new(Writing { beginning, ..Writing::default() }),
+        }
+    }
+
+    /// Whether the session is in the store.
+    pub(crate) async fn is_stored(&self) -> bool {
+        self.writing.lock().await.beginning.is_none()
+    }
+
+    /// Has the session begin with other settings. None if it is in the store, or may be.
+    pub(crate) async fn begin_with(&self, settings: &Settings) -> Option<Opened> {
+        let mut writing = self.writing.lock().await;
+        let beginning = writing.beginning.as_mut().filter(|beginning| !beginning.is_tried)?;
+        beginning.opened.settings = settings.clone();
+        Some(beginning.opened.clone())
+    }
+
+    /// The right to write, which ends when it is dropped or released.
+    pub(crate) fn take_lease(&self) -> Option<Lease> {
+        self.lease().take()
+    }
+
+    fn lease(&self) -> MutexGuard<'_, Option<Lease>> {
+        self.lease.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Everything that is written from now on.
@@ -41,21 +99,50 @@ impl StoredLog {
         Arc::new(Aside(Arc::clone(self)))
     }
 
-    async fn write(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
-        let written = self.store.append(&self.id, events).await;
-        let entries = written.map_err(|error| LogError { message: error.to_string() })?;
+    async fn write(
+        &self,
+        writing: &mut Writing,
+        events: Vec<SessionEvent>,
+    ) -> Result<Vec<LogEntry>, LogError> {
+        let entries = match writing.beginning {
+            None => self.store.append(&self.id, events).await,
+            Some(_) => self.write_first(writing, events).await,
+        };
+        let entries = entries.map_err(|error| LogError { message: error.to_string() })?;
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         watchers.retain(|watcher| entries.iter().all(|entry| watcher.send(entry.clone()).is_ok()));
         Ok(entries)
+    }
+
+    /// Puts the session into the store and claims it. The opening is not among the entries, because
+    /// the conversation began with it.
+    async fn write_first(
+        &self,
+        writing: &mut Writing,
+        events: Vec<SessionEvent>,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let Some(beginning) = &mut writing.beginning else { return Ok(Vec::new()) };
+        let was_tried = std::mem::replace(&mut beginning.is_tried, true);
+        if was_tried && self.store.entry(&self.id, 1).await?.is_some() {
+            let lease = self.store.claim(&self.id).await?;
+            *self.lease() = Some(lease);
+            writing.beginning = None;
+            return self.store.append(&self.id, events).await;
+        }
+        let mut entries = self.store.create_as(&self.id, &beginning.opened, events).await?;
+        let lease = self.store.claim(&self.id).await?;
+        *self.lease() = Some(lease);
+        writing.beginning = None;
+        Ok(entries.split_off(1))
     }
 }
 
 #[async_trait]
 impl SessionLog for StoredLog {
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
-        let mut aside = self.aside.lock().await;
-        let written = self.write(events).await?;
-        let mut entries = std::mem::take(&mut *aside);
+        let mut writing = self.writing.lock().await;
+        let written = self.write(&mut writing, events).await?;
+        let mut entries = std::mem::take(&mut writing.aside);
         entries.extend(written);
         Ok(entries)
     }
@@ -66,9 +153,9 @@ struct Aside(Arc<StoredLog>);
 #[async_trait]
 impl SessionLog for Aside {
     async fn append(&self, events: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
-        let mut aside = self.0.aside.lock().await;
-        let entries = self.0.write(events).await?;
-        aside.extend_from_slice(&entries);
+        let mut writing = self.0.writing.lock().await;
+        let entries = self.0.write(&mut writing, events).await?;
+        writing.aside.extend_from_slice(&entries);
         Ok(entries)
     }
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use context_manager::{
-    AgentOptions, Budget, Charge, ChatContext, CompactOutcome, Effort, LogError, ModelProvider,
-    Prices, Purse, SessionLog, TurnOutcome,
+    AgentOptions, Budget, Charge, ChatContext, CompactOutcome, Effort, Inbox, LogError,
+    ModelProvider, Prices, Purse, SessionLog, TurnOutcome,
 };
-use protocol::{AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings};
-use store::{Lease, SessionId, Store, StoreError};
+use protocol::{
+    AgentRole, Content, ImageTokens, LogEntry, Opened, SessionEvent, Settings, ToolError,
+};
+use store::{SessionId, Store, StoreError};
 use tokio_util::sync::CancellationToken;
-use tool_system::{Approver, ProjectTools, ToolExecutor};
+use tool_system::{Approver, LearnedRules, ProjectTools, ToolExecutor};
 
 use crate::agent::{Agent, SessionHost};
 use crate::approval::ApprovalManager;
@@ -86,6 +88,15 @@ pub enum SessionError {
     /// The log cannot be written.
     #[error(transparent)]
     Log(#[from] LogError),
+    /// The conversation cannot go back to there.
+    #[error("entry {sequence} is not a message that the conversation can go back to")]
+    NotAMessage {
+        /// The position in the log.
+        sequence: u64,
+    },
+    /// The files of an earlier moment cannot be restored; nothing was changed.
+    #[error("the files cannot be restored: {}", .0.message)]
+    Files(ToolError),
     /// A budget in dollars cannot be kept with a model whose price is not known.
     #[error("the price of the model {model} is not known, so a budget in dollars cannot be kept")]
     NoPrice {
@@ -100,21 +111,32 @@ pub struct Session {
     parts: Arc<SessionParts>,
     log: Arc<StoredLog>,
     context: ChatContext,
-    /// What it and all its sub-agents may use, whichever model answers.
-    purse: Arc<Purse>,
+    /// What stays when the agent is made again.
+    lasting: Lasting,
     agent: Agent,
     approvals: Arc<ApprovalManager>,
-    lease: Lease,
+}
+
+/// What a conversation has, whichever model answers in whatever role.
+struct Lasting {
+    /// What it and all its sub-agents may use.
+    purse: Arc<Purse>,
+    /// What the user says while a turn runs.
+    inbox: Arc<Inbox>,
+    /// What "always" has made.
+    rules: Arc<LearnedRules>,
 }
 
 impl Session {
-    /// Begins a conversation.
+    /// Begins a conversation. It is in the store once something is said in it or it has a name.
     pub async fn begin(parts: SessionParts) -> Result<Self, SessionError> {
         check_price(&parts)?;
         let opened =
             Opened { root: parts.root.clone(), settings: settings(&parts), forked_from: None };
-        let id = parts.store.create(&opened).await?;
-        Self::open(parts, id).await.map(|(session, _)| session)
+        let id = SessionId::generate()?;
+        let context = beginning(&opened);
+        let log = StoredLog::beginning(Arc::clone(&parts.store), id.clone(), opened);
+        Ok(Self::assembled(parts, id, log, context))
     }
 
     /// Takes up a conversation where it stopped. What was open when the process ended is closed
@@ -140,16 +162,27 @@ impl Session {
         let lease = parts.store.claim(&id).await?;
         let loaded = parts.store.load(&id).await?;
         let context = ChatContext::replay(&loaded.entries);
-        let log = Arc::new(StoredLog::new(Arc::clone(&parts.store), id.clone()));
-        let purse = Purse::new();
-        let parts = Arc::new(parts);
-        let (agent, approvals) = assemble(&parts, &id, &log, &purse);
-        Ok((Self { id, parts, log, context, purse, agent, approvals, lease }, loaded.damage))
+        let log = StoredLog::of_stored(Arc::clone(&parts.store), id.clone(), lease);
+        Ok((Self::assembled(parts, id, log, context), loaded.damage))
+    }
+
+    fn assembled(parts: SessionParts, id: SessionId, log: StoredLog, context: ChatContext) -> Self {
+        let (parts, log) = (Arc::new(parts), Arc::new(log));
+        let lasting = Lasting { purse: Purse::new(), inbox: Arc::default(), rules: Arc::default() };
+        let (agent, approvals) = assemble(&parts, &id, &log, &lasting);
+        Self { id, parts, log, context, lasting, agent, approvals }
     }
 
     /// Ends the use of the conversation, so that others may go on with it at once.
     pub async fn close(self) {
-        self.lease.release().await;
+        if let Some(lease) = self.log.take_lease() {
+            lease.release().await;
+        }
+    }
+
+    /// Whether the conversation is in the store: something was said in it, or it has a name.
+    pub async fn is_stored(&self) -> bool {
+        self.log.is_stored().await
     }
 
     /// Its id.
@@ -170,6 +203,12 @@ impl Session {
     /// The executor of the present role.
     pub fn executor(&self) -> &ToolExecutor {
         self.agent.runtime.executor()
+    }
+
+    /// What the user says while a turn runs. A turn takes it before its next request; what is left
+    /// when the turn ends is for the front end to send.
+    pub fn inbox(&self) -> &Arc<Inbox> {
+        &self.lasting.inbox
     }
 
     /// The questions to the user.
@@ -247,19 +286,40 @@ impl Session {
 
     async fn change(&mut self, parts: SessionParts) -> Result<(), SessionError> {
         check_price(&parts)?;
-        self.write(vec![SessionEvent::SettingsChanged(settings(&parts))]).await?;
+        let settings = settings(&parts);
+        match self.log.begin_with(&settings).await {
+            Some(opened) => self.context = beginning(&opened),
+            None => self.write(vec![SessionEvent::SettingsChanged(settings)]).await?,
+        }
         self.parts = Arc::new(parts);
-        (self.agent, self.approvals) = assemble(&self.parts, &self.id, &self.log, &self.purse);
+        (self.agent, self.approvals) = assemble(&self.parts, &self.id, &self.log, &self.lasting);
         Ok(())
     }
 
-    async fn write(&mut self, events: Vec<SessionEvent>) -> Result<(), SessionError> {
+    pub(crate) fn replace_context(&mut self, context: ChatContext) {
+        self.context = context;
+    }
+
+    pub(crate) async fn write(&mut self, events: Vec<SessionEvent>) -> Result<(), SessionError> {
         if !events.is_empty() {
             let entries: Vec<LogEntry> = self.log.append(events).await?;
             entries.iter().for_each(|entry| self.context.apply(entry));
         }
         Ok(())
     }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Others hold the log for longer, such as jobs that run.
+        drop(self.log.take_lease());
+    }
+}
+
+/// A conversation in which nothing has been said.
+fn beginning(opened: &Opened) -> ChatContext {
+    let event = SessionEvent::Opened(opened.clone());
+    ChatContext::replay(&[LogEntry { sequence: 1, at: 0, event }])
 }
 
 fn settings(parts: &SessionParts) -> Settings {
@@ -282,7 +342,7 @@ fn assemble(
     parts: &Arc<SessionParts>,
     id: &SessionId,
     log: &Arc<StoredLog>,
-    purse: &Arc<Purse>,
+    lasting: &Lasting,
 ) -> (Agent, Arc<ApprovalManager>) {
     let approvals = Arc::new(ApprovalManager::new(log.aside(), parts.approver.clone()));
     let host = SessionHost {
@@ -292,7 +352,9 @@ fn assemble(
         depth: 0,
         log: log.aside(),
         approvals: Arc::clone(&approvals),
-        purse: Arc::clone(purse),
+        purse: Arc::clone(&lasting.purse),
+        inbox: Arc::clone(&lasting.inbox),
+        rules: Arc::clone(&lasting.rules),
     };
     (host.agent(log.clone(), parts.turn_limit, parts.budget), approvals)
 }

@@ -11,6 +11,8 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::Value;
 
+use crate::call_waiting::CallWaiting;
+
 /// The kinds of events that are read; a query need not fetch others.
 pub(crate) const KINDS: [&str; 10] = [
     "opened",
@@ -62,6 +64,16 @@ pub(crate) enum ApprovalVerdict {
 pub(crate) struct CallReader {
     /// The session itself is the scope "", a sub-agent the ids of the calls that lead to it.
     scopes: HashMap<String, AgentScope>,
+    waiting: CallWaiting,
+}
+
+/// A row on its way to the agent it is about.
+struct ReadRow<'a> {
+    /// The agent, as the ids of the calls that lead to it.
+    path: &'a str,
+    kind: &'a str,
+    at: i64,
+    data: &'a str,
 }
 
 #[derive(Default)]
@@ -87,22 +99,25 @@ struct AskedApproval {
 impl CallReader {
     /// Takes the next row and passes what is to be counted to `seen`. Rows that do not read are
     /// passed over.
-    pub(crate) fn read(&mut self, kind: &str, data: &str, seen: &mut dyn FnMut(Observation<'_>)) {
-        self.read_in("", kind, data, seen);
-    }
-
-    fn read_in(
+    pub(crate) fn read(
         &mut self,
-        path: &str,
         kind: &str,
+        at: i64,
         data: &str,
         seen: &mut dyn FnMut(Observation<'_>),
     ) {
+        self.read_in(&ReadRow { path: "", kind, at, data }, seen);
+    }
+
+    fn read_in(&mut self, row: &ReadRow<'_>, seen: &mut dyn FnMut(Observation<'_>)) {
+        let ReadRow { path, kind, at, data } = *row;
         if kind == "nested" {
             let Some(nested) = parse::<Nested>(data) else { return };
             let path = format!("{path}/{}", nested.call_id);
             let Some(kind) = nested.entry.get("type").and_then(Value::as_str) else { return };
-            return self.read_in(&path, kind, &nested.entry.to_string(), seen);
+            // The entries of a sub-agent say nothing of time; the one that holds them does.
+            let data = nested.entry.to_string();
+            return self.read_in(&ReadRow { path: &path, kind, at, data: &data }, seen);
         }
         if !self.scopes.contains_key(path) {
             // A sub-agent without settings of its own has those of its parent.
@@ -110,7 +125,7 @@ impl CallReader {
             self.scopes.insert(path.to_owned(), AgentScope { settings, ..AgentScope::default() });
         }
         if let Some(scope) = self.scopes.get_mut(path) {
-            scope.read(kind, data, seen);
+            scope.read(row, &mut self.waiting, seen);
         }
     }
 
@@ -124,10 +139,11 @@ impl AgentScope {
     /// None if the row does not read.
     fn read(
         &mut self,
-        kind: &str,
-        data: &str,
+        row: &ReadRow<'_>,
+        waiting: &mut CallWaiting,
         seen: &mut dyn FnMut(Observation<'_>),
     ) -> Option<()> {
+        let ReadRow { path, kind, at, data } = *row;
         match kind {
             "opened" => self.settings = Some(parse::<SlimOpened>(data)?.settings),
             "settings_changed" => self.settings = Some(parse(data)?),
@@ -140,9 +156,21 @@ impl AgentScope {
             "model_failed" => {
                 seen(Observation::Failure { settings: self.settings.as_ref()? });
             }
-            "approval_asked" => self.ask(parse(data)?, seen),
-            "approval_answered" => self.decide(&parse(data)?, seen)?,
-            "call_ended" => self.end(&parse(data)?, estimate_tokens(data), seen)?,
+            "approval_asked" => {
+                let asked: SlimQuestion = parse(data)?;
+                waiting.asked(path, &asked.step_id, at);
+                self.ask(asked, seen);
+            }
+            "approval_answered" => {
+                let answered: AnsweredApproval = parse(data)?;
+                waiting.answered(path, &answered.call_id, at);
+                self.decide(&answered, seen)?;
+            }
+            "call_ended" => {
+                let mut ended: SlimEnd = parse(data)?;
+                ended.duration_ms = waiting.ended(path, &ended.call_id, at, ended.duration_ms);
+                self.end(&ended, estimate_tokens(data), seen)?;
+            }
             _ => {}
         }
         Some(())
@@ -337,7 +365,8 @@ mod tests {
         let mut all = Vec::new();
         for event in events {
             let kind = event["type"].as_str().unwrap();
-            reader.read(kind, &event.to_string(), &mut |seen| all.push(format!("{seen:?}")));
+            let at = event["at"].as_i64().unwrap_or_default();
+            reader.read(kind, at, &event.to_string(), &mut |seen| all.push(format!("{seen:?}")));
         }
         all
     }
@@ -369,6 +398,25 @@ mod tests {
         Call { tool: "grep", error: Some("TIMEOUT"), duration_ms: 3, tokens: 29 }
         Helped { tool: "grep" }
         "#);
+    }
+
+    #[test]
+    fn a_call_does_not_work_while_the_user_is_asked() {
+        let row = |mut event: Value, at: i64| {
+            event["at"] = json!(at);
+            event
+        };
+        let request = json!({"stepId": "1", "tool": "grep", "proposal": {}});
+        let asked = json!({"type": "approval_asked", "data": request});
+        let response = json!({"approved": false});
+        let data = json!({"call_id": "1", "response": response});
+        let answered = json!({"type": "approval_answered", "data": data});
+        let mut end = ended("1", json!({"ok": 1}));
+        end["data"]["duration_ms"] = json!(60_004);
+        let events =
+            [answer(&[("1", "x")]), row(asked, 1), row(answered, 60_001), row(end, 60_005)];
+        let seen = read(&events);
+        assert!(seen.last().unwrap().contains("duration_ms: 4,"), "{seen:?}");
     }
 
     #[test]

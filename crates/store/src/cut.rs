@@ -22,7 +22,10 @@ pub(crate) fn safe_cut(entries: &[LogEntry], at: Option<u64>) -> u64 {
             SessionEvent::CallEnded { call_id, .. } => {
                 open_calls.remove(call_id.as_str());
             }
-            SessionEvent::TurnEnded(_) | SessionEvent::UserMessage { .. } => {
+            SessionEvent::TurnEnded(_)
+            | SessionEvent::Rewound(_)
+            | SessionEvent::UserMessage { .. }
+            | SessionEvent::UserAdded { .. } => {
                 is_asking = false;
                 open_calls.clear();
             }

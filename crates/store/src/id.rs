@@ -1,5 +1,6 @@
 //! The names of sessions.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,14 +19,17 @@ const TIME_CHARACTERS: u32 = 9;
 const RANDOM_CHARACTERS: u32 = 11;
 const LENGTH: usize = (TIME_CHARACTERS + RANDOM_CHARACTERS) as usize;
 
+/// Characters of the shortest beginning that stands for an id.
+const SHORTEST: usize = 6;
+
 /// The id of a session. Ids sort by the time they were made; their ends are random.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// An id that is not in use.
-    pub(crate) fn generate() -> Result<Self, StoreError> {
+    /// An id that is not in use, for [`crate::Store::create_as`].
+    pub fn generate() -> Result<Self, StoreError> {
         Ok(Self::from_parts(now_ms().unsigned_abs(), random_bits()?))
     }
 
@@ -44,6 +48,24 @@ impl SessionId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// For each of these ids the shortest beginning that none of the others has, so that it can be typed.
+/// They should be all ids of a store.
+pub fn short_ids<'a>(
+    ids: impl IntoIterator<Item = &'a SessionId>,
+) -> BTreeMap<&'a SessionId, &'a str> {
+    let sorted: Vec<&SessionId> = ids.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
+    let common = |one: Option<&&SessionId>, other: &SessionId| {
+        let pairs = one.map(|one| one.0.bytes().zip(other.0.bytes()));
+        pairs.map_or(0, |pairs| pairs.take_while(|(a, b)| a == b).count())
+    };
+    let short = sorted.iter().enumerate().map(|(at, id)| {
+        let before = at.checked_sub(1).and_then(|at| sorted.get(at));
+        let needed = common(before, id).max(common(sorted.get(at + 1), id)) + 1;
+        (*id, &id.0[..needed.clamp(SHORTEST, LENGTH)])
+    });
+    short.collect()
 }
 
 impl fmt::Display for SessionId {
@@ -108,6 +130,20 @@ mod tests {
         assert!(early < late);
         assert_eq!(late.as_str().parse::<SessionId>().unwrap(), late);
         assert_eq!(serde_json::to_string(&late).unwrap(), "\"1hf7yat0100000000000\"");
+    }
+
+    #[test]
+    fn the_beginning_that_is_shown_is_long_enough_to_tell_ids_apart() {
+        let ids: Vec<SessionId> = [
+            "1hf7yat00zzzzzzzzzzz",
+            "1hf7yat0100000000000",
+            "1hf7yat0100000000001",
+            "2hf7yat0100000000000",
+        ]
+        .map(|text| text.parse().unwrap())
+        .to_vec();
+        let short: Vec<&str> = short_ids(&ids).into_values().collect();
+        assert_eq!(short, ["1hf7yat00", "1hf7yat0100000000000", "1hf7yat0100000000001", "2hf7ya"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! SQLite, and what `/proc` says about processes.
 
 mod call_reader;
+mod call_waiting;
 mod check;
 mod cut;
 mod error;
@@ -30,7 +31,7 @@ mod summary;
 pub use check::{CheckFinding, CheckMode, CheckReport, RepairNote};
 pub use error::StoreError;
 pub use favourites::{FavouriteTool, Favourites, SuggestedRule};
-pub use id::{InvalidSessionId, SessionId};
+pub use id::{InvalidSessionId, SessionId, short_ids};
 pub use lease::Lease;
 pub use owner::Holder;
 pub use session_info::{ListFilter, SessionInfo, SessionState};

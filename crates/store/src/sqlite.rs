@@ -100,6 +100,17 @@ impl Store for SqliteStore {
         self.to_the_end(|inner| async move { manage::create(&inner, &first).await }).await
     }
 
+    async fn create_as(
+        &self,
+        id: &SessionId,
+        first: &Opened,
+        events: Vec<SessionEvent>,
+    ) -> Result<Vec<LogEntry>, StoreError> {
+        let (id, first) = (id.clone(), first.clone());
+        self.to_the_end(|inner| async move { manage::create_as(&inner, &id, first, events).await })
+            .await
+    }
+
     async fn append(
         &self,
         id: &SessionId,

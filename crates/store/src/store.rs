@@ -14,6 +14,15 @@ pub trait Store: Send + Sync {
     /// Begins a session; its log holds that it was opened.
     async fn create(&self, first: &Opened) -> Result<SessionId, StoreError>;
 
+    /// Begins a session under an id that [`SessionId::generate`] made, with events that follow its
+    /// opening, all or nothing. Returns the entries with the opening first.
+    async fn create_as(
+        &self,
+        id: &SessionId,
+        first: &Opened,
+        events: Vec<SessionEvent>,
+    ) -> Result<Vec<LogEntry>, StoreError>;
+
     /// Writes events at the end of a session's log, all or none, and returns them with their
     /// positions. They are safe from the end of the process once this returns, even if the caller
     /// stops waiting.

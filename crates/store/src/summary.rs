@@ -44,12 +44,15 @@ impl Summary {
                 }
             }
             SessionEvent::Continued
+            | SessionEvent::UserAdded { .. }
             | SessionEvent::ModelAsked { .. }
             | SessionEvent::CallStarted { .. }
             | SessionEvent::ApprovalAnswered { .. } => self.state = Some(SessionState::Working),
             SessionEvent::ApprovalAsked(_) => self.state = Some(SessionState::Waiting),
             SessionEvent::Paused(_) => self.state = Some(SessionState::Paused),
-            SessionEvent::TurnEnded(_) => self.state = Some(SessionState::Idle),
+            SessionEvent::TurnEnded(_) | SessionEvent::Rewound(_) => {
+                self.state = Some(SessionState::Idle);
+            }
             SessionEvent::ModelAnswered(_)
             | SessionEvent::ModelFailed { .. }
             | SessionEvent::Compacted(_)

@@ -8,7 +8,7 @@ use crate::item::without_data;
 use crate::live_output::Output;
 use crate::question::CardQuestion;
 use crate::safe_text::safe;
-use crate::waiting::Waiting;
+use protocol::Waiting;
 
 /// A tool call: what it does, how far it is and what came of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

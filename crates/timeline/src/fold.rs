@@ -4,7 +4,8 @@ mod calls;
 mod speech;
 
 use protocol::{
-    AgentRole, Content, ForkPoint, Image, ModelErrorKind, PlanStep, SessionEvent, Settings, TurnEnd,
+    AgentRole, Content, ForkPoint, Image, ModelErrorKind, PlanStep, Rewind, SessionEvent, Settings,
+    TurnEnd,
 };
 
 use crate::item::{Item, ItemBody, ItemId, Level, Notice, Topic, UserMessage};
@@ -12,12 +13,13 @@ use crate::notices;
 use crate::safe_text::{one_line, safe};
 use crate::timeline::{ItemChanges, Timeline};
 use crate::turn::{TurnCosts, text_of};
-use crate::waiting::Waiting;
+use protocol::Waiting;
 
 /// One entry on its way into the timeline.
 pub(crate) struct FoldStep<'a> {
     timeline: &'a mut Timeline,
     at: i64,
+    sequence: u64,
     /// The card of the call whose sub-agent the entry is about.
     parent: Option<ItemId>,
     depth: usize,
@@ -25,9 +27,9 @@ pub(crate) struct FoldStep<'a> {
 }
 
 impl<'a> FoldStep<'a> {
-    pub(crate) fn new(timeline: &'a mut Timeline, at: i64) -> Self {
+    pub(crate) fn new(timeline: &'a mut Timeline, at: i64, sequence: u64) -> Self {
         let changes = timeline.no_changes();
-        Self { timeline, at, parent: None, depth: 0, changes }
+        Self { timeline, at, sequence, parent: None, depth: 0, changes }
     }
 
     /// The entry is about the sub-agent of this call.
@@ -41,6 +43,7 @@ impl<'a> FoldStep<'a> {
             // `Timeline::apply` has entered it.
             SessionEvent::Nested { .. } => {}
             SessionEvent::UserMessage { content } => self.user_message(content),
+            SessionEvent::UserAdded { content } => self.said(content),
             SessionEvent::ModelAsked { .. } => self.cut_speech(self.parent),
             SessionEvent::TextDelta { text } => self.answer_grows(text),
             SessionEvent::ThinkingDelta { text } => self.thinking_grows(text),
@@ -129,6 +132,7 @@ impl<'a> FoldStep<'a> {
             SessionEvent::Compacted(compaction) => {
                 self.notice(Topic::Compacted, Level::Info, notices::compacted(compaction));
             }
+            SessionEvent::Rewound(rewind) if self.parent.is_none() => self.rewind(rewind),
             SessionEvent::Repaired { notes } => {
                 for note in notes {
                     let words = format!("the log was repaired: {}", one_line(note));
@@ -139,12 +143,47 @@ impl<'a> FoldStep<'a> {
         }
     }
 
+    /// Marks what was taken back. Its costs stay counted.
+    fn rewind(&mut self, rewind: &Rewind) {
+        self.interrupt_open(None);
+        self.pause_ends();
+        let said = self.timeline.items.iter().find_map(|item| match &item.body {
+            ItemBody::Message(message) if item.sequence == rewind.to => Some(message.text.clone()),
+            _ => None,
+        });
+        for at in (0..self.timeline.items.len()).rev() {
+            let item = &mut self.timeline.items[at];
+            if item.sequence < rewind.to {
+                break;
+            }
+            if !std::mem::replace(&mut item.rewound, true) {
+                let id = item.id;
+                self.changed(id);
+            }
+        }
+        let standing = self.timeline.items.iter().rev().find_map(|item| match &item.body {
+            ItemBody::Plan { steps } if item.parent.is_none() && !item.rewound => {
+                Some(steps.clone())
+            }
+            _ => None,
+        });
+        self.timeline.root.plan = standing.unwrap_or_default();
+        let words = notices::rewound(rewind, said.as_deref());
+        let level = if rewind.kept.is_empty() { Level::Info } else { Level::Warning };
+        self.notice(Topic::Rewound, level, words);
+    }
+
     fn user_message(&mut self, content: &[Content]) {
         self.interrupt_open(self.parent);
         if self.parent.is_none() {
             self.timeline.is_paused = false;
             self.timeline.waiting = Waiting::default();
         }
+        self.said(content);
+    }
+
+    /// The words of the user, with which no other turn begins.
+    fn said(&mut self, content: &[Content]) {
         let images = content.iter().filter_map(|part| match part {
             Content::Image(image) => Some(self.keep_image(image)),
             _ => None,
@@ -205,8 +244,9 @@ impl<'a> FoldStep<'a> {
 
     fn add(&mut self, body: ItemBody) -> ItemId {
         let id = ItemId(self.timeline.items.len());
-        let (parent, depth, at) = (self.parent, self.depth, self.at);
-        self.timeline.items.push(Item { id, parent, depth, at, body });
+        let Self { parent, depth, at, sequence, .. } = *self;
+        let rewound = false;
+        self.timeline.items.push(Item { id, parent, depth, at, sequence, rewound, body });
         self.timeline.scope(parent).items.push(id);
         self.changed(id);
         id

@@ -22,6 +22,12 @@ pub struct Item {
     pub depth: usize,
     /// When it began: milliseconds since 1970, UTC.
     pub at: i64,
+    /// The entry of the log that it began with.
+    #[serde(skip)]
+    pub sequence: u64,
+    /// Whether the conversation has gone back to before it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rewound: bool,
     /// What it is.
     #[serde(flatten)]
     pub body: ItemBody,
@@ -132,6 +138,8 @@ pub enum Topic {
     Paused,
     /// The turn ended in an unusual way.
     TurnEnd,
+    /// The conversation goes on from before an earlier message.
+    Rewound,
     /// The log was damaged and has been repaired.
     Repaired,
 }

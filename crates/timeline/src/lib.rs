@@ -25,7 +25,6 @@ mod scope;
 mod timeline;
 mod title;
 mod turn;
-mod waiting;
 
 pub use amounts::{count, duration, money};
 pub use card::{CallFailure, CallState, Card};
@@ -35,7 +34,7 @@ pub use headline::Headline;
 pub use item::{Answer, AnswerState, Item, ItemBody, ItemId, Level, Notice, Topic, UserMessage};
 pub use live_output::Output;
 pub use notices::{compacted, instructions};
+pub use protocol::Waiting;
 pub use question::{CardQuestion, Reply};
 pub use timeline::{ItemChanges, SessionFacts, Timeline};
 pub use turn::{Denied, TurnCosts, TurnTally};
-pub use waiting::Waiting;

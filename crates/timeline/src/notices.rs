@@ -1,6 +1,6 @@
 //! What happens beside messages and tools, each in one line.
 
-use protocol::{Compaction, ModelErrorKind, PauseReason, Settings, TurnEnd};
+use protocol::{Compaction, ModelErrorKind, PauseReason, Rewind, Settings, TurnEnd};
 
 use crate::safe_text::one_line;
 use crate::{count, duration, money};
@@ -115,6 +115,23 @@ pub(crate) fn unusual_end(end: TurnEnd) -> Option<&'static str> {
         TurnEnd::Stopped => Some("stopped"),
         TurnEnd::Interrupted => Some("the turn was interrupted"),
     }
+}
+
+/// Where the conversation goes on from, and what became of the files.
+pub(crate) fn rewound(rewind: &Rewind, said: Option<&str>) -> String {
+    let said = said.and_then(|said| said.lines().find(|line| !line.trim().is_empty()));
+    let mut words = match said {
+        Some(line) => format!("rewound to before \u{201c}{}\u{201d}", one_line(line)),
+        None => format!("rewound to before entry {}", rewind.to),
+    };
+    for (what, paths) in
+        [("restored", &rewind.restored), ("changed since, left alone", &rewind.kept)]
+    {
+        if !paths.is_empty() {
+            words.push_str(&format!("; {what}: {}", one_line(&paths.join(", "))));
+        }
+    }
+    words
 }
 
 #[cfg(test)]

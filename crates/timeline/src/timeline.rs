@@ -12,7 +12,7 @@ use crate::live_output::{LineCutter, Output};
 use crate::safe_text::output_line;
 use crate::scope::AgentScope;
 use crate::turn::{TurnTally, add_costs};
-use crate::waiting::Waiting;
+use protocol::Waiting;
 
 /// What the user sees of a session. [`Timeline::apply`] takes the entries of its log one after the other,
 /// each in constant time but for the length of what it says.
@@ -111,7 +111,7 @@ impl Timeline {
         if let Some(spent) = entry.event.spent() {
             add_costs((&mut self.facts.usage, &mut self.facts.cost_usd), spent);
         }
-        let mut step = FoldStep::new(self, at);
+        let mut step = FoldStep::new(self, at, entry.sequence);
         let mut event = &entry.event;
         // The entries of a sub-agent say nothing of time; the one that holds them does.
         while let SessionEvent::Nested { call_id, entry } = event {

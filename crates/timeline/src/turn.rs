@@ -6,7 +6,7 @@ use protocol::{
 use serde::Serialize;
 
 use crate::outcome::denial;
-use crate::waiting::milliseconds;
+use protocol::milliseconds_between;
 
 /// A call that the user or the policy denied, or whose changes they did.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -113,7 +113,7 @@ impl TurnTally {
 
     /// From the message to the last entry, in milliseconds.
     pub fn duration_ms(&self) -> u64 {
-        milliseconds(self.began_at.unwrap_or(self.last_at), self.last_at)
+        milliseconds_between(self.began_at.unwrap_or(self.last_at), self.last_at)
     }
 }
 

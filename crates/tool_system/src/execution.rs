@@ -10,6 +10,7 @@ pub(crate) mod context;
 pub(crate) mod executor;
 pub(crate) mod file_tracker;
 pub(crate) mod judging;
+pub(crate) mod learned_rules;
 pub(crate) mod on_demand;
 pub(crate) mod own_changes;
 pub(crate) mod perform;

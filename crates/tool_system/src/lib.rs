@@ -33,7 +33,7 @@ use answers::{
 use changes::{change_plan, history, proposing, transfer, undoing};
 use execution::{
     activity, agent_host, approval_gate, approver, checks, context, executor, file_tracker,
-    judging, on_demand, own_changes, perform, project_tools, turn,
+    judging, learned_rules, on_demand, own_changes, perform, project_tools, turn,
 };
 use registration::{
     absent_arguments, argument_problems, arguments, category, custom, definition, face, registry,
@@ -58,6 +58,7 @@ pub use face::{Face, Vocabulary};
 pub use file_tracker::FileTracker;
 pub use history::History;
 pub use instructions::{InstructionFile, InstructionText};
+pub use learned_rules::LearnedRules;
 pub use limits::{LimitOverrides, Limits};
 pub use on_demand::OnDemand;
 pub use perform::{JournalPerformer, Performer};

@@ -28,6 +28,7 @@ mod prune;
 mod recover;
 mod rewind;
 mod shape;
+mod since;
 mod store;
 
 use std::path::Path;
@@ -46,6 +47,7 @@ pub use entry::{EntryId, EntryRole, Label};
 pub use history::EntrySummary;
 pub use inverse::{Inverse, UndoTarget};
 pub use recover::RecoveryReport;
+pub use since::InverseSince;
 
 use commit::Commit;
 use dirs::Dirs;

@@ -58,8 +58,8 @@ pub use faults::Faults;
 pub use ignored::Ignored;
 pub use image_file::{ImageFile, ImageProblem, image_file};
 pub use journal::{
-    Applied, EntryId, EntryRole, EntrySummary, Inverse, Journal, JournalOptions, Label,
-    RecoveryReport, UndoTarget,
+    Applied, EntryId, EntryRole, EntrySummary, Inverse, InverseSince, Journal, JournalOptions,
+    Label, RecoveryReport, UndoTarget,
 };
 pub use line_window::{HASH_LIMIT, LineWindow, ReadLines, WindowLine};
 pub use list::{DirListing, LIST_LIMIT, ListedEntry};

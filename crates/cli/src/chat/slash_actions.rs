@@ -214,6 +214,10 @@ impl Chat {
     }
 
     async fn fork(&mut self) -> anyhow::Result<()> {
+        if !self.session.is_stored().await {
+            self.note("Nothing has been said yet, so there is nothing to fork.");
+            return Ok(());
+        }
         let id = self.session.parts().store.fork(self.session.id(), None).await?;
         let parts = self.session.parts().clone();
         self.session = resumed(parts, &id.to_string()).await?;

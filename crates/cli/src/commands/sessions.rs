@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use jiff::{Timestamp, Unit};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use protocol::SessionEvent;
 use serde_json::json;
-use store::{CheckMode, CheckReport, ListFilter, SessionId, SessionInfo, Store};
+use store::{CheckMode, CheckReport, ListFilter, SessionId, SessionInfo, Store, short_ids};
 use timeline::{Timeline, count, money};
 
 use crate::args::{ExportFormat, SessionsCheckArgs, SessionsCommand};
@@ -74,26 +75,27 @@ pub(crate) async fn store_at(root: &Path) -> anyhow::Result<Arc<dyn Store>> {
 
 /// Prints the conversations, the last one first.
 pub(crate) async fn list(store: &dyn Store, limit: u32) -> anyhow::Result<()> {
-    let filter = ListFilter { limit: Some(limit), ..ListFilter::default() };
-    let sessions = store.list(&filter).await?;
+    let sessions = store.list(&ListFilter::default()).await?;
     if sessions.is_empty() {
         output::to_user("There are no sessions yet.");
     }
-    for session in &sessions {
-        output::result(&line(session))?;
+    let short = short_ids(sessions.iter().map(|session| &session.id));
+    let width = short.values().map(|id| id.len()).max().unwrap_or(0);
+    for session in sessions.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
+        let id = short.get(&session.id).copied().unwrap_or(session.id.as_str());
+        output::result(&line(&format!("{id:width$}"), session))?;
     }
     Ok(())
 }
 
-fn line(session: &SessionInfo) -> String {
+fn line(id: &str, session: &SessionInfo) -> String {
     let title: String = one_line(session.title.as_deref().unwrap_or("(nothing said)"))
         .chars()
         .take(TITLE_WIDTH)
         .collect();
     let cost = session.cost_usd.map(|cost| format!(" · {}", money(cost))).unwrap_or_default();
     format!(
-        "{}  {}  {:11}  {title}  ({}, {} tokens{cost})",
-        session.id,
+        "{id}  {}  {:11}  {title}  ({}, {} tokens{cost})",
         minute(session.updated),
         session.state.as_str(),
         session.model,
@@ -101,11 +103,14 @@ fn line(session: &SessionInfo) -> String {
     )
 }
 
-/// A time to the minute, UTC.
+/// A time to the minute, as the user's clock shows it.
 fn minute(milliseconds: i64) -> String {
+    minute_in(milliseconds, TimeZone::system())
+}
+
+fn minute_in(milliseconds: i64, zone: TimeZone) -> String {
     let time = Timestamp::from_millisecond(milliseconds).unwrap_or_default();
-    let text = time.round(Unit::Minute).unwrap_or(time).to_string();
-    text.trim_end_matches(":00Z").replace('T', " ")
+    time.to_zoned(zone).strftime("%Y-%m-%d %H:%M").to_string()
 }
 
 /// A line for the user if a copy does not end where it was asked to.
@@ -208,4 +213,19 @@ fn explain(report: &CheckReport) -> io::Result<()> {
 
 fn tell(damage: &[String]) {
     damage.iter().for_each(|line| output::to_user(&format!("toolkiln: {line}")));
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::tz::{Offset, TimeZone};
+
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_users_clock() {
+        let kathmandu = Offset::from_seconds(5 * 3600 + 45 * 60).unwrap();
+        let shown = |zone| minute_in(1_700_000_059_999, zone);
+        assert_eq!(shown(TimeZone::UTC), "2023-11-14 22:14");
+        assert_eq!(shown(TimeZone::fixed(kathmandu)), "2023-11-15 03:59");
+    }
 }

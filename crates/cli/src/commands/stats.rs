@@ -1,5 +1,6 @@
 //! `toolkiln stats`: which tools and models were used, how well and at what cost.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -8,7 +9,8 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use serde_json::json;
 use store::{
-    Favourites, ListFilter, ModelStats, SessionInfo, SessionStats, Stats, StatsFilter, ToolStats,
+    Favourites, ListFilter, ModelStats, SessionId, SessionInfo, SessionStats, Stats, StatsFilter,
+    ToolStats, short_ids,
 };
 use timeline::{count, duration, money};
 
@@ -80,9 +82,10 @@ async fn perform(args: &StatsArgs) -> anyhow::Result<ExitCode> {
         output::json(&json!(stats))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = tables(&stats, Stream::Out.width());
+    let sessions = store.list(&ListFilter::default()).await?;
+    let short = short_ids(sessions.iter().map(|info| &info.id));
+    let mut text = tables(&stats, &short, Stream::Out.width());
     if is_all {
-        let sessions = store.list(&ListFilter::default()).await?;
         text.push_str(&days(&sessions, Timestamp::now()).unwrap_or_default());
     }
     output::result(text.trim_end())?;
@@ -90,7 +93,11 @@ async fn perform(args: &StatsArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What was used, in as many columns as fit into `width`.
-fn tables(stats: &Stats, width: Option<usize>) -> String {
+fn tables(
+    stats: &Stats,
+    short: &BTreeMap<&SessionId, &str>,
+    width: Option<usize>,
+) -> String {
     let most = stats.tools.iter().map(|tool| tool.calls).max().unwrap_or(0);
     let tools = table(
         ["tool", "calls", "ok", "p50", "p95", "tokens", "asked", "approved", ""],
@@ -107,7 +114,9 @@ fn tables(stats: &Stats, width: Option<usize>) -> String {
     );
     let sessions = table(
         ["session", "turns", "calls", "in", "out", "cached", "cost", "title"],
-        stats.sessions.iter().map(session_row),
+        stats.sessions.iter().map(|stats| {
+            session_row(short.get(&stats.session).copied().unwrap_or_default(), stats)
+        }),
         &[5, 2, 4, 3, 1],
         width,
     );
@@ -165,9 +174,9 @@ fn model_row(stats: &ModelStats, most: u64) -> [String; 9] {
     ]
 }
 
-fn session_row(stats: &SessionStats) -> [String; 8] {
+fn session_row(id: &str, stats: &SessionStats) -> [String; 8] {
     [
-        stats.session.to_string(),
+        id.to_owned(),
         stats.turns.to_string(),
         stats.calls.to_string(),
         count(stats.usage.input + stats.usage.cache_write),

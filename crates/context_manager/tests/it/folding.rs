@@ -4,8 +4,8 @@ use context_manager::{ChatContext, ContextState, StopReason, Usage};
 use proptest::prelude::*;
 use protocol::{
     ApprovalResponse, BrokenCall, Compaction, Content, ErrorCode, LogEntry, ModelAnswer,
-    ModelErrorKind, PauseReason, SessionEvent, ShortenedMessage, ToolCall, ToolError, ToolResult,
-    TurnEnd,
+    ModelErrorKind, PauseReason, Rewind, SessionEvent, ShortenedMessage, ToolCall, ToolError,
+    ToolResult, TurnEnd,
 };
 use serde_json::{Map, json};
 
@@ -81,6 +81,7 @@ fn any_event() -> impl Strategy<Value = SessionEvent> {
     );
     prop_oneof![
         4 => any_contents().prop_map(|content| E::UserMessage { content }),
+        2 => any_contents().prop_map(|content| E::UserAdded { content }),
         6 => any::<u64>().prop_map(|estimated_tokens| E::ModelAsked { estimated_tokens }),
         3 => any_text().prop_map(|text| E::TextDelta { text }),
         1 => any_text().prop_map(|text| E::ThinkingDelta { text }),
@@ -123,6 +124,25 @@ fn numbered(events: Vec<SessionEvent>, from: u64) -> Vec<LogEntry> {
 }
 
 proptest! {
+    #[test]
+    fn after_a_rewind_only_what_was_before_counts(
+        events in prop::collection::vec(any_event(), 1..40),
+        at in any::<prop::sample::Index>(),
+    ) {
+        let to = at.index(events.len()) as u64 + 1;
+        let all = numbered(events, 1);
+        let rewind = Rewind { to, restored: Vec::new(), kept: Vec::new() };
+        let sequence = all.len() as u64 + 1;
+        let rewound = LogEntry { sequence, at: 0, event: SessionEvent::Rewound(rewind) };
+        let whole = all.iter().chain([&rewound]);
+        let before = all.iter().take(to as usize - 1).chain([&rewound]);
+        let (context, expected) = (ChatContext::replay(whole), ChatContext::replay(before));
+        prop_assert_eq!(context.messages(), expected.messages());
+        prop_assert_eq!(context.state(), &ContextState::Idle);
+        prop_assert!(context.usage().output >= expected.usage().output);
+        crate::story::assert_valid(&context.messages());
+    }
+
     #[test]
     fn any_sequence_of_events_is_a_valid_conversation_and_can_be_closed_anywhere(
         events in prop::collection::vec(any_event(), 0..40)

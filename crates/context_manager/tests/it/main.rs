@@ -7,6 +7,7 @@ mod images;
 mod instructed;
 mod limits;
 mod making_room;
+mod queued;
 mod stage;
 mod story;
 mod tool_calls;

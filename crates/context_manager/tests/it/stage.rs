@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, CacheHint, Charge, ChatContext, LogError, ModelError, ModelErrorKind, ModelEvent,
-    ModelProvider, ModelRequest, ModelStream, Ports, Purse, RetryPolicy, SessionLog, StopReason,
-    ToolListing, ToolRuntime, ToolSpec, TurnOutcome, Usage,
+    AgentOptions, CacheHint, Charge, ChatContext, Inbox, LogError, ModelError, ModelErrorKind,
+    ModelEvent, ModelProvider, ModelRequest, ModelStream, Ports, Purse, RetryPolicy, SessionLog,
+    StopReason, ToolListing, ToolRuntime, ToolSpec, TurnOutcome, Usage,
 };
 use futures_util::{StreamExt, stream};
 use protocol::{
@@ -34,6 +34,8 @@ pub(crate) enum Line {
     Refuses(ModelErrorKind),
     /// The user cancels, and nothing more comes.
     Cancelled,
+    /// The user says this while the answer comes.
+    Hears(&'static str),
     /// Nothing more comes.
     Hangs,
     /// The answer ends after so many milliseconds.
@@ -121,6 +123,7 @@ pub(crate) struct ScriptedModel {
     replies: Mutex<VecDeque<Reply>>,
     pub(crate) requests: Mutex<Vec<ModelRequest>>,
     cancel: Arc<Button>,
+    inbox: Arc<Inbox>,
 }
 
 #[async_trait]
@@ -136,9 +139,9 @@ impl ModelProvider for ScriptedModel {
         if let [Line::Refuses(kind), ..] = reply.as_slice() {
             return Err(error(*kind));
         }
-        let cancel = self.cancel.clone();
+        let user = (self.cancel.clone(), self.inbox.clone());
         let pieces = stream::iter(reply).then(move |line| {
-            let cancel = cancel.clone();
+            let (cancel, inbox) = user.clone();
             async move {
                 match line {
                     Line::Piece(piece) => Ok(piece),
@@ -153,6 +156,10 @@ impl ModelProvider for ScriptedModel {
                     Line::Cancelled => {
                         cancel.press();
                         std::future::pending().await
+                    }
+                    Line::Hears(words) => {
+                        inbox.push(story::said(words));
+                        Ok(ModelEvent::Text("…".into()))
                     }
                     Line::Hangs => std::future::pending().await,
                     Line::Slow(ms) => {
@@ -173,6 +180,7 @@ fn error(kind: ModelErrorKind) -> ModelError {
 /// Tools whose names say what they do.
 pub(crate) struct ScriptedTools {
     cancel: Arc<Button>,
+    inbox: Arc<Inbox>,
     running: AtomicUsize,
     pub(crate) most_at_once: AtomicUsize,
     counter: AtomicUsize,
@@ -263,6 +271,11 @@ impl ScriptedTools {
                 let size = call.arguments.get("size").and_then(Value::as_u64).unwrap_or(10_000);
                 Ok("x".repeat(usize::try_from(size).unwrap_or_default()).into())
             }
+            "hears" => {
+                let words = call.arguments.get("words").and_then(Value::as_str).unwrap_or("more");
+                self.inbox.push(story::said(words));
+                Ok("heard".into())
+            }
             "missing" => fails(ErrorCode::FileNotFound, "x.rs does not exist"),
             "refused" => fails(ErrorCode::Rejected, "User rejected changes: keep the name"),
             "breaks" => fails(ErrorCode::Internal, "the tool failed unexpectedly: out of luck"),
@@ -319,11 +332,9 @@ impl SessionLog for MemoryLog {
         let aside = std::mem::take(&mut *self.aside.lock().unwrap());
         let events = aside.into_iter().chain(events);
         let mut entries = self.entries.lock().unwrap();
-        let first = entries.len() as u64 + 1;
-        let new: Vec<_> = (first..)
-            .zip(events)
-            .map(|(sequence, event)| LogEntry { sequence, at: 0, event })
-            .collect();
+        let numbered = (entries.len() as u64 + 1..).zip(events);
+        let new = numbered.map(|(sequence, event)| LogEntry { sequence, at: 0, event });
+        let new: Vec<_> = new.collect();
         entries.extend(new.clone());
         Ok(new)
     }
@@ -336,19 +347,23 @@ pub(crate) struct Stage {
     pub(crate) options: AgentOptions,
     pub(crate) context: ChatContext,
     pub(crate) purse: Arc<Purse>,
+    pub(crate) inbox: Arc<Inbox>,
     button: Arc<Button>,
 }
 
 impl Stage {
     pub(crate) fn new(replies: impl IntoIterator<Item = Reply>) -> Self {
         let button = Arc::new(Button::default());
+        let inbox = Arc::<Inbox>::default();
         let model = ScriptedModel {
             replies: Mutex::new(replies.into_iter().collect()),
             requests: Mutex::default(),
             cancel: button.clone(),
+            inbox: inbox.clone(),
         };
         let tools = ScriptedTools {
             cancel: button.clone(),
+            inbox: inbox.clone(),
             running: AtomicUsize::default(),
             most_at_once: AtomicUsize::default(),
             counter: AtomicUsize::default(),
@@ -368,6 +383,7 @@ impl Stage {
             },
             context: ChatContext::default(),
             purse: Purse::new(),
+            inbox,
             button,
         }
     }
@@ -398,6 +414,7 @@ impl Stage {
             tools: self.tools.clone(),
             log: self.log.clone(),
             purse: self.purse.clone(),
+            inbox: self.inbox.clone(),
         }
     }
 
@@ -413,7 +430,7 @@ impl Stage {
     }
 
     pub(crate) async fn try_send(&mut self, words: &str) -> Result<TurnOutcome, LogError> {
-        self.try_say(vec![Content::Text { text: words.into() }]).await
+        self.try_say(story::said(words)).await
     }
 
     /// The user says something with files attached.

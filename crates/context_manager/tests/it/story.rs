@@ -5,6 +5,11 @@ use std::sync::Arc;
 
 use protocol::{Content, LogEntry, Message, SessionEvent, Speaker, ToolResult};
 
+/// What the user says, as a message holds it.
+pub(crate) fn said(words: &str) -> Vec<Content> {
+    vec![Content::Text { text: words.into() }]
+}
+
 /// A log, a line for each event.
 pub(crate) fn of_log(entries: &[LogEntry]) -> String {
     entries.iter().map(|entry| of_event(&entry.event)).collect::<Vec<_>>().join("\n")
@@ -13,6 +18,7 @@ pub(crate) fn of_log(entries: &[LogEntry]) -> String {
 fn of_event(event: &SessionEvent) -> String {
     match event {
         SessionEvent::UserMessage { content } => format!("user: {}", of_contents(content)),
+        SessionEvent::UserAdded { content } => format!("user adds: {}", of_contents(content)),
         SessionEvent::ModelAsked { .. } => "asked".into(),
         SessionEvent::TextDelta { text } => format!("text: {text}"),
         SessionEvent::ThinkingDelta { text } => format!("thinking: {text}"),

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use context_manager::{
-    AgentOptions, ChatContext, LogError, Ports, Purse, RetryPolicy, SessionLog, ToolListing,
+    AgentOptions, ChatContext, Inbox, LogError, Ports, Purse, RetryPolicy, SessionLog, ToolListing,
     ToolRuntime, ToolSpec, TurnOutcome,
 };
 use protocol::{
     CallReport, Content, ErrorCode, LogEntry, ModelAnswer, SessionEvent, ToolCall, ToolError,
 };
 use providers::HttpProvider;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 #[derive(Default)]
@@ -30,7 +30,9 @@ impl SessionLog for MemoryLog {
     }
 }
 
-struct OneTool;
+struct OneTool {
+    inbox: Arc<Inbox>,
+}
 
 #[async_trait]
 impl ToolRuntime for OneTool {
@@ -57,7 +59,13 @@ impl ToolRuntime for OneTool {
 
     async fn execute_tool(&self, call: &ToolCall, _: &CancellationToken) -> CallReport {
         let result = match call.name.as_str() {
-            "look" => Ok(json!({"seen": call.arguments})),
+            "look" => {
+                // The user may say something while it runs.
+                if let Some(words) = call.arguments.get("user_says").and_then(Value::as_str) {
+                    self.inbox.push(vec![Content::Text { text: words.into() }]);
+                }
+                Ok(json!({"seen": call.arguments}))
+            }
             other => Err(ToolError::new(ErrorCode::UnknownTool, format!("no tool `{other}`"))),
         };
         result.into()
@@ -71,11 +79,13 @@ pub(crate) struct Stage {
     log: Arc<MemoryLog>,
     context: ChatContext,
     options: AgentOptions,
+    inbox: Arc<Inbox>,
 }
 
 impl Stage {
     pub(crate) fn new(options: AgentOptions) -> Self {
-        Self { log: Arc::default(), context: ChatContext::default(), options }
+        let (log, inbox) = (Arc::default(), Arc::default());
+        Self { log, context: ChatContext::default(), options, inbox }
     }
 
     /// A conversation that waits only where the server asks for it.
@@ -94,8 +104,10 @@ impl Stage {
         provider: &HttpProvider,
         cancel: &CancellationToken,
     ) -> TurnOutcome {
-        let (model, tools) = (Arc::new(provider.clone()), Arc::new(OneTool));
-        let ports = Ports { model, tools, log: self.log.clone(), purse: Purse::new() };
+        let (model, tools) =
+            (Arc::new(provider.clone()), Arc::new(OneTool { inbox: Arc::clone(&self.inbox) }));
+        let inbox = Arc::clone(&self.inbox);
+        let ports = Ports { model, tools, log: self.log.clone(), purse: Purse::new(), inbox };
         let content = vec![Content::Text { text: words.into() }];
         let outcome = self.context.send_message(content, &ports, &self.options, cancel).await;
         outcome.expect("the log takes everything")

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use context_manager::AgentOptions;
 use proptest::prelude::*;
+use protocol::SessionEvent;
 use providers::{Api, HttpProvider};
 use serde_json::{Value, json};
 use testkit::model_server::{ModelCall, Part, Stop, WireFormat, validity};
@@ -180,4 +181,26 @@ fn hostile_names_and_ids_are_stored_as_they_came_and_sent_in_one_form() {
     OpenAiChat: functions.look:0 unnamed-xaf1349b9f5f9a1a6 unnamed-xa4abc90628d5caf7 functions.look:0_5
     ");
     requests.iter().for_each(validity::check);
+}
+
+#[test]
+fn what_the_user_adds_during_a_turn_follows_the_results_on_every_wire() {
+    for api in 0..Api::ALL.len() {
+        let said = json!({"user_says": "Only in src, please."});
+        let replies = vec![Reply::call("look", said).and_call("look", json!({}))];
+        let (stage, requests) = play(&[Turn { api, replies }]);
+        requests.iter().for_each(validity::check);
+        let [first, second] = requests.as_slice() else { panic!("{} requests", requests.len()) };
+        let words = |call: &ModelCall| Value::from(conversation(call)).to_string();
+        assert!(!words(first).contains("Only in src, please.\"}]"), "{}", words(first));
+        // The results are there, and the words are the last thing the model reads.
+        assert_eq!(second.tool_answers().len(), 2);
+        let last = words(second);
+        let (results, added) = last.rsplit_once("Only in src, please.").unwrap();
+        assert!(results.contains("Go on.") && !added.contains("seen"), "{last}");
+        let added = |event: &SessionEvent| matches!(event, SessionEvent::UserAdded { .. });
+        let turns = |event: &SessionEvent| matches!(event, SessionEvent::UserMessage { .. });
+        let count = |is: fn(&SessionEvent) -> bool| stage.events().iter().filter(|e| is(e)).count();
+        assert_eq!((count(added), count(turns)), (1, 1));
+    }
 }

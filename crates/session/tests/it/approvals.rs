@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use context_manager::{LogError, SessionLog};
 use insta::assert_snapshot;
 use protocol::{
-    ApprovalRequest, ApprovalResponse, Change, ChangeSet, ErrorCode, LogEntry, Proposal,
+    ApprovalRequest, ApprovalResponse, Change, ChangeSet, ErrorCode, LogEntry, Proposal, Remember,
     SessionEvent, ToolError,
 };
 use serde_json::json;
@@ -165,23 +165,54 @@ impl SessionLog for NoLog {
     }
 }
 
+fn request(path: &str) -> ApprovalRequest {
+    let change = Change::MakeDir { path: path.into(), mode: None };
+    let proposal = Proposal::Changes(ChangeSet { changes: vec![change] });
+    ApprovalRequest {
+        step_id: "c1".into(),
+        tool: "bash".into(),
+        args: Default::default(),
+        reason: String::new(),
+        proposal_hash: proposal.hash(),
+        proposal,
+        diffs: Vec::new(),
+        remembers: None,
+        expires_in_ms: 1,
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_remembered_answers_the_equal_questions_that_wait() {
+    let manager = ApprovalManager::new(Arc::new(NoLog), None);
+    let asking = |path: &str, id: &str, rule: &str| ApprovalRequest {
+        step_id: id.into(),
+        remembers: Some(rule.into()),
+        ..request(path)
+    };
+    let (one, equal) = (asking("one", "c1", "bash may make"), asking("two", "c2", "bash may make"));
+    let other = asking("three", "c3", "bash may test");
+    let (first, second, third, ()) = tokio::join!(
+        biased;
+        manager.decide(&one),
+        manager.decide(&equal),
+        manager.decide(&other),
+        async {
+            manager.answer("c1", one.approve_and_remember(Remember::Session)).unwrap();
+            // Only the other question is left for the user.
+            while manager.pending().len() > 1 {
+                tokio::task::yield_now().await;
+            }
+            manager.answer("c3", ApprovalResponse::no(None)).unwrap();
+        }
+    );
+    assert_eq!(first.unwrap().remember, Some(Remember::Session));
+    assert_eq!(second.unwrap(), equal.approve());
+    assert!(!third.unwrap().is_approved());
+    assert_eq!(manager.pending(), []);
+}
+
 #[tokio::test]
 async fn two_agents_whose_calls_have_the_same_id_get_each_their_own_answer() {
-    let request = |path: &str| {
-        let change = Change::MakeDir { path: path.into(), mode: None };
-        let proposal = Proposal::Changes(ChangeSet { changes: vec![change] });
-        ApprovalRequest {
-            step_id: "c1".into(),
-            tool: "bash".into(),
-            args: Default::default(),
-            reason: String::new(),
-            proposal_hash: proposal.hash(),
-            proposal,
-            diffs: Vec::new(),
-            remembers: None,
-            expires_in_ms: 1,
-        }
-    };
     let manager = ApprovalManager::new(Arc::new(NoLog), None);
     let (one, two) = (request("one"), request("two"));
     let (first, second, ()) = tokio::join!(biased; manager.decide(&one), manager.decide(&two), async {

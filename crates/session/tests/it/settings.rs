@@ -79,7 +79,8 @@ async fn a_session_that_is_taken_up_with_other_settings_says_so_in_its_log() {
 async fn two_cannot_have_one_session_open() {
     let model = Scripted::new("scripted", [says("One.")]);
     let stage = Stage::new(&model).await;
-    let session = stage.begin().await;
+    let mut session = stage.begin().await;
+    send(&mut session, "Hi").await;
     let file = stage.project.root().with_file_name("sessions.db");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(file).await.unwrap());
     let mut parts = stage.parts.clone();

@@ -14,6 +14,12 @@ use crate::stats::StatsCounter;
 use crate::{Favourites, ListFilter, SessionId, Stats, StatsFilter, StoreError};
 
 const DOING: &str = "reading what was done";
+/// The last entry of the session `own` that counts for another one: that of its fork point. If the
+/// session it was forked from is gone, the oldest of its forks counts for it.
+const INHERITED: &str = "coalesce(CASE WHEN EXISTS \
+    (SELECT 1 FROM sessions AS origin WHERE origin.id = own.forked_from) THEN own.forked_at \
+    ELSE min(own.forked_at, (SELECT max(older.forked_at) FROM sessions AS older \
+    WHERE older.forked_from = own.forked_from AND older.id < own.id)) END, 0)";
 /// From when on things are learned, in the table of settings.
 const LEARNED_SINCE: &str = "learned_since";
 
@@ -31,7 +37,8 @@ pub(super) async fn stats(inner: &Inner, filter: &StatsFilter) -> Result<Stats, 
     Ok(counter.finish(sessions))
 }
 
-/// Reads the calls of one session, or of all that were written to since then.
+/// Reads the calls of one session, or of all that were written to since then. What a fork has in
+/// common with another session counts there.
 async fn follow(
     db: &mut Db,
     only: Option<&SessionId>,
@@ -40,8 +47,10 @@ async fn follow(
 ) -> Result<(), sqlx::Error> {
     let kinds = KINDS.map(|kind| format!("'{kind}'")).join(", ");
     let sql = format!(
-        "SELECT session, at, kind, data FROM events WHERE kind IN ({kinds}) AND \
-         session IN (SELECT id FROM sessions WHERE updated >= ? AND (? IS NULL OR id = ?)) \
+        "WITH wanted AS MATERIALIZED (SELECT id, {INHERITED} AS inherited FROM sessions AS own \
+         WHERE updated >= ? AND (? IS NULL OR id = ?)) \
+         SELECT session, at, kind, data, sequence <= inherited AS counts_elsewhere \
+         FROM events JOIN wanted ON id = session WHERE kind IN ({kinds}) \
          ORDER BY session, sequence"
     );
     let only = only.map(SessionId::as_str);
@@ -50,11 +59,12 @@ async fn follow(
     let mut current: Option<(SessionId, CallReader)> = None;
     while let Some(row) = rows.try_next().await? {
         // Rows that are damaged are passed over; a check names them.
-        let (Ok(session), Ok(at), Ok(kind), Ok(data)) = (
+        let (Ok(session), Ok(at), Ok(kind), Ok(data), Ok(counts_elsewhere)) = (
             row.try_get::<&str, _>("session"),
             row.try_get::<i64, _>("at"),
             row.try_get::<&str, _>("kind"),
             row.try_get::<&str, _>("data"),
+            row.try_get::<bool, _>("counts_elsewhere"),
         ) else {
             continue;
         };
@@ -63,7 +73,11 @@ async fn follow(
             current = Some((id, CallReader::default()));
         }
         if let Some((id, reader)) = &mut current {
-            reader.read(kind, data, &mut |seen| each(id, at, &seen));
+            reader.read(kind, at, data, &mut |seen| {
+                if !counts_elsewhere {
+                    each(id, at, &seen);
+                }
+            });
         }
     }
     Ok(())

@@ -9,7 +9,7 @@ use super::Inner;
 use super::db::Db;
 use super::lease::{claim, is_held, refuse_if_moved};
 use super::read::inspect_session;
-use super::write::{append, insert_session, signed};
+use super::write::{append, insert_session, number, signed};
 use crate::cut::safe_cut;
 use crate::id::now_ms;
 use crate::inspection::Problem;
@@ -21,22 +21,41 @@ use crate::{Imported, Loaded, SessionId, StoreError};
 const MIN_ID_PIECE: usize = 2;
 
 pub(super) async fn create(inner: &Inner, first: &Opened) -> Result<SessionId, StoreError> {
-    let row = Row::new(1, now_ms(), &SessionEvent::Opened(first.clone()))?;
-    insert(inner, &[row]).await
+    let id = SessionId::generate()?;
+    create_as(inner, &id, first.clone(), Vec::new()).await?;
+    Ok(id)
+}
+
+pub(super) async fn create_as(
+    inner: &Inner,
+    id: &SessionId,
+    first: Opened,
+    events: Vec<SessionEvent>,
+) -> Result<Vec<LogEntry>, StoreError> {
+    let events = std::iter::once(SessionEvent::Opened(first)).chain(events).collect();
+    let entries = number(events, 0);
+    let rows = entries.iter().map(|entry| Row::new(entry.sequence, entry.at, &entry.event));
+    insert_as(inner, id, &rows.collect::<Result<Vec<_>, _>>()?).await?;
+    Ok(entries)
 }
 
 /// Writes a session under a new id.
 async fn insert(inner: &Inner, rows: &[Row]) -> Result<SessionId, StoreError> {
     let id = SessionId::generate()?;
+    insert_as(inner, &id, rows).await?;
+    Ok(id)
+}
+
+async fn insert_as(inner: &Inner, id: &SessionId, rows: &[Row]) -> Result<(), StoreError> {
     let mut db = inner.db.lock().await;
     refuse_if_moved(inner, &db)?;
     let done = async {
         let mut tx = db.conn.begin_with("BEGIN IMMEDIATE").await?;
-        insert_session(&mut tx, &id, rows).await?;
+        insert_session(&mut tx, id, rows).await?;
         let mut end = 0;
         for row in rows {
             if row.sequence > end + 1 {
-                note_gap(&mut tx, &id, end + 1, row.sequence - 1).await?;
+                note_gap(&mut tx, id, end + 1, row.sequence - 1).await?;
             }
             end = row.sequence;
         }
@@ -45,7 +64,7 @@ async fn insert(inner: &Inner, rows: &[Row]) -> Result<SessionId, StoreError> {
     let done: Result<(), sqlx::Error> = done.await;
     done.map_err(|error| db.error("beginning a session", &error))?;
     db.last.insert(id.clone(), rows.last().map_or(0, |row| row.sequence));
-    Ok(id)
+    Ok(())
 }
 
 /// Records that entries are missing, so that it is reported only once.
@@ -68,12 +87,12 @@ pub(super) async fn load(inner: &Inner, id: &SessionId) -> Result<Loaded, StoreE
     Ok(Loaded { entries: inspection.entries, damage })
 }
 
-/// Finds by whole id, then by the beginning or end of one, then by title, then by a part of one.
+/// Finds by whole id, then by the beginning of one, then by the end, then by title, then by a part of one.
 pub(super) async fn find(inner: &Inner, text: &str) -> Result<SessionId, StoreError> {
-    const QUERIES: [&str; 4] = [
+    const QUERIES: [&str; 5] = [
         "SELECT id FROM sessions WHERE id = ? ORDER BY id",
-        "SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 OR substr(id, -length(?1)) = ?1 \
-         ORDER BY id",
+        "SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 ORDER BY id",
+        "SELECT id FROM sessions WHERE substr(id, -length(?1)) = ?1 ORDER BY id",
         "SELECT id FROM sessions WHERE lower(coalesce(title, opening)) = lower(?) ORDER BY id",
         "SELECT id FROM sessions WHERE instr(lower(coalesce(title, opening)), lower(?)) > 0 ORDER BY id",
     ];

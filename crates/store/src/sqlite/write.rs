@@ -62,7 +62,7 @@ pub(super) async fn append(
     }
 }
 
-fn number(events: Vec<SessionEvent>, last: u64) -> Vec<LogEntry> {
+pub(super) fn number(events: Vec<SessionEvent>, last: u64) -> Vec<LogEntry> {
     let at = now_ms();
     let numbered = (last + 1..).zip(events);
     numbered.map(|(sequence, event)| LogEntry { sequence, at, event }).collect()

@@ -50,6 +50,27 @@ async fn busy_session(store: &SqliteStore) -> SessionId {
 }
 
 #[tokio::test]
+async fn what_a_fork_inherits_counts_once_whichever_session_is_left() {
+    let (_dir, store) = new_store().await;
+    let origin = busy_session(&store).await;
+    let all = async || store.stats(&StatsFilter::default()).await.unwrap();
+    let calls = |stats: &store::Stats| stats.tools.iter().map(|tool| tool.calls).sum::<u64>();
+    let (alone, before) = (all().await, calls(&all().await));
+    let fork = store.fork(&origin, None).await.unwrap();
+    let second = store.fork(&fork, None).await.unwrap();
+    let both = all().await;
+    assert_eq!((&both.tools, &both.models), (&alone.tools, &alone.models));
+    store.append(&fork, edit("h", "src/d.rs", yes())).await.unwrap();
+    assert_eq!(calls(&all().await), before + 1);
+    let filter = StatsFilter { session: Some(fork.clone()), since: None };
+    assert_eq!(calls(&store.stats(&filter).await.unwrap()), 1, "its own calls");
+    // The log of the origin lives on in its forks.
+    let third = store.fork(&origin, None).await.unwrap();
+    store.delete(&origin).await.unwrap();
+    assert_eq!(calls(&all().await), before + 1, "{second} and {third} count nothing twice");
+}
+
+#[tokio::test]
 async fn statistics_count_tools_models_and_sessions() {
     let (_dir, store) = new_store().await;
     let id = busy_session(&store).await;

@@ -20,7 +20,11 @@ pub fn html(timeline: &Timeline) -> String {
     let rows = facts(timeline.facts()).into_iter();
     let rows = rows.map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>\n", escaped(&value)));
     let rows: String = rows.collect();
-    let items: String = timeline.children(None).map(|item| drawn(timeline, item)).collect();
+    let items: String = timeline
+        .children(None)
+        .filter(|item| !item.rewound)
+        .map(|item| drawn(timeline, item))
+        .collect();
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\

@@ -21,7 +21,10 @@ pub fn markdown(timeline: &Timeline) -> String {
     let rows = facts(timeline.facts()).into_iter();
     let rows = rows.map(|(name, value)| format!("- {name}: {}\n", inline(&value)));
     let mut text = format!("# {title}\n\n{}", rows.collect::<String>());
-    timeline.children(None).for_each(|item| draw(&mut text, timeline, item));
+    timeline
+        .children(None)
+        .filter(|item| !item.rewound)
+        .for_each(|item| draw(&mut text, timeline, item));
     text
 }
 

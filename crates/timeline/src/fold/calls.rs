@@ -6,7 +6,7 @@ use serde_json::Map;
 use super::FoldStep;
 use crate::card::{CallFailure, CallState, Card, harmless_diffs};
 use crate::item::{ItemBody, ItemId};
-use crate::question::{CardQuestion, Reply};
+use crate::question::CardQuestion;
 use crate::safe_text::one_line;
 use crate::{checks, outcome, title};
 
@@ -102,7 +102,8 @@ impl FoldStep<'_> {
         };
         let was_asking = card.is_asking();
         card.state = CallState::WaitingForApproval;
-        card.questions.push(CardQuestion::of(request, at));
+        let question = CardQuestion::of(request, at, card.questions.last());
+        card.questions.push(question);
         if !request.diffs.is_empty() {
             card.diffs = harmless_diffs(&request.diffs);
         }
@@ -116,7 +117,7 @@ impl FoldStep<'_> {
         let (id, at) = (self.call(call_id), self.at);
         let Some(card) = self.timeline.card(id).filter(|card| card.is_asking()) else { return };
         if let Some(question) = card.questions.last_mut() {
-            question.reply = Some(Reply::of(response, at));
+            question.answered(response, at);
         }
         if card.state == CallState::WaitingForApproval {
             card.state = CallState::Running;

@@ -1,9 +1,10 @@
 //! What was changed before, for tools to read.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use protocol::ToolError;
-use workspace::{EntrySummary, Inverse, Journal, UndoTarget};
+use workspace::{EntryId, EntrySummary, Inverse, InverseSince, Journal, UndoTarget};
 
 use crate::OnDemand;
 
@@ -35,6 +36,16 @@ impl History {
     /// The newest entries, at most `limit`.
     pub fn entries(&self, limit: usize) -> Result<Vec<EntrySummary>, ToolError> {
         Ok(self.0.get()?.entries(limit)?)
+    }
+
+    /// The changes that would take back what `session` has done since then.
+    pub(crate) fn inverse_since(
+        &self,
+        session: &str,
+        since: SystemTime,
+        earlier: &[EntryId],
+    ) -> Result<InverseSince, ToolError> {
+        Ok(self.0.get()?.inverse_since(session, since, earlier)?)
     }
 
     /// The changes that would take back what `target` names.

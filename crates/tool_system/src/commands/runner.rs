@@ -215,7 +215,13 @@ impl CommandRunner {
         let mut live = LiveOutput::new(cx);
         let room = self.room_for(spec);
         let options = RunOptions { cancel: Some(canceller), room, ..RunOptions::default() };
-        let ran = backend.run(spec, options, |chunk| live.show(chunk.stream, chunk.bytes));
+        // What our own git prints is for its tool to read: separators and hashes.
+        let is_shown = spec.project != ProjectMode::Live;
+        let ran = backend.run(spec, options, |chunk| {
+            if is_shown {
+                live.show(chunk.stream, chunk.bytes);
+            }
+        });
         let ran = ran.map_err(|error| self.remembered(error.into()))?;
         if ran.exit == Exit::Cancelled {
             let message = "the command was ended because the call was withdrawn; what it had \

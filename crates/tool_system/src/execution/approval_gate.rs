@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use protocol::{
     ActivityData, ActivityType, ApprovalRequest, ApprovalResponse, Base, Change, DiffKind,
-    ErrorCode, FileDiff, Proposal, ToolCall, ToolError, ToolResult,
+    ErrorCode, FileDiff, Proposal, Remember, ToolCall, ToolError, ToolResult,
 };
 use serde_json::Value;
 
@@ -54,6 +54,8 @@ struct CurrentProposal {
     arguments: Option<ToolArguments>,
     /// Which arguments the user has changed, with their values, in words.
     changed: Vec<String>,
+    /// What the user has said with revisions.
+    said: Vec<String>,
     agreed: Option<Agreed>,
 }
 
@@ -101,8 +103,13 @@ impl ApprovalGate<'_> {
         proposed: Proposed,
         arguments: Option<ToolArguments>,
     ) -> Result<Passed, ToolError> {
-        let mut standing =
-            CurrentProposal { proposed, arguments, changed: Vec::new(), agreed: None };
+        let mut standing = CurrentProposal {
+            proposed,
+            arguments,
+            changed: Vec::new(),
+            said: Vec::new(),
+            agreed: None,
+        };
         let (mut revisions, mut remakes) = (0, 0);
         while revisions < MAX_REVISIONS {
             match self.attempt(&mut standing).await {
@@ -144,6 +151,7 @@ impl ApprovalGate<'_> {
         }
         let mut response = self.agreement(&shown.request).await?;
         let approved = Approved::by_user(proposed, &response)?;
+        standing.said.extend(response.said());
         if let Some(arguments) = response.modified_args.take() {
             if proposed.unseen {
                 let message = "the command has run; its arguments cannot be changed any more";
@@ -166,10 +174,11 @@ impl ApprovalGate<'_> {
             return Ok(None);
         }
         let remark = match response.remember {
-            Some(_) => self.remember(proposed)?,
+            Some(scope) => self.remember(proposed, scope)?,
             None => None,
         };
-        let agreed = standing.agreed.insert(Agreed { shown, note: response.reason, remark });
+        let note = (!standing.said.is_empty()).then(|| standing.said.join("\n"));
+        let agreed = standing.agreed.insert(Agreed { shown, note, remark });
         let done = self.perform(approved, standing.arguments.as_ref(), Asked::Yes).await?;
         Ok(Some(agreed.told(done)))
     }
@@ -242,14 +251,19 @@ impl ApprovalGate<'_> {
             let is_bound = response.approves(request.proposal_hash);
             return if is_bound { Ok(response) } else { Err(approved::not_shown()) };
         }
-        let reason = response.reason.unwrap_or_else(|| "User rejected changes".into());
+        let mut reason = response.said().unwrap_or_default();
+        if response.reason.is_none() {
+            let rejected = "User rejected changes";
+            let colon = if reason.is_empty() { "" } else { ":\n" };
+            reason = format!("{rejected}{colon}{reason}");
+        }
         Err(ToolError::new(ErrorCode::Rejected, reason))
     }
 
     /// Keeps the rule that was offered; says so if none was.
-    fn remember(&self, proposed: &Proposed) -> Result<Option<String>, ToolError> {
+    fn remember(&self, proposed: &Proposed, scope: Remember) -> Result<Option<String>, ToolError> {
         match suggest_rule(self.listed.definition().name, &proposed.proposal) {
-            Some(rule) => self.cx.state.remember(rule).map(|()| None),
+            Some(rule) => self.cx.state.remember(rule, scope).map(|()| None),
             None => Ok(Some("This always needs approval; the answer was not remembered.".into())),
         }
     }

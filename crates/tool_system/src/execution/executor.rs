@@ -7,6 +7,7 @@
 
 mod explaining;
 mod options;
+mod rewinding;
 mod state;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -16,7 +17,7 @@ use std::time::Instant;
 use code_index::CodeBase;
 use futures_util::FutureExt as _;
 use protocol::{
-    ActivityData, ActivityType, AgentRole, CallReport, ErrorCode, ToolCall, ToolError,
+    ActivityData, ActivityType, AgentRole, CallReport, ErrorCode, Remember, ToolCall, ToolError,
     ToolPermission, ToolResult,
 };
 use serde_json::Value;
@@ -271,7 +272,7 @@ impl ToolExecutor {
 
     /// Adds a rule to the policy and has it kept.
     pub fn remember(&self, rule: Rule) -> Result<(), ToolError> {
-        self.state.remember(rule)
+        self.state.remember(rule, Remember::Project)
     }
 
     /// A new turn begins: earlier answers no longer stand for identical calls.

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use protocol::{ApprovalResponse, ErrorCode, FileBytes};
+use protocol::{ApprovalResponse, ErrorCode, FileBytes, Remember};
 use serde_json::{Value, json};
-use tool_system::policy::{ApprovalMode, Decision, Policy};
+use tool_system::policy::{ApprovalMode, Decision, Policy, Rule};
 use tool_system::prelude::async_trait;
-use tool_system::{Approver, ExecutorOptions, RefuseAll};
+use tool_system::{Approver, ExecutorOptions, RefuseAll, RuleKeeper};
 
-use crate::harness::{Bench, Reply, ScriptedApprover, always, with_hunks};
+use crate::harness::{Bench, Reply, ScriptedApprover, always, with_hunks, yes};
 
 fn numbered(lines: std::ops::RangeInclusive<u32>) -> String {
     lines.map(|line| format!("line {line}\n")).collect()
@@ -88,6 +89,55 @@ async fn a_yes_that_is_remembered_is_not_asked_for_again() {
             .count(),
         1
     );
+}
+
+/// Counts the rules that it is to keep.
+#[derive(Default)]
+struct Keeper(AtomicUsize);
+
+impl RuleKeeper for Keeper {
+    fn keep(&self, _: &Rule) -> Result<(), protocol::ToolError> {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn only_an_answer_for_good_is_kept_and_one_for_the_session_counts_as_much() {
+    for (scope, kept) in [(Remember::Session, 0), (Remember::Project, 1)] {
+        let keeper = Arc::new(Keeper::default());
+        let options =
+            ExecutorOptions { rule_keeper: Some(keeper.clone()), ..ExecutorOptions::default() };
+        let answer: Reply = Box::new(move |request| request.approve_and_remember(scope));
+        let approver = ScriptedApprover::answering([answer]);
+        let bench = Bench::asking("//- /a.txt\nx\n", approver, options);
+        for content in ["y\n", "z\n"] {
+            bench.ok("append_file", json!({"path": "a.txt", "content": content})).await;
+        }
+        assert_eq!(bench.approver.asked().len(), 1);
+        assert_eq!(keeper.0.load(Ordering::SeqCst), kept);
+    }
+}
+
+#[tokio::test]
+async fn comments_on_lines_reach_the_model_with_a_no_and_with_a_part() {
+    let comment =
+        |line, text: &str| protocol::LineComment { path: "a.txt".into(), line, text: text.into() };
+    let part = move |request: &protocol::ApprovalRequest| {
+        let hunks = [("a.txt".to_owned(), vec![0])].into();
+        request.with_hunks(hunks).commenting(comment(9, "this stays"))
+    };
+    let refused = move |_: &protocol::ApprovalRequest| {
+        ApprovalResponse::no(None).commenting(comment(2, "use tabs"))
+    };
+    let bench = bench(vec![Box::new(part), yes(), Box::new(refused)]);
+    let done = bench.ok("update_file", far_edits()).await;
+    assert_eq!(done["user_note"], "a.txt:9: this stays");
+    assert!(
+        done["edited_by_user"].as_str().unwrap().starts_with("The user left out 1 of 2 hunks.")
+    );
+    let error = bench.call("delete_file", json!({"path": "a.txt"})).await.unwrap_err();
+    assert_eq!(error.message, "User rejected changes:\na.txt:2: use tabs");
 }
 
 #[tokio::test]

@@ -94,7 +94,7 @@ impl Journal {
         }
     }
 
-    fn live_changes(
+    pub(super) fn live_changes(
         &self,
         wanted: impl Fn(&EntrySummary) -> bool,
     ) -> Result<Vec<EntrySummary>, Error> {

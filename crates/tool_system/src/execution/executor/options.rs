@@ -7,7 +7,8 @@ use protocol::AgentRole;
 use crate::checks::EditCheck;
 use crate::policy::Policy;
 use crate::{
-    AgentHost, Approver, History, Limits, OnDemand, Performer, RefuseAll, RuleKeeper, Vocabulary,
+    AgentHost, Approver, History, LearnedRules, Limits, OnDemand, Performer, RefuseAll, RuleKeeper,
+    Vocabulary,
 };
 
 /// How an executor behaves; what a front end decides once.
@@ -32,6 +33,8 @@ pub struct ExecutorOptions {
     pub policy: OnDemand<Policy>,
     /// Keeps the rules that an approver's "always" makes; without it they end with the process.
     pub rule_keeper: Option<Arc<dyn RuleKeeper>>,
+    /// What "always" has made so far. Executors with the same options share it.
+    pub learned_rules: Arc<LearnedRules>,
     /// Decides about what needs approval.
     pub approver: Arc<dyn Approver>,
     /// Performs what has been approved; the session is read-only without it.
@@ -57,6 +60,7 @@ impl Default for ExecutorOptions {
             session: String::new(),
             policy: Policy::default().into(),
             rule_keeper: None,
+            learned_rules: Arc::default(),
             approver: Arc::new(RefuseAll { how_to_allow: "Ask the user to run it.".into() }),
             performer: None,
             history: None,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use code_index::CodeBase;
-use protocol::{ErrorCode, ToolError};
+use protocol::{ErrorCode, Remember, ToolError};
 
 use super::ExecutorOptions;
 use crate::commands::Jobs;
@@ -25,8 +25,8 @@ pub(crate) struct ExecutorState {
     pub(crate) own_changes: OwnChanges,
     pub(crate) jobs: Jobs,
     pub(crate) answers: TurnMemory,
-    /// The policy with the rules that were remembered since, once it has been needed.
-    policy: Mutex<Option<Arc<Policy>>>,
+    /// The policy with so many of the rules that were made since, once it has been needed.
+    policy: Mutex<Option<(usize, Arc<Policy>)>>,
 }
 
 impl ExecutorState {
@@ -61,23 +61,22 @@ impl ExecutorState {
     /// What may be done without asking, and what not at all.
     pub(crate) fn policy(&self) -> Result<Arc<Policy>, ToolError> {
         let mut current = locked(&self.policy);
+        let learned = self.options.learned_rules.count();
         match &*current {
-            Some(policy) => Ok(Arc::clone(policy)),
-            None => {
-                let policy = Arc::new(self.options.policy.get()?.clone());
-                Ok(Arc::clone(current.insert(policy)))
+            Some((count, policy)) if *count == learned => Ok(Arc::clone(policy)),
+            _ => {
+                let policy = self.options.learned_rules.added_to(self.options.policy.get()?);
+                Ok(Arc::clone(&current.insert((learned, Arc::new(policy))).1))
             }
         }
     }
 
-    /// Adds a rule to the policy and has it kept.
-    pub(crate) fn remember(&self, rule: Rule) -> Result<(), ToolError> {
-        if let Some(keeper) = &self.options.rule_keeper {
+    /// Adds a rule to the policy, and has it kept if it is to hold for good.
+    pub(crate) fn remember(&self, rule: Rule, scope: Remember) -> Result<(), ToolError> {
+        if let (Remember::Project, Some(keeper)) = (scope, &self.options.rule_keeper) {
             keeper.keep(&rule)?;
         }
-        let widened = Policy::clone(&*self.policy()?).with_rule(rule);
-        let mut current = locked(&self.policy);
-        *current = Some(Arc::new(widened));
+        self.options.learned_rules.add(rule);
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Time that passed while the user was waited for.
+//! Time that passed while the user was waited for. Screens and statistics count it by the same rule.
 
 use serde::Serialize;
 
@@ -16,29 +16,29 @@ pub struct Waiting {
 
 impl Waiting {
     /// Something else waits for the user.
-    pub(crate) fn begin(&mut self, at: i64) {
+    pub fn begin(&mut self, at: i64) {
         self.open += 1;
         self.since.get_or_insert(at);
     }
 
     /// One of the things that waited for the user does not any more.
-    pub(crate) fn end(&mut self, at: i64) {
+    pub fn end(&mut self, at: i64) {
         self.open = self.open.saturating_sub(1);
         if self.open == 0 {
             let since = self.since.take().unwrap_or(at);
-            self.total_ms = self.total_ms.saturating_add(milliseconds(since, at));
+            self.total_ms = self.total_ms.saturating_add(milliseconds_between(since, at));
         }
     }
 
     /// How long it has been until `at`.
     pub fn until(&self, at: i64) -> u64 {
-        let open = self.since.map_or(0, |since| milliseconds(since, at));
+        let open = self.since.map_or(0, |since| milliseconds_between(since, at));
         self.total_ms.saturating_add(open)
     }
 }
 
 /// From one moment to another; none if the clock was set back in between.
-pub(crate) fn milliseconds(from: i64, to: i64) -> u64 {
+pub fn milliseconds_between(from: i64, to: i64) -> u64 {
     u64::try_from(to.saturating_sub(from)).unwrap_or(0)
 }
 
@@ -59,6 +59,6 @@ mod tests {
         waiting.end(900);
         waiting.end(5_000);
         assert_eq!(waiting.until(9_000), 200);
-        assert_eq!(milliseconds(i64::MIN, i64::MAX), i64::MAX as u64);
+        assert_eq!(milliseconds_between(i64::MIN, i64::MAX), i64::MAX as u64);
     }
 }
