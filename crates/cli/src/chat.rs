@@ -146,7 +146,7 @@ impl Chat {
     fn input(&self) -> anyhow::Result<Input> {
         Ok(Input::open(InputOptions {
             history: Some(self.project.state()?.path().join(HISTORY)),
-            colour: self.notes != OutputStyle::Plain,
+            colour: !self.notes.is_pipe,
             find_files: file_finder(&self.session.parts().tools),
         })?)
     }

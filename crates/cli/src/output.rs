@@ -53,12 +53,8 @@ impl Stream {
 
     /// The columns of the terminal; none if it is a file or a pipe.
     pub(crate) fn width(self) -> Option<usize> {
-        let size = match self {
-            Stream::Out => rustix::termios::tcgetwinsize(io::stdout()),
-            Stream::Err => rustix::termios::tcgetwinsize(io::stderr()),
-        };
-        let width = size.map_or(DEFAULT_WIDTH, |size| size.ws_col.into());
-        self.is_terminal().then_some(if width == 0 { DEFAULT_WIDTH } else { width })
+        let style = self.style();
+        (!style.is_pipe).then_some(style.width)
     }
 
     /// How text may look there: at the width of the terminal, with colours if the user does not mind.

@@ -12,8 +12,11 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use crate::live_lines::{LiveLines, cut_painted};
+use timeline::safe_text::harmless_but;
+
 use crate::columns::columns;
+use crate::ink::Ink;
+use crate::live_lines::{LiveLines, cut_painted, unpainted};
 
 /// Finished lines that can be drawn again after a resize: more than a tall screen shows.
 const KEPT_LINES: usize = 300;
@@ -78,7 +81,8 @@ impl<W: Write> InlineView<W> {
             self.go_to_row(0, &mut out);
             out.push_str(CLEAR_BELOW);
             for line in finished.lines() {
-                write_line(line, &mut out);
+                let line = harmless_line(line);
+                write_line(&line, &mut out);
                 self.keep(line);
             }
             self.write_rows(&live, &mut out);
@@ -127,10 +131,11 @@ impl<W: Write> InlineView<W> {
 
     /// A line that is too wide would wrap and move everything below it.
     fn cut(&self, line: &str) -> String {
-        if columns(&without_attributes(line)) <= self.size.columns {
-            return line.to_owned();
+        let line = harmless_line(line);
+        if columns(&unpainted(&line)) <= self.size.columns {
+            return line;
         }
-        cut_painted(line, self.size.columns)
+        cut_painted(&line, self.size.columns)
     }
 
     /// Writes the rows that differ from what stands on the screen.
@@ -197,11 +202,11 @@ impl<W: Write> InlineView<W> {
         self.row = row;
     }
 
-    fn keep(&mut self, line: &str) {
+    fn keep(&mut self, line: String) {
         if self.kept.len() == KEPT_LINES {
             self.kept.pop_front();
         }
-        let kept = if line.len() > LONGEST_KEPT { self.cut(line) } else { line.to_owned() };
+        let kept = if line.len() > LONGEST_KEPT { self.cut(&line) } else { line };
         self.kept.push_back(kept);
     }
 
@@ -210,7 +215,7 @@ impl<W: Write> InlineView<W> {
         let width = self.size.columns.max(1);
         let mut left = room;
         for (index, line) in self.kept.iter().enumerate().rev() {
-            let rows = columns(&without_attributes(line)).div_ceil(width).max(1);
+            let rows = columns(&unpainted(line)).div_ceil(width).max(1);
             match left.checked_sub(rows) {
                 Some(rest) => left = rest,
                 None => return index + 1,
@@ -220,31 +225,14 @@ impl<W: Write> InlineView<W> {
     }
 }
 
+/// Whatever the line holds, the terminal obeys nothing in it but our own attributes.
+fn harmless_line(line: &str) -> String {
+    harmless_but(line, &mut None, Ink::length_at_start)
+}
+
 /// A finished line; what is longer than the screen wraps, as the terminal does it.
 fn write_line(line: &str, out: &mut String) {
     out.push_str(line);
     out.push_str(PLAIN);
     out.push_str("\r\n");
-}
-
-/// The text without the sequences of attributes and links, which take no columns.
-fn without_attributes(line: &str) -> String {
-    let mut text = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(at) = rest.find('\x1b') {
-        text.push_str(&rest[..at]);
-        rest = after_sequence(&rest[at..]);
-    }
-    text.push_str(rest);
-    text
-}
-
-/// What follows the sequence that `text` begins with.
-fn after_sequence(text: &str) -> &str {
-    let end = match text.as_bytes().get(1) {
-        Some(b'[') => text[2..].find(|c: char| ('@'..='~').contains(&c)).map(|at| at + 3),
-        Some(b']') => text.find("\x1b\\").map(|at| at + 2),
-        _ => Some(1),
-    };
-    &text[end.unwrap_or(text.len())..]
 }

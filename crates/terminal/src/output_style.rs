@@ -25,10 +25,6 @@ impl OutputStyle {
     pub const PIPE: OutputStyle =
         OutputStyle { width: DEFAULT_WIDTH, colours: false, links: false, is_pipe: true };
 
-    /// [`Self::PIPE`], by the name under which callers compare with it.
-    #[allow(non_upper_case_globals, reason = "callers write it as a variant")]
-    pub const Plain: OutputStyle = OutputStyle::PIPE;
-
     /// A terminal with colours and links; one that does not know its width has 0 columns.
     pub const fn terminal(width: usize) -> OutputStyle {
         let width = if width == 0 { DEFAULT_WIDTH } else { width };

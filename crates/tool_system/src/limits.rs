@@ -166,12 +166,14 @@ impl Limits {
     }
 
     /// The same for a search without pages, which has no other way to the rest than to ask for more.
+    /// A user who has lowered the maximum has lowered it for these too.
     pub fn unpaged_results(&self, asked: Option<u64>, default: u64) -> usize {
+        let is_lowered = self.max_results < Self::default().max_results;
         match asked {
-            Some(asked) => {
+            Some(asked) if !is_lowered => {
                 usize::try_from(asked.min(self.max_unpaged_results)).unwrap_or(usize::MAX)
             }
-            None => self.results(None, default),
+            _ => self.results(asked.map(|asked| asked.min(self.max_unpaged_results)), default),
         }
     }
 

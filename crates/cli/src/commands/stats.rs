@@ -93,11 +93,7 @@ async fn perform(args: &StatsArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// What was used, in as many columns as fit into `width`.
-fn tables(
-    stats: &Stats,
-    short: &BTreeMap<&SessionId, &str>,
-    width: Option<usize>,
-) -> String {
+fn tables(stats: &Stats, short: &BTreeMap<&SessionId, &str>, width: Option<usize>) -> String {
     let most = stats.tools.iter().map(|tool| tool.calls).max().unwrap_or(0);
     let tools = table(
         ["tool", "calls", "ok", "p50", "p95", "tokens", "asked", "approved", ""],
@@ -234,7 +230,7 @@ mod tests {
         );
         let stats = Stats { tools: vec![stats], ..Stats::default() };
         for width in [40, 60, 100] {
-            let text = tables(&stats, Some(width));
+            let text = tables(&stats, &BTreeMap::new(), Some(width));
             assert!(text.lines().all(|line| terminal::columns(line) <= width), "{text}");
             assert!(text.contains("██"), "the bar is kept: {text}");
         }

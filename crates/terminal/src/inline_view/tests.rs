@@ -110,15 +110,12 @@ fn a_resize_draws_the_end_of_the_text_again() {
 }
 
 #[test]
-fn attributes_and_links_take_no_columns() {
-    let table = [
-        ("\x1b[1;31mred\x1b[0m", "red"),
-        ("\x1b]8;;https://a.b\x1b\\link\x1b]8;;\x1b\\ end", "link end"),
-        ("no end \x1b[1", "no end "),
-    ];
-    for (line, text) in table {
-        assert_eq!(without_attributes(line), text);
-    }
+fn the_terminal_obeys_nothing_that_a_line_holds() {
+    let mut terminal = FakeTerminal::new(40, 6);
+    let hostile = "\x1b[2Jgone\x1b]0;title\x07\rover";
+    terminal.frame(&format!("kept\n{hostile}\n"), &live(&[hostile, "> "], (1, 2)));
+    let shown = "\\x1B[2Jgone\\x1B]0;title\\x07\\rover";
+    assert_eq!(terminal.screen(), format!("kept\n{shown}\n{shown}\n> "));
 }
 
 fn any_live() -> impl Strategy<Value = LiveLines> {

@@ -89,10 +89,14 @@ async fn limit_results() {
 
 #[tokio::test]
 async fn a_limit_above_the_maximum_becomes_the_maximum() {
-    let limits = Limits { max_unpaged_results: 3, ..Limits::default() };
-    let bench = Bench::limited(PROJECT, limits);
-    let found = bench.ok("search", json!({"query": "session", "max_results": 9999})).await;
-    assert_eq!(paths(&found).len(), 3);
+    for limits in [
+        Limits { max_results: 3, ..Limits::default() },
+        Limits { max_unpaged_results: 3, ..Limits::default() },
+    ] {
+        let bench = Bench::limited(PROJECT, limits);
+        let found = bench.ok("search", json!({"query": "session", "max_results": 9999})).await;
+        assert_eq!(paths(&found).len(), 3);
+    }
 }
 
 #[tokio::test]
