@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use context_manager::Budget;
 use session::{Session, SessionParts, SystemPromptService};
-use store::{ListFilter, SqliteStore, Store};
+use store::{ListFilter, SessionInfo, SqliteStore, Store};
 use tool_system::{Approver, InstructionFile, Limits, ProjectTools};
 use workspace::StateDir;
 
@@ -77,12 +77,10 @@ fn users_file(environment: &Environment, limits: &Limits) -> Option<InstructionF
 pub(crate) async fn resumed(parts: SessionParts, text: &str) -> anyhow::Result<Session> {
     let id = if text.is_empty() {
         let sessions = parts.store.list(&ListFilter::default()).await?;
-        let nothing = match sessions.is_empty() {
-            true => "there are no sessions yet",
-            false => "every session is open already",
-        };
-        let newest = sessions.into_iter().find(|session| session.held_by.is_none());
-        newest.context(nothing)?.id
+        let is_free = |session: &&SessionInfo| session.held_by.is_none();
+        // If all are open, taking up the newest says where it is.
+        let newest = sessions.iter().find(is_free).or(sessions.first());
+        newest.context("there are no sessions yet")?.id.clone()
     } else {
         parts.store.find(text).await?
     };

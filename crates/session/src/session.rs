@@ -185,6 +185,15 @@ impl Session {
         self.log.is_stored().await
     }
 
+    /// Puts the conversation into the store before anything is said in it, because somebody is about to
+    /// be told its id.
+    pub async fn store_now(&mut self) -> Result<(), SessionError> {
+        if !self.is_stored().await {
+            self.log.append(Vec::new()).await?;
+        }
+        Ok(())
+    }
+
     /// Its id.
     pub fn id(&self) -> &SessionId {
         &self.id

@@ -107,6 +107,7 @@ impl HeadlessRun {
             () = stop.cancel.cancelled() => return Ok(None),
             begun = beginning => begun?,
         };
+        session.store_now().await?;
         self.session = session.id().to_string();
         self.shows.begin(&session, &chosen)?;
         let changes = SessionChanges::from_now_on(&project, &session);

@@ -167,7 +167,8 @@ proptest! {
         let in_pieces = texts.iter().map(thought).chain(texts.iter().map(|text| piece(text)));
         let at_once = [thought(&whole), piece(&whole)];
         let fold = |events: Vec<SessionEvent>| {
-            let entries = log(events).into_iter().map(|entry| LogEntry { at: 0, ..entry });
+            let entries =
+                log(events).into_iter().map(|entry| LogEntry { at: 0, sequence: 1, ..entry });
             Timeline::of(&entries.collect::<Vec<_>>()).items().to_vec()
         };
         let in_pieces = fold(in_pieces.chain([end()]).collect());
