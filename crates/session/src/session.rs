@@ -185,7 +185,7 @@ impl Session {
         self.log.is_stored().await
     }
 
-    /// Puts the conversation into the store before anything is said in it, because somebody is about to
+    /// Puts the conversation into the store before anything is said in it, because a program is about to
     /// be told its id.
     pub async fn store_now(&mut self) -> Result<(), SessionError> {
         if !self.is_stored().await {
