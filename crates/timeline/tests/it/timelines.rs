@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use insta::{assert_json_snapshot, assert_snapshot};
 use protocol::{
     AgentRole, ApprovalResponse, Compaction, ContentHash, ErrorCode, Image, ImageFormat,
-    Instructions, ModelErrorKind, Opened, PauseReason, PlanStep, SessionEvent, Settings,
+    Instructions, ModelErrorKind, Opened, PauseReason, PlanStep, Rewind, SessionEvent, Settings,
     StepStatus, ToolError, TurnEnd, Usage,
 };
 use serde_json::{Value, json};
@@ -399,4 +399,30 @@ fn items_are_json_without_the_bytes_of_images() {
     ]
     "#);
     assert_eq!(timeline.image(image.hash).and_then(Image::base64), Some("cG5n"));
+}
+
+#[test]
+fn what_was_taken_back_is_marked_and_left_out_of_exports() {
+    let rewind = Rewind { to: 4, restored: vec!["a.rs".into()], kept: vec!["b.rs".into()] };
+    let timeline = Timeline::of(&log([
+        says("first"),
+        answers("One.", Vec::new()),
+        SessionEvent::TurnEnded(TurnEnd::Done),
+        says("second\nline"),
+        SessionEvent::UserAdded { content: Vec::new() },
+        answers("Two.", Vec::new()),
+        SessionEvent::Rewound(rewind),
+        says("third"),
+    ]));
+    let marked = timeline.items().iter().filter(|item| item.rewound).map(|item| item.sequence);
+    assert_eq!(marked.collect::<Vec<u64>>(), [4, 5, 6]);
+    let words = outline(&timeline);
+    assert!(
+        words.contains(
+            "Warning: rewound to before “second”; restored: a.rs; changed since, left alone: b.rs"
+        ),
+        "{words}"
+    );
+    let text = timeline::markdown(&timeline);
+    assert!(text.contains("One.") && text.contains("third") && !text.contains("Two."), "{text}");
 }
