@@ -1,95 +1,104 @@
 //! A conversation at the terminal: what it looks like, what is typed, and the loop between both.
 //!
-//! [`Chat`] is that loop. The other modules are pure or write to what they are given, except [`input`],
-//! which reads keys; `toolkiln run` and `toolkiln sessions` show conversations through them too.
+//! [`Chat`] is that loop. At a terminal [`live`] draws it and reads keys; elsewhere messages come as lines ([`lines`])
+//! and what happens is written as it comes. `toolkiln run` and `toolkiln sessions` show conversations through the other
+//! modules too.
 
 pub(crate) mod attachments;
+mod ctrl_c;
 pub(crate) mod events_json;
-pub(crate) mod input;
+mod lines;
+mod live;
+pub(crate) mod live_parts;
 pub(crate) mod outcome;
+mod picking;
 mod slash_actions;
 pub(crate) mod slash_commands;
 mod turn;
 
 pub(crate) use timeline::safe_text;
 
-use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use protocol::{AgentRole, ToolCall, visible};
 use providers::catalogue::ModelSelection;
-use serde_json::{Map, Value, json};
-use session::Session;
-use tokio::runtime::Runtime;
-use tokio_util::sync::CancellationToken;
-use tool_system::{ExecutorOptions, ProjectTools, ToolExecutor, Vocabulary};
+use session::{Session, SessionParts};
+use terminal::{CommandHint, Ink, OutputStyle, Screen, ScreenOptions, SubmissionKind};
 
 use crate::commands::chat::ChatArgs;
 use crate::conversation::{resumed, session_parts};
 use crate::model_choice::{Chosen, chosen};
 use crate::output::{self, Printer, Stream};
 use crate::project::{Lifetime, Project, project_root};
-use input::{CtrlC, Entered, FindFiles, Input, InputOptions, Moment, Reaction};
-use slash_commands::{Typed, parse};
-use terminal::{Ink, OutputStyle, Screen, ScreenOptions};
+use crate::user_commands::UserCommands;
+use live::{Feeds, Live, LiveOptions, Standing, Wanted};
+use live_parts::mention_source::MentionSource;
+use slash_commands::{ChatCommand, Typed, offered, parse};
 
 /// What was typed before, in the state directory.
 const HISTORY: &str = "history";
-/// Files that are offered after an `@`.
-const OFFERED_FILES: usize = 40;
-const PROMPT: &str = "> ";
 /// What a first start without a model leads to.
 const NO_MODEL: &str = "No model is set up, so the built-in guide answers; it understands simple \
                         requests (`help`). `toolkiln setup` finds and tests a model.";
+
+/// Where the conversation is shown.
+pub(crate) type ChatScreen = Screen<Printer, Printer>;
 
 /// A conversation, the place where it is shown, and everything to begin another one.
 pub(crate) struct Chat {
     project: Project,
     chosen: Chosen,
     session: Session,
-    screen: Screen<Printer, Printer>,
+    screen: ChatScreen,
     notes: OutputStyle,
     /// Rules that were offered already.
     offered_rules: Vec<String>,
-    ctrl_c: CtrlC,
-    /// Whether the user was asked something since the last message.
-    was_asked: bool,
+    /// The drawn terminal; absent where lines are read and written.
+    live: Option<Live>,
 }
 
 impl Chat {
-    pub(crate) async fn begin(args: &ChatArgs) -> anyhow::Result<Self> {
+    /// None if the user was to pick a conversation and wants none.
+    pub(crate) async fn begin(args: &ChatArgs) -> anyhow::Result<Option<Self>> {
         let root = project_root::checked(&args.scope)?;
         let project = Project::open_with(&root, &args.model.layer())?;
         let tools = project.tools(&args.scope, &args.approval, Lifetime::Stays)?;
         let chosen =
             chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
-        let approver = Arc::clone(&tools.options.approver);
+        let is_live = live::is_possible();
+        // A drawn terminal answers questions itself.
+        let asks_itself = is_live && !args.approval.yes;
+        let approver = (!asks_itself).then(|| Arc::clone(&tools.options.approver));
+        let mentions = is_live.then(|| Arc::new(MentionSource::new(&tools)));
         let parts = session_parts(&project, tools, &chosen, approver).await?;
-        let session = match &args.resume {
-            None => Session::begin(parts).await?,
-            Some(text) => resumed(parts, text).await?,
-        };
         let notes = Stream::Err.style();
         let options = ScreenOptions {
             words: Stream::Out.style(),
             notes,
-            thoughts: true,
-            messages: false,
-            questions: !args.approval.yes,
+            thoughts: !is_live,
+            messages: is_live,
+            questions: asks_itself || (!is_live && !args.approval.yes),
             context_window: chosen.window(),
         };
-        let screen = Screen::new(Printer::inked(Stream::Out), Printer::inked(Stream::Err), options);
-        let mut chat = Self {
-            project,
-            chosen,
-            session,
-            screen,
-            notes,
-            offered_rules: Vec::new(),
-            ctrl_c: CtrlC::default(),
-            was_asked: false,
-        };
+        let mut screen =
+            Screen::new(Printer::inked(Stream::Out), Printer::inked(Stream::Err), options);
+        let mut live = None;
+        if is_live {
+            let history = project.state()?.path().join(HISTORY);
+            let notify = project.config.terminal.notify;
+            let mut begun = Live::begin(LiveOptions { history, notify })?;
+            begun.input.set_commands(command_hints(&UserCommands::load(&project)));
+            begun.standing.mode = match args.approval.yes {
+                true => "yes to all".to_owned(),
+                false => project.config.mode.as_str().to_owned(),
+            };
+            mentions.into_iter().for_each(|mentions| begun.set_mentions(mentions));
+            live = Some(begun);
+        }
+        let begun = Self::session(args, parts, &mut screen, live.as_mut()).await?;
+        let Some(session) = begun else { return Ok(None) };
+        let offered_rules = Vec::new();
+        let mut chat = Self { project, chosen, session, screen, notes, offered_rules, live };
         chat.greet();
         if chat.chosen.window().is_none() && chat.project.config.model.provider.is_none() {
             chat.note(NO_MODEL);
@@ -97,58 +106,78 @@ impl Chat {
         if args.resume.is_some() {
             chat.show_past().await?;
         }
-        Ok(chat)
+        Ok(Some(chat))
     }
 
-    /// Answers `first`, then reads and answers until the user leaves.
-    pub(crate) fn converse(
-        &mut self,
-        runtime: &Runtime,
-        first: Option<&str>,
-    ) -> anyhow::Result<ExitCode> {
+    async fn session(
+        args: &ChatArgs,
+        parts: SessionParts,
+        screen: &mut ChatScreen,
+        live: Option<&mut Live>,
+    ) -> anyhow::Result<Option<Session>> {
+        match (&args.resume, live) {
+            (None, _) => Ok(Some(Session::begin(parts).await?)),
+            (Some(text), Some(live)) if args.picks && text.is_empty() => {
+                let mut feeds = Feeds::none();
+                let picked = picking::session(live, screen, &mut feeds, &parts, None).await?;
+                match picked {
+                    Some(id) => Ok(Some(resumed(parts, id.as_str()).await?)),
+                    None => Ok(None),
+                }
+            }
+            (Some(text), _) => Ok(Some(resumed(parts, text).await?)),
+        }
+    }
+
+    /// Answers `first`, then whatever the user says until the user leaves.
+    pub(crate) async fn converse(&mut self, first: Option<&str>) -> anyhow::Result<ExitCode> {
         if let Some(first) = first.filter(|text| !text.trim().is_empty()) {
-            self.note(&format!("{PROMPT}{first}"));
-            runtime.block_on(self.say(first.to_owned()))?;
+            if self.live.is_none() {
+                self.note(&format!("{}{first}", lines::PROMPT));
+            }
+            if !self.say(first.to_owned()).await? {
+                return Ok(self.exit_code());
+            }
         }
-        let mut input = self.input()?;
         loop {
-            if std::mem::take(&mut self.was_asked) {
-                // What the line editor had read ahead may have been meant as an answer.
-                input = self.input()?;
-            }
-            let prompt = if io::stdin().is_terminal() { PROMPT } else { "" };
-            match input.read(prompt)? {
-                Entered::End => return Ok(ExitCode::SUCCESS),
-                Entered::Interrupt { at_empty_prompt } => {
-                    let empty = Moment::AtEmptyPrompt;
-                    let moment = if at_empty_prompt { empty } else { Moment::WhileTyping };
-                    match self.ctrl_c.press(moment) {
-                        Reaction::Leave => return Ok(ExitCode::SUCCESS),
-                        Reaction::SayAgainToLeave => self.note("Ctrl-C again leaves."),
-                        Reaction::ClearLine | Reaction::CancelTurn => {}
-                    }
-                }
-                Entered::Text(text) => {
-                    self.ctrl_c.forget();
-                    if !runtime.block_on(self.entered(&text))? {
-                        return Ok(ExitCode::SUCCESS);
-                    }
-                }
+            let goes_on = match self.live.is_some() {
+                true => self.live_wanted().await?,
+                false => match lines::read_message()? {
+                    None => false,
+                    Some(text) => self.entered(&text).await?,
+                },
+            };
+            if !goes_on {
+                return Ok(self.exit_code());
             }
         }
     }
 
-    /// Releases the session, so that another process may go on with it.
-    pub(crate) async fn close(self) {
-        self.session.close().await;
+    /// Waits for the user, and does what is wanted. Answers whether to go on.
+    async fn live_wanted(&mut self) -> anyhow::Result<bool> {
+        let mut feeds = Feeds::of(&self.session);
+        self.tell_standing();
+        let Some(live) = &mut self.live else { return Ok(false) };
+        match live.next(&mut self.screen, &mut feeds).await? {
+            Wanted::Leave => Ok(false),
+            Wanted::Rewind => self.command(ChatCommand::Rewind).await,
+            Wanted::Said { kind: SubmissionKind::Shell, text } => {
+                self.command(ChatCommand::Shell(text)).await
+            }
+            Wanted::Said { text, .. } => self.entered(&text).await,
+        }
     }
 
-    fn input(&self) -> anyhow::Result<Input> {
-        Ok(Input::open(InputOptions {
-            history: Some(self.project.state()?.path().join(HISTORY)),
-            colour: !self.notes.is_pipe,
-            find_files: file_finder(&self.session.parts().tools),
-        })?)
+    fn exit_code(&self) -> ExitCode {
+        let code = self.live.as_ref().and_then(Live::exit_code);
+        code.map_or(ExitCode::SUCCESS, ExitCode::from)
+    }
+
+    /// Releases the terminal and the session, so that another process may go on with it.
+    pub(crate) async fn close(mut self) {
+        let _ = self.screen.finish();
+        self.live = None;
+        self.session.close().await;
     }
 
     /// Does what was typed. Answers whether to go on.
@@ -162,10 +191,7 @@ impl Chat {
                 Ok(true)
             }
             Typed::Command(command) => self.command(command).await,
-            Typed::Message(message) => {
-                self.say(message).await?;
-                Ok(true)
-            }
+            Typed::Message(message) => self.say(message).await,
         }
     }
 
@@ -181,6 +207,19 @@ impl Chat {
         }
     }
 
+    /// Has the status line tell what holds between turns.
+    fn tell_standing(&mut self) {
+        let Some(live) = &mut self.live else { return };
+        let settings = self.session.context().settings();
+        let mode = std::mem::take(&mut live.standing.mode);
+        live.standing = Standing {
+            model: settings.map(|settings| settings.model.clone()).unwrap_or_default(),
+            mode,
+            window: self.chosen.window(),
+            jobs: self.session.executor().running_jobs(),
+        };
+    }
+
     /// A dim line for the user.
     fn note(&self, text: &str) {
         output::painted(self.notes, [(Ink::DIM, text)]);
@@ -194,39 +233,17 @@ impl Chat {
         for entry in &loaded.entries {
             self.screen.show(entry)?;
         }
+        self.screen.finish()?;
         *self.screen.options_mut() = now;
         Ok(())
     }
 }
 
-/// Finds files for completion, as the `glob` tool finds them.
-fn file_finder(tools: &ProjectTools) -> FindFiles {
-    let executor = Arc::new(tools.executor(ExecutorOptions {
-        vocabulary: Vocabulary::Standard,
-        role: AgentRole::Planner,
-        ..tools.options.clone()
-    }));
-    Box::new(move |typed| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let found = runtime.ok().and_then(|runtime| runtime.block_on(globbed(&executor, typed)));
-        found.unwrap_or_default()
-    })
-}
-
-async fn globbed(executor: &ToolExecutor, typed: &str) -> Option<Vec<String>> {
-    let literal: String = typed.chars().flat_map(escaped).collect();
-    let arguments = json!({"pattern": format!("**/*{literal}*"), "max_results": OFFERED_FILES});
-    let arguments: Map<String, Value> = arguments.as_object()?.clone();
-    let call = ToolCall::new("completion", "glob", arguments);
-    let found = executor.execute_tool(&call, &CancellationToken::new()).await.ok()?;
-    let files = found.get("files")?.as_array()?;
-    // The line editor would print what the terminal obeys.
-    let files = files.iter().filter_map(Value::as_str).filter(|file| visible(file) == **file);
-    Some(files.map(str::to_owned).collect())
-}
-
-/// A character that stands for itself in a glob.
-fn escaped(character: char) -> impl Iterator<Item = char> {
-    let special = matches!(character, '*' | '?' | '[' | ']' | '{' | '}' | ',' | '!' | '\\');
-    special.then_some('\\').into_iter().chain([character])
+fn command_hints(user: &UserCommands) -> Vec<CommandHint> {
+    let hint = |command: slash_commands::OfferedCommand| CommandHint {
+        arguments: command.argument_usage().trim_start().to_owned(),
+        name: command.name,
+        about: command.about,
+    };
+    offered(user).into_iter().map(hint).collect()
 }

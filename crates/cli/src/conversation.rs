@@ -22,12 +22,12 @@ const SESSIONS: &str = "sessions.db";
 const FAVOURITES: usize = 4;
 
 /// The parts of a conversation in `project` with the model `chosen`. `approver` decides about what
-/// needs approval.
+/// needs approval; without one the front end answers.
 pub(crate) async fn session_parts(
     project: &Project,
     tools: ProjectTools,
     chosen: &Chosen,
-    approver: Arc<dyn Approver>,
+    approver: Option<Arc<dyn Approver>>,
 ) -> anyhow::Result<SessionParts> {
     let Config { agent, limits, .. } = &project.config;
     let store = open_store(project).await?;
@@ -44,7 +44,7 @@ pub(crate) async fn session_parts(
     };
     Ok(SessionParts {
         store,
-        approver: Some(approver),
+        approver,
         root: project.workspace.canonical_path().display().to_string(),
         model: chosen.model.clone(),
         role: tools.options.role.clone(),

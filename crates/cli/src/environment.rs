@@ -182,6 +182,11 @@ pub(crate) fn editor() -> Option<String> {
     named("VISUAL").or_else(|| named("EDITOR"))
 }
 
+/// Whether the terminal cannot move its cursor.
+pub(crate) fn is_dumb_terminal() -> bool {
+    env::var_os("TERM").is_none_or(|terminal| terminal.is_empty() || terminal == "dumb")
+}
+
 /// Whether the user asked for no colours.
 pub(crate) fn no_colour() -> bool {
     env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())

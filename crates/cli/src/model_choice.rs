@@ -31,6 +31,7 @@ const MAX_ANSWER: u32 = 32_000;
 const FREE: Prices = Prices { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
 
 /// A model and why it was chosen.
+#[derive(Clone)]
 pub(crate) struct Chosen {
     pub(crate) model: Model,
     /// One line for the user.

@@ -10,6 +10,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -29,8 +30,47 @@ pub(crate) enum Stream {
     Err,
 }
 
+/// While the screen is drawn as a whole, whatever is written waits here for the next frame.
+static WAITING: Mutex<Option<String>> = Mutex::new(None);
+
+fn waiting() -> MutexGuard<'static, Option<String>> {
+    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on nothing is written to the terminal but by the one who draws it.
+pub(crate) fn hold_back() {
+    waiting().get_or_insert_default();
+}
+
+/// Takes the whole lines that wait.
+pub(crate) fn take_lines() -> String {
+    let mut waiting = waiting();
+    let Some(text) = waiting.as_mut() else { return String::new() };
+    let rest = text.split_off(text.rfind('\n').map_or(0, |end| end + 1));
+    std::mem::replace(text, rest)
+}
+
+/// The line that has no end yet.
+pub(crate) fn unfinished_line() -> String {
+    let waiting = waiting();
+    let text = waiting.as_deref().unwrap_or_default();
+    text.rsplit('\n').next().unwrap_or_default().to_owned()
+}
+
+/// Writes again as soon as something is to be written, first of all what has waited.
+pub(crate) fn let_go() {
+    let text = waiting().take();
+    if let Some(text) = text {
+        let _ = Stream::Err.write(&text);
+    }
+}
+
 impl Stream {
     fn write(self, text: &str) -> io::Result<()> {
+        if let Some(waiting) = waiting().as_mut() {
+            waiting.push_str(text);
+            return Ok(());
+        }
         unless_closed(match self {
             Stream::Out => io::stdout().lock().write_all(text.as_bytes()),
             Stream::Err => io::stderr().lock().write_all(text.as_bytes()),
@@ -38,6 +78,9 @@ impl Stream {
     }
 
     fn flush(self) -> io::Result<()> {
+        if waiting().is_some() {
+            return Ok(());
+        }
         unless_closed(match self {
             Stream::Out => io::stdout().lock().flush(),
             Stream::Err => io::stderr().lock().flush(),

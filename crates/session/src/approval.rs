@@ -60,6 +60,11 @@ impl ApprovalManager {
         self.open().iter().filter_map(|open| open.request.clone()).collect()
     }
 
+    /// How many questions wait for an answer.
+    pub fn count(&self) -> usize {
+        self.open().iter().filter(|open| open.request.is_some()).count()
+    }
+
     /// Answers a question. A yes to something else leaves it open.
     pub fn answer(&self, step_id: &str, response: ApprovalResponse) -> Result<(), NotAsked> {
         let mut open = self.open();

@@ -20,7 +20,7 @@ pub struct Attached {
 }
 
 /// Reads files with the tool that models read them with, so that the same limits hold.
-pub(crate) async fn attach(executor: &ToolExecutor, text: String, paths: &[String]) -> Attached {
+pub async fn with_files(executor: &ToolExecutor, text: String, paths: &[String]) -> Attached {
     let mut attached = Attached { content: vec![Content::Text { text }], ..Attached::default() };
     for (number, path) in paths.iter().enumerate() {
         let arguments = Map::from_iter([("path".to_owned(), Value::from(path.as_str()))]);

@@ -17,8 +17,8 @@ mod runtime;
 mod session;
 
 pub use approval::{ApprovalManager, NotAsked};
-pub use attachments::Attached;
-pub use context_manager::{ChatContext, TurnOutcome};
+pub use attachments::{Attached, with_files};
+pub use context_manager::{ChatContext, Inbox, QueuedId, TurnOutcome};
 pub use log::StoredLog;
 pub use prompt::SystemPromptService;
 pub use rewinding::{RewindFiles, RewindPoint};

@@ -15,7 +15,7 @@ use tool_system::{Approver, LearnedRules, ProjectTools, ToolExecutor};
 
 use crate::agent::{Agent, SessionHost};
 use crate::approval::ApprovalManager;
-use crate::attachments::{Attached, attach};
+use crate::attachments::{Attached, with_files};
 use crate::log::StoredLog;
 use crate::prompt::SystemPromptService;
 
@@ -290,7 +290,7 @@ impl Session {
 
     /// The text with the files it mentions.
     pub async fn with_files(&self, text: String, paths: &[String]) -> Attached {
-        attach(self.executor(), text, paths).await
+        with_files(self.executor(), text, paths).await
     }
 
     async fn change(&mut self, parts: SessionParts) -> Result<(), SessionError> {

@@ -29,6 +29,8 @@ const END_UPDATE: &str = "\x1b[?2026l";
 const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 const CLEAR_BELOW: &str = "\x1b[J";
+/// The screen, and what has scrolled out of it.
+const CLEAR_ALL: &str = "\x1b[2J\x1b[3J";
 const CLEAR_LINE: &str = "\x1b[K";
 const HOME: &str = "\x1b[H";
 const PLAIN: &str = "\x1b[0m";
@@ -114,6 +116,21 @@ impl<W: Write> InlineView<W> {
         out.push_str(SHOW_CURSOR);
         self.drawn = LiveLines::default();
         self.out.write_all(out.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Empties the screen and its memory.
+    pub fn erase(&mut self) -> io::Result<()> {
+        self.drawn = LiveLines::default();
+        self.row = 0;
+        self.kept.clear();
+        self.out.write_all(format!("{HOME}{CLEAR_ALL}").as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Writes a sequence that moves no cursor and shows nothing, such as a bell.
+    pub fn ring(&mut self, sequence: &str) -> io::Result<()> {
+        self.out.write_all(sequence.as_bytes())?;
         self.out.flush()
     }
 

@@ -28,7 +28,7 @@ pub use input::{
     InputHistory, Mention, MentionCandidate, MessageQueue, Submission, SubmissionKind,
     mention_can_begin, mention_of, mentions,
 };
-pub use live_lines::{LiveLines, LiveStyle};
+pub use live_lines::{LiveLines, LiveStyle, wrap_painted};
 pub use modes::{KeyModes, restore};
 pub use output_style::OutputStyle;
 pub use picker::{Picker, PickerOutcome};

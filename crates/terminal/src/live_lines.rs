@@ -138,7 +138,7 @@ pub(crate) fn cut_painted(line: &str, width: usize) -> String {
 }
 
 /// A painted line in rows of at most `width` columns. Attributes go on in the next row.
-pub(crate) fn wrap_painted(line: &str, width: usize) -> Vec<String> {
+pub fn wrap_painted(line: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut rows = vec![String::new()];
     let (mut used, mut open, mut rest) = (0, String::new(), line);

@@ -4,13 +4,14 @@ mod pointed_at;
 
 use context_manager::AgentOptions;
 use protocol::Content;
-use session::{Attached, Session};
+use session::{Attached, with_files};
+use tool_system::ToolExecutor;
 
-use super::input::mentions;
 use pointed_at::pointed_at;
+use terminal::mentions;
 
 /// The message with the files, directories and symbols it mentions, each once.
-pub(crate) async fn with_mentioned(session: &Session, message: String) -> Attached {
+pub(crate) async fn with_mentioned(executor: &ToolExecutor, message: String) -> Attached {
     let mut paths: Vec<String> = Vec::new();
     for mention in mentions(&message) {
         if !paths.iter().any(|path| path == mention.path) {
@@ -20,10 +21,10 @@ pub(crate) async fn with_mentioned(session: &Session, message: String) -> Attach
     let mut attached =
         Attached { content: vec![Content::Text { text: message }], ..Attached::default() };
     for path in paths {
-        let file = session.with_files(String::new(), std::slice::from_ref(&path)).await;
+        let file = with_files(executor, String::new(), std::slice::from_ref(&path)).await;
         // The first is the text that the file goes with.
         let is_file = file.content.len() > 1;
-        match if is_file { None } else { pointed_at(session, &path).await } {
+        match if is_file { None } else { pointed_at(executor, &path).await } {
             Some(Ok(text)) => attached.content.push(Content::Text { text }),
             Some(Err(why)) => attached.notes.push(why),
             None => {

@@ -1,19 +1,19 @@
 //! What `/commands` do.
 
 use jiff::Timestamp;
-use protocol::{ActivityData, ErrorCode, ToolCall};
+use protocol::{ErrorCode, Rewind, ToolCall};
 use serde_json::{Map, Value};
-use session::Session;
-use tokio_util::sync::CancellationToken;
+use session::{RewindFiles, Session};
 use tool_system::Category;
 
-use super::Chat;
+use super::live::Feeds;
+use super::safe_text::one_line;
+use super::{Chat, picking};
 use crate::args::allow_rule;
 use crate::chat::slash_commands::{ChatCommand, help, unknown};
 use crate::commands::sessions;
 use crate::conversation::resumed;
 use crate::diff_view::of_diff;
-use crate::interrupt::on_interrupt;
 use crate::model_choice::{chosen, wanted_by_name};
 use crate::output::{self, Stream};
 use crate::project::Project;
@@ -46,64 +46,72 @@ impl Chat {
         match command {
             ChatCommand::Exit => return Ok(false),
             ChatCommand::Help => show(&help(&UserCommands::load(&self.project))),
-            ChatCommand::Model(None) => show(&model_offers(&self.chosen).await),
             ChatCommand::Role(None) => self.roles(),
             ChatCommand::Plan => self.plan(),
             ChatCommand::Context => self.context(),
             ChatCommand::Tools => self.tools(),
-            ChatCommand::Clear => output::clear_screen(),
+            ChatCommand::Clear => match &mut self.live {
+                Some(live) => live.erase()?,
+                None => output::clear_screen(),
+            },
             // A command that fails does not end the conversation.
-            other => self.act(other).await.unwrap_or_else(|error| {
-                output::to_user(&format!("{error:#}"));
-            }),
+            other => match self.act(other).await {
+                Ok(goes_on) => return Ok(goes_on),
+                Err(error) => output::to_user(&format!("{error:#}")),
+            },
         }
         Ok(true)
     }
 
-    /// Does a command that may fail.
-    async fn act(&mut self, command: ChatCommand) -> anyhow::Result<()> {
+    /// Does a command that may fail. Answers whether to go on.
+    async fn act(&mut self, command: ChatCommand) -> anyhow::Result<bool> {
         match command {
-            ChatCommand::Undo(change) => self.take_back("undo", change).await,
-            ChatCommand::Redo => self.take_back("redo", None).await,
-            ChatCommand::Diff => self.changes(),
-            ChatCommand::Cost => self.cost().await,
-            ChatCommand::Init => self.say(INIT_REQUEST.to_owned()).await,
-            ChatCommand::Shell(line) => self.shell(&line).await,
-            ChatCommand::Other { name, arguments } => self.user_command(&name, &arguments).await,
+            ChatCommand::Undo(change) => return self.take_back("undo", change).await,
+            ChatCommand::Redo => return self.take_back("redo", None).await,
+            ChatCommand::Init => return self.say(INIT_REQUEST.to_owned()).await,
+            ChatCommand::Shell(line) => return self.shell(&line).await,
+            ChatCommand::Other { name, arguments } => {
+                return self.user_command(&name, &arguments).await;
+            }
+            ChatCommand::Continue => return self.go_on().await,
+            ChatCommand::Compact => return self.compact().await,
+            ChatCommand::Model(None) => return self.models().await,
+            ChatCommand::Diff => self.changes()?,
+            ChatCommand::Cost => self.cost().await?,
             ChatCommand::Jobs => {
                 show(&job_list(&self.session, Timestamp::now().as_millisecond()).await?);
-                Ok(())
             }
-            ChatCommand::Model(Some(name)) => self.change_model(&name).await,
-            ChatCommand::Role(Some(name)) => self.change_role(&name).await,
-            ChatCommand::Resume(id) => self.resume(&id.unwrap_or_default()).await,
-            ChatCommand::Sessions => sessions::list(&*self.session.parts().store, LISTED).await,
-            ChatCommand::New => self.new_session().await,
-            ChatCommand::Fork => self.fork().await,
-            ChatCommand::Rename(title) => self.rename(&title).await,
-            ChatCommand::Continue => self.go_on().await,
-            ChatCommand::Compact => self.compact().await,
-            ChatCommand::Allow(rule) => self.allow(&rule),
+            ChatCommand::Model(Some(name)) => self.change_model(&name).await?,
+            ChatCommand::Role(Some(name)) => self.change_role(&name).await?,
+            ChatCommand::Resume(id) => self.resume(id).await?,
+            ChatCommand::Rewind => self.rewind().await?,
+            ChatCommand::Sessions => sessions::list(&*self.session.parts().store, LISTED).await?,
+            ChatCommand::New => self.new_session().await?,
+            ChatCommand::Fork => self.fork().await?,
+            ChatCommand::Rename(title) => self.rename(&title).await?,
+            ChatCommand::Allow(rule) => self.allow(&rule)?,
             ChatCommand::Exit
             | ChatCommand::Help
-            | ChatCommand::Model(None)
             | ChatCommand::Role(None)
             | ChatCommand::Plan
             | ChatCommand::Context
             | ChatCommand::Tools
-            | ChatCommand::Clear => Ok(()),
+            | ChatCommand::Clear => {}
         }
+        Ok(true)
     }
 
     /// Undoes or redoes through the very tool, so that the user sees what it does and is asked.
-    async fn take_back(&mut self, tool: &str, change: Option<String>) -> anyhow::Result<()> {
+    async fn take_back(&mut self, tool: &str, change: Option<String>) -> anyhow::Result<bool> {
         let arguments: Map<String, Value> =
             change.map(|id| ("change_id".to_owned(), Value::from(id))).into_iter().collect();
         let call = ToolCall::new(format!("chat_{tool}"), tool, arguments);
-        self.was_asked = true;
-        let cancel = CancellationToken::new();
-        let _interrupt = on_interrupt(cancel.clone());
-        match self.session.executor().execute_tool(&call, &cancel).await {
+        let words = if tool == "undo" { "undoing" } else { "redoing" };
+        let done = self.work(words, async |session, cancel| {
+            session.executor().execute_tool(&call, cancel).await
+        });
+        let Some(done) = done.await? else { return Ok(false) };
+        match done {
             Ok(value) => {
                 let paths = value.get("paths").map(ToString::to_string).unwrap_or_default();
                 self.note(&format!("{tool}: done {paths}"));
@@ -114,7 +122,7 @@ impl Chat {
             Err(error) if error.code == ErrorCode::Rejected => self.note("Nothing was changed."),
             Err(error) => output::to_user(&error.full_message()),
         }
-        Ok(())
+        Ok(true)
     }
 
     fn changes(&self) -> anyhow::Result<()> {
@@ -125,40 +133,31 @@ impl Chat {
     }
 
     /// Runs a command of the user, who may be asked about it.
-    async fn shell(&mut self, line: &str) -> anyhow::Result<()> {
-        let mut activity = self.session.executor().activity().subscribe_all();
-        let cancel = CancellationToken::new();
-        let _interrupt = on_interrupt(cancel.clone());
-        let shown = {
-            let run = run_shell_line(&mut self.session, line, &cancel);
-            tokio::pin!(run);
-            loop {
-                tokio::select! {
-                    biased;
-                    Some(event) = activity.next() => {
-                        self.was_asked |= matches!(event.data, ActivityData::ApprovalRequested(_));
-                    }
-                    shown = &mut run => break shown?,
-                }
-            }
-        };
-        show(&shown);
-        Ok(())
+    async fn shell(&mut self, line: &str) -> anyhow::Result<bool> {
+        self.note(&format!("!{line}"));
+        let ran = self.work(&format!("running {line}"), async |session, cancel| {
+            run_shell_line(session, line, cancel).await
+        });
+        let Some(shown) = ran.await? else { return Ok(false) };
+        show(&shown?);
+        Ok(true)
     }
 
     /// Sends the message of a command that the user has written.
-    async fn user_command(&mut self, name: &str, arguments: &str) -> anyhow::Result<()> {
+    async fn user_command(&mut self, name: &str, arguments: &str) -> anyhow::Result<bool> {
         let commands = UserCommands::load(&self.project);
         if let Some(command) = commands.named(name) {
             let message = command.message(arguments);
-            self.note(&message);
+            if self.live.is_none() {
+                self.note(&message);
+            }
             return self.say(message).await;
         }
         let offered = self.session.executor().offered();
         let tools: Vec<String> = offered.iter().map(|tool| tool.name().to_owned()).collect();
         let told = commands.refusal(name).unwrap_or_else(|| unknown(name, &tools, &commands));
         self.note(&told);
-        Ok(())
+        Ok(true)
     }
 
     /// How to go on with this session later, if something was said in it.
@@ -171,6 +170,26 @@ impl Chat {
         let found = self.session.parts().store.find(short).await;
         let is_enough = found.is_ok_and(|found| found == *self.session.id());
         Some(format!("Go on later: toolkiln resume {}", if is_enough { short } else { id }))
+    }
+
+    /// Lists the models of the provider; at a drawn terminal one can be picked.
+    async fn models(&mut self) -> anyhow::Result<bool> {
+        let chosen = self.chosen.clone();
+        let asked = self.work("asking for the models", async |_, _| model_offers(&chosen).await);
+        let Some(offers) = asked.await? else { return Ok(false) };
+        let Some(live) = self.live.as_mut().filter(|_| offers.models.len() > 1) else {
+            show(&offers.text());
+            return Ok(true);
+        };
+        let rows = offers.models.iter().map(|model| vec![one_line(model)]).collect();
+        let present = offers.models.iter().position(|model| *model == offers.present);
+        let mut feeds = Feeds::of(&self.session);
+        let picked =
+            picking::one_of(live, &mut self.screen, &mut feeds, &offers.heading, rows, present);
+        if let Some(row) = picked.await? {
+            self.change_model(&offers.models[row]).await?;
+        }
+        Ok(true)
     }
 
     async fn change_model(&mut self, name: &str) -> anyhow::Result<()> {
@@ -199,11 +218,58 @@ impl Chat {
         Ok(())
     }
 
-    async fn resume(&mut self, text: &str) -> anyhow::Result<()> {
+    async fn resume(&mut self, wanted: Option<String>) -> anyhow::Result<()> {
         let parts = self.session.parts().clone();
-        self.session = resumed(parts, text).await?;
+        let text = match (wanted, &mut self.live) {
+            (Some(text), _) => text,
+            (None, None) => String::new(),
+            (None, Some(live)) => {
+                let mut feeds = Feeds::of(&self.session);
+                let open = Some(self.session.id());
+                let screen = &mut self.screen;
+                match picking::session(live, screen, &mut feeds, &parts, open).await? {
+                    Some(id) => id.to_string(),
+                    None => return Ok(()),
+                }
+            }
+        };
+        self.session = resumed(parts, &text).await?;
         self.show_past().await?;
         self.greet();
+        Ok(())
+    }
+
+    /// Goes back to before an earlier message, which can then be said again or otherwise.
+    async fn rewind(&mut self) -> anyhow::Result<()> {
+        let points = self.session.rewind_points().await?;
+        if points.is_empty() {
+            self.note("Nothing has been said yet.");
+            return Ok(());
+        }
+        let Some(live) = &mut self.live else {
+            self.note("/rewind needs a terminal to pick a message at.");
+            return Ok(());
+        };
+        let mut feeds = Feeds::of(&self.session);
+        let screen = &mut self.screen;
+        let Some(at) = picking::message(live, screen, &mut feeds, &points).await? else {
+            return Ok(());
+        };
+        let rows = vec![
+            vec!["conversation and files".to_owned(), "changes since then are undone".to_owned()],
+            vec!["conversation only".to_owned(), "files stay as they are".to_owned()],
+        ];
+        let picked = picking::one_of(live, screen, &mut feeds, "Go back with", rows, None);
+        let files = match picked.await? {
+            Some(0) => RewindFiles::Restore,
+            Some(_) => RewindFiles::Keep,
+            None => return Ok(()),
+        };
+        let (point, rewind) = self.session.rewind(points[at].sequence, files).await?;
+        self.note(&rewound(&rewind));
+        if let Some(live) = &mut self.live {
+            live.input.set_text(picking::first_text(&point.content));
+        }
         Ok(())
     }
 
@@ -240,16 +306,18 @@ impl Chat {
         }
     }
 
-    async fn compact(&mut self) -> anyhow::Result<()> {
-        let cancel = CancellationToken::new();
-        let _interrupt = on_interrupt(cancel.clone());
+    async fn compact(&mut self) -> anyhow::Result<bool> {
         use context_manager::CompactOutcome::{Cancelled, Compacted, NothingToLeaveOut};
-        match self.session.compact(&cancel).await? {
+        let compacted = self
+            .work("making room", async |session, cancel| session.compact(cancel).await)
+            .await?;
+        let Some(compacted) = compacted else { return Ok(false) };
+        match compacted? {
             Compacted(compaction) => self.note(&timeline::compacted(&compaction)),
             NothingToLeaveOut => self.note("Nothing can be left out."),
             Cancelled => self.note("Nothing has changed."),
         }
-        Ok(())
+        Ok(true)
     }
 
     fn context(&self) {
@@ -286,4 +354,19 @@ impl Chat {
 /// Shows lines of text to the user.
 fn show(text: &str) {
     output::to_user(text.trim_end());
+}
+
+fn rewound(rewind: &Rewind) -> String {
+    let files = |paths: &[String]| match paths {
+        [path] => path.clone(),
+        paths => format!("{} files", paths.len()),
+    };
+    let mut text = "Back to before that message.".to_owned();
+    if !rewind.restored.is_empty() {
+        text.push_str(&format!(" Restored: {}; /redo brings it back.", files(&rewind.restored)));
+    }
+    if !rewind.kept.is_empty() {
+        text.push_str(&format!(" Changed since by others and kept: {}.", files(&rewind.kept)));
+    }
+    text
 }

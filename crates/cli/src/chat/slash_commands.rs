@@ -47,6 +47,8 @@ pub(crate) enum ChatCommand {
     Role(Option<String>),
     /// Go on with another session, the last one if no id is given.
     Resume(Option<String>),
+    /// Go back to an earlier message.
+    Rewind,
     Sessions,
     New,
     /// Go on in a copy of this session.
@@ -144,6 +146,7 @@ pub(crate) const COMMANDS: &[CommandInfo] = {
         command(Model, "cost", None(|| C::Cost), "show what was used and what it cost"),
         command(Sessions, "sessions", None(|| C::Sessions), "list the sessions"),
         command(Sessions, "resume", Optional("ID", C::Resume), "go on with another session"),
+        command(Sessions, "rewind", None(|| C::Rewind), "go back to an earlier message"),
         command(Sessions, "new", None(|| C::New), "begin a new session"),
         command(Sessions, "fork", None(|| C::Fork), "go on in a copy of this session"),
         command(Sessions, "rename", Required("TITLE", C::Rename), "name this session"),
@@ -225,6 +228,11 @@ pub(crate) fn offered(user: &UserCommands) -> Vec<OfferedCommand> {
 /// Whether a command of ours has this name.
 pub(crate) fn is_command(name: &str) -> bool {
     COMMANDS.iter().any(|info| info.name == name || info.aliases.contains(&name))
+}
+
+/// Whether a line of the prompt ends the conversation.
+pub(crate) fn leaves(line: &str) -> bool {
+    parse(line, &[]) == Typed::Command(ChatCommand::Exit)
 }
 
 /// Reads a line of the prompt. A slash before the name of one of `tools` is a message: the offline

@@ -1,85 +1,88 @@
 //! A turn at the terminal: what happens is shown as it is written down.
 
-use protocol::{ActivityData, Content, TurnEnd};
+use std::pin::pin;
+
+use protocol::TurnEnd;
 use session::{Session, SessionError, TurnOutcome};
 use tokio_util::sync::CancellationToken;
 
-use super::Chat;
+use super::live::Feeds;
+use super::{Chat, ChatScreen};
 use crate::args::allow_rule;
 use crate::chat::attachments::{notes, with_mentioned};
-use crate::chat::input::Moment;
 use crate::interrupt::on_interrupt;
 use crate::output::Stream;
 
-/// What carries a turn on.
-enum Push {
-    Message(Vec<Content>),
-    Continue,
-}
-
-impl Push {
-    async fn apply(
-        self,
-        session: &mut Session,
-        cancel: &CancellationToken,
-    ) -> Result<TurnOutcome, SessionError> {
-        match self {
-            Push::Message(content) => session.send(content, cancel).await,
-            Push::Continue => session.continue_turn(cancel).await,
-        }
-    }
-}
-
 impl Chat {
-    /// Sends a message with the files it mentions.
-    pub(super) async fn say(&mut self, message: String) -> anyhow::Result<()> {
-        let attached = with_mentioned(&self.session, message).await;
+    /// Sends a message with the files it mentions. Answers whether to go on.
+    pub(super) async fn say(&mut self, message: String) -> anyhow::Result<bool> {
+        let attached = self
+            .work("reading what is mentioned", async |session, _| {
+                with_mentioned(session.executor(), message).await
+            })
+            .await?;
+        let Some(attached) = attached else { return Ok(false) };
         for note in notes(&attached, self.session.options()) {
             self.note(&note);
         }
-        self.push(Push::Message(attached.content)).await
+        let content = attached.content;
+        let outcome = self
+            .work("working", async |session, cancel| session.send(content, cancel).await)
+            .await?;
+        self.after(outcome).await
     }
 
-    /// Goes on after a pause.
-    pub(super) async fn go_on(&mut self) -> anyhow::Result<()> {
-        self.push(Push::Continue).await
+    /// Goes on after a pause. Answers whether to go on with the chat.
+    pub(super) async fn go_on(&mut self) -> anyhow::Result<bool> {
+        let outcome = self
+            .work("working", async |session, cancel| session.continue_turn(cancel).await)
+            .await?;
+        self.after(outcome).await
     }
 
-    async fn push(&mut self, push: Push) -> anyhow::Result<()> {
-        // The window may have been resized since.
-        self.screen.options_mut().words = Stream::Out.style();
-        self.screen.options_mut().notes = Stream::Err.style();
-        let mut written = self.session.log().watch();
-        let mut activity = self.session.executor().activity().subscribe_all();
+    /// Carries something on while the user can type, answer questions and stop it. None if the user leaves and does
+    /// not wait for its end.
+    pub(super) async fn work<T>(
+        &mut self,
+        words: &str,
+        work: impl AsyncFnOnce(&mut Session, &CancellationToken) -> T,
+    ) -> anyhow::Result<Option<T>> {
+        self.tell_standing();
         let cancel = CancellationToken::new();
-        let interrupt = on_interrupt(cancel.clone());
-        let outcome = {
-            let turn = push.apply(&mut self.session, &cancel);
-            tokio::pin!(turn);
-            loop {
-                tokio::select! {
-                    biased;
-                    Some(event) = activity.next() => {
-                        self.was_asked |= matches!(event.data, ActivityData::ApprovalRequested(_));
-                        self.screen.activity(&event)?;
-                    }
-                    Some(entry) = written.recv() => self.screen.show(&entry)?,
-                    outcome = &mut turn => break outcome?,
-                }
+        let mut feeds = Feeds::of(&self.session);
+        let work = work(&mut self.session, &cancel);
+        match &mut self.live {
+            Some(live) => {
+                live.during(&mut self.screen, &mut feeds, &cancel, words, work).await
             }
-        };
-        drop(interrupt);
-        while let Ok(entry) = written.try_recv() {
-            self.screen.show(&entry)?;
+            None => {
+                // The window may have been resized since.
+                self.screen.options_mut().words = Stream::Out.style();
+                self.screen.options_mut().notes = Stream::Err.style();
+                let _interrupt = on_interrupt(cancel.clone());
+                Ok(Some(shown_as_lines(&mut self.screen, &mut feeds, work).await?))
+            }
         }
-        match outcome {
+    }
+
+    /// After a turn: says how to go on, and offers rules.
+    async fn after(
+        &mut self,
+        outcome: Option<Result<TurnOutcome, SessionError>>,
+    ) -> anyhow::Result<bool> {
+        let Some(outcome) = outcome else { return Ok(false) };
+        match outcome? {
             TurnOutcome::Paused(_) => self.note("/continue goes on; a new message ends this turn."),
             TurnOutcome::Ended(TurnEnd::Cancelled) => {
-                self.ctrl_c.press(Moment::Running);
+                let feeds = Feeds::of(&self.session);
+                if let Some(live) = &mut self.live {
+                    live.take_queue_back(&feeds);
+                }
             }
             TurnOutcome::Ended(_) => {}
         }
-        self.offer_rules().await
+        self.offer_rules().await?;
+        Ok(true)
     }
 
     fn is_allowed(&self, text: &str) -> bool {
@@ -103,4 +106,25 @@ impl Chat {
         }
         Ok(())
     }
+}
+
+/// Writes what happens during `work` as it comes.
+async fn shown_as_lines<T>(
+    screen: &mut ChatScreen,
+    feeds: &mut Feeds,
+    work: impl Future<Output = T>,
+) -> anyhow::Result<T> {
+    let mut work = pin!(work);
+    let done = loop {
+        tokio::select! {
+            biased;
+            Some(event) = feeds.next_activity() => screen.activity(&event)?,
+            Some(entry) = feeds.next_entry() => screen.show(&entry)?,
+            done = &mut work => break done,
+        }
+    };
+    while let Some(entry) = feeds.written_before() {
+        screen.show(&entry)?;
+    }
+    Ok(done)
 }

@@ -21,6 +21,9 @@ pub(crate) struct ChatArgs {
     /// Go on with a conversation: its id, the beginning of it, or its title; the last one if empty
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
+    /// Whether an empty name lets the user pick at a terminal
+    #[arg(skip)]
+    pub(crate) picks: bool,
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
@@ -31,13 +34,16 @@ pub(crate) struct ChatArgs {
 
 pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let mut chat = runtime.block_on(Chat::begin(args))?;
-    let code = chat.converse(&runtime, args.prompt.as_deref());
-    let hint = runtime.block_on(chat.resume_hint());
-    runtime.block_on(chat.close());
-    if let Some(hint) = hint {
-        output::to_user(&hint);
-    }
+    let code = runtime.block_on(async {
+        let Some(mut chat) = Chat::begin(args).await? else { return Ok(ExitCode::SUCCESS) };
+        let code = chat.converse(args.prompt.as_deref()).await;
+        let hint = chat.resume_hint().await;
+        chat.close().await;
+        if let Some(hint) = hint {
+            output::to_user(&hint);
+        }
+        code
+    });
     runtime.shutdown_background();
     code
 }

@@ -30,7 +30,8 @@ pub(crate) struct ResumeArgs {
 impl From<ResumeArgs> for ChatArgs {
     fn from(args: ResumeArgs) -> Self {
         let ResumeArgs { session, scope, approval, model } = args;
-        Self { prompt: None, resume: Some(session.unwrap_or_default()), scope, approval, model }
+        let resume = Some(session.unwrap_or_default());
+        Self { prompt: None, resume, picks: true, scope, approval, model }
     }
 }
 

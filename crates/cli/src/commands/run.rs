@@ -182,7 +182,7 @@ async fn begin(args: &RunArgs) -> anyhow::Result<StartedRun> {
     let project = Project::open_with(&project_root::checked(&args.scope)?, &args.model.layer())?;
     let tools = project.tools(&args.scope, &args.approval, Lifetime::OneCall)?;
     let chosen = chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
-    let parts = session_parts(&project, tools, &chosen, approver(args.approval.yes)).await?;
+    let parts = session_parts(&project, tools, &chosen, Some(approver(args.approval.yes))).await?;
     let session = match &args.resume {
         None => Session::begin(parts).await?,
         Some(text) => resumed(parts, text).await?,
@@ -211,7 +211,7 @@ async fn content_of(session: &Session, prompt: String, from_elsewhere: bool) -> 
     if from_elsewhere {
         return vec![Content::Text { text: prompt }];
     }
-    let attached = with_mentioned(session, prompt).await;
+    let attached = with_mentioned(session.executor(), prompt).await;
     for note in notes(&attached, session.options()) {
         output::to_user(&format!("toolkiln: {note}"));
     }

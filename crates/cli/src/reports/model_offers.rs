@@ -13,22 +13,41 @@ const PATIENCE: Duration = Duration::from_secs(4);
 /// Models that are listed; some services have hundreds.
 const LISTED: usize = 60;
 
-/// What the provider of the present model offers, with a mark at the present one. If it cannot be asked,
-/// what is known of it.
-pub(crate) async fn model_offers(chosen: &Chosen) -> String {
-    let present = &chosen.model.name;
-    let Some(http) = &chosen.reached else {
-        return format!(
-            "* {present} (the built-in guide)\nNo model is set up; `toolkiln setup` finds and tests one.\n"
-        );
-    };
-    let told = shown(http, present, offered_models(http, PATIENCE).await);
-    format!("{told}/model NAME changes the model, /model PROVIDER or PROVIDER:NAME the provider.\n")
+/// What a provider offers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ModelOffers {
+    /// What is listed, and where it comes from.
+    pub(crate) heading: String,
+    pub(crate) models: Vec<String>,
+    pub(crate) present: String,
+    /// How to change the model.
+    advice: &'static str,
 }
 
-fn shown(http: &HttpConfig, present: &str, offered: Result<Vec<String>, NoModelList>) -> String {
+const ADVICE: &str =
+    "/model NAME changes the model, /model PROVIDER or PROVIDER:NAME the provider.";
+
+/// What the provider of the present model offers. If it cannot be asked, what is known of it.
+pub(crate) async fn model_offers(chosen: &Chosen) -> ModelOffers {
+    let present = &chosen.model.name;
+    let Some(http) = &chosen.reached else {
+        return ModelOffers {
+            heading: "The built-in guide answers:".to_owned(),
+            models: vec![present.clone()],
+            present: present.clone(),
+            advice: "No model is set up; `toolkiln setup` finds and tests one.",
+        };
+    };
+    offers(http, present, offered_models(http, PATIENCE).await)
+}
+
+fn offers(
+    http: &HttpConfig,
+    present: &str,
+    offered: Result<Vec<String>, NoModelList>,
+) -> ModelOffers {
     let provider = &http.name;
-    let (heading, models) = match offered {
+    let (heading, mut models) = match offered {
         Ok(models) => (format!("Models of {provider}:"), models),
         Err(why) => {
             // Other services have whatever they were given.
@@ -44,20 +63,28 @@ fn shown(http: &HttpConfig, present: &str, offered: Result<Vec<String>, NoModelL
             (format!("The models of {provider} cannot be listed ({why}); {rest}"), known)
         }
     };
-    let mut text = format!("{heading}\n");
     if !models.iter().any(|model| model == present) {
-        text.push_str(&format!("* {}\n", one_line(present)));
+        models.insert(0, present.to_owned());
     }
-    // The present one is shown wherever it stands.
-    let is_shown = |(place, model): &(usize, &String)| *place < LISTED || *model == present;
-    for (_, model) in models.iter().enumerate().filter(is_shown) {
-        let mark = if model == present { "*" } else { " " };
-        text.push_str(&format!("{mark} {}\n", one_line(model)));
+    ModelOffers { heading, models, present: present.to_owned(), advice: ADVICE }
+}
+
+impl ModelOffers {
+    /// As lines, with a mark at the present one.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("{}\n", self.heading);
+        // The present one is shown wherever it stands.
+        let is_shown =
+            |(place, model): &(usize, &String)| *place < LISTED || **model == self.present;
+        for (_, model) in self.models.iter().enumerate().filter(is_shown) {
+            let mark = if *model == self.present { "*" } else { " " };
+            text.push_str(&format!("{mark} {}\n", one_line(model)));
+        }
+        if let Some(more) = self.models.len().checked_sub(LISTED).filter(|more| *more > 0) {
+            text.push_str(&format!("  … and {more} more\n"));
+        }
+        format!("{text}{}\n", self.advice)
     }
-    if let Some(more) = models.len().checked_sub(LISTED).filter(|more| *more > 0) {
-        text.push_str(&format!("  … and {more} more\n"));
-    }
-    text
 }
 
 #[cfg(test)]
@@ -66,6 +93,16 @@ mod tests {
 
     fn config(provider: &str) -> HttpConfig {
         endpoint(provider).unwrap().config(None, None)
+    }
+
+    /// Without the advice, which is always the same.
+    fn shown(
+        http: &HttpConfig,
+        present: &str,
+        offered: Result<Vec<String>, NoModelList>,
+    ) -> String {
+        let text = offers(http, present, offered).text();
+        text.strip_suffix(&format!("{ADVICE}\n")).unwrap().to_owned()
     }
 
     #[test]

@@ -35,6 +35,18 @@ impl MessageQueue {
         self.waiting.pop()
     }
 
+    /// The message at this place, counted from the next one.
+    pub fn get(&self, at: usize) -> Option<&Submission> {
+        self.waiting.get(at)
+    }
+
+    /// Forgets the message at this place, which has gone in.
+    pub fn remove(&mut self, at: usize) {
+        if at < self.waiting.len() {
+            self.waiting.remove(at);
+        }
+    }
+
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()

@@ -30,7 +30,18 @@ struct Held {
     started: u64,
 }
 
+impl Held {
+    fn running(&self) -> usize {
+        self.jobs.values().filter(|job| job.end().is_none()).count()
+    }
+}
+
 impl Jobs {
+    /// How many have not ended.
+    pub(crate) fn running(&self) -> usize {
+        locked(&self.held).running()
+    }
+
     /// Starts one and answers with its name.
     pub(super) fn start(
         &self,
@@ -39,7 +50,7 @@ impl Jobs {
         most: u64,
     ) -> Result<String, ToolError> {
         let mut held = locked(&self.held);
-        let running = held.jobs.values().filter(|job| job.end().is_none()).count() as u64;
+        let running = held.running() as u64;
         if running >= most {
             let message = format!("{running} jobs are running, and no more are allowed");
             return Err(ToolError::new(ErrorCode::ExecutionError, message)

@@ -39,7 +39,8 @@ use crate::{
 /// Lines of a result in the event that ends a call.
 const PREVIEW_LINES: usize = 3;
 
-/// Runs tool calls for one session.
+/// Runs tool calls for one session. A clone is the same executor.
+#[derive(Clone)]
 pub struct ToolExecutor {
     registry: Arc<ToolRegistry>,
     state: Arc<ExecutorState>,
@@ -219,6 +220,11 @@ impl ToolExecutor {
     /// The events of all calls.
     pub fn activity(&self) -> &ActivityStream {
         &self.state.activity
+    }
+
+    /// Commands that run in the background.
+    pub fn running_jobs(&self) -> usize {
+        self.state.jobs.running()
     }
 
     /// Decides about what needs approval, unless a call brings another approver.

@@ -2,7 +2,6 @@
 
 use protocol::{CallReport, ToolCall};
 use serde_json::{Value, json};
-use session::Session;
 use tokio_util::sync::CancellationToken;
 use tool_system::ToolExecutor;
 use tool_system::extensions::intelligence::find_definition;
@@ -18,8 +17,10 @@ const OUTLINE_TOKENS: u64 = 20_000;
 
 /// The listing of a directory, or the lines of a symbol with exactly one definition, as the model reads it.
 /// None if it is neither; an error says why a symbol is not attached.
-pub(super) async fn pointed_at(session: &Session, mention: &str) -> Option<Result<String, String>> {
-    let executor = session.executor();
+pub(super) async fn pointed_at(
+    executor: &ToolExecutor,
+    mention: &str,
+) -> Option<Result<String, String>> {
     let listing = call(executor, list_directory::NAME, json!({"path": mention})).await;
     if let (Ok(value), text) = (listing.result, listing.text) {
         let text = text.unwrap_or_else(|| value.to_string());

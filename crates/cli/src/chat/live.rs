@@ -1,0 +1,481 @@
+//! The chat at a terminal: keys, what the session tells, and the frames that are drawn, all on one thread.
+//!
+//! Whatever runs, runs inside [`Live::during`]: the user can type, answer, stop and leave meanwhile. A key is judged by
+//! the earliest moment at which it can have been pressed, which is when the keyboard was last seen to be empty; so a
+//! key that was typed before a question could be read never answers it, however busy the machine was.
+
+mod composing;
+mod keys;
+mod programs;
+mod progress;
+mod questions;
+mod waiting_messages;
+
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event, EventStream};
+use futures_util::Stream as _;
+use context_manager::AgentOptions;
+use protocol::{ActivityEvent, LogEntry};
+use session::{ApprovalManager, Inbox, Session};
+use terminal::{
+    InlineView, InputBox, KeyModes, MentionCandidate, Picker, ScreenSize, SubmissionKind,
+};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tool_system::{Subscription, ToolExecutor};
+
+use super::ChatScreen;
+use super::ctrl_c::CtrlC;
+use super::live_parts::history_file::HistoryFile;
+use super::live_parts::mention_source::MentionSource;
+use crate::interrupt::StopSignal;
+use crate::output::{self, Stream};
+use programs::ForeignProgram;
+use progress::TurnProgress;
+use questions::OpenQuestion;
+use waiting_messages::WaitingMessages;
+
+/// The least time between two frames that no key has caused.
+const FRAME_TIME: Duration = Duration::from_millis(16);
+/// How often the clock of a turn is drawn.
+const CLOCK_TIME: Duration = Duration::from_secs(1);
+/// Entries of the log that are taken at once, before keys are looked at again.
+const ENTRIES_AT_ONCE: usize = 64;
+
+/// What the user wants done.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    /// A message, a command or a line for the shell.
+    Said { kind: SubmissionKind, text: String },
+    /// To go back to an earlier message.
+    Rewind,
+    /// To leave.
+    Leave,
+}
+
+/// What a session tells, as long as the same agent works in it.
+pub(crate) struct Feeds {
+    written: Option<UnboundedReceiver<LogEntry>>,
+    activity: Option<Subscription>,
+    approvals: Option<Arc<ApprovalManager>>,
+    inbox: Option<Arc<Inbox>>,
+    executor: Option<ToolExecutor>,
+    options: Option<AgentOptions>,
+}
+
+impl Feeds {
+    pub(crate) fn of(session: &Session) -> Self {
+        Self {
+            written: Some(session.log().watch()),
+            activity: Some(session.executor().activity().subscribe_all()),
+            approvals: Some(Arc::clone(session.approvals())),
+            inbox: Some(Arc::clone(session.inbox())),
+            executor: Some(session.executor().clone()),
+            options: Some(session.options().clone()),
+        }
+    }
+
+    /// Before there is a session.
+    pub(crate) fn none() -> Self {
+        let (written, activity) = (None, None);
+        Self { written, activity, approvals: None, inbox: None, executor: None, options: None }
+    }
+
+    /// Waits for the next entry of the log.
+    pub(crate) async fn next_entry(&mut self) -> Option<LogEntry> {
+        next_entry(&mut self.written).await
+    }
+
+    /// Waits for the next report of a tool.
+    pub(crate) async fn next_activity(&mut self) -> Option<ActivityEvent> {
+        next_activity(&mut self.activity).await
+    }
+
+    /// An entry of the log that was written already.
+    pub(crate) fn written_before(&mut self) -> Option<LogEntry> {
+        self.written.as_mut()?.try_recv().ok()
+    }
+}
+
+/// What has happened outside.
+enum Happened {
+    Input(io::Result<Event>),
+    Written(LogEntry),
+    Activity(ActivityEvent),
+    Candidates(Vec<MentionCandidate>),
+    BackFromProgram,
+    Attached,
+    Suspended,
+    Stopped,
+    /// A frame or a question is due.
+    Time,
+}
+
+/// The terminal while it is ours.
+struct OwnTerminal {
+    keys: EventStream,
+    _modes: KeyModes,
+}
+
+impl OwnTerminal {
+    fn take() -> io::Result<Self> {
+        let modes = KeyModes::enter()?;
+        Ok(Self { keys: EventStream::new(), _modes: modes })
+    }
+}
+
+/// The state of everything that is drawn below the conversation, and the terminal itself.
+pub(crate) struct Live {
+    view: InlineView<io::Stderr>,
+    colour: bool,
+    terminal: Option<OwnTerminal>,
+    stop: StopSignal,
+    suspended: tokio::signal::unix::Signal,
+    pub(crate) input: InputBox,
+    history: HistoryFile,
+    mentions: Option<Arc<MentionSource>>,
+    candidates: Option<JoinHandle<Vec<MentionCandidate>>>,
+    question: Option<OpenQuestion>,
+    picker: Option<Picker>,
+    /// What was picked; `Some(None)` if the list was closed.
+    picked: Option<Option<usize>>,
+    program: Option<ForeignProgram>,
+    waiting: WaitingMessages,
+    pub(crate) progress: TurnProgress,
+    /// What the status line tells beside the turn.
+    pub(crate) standing: Standing,
+    wanted: Option<Wanted>,
+    /// The user does not wait for what runs.
+    leaves_at_once: bool,
+    ctrl_c: CtrlC,
+    last_esc: Option<Instant>,
+    /// When the keyboard was last seen to be empty.
+    seen_empty: Instant,
+    last_key: Option<Instant>,
+    due: Option<Instant>,
+    last_frame: Instant,
+    notify: terminal::Notification,
+}
+
+/// Facts of the session for the status line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standing {
+    pub(crate) model: String,
+    pub(crate) mode: String,
+    pub(crate) window: Option<u64>,
+    /// Commands that run in the background.
+    pub(crate) jobs: usize,
+}
+
+/// What the live chat is made of.
+pub(crate) struct LiveOptions {
+    pub(crate) history: std::path::PathBuf,
+    pub(crate) notify: terminal::Notification,
+}
+
+/// Whether the chat can be drawn: everything goes to one terminal that moves its cursor.
+pub(crate) fn is_possible() -> bool {
+    use std::io::IsTerminal as _;
+    io::stdin().is_terminal()
+        && Stream::Out.is_terminal()
+        && Stream::Err.is_terminal()
+        && !crate::environment::is_dumb_terminal()
+}
+
+impl Live {
+    /// Takes the terminal. It is given back when this is dropped.
+    pub(crate) fn begin(options: LiveOptions) -> anyhow::Result<Self> {
+        let (history, entries) = HistoryFile::open(&options.history);
+        let style = Stream::Err.style();
+        let stop = StopSignal::listen()?;
+        let suspend = rustix::process::Signal::TSTP.as_raw();
+        let suspended =
+            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(suspend))?;
+        let now = Instant::now();
+        output::hold_back();
+        let live = Self {
+            view: InlineView::new(io::stderr(), screen_size()),
+            colour: style.colours,
+            terminal: Some(OwnTerminal::take()?),
+            stop,
+            suspended,
+            input: InputBox::new(entries),
+            history,
+            mentions: None,
+            candidates: None,
+            question: None,
+            picker: None,
+            picked: None,
+            program: None,
+            waiting: WaitingMessages::default(),
+            progress: TurnProgress::default(),
+            standing: Standing::default(),
+            wanted: None,
+            leaves_at_once: false,
+            ctrl_c: CtrlC::default(),
+            last_esc: None,
+            seen_empty: now,
+            last_key: None,
+            due: Some(now),
+            last_frame: now,
+            notify: options.notify,
+        };
+        Ok(live)
+    }
+
+    pub(crate) fn set_mentions(&mut self, mentions: Arc<MentionSource>) {
+        self.mentions = Some(mentions);
+    }
+
+    /// Empties the screen.
+    pub(crate) fn erase(&mut self) -> anyhow::Result<()> {
+        output::take_lines();
+        self.view.erase()?;
+        self.draw_soon(Instant::now());
+        Ok(())
+    }
+
+    /// The exit code for the signal that ends the chat, if one does.
+    pub(crate) fn exit_code(&self) -> Option<u8> {
+        self.stop.exit_code()
+    }
+
+    /// Waits until the user wants something.
+    pub(crate) async fn next(
+        &mut self,
+        screen: &mut ChatScreen,
+        feeds: &mut Feeds,
+    ) -> anyhow::Result<Wanted> {
+        loop {
+            if let Some(wanted) = self.wanted.take() {
+                return Ok(wanted);
+            }
+            if let Some(submission) = self.next_waiting(feeds) {
+                return Ok(Wanted::Said { kind: submission.kind, text: submission.text });
+            }
+            self.step(screen, feeds, None).await?;
+        }
+    }
+
+    /// Lets the user pick a row; none if the list is closed.
+    pub(crate) async fn pick(
+        &mut self,
+        screen: &mut ChatScreen,
+        feeds: &mut Feeds,
+        picker: Picker,
+    ) -> anyhow::Result<Option<usize>> {
+        self.picker = Some(picker);
+        self.draw_soon(Instant::now());
+        loop {
+            if let Some(picked) = self.picked.take() {
+                return Ok(picked);
+            }
+            if self.wanted.is_some() {
+                self.picker = None;
+                return Ok(None);
+            }
+            self.step(screen, feeds, None).await?;
+        }
+    }
+
+    /// Carries `work` on. The user can type meanwhile, answer questions, and stop it with `cancel`. None if the
+    /// user leaves and does not wait for its end.
+    pub(crate) async fn during<T>(
+        &mut self,
+        screen: &mut ChatScreen,
+        feeds: &mut Feeds,
+        cancel: &CancellationToken,
+        words: &str,
+        work: impl Future<Output = T>,
+    ) -> anyhow::Result<Option<T>> {
+        self.progress.begin(words, Instant::now());
+        let mut work = pin!(work);
+        let done = loop {
+            tokio::select! {
+                biased;
+                stepped = self.step(screen, feeds, Some(cancel)) => stepped?,
+                done = &mut work => break done,
+            }
+            if self.leaves_at_once {
+                return Ok(None);
+            }
+        };
+        while let Some(entry) = feeds.written_before() {
+            self.entry(screen, &entry)?;
+        }
+        self.progress.end();
+        self.look_for_questions(feeds)?;
+        self.draw_soon(Instant::now());
+        Ok(Some(done))
+    }
+
+    /// Draws what is due, waits until something happens, and deals with it.
+    async fn step(
+        &mut self,
+        screen: &mut ChatScreen,
+        feeds: &mut Feeds,
+        cancel: Option<&CancellationToken>,
+    ) -> anyhow::Result<()> {
+        self.look_for_questions(feeds)?;
+        self.forget_what_went_in(feeds);
+        if let Some(executor) = &feeds.executor {
+            self.standing.jobs = executor.running_jobs();
+        }
+        self.draw_if_due(screen)?;
+        match self.happens(feeds).await {
+            Happened::Input(event) => {
+                let pressed = self.seen_empty;
+                self.input_event(screen, feeds, cancel, event?, pressed)?;
+                self.draw_soon(Instant::now());
+            }
+            Happened::Written(entry) => {
+                self.entry(screen, &entry)?;
+                for _ in 1..ENTRIES_AT_ONCE {
+                    let Some(entry) = feeds.written_before() else { break };
+                    self.entry(screen, &entry)?;
+                }
+                self.draw_soon(self.last_frame + FRAME_TIME);
+            }
+            Happened::Activity(event) => {
+                self.progress.activity(Instant::now());
+                screen.activity(&event)?;
+                self.draw_soon(self.last_frame + FRAME_TIME);
+            }
+            Happened::Candidates(candidates) => {
+                self.input.set_candidates(candidates);
+                self.draw_soon(Instant::now());
+            }
+            Happened::BackFromProgram => self.back_from_program(screen, feeds).await?,
+            Happened::Attached => self.attached(feeds),
+            Happened::Suspended => self.suspend(screen)?,
+            Happened::Stopped => {
+                self.wanted = Some(Wanted::Leave);
+                if let Some(cancel) = cancel {
+                    // The work ends by it, and this is not asked again meanwhile.
+                    cancel.cancel();
+                    self.stop.at_once.cancelled().await;
+                    self.leaves_at_once = true;
+                }
+            }
+            Happened::Time => {
+                if self.progress.is_working() {
+                    self.draw_soon(Instant::now());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, screen: &mut ChatScreen, entry: &LogEntry) -> anyhow::Result<()> {
+        self.progress.entry(&entry.event, Instant::now());
+        Ok(screen.show(entry)?)
+    }
+
+    async fn happens(&mut self, feeds: &mut Feeds) -> Happened {
+        let Self { terminal, seen_empty, candidates, program, waiting, stop, suspended, .. } = self;
+        let wakes = [
+            self.due.map(|due| due.max(self.last_frame)),
+            self.progress.is_working().then(|| self.last_frame + CLOCK_TIME),
+            self.question.as_ref().and_then(|question| question.counts_from()),
+        ];
+        let wake = wakes.into_iter().flatten().filter(|_| program.is_none()).min();
+        tokio::select! {
+            biased;
+            event = next_event(terminal, seen_empty) => Happened::Input(event),
+            () = finished(program) => Happened::BackFromProgram,
+            () = at(wake) => Happened::Time,
+            Some(event) = next_activity(&mut feeds.activity) => Happened::Activity(event),
+            Some(entry) = next_entry(&mut feeds.written) => Happened::Written(entry),
+            found = next_candidates(candidates) => Happened::Candidates(found),
+            () = waiting.is_attached() => Happened::Attached,
+            Some(()) = suspended.recv() => Happened::Suspended,
+            () = stop.cancel.cancelled(), if !matches!(self.wanted, Some(Wanted::Leave)) => {
+                Happened::Stopped
+            }
+        }
+    }
+
+    /// A frame is wanted then, or earlier if one was.
+    fn draw_soon(&mut self, then: Instant) {
+        self.due = Some(self.due.map_or(then, |due| due.min(then)));
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        let rest = output::take_lines();
+        let _ = self.view.frame(&rest, &terminal::LiveLines::default());
+        let _ = self.view.clear();
+        self.terminal = None;
+        output::let_go();
+    }
+}
+
+pub(crate) fn screen_size() -> ScreenSize {
+    let size = rustix::termios::tcgetwinsize(io::stderr());
+    let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
+    let or = |found: usize, default| if found == 0 { default } else { found };
+    ScreenSize { columns: or(columns, 80), rows: or(rows, 24) }
+}
+
+/// The next key. Notes when there was none.
+async fn next_event(
+    terminal: &mut Option<OwnTerminal>,
+    seen_empty: &mut Instant,
+) -> io::Result<Event> {
+    let Some(terminal) = terminal else { return std::future::pending().await };
+    let next = poll_fn(|context| {
+        let polled = Pin::new(&mut terminal.keys).poll_next(context);
+        if polled.is_pending() {
+            *seen_empty = Instant::now();
+        }
+        polled
+    });
+    match next.await {
+        Some(event) => event,
+        None => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+async fn next_entry(written: &mut Option<UnboundedReceiver<LogEntry>>) -> Option<LogEntry> {
+    match written {
+        Some(written) => written.recv().await,
+        None => None,
+    }
+}
+
+async fn next_activity(activity: &mut Option<Subscription>) -> Option<ActivityEvent> {
+    match activity {
+        Some(activity) => activity.next().await,
+        None => None,
+    }
+}
+
+async fn next_candidates(
+    candidates: &mut Option<JoinHandle<Vec<MentionCandidate>>>,
+) -> Vec<MentionCandidate> {
+    let Some(finding) = candidates else { return std::future::pending().await };
+    let found = finding.await.unwrap_or_default();
+    *candidates = None;
+    found
+}
+
+async fn finished(program: &mut Option<ForeignProgram>) {
+    match program {
+        Some(program) => program.ends().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn at(wake: Option<Instant>) {
+    match wake {
+        Some(wake) => tokio::time::sleep_until(wake.into()).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,129 @@
+//! What a frame shows: the line that is being written, calls that run, the question, the input box and the status.
+
+use std::time::Instant;
+
+use jiff::Timestamp;
+use terminal::{Ink, LiveLines, LiveStyle, ScreenSize, StatusLine, wrap_painted};
+
+use super::super::ChatScreen;
+use super::Live;
+use crate::output;
+
+/// Lines of the output of a call that runs.
+const OUTPUT_LINES: usize = 3;
+/// Rows that calls and unfinished text take at most, so that question and input stay visible.
+const MOST_RUNNING_ROWS: usize = 12;
+/// Rows of a question, even if the screen is low.
+const LEAST_QUESTION_ROWS: usize = 6;
+
+impl Live {
+    /// Draws a frame if one is due.
+    pub(super) fn draw_if_due(&mut self, screen: &ChatScreen) -> anyhow::Result<()> {
+        let now = Instant::now();
+        let clock = self.progress.is_working() && now >= self.last_frame + super::CLOCK_TIME;
+        if self.program.is_some() || !(clock || self.due.is_some_and(|due| now >= due)) {
+            return Ok(());
+        }
+        self.draw(screen, now)
+    }
+
+    fn draw(&mut self, screen: &ChatScreen, now: Instant) -> anyhow::Result<()> {
+        let finished = output::take_lines();
+        let lines = self.compose(screen, now);
+        self.view.frame(&finished, &lines)?;
+        self.due = None;
+        self.last_frame = Instant::now();
+        Ok(())
+    }
+
+    /// Draws everything anew for a screen of this size.
+    pub(super) fn resized(
+        &mut self,
+        screen: &mut ChatScreen,
+        size: ScreenSize,
+    ) -> anyhow::Result<()> {
+        screen.set_width(size.columns);
+        let finished = output::take_lines();
+        if !finished.is_empty() {
+            self.view.frame(&finished, &LiveLines::default())?;
+        }
+        self.reask(size);
+        let lines = self.compose_at(screen, size, Instant::now());
+        self.view.redraw(size, &lines)?;
+        self.due = None;
+        self.last_frame = Instant::now();
+        Ok(())
+    }
+
+    fn compose(&mut self, screen: &ChatScreen, now: Instant) -> LiveLines {
+        self.compose_at(screen, self.view.size(), now)
+    }
+
+    fn compose_at(&mut self, screen: &ChatScreen, size: ScreenSize, now: Instant) -> LiveLines {
+        let style = LiveStyle { width: size.columns, colour: self.colour };
+        let mut lines = LiveLines { lines: running(screen, size), cursor: None };
+        lines.lines.push(String::new());
+        if let Some(picker) = &self.picker {
+            lines.extend(picker.draw(style));
+        } else {
+            let is_empty = self.input.is_empty();
+            let input = self.input.draw(style);
+            let mut cursor = None;
+            if let Some(question) = &mut self.question {
+                let room = size.rows.saturating_sub(input.lines.len() + 3);
+                let drawn = question.panel.draw(style, room.max(LEAST_QUESTION_ROWS), is_empty);
+                cursor = drawn.cursor.map(|(row, column)| (row + lines.lines.len(), column));
+                lines.extend(drawn);
+            }
+            lines.extend(input);
+            lines.cursor = cursor.or(lines.cursor);
+        }
+        lines.lines.push(self.status(screen, now).draw(style));
+        lines
+    }
+
+    fn status(&self, screen: &ChatScreen, now: Instant) -> StatusLine {
+        let timeline = screen.timeline();
+        let mut titles = timeline.running_cards().filter_map(|item| item.card());
+        let running = match (titles.next(), titles.count()) {
+            (None, _) => None,
+            (Some(card), 0) => Some(card.title.clone()),
+            (Some(_), more) => Some(format!("{} calls", more + 1)),
+        };
+        let turn = timeline.turn();
+        let usage = turn.usage;
+        let sent = usage.input + usage.cache_read + usage.cache_write;
+        let received = usage.output + self.progress.coming_tokens();
+        let used = turn.context_tokens;
+        StatusLine {
+            activity: self.progress.words(running),
+            spinner: self.progress.spinner(),
+            elapsed: self.progress.elapsed(now),
+            silent_for: self.progress.silent_for(now),
+            tokens: (sent + received > 0).then_some((sent, received)),
+            tokens_per_second: self.progress.tokens_per_second(now),
+            context: used.map(|used| (used, self.standing.window)),
+            cost: timeline.facts().cost_usd,
+            mode: self.standing.mode.clone(),
+            model: self.standing.model.clone(),
+            jobs: self.standing.jobs,
+        }
+    }
+}
+
+/// The line that is being written, and the calls that run.
+fn running(screen: &ChatScreen, size: ScreenSize) -> Vec<String> {
+    let unfinished = output::unfinished_line();
+    let mut lines = match unfinished.is_empty() {
+        true => Vec::new(),
+        false => wrap_painted(&unfinished, size.columns),
+    };
+    lines.extend(screen.living(Timestamp::now().as_millisecond(), OUTPUT_LINES));
+    let most = MOST_RUNNING_ROWS.min(size.rows / 2);
+    if lines.len() > most {
+        let hidden = lines.len() - most;
+        lines.drain(..hidden);
+        lines[0] = Ink::DIM.paint(&format!("… {} more lines", hidden + 1));
+    }
+    lines
+}

@@ -1,0 +1,120 @@
+//! Other programs that have the terminal for a while: the user's editor, and the shell while the chat is suspended.
+
+use std::time::Instant;
+
+use protocol::{ApprovalRequest, ApprovalResponse, ToolError};
+use tokio::task::JoinHandle;
+
+use super::super::ChatScreen;
+use super::super::live_parts::asking;
+use super::{Feeds, Live, OwnTerminal, screen_size};
+
+/// What an editor was started for, and its end.
+pub(super) enum EditedText {
+    Prompt(std::io::Result<String>),
+    Proposal(Box<ApprovalRequest>, Result<Option<ApprovalResponse>, ToolError>),
+}
+
+/// A program that runs in the foreground.
+pub(super) struct ForeignProgram {
+    running: JoinHandle<EditedText>,
+    result: Option<EditedText>,
+}
+
+impl ForeignProgram {
+    /// Waits for its end.
+    pub(super) async fn ends(&mut self) {
+        if self.result.is_none() {
+            self.result = (&mut self.running).await.ok();
+        }
+    }
+}
+
+impl Live {
+    /// Has the prompt edited in the user's editor.
+    pub(super) fn edit_prompt(&mut self, text: String) -> anyhow::Result<()> {
+        match asking::editor() {
+            Some(editor) => self.start(move || {
+                EditedText::Prompt(asking::edit_prompt(&editor, &text))
+            }),
+            None => {
+                self.input.note(NO_EDITOR);
+                Ok(())
+            }
+        }
+    }
+
+    /// Has a proposal edited.
+    pub(super) fn edit_proposal(&mut self, request: ApprovalRequest) -> anyhow::Result<()> {
+        match asking::editor() {
+            Some(editor) => self.start(move || {
+                let edited = asking::edit(&request, &editor);
+                EditedText::Proposal(Box::new(request), edited)
+            }),
+            None => {
+                self.input.note(NO_EDITOR);
+                Ok(())
+            }
+        }
+    }
+
+    /// Gives the terminal away until `program` has ended. What runs meanwhile goes on.
+    fn start(
+        &mut self,
+        program: impl FnOnce() -> EditedText + Send + 'static,
+    ) -> anyhow::Result<()> {
+        self.view.clear()?;
+        self.terminal = None;
+        let running = tokio::task::spawn_blocking(program);
+        self.program = Some(ForeignProgram { running, result: None });
+        Ok(())
+    }
+
+    pub(super) async fn back_from_program(
+        &mut self,
+        screen: &mut ChatScreen,
+        feeds: &mut Feeds,
+    ) -> anyhow::Result<()> {
+        let result = self.program.take().and_then(|program| program.result);
+        self.take_back(screen)?;
+        match result {
+            None => self.input.note("the editor could not be run"),
+            Some(EditedText::Prompt(Ok(text))) => self.input.set_text(&text),
+            Some(EditedText::Prompt(Err(error))) => {
+                self.input.note(&format!("nothing was edited: {error}"));
+            }
+            Some(EditedText::Proposal(_, Err(error))) => {
+                self.input.note(&format!("nothing was edited: {}", error.message));
+            }
+            Some(EditedText::Proposal(_, Ok(None))) => self.input.note("nothing was edited"),
+            Some(EditedText::Proposal(request, Ok(Some(response)))) => {
+                self.answer(feeds, &request, response);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stops this process, as Ctrl-Z does elsewhere, until it is continued.
+    pub(super) fn suspend(&mut self, screen: &mut ChatScreen) -> anyhow::Result<()> {
+        if self.program.is_some() {
+            return Ok(());
+        }
+        self.view.clear()?;
+        self.terminal = None;
+        // SIGTSTP is listened to, and would not stop the process.
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)?;
+        self.take_back(screen)
+    }
+
+    /// Takes the terminal again and draws everything anew.
+    fn take_back(&mut self, screen: &mut ChatScreen) -> anyhow::Result<()> {
+        self.terminal = Some(OwnTerminal::take()?);
+        // Keys that were typed meanwhile were for the other program.
+        self.last_key = Some(Instant::now());
+        self.resized(screen, screen_size())
+    }
+}
+
+/// What to do about an editor that is missing.
+const NO_EDITOR: &str = "no editor was found: set VISUAL or EDITOR";
+

@@ -1,0 +1,119 @@
+//! Questions of the session: the first that waits is shown until it is answered or withdrawn.
+
+use std::time::Instant;
+
+use crossterm::event::KeyEvent;
+use protocol::{ApprovalRequest, ApprovalResponse};
+use terminal::{DEAD_TIME, PanelAnswer, PanelOutcome, QuestionPanel};
+
+use super::super::live_parts::asking;
+use super::{Feeds, Live};
+use crate::output::Stream;
+
+/// The question that is shown.
+pub(super) struct OpenQuestion {
+    pub(super) request: ApprovalRequest,
+    pub(super) panel: QuestionPanel,
+    opened: Instant,
+    /// Whether the keyboard was looked at after the time in which no key counts.
+    is_settled: bool,
+}
+
+impl OpenQuestion {
+    /// When the keyboard is to be looked at again, so that keys after it can count.
+    pub(super) fn counts_from(&self) -> Option<Instant> {
+        (!self.is_settled).then(|| self.opened + DEAD_TIME)
+    }
+
+    fn is_about(&self, request: &ApprovalRequest) -> bool {
+        self.request.step_id == request.step_id && self.request.proposal_hash == request.proposal_hash
+    }
+}
+
+impl Live {
+    /// Shows the question that waits, if it is not the one that is shown.
+    pub(super) fn look_for_questions(&mut self, feeds: &Feeds) -> anyhow::Result<()> {
+        let now = Instant::now();
+        let count = feeds.approvals.as_ref().map_or(0, |approvals| approvals.count());
+        let shown = self.question.as_ref().map(|question| question.panel.question().position.1);
+        if let Some(question) = &mut self.question
+            && self.seen_empty >= question.opened + DEAD_TIME
+        {
+            question.is_settled = true;
+        }
+        if count == 0 && shown.is_none() {
+            return Ok(());
+        }
+        let pending = feeds.approvals.as_ref().map(|it| it.pending()).unwrap_or_default();
+        let stays = self.question.as_ref().is_some_and(|question| {
+            pending.iter().any(|request| question.is_about(request))
+        });
+        if stays {
+            if shown != Some(pending.len())
+                && let Some(question) = &mut self.question
+            {
+                question.panel.set_position(1, pending.len());
+                self.draw_soon(now);
+            }
+            return Ok(());
+        }
+        self.question = pending.into_iter().next().map(|request| {
+            let style = Stream::Err.style();
+            let asked = asking::panel_question(&request, style, (1, count));
+            let panel = QuestionPanel::open(asked, now, self.last_key);
+            OpenQuestion { request, panel, opened: now, is_settled: false }
+        });
+        self.progress.waits_for_user(self.question.is_some(), now);
+        if let Some(question) = &self.question {
+            let title = question.panel.question().title.clone();
+            self.view.ring(&self.notify.sequence(&title))?;
+        }
+        self.draw_soon(now);
+        Ok(())
+    }
+
+    /// Gives a key to the question. What comes back is for the input box.
+    pub(super) fn question_key(
+        &mut self,
+        feeds: &mut Feeds,
+        key: KeyEvent,
+        pressed: Instant,
+    ) -> anyhow::Result<Vec<KeyEvent>> {
+        let is_empty = self.input.is_empty();
+        let Some(question) = &mut self.question else { return Ok(vec![key]) };
+        match question.panel.key(key, pressed, is_empty) {
+            PanelOutcome::ToInput(keys) => {
+                question.is_settled = false;
+                question.opened = Instant::now();
+                return Ok(keys);
+            }
+            PanelOutcome::Changed => {}
+            PanelOutcome::Answer(PanelAnswer::Edit) => {
+                let request = question.request.clone();
+                self.edit_proposal(request)?;
+            }
+            PanelOutcome::Answer(answer) => {
+                let request = question.request.clone();
+                if let Some(response) = asking::response(&request, answer) {
+                    self.answer(feeds, &request, response);
+                }
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    pub(super) fn answer(
+        &mut self,
+        feeds: &Feeds,
+        request: &ApprovalRequest,
+        response: ApprovalResponse,
+    ) {
+        let answered =
+            feeds.approvals.as_ref().map(|it| it.answer(&request.step_id, response));
+        if let Some(Err(error)) = answered {
+            self.input.note(&error.to_string());
+        }
+        // Keys that follow at once are not for the next question.
+        self.last_key = Some(Instant::now());
+    }
+}
