@@ -6,6 +6,8 @@
 pub(crate) mod attachments;
 pub(crate) mod events_json;
 pub(crate) mod input;
+#[cfg_attr(not(test), expect(dead_code, reason = "the live chat uses it"))]
+pub(crate) mod live_parts;
 pub(crate) mod outcome;
 mod slash_actions;
 pub(crate) mod slash_commands;
