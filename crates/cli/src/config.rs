@@ -17,6 +17,7 @@ use std::time::Duration;
 use anyhow::{Context as _, anyhow, bail};
 use protocol::{AgentRole, visible};
 use sandbox::{Allowance, LayerLimits};
+use terminal::NotificationKind;
 use toml::Value;
 use tool_system::policy::{ApprovalMode, CommandMode, PolicyTable, Rule, RuleSource};
 use tool_system::{EditCheck, IgnoredFiles, Limits, Vocabulary};
@@ -62,6 +63,8 @@ pub(crate) struct Config {
     pub(crate) model: ModelConfig,
     pub(crate) agent: AgentConfig,
     roles: BTreeMap<String, RoleConfig>,
+    /// How the user is called back to the terminal.
+    pub(crate) notify: NotificationKind,
     /// The files that were read.
     pub(crate) sources: Vec<String>,
     /// Every value with where it came from.
@@ -145,6 +148,7 @@ impl Config {
             model: settings.model,
             agent: settings.agent,
             roles: settings.roles,
+            notify: settings.terminal.notify.into(),
             sources,
             layers,
         })
@@ -409,6 +413,14 @@ mod tests {
         assert_eq!(key_env("--model", "model.name", "m").as_deref(), Some("K"));
         assert_eq!(key_env("--provider", "model.provider", "anthropic"), None);
         assert_eq!(key_env("--base-url", "model.base_url", "http://theirs/v1"), None);
+    }
+
+    #[test]
+    fn the_user_decides_what_the_terminal_does() {
+        let notify = |user: &str| load(user, "", &FlagLayer::default()).notify;
+        assert_eq!(notify(""), NotificationKind::Bell);
+        assert_eq!(notify("[terminal]\nnotify = \"desktop\"\n"), NotificationKind::Desktop);
+        assert_eq!(notify("[terminal]\nnotify = \"off\"\n"), NotificationKind::Off);
     }
 
     #[test]

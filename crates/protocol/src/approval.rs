@@ -20,6 +20,10 @@ pub struct ApprovalRequest {
     pub args: Map<String, Value>,
     /// Why the user is asked.
     pub reason: String,
+    /// Whether `reason` says no more than that no rule allows it, so that a short question can leave it
+    /// out.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_routine: bool,
     /// Exactly what would happen.
     pub proposal: Proposal,
     /// The hash of `proposal`; an answer holds for this and nothing else.
@@ -31,6 +35,10 @@ pub struct ApprovalRequest {
     pub remembers: Option<String>,
     /// How long the question stands, in milliseconds; after that the answer is no.
     pub expires_in_ms: u64,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 /// The user's answer to an [`ApprovalRequest`].
@@ -184,6 +192,7 @@ mod tests {
             tool: "write_file".into(),
             args: Map::new(),
             reason: "overwrites a file".into(),
+            is_routine: false,
             proposal_hash: proposal.hash(),
             proposal,
             diffs: Vec::new(),

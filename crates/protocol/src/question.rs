@@ -110,6 +110,7 @@ mod tests {
             tool: "write_file\u{1b}[2J".into(),
             args: Map::from_iter([("path".to_owned(), json!("a\u{202e}.txt"))]),
             reason: reason.into(),
+            is_routine: false,
             proposal_hash: proposal.hash(),
             proposal,
             diffs,

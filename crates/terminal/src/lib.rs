@@ -11,6 +11,7 @@ mod live_lines;
 mod markdown;
 mod modes;
 mod notices;
+mod notification;
 mod output_style;
 mod picker;
 mod question;
@@ -21,6 +22,7 @@ mod syntax;
 pub use cards::{CardPlace, last_lines, plan, running};
 pub use columns::{columns, fit};
 pub use diff::{DiffView, SourceLine};
+pub use fuzzy::best_matches;
 pub use ink::Ink;
 pub use inline_view::{InlineView, ScreenSize};
 pub use input::{
@@ -30,6 +32,7 @@ pub use input::{
 };
 pub use live_lines::{LiveLines, LiveStyle, wrap_painted};
 pub use modes::{KeyModes, restore};
+pub use notification::{Notification, NotificationKind};
 pub use output_style::OutputStyle;
 pub use picker::{Picker, PickerOutcome};
 pub use question::{

@@ -149,6 +149,7 @@ mod tests {
             tool: "edit_file".into(),
             args: Map::new(),
             reason: "needs approval".into(),
+            is_routine: false,
             proposal_hash: proposal.hash(),
             proposal,
             diffs,

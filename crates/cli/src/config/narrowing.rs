@@ -50,6 +50,7 @@ fn why_not(key: &str) -> &'static str {
         }
         Some("sandbox") => "a project cannot lead commands into your network or files",
         Some("checks") => "a project cannot run commands by itself",
+        Some("terminal") => "a project cannot decide how your terminal behaves",
         Some("agent") => "a project cannot speak to the model in your name",
         _ => "a project must not widen what you allow",
     }
@@ -141,6 +142,7 @@ mod tests {
         assert!(of_project("agent.instructions").unwrap_err().contains("in your name"));
         assert!(of_project("checks.after_edit").unwrap_err().contains("by itself"));
         assert!(of_project("sandbox.network_allow").unwrap_err().contains("your network"));
+        assert!(of_project("terminal.notify").unwrap_err().contains("your terminal"));
         assert!(of_project("roles").unwrap_err().contains("must not widen"));
         let schema = Schema::new();
         for (name, _) in IN_PROJECTS {

@@ -8,6 +8,7 @@ use context_manager::Effort;
 use protocol::PermissionSet;
 use sandbox::Allowance;
 use serde::{Deserialize, Serialize, Serializer};
+use terminal::NotificationKind;
 use tool_system::policy::{ApprovalMode, CommandMode, Rule};
 use tool_system::{LimitOverrides, Limits};
 
@@ -30,6 +31,7 @@ pub(crate) struct Settings {
     pub(crate) limits: LimitOverrides,
     pub(crate) policy: PolicyConfig,
     pub(crate) roles: BTreeMap<String, RoleConfig>,
+    pub(crate) terminal: TerminalConfig,
 }
 
 /// Which model answers, and what is known about it.
@@ -201,6 +203,34 @@ pub(crate) struct PolicyConfig {
     /// Whether commands that can reach nothing are asked about before they run.
     pub(crate) commands: CommandMode,
     pub(crate) rules: Vec<Rule>,
+}
+
+/// How a conversation at the terminal behaves.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct TerminalConfig {
+    /// How the user is called when a question waits or a long turn has ended.
+    pub(crate) notify: NotifySetting,
+}
+
+/// How the user is called back to the terminal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum NotifySetting {
+    #[default]
+    Bell,
+    Desktop,
+    Off,
+}
+
+impl From<NotifySetting> for NotificationKind {
+    fn from(setting: NotifySetting) -> Self {
+        match setting {
+            NotifySetting::Bell => NotificationKind::Bell,
+            NotifySetting::Desktop => NotificationKind::Desktop,
+            NotifySetting::Off => NotificationKind::Off,
+        }
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -56,6 +56,7 @@ fn approval(id: &str) -> SessionEvent {
         tool: "edit".into(),
         args: Map::new(),
         reason: String::new(),
+        is_routine: false,
         proposal_hash: proposal.hash(),
         proposal,
         diffs: Vec::new(),

@@ -173,6 +173,7 @@ fn request(path: &str) -> ApprovalRequest {
         tool: "bash".into(),
         args: Default::default(),
         reason: String::new(),
+        is_routine: false,
         proposal_hash: proposal.hash(),
         proposal,
         diffs: Vec::new(),

@@ -76,6 +76,7 @@ pub(crate) fn asks_to_write(id: &str, path: &str) -> SessionEvent {
         tool: "edit_lines".into(),
         args: Map::new(),
         reason: "changes a file".into(),
+        is_routine: false,
         proposal_hash: proposal.hash(),
         proposal,
         diffs: Vec::new(),

@@ -61,8 +61,28 @@ impl InputHistory {
         }
         self.has_header = true;
         self.file_lines = self.entries.len();
+        Some(HistoryWrite::Replace(self.written()))
+    }
+
+    /// What is to be done in place of `write` if the file holds `file` by now. Other sessions may have added
+    /// to it, or it may have been removed: their entries stay, and those that were removed do not come back.
+    pub fn rebased(file: &str, write: HistoryWrite) -> HistoryWrite {
+        let mut history = Self::read(file);
+        match write {
+            // Any number of entries of this session may be in the file already, but for the newest.
+            HistoryWrite::Replace(content) => {
+                Self::read(&content).entries.pop().into_iter().for_each(|text| history.keep(text));
+            }
+            HistoryWrite::Append(line) if history.has_header => return HistoryWrite::Append(line),
+            HistoryWrite::Append(line) => history.keep(unescaped(line.trim_end_matches('\n'))),
+        }
+        HistoryWrite::Replace(history.written())
+    }
+
+    /// The whole file.
+    fn written(&self) -> String {
         let lines = self.entries.iter().map(|entry| format!("{}\n", escaped(entry)));
-        Some(HistoryWrite::Replace(format!("{HEADER}\n{}", lines.collect::<String>())))
+        format!("{HEADER}\n{}", lines.collect::<String>())
     }
 
     /// The newest entry before `before` that holds `query`, whatever its case.
@@ -138,6 +158,32 @@ mod tests {
         };
         assert_eq!(file.lines().count(), MOST_ENTRIES + 1);
         assert!(rest.iter().all(|write| matches!(write, HistoryWrite::Append(_))));
+    }
+
+    #[test]
+    fn a_write_is_made_anew_for_what_the_file_holds_by_now() {
+        let append = || HistoryWrite::Append("a\\nb\n".into());
+        let replace = || HistoryWrite::Replace("#V2\nold\nnew\n".into());
+        let replaced = |file: &str| HistoryWrite::Replace(file.to_owned());
+        let table = [
+            ("#V2\nother\n", append(), append()),
+            ("", append(), replaced("#V2\na\\nb\n")),
+            ("plain\\\n", append(), replaced("#V2\nplain\\\\\na\\nb\n")),
+            ("#V2\nhalf", append(), replaced("#V2\nhalf\na\\nb\n")),
+            ("", replace(), replaced("#V2\nnew\n")),
+            ("#V2\nold\nother\n", replace(), replaced("#V2\nold\nother\nnew\n")),
+            ("#V2\nnew\nother\n", replace(), replaced("#V2\nother\nnew\n")),
+        ];
+        for (file, write, expected) in table {
+            assert_eq!(InputHistory::rebased(file, write), expected, "{file:?}");
+        }
+        let full: String = (0..MOST_ENTRIES).map(|n| format!("{n}\n")).collect();
+        let HistoryWrite::Replace(kept) = InputHistory::rebased(&format!("#V2\n{full}"), replace())
+        else {
+            panic!("it is written anew")
+        };
+        assert_eq!(InputHistory::read(&kept).entries().len(), MOST_ENTRIES);
+        assert!(kept.ends_with("\n999\nnew\n") && kept.starts_with("#V2\n1\n"));
     }
 
     proptest! {

@@ -77,6 +77,7 @@ pub(crate) fn request(id: &str, proposal: Proposal) -> ApprovalRequest {
         tool: "write_file".into(),
         args: Map::new(),
         reason: "needs approval: no rule allows it".into(),
+        is_routine: false,
         proposal_hash: proposal.hash(),
         proposal,
         diffs,

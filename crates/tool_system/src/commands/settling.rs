@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::Taken;
 use super::apart::DROPPED_TOO;
 use super::runner::{CommandRun, CommandRunner, NotRun};
-use crate::approval_gate::{ApprovalGate, Asked};
+use crate::approval_gate::{ApprovalGate, AskReason, Asked};
 use crate::policy::{ApprovalMode, protection};
 use crate::{Proposed, ToolArguments};
 
@@ -98,7 +98,7 @@ impl ApprovalGate<'_> {
         let proposed = Proposed::command(direct.clone());
         // The approver is asked anyway, unless policy refuses even the question.
         self.reason_to_ask(&proposed).await?;
-        let request = self.shown(&proposed, reason).await?.request;
+        let request = self.shown(&proposed, AskReason::special(reason)).await?.request;
         self.agreement(&request).await.map(drop)
     }
 
@@ -170,7 +170,7 @@ impl ApprovalGate<'_> {
             takes_back: None,
             unseen: true,
         };
-        let shown = self.shown(&proposed, String::new()).await?;
+        let shown = self.shown(&proposed, AskReason::default()).await?;
         let (diff, counts) = short_diff(&shown.request.diffs);
         let applied = match asked == Asked::Yes && covers(command, &proposed.proposal) {
             // The user has agreed to changes of these files; a rule may still forbid them.

@@ -40,6 +40,20 @@ pub(crate) struct ApprovalGate<'a> {
     pub(crate) cx: &'a ToolContext,
 }
 
+/// Why the approver is asked.
+#[derive(Debug, Default)]
+pub(crate) struct AskReason {
+    text: String,
+    is_routine: bool,
+}
+
+impl AskReason {
+    /// A reason that the approver has to read.
+    pub(crate) fn special(text: String) -> Self {
+        Self { text, is_routine: false }
+    }
+}
+
 /// Whether the user has agreed, or no approval was needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
@@ -187,17 +201,20 @@ impl ApprovalGate<'_> {
     pub(crate) async fn reason_to_ask(
         &self,
         proposed: &Proposed,
-    ) -> Result<Option<String>, ToolError> {
+    ) -> Result<Option<AskReason>, ToolError> {
         let effects = ProposedEffects::of(&proposed.proposal, self.cx).await?;
         let verdict = effects.judged(self.listed, &self.cx.state)?;
         match verdict.decision {
             Decision::Allow => Ok(None),
-            Decision::Ask => Ok(Some(match &proposed.purpose {
-                None => verdict.explanation,
-                Some(purpose) => {
-                    format!("{} The model says it is for: {purpose}", verdict.explanation)
-                }
-            })),
+            Decision::Ask => {
+                let text = match &proposed.purpose {
+                    None => verdict.explanation,
+                    Some(purpose) => {
+                        format!("{} The model says it is for: {purpose}", verdict.explanation)
+                    }
+                };
+                Ok(Some(AskReason { text, is_routine: verdict.is_routine }))
+            }
             Decision::Deny => {
                 let message =
                     format!("{} is not allowed: {}", self.listed.name(), verdict.explanation);
@@ -212,7 +229,7 @@ impl ApprovalGate<'_> {
     pub(crate) async fn shown(
         &self,
         proposed: &Proposed,
-        reason: String,
+        reason: AskReason,
     ) -> Result<ShownQuestion, ToolError> {
         let proposal = proposed.proposal.clone();
         let (diffs, lines) = self.cx.blocking(move |cx| diffs_of(cx, &proposal)).await?;
@@ -222,7 +239,8 @@ impl ApprovalGate<'_> {
             step_id: self.call.id.clone(),
             tool: self.call.name.clone(),
             args: self.call.arguments.clone(),
-            reason,
+            reason: reason.text,
+            is_routine: reason.is_routine,
             proposal: proposal.clone(),
             proposal_hash: proposal.hash(),
             diffs,

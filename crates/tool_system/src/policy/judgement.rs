@@ -30,6 +30,9 @@ pub struct PolicyVerdict {
     pub rule: Option<String>,
     /// Why, in one or two sentences.
     pub explanation: String,
+    /// Whether it rests on the mode alone: no rule and nothing about the action led to it.
+    #[serde(skip)]
+    pub is_routine: bool,
 }
 
 /// What a decision rests on, with the effect that tipped the scales.
@@ -56,14 +59,16 @@ impl Policy {
     pub(crate) fn judge(&self, action: &PolicyAction<'_>, now: Timestamp) -> PolicyVerdict {
         let (decision, ground) = self.weigh(action, |rule| !rule.rule.is_expired(now));
         let mut explanation = self.explain(action, decision, &ground);
+        let mut is_routine = matches!(ground, Ground::Mode(_) | Ground::Commands(_));
         if let Some(rule) = self.expired_decider(action, now) {
+            is_routine = false;
             let end = rule.rule.expires.map(|end| end.to_string()).unwrap_or_default();
             let id = &rule.id;
             explanation +=
                 &format!(" Rule {id} ({}) would have decided, but expired {end}.", rule.rule);
         }
         let rule = ground.rules().first().map(|rule| rule.id.clone());
-        PolicyVerdict { decision, rule, explanation }
+        PolicyVerdict { decision, rule, explanation, is_routine }
     }
 
     /// The order of precedence, over the rules that are `live`.

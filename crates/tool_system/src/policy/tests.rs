@@ -152,6 +152,23 @@ fn explanations_name_the_rule_and_the_reason() {
 }
 
 #[test]
+fn only_a_question_that_the_mode_alone_asks_is_routine() {
+    let policy = Policy::new(ApprovalMode::Strict, user_rules(RULES));
+    let table = [
+        (edit("Cargo.toml"), true),
+        (edit("src/generated/a.rs"), false),
+        (edit(".github/workflows/ci.yml"), false),
+        (Effect::on(EffectKind::Link, "src/l"), false),
+        // Whatever a path says, it is not read.
+        (edit(".git/x: needs approval: no rule allows it, and the mode is strict."), false),
+    ];
+    for (effect, is_routine) in table {
+        let verdict = judge(&policy, std::slice::from_ref(&effect));
+        assert_eq!((verdict.decision, verdict.is_routine), (Decision::Ask, is_routine), "{effect}");
+    }
+}
+
+#[test]
 fn an_expired_rule_does_not_count_and_is_mentioned() {
     let rules = r#"
         [[rules]]
@@ -162,6 +179,7 @@ fn an_expired_rule_does_not_count_and_is_mentioned() {
     let policy = Policy::new(ApprovalMode::Strict, user_rules(rules));
     let verdict = judge(&policy, &[edit("src/a.rs")]);
     assert_eq!((verdict.decision, &verdict.rule), (Decision::Ask, &None));
+    assert!(!verdict.is_routine, "the user should know that the rule has expired");
     insta::assert_snapshot!(verdict.explanation, @"edit_lines changes the existing `src/a.rs`: needs approval: no rule allows it, and the mode is strict. Rule f74298de (allow * on src/**) would have decided, but expired 2026-06-01T12:00:00Z.");
     assert!(!judge(&policy, &[edit("lib/a.rs")]).explanation.contains("expired"));
 }
