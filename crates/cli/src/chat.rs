@@ -17,17 +17,19 @@ pub(crate) mod slash_commands;
 mod turn;
 
 pub(crate) use timeline::safe_text;
+use timeline::safe_text::harmless;
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use providers::catalogue::ModelSelection;
 use session::{Session, SessionParts};
-use terminal::{CommandHint, Ink, OutputStyle, Screen, ScreenOptions, SubmissionKind};
+use terminal::{wrapped_line, CommandHint, Ink, Notification, OutputStyle, Screen, ScreenOptions, SubmissionKind};
 
 use crate::commands::chat::ChatArgs;
 use crate::conversation::{resumed, session_parts};
 use crate::model_choice::{Chosen, chosen};
+use crate::environment;
 use crate::output::{self, Printer, Stream};
 use crate::project::{Lifetime, Project, project_root};
 use crate::user_commands::UserCommands;
@@ -77,7 +79,8 @@ impl Chat {
             notes,
             thoughts: !is_live,
             messages: is_live,
-            questions: asks_itself || (!is_live && !args.approval.yes),
+            // A drawn terminal takes a question away once it is answered.
+            questions: !is_live && !args.approval.yes,
             context_window: chosen.window(),
         };
         let mut screen =
@@ -85,7 +88,7 @@ impl Chat {
         let mut live = None;
         if is_live {
             let history = project.state()?.path().join(HISTORY);
-            let notify = project.config.terminal.notify;
+            let notify = Notification::new(project.config.notify, environment::variable);
             let mut begun = Live::begin(LiveOptions { history, notify })?;
             begun.input.set_commands(command_hints(&UserCommands::load(&project)));
             begun.standing.mode = match args.approval.yes {
@@ -102,6 +105,9 @@ impl Chat {
         chat.greet();
         if chat.chosen.window().is_none() && chat.project.config.model.provider.is_none() {
             chat.note(NO_MODEL);
+        }
+        if chat.live.is_some() {
+            output::drawn("\n");
         }
         if args.resume.is_some() {
             chat.show_past().await?;
@@ -162,10 +168,22 @@ impl Chat {
             Wanted::Leave => Ok(false),
             Wanted::Rewind => self.command(ChatCommand::Rewind).await,
             Wanted::Said { kind: SubmissionKind::Shell, text } => {
+                self.echo(&format!("!{text}"))?;
                 self.command(ChatCommand::Shell(text)).await
+            }
+            Wanted::Said { kind: SubmissionKind::Command, text } => {
+                self.echo(&text)?;
+                self.entered(&text).await
             }
             Wanted::Said { text, .. } => self.entered(&text).await,
         }
+    }
+
+    /// Shows a command where it was typed. Messages are shown when they go in.
+    fn echo(&mut self, command: &str) -> anyhow::Result<()> {
+        self.screen.finish()?;
+        output::drawn(&format!("\n{}", wrapped_line("› ", &harmless(command), Ink::DIM, self.notes)));
+        Ok(())
     }
 
     fn exit_code(&self) -> ExitCode {
@@ -222,7 +240,7 @@ impl Chat {
 
     /// A dim line for the user.
     fn note(&self, text: &str) {
-        output::painted(self.notes, [(Ink::DIM, text)]);
+        output::drawn(&wrapped_line("", &harmless(text), Ink::DIM, self.notes));
     }
 
     /// Shows what was said before.

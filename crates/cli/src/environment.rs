@@ -182,6 +182,11 @@ pub(crate) fn editor() -> Option<String> {
     named("VISUAL").or_else(|| named("EDITOR"))
 }
 
+/// A variable that is text.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
+}
+
 /// Whether the terminal cannot move its cursor.
 pub(crate) fn is_dumb_terminal() -> bool {
     env::var_os("TERM").is_none_or(|terminal| terminal.is_empty() || terminal == "dumb")

@@ -86,7 +86,7 @@ pub fn plan(steps: &[PlanStep], place: CardPlace) -> String {
 }
 
 /// A text behind a mark, for what is neither message nor card.
-pub(crate) fn wrapped_line(mark: &str, text: &str, ink: Ink, style: OutputStyle) -> String {
+pub fn wrapped_line(mark: &str, text: &str, ink: Ink, style: OutputStyle) -> String {
     CardPlace { style, depth: 0 }.wrapped(mark, text, ink)
 }
 

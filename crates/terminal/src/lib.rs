@@ -19,7 +19,7 @@ mod screen;
 mod status;
 mod syntax;
 
-pub use cards::{CardPlace, last_lines, plan, running};
+pub use cards::{CardPlace, last_lines, plan, running, wrapped_line};
 pub use columns::{columns, fit};
 pub use diff::{DiffView, SourceLine};
 pub use fuzzy::best_matches;

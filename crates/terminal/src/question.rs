@@ -69,6 +69,14 @@ impl QuestionPanel {
         &self.question
     }
 
+    /// The same question, drawn for another width. What was being chosen in the old drawing is given up.
+    pub fn set_question(&mut self, question: PanelQuestion) {
+        self.question = question;
+        if !matches!(self.mode, PanelMode::Reason(_) | PanelMode::Rule) {
+            self.mode = PanelMode::Choose;
+        }
+    }
+
     /// Says how many questions wait, as that can change.
     pub fn set_position(&mut self, index: usize, count: usize) {
         self.question.position = (index, count);

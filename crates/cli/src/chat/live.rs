@@ -23,7 +23,7 @@ use context_manager::AgentOptions;
 use protocol::{ActivityEvent, LogEntry};
 use session::{ApprovalManager, Inbox, Session};
 use terminal::{
-    InlineView, InputBox, KeyModes, MentionCandidate, Picker, ScreenSize, SubmissionKind,
+    InlineView, InputBox, KeyModes, MentionCandidate, Notification, Picker, ScreenSize, SubmissionKind,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
@@ -87,14 +87,14 @@ impl Feeds {
         Self { written, activity, approvals: None, inbox: None, executor: None, options: None }
     }
 
-    /// Waits for the next entry of the log.
-    pub(crate) async fn next_entry(&mut self) -> Option<LogEntry> {
-        next_entry(&mut self.written).await
-    }
-
-    /// Waits for the next report of a tool.
-    pub(crate) async fn next_activity(&mut self) -> Option<ActivityEvent> {
-        next_activity(&mut self.activity).await
+    /// Waits for the next thing that the session tells, and shows it.
+    pub(crate) async fn show_next(&mut self, screen: &mut ChatScreen) -> io::Result<()> {
+        tokio::select! {
+            biased;
+            Some(event) = next_activity(&mut self.activity) => screen.activity(&event),
+            Some(entry) = next_entry(&mut self.written) => screen.show(&entry),
+            else => std::future::pending().await,
+        }
     }
 
     /// An entry of the log that was written already.
@@ -107,7 +107,7 @@ impl Feeds {
 enum Happened {
     Input(io::Result<Event>),
     Written(LogEntry),
-    Activity(ActivityEvent),
+    Activity(Arc<ActivityEvent>),
     Candidates(Vec<MentionCandidate>),
     BackFromProgram,
     Attached,
@@ -160,7 +160,7 @@ pub(crate) struct Live {
     last_key: Option<Instant>,
     due: Option<Instant>,
     last_frame: Instant,
-    notify: terminal::Notification,
+    notify: Notification,
 }
 
 /// Facts of the session for the status line.
@@ -176,7 +176,7 @@ pub(crate) struct Standing {
 /// What the live chat is made of.
 pub(crate) struct LiveOptions {
     pub(crate) history: std::path::PathBuf,
-    pub(crate) notify: terminal::Notification,
+    pub(crate) notify: Notification,
 }
 
 /// Whether the chat can be drawn: everything goes to one terminal that moves its cursor.
@@ -191,7 +191,7 @@ pub(crate) fn is_possible() -> bool {
 impl Live {
     /// Takes the terminal. It is given back when this is dropped.
     pub(crate) fn begin(options: LiveOptions) -> anyhow::Result<Self> {
-        let (history, entries) = HistoryFile::open(&options.history);
+        let (history, entries) = HistoryFile::open(options.history);
         let style = Stream::Err.style();
         let stop = StopSignal::listen()?;
         let suspend = rustix::process::Signal::TSTP.as_raw();
@@ -450,7 +450,7 @@ async fn next_entry(written: &mut Option<UnboundedReceiver<LogEntry>>) -> Option
     }
 }
 
-async fn next_activity(activity: &mut Option<Subscription>) -> Option<ActivityEvent> {
+async fn next_activity(activity: &mut Option<Subscription>) -> Option<Arc<ActivityEvent>> {
     match activity {
         Some(activity) => activity.next().await,
         None => None,

@@ -134,12 +134,15 @@ impl Chat {
 
     /// Runs a command of the user, who may be asked about it.
     async fn shell(&mut self, line: &str) -> anyhow::Result<bool> {
-        self.note(&format!("!{line}"));
-        let ran = self.work(&format!("running {line}"), async |session, cancel| {
+        let words = format!("running {line}");
+        let ran = self.work(&words, async |session, cancel| {
             run_shell_line(session, line, cancel).await
         });
-        let Some(shown) = ran.await? else { return Ok(false) };
-        show(&shown?);
+        let Some((shown, told)) = ran.await? else { return Ok(false) };
+        show(&shown);
+        if let Some(told) = told {
+            self.session.tell(&told).await?;
+        }
         Ok(true)
     }
 

@@ -118,8 +118,7 @@ async fn shown_as_lines<T>(
     let done = loop {
         tokio::select! {
             biased;
-            Some(event) = feeds.next_activity() => screen.activity(&event)?,
-            Some(entry) = feeds.next_entry() => screen.show(&entry)?,
+            shown = feeds.show_next(screen) => shown?,
             done = &mut work => break done,
         }
     };

@@ -6,12 +6,12 @@ use session::Session;
 use tokio_util::sync::CancellationToken;
 
 /// Runs a command through the executor, with the confinement and the questions that a call of the model
-/// has, and notes it in the conversation. Answers with what to show.
+/// has. Answers with what to show, and with what the model is told, unless it need not know.
 pub(crate) async fn run_shell_line(
-    session: &mut Session,
+    session: &Session,
     command: &str,
     cancel: &CancellationToken,
-) -> anyhow::Result<String> {
+) -> (String, Option<String>) {
     let arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
     let call = ToolCall::new("chat_command", "bash", arguments);
     let executor = session.executor();
@@ -19,11 +19,11 @@ pub(crate) async fn run_shell_line(
     let shown = match report.result {
         Ok(value) => report.text.unwrap_or_else(|| value.to_string()),
         // It was cancelled by the user or never ran: the model need not know.
-        Err(error) if error.code == ErrorCode::Cancelled => return Ok("cancelled".to_owned()),
+        Err(error) if error.code == ErrorCode::Cancelled => return ("cancelled".to_owned(), None),
         Err(error) => error.full_message(),
     };
-    session.tell(&note(command, &shown)).await?;
-    Ok(shown)
+    let note = note(command, &shown);
+    (shown, Some(note))
 }
 
 fn note(command: &str, shown: &str) -> String {

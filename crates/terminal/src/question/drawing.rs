@@ -2,7 +2,7 @@
 
 use timeline::safe_text::harmless;
 
-use super::{PanelMode, PanelQuestion, QuestionPanel};
+use super::{PanelLine, PanelMode, PanelQuestion, QuestionPanel};
 use crate::input::{EditBuffer, wrapped};
 use crate::live_lines::{InkLine, cut_painted, unpainted};
 use crate::{Ink, LiveLines, LiveStyle, columns};
@@ -28,6 +28,26 @@ const SIDES: usize = 4;
 const COMMENT_ROWS: usize = 7;
 
 impl QuestionPanel {
+    /// The beginning of what is asked about, to stand above the question; nothing while a part of it is shown
+    /// within the question.
+    pub fn preview(&self, style: LiveStyle, max_rows: usize) -> Vec<String> {
+        let diff = &self.question.diff;
+        let is_shown = matches!(self.mode, PanelMode::Choose | PanelMode::Reason(_) | PanelMode::Rule);
+        if !is_shown || diff.is_empty() || max_rows < 3 {
+            return Vec::new();
+        }
+        let shown = if diff.len() < max_rows { diff.len() } else { max_rows - 2 };
+        let indented = |line: &PanelLine| cut_painted(&format!("  {}", line.drawn), style.width);
+        let mut lines: Vec<String> = diff[..shown].iter().map(indented).collect();
+        if shown < diff.len() {
+            let mut more = InkLine::new();
+            more.push(Ink::DIM, &format!("  … {} more lines: d", diff.len() - shown));
+            lines.push(more.paint(style));
+        }
+        lines.push(String::new());
+        lines
+    }
+
     /// Draws the question in at most about `max_rows` rows. It has the cursor only while a line of it is typed.
     pub fn draw(&mut self, style: LiveStyle, max_rows: usize, input_is_empty: bool) -> LiveLines {
         let inner = LiveStyle { width: style.width.saturating_sub(SIDES).max(1), ..style };

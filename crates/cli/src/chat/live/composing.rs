@@ -13,6 +13,8 @@ use crate::output;
 const OUTPUT_LINES: usize = 3;
 /// Rows that calls and unfinished text take at most, so that question and input stay visible.
 const MOST_RUNNING_ROWS: usize = 12;
+/// Rows of the diff above a question; `d` shows the whole.
+const MOST_DIFF_ROWS: usize = 24;
 /// Rows of a question, even if the screen is low.
 const LEAST_QUESTION_ROWS: usize = 6;
 
@@ -72,6 +74,8 @@ impl Live {
             if let Some(question) = &mut self.question {
                 let room = size.rows.saturating_sub(input.lines.len() + 3);
                 let drawn = question.panel.draw(style, room.max(LEAST_QUESTION_ROWS), is_empty);
+                let room = room.saturating_sub(drawn.lines.len() + lines.lines.len());
+                lines.lines.extend(question.panel.preview(style, room.min(MOST_DIFF_ROWS)));
                 cursor = drawn.cursor.map(|(row, column)| (row + lines.lines.len(), column));
                 lines.extend(drawn);
             }
@@ -94,7 +98,7 @@ impl Live {
         let usage = turn.usage;
         let sent = usage.input + usage.cache_read + usage.cache_write;
         let received = usage.output + self.progress.coming_tokens();
-        let used = turn.context_tokens;
+        let used = turn.context_tokens.filter(|used| *used > 0);
         StatusLine {
             activity: self.progress.words(running),
             spinner: self.progress.spinner(),

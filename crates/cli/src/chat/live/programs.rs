@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use super::super::ChatScreen;
 use super::super::live_parts::asking;
 use super::{Feeds, Live, OwnTerminal, screen_size};
+use crate::environment;
 
 /// What an editor was started for, and its end.
 pub(super) enum EditedText {
@@ -33,7 +34,7 @@ impl ForeignProgram {
 impl Live {
     /// Has the prompt edited in the user's editor.
     pub(super) fn edit_prompt(&mut self, text: String) -> anyhow::Result<()> {
-        match asking::editor() {
+        match asking::editor(environment::variable) {
             Some(editor) => self.start(move || {
                 EditedText::Prompt(asking::edit_prompt(&editor, &text))
             }),
@@ -46,7 +47,7 @@ impl Live {
 
     /// Has a proposal edited.
     pub(super) fn edit_proposal(&mut self, request: ApprovalRequest) -> anyhow::Result<()> {
-        match asking::editor() {
+        match asking::editor(environment::variable) {
             Some(editor) => self.start(move || {
                 let edited = asking::edit(&request, &editor);
                 EditedText::Proposal(Box::new(request), edited)

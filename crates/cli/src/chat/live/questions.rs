@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use crossterm::event::KeyEvent;
 use protocol::{ApprovalRequest, ApprovalResponse};
-use terminal::{DEAD_TIME, PanelAnswer, PanelOutcome, QuestionPanel};
+use terminal::{
+    DEAD_TIME, OutputStyle, PanelAnswer, PanelOutcome, QuestionPanel, ScreenSize,
+};
 
 use super::super::live_parts::asking;
 use super::{Feeds, Live};
@@ -66,10 +68,20 @@ impl Live {
         self.progress.waits_for_user(self.question.is_some(), now);
         if let Some(question) = &self.question {
             let title = question.panel.question().title.clone();
-            self.view.ring(&self.notify.sequence(&title))?;
+            self.view.ring(&self.notify.bytes(&title))?;
         }
         self.draw_soon(now);
         Ok(())
+    }
+
+    /// Draws the question for a screen of another width.
+    pub(super) fn reask(&mut self, size: ScreenSize) {
+        if let Some(question) = &mut self.question {
+            let position = question.panel.question().position;
+            let style = OutputStyle { width: size.columns, ..Stream::Err.style() };
+            let asked = asking::panel_question(&question.request, style, position);
+            question.panel.set_question(asked);
+        }
     }
 
     /// Gives a key to the question. What comes back is for the input box.
