@@ -16,10 +16,16 @@ pub(crate) fn on_interrupt(cancel: CancellationToken) -> Interrupt {
         if tokio::signal::ctrl_c().await.is_ok() {
             cancel.cancel();
             if tokio::signal::ctrl_c().await.is_ok() {
-                std::process::exit(INTERRUPTED);
+                leave(INTERRUPTED);
             }
         }
     }))
+}
+
+/// Ends the process and leaves the terminal as it was found.
+fn leave(code: i32) -> ! {
+    terminal::restore();
+    std::process::exit(code)
 }
 
 /// As shells tell a program that was ended with Ctrl-C.
@@ -101,7 +107,7 @@ impl StopSignal {
 
     fn hear(&self, code: i32) {
         if self.at_once.is_cancelled() {
-            std::process::exit(code);
+            leave(code);
         }
         if self.cancel.is_cancelled() {
             self.at_once.cancel();

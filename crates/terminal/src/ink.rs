@@ -21,6 +21,8 @@ const NUMBERS: [(Ink, u8); 12] = [
 ];
 
 impl Ink {
+    /// Ends all attributes.
+    pub(crate) const END: &'static str = "\x1b[0m";
     /// No attribute.
     pub const PLAIN: Ink = Ink(0);
     /// Heavier.
@@ -89,6 +91,14 @@ const LONGEST_TARGET: usize = 2000;
 pub(crate) struct Link<'a>(&'a str);
 
 impl<'a> Link<'a> {
+    /// Ends a link.
+    pub(crate) const END: &'static str = "\x1b]8;;\x1b\\";
+
+    /// Whether one of our sequences begins or ends a link.
+    pub(crate) fn is_sequence(sequence: &str) -> bool {
+        sequence.starts_with(LINK_START)
+    }
+
     /// The link to `target`, if it may be one.
     pub(crate) fn to(target: &'a str) -> Option<Link<'a>> {
         let is_known = SCHEMES
@@ -99,7 +109,7 @@ impl<'a> Link<'a> {
     }
 
     pub(crate) fn around(self, text: &str) -> String {
-        format!("{LINK_START}{}{LINK_STOP}{text}{LINK_START}{LINK_STOP}", self.0)
+        format!("{LINK_START}{}{LINK_STOP}{text}{}", self.0, Self::END)
     }
 
     fn length_at_start(text: &str) -> Option<usize> {

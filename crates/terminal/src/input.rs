@@ -236,8 +236,8 @@ impl InputBox {
     /// What the text would be sent as.
     fn kind(&self) -> SubmissionKind {
         let starts = |mark: &str| {
-            let first = self.buffer.units().iter().find(|unit| !unit.is_blank());
-            matches!(first, Some(EditUnit::Grapheme(text)) if text == mark)
+            // As in a shell, a blank before it makes it plain text.
+            matches!(self.buffer.units().first(), Some(EditUnit::Grapheme(text)) if text == mark)
         };
         // A mark without anything behind it says nothing yet and is sent as it is.
         let has_more = self.buffer.units().iter().filter(|unit| !unit.is_blank()).nth(1).is_some();

@@ -13,11 +13,13 @@ mod modes;
 mod notices;
 mod notification;
 mod output_style;
+mod pager;
 mod picker;
 mod question;
 mod screen;
 mod status;
 mod syntax;
+mod viewer;
 
 pub use cards::{CardPlace, last_lines, plan, running, wrapped_line};
 pub use columns::{columns, fit};
@@ -41,3 +43,4 @@ pub use question::{
 };
 pub use screen::{Screen, ScreenOptions};
 pub use status::{Spinner, StatusActivity, StatusLine};
+pub use viewer::{Viewer, ViewerSheet};

@@ -3,6 +3,7 @@
 use timeline::safe_text::harmless;
 use unicode_segmentation::UnicodeSegmentation as _;
 
+use crate::ink::Link;
 use crate::{Ink, columns};
 
 /// The room that something living is drawn into.
@@ -111,13 +112,42 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     kept
 }
 
+/// What is open at some place of a painted line: attributes and a link.
+#[derive(Clone, Copy, Debug, Default)]
+struct OpenSequences<'a> {
+    ink: Option<&'a str>,
+    link: Option<&'a str>,
+}
+
+impl<'a> OpenSequences<'a> {
+    fn pass(&mut self, sequence: &'a str) {
+        if Link::is_sequence(sequence) {
+            self.link = (sequence != Link::END).then_some(sequence);
+        } else {
+            self.ink = (sequence != Ink::END).then_some(sequence);
+        }
+    }
+
+    /// What ends all that is open.
+    fn ends(self) -> String {
+        let ink = self.ink.map_or("", |_| Ink::END);
+        let link = self.link.map_or("", |_| Link::END);
+        format!("{ink}{link}")
+    }
+
+    /// What opens the same again.
+    fn begins(self) -> String {
+        format!("{}{}", self.link.unwrap_or_default(), self.ink.unwrap_or_default())
+    }
+}
+
 /// A line that was painted before, cut at `width` without breaking its attributes.
 pub(crate) fn cut_painted(line: &str, width: usize) -> String {
     let mut kept = String::new();
-    let (mut used, mut painted, mut rest) = (0, false, line);
+    let (mut used, mut open, mut rest) = (0, OpenSequences::default(), line);
     while !rest.is_empty() {
         if let Some(length) = Ink::length_at_start(rest) {
-            painted = &rest[..length] != "\x1b[0m";
+            open.pass(&rest[..length]);
             kept.push_str(&rest[..length]);
             rest = &rest[length..];
             continue;
@@ -131,8 +161,8 @@ pub(crate) fn cut_painted(line: &str, width: usize) -> String {
         kept.push_str(&safe);
         rest = &rest[grapheme.len()..];
     }
-    if painted && !rest.is_empty() {
-        kept.push_str("\x1b[0m");
+    if !rest.is_empty() {
+        kept.push_str(&open.ends());
     }
     kept
 }
@@ -141,22 +171,20 @@ pub(crate) fn cut_painted(line: &str, width: usize) -> String {
 pub fn wrap_painted(line: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut rows = vec![String::new()];
-    let (mut used, mut open, mut rest) = (0, String::new(), line);
+    let (mut used, mut open, mut rest) = (0, OpenSequences::default(), line);
     while !rest.is_empty() {
         let Some(row) = rows.last_mut() else { break };
         if let Some(length) = Ink::length_at_start(rest) {
             row.push_str(&rest[..length]);
-            open = if &rest[..length] == "\x1b[0m" { String::new() } else { rest[..length].into() };
+            open.pass(&rest[..length]);
             rest = &rest[length..];
             continue;
         }
         let Some(grapheme) = rest.graphemes(true).next() else { break };
         let safe = cut(&harmless(&grapheme.replace('\t', "    ")), width);
         if used + columns(&safe) > width {
-            if !open.is_empty() {
-                row.push_str("\x1b[0m");
-            }
-            rows.push(format!("{open}{safe}"));
+            row.push_str(&open.ends());
+            rows.push(format!("{}{safe}", open.begins()));
             used = columns(&safe);
         } else {
             row.push_str(&safe);
@@ -196,6 +224,17 @@ mod tests {
         assert_eq!(unpainted(&line), "-漢字x");
         let rows = ["\x1b[31m-漢\x1b[0m", "\x1b[31m字\x1b[0m\x1b[1mx\x1b[0m"];
         assert_eq!(wrap_painted(&line, 4), rows);
+    }
+
+    #[test]
+    fn a_link_that_is_cut_leads_nowhere_beyond_its_end() {
+        let link = |text: &str| Link::to("https://a.b").unwrap().around(text);
+        let line = format!("{} more", link(&Ink::CYAN.paint("text")));
+        assert_eq!(unpainted(&line), "text more");
+        let ends = format!("{}{}", Ink::END, Link::END);
+        let begins = "\x1b]8;;https://a.b\x1b\\\x1b[36m";
+        assert_eq!(cut_painted(&line, 2), format!("{begins}te{ends}"));
+        assert_eq!(wrap_painted(&line, 2)[1], format!("{begins}xt{ends}"));
     }
 
     proptest! {

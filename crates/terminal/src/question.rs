@@ -4,7 +4,6 @@
 //! the first moments of a question, and not before the keyboard has been quiet. All others are text for the input box:
 //! none is lost, and none approves.
 
-mod diff_pager;
 mod drawing;
 mod panel_question;
 mod part_picker;
@@ -16,7 +15,7 @@ use std::time::{Duration, Instant};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::input::{EditBuffer, cleaned, types_a_character};
-use diff_pager::{DiffPager, PagerStep};
+use crate::pager::{LinePager, PagerStep};
 pub use panel_question::{
     CommentPlace, PanelAnswer, PanelFile, PanelLine, PanelOutcome, PanelPart, PanelQuestion,
     RuleLifetime,
@@ -35,7 +34,7 @@ enum PanelMode {
     CommentLine { line: usize },
     CommentText { line: usize, text: EditBuffer },
     Rule,
-    Diff(DiffPager),
+    Diff(LinePager),
 }
 
 /// A question above the input box.
@@ -163,7 +162,7 @@ impl QuestionPanel {
             'h' => PanelMode::Parts(PartPicker::hunks(&self.question.files)),
             'c' => PanelMode::CommentLine { line: self.commentable(0, true).unwrap_or(0) },
             'a' => PanelMode::Rule,
-            _ => PanelMode::Diff(DiffPager::default()),
+            _ => PanelMode::Diff(LinePager::default()),
         };
         self.opening_key = Some((event, now));
         PanelOutcome::Changed

@@ -7,12 +7,15 @@ mod tests;
 use std::io::{self, Write};
 
 use protocol::{ActivityData, ActivityEvent, LogEntry};
-use timeline::{ItemChanges, Timeline, TurnTally};
+use timeline::{ItemBody, ItemChanges, Timeline, TurnTally};
 
-use crate::cards::{CardPlace, last_lines, running};
+use crate::cards::{CardPlace, last_lines, running, wrapped_line};
 use crate::ink::Ink;
 use crate::output_style::OutputStyle;
 use drawing::Drawing;
+
+/// Bytes of a character at most.
+const LONGEST_CHARACTER: usize = 4;
 
 /// How a conversation is shown.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +67,7 @@ impl<W: Write, N: Write> Screen<W, N> {
     pub fn living(&self, now: i64, output: usize) -> Vec<String> {
         let held = self.drawing.held().unwrap_or_default();
         let mut lines: Vec<String> = held.lines().map(str::to_owned).collect();
+        lines.extend(self.thoughts(output));
         for item in self.timeline.running_cards() {
             let Some(card) = item.card() else { continue };
             let place = CardPlace { style: self.drawing.options.notes, depth: item.depth };
@@ -71,6 +75,23 @@ impl<W: Write, N: Write> Screen<W, N> {
             lines.extend(last_lines(card, output, place));
         }
         lines
+    }
+
+    /// The last `count` lines of what the model thinks, if thoughts are not written.
+    fn thoughts(&self, count: usize) -> Vec<String> {
+        let Some(ItemBody::Thinking { text, took_ms: None }) =
+            self.timeline.items().last().map(|item| &item.body).filter(|_| !self.drawing.options.thoughts)
+        else {
+            return Vec::new();
+        };
+        // A long thought is looked at from its end: there are at most so many bytes in a line.
+        let style = self.drawing.options.notes;
+        let from = text.len().saturating_sub(count * style.width * LONGEST_CHARACTER);
+        let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+        let drawn = wrapped_line("  ", text[from..].trim(), Ink::DIM.and(Ink::ITALIC), style);
+        let lines: Vec<&str> = drawn.lines().collect();
+        let first = lines.len().saturating_sub(count);
+        lines[first..].iter().map(|line| (*line).to_owned()).collect()
     }
 
     /// Writes what is held back, when nothing more is to come.

@@ -24,6 +24,7 @@ use protocol::{ActivityEvent, LogEntry};
 use session::{ApprovalManager, Inbox, Session};
 use terminal::{
     InlineView, InputBox, KeyModes, MentionCandidate, Notification, Picker, ScreenSize, SubmissionKind,
+    Viewer,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
@@ -143,6 +144,7 @@ pub(crate) struct Live {
     candidates: Option<JoinHandle<Vec<MentionCandidate>>>,
     question: Option<OpenQuestion>,
     picker: Option<Picker>,
+    viewer: Option<Viewer>,
     /// What was picked; `Some(None)` if the list was closed.
     picked: Option<Option<usize>>,
     program: Option<ForeignProgram>,
@@ -150,6 +152,8 @@ pub(crate) struct Live {
     pub(crate) progress: TurnProgress,
     /// What the status line tells beside the turn.
     pub(crate) standing: Standing,
+    /// Tokens of the conversation, as the last answer has told.
+    context_tokens: Option<u64>,
     wanted: Option<Wanted>,
     /// The user does not wait for what runs.
     leaves_at_once: bool,
@@ -211,11 +215,13 @@ impl Live {
             candidates: None,
             question: None,
             picker: None,
+            viewer: None,
             picked: None,
             program: None,
             waiting: WaitingMessages::default(),
             progress: TurnProgress::default(),
             standing: Standing::default(),
+            context_tokens: None,
             wanted: None,
             leaves_at_once: false,
             ctrl_c: CtrlC::default(),
@@ -374,7 +380,9 @@ impl Live {
 
     fn entry(&mut self, screen: &mut ChatScreen, entry: &LogEntry) -> anyhow::Result<()> {
         self.progress.entry(&entry.event, Instant::now());
-        Ok(screen.show(entry)?)
+        screen.show(entry)?;
+        self.context_tokens = screen.turn().context_tokens.or(self.context_tokens);
+        Ok(())
     }
 
     async fn happens(&mut self, feeds: &mut Feeds) -> Happened {

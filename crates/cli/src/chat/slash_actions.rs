@@ -9,6 +9,8 @@ use tool_system::Category;
 use super::live::Feeds;
 use super::safe_text::one_line;
 use super::{Chat, picking};
+use store::{ListFilter, short_ids};
+
 use crate::args::allow_rule;
 use crate::chat::slash_commands::{ChatCommand, help, unknown};
 use crate::commands::sessions;
@@ -28,8 +30,6 @@ use terminal::{CardPlace, plan};
 
 /// Sessions that are listed at the prompt.
 const LISTED: u32 = 20;
-/// Characters of a session's id that are enough to name it, from its random end.
-const SHORT_ID: usize = 6;
 
 /// What `/init` asks for.
 const INIT_REQUEST: &str = "Write AGENTS.md in the root of this project: instructions for coding agents that \
@@ -168,11 +168,10 @@ impl Chat {
         if self.session.context().messages().is_empty() {
             return None;
         }
-        let id = self.session.id().as_str();
-        let short = id.get(id.len().saturating_sub(SHORT_ID)..)?;
-        let found = self.session.parts().store.find(short).await;
-        let is_enough = found.is_ok_and(|found| found == *self.session.id());
-        Some(format!("Go on later: toolkiln resume {}", if is_enough { short } else { id }))
+        let sessions = self.session.parts().store.list(&ListFilter::default()).await.ok()?;
+        let short = short_ids(sessions.iter().map(|session| &session.id));
+        let id = short.get(self.session.id()).copied().unwrap_or(self.session.id().as_str());
+        Some(format!("Go on later: toolkiln resume {id}"))
     }
 
     /// Lists the models of the provider; at a drawn terminal one can be picked.

@@ -73,6 +73,12 @@ pub struct PanelLine {
     pub place: Option<CommentPlace>,
 }
 
+impl AsRef<str> for PanelLine {
+    fn as_ref(&self) -> &str {
+        &self.drawn
+    }
+}
+
 /// The line of a file that a comment is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommentPlace {

@@ -67,6 +67,9 @@ impl Live {
         lines.lines.push(String::new());
         if let Some(picker) = &self.picker {
             lines.extend(picker.draw(style));
+        } else if let Some(viewer) = &mut self.viewer {
+            let room = size.rows.saturating_sub(lines.lines.len() + 2);
+            lines.extend(viewer.draw(style, room));
         } else {
             let is_empty = self.input.is_empty();
             let input = self.input.draw(style);
@@ -98,7 +101,7 @@ impl Live {
         let usage = turn.usage;
         let sent = usage.input + usage.cache_read + usage.cache_write;
         let received = usage.output + self.progress.coming_tokens();
-        let used = turn.context_tokens.filter(|used| *used > 0);
+        let used = self.context_tokens.filter(|used| *used > 0);
         StatusLine {
             activity: self.progress.words(running),
             spinner: self.progress.spinner(),

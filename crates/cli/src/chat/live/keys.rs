@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crossterm::event::{Event, KeyEvent, KeyEventKind};
-use terminal::{CompletionKind, InputAction, PickerOutcome, ScreenSize, Submission};
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use terminal::{CompletionKind, InputAction, PickerOutcome, ScreenSize, Submission, Viewer};
 use tokio_util::sync::CancellationToken;
 
 use super::super::ChatScreen;
 use super::super::ctrl_c::{Moment, Reaction};
 use super::super::slash_commands::leaves;
 use super::{Feeds, Live, Wanted};
+use crate::output::Stream;
 
 /// Two Esc within this time lead back to an earlier message.
 const TWICE: Duration = Duration::from_millis(600);
@@ -69,6 +70,19 @@ impl Live {
             };
             if self.picked.is_some() {
                 self.picker = None;
+            }
+            return Ok(());
+        }
+        if let Some(viewer) = &mut self.viewer {
+            if !viewer.key(key) {
+                self.viewer = None;
+            }
+            return Ok(());
+        }
+        if key.code == KeyCode::Char('o') && key.modifiers == KeyModifiers::CONTROL {
+            self.viewer = Viewer::of(screen.timeline(), Stream::Err.style());
+            if self.viewer.is_none() {
+                self.input.note("nothing is folded yet");
             }
             return Ok(());
         }

@@ -1,8 +1,7 @@
-//! A whole diff in a part of the screen.
+//! Lines in a part of the screen, page by page, with a search: a whole diff, a whole output.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::PanelLine;
 use crate::input::EditBuffer;
 use crate::live_lines::{InkLine, unpainted, wrap_painted};
 use crate::{Ink, LiveStyle};
@@ -12,7 +11,7 @@ const FIRST_PAGE: usize = 10;
 
 /// What came of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PagerStep {
+pub(crate) enum PagerStep {
     Stay,
     Close,
 }
@@ -26,7 +25,7 @@ struct PagerRow {
 
 /// Which lines are shown, and what is searched for.
 #[derive(Debug, Default)]
-pub(super) struct DiffPager {
+pub(crate) struct LinePager {
     /// The first row that is shown.
     top: usize,
     /// Rows at the last drawing.
@@ -38,12 +37,12 @@ pub(super) struct DiffPager {
     not_found: bool,
 }
 
-impl DiffPager {
-    pub(super) fn is_typing(&self) -> bool {
+impl LinePager {
+    pub(crate) fn is_typing(&self) -> bool {
         self.typing.is_some()
     }
 
-    pub(super) fn key(&mut self, event: KeyEvent, lines: &[PanelLine]) -> PagerStep {
+    pub(crate) fn key(&mut self, event: KeyEvent, lines: &[impl AsRef<str>]) -> PagerStep {
         if self.typing.is_some() {
             self.search_key(event, lines);
             return PagerStep::Stay;
@@ -74,7 +73,7 @@ impl DiffPager {
         PagerStep::Stay
     }
 
-    fn search_key(&mut self, event: KeyEvent, lines: &[PanelLine]) {
+    fn search_key(&mut self, event: KeyEvent, lines: &[impl AsRef<str>]) {
         let Some(field) = &mut self.typing else { return };
         match event.code {
             KeyCode::Esc => self.typing = None,
@@ -96,13 +95,13 @@ impl DiffPager {
     }
 
     /// Wraps the lines anew if the width is another. The line at the top stays there.
-    fn wrap(&mut self, lines: &[PanelLine], width: usize) {
+    fn wrap(&mut self, lines: &[impl AsRef<str>], width: usize) {
         if self.width == width {
             return;
         }
         let line_at_top = self.line();
         let rows = lines.iter().enumerate().flat_map(|(line, text)| {
-            let rows = wrap_painted(&text.drawn, width);
+            let rows = wrap_painted(text.as_ref(), width);
             rows.into_iter().map(move |drawn| PagerRow { line, drawn })
         });
         self.rows = rows.collect();
@@ -111,9 +110,9 @@ impl DiffPager {
     }
 
     /// The row of the next line from `from` on that holds the query, around the ends.
-    fn find(&mut self, lines: &[PanelLine], from: Option<usize>, forward: bool) -> usize {
+    fn find(&mut self, lines: &[impl AsRef<str>], from: Option<usize>, forward: bool) -> usize {
         let query = self.query.to_lowercase();
-        let holds = |at: &usize| unpainted(&lines[*at].drawn).to_lowercase().contains(&query);
+        let holds = |at: &usize| unpainted(lines[*at].as_ref()).to_lowercase().contains(&query);
         let count = lines.len();
         let from = from.unwrap_or(count.saturating_sub(1));
         let found = match forward {
@@ -127,9 +126,9 @@ impl DiffPager {
     }
 
     /// At most `rows` lines, the last of which tells where this is.
-    pub(super) fn draw(
+    pub(crate) fn draw(
         &mut self,
-        lines: &[PanelLine],
+        lines: &[impl AsRef<str>],
         style: LiveStyle,
         rows: usize,
     ) -> (Vec<String>, Option<(usize, usize)>) {
