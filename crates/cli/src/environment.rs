@@ -182,6 +182,12 @@ pub(crate) fn editor() -> Option<String> {
     named("VISUAL").or_else(|| named("EDITOR"))
 }
 
+/// A variable that is set to text.
+#[cfg_attr(not(test), expect(dead_code, reason = "the live chat uses it"))]
+pub(crate) fn variable(name: &str) -> Option<String> {
+    env::var(name).ok()
+}
+
 /// Whether the user asked for no colours.
 pub(crate) fn no_colour() -> bool {
     env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())

@@ -1,10 +1,14 @@
 //! Lets the user edit some bytes in an editor of their choice.
 
+use std::env;
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use rustix::fs::{Access, access};
 
 use crate::Error;
 use crate::temp_name::TempStem;
@@ -40,6 +44,24 @@ pub fn edit_in_program(editor: &str, suggested_name: &str, text: &[u8]) -> Resul
     }
 }
 
+/// The first of these programs that is found in the directories of `search_path`, as an absolute path. What
+/// lies in a relative directory, and so perhaps in a project, is not found, nor is a path with blanks, at which
+/// a command would be split.
+pub fn find_program(names: &[&str], search_path: &OsStr) -> Option<String> {
+    let runs = |path: &PathBuf| {
+        let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
+        is_file && access(path, Access::EXEC_OK).is_ok()
+    };
+    let found = names.iter().find_map(|name| {
+        let directories = env::split_paths(search_path).filter(|path| path.is_absolute());
+        let paths = directories.map(|directory| directory.join(name));
+        let plain =
+            |path: &PathBuf| path.to_str().is_some_and(|text| !text.contains(char::is_whitespace));
+        paths.filter(plain).find(runs)
+    });
+    found?.into_os_string().into_string().ok()
+}
+
 /// A directory that only its owner can read, removed on drop.
 struct PrivateDir(PathBuf);
 
@@ -61,6 +83,8 @@ impl Drop for PrivateDir {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -69,6 +93,26 @@ mod tests {
         let edited = edit_in_program("sed -i 1s/.*/new/", "dir/main.rs", b"old\nrest \xFF\n");
         assert_eq!(edited.unwrap(), b"new\nrest \xFF\n");
         assert_eq!(edit_in_program("true", "..", b"same").unwrap(), b"same");
+    }
+
+    #[test]
+    fn the_first_program_that_can_be_run_is_found() {
+        let places = testkit::Fixture::new(
+            "//- /a/vi mode=644\nx\n//- /b/nano mode=755\nx\n//- /c/vi/dir\nx\n//- /with blank/vi mode=755\nx\n",
+        );
+        let path = |names: &[&str]| {
+            let paths = names.iter().map(|name| places.path(name));
+            env::join_paths(paths.chain(["".into(), "b".into()])).unwrap()
+        };
+        let nano = places.path("b/nano").into_os_string().into_string().ok();
+        let names = ["vi", "nano"];
+        assert_eq!(find_program(&names, &path(&["a", "c", "with blank", "b"])), nano);
+        assert_eq!(find_program(&names, &path(&["a", "c"])), None);
+        assert_eq!(find_program(&names, OsStr::new("")), None);
+        places.write("d/vi", "x");
+        fs::set_permissions(places.path("d/vi"), fs::Permissions::from_mode(0o755)).unwrap();
+        let vi = places.path("d/vi").into_os_string().into_string().ok();
+        assert_eq!(find_program(&names, &path(&["b", "d"])), vi, "names come before places");
     }
 
     #[test]
