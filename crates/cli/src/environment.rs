@@ -183,7 +183,7 @@ pub(crate) fn editor() -> Option<String> {
 }
 
 /// A variable that is set to text.
-#[cfg_attr(not(test), expect(dead_code, reason = "the live chat uses it"))]
+#[expect(dead_code, reason = "the live chat uses it")]
 pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }

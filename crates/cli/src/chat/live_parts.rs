@@ -3,4 +3,4 @@
 
 pub(crate) mod asking;
 pub(crate) mod history_file;
-//pub(crate) mod mention_source;
+pub(crate) mod mention_source;

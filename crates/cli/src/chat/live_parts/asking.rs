@@ -55,7 +55,12 @@ pub(crate) fn panel_question(
             question.files = view.files();
         }
         Proposal::Command(_) | Proposal::Web(_) => {
-            question.diff = text.what.lines().map(|line| plain(style, line)).collect();
+            // What Toolkiln wrote itself begins with its title, which is above already.
+            let has_title =
+                matches!(&request.proposal, Proposal::Command(spec) if spec.shown.is_some());
+            let lines = text.what.lines().skip(usize::from(has_title));
+            let lines = lines.skip_while(|line| has_title && line.is_empty());
+            question.diff = lines.map(|line| plain(style, line)).collect();
         }
     }
     question
