@@ -1,29 +1,34 @@
 //! What the question panel shows of an approval request, and what its answers mean.
 
-mod editing;
 #[cfg(test)]
 mod tests;
 mod title;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use protocol::{
-    ApprovalRequest, ApprovalResponse, DiffKind, FileDiff, LineComment, LineKind, Proposal,
-    QuestionText, Remember, visible,
+    ApprovalRequest, ApprovalResponse, Change, DiffKind, FileBytes, FileDiff, LineComment,
+    LineKind, Proposal, QuestionText, Remember, ToolError, visible,
 };
 use serde_json::Value;
 use terminal::{
     CommentPlace, DiffView, OutputStyle, PanelAnswer, PanelFile, PanelLine, PanelPart,
     PanelQuestion, RuleLifetime, SourceLine,
 };
+use workspace::{edit_in_program, find_program, is_binary};
 
 use crate::diff_view::of_diff;
-pub(crate) use editing::{edit, edit_prompt, editor};
 
 /// Border and blank on both sides of the panel, and the mark of the line that is commented.
 const PANEL_SIDES: usize = 6;
 /// Lines of a hunk that are shown while it is picked; the whole diff is a key away.
 const MOST_PREVIEW: usize = 60;
+
+/// Looked for where no editor is named.
+const USUAL_EDITORS: [&str; 2] = ["vi", "nano"];
+/// The name of the file that holds a message while it is edited.
+const PROMPT_FILE: &str = "message.md";
 
 /// The question about `request` for a panel on a screen of the style's width. `position` is which of
 /// all that wait it is, counted from 1, and how many these are.
@@ -38,7 +43,7 @@ pub(crate) fn panel_question(
     let mut question = PanelQuestion {
         title: title::title(request),
         reason: (!request.is_routine && !text.reason.is_empty()).then(|| text.reason.clone()),
-        can_edit: editing::can_edit(request),
+        can_edit: can_edit(request),
         position,
         ..PanelQuestion::of(&text)
     };
@@ -81,6 +86,59 @@ pub(crate) fn response(request: &ApprovalRequest, answer: PanelAnswer) -> Option
         }),
         PanelAnswer::Edit => return None,
     })
+}
+
+/// The command that edits a file: what `VISUAL` or `EDITOR` names, else an editor that is installed. `read`
+/// gives variables of the environment.
+pub(crate) fn editor(read: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let named = |name| read(name).filter(|command| !command.trim().is_empty());
+    let installed = || find_program(&USUAL_EDITORS, read("PATH")?.as_ref());
+    named("VISUAL").or_else(|| named("EDITOR")).or_else(installed)
+}
+
+/// The texts that a request proposes, by path.
+fn texts(request: &ApprovalRequest) -> impl Iterator<Item = (&str, &[u8])> {
+    let changes = match &request.proposal {
+        Proposal::Changes(set) => set.changes.as_slice(),
+        Proposal::Command(_) | Proposal::Web(_) => &[],
+    };
+    changes.iter().filter_map(|change| match change {
+        Change::Write { path, content, .. } if !is_binary(&content.0) => {
+            Some((path.as_str(), content.0.as_slice()))
+        }
+        _ => None,
+    })
+}
+
+/// Whether there is a text to edit.
+fn can_edit(request: &ApprovalRequest) -> bool {
+    texts(request).next().is_some()
+}
+
+/// Lets the user edit each proposed text, one after the other; none if all stay as they are. It blocks, and
+/// the editor needs the terminal as it was before the chat.
+pub(crate) fn edit(
+    request: &ApprovalRequest,
+    editor: &str,
+) -> Result<Option<ApprovalResponse>, ToolError> {
+    let mut files = BTreeMap::new();
+    for (path, text) in texts(request) {
+        let edited = edit_in_program(editor, path, text)?;
+        if edited != text {
+            files.insert(path.to_owned(), FileBytes(edited));
+        }
+    }
+    Ok((!files.is_empty()).then(|| request.with_files(files)))
+}
+
+/// Lets the user edit a message. The line end that editors add is not a part of it.
+pub(crate) fn edit_prompt(editor: &str, text: &str) -> io::Result<String> {
+    let edited = edit_in_program(editor, PROMPT_FILE, text.as_bytes()).map_err(io::Error::other)?;
+    let mut edited = String::from_utf8(edited).map_err(io::Error::other)?;
+    if !text.ends_with('\n') && edited.ends_with('\n') {
+        edited.pop();
+    }
+    Ok(edited)
 }
 
 /// The command whose changes are asked about, as it was typed. Only tools that run commands have an argument

@@ -2,13 +2,13 @@
 
 mod panels;
 
-use std::collections::BTreeMap;
-
-use protocol::{Base, Change, ChangeSet, CommandSpec, ContentHash, FileBytes, RunMode, WebRequest};
+use protocol::{Base, ChangeSet, CommandSpec, ContentHash, RunMode, WebRequest};
 use serde_json::{Map, json};
 use testkit::Fixture;
 
 use super::*;
+
+type Variables<'a> = &'a [(&'a str, &'a str)];
 
 fn base(text: &[u8]) -> Base {
     Base::File { hash: ContentHash::of(text), size: text.len() as u64, mode: 0o644 }
@@ -273,7 +273,7 @@ fn the_editor_is_what_the_user_named_or_one_that_is_there() {
     let places = Fixture::new(
         "//- /bin/nano mode=755\nx\n//- /both/vi mode=755\nx\n//- /both/nano mode=755\nx\n",
     );
-    let found = |variables: &[(&str, &str)]| {
+    let found = |variables: Variables<'_>| {
         editor(|name| {
             let value = variables.iter().find(|(known, _)| *known == name);
             value.map(|(_, value)| (*value).to_owned())
@@ -281,7 +281,7 @@ fn the_editor_is_what_the_user_named_or_one_that_is_there() {
     };
     let at = |path: &str| places.path(path).into_os_string().into_string().unwrap();
     let (bin, both) = (at("bin"), at("both"));
-    let table: [(&[(&str, &str)], Option<String>); 6] = [
+    let table: [(Variables<'_>, Option<String>); 6] = [
         (&[("VISUAL", "code -w"), ("EDITOR", "ed")], Some("code -w".into())),
         (&[("VISUAL", " "), ("EDITOR", "ed"), ("PATH", &both)], Some("ed".into())),
         (&[("PATH", &both)], Some(at("both/vi"))),
