@@ -24,12 +24,15 @@ use std::sync::Arc;
 
 use providers::catalogue::ModelSelection;
 use session::{Session, SessionParts};
-use terminal::{wrapped_line, CommandHint, Ink, Notification, OutputStyle, Screen, ScreenOptions, SubmissionKind};
+use terminal::{
+    CommandHint, Ink, Notification, OutputStyle, Screen, ScreenOptions, SubmissionKind,
+    wrapped_line,
+};
 
 use crate::commands::chat::ChatArgs;
 use crate::conversation::{resumed, session_parts};
-use crate::model_choice::{Chosen, chosen};
 use crate::environment;
+use crate::model_choice::{Chosen, chosen};
 use crate::output::{self, Printer, Stream};
 use crate::project::{Lifetime, Project, project_root};
 use crate::user_commands::UserCommands;
@@ -182,7 +185,10 @@ impl Chat {
     /// Shows a command where it was typed. Messages are shown when they go in.
     fn echo(&mut self, command: &str) -> anyhow::Result<()> {
         self.screen.finish()?;
-        output::drawn(&format!("\n{}", wrapped_line("› ", &harmless(command), Ink::DIM, self.notes)));
+        output::drawn(&format!(
+            "\n{}",
+            wrapped_line("› ", &harmless(command), Ink::DIM, self.notes)
+        ));
         Ok(())
     }
 

@@ -86,7 +86,9 @@ mod tests {
 
     use super::*;
 
-    fn notification(kind: NotificationKind, variables: &[(&str, &str)]) -> Notification {
+    type Variables<'a> = &'a [(&'a str, &'a str)];
+
+    fn notification(kind: NotificationKind, variables: Variables<'_>) -> Notification {
         let variables = variables.to_vec();
         Notification::new(kind, move |name| {
             let found = variables.iter().find(|(known, _)| *known == name);
@@ -99,7 +101,7 @@ mod tests {
         use NotificationKind::{Bell, Desktop, Off};
         let tmux = ("TMUX", "/tmp/tmux-0/default,1,0");
         let osc9 = "\x1b]9;toolkiln: done\x07";
-        let table: [(NotificationKind, &[(&str, &str)], &str); 13] = [
+        let table: [(NotificationKind, Variables<'_>, &str); 13] = [
             (Off, &[("TERM", "xterm-kitty")], ""),
             (Off, &[("TERM", "tmux-256color"), tmux], ""),
             (Bell, &[("TERM", "xterm-kitty")], "\x07"),
@@ -134,7 +136,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_ends_the_command_or_begins_another(text in any::<String>(), in_tmux: bool) {
-            let variables: &[_] = match in_tmux {
+            let variables: Variables<'_> = match in_tmux {
                 true => &[("TERM", "tmux"), ("TMUX", "x")],
                 false => &[("TERM", "rxvt")],
             };

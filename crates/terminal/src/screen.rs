@@ -79,8 +79,12 @@ impl<W: Write, N: Write> Screen<W, N> {
 
     /// The last `count` lines of what the model thinks, if thoughts are not written.
     fn thoughts(&self, count: usize) -> Vec<String> {
-        let Some(ItemBody::Thinking { text, took_ms: None }) =
-            self.timeline.items().last().map(|item| &item.body).filter(|_| !self.drawing.options.thoughts)
+        let Some(ItemBody::Thinking { text, took_ms: None }) = self
+            .timeline
+            .items()
+            .last()
+            .map(|item| &item.body)
+            .filter(|_| !self.drawing.options.thoughts)
         else {
             return Vec::new();
         };

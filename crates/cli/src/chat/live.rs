@@ -17,14 +17,14 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use context_manager::AgentOptions;
 use crossterm::event::{Event, EventStream};
 use futures_util::Stream as _;
-use context_manager::AgentOptions;
 use protocol::{ActivityEvent, LogEntry};
 use session::{ApprovalManager, Inbox, Session};
 use terminal::{
-    InlineView, InputBox, KeyModes, MentionCandidate, Notification, Picker, ScreenSize, SubmissionKind,
-    Viewer,
+    InlineView, InputBox, KeyModes, MentionCandidate, Notification, Picker, ScreenSize,
+    SubmissionKind, Viewer,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;

@@ -53,9 +53,10 @@ pub(super) async fn message(
 ) -> anyhow::Result<Option<usize>> {
     let now = Timestamp::now();
     // The newest stands first, and is the one that is mostly meant.
-    let rows = points.iter().rev().map(|point| {
-        vec![first_line(&point.content), when(point.at, now, &TimeZone::system())]
-    });
+    let rows = points
+        .iter()
+        .rev()
+        .map(|point| vec![first_line(&point.content), when(point.at, now, &TimeZone::system())]);
     let picker = Picker::new("Go back to before", rows.collect());
     let picked = live.pick(screen, feeds, picker).await?;
     Ok(picked.map(|row| points.len() - 1 - row))

@@ -135,9 +135,8 @@ impl Chat {
     /// Runs a command of the user, who may be asked about it.
     async fn shell(&mut self, line: &str) -> anyhow::Result<bool> {
         let words = format!("running {line}");
-        let ran = self.work(&words, async |session, cancel| {
-            run_shell_line(session, line, cancel).await
-        });
+        let ran =
+            self.work(&words, async |session, cancel| run_shell_line(session, line, cancel).await);
         let Some((shown, told)) = ran.await? else { return Ok(false) };
         show(&shown);
         if let Some(told) = told {
@@ -310,9 +309,8 @@ impl Chat {
 
     async fn compact(&mut self) -> anyhow::Result<bool> {
         use context_manager::CompactOutcome::{Cancelled, Compacted, NothingToLeaveOut};
-        let compacted = self
-            .work("making room", async |session, cancel| session.compact(cancel).await)
-            .await?;
+        let compacted =
+            self.work("making room", async |session, cancel| session.compact(cancel).await).await?;
         let Some(compacted) = compacted else { return Ok(false) };
         match compacted? {
             Compacted(compaction) => self.note(&timeline::compacted(&compaction)),

@@ -52,9 +52,7 @@ impl Chat {
         let mut feeds = Feeds::of(&self.session);
         let work = work(&mut self.session, &cancel);
         match &mut self.live {
-            Some(live) => {
-                live.during(&mut self.screen, &mut feeds, &cancel, words, work).await
-            }
+            Some(live) => live.during(&mut self.screen, &mut feeds, &cancel, words, work).await,
             None => {
                 // The window may have been resized since.
                 self.screen.options_mut().words = Stream::Out.style();

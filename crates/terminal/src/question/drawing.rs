@@ -32,7 +32,8 @@ impl QuestionPanel {
     /// within the question.
     pub fn preview(&self, style: LiveStyle, max_rows: usize) -> Vec<String> {
         let diff = &self.question.diff;
-        let is_shown = matches!(self.mode, PanelMode::Choose | PanelMode::Reason(_) | PanelMode::Rule);
+        let is_shown =
+            matches!(self.mode, PanelMode::Choose | PanelMode::Reason(_) | PanelMode::Rule);
         if !is_shown || diff.is_empty() || max_rows < 3 {
             return Vec::new();
         }

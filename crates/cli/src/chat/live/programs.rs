@@ -35,9 +35,9 @@ impl Live {
     /// Has the prompt edited in the user's editor.
     pub(super) fn edit_prompt(&mut self, text: String) -> anyhow::Result<()> {
         match asking::editor(environment::variable) {
-            Some(editor) => self.start(move || {
-                EditedText::Prompt(asking::edit_prompt(&editor, &text))
-            }),
+            Some(editor) => {
+                self.start(move || EditedText::Prompt(asking::edit_prompt(&editor, &text)))
+            }
             None => {
                 self.input.note(NO_EDITOR);
                 Ok(())
@@ -118,4 +118,3 @@ impl Live {
 
 /// What to do about an editor that is missing.
 const NO_EDITOR: &str = "no editor was found: set VISUAL or EDITOR";
-

@@ -119,9 +119,8 @@ impl TurnProgress {
 
     pub(crate) fn elapsed(&self, now: Instant) -> Option<Duration> {
         let all = now.saturating_duration_since(self.began?);
-        let waiting = self.waiting_since.map_or(Duration::ZERO, |since| {
-            now.saturating_duration_since(since)
-        });
+        let waiting =
+            self.waiting_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
         Some(all.saturating_sub(self.waited + waiting))
     }
 

@@ -4,9 +4,7 @@ use std::time::Instant;
 
 use crossterm::event::KeyEvent;
 use protocol::{ApprovalRequest, ApprovalResponse};
-use terminal::{
-    DEAD_TIME, OutputStyle, PanelAnswer, PanelOutcome, QuestionPanel, ScreenSize,
-};
+use terminal::{DEAD_TIME, OutputStyle, PanelAnswer, PanelOutcome, QuestionPanel, ScreenSize};
 
 use super::super::live_parts::asking;
 use super::{Feeds, Live};
@@ -28,7 +26,8 @@ impl OpenQuestion {
     }
 
     fn is_about(&self, request: &ApprovalRequest) -> bool {
-        self.request.step_id == request.step_id && self.request.proposal_hash == request.proposal_hash
+        self.request.step_id == request.step_id
+            && self.request.proposal_hash == request.proposal_hash
     }
 }
 
@@ -47,9 +46,10 @@ impl Live {
             return Ok(());
         }
         let pending = feeds.approvals.as_ref().map(|it| it.pending()).unwrap_or_default();
-        let stays = self.question.as_ref().is_some_and(|question| {
-            pending.iter().any(|request| question.is_about(request))
-        });
+        let stays = self
+            .question
+            .as_ref()
+            .is_some_and(|question| pending.iter().any(|request| question.is_about(request)));
         if stays {
             if shown != Some(pending.len())
                 && let Some(question) = &mut self.question
@@ -120,8 +120,7 @@ impl Live {
         request: &ApprovalRequest,
         response: ApprovalResponse,
     ) {
-        let answered =
-            feeds.approvals.as_ref().map(|it| it.answer(&request.step_id, response));
+        let answered = feeds.approvals.as_ref().map(|it| it.answer(&request.step_id, response));
         if let Some(Err(error)) = answered {
             self.input.note(&error.to_string());
         }

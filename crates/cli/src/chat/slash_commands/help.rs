@@ -5,12 +5,17 @@ use crate::user_commands::UserCommands;
 
 /// What can be typed besides commands and plain words.
 const KEYS: &[(&str, &str)] = &[
-    ("@path", "attaches a file, an image or the listing of a directory; Tab completes it"),
+    ("@path", "attaches a file, an image or the listing of a directory"),
     ("@Name", "attaches the lines of a symbol that has one definition"),
     ("!command", "runs a command, confined, and lets the model know"),
-    ("Alt-Enter", "begins a new line; so does \\ at the end of a line"),
+    ("Shift-Enter", "begins a new line; so do Alt-Enter, Ctrl-J, and \\ at the end of a line"),
+    ("Up", "takes back what is queued, then goes through what was typed before"),
     ("Ctrl-R", "searches in what was typed before"),
-    ("Ctrl-C", "cancels the turn; twice leaves"),
+    ("Ctrl-G", "opens the message in your editor"),
+    ("Ctrl-O", "opens what was folded: outputs, diffs, thoughts"),
+    ("Esc", "stops the turn; twice goes back to an earlier message"),
+    ("Ctrl-C", "stops the turn; twice leaves"),
+    ("Ctrl-Z", "suspends; `fg` comes back"),
 ];
 
 /// The commands with what they do, one a line, in groups; those of the user and the keys last.
@@ -70,6 +75,7 @@ mod tests {
         Sessions
           /sessions       list the sessions
           /resume [ID]    go on with another session
+          /rewind         go back to an earlier message
           /new            begin a new session
           /fork           go on in a copy of this session
           /rename TITLE   name this session
@@ -80,12 +86,17 @@ mod tests {
         Your commands
           /review FILE    look at a file
         Keys
-          @path           attaches a file, an image or the listing of a directory; Tab completes it
+          @path           attaches a file, an image or the listing of a directory
           @Name           attaches the lines of a symbol that has one definition
           !command        runs a command, confined, and lets the model know
-          Alt-Enter       begins a new line; so does \ at the end of a line
+          Shift-Enter     begins a new line; so do Alt-Enter, Ctrl-J, and \ at the end of a line
+          Up              takes back what is queued, then goes through what was typed before
           Ctrl-R          searches in what was typed before
-          Ctrl-C          cancels the turn; twice leaves
+          Ctrl-G          opens the message in your editor
+          Ctrl-O          opens what was folded: outputs, diffs, thoughts
+          Esc             stops the turn; twice goes back to an earlier message
+          Ctrl-C          stops the turn; twice leaves
+          Ctrl-Z          suspends; `fg` comes back
         ");
         assert!(!help(&UserCommands::default()).contains("Your commands"));
     }

@@ -1,0 +1,137 @@
+//! What can be mentioned after an `@`: files, directories and symbols of the project.
+
+mod project_names;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protocol::{AgentRole, ToolCall, visible};
+use serde_json::{Map, Value, json};
+use terminal::{CandidateKind, MentionCandidate, best_matches};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tool_system::{ExecutorOptions, ProjectTools, ToolExecutor, Vocabulary};
+
+use project_names::NameList;
+
+/// Candidates of one answer. A list on the screen shows a few of them at a time.
+const MOST_CANDIDATES: usize = 50;
+/// Symbols among them, so that files stay visible.
+const MOST_SYMBOLS: usize = 10;
+/// Characters from which on symbols are looked for. One letter is the name of too many.
+const LEAST_FOR_SYMBOLS: usize = 2;
+
+/// How long an answer may wait for what makes it better.
+#[derive(Clone, Copy, Debug)]
+struct MentionPatience {
+    /// How long names are offered before they are listed again.
+    kept: Duration,
+    /// How long a newer list is waited for, if there is an older one.
+    listing: Duration,
+    /// How long symbols are waited for. Without an index a lookup reads many files.
+    symbols: Duration,
+}
+
+impl Default for MentionPatience {
+    fn default() -> Self {
+        Self {
+            kept: Duration::from_secs(3),
+            listing: Duration::from_millis(5),
+            symbols: Duration::from_millis(100),
+        }
+    }
+}
+
+/// Finds what a few letters may mean.
+pub(crate) struct MentionSource {
+    names: Arc<NameList>,
+    executor: ToolExecutor,
+    patience: MentionPatience,
+}
+
+impl MentionSource {
+    pub(crate) fn new(tools: &ProjectTools) -> Self {
+        let executor = tools.executor(ExecutorOptions {
+            vocabulary: Vocabulary::Standard,
+            role: AgentRole::Planner,
+            // A lookup that is repeated is answered again, not referred to.
+            detect_repeats: false,
+            ..tools.options.clone()
+        });
+        let names = Arc::new(NameList::new(Arc::clone(tools.code.workspace())));
+        Self { names, executor, patience: MentionPatience::default() }
+    }
+
+    /// What `query` may mean, the best first. An empty one lists the top directory, and one that ends with a
+    /// slash the directory that it names. All work is done on other threads, and ends early if this is dropped.
+    pub(crate) async fn candidates(&self, query: &str) -> Vec<MentionCandidate> {
+        let (mut candidates, symbols) = tokio::join!(self.paths(query), self.symbols(query));
+        if symbols.is_empty() {
+            return candidates;
+        }
+        candidates.extend(symbols);
+        let texts = candidates.iter().map(|candidate| candidate.text.as_str());
+        let best = best_matches(query, texts, MOST_CANDIDATES);
+        best.into_iter().map(|at| candidates[at].clone()).collect()
+    }
+
+    async fn paths(&self, query: &str) -> Vec<MentionCandidate> {
+        let names = self.names.newest(self.patience.kept, self.patience.listing).await;
+        let query = query.to_owned();
+        let finding = move || names.matching(&query, MOST_CANDIDATES);
+        let found = tokio::task::spawn_blocking(finding).await.unwrap_or_default();
+        found.into_iter().map(path_candidate).collect()
+    }
+
+    /// The definitions of a name; none if that takes too long.
+    async fn symbols(&self, query: &str) -> Vec<MentionCandidate> {
+        if !can_name_a_symbol(query) {
+            return Vec::new();
+        }
+        let cancel = CancellationToken::new();
+        let _cancels_on_drop = cancel.clone().drop_guard();
+        let found = timeout(self.patience.symbols, self.defined(query, &cancel)).await;
+        found.ok().flatten().unwrap_or_default()
+    }
+
+    async fn defined(
+        &self,
+        name: &str,
+        cancel: &CancellationToken,
+    ) -> Option<Vec<MentionCandidate>> {
+        let arguments = json!({"symbol": name, "context": 0, "max_results": MOST_SYMBOLS});
+        let arguments: Map<String, Value> = arguments.as_object()?.clone();
+        let call = ToolCall::new("completion", "find_definition", arguments);
+        let found = self.executor.execute_tool(&call, cancel).await.ok()?;
+        let definitions = found.get("definitions")?.as_array()?;
+        Some(definitions.iter().filter_map(|found| symbol_candidate(name, found)).collect())
+    }
+}
+
+/// Whether a definition can have this name, perhaps with that of its container: `Cart::total`.
+fn can_name_a_symbol(query: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '$');
+    query.chars().count() >= LEAST_FOR_SYMBOLS
+        && query.chars().all(is_part)
+        && query.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'))
+        && query.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$'))
+}
+
+fn symbol_candidate(name: &str, found: &Value) -> Option<MentionCandidate> {
+    let (path, line) = (found["path"].as_str()?, found["line"].as_u64()?);
+    let kind = found["kind"].as_str().filter(|kind| *kind != "import")?;
+    (visible(path) == path).then(|| MentionCandidate {
+        text: name.to_owned(),
+        target: Some(path.to_owned()),
+        kind: CandidateKind::Symbol,
+        detail: format!("{kind} {path}:{line}"),
+    })
+}
+
+fn path_candidate(path: String) -> MentionCandidate {
+    let is_directory = path.ends_with('/');
+    let kind = if is_directory { CandidateKind::Directory } else { CandidateKind::File };
+    MentionCandidate { text: path, target: None, kind, detail: String::new() }
+}
