@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 pub use rustix::process::Signal;
-use rustix::process::{Pid, kill_process};
+use rustix::process::{Pid, kill_process, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcgetpgrp, tcsetwinsize};
 use vt100::Screen;
@@ -210,10 +210,10 @@ impl LiveScreen {
         kill_process(self.process(), signal).expect("the program runs");
     }
 
-    /// Asks the program to stop, as Ctrl-Z does, and waits until it has.
+    /// Asks the program and what it has started to stop, as Ctrl-Z does, and waits until it has.
     #[track_caller]
     pub fn stop(&mut self) {
-        self.signal(Signal::TSTP);
+        kill_process_group(self.process(), Signal::TSTP).expect("the program runs");
         self.wait_stopped();
     }
 
@@ -224,7 +224,8 @@ impl LiveScreen {
         assert!(job.wait_stopped(&POLL_PATIENCE), "the program does not stop\n{}", self.drawn());
     }
 
-    /// Brings a stopped program back to the foreground, as `fg` does.
+    /// Brings a stopped program back to the foreground, as `fg` does. Until the program shows something,
+    /// keys that become signals may still reach its shell.
     #[track_caller]
     pub fn resume(&mut self) {
         self.job.as_ref().expect("started by `start_as_job`").resume();
@@ -292,7 +293,6 @@ impl Drop for LiveScreen {
     fn drop(&mut self) {
         let state = self.lock();
         if state.exit.is_none() {
-            // While the lock is held, the program is not yet waited for in full, so the ids are its own.
             if let Ok(foreground) = tcgetpgrp(&self.controller) {
                 let _ = kill_process(foreground, Signal::KILL);
             }

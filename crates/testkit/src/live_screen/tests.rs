@@ -18,8 +18,9 @@ fn keys_reach_the_program_and_its_output_the_screen() {
 
 #[test]
 fn the_terminal_is_the_controlling_one() {
-    let mut screen = LiveScreen::start(&sh("echo ready >/dev/tty; cat"), 20, 4);
-    screen.wait_for("ready");
+    let mut screen = LiveScreen::start(&sh("exec cat >/dev/tty"), 20, 4);
+    screen.press("ready\r");
+    screen.wait_for("ready\nready");
     // The kernel turns the key into a signal only for the group of processes that has the terminal.
     screen.press("\x03");
     assert_eq!(screen.wait_exit(), 128 + 2);
@@ -100,8 +101,9 @@ fn a_paste_has_brackets_if_the_program_wants_them() {
 
 #[test]
 fn a_job_stops_and_goes_on() {
-    let mut screen = LiveScreen::start_as_job(&sh("echo ready; cat; echo over"), 40, 8);
-    screen.wait_for("ready");
+    let mut screen = LiveScreen::start_as_job(&Command::new("cat"), 40, 8);
+    screen.press("ready\r");
+    screen.wait_for("ready\nready");
     screen.stop();
     screen.resume();
     screen.press("again\r");
@@ -110,8 +112,9 @@ fn a_job_stops_and_goes_on() {
     screen.press("\x1a");
     screen.wait_stopped();
     screen.resume();
+    screen.press("over\r");
+    screen.wait_for("over\nover");
     screen.press("\x04");
-    screen.wait_for("over");
     assert_eq!(screen.wait_exit(), 0);
     assert_eq!(screen.changed_modes(), [""; 0]);
 }

@@ -99,8 +99,9 @@ fn write_held(
         let mut state = lock(&shared.state);
         state.gates.push(gate.clone());
         state.threads.push(watcher);
+        // The gates that were known when the server was dropped have been opened; this one was not.
         if shared.stopping.load(Ordering::SeqCst) {
-            gate.open();
+            return Err(gone_error());
         }
     }
     for piece in pieces {
