@@ -1,6 +1,7 @@
 //! What tests need and users never get: temporary projects written as text ([`Fixture`]), real
 //! child processes that speak JSON-RPC over their standard streams ([`StdioServer`]), a scripted
-//! model behind real HTTP ([`ModelServer`]), and trees remembered to the last bit ([`Snapshot`]). The rules of the house live in `tests/tidy`.
+//! model behind real HTTP ([`ModelServer`]), programs at a real terminal ([`LiveScreen`]), and trees remembered
+//! to the last bit ([`Snapshot`]). The rules of the house live in `tests/tidy`.
 //!
 //! Everything here fails by panicking with a message for the reader of the test, at the line
 //! of the test.
@@ -14,12 +15,14 @@
 mod fixture;
 mod fixture_text;
 mod left_out;
+pub mod live_screen;
 pub mod model_server;
 mod process;
 mod snapshot;
 
 pub use fixture::Fixture;
 pub use left_out::left_out;
-pub use model_server::{Exchange, Fault, ModelServer, Reply};
+pub use live_screen::LiveScreen;
+pub use model_server::{Exchange, Fault, Gate, ModelServer, Reply};
 pub use process::StdioServer;
 pub use snapshot::Snapshot;

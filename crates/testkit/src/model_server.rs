@@ -7,6 +7,7 @@
 mod anthropic;
 mod chat;
 mod exchange;
+mod gate;
 mod reply;
 mod request;
 mod responses;
@@ -20,6 +21,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+pub use gate::Gate;
 pub use reply::{Fault, Part, Reply, ReplyUsage, Stop};
 pub use request::{ModelCall, ToolAnswer};
 pub use wire::{WireEvent, WireFormat};
@@ -93,6 +95,7 @@ struct State {
     /// What a script said when it panicked.
     broken: Option<String>,
     exchanges: Vec<Exchange>,
+    gates: Vec<Gate>,
     open: Vec<TcpStream>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -132,6 +135,7 @@ impl ModelServer {
             abandoned: 0,
             broken: None,
             exchanges: Vec::new(),
+            gates: Vec::new(),
             open: Vec::new(),
             threads: Vec::new(),
         };
@@ -233,6 +237,7 @@ impl Drop for ModelServer {
             for stream in state.open.drain(..) {
                 drop(stream.shutdown(Shutdown::Both));
             }
+            state.gates.iter().for_each(Gate::open);
             std::mem::take(&mut state.threads)
         };
         for thread in threads {

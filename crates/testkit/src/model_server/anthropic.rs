@@ -27,7 +27,7 @@ pub(super) fn events(reply: &Reply, request: usize) -> Vec<WireEvent> {
 
 fn block(at: usize, part: &Part, events: &mut Vec<WireEvent>) {
     let start = match part {
-        Part::Text(_) => json!({"type": "text", "text": ""}),
+        Part::Text(_) | Part::Pieces(_) => json!({"type": "text", "text": ""}),
         Part::Thinking(_) => json!({"type": "thinking", "thinking": "", "signature": ""}),
         Part::Call { id, name, .. } => {
             json!({"type": "tool_use", "id": id, "name": name, "input": {}})
@@ -40,8 +40,10 @@ fn block(at: usize, part: &Part, events: &mut Vec<WireEvent>) {
         WireEvent::typed(json!({"type": "content_block_delta", "index": at, "delta": delta}))
     };
     match part {
-        Part::Text(text) => events.extend(
-            pieces(text).iter().map(|piece| delta(json!({"type": "text_delta", "text": piece}))),
+        Part::Text(_) | Part::Pieces(_) => events.extend(
+            part.pieces()
+                .iter()
+                .map(|piece| delta(json!({"type": "text_delta", "text": piece})).of_text()),
         ),
         Part::Thinking(text) => {
             events.extend(

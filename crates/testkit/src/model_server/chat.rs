@@ -19,9 +19,9 @@ pub(super) fn events(reply: &Reply, request: usize) -> Vec<WireEvent> {
     let mut calls = 0;
     for (_, part) in reply.numbered(request) {
         match part {
-            Part::Text(text) => {
-                events.extend(pieces(&text).iter().map(|piece| delta(json!({"content": piece}))));
-            }
+            Part::Text(_) | Part::Pieces(_) => events.extend(
+                part.pieces().iter().map(|piece| delta(json!({"content": piece})).of_text()),
+            ),
             Part::Thinking(text) => events.extend(
                 pieces(&text).iter().map(|piece| delta(json!({"reasoning_content": piece}))),
             ),

@@ -3,10 +3,14 @@
 use std::io::{self, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use super::gate::Gate;
 use super::reply::{Fault, Reply};
 use super::request::{Incoming, read_request};
 use super::wire::WireFormat;
@@ -19,6 +23,20 @@ enum After {
     Close,
     /// Nothing more is said until the client goes.
     Hang,
+}
+
+/// What is written for a request.
+struct Answer {
+    bytes: Vec<u8>,
+    /// What follows, piece by piece, as the gate lets it go.
+    held: Option<(Gate, Vec<Vec<u8>>)>,
+    after: After,
+}
+
+impl Answer {
+    fn whole(bytes: Vec<u8>, after: After) -> Self {
+        Self { bytes, held: None, after }
+    }
 }
 
 /// Answers until the client goes away or a fault ends the connection.
@@ -36,11 +54,14 @@ fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
         let arrived = Instant::now();
         let request_bytes = incoming.body_bytes();
         let closes = incoming.closes();
-        let (bytes, after) = answer(incoming, shared);
+        let Answer { bytes, held, after } = answer(incoming, shared);
         // Before it is written: a client may well be at its next request before this thread gets to
         // look at the clock again.
         let answered = Instant::now();
         (&*stream).write_all(&bytes)?;
+        if let Some((gate, pieces)) = held {
+            write_held(stream, &gate, &pieces, shared)?;
+        }
         let exchange = Exchange { arrived, answered, request_bytes };
         lock(&shared.state).exchanges.push(exchange);
         match after {
@@ -58,9 +79,49 @@ fn converse(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-fn answer(incoming: Incoming<'_>, shared: &Shared) -> (Vec<u8>, After) {
+/// Writes each piece when the gate lets it go, and gives up when the client goes.
+fn write_held(
+    mut stream: &TcpStream,
+    gate: &Gate,
+    pieces: &[Vec<u8>],
+    shared: &Shared,
+) -> io::Result<()> {
+    let is_gone = Arc::new(AtomicBool::new(false));
+    let watched = stream.try_clone()?;
+    let (gone, watched_gate) = (is_gone.clone(), gate.clone());
+    let watcher = thread::spawn(move || {
+        // Returns when the client closes the connection, or with the first byte of its next request.
+        if matches!(watched.peek(&mut [0]), Ok(0) | Err(_)) {
+            watched_gate.give_up(&gone);
+        }
+    });
+    {
+        let mut state = lock(&shared.state);
+        state.gates.push(gate.clone());
+        state.threads.push(watcher);
+        // The gates that were known when the server was dropped have been opened; this one was not.
+        if shared.stopping.load(Ordering::SeqCst) {
+            return Err(gone_error());
+        }
+    }
+    for piece in pieces {
+        let sent = if gate.wait(&is_gone) { stream.write_all(piece) } else { Err(gone_error()) };
+        if let Err(error) = sent {
+            lock(&shared.state).abandoned += 1;
+            shared.changed.notify_all();
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+fn gone_error() -> io::Error {
+    io::ErrorKind::BrokenPipe.into()
+}
+
+fn answer(incoming: Incoming<'_>, shared: &Shared) -> Answer {
     let Some(format) = WireFormat::of_path(&incoming.path) else {
-        return (listing(&incoming, &lock(&shared.state).models), After::Next);
+        return Answer::whole(listing(&incoming, &lock(&shared.state).models), After::Next);
     };
     let call = incoming.into_call(format);
     let mut state = lock(&shared.state);
@@ -77,7 +138,30 @@ fn answer(incoming: Incoming<'_>, shared: &Shared) -> (Vec<u8>, After) {
         Reply::fault(Fault::status(400, "the script of the model server panicked"))
     });
     shared.changed.notify_all();
-    render(&reply, format, at, state.chunk)
+    match &reply.gate {
+        Some(gate) if reply.fault.is_none() => held(&reply, gate, format, at, state.chunk),
+        _ => {
+            let (bytes, after) = render(&reply, format, at, state.chunk);
+            Answer::whole(bytes, after)
+        }
+    }
+}
+
+fn held(reply: &Reply, gate: &Gate, format: WireFormat, at: usize, chunk: Option<usize>) -> Answer {
+    let mut pieces = reply.held_pieces(format, at).into_iter().map(|piece| chunks(&piece, chunk));
+    let first = pieces.next().unwrap_or_default();
+    let mut rest: Vec<Vec<u8>> = pieces.collect();
+    match rest.last_mut() {
+        Some(last) => last.extend(LAST_CHUNK),
+        None => {
+            return Answer::whole(
+                [stream_head(), first, LAST_CHUNK.to_vec()].concat(),
+                After::Next,
+            );
+        }
+    }
+    let held = Some((gate.clone(), rest));
+    Answer { bytes: [stream_head(), first].concat(), held, after: After::Next }
 }
 
 fn render(reply: &Reply, format: WireFormat, at: usize, chunk: Option<usize>) -> (Vec<u8>, After) {

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::wire::{WireFormat, sse};
+use super::gate::Gate;
+use super::wire::{WireFormat, pieces, sse};
 
 /// One answer of a scripted model.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +16,8 @@ pub struct Reply {
     pub stop: Stop,
     /// What goes wrong with it.
     pub fault: Option<Fault>,
+    /// What each piece of its text has to pass. A reply with a fault does not look at it.
+    pub gate: Option<Gate>,
 }
 
 /// A part of an answer.
@@ -22,6 +25,8 @@ pub struct Reply {
 pub enum Part {
     /// Text for the user.
     Text(String),
+    /// Text for the user, each piece an event of its own.
+    Pieces(Vec<String>),
     /// A thought, with a seal that only its maker understands where the format has one.
     Thinking(String),
     /// A tool call.
@@ -126,6 +131,17 @@ impl Fault {
     }
 }
 
+impl Part {
+    /// Text as it is streamed; nothing for other parts.
+    pub(super) fn pieces(&self) -> Vec<&str> {
+        match self {
+            Self::Text(text) => pieces(text),
+            Self::Pieces(pieces) => pieces.iter().map(String::as_str).collect(),
+            Self::Thinking(_) | Self::Call { .. } => Vec::new(),
+        }
+    }
+}
+
 impl Reply {
     /// An answer of text.
     pub fn text(text: &str) -> Self {
@@ -149,6 +165,20 @@ impl Reply {
     #[must_use]
     pub fn and_text(self, text: &str) -> Self {
         self.and(Part::Text(text.to_owned()))
+    }
+
+    /// Text that is streamed in exactly these pieces.
+    pub fn pieces(pieces: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let mut reply = Self::text("");
+        reply.parts = vec![Part::Pieces(pieces.into_iter().map(Into::into).collect())];
+        reply
+    }
+
+    /// Holds back each piece of text until `gate` lets it go.
+    #[must_use]
+    pub fn through(mut self, gate: &Gate) -> Self {
+        self.gate = Some(gate.clone());
+        self
     }
 
     /// A thought.
@@ -216,6 +246,16 @@ impl Reply {
             _ => {}
         }
         sse(&events, spoilt)
+    }
+
+    /// The stream in pieces: each but the first begins with an event that the gate holds back.
+    pub(super) fn held_pieces(&self, format: WireFormat, request: usize) -> Vec<Vec<u8>> {
+        let events = format.events(self, request);
+        let mut starts: Vec<usize> = vec![0];
+        starts.extend((0..events.len()).filter(|&at| events[at].is_text));
+        let ends = starts.iter().skip(1).copied().chain([events.len()]);
+        let spans = starts.iter().zip(ends);
+        spans.map(|(&start, end): (&usize, usize)| sse(&events[start..end], None)).collect()
     }
 
     /// The parts with an id for each call.

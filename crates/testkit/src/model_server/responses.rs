@@ -41,16 +41,21 @@ pub(super) fn events(reply: &Reply, request: usize) -> Vec<WireEvent> {
     events.push(json!({"type": kind, "response": last}));
     let numbered = events.into_iter().enumerate().map(|(at, mut event)| {
         event["sequence_number"] = at.into();
-        let in_call = event["type"] == "response.function_call_arguments.delta";
+        let kind = event["type"].as_str().unwrap_or_default().to_owned();
         let event = WireEvent::typed(event);
-        if in_call { event.of_call() } else { event }
+        match &*kind {
+            "response.function_call_arguments.delta" => event.of_call(),
+            "response.output_text.delta" => event.of_text(),
+            _ => event,
+        }
     });
     numbered.collect()
 }
 
 fn item(at: usize, part: &Part, status: &str) -> Value {
     match part {
-        Part::Text(text) => {
+        Part::Text(_) | Part::Pieces(_) => {
+            let text = part.pieces().concat();
             let content =
                 json!([{"type": "output_text", "text": text, "annotations": [], "logprobs": []}]);
             json!({"type": "message", "id": format!("msg_{at}"), "role": "assistant", "status": status, "content": content})
@@ -86,7 +91,7 @@ fn add(at: usize, part: &Part, done: &Value, events: &mut Vec<Value>) {
         event
     };
     match part {
-        Part::Text(text) => {
+        Part::Text(_) | Part::Pieces(_) => {
             begun["status"] = "in_progress".into();
             events.push(place("response.output_item.added", json!({"item": begun})));
             let empty =
@@ -95,7 +100,7 @@ fn add(at: usize, part: &Part, done: &Value, events: &mut Vec<Value>) {
                 "response.content_part.added",
                 json!({"content_index": 0, "part": empty}),
             ));
-            events.extend(pieces(text).iter().map(|piece| {
+            events.extend(part.pieces().iter().map(|piece| {
                 place(
                     "response.output_text.delta",
                     json!({"content_index": 0, "delta": piece, "logprobs": []}),
@@ -103,7 +108,7 @@ fn add(at: usize, part: &Part, done: &Value, events: &mut Vec<Value>) {
             }));
             events.push(place(
                 "response.output_text.done",
-                json!({"content_index": 0, "text": text, "logprobs": []}),
+                json!({"content_index": 0, "text": part.pieces().concat(), "logprobs": []}),
             ));
             events.push(place(
                 "response.content_part.done",

@@ -88,3 +88,55 @@ fn dropping_the_server_ends_what_hangs() {
     drop(server);
     assert!(wire.read(&mut [0]).is_ok_and(|read| read == 0));
 }
+
+#[test]
+fn a_gate_lets_pieces_go_one_by_one_in_every_form() {
+    for path in ["/v1/messages", "/v1/chat/completions", "/v1/responses"] {
+        let gate = Gate::new();
+        let server = ModelServer::start([Reply::pieces(["uno ", "due ", "quinto"]).through(&gate)]);
+        let mut wire = TcpStream::connect(server.address()).expect("the server listens");
+        write!(wire, "POST {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{{}}")
+            .expect("it reads");
+        let mut seen = String::new();
+        let mut read_until = |mark: &str| {
+            let mut byte = [0];
+            while !seen.contains(mark) {
+                wire.read_exact(&mut byte).expect("it goes on");
+                seen.push(char::from(byte[0]));
+            }
+            seen.clone()
+        };
+        gate.pass(1);
+        let first = read_until("uno");
+        assert!(!first.contains("due"), "{path}: {first}");
+        gate.pass(1);
+        let second = read_until("due");
+        assert!(!second.contains("quinto"), "{path}: {second}");
+        gate.open();
+        let last = read_until("\r\n0\r\n\r\n");
+        assert!(last.contains("quinto"), "{path}: {last}");
+    }
+}
+
+#[test]
+fn a_client_that_goes_before_the_gate_opens_is_seen() {
+    let gate = Gate::new();
+    let server = ModelServer::start([Reply::pieces(["never"]).through(&gate)]);
+    let mut wire = TcpStream::connect(server.address()).expect("the server listens");
+    wire.write_all(b"POST /v1/messages HTTP/1.1\r\n\r\n").expect("it reads");
+    server.watch().wait_for_calls(1);
+    drop(wire);
+    server.watch().wait_for_abandoned(1);
+}
+
+#[test]
+fn dropping_the_server_ends_what_a_gate_holds() {
+    let server = ModelServer::start([Reply::pieces(["never"]).through(&Gate::new())]);
+    let mut wire = TcpStream::connect(server.address()).expect("the server listens");
+    wire.write_all(b"POST /v1/messages HTTP/1.1\r\n\r\n").expect("it reads");
+    server.watch().wait_for_calls(1);
+    drop(server);
+    let mut rest = Vec::new();
+    let end = wire.read_to_end(&mut rest);
+    assert!(!rest.ends_with(b"0\r\n\r\n"), "{end:?} {}", String::from_utf8_lossy(&rest));
+}

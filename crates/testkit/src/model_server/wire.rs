@@ -25,21 +25,27 @@ pub struct WireEvent {
     pub data: Value,
     /// Whether it is a piece of a call's arguments.
     pub(super) in_call: bool,
+    /// Whether it is a piece of text, which a gate may hold back.
+    pub(super) is_text: bool,
 }
 
 impl WireEvent {
     /// An event that is named after its type.
     pub(super) fn typed(data: Value) -> Self {
         let name = data["type"].as_str().map(str::to_owned);
-        Self { name, data, in_call: false }
+        Self { name, data, in_call: false, is_text: false }
     }
 
     pub(super) fn nameless(data: Value) -> Self {
-        Self { name: None, data, in_call: false }
+        Self { name: None, data, in_call: false, is_text: false }
     }
 
     pub(super) fn of_call(self) -> Self {
         Self { in_call: true, ..self }
+    }
+
+    pub(super) fn of_text(self) -> Self {
+        Self { is_text: true, ..self }
     }
 }
 
