@@ -26,14 +26,13 @@ use providers::catalogue::ModelSelection;
 use session::{Session, SessionParts};
 use terminal::{
     CommandHint, Ink, Notification, OutputStyle, Screen, ScreenOptions, SubmissionKind,
-    wrapped_line,
 };
 
 use crate::commands::chat::ChatArgs;
 use crate::conversation::{resumed, session_parts};
 use crate::environment;
 use crate::model_choice::{Chosen, chosen};
-use crate::output::{self, Printer, Stream};
+use crate::output::{Printer, Stream};
 use crate::project::{Lifetime, Project, project_root};
 use crate::user_commands::UserCommands;
 use live::{Feeds, Live, LiveOptions, Standing, Wanted};
@@ -109,9 +108,6 @@ impl Chat {
         if chat.chosen.window().is_none() && chat.project.config.model.provider.is_none() {
             chat.note(NO_MODEL);
         }
-        if chat.live.is_some() {
-            output::drawn("\n");
-        }
         if args.resume.is_some() {
             chat.show_past().await?;
         }
@@ -184,12 +180,7 @@ impl Chat {
 
     /// Shows a command where it was typed. Messages are shown when they go in.
     fn echo(&mut self, command: &str) -> anyhow::Result<()> {
-        self.screen.finish()?;
-        output::drawn(&format!(
-            "\n{}",
-            wrapped_line("› ", &harmless(command), Ink::DIM, self.notes)
-        ));
-        Ok(())
+        Ok(self.screen.echo(command)?)
     }
 
     fn exit_code(&self) -> ExitCode {
@@ -219,16 +210,16 @@ impl Chat {
         }
     }
 
-    fn greet(&self) {
+    fn greet(&mut self) {
         let settings = self.session.context().settings();
         let (model, role) = settings.map_or(("", ""), |s| (s.model.as_str(), s.role.name()));
-        self.note(&format!("toolkiln · {model} ({}) · {role} · /help", self.chosen.why));
+        let greeting = format!("toolkiln · {model} ({}) · {role} · /help", self.chosen.why);
         let files = self.session.parts().prompts.instruction_files();
         let files: Vec<_> = files.map(|file| (file.path.as_str(), file.remark())).collect();
         let named = files.iter().map(|(path, remark)| (*path, remark.as_deref()));
-        if let Some(line) = timeline::instructions(named) {
-            self.note(&line);
-        }
+        let instructions = timeline::instructions(named);
+        self.note(&greeting);
+        instructions.into_iter().for_each(|line| self.note(&line));
     }
 
     /// Has the status line tell what holds between turns.
@@ -244,9 +235,20 @@ impl Chat {
         };
     }
 
-    /// A dim line for the user.
-    fn note(&self, text: &str) {
-        output::drawn(&wrapped_line("", &harmless(text), Ink::DIM, self.notes));
+    /// A dim remark for the user.
+    fn note(&mut self, text: &str) {
+        // A terminal that is gone shows nothing; the conversation notices it elsewhere.
+        let _ = self.screen.remark(text, Ink::DIM);
+    }
+
+    /// A remark for the user that matters.
+    fn tell(&mut self, text: &str) {
+        let _ = self.screen.remark(text, Ink::PLAIN);
+    }
+
+    /// Shows lines that are laid out already.
+    fn show(&mut self, text: &str) {
+        let _ = self.screen.report(&harmless(text));
     }
 
     /// Shows what was said before.

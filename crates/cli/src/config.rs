@@ -64,7 +64,6 @@ pub(crate) struct Config {
     pub(crate) agent: AgentConfig,
     roles: BTreeMap<String, RoleConfig>,
     /// How the user is called back to the terminal.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the live chat uses it"))]
     pub(crate) notify: NotificationKind,
     /// The files that were read.
     pub(crate) sources: Vec<String>,

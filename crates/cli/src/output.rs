@@ -220,11 +220,6 @@ pub(crate) fn painted<'a>(style: OutputStyle, lines: impl IntoIterator<Item = (I
     }
 }
 
-/// Prints what was drawn with inks, for the user.
-pub(crate) fn drawn(text: &str) {
-    let _ = Printer::inked(Stream::Err).write_all(text.as_bytes());
-}
-
 /// Prints a question for the user, to be answered on the same line.
 pub(crate) fn prompt(text: &str) {
     let _ = Stream::Err.write(&harmless(text)).and_then(|()| Stream::Err.flush());

@@ -6,6 +6,8 @@ mod tests;
 
 use std::io::{self, Write};
 
+use timeline::safe_text::harmless;
+
 use protocol::{ActivityData, ActivityEvent, LogEntry};
 use timeline::{ItemBody, ItemChanges, Timeline, TurnTally};
 
@@ -101,6 +103,24 @@ impl<W: Write, N: Write> Screen<W, N> {
     /// Writes what is held back, when nothing more is to come.
     pub fn finish(&mut self) -> io::Result<()> {
         self.drawing.settle()?;
+        self.drawing.flush()
+    }
+
+    /// Writes a remark of the program, which is not in the log.
+    pub fn remark(&mut self, text: &str, ink: Ink) -> io::Result<()> {
+        self.drawing.remark(&harmless(text), ink)?;
+        self.drawing.flush()
+    }
+
+    /// Writes a command of the user, which is not in the log.
+    pub fn echo(&mut self, command: &str) -> io::Result<()> {
+        self.drawing.echo(&harmless(command))?;
+        self.drawing.flush()
+    }
+
+    /// Writes lines that are laid out already, such as a table, or drawn with inks.
+    pub fn report(&mut self, lines: &str) -> io::Result<()> {
+        self.drawing.note(&format!("{}\n", lines.trim_end_matches('\n')))?;
         self.drawing.flush()
     }
 

@@ -8,7 +8,7 @@ use protocol::{
     TurnEnd,
 };
 
-use crate::item::{Item, ItemBody, ItemId, Level, Notice, Topic, UserMessage};
+use crate::item::{AttachedText, Item, ItemBody, ItemId, Level, Notice, Topic, UserMessage};
 use crate::notices;
 use crate::safe_text::{one_line, safe};
 use crate::timeline::{ItemChanges, Timeline};
@@ -189,7 +189,19 @@ impl<'a> FoldStep<'a> {
             _ => None,
         });
         let images = images.collect();
-        self.add(ItemBody::Message(UserMessage { text: safe(&text_of(content)), images }));
+        // The first text is what was said; others were attached to it.
+        let is_text = |part: &&Content| matches!(part, Content::Text { .. });
+        let first = content.iter().position(|part| is_text(&part));
+        let (attached, said): (Vec<_>, Vec<_>) =
+            content.iter().enumerate().partition(|(at, part)| is_text(part) && first != Some(*at));
+        let said: Vec<Content> = said.into_iter().map(|(_, part)| part.clone()).collect();
+        let attached = attached.into_iter().filter_map(|(_, part)| match part {
+            Content::Text { text } => Some(attached_text(text)),
+            _ => None,
+        });
+        let attached = attached.collect();
+        let text = safe(&text_of(&said));
+        self.add(ItemBody::Message(UserMessage { text, attached, images }));
     }
 
     fn plan_changed(&mut self, steps: &[PlanStep]) {
@@ -276,4 +288,16 @@ fn harmless(settings: &Settings) -> Settings {
         ours => ours.clone(),
     };
     Settings { provider: one_line(provider), model: one_line(model), role }
+}
+
+/// The first line of an attachment says what it is.
+fn attached_text(text: &str) -> AttachedText {
+    let (head, body) = text.split_once('\n').unwrap_or((text, ""));
+    let name = head.strip_prefix("The user attached ").unwrap_or(head).trim_end_matches(':');
+    let title = match body.lines().count() {
+        0 => one_line(name),
+        1 => format!("{}, 1 line", one_line(name)),
+        lines => format!("{}, {lines} lines", one_line(name)),
+    };
+    AttachedText { title, text: safe(text) }
 }

@@ -77,9 +77,29 @@ pub enum ItemBody {
 pub struct UserMessage {
     /// What was said, with images in words.
     pub text: String,
+    /// What was attached as text: files, directories, symbols.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<AttachedText>,
     /// The images. In JSON they have no bytes.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "without_data")]
     pub images: Vec<Image>,
+}
+
+/// A text that goes with a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AttachedText {
+    /// What it is, on one line, such as `src/main.rs, 40 lines`.
+    pub title: String,
+    /// As the model reads it.
+    pub text: String,
+}
+
+impl UserMessage {
+    /// What was said, with all that was attached as text.
+    pub fn whole_text(&self) -> String {
+        let attached = self.attached.iter().map(|attached| attached.text.as_str());
+        std::iter::once(self.text.as_str()).chain(attached).collect::<Vec<_>>().join("\n")
+    }
 }
 
 /// What the model said in answer to one request.

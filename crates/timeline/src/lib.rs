@@ -31,7 +31,9 @@ pub use card::{CallFailure, CallState, Card};
 pub use diff_parts::{DiffPart, diff_parts};
 pub use export::{html, markdown};
 pub use headline::Headline;
-pub use item::{Answer, AnswerState, Item, ItemBody, ItemId, Level, Notice, Topic, UserMessage};
+pub use item::{
+    Answer, AnswerState, AttachedText, Item, ItemBody, ItemId, Level, Notice, Topic, UserMessage,
+};
 pub use live_output::Output;
 pub use notices::{compacted, instructions};
 pub use protocol::Waiting;

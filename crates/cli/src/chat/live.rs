@@ -165,6 +165,8 @@ pub(crate) struct Live {
     due: Option<Instant>,
     last_frame: Instant,
     notify: Notification,
+    /// Whether the last finished line is blank.
+    ends_blank: bool,
 }
 
 /// Facts of the session for the status line.
@@ -231,6 +233,7 @@ impl Live {
             due: Some(now),
             last_frame: now,
             notify: options.notify,
+            ends_blank: true,
         };
         Ok(live)
     }

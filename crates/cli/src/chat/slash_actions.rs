@@ -1,13 +1,13 @@
 //! What `/commands` do.
 
 use jiff::Timestamp;
-use protocol::{ErrorCode, Rewind, ToolCall};
+use protocol::{AgentRole, ErrorCode, Rewind, ToolCall};
 use serde_json::{Map, Value};
 use session::{RewindFiles, Session};
 use tool_system::Category;
 
 use super::live::Feeds;
-use super::safe_text::one_line;
+use super::safe_text::{harmless, one_line};
 use super::{Chat, picking};
 use store::{ListFilter, short_ids};
 
@@ -15,7 +15,6 @@ use crate::args::allow_rule;
 use crate::chat::slash_commands::{ChatCommand, help, unknown};
 use crate::commands::sessions;
 use crate::conversation::resumed;
-use crate::diff_view::of_diff;
 use crate::model_choice::{chosen, wanted_by_name};
 use crate::output::{self, Stream};
 use crate::project::Project;
@@ -26,7 +25,7 @@ use crate::reports::model_offers::model_offers;
 use crate::reports::session_diff::SessionDiff;
 use crate::reports::shell_line::run_shell_line;
 use crate::user_commands::UserCommands;
-use terminal::{CardPlace, plan};
+use terminal::{CardPlace, DiffView, plan};
 
 /// Sessions that are listed at the prompt.
 const LISTED: u32 = 20;
@@ -45,7 +44,7 @@ impl Chat {
     pub(super) async fn command(&mut self, command: ChatCommand) -> anyhow::Result<bool> {
         match command {
             ChatCommand::Exit => return Ok(false),
-            ChatCommand::Help => show(&help(&UserCommands::load(&self.project))),
+            ChatCommand::Help => self.show(&help(&UserCommands::load(&self.project))),
             ChatCommand::Role(None) => self.roles(),
             ChatCommand::Plan => self.plan(),
             ChatCommand::Context => self.context(),
@@ -57,7 +56,7 @@ impl Chat {
             // A command that fails does not end the conversation.
             other => match self.act(other).await {
                 Ok(goes_on) => return Ok(goes_on),
-                Err(error) => output::to_user(&format!("{error:#}")),
+                Err(error) => self.tell(&format!("{error:#}")),
             },
         }
         Ok(true)
@@ -79,13 +78,16 @@ impl Chat {
             ChatCommand::Diff => self.changes()?,
             ChatCommand::Cost => self.cost().await?,
             ChatCommand::Jobs => {
-                show(&job_list(&self.session, Timestamp::now().as_millisecond()).await?);
+                self.show(&job_list(&self.session, Timestamp::now().as_millisecond()).await?);
             }
             ChatCommand::Model(Some(name)) => self.change_model(&name).await?,
             ChatCommand::Role(Some(name)) => self.change_role(&name).await?,
             ChatCommand::Resume(id) => self.resume(id).await?,
             ChatCommand::Rewind => self.rewind().await?,
-            ChatCommand::Sessions => sessions::list(&*self.session.parts().store, LISTED).await?,
+            ChatCommand::Sessions => {
+                let listed = sessions::listed(&*self.session.parts().store, LISTED).await?;
+                self.show(&listed);
+            }
             ChatCommand::New => self.new_session().await?,
             ChatCommand::Fork => self.fork().await?,
             ChatCommand::Rename(title) => self.rename(&title).await?,
@@ -120,16 +122,22 @@ impl Chat {
                     .await?;
             }
             Err(error) if error.code == ErrorCode::Rejected => self.note("Nothing was changed."),
-            Err(error) => output::to_user(&error.full_message()),
+            Err(error) => self.tell(&error.full_message()),
         }
         Ok(true)
     }
 
-    fn changes(&self) -> anyhow::Result<()> {
+    fn changes(&mut self) -> anyhow::Result<()> {
         let id = self.session.id().to_string();
         let diff = SessionDiff::of(self.project.state()?.journal.get()?, &id)?;
-        output::painted(self.notes, diff.text().lines().map(|line| (of_diff(line), line)));
-        Ok(())
+        if self.notes.is_pipe || diff.files.is_empty() {
+            self.show(&diff.text());
+            return Ok(());
+        }
+        let view = DiffView::new(&diff.files, self.notes);
+        let notes = diff.notes.iter().map(|note| harmless(note));
+        let lines: Vec<String> = notes.chain(view.lines(0..view.len())).collect();
+        Ok(self.screen.report(&lines.join("\n"))?)
     }
 
     /// Runs a command of the user, who may be asked about it.
@@ -138,7 +146,7 @@ impl Chat {
         let ran =
             self.work(&words, async |session, cancel| run_shell_line(session, line, cancel).await);
         let Some((shown, told)) = ran.await? else { return Ok(false) };
-        show(&shown);
+        self.show(&shown);
         if let Some(told) = told {
             self.session.tell(&told).await?;
         }
@@ -179,7 +187,7 @@ impl Chat {
         let asked = self.work("asking for the models", async |_, _| model_offers(&chosen).await);
         let Some(offers) = asked.await? else { return Ok(false) };
         let Some(live) = self.live.as_mut().filter(|_| offers.models.len() > 1) else {
-            show(&offers.text());
+            self.show(&offers.text());
             return Ok(true);
         };
         let rows = offers.models.iter().map(|model| vec![one_line(model)]).collect();
@@ -203,13 +211,15 @@ impl Chat {
         Ok(())
     }
 
-    fn roles(&self) {
+    fn roles(&mut self) {
         let roles = self.project.config.all_roles();
         let present = self.session.parts().role.name();
-        for role in &roles {
+        let line = |role: &AgentRole| {
             let mark = if role.name() == present { "*" } else { " " };
-            output::to_user(&format!("{mark} {role}: {}", role.permissions()));
-        }
+            format!("{mark} {role}: {}", role.permissions())
+        };
+        let lines: Vec<String> = roles.iter().map(line).collect();
+        self.show(&lines.join("\n"));
     }
 
     async fn change_role(&mut self, name: &str) -> anyhow::Result<()> {
@@ -298,12 +308,13 @@ impl Chat {
         Ok(())
     }
 
-    fn plan(&self) {
+    fn plan(&mut self) {
         let steps = self.session.context().plan();
         if steps.is_empty() {
             self.note("There is no plan.");
         } else {
-            output::drawn(&plan(steps, CardPlace { style: self.notes, depth: 0 }));
+            let drawn = plan(steps, CardPlace { style: self.notes, depth: 0 });
+            let _ = self.screen.report(&drawn);
         }
     }
 
@@ -320,40 +331,35 @@ impl Chat {
         Ok(true)
     }
 
-    fn context(&self) {
+    fn context(&mut self) {
         let used = ContextUse::of(&self.session);
-        show(&used.text(self.chosen.window(), Stream::Err.width()));
+        self.show(&used.text(self.chosen.window(), Stream::Err.width()));
     }
 
-    async fn cost(&self) -> anyhow::Result<()> {
+    async fn cost(&mut self) -> anyhow::Result<()> {
         let log = self.session.parts().store.load(self.session.id()).await?;
-        show(&costs(&log.entries, Stream::Err.width()));
+        self.show(&costs(&log.entries, Stream::Err.width()));
         Ok(())
     }
 
-    fn tools(&self) {
+    fn tools(&mut self) {
         let offered = self.session.executor().offered();
         for category in Category::ALL {
             let group = offered.iter().filter(|tool| tool.definition().category == category);
             let names: Vec<&str> = group.map(|tool| tool.name()).collect();
             if !names.is_empty() {
-                output::to_user(&format!("{category}: {}", names.join(", ")));
+                self.tell(&format!("{category}: {}", names.join(", ")));
             }
         }
     }
 
-    fn allow(&self, text: &str) -> anyhow::Result<()> {
+    fn allow(&mut self, text: &str) -> anyhow::Result<()> {
         let rule = allow_rule(text)?;
         let executor = self.session.executor();
         executor.remember(rule).map_err(|error| anyhow::anyhow!(error.full_message()))?;
         self.note(&format!("{text} is allowed from now on; `toolkiln policy list` shows it."));
         Ok(())
     }
-}
-
-/// Shows lines of text to the user.
-fn show(text: &str) {
-    output::to_user(text.trim_end());
 }
 
 fn rewound(rewind: &Rewind) -> String {

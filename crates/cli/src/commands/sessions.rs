@@ -74,18 +74,27 @@ pub(crate) async fn store_at(root: &Path) -> anyhow::Result<Arc<dyn Store>> {
 }
 
 /// Prints the conversations, the last one first.
-pub(crate) async fn list(store: &dyn Store, limit: u32) -> anyhow::Result<()> {
-    let sessions = store.list(&ListFilter::default()).await?;
-    if sessions.is_empty() {
+async fn list(store: &dyn Store, limit: u32) -> anyhow::Result<()> {
+    let listed = listed(store, limit).await?;
+    if listed.is_empty() {
         output::to_user("There are no sessions yet.");
-    }
-    let short = short_ids(sessions.iter().map(|session| &session.id));
-    let width = short.values().map(|id| id.len()).max().unwrap_or(0);
-    for session in sessions.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)) {
-        let id = short.get(&session.id).copied().unwrap_or(session.id.as_str());
-        output::result(&line(&format!("{id:width$}"), session))?;
+    } else {
+        output::result(&listed)?;
     }
     Ok(())
+}
+
+/// The newest sessions, one a line.
+pub(crate) async fn listed(store: &dyn Store, limit: u32) -> anyhow::Result<String> {
+    let sessions = store.list(&ListFilter::default()).await?;
+    let short = short_ids(sessions.iter().map(|session| &session.id));
+    let width = short.values().map(|id| id.len()).max().unwrap_or(0);
+    let newest = sessions.iter().take(usize::try_from(limit).unwrap_or(usize::MAX));
+    let lines = newest.map(|session| {
+        let id = short.get(&session.id).copied().unwrap_or(session.id.as_str());
+        line(&format!("{id:width$}"), session)
+    });
+    Ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn line(id: &str, session: &SessionInfo) -> String {

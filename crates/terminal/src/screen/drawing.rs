@@ -107,7 +107,11 @@ impl<W: Write, N: Write> Drawing<W, N> {
     fn message(&mut self, message: &UserMessage) -> io::Result<()> {
         self.settle()?;
         if self.options.messages {
-            let drawn = cards::message(&message.text, self.options.notes);
+            let mut drawn = cards::message(&message.text, self.options.notes);
+            for attached in &message.attached {
+                let style = self.options.notes;
+                drawn.push_str(&cards::wrapped_line("  + ", &attached.title, Ink::DIM, style));
+            }
             self.separate(LastShown::Message)?;
             write!(self.notes, "{drawn}")?;
         }
@@ -262,8 +266,22 @@ impl<W: Write, N: Write> Drawing<W, N> {
         self.note(&cards::wrapped_line("· ", text, ink, self.options.notes))
     }
 
+    pub(super) fn echo(&mut self, command: &str) -> io::Result<()> {
+        self.settle()?;
+        self.separate(LastShown::Message)?;
+        // What it leads to stands right below it.
+        self.last = LastShown::Notes;
+        let drawn = cards::wrapped_line("› ", command, Ink::DIM, self.options.notes);
+        write!(self.notes, "{drawn}")
+    }
+
+    pub(super) fn remark(&mut self, text: &str, ink: Ink) -> io::Result<()> {
+        self.current = None;
+        self.note(&cards::wrapped_line("", text, ink, self.options.notes))
+    }
+
     /// Writes whole lines that are not the model's words.
-    fn note(&mut self, lines: &str) -> io::Result<()> {
+    pub(super) fn note(&mut self, lines: &str) -> io::Result<()> {
         self.settle()?;
         self.separate(LastShown::Notes)?;
         write!(self.notes, "{lines}")

@@ -39,7 +39,7 @@ fn drawn(timeline: &Timeline, item: &Item) -> String {
         ItemBody::Message(message) => {
             let who = if item.parent.is_none() { "You" } else { "Task" };
             let images = images(timeline, &message.images);
-            let text = escaped(&message.text);
+            let text = escaped(&message.whole_text());
             format!(
                 "<section class=\"message\">\n<h2>{who}</h2>\n<div class=\"text\">{text}</div>\n\
                  {images}</section>\n"

@@ -33,7 +33,7 @@ fn draw(text: &mut String, timeline: &Timeline, item: &Item) {
     let block = match &item.body {
         ItemBody::Message(message) => {
             let who = if item.parent.is_none() { "You" } else { "Task" };
-            format!("{level} {who}\n\n{}", quoted(&message.text))
+            format!("{level} {who}\n\n{}", quoted(&message.whole_text()))
         }
         ItemBody::Answer(answer) => {
             let cut = match answer.state {

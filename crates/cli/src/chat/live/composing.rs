@@ -30,12 +30,21 @@ impl Live {
     }
 
     fn draw(&mut self, screen: &ChatScreen, now: Instant) -> anyhow::Result<()> {
-        let finished = output::take_lines();
+        let finished = self.finished();
         let lines = self.compose(screen, now);
         self.view.frame(&finished, &lines)?;
         self.due = None;
         self.last_frame = Instant::now();
         Ok(())
+    }
+
+    /// The lines that were written since the last frame.
+    fn finished(&mut self) -> String {
+        let lines = output::take_lines();
+        if let Some(last) = lines.lines().last() {
+            self.ends_blank = last.is_empty();
+        }
+        lines
     }
 
     /// Draws everything anew for a screen of this size.
@@ -45,7 +54,7 @@ impl Live {
         size: ScreenSize,
     ) -> anyhow::Result<()> {
         screen.set_width(size.columns);
-        let finished = output::take_lines();
+        let finished = self.finished();
         if !finished.is_empty() {
             self.view.frame(&finished, &LiveLines::default())?;
         }
@@ -64,7 +73,9 @@ impl Live {
     fn compose_at(&mut self, screen: &ChatScreen, size: ScreenSize, now: Instant) -> LiveLines {
         let style = LiveStyle { width: size.columns, colour: self.colour };
         let mut lines = LiveLines { lines: running(screen, size), cursor: None };
-        lines.lines.push(String::new());
+        if !lines.lines.is_empty() || !self.ends_blank {
+            lines.lines.push(String::new());
+        }
         if let Some(picker) = &self.picker {
             lines.extend(picker.draw(style));
         } else if let Some(viewer) = &mut self.viewer {
