@@ -107,7 +107,7 @@ impl Feeds {
 /// What has happened outside.
 enum Happened {
     Input(io::Result<Event>),
-    Written(LogEntry),
+    Written(Box<LogEntry>),
     Activity(Arc<ActivityEvent>),
     Candidates(Vec<MentionCandidate>),
     BackFromProgram,
@@ -402,7 +402,7 @@ impl Live {
             () = finished(program) => Happened::BackFromProgram,
             () = at(wake) => Happened::Time,
             Some(event) = next_activity(&mut feeds.activity) => Happened::Activity(event),
-            Some(entry) = next_entry(&mut feeds.written) => Happened::Written(entry),
+            Some(entry) = next_entry(&mut feeds.written) => Happened::Written(Box::new(entry)),
             found = next_candidates(candidates) => Happened::Candidates(found),
             () = waiting.is_attached() => Happened::Attached,
             Some(()) = suspended.recv() => Happened::Suspended,
