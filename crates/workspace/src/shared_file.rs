@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn it_becomes_private_and_a_link_or_a_pipe_is_refused() {
+    fn it_becomes_private_and_a_link_or_a_directory_is_refused() {
         let directory = Fixture::new("//- /wide mode=644\nx\n");
         let wide = directory.path("wide");
         LockedFile::open(&wide).unwrap().append(b"y\n").unwrap();

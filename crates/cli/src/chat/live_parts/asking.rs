@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use protocol::{
-    ApprovalRequest, ApprovalResponse, Change, DiffKind, FileBytes, FileDiff, LineComment,
-    LineKind, Proposal, QuestionText, Remember, ToolError, visible,
+    ApprovalRequest, ApprovalResponse, Change, DiffKind, DiffLine, FileBytes, FileDiff,
+    LineComment, LineKind, Proposal, QuestionText, Remember, ToolError, visible,
 };
 use serde_json::Value;
 use terminal::{
@@ -168,11 +168,13 @@ impl<'a> DrawnDiff<'a> {
     }
 
     fn lines(&self) -> impl Iterator<Item = PanelLine> {
-        self.drawn.iter().enumerate().map(|(at, drawn)| {
-            let place = self.view.source_line_at(at).map(|source| {
-                let diff = &self.diffs[source.file];
-                CommentPlace { path: diff.path.clone(), line: commented_line(diff, source) }
-            });
+        let numbers: Vec<Vec<Vec<usize>>> = self.diffs.iter().map(commented_lines).collect();
+        self.drawn.iter().enumerate().map(move |(at, drawn)| {
+            let place =
+                self.view.source_line_at(at).map(|SourceLine { file, hunk, line, .. }| {
+                    let path = self.diffs[file].path.clone();
+                    CommentPlace { path, line: numbers[file][hunk][line] }
+                });
             PanelLine { drawn: drawn.clone(), place }
         })
     }
@@ -212,7 +214,7 @@ fn parts(diff: &FileDiff) -> Vec<PanelPart> {
         Some(hunk) if diff.kind == DiffKind::Delete => format!("line {}", hunk.old_start),
         Some(hunk) => {
             // The first line that differs is what a reader looks for.
-            let same = |line: &&protocol::DiffLine| line.kind == LineKind::Context;
+            let same = |line: &&DiffLine| line.kind == LineKind::Context;
             let before = hunk.lines.iter().take_while(same).count();
             format!("line {}", (hunk.new_start + before).max(1))
         }
@@ -221,18 +223,22 @@ fn parts(diff: &FileDiff) -> Vec<PanelPart> {
     titles.map(|title| PanelPart { title, lines: Vec::new() }).collect()
 }
 
-/// The number that a comment names: that of the line after the change. For a line that goes it is the one
-/// that takes its place, and in a file that goes it is its own.
-fn commented_line(diff: &FileDiff, source: SourceLine) -> usize {
-    if diff.kind == DiffKind::Delete {
-        return source.old.unwrap_or(1);
-    }
-    let following = || {
-        let hunk = &diff.hunks[source.hunk];
-        let stays = |line: &&protocol::DiffLine| line.kind != LineKind::Remove;
-        let before = hunk.lines[..source.line].iter().filter(stays).count();
+/// The number that a comment on each line of each hunk names: that of the line after the change. For a line
+/// that goes it is the one that takes its place, and in a file that goes it is its own.
+fn commented_lines(diff: &FileDiff) -> Vec<Vec<usize>> {
+    let hunks = diff.hunks.iter().map(|hunk| {
+        let (start, count, gone) = match diff.kind {
+            DiffKind::Delete => (hunk.old_start, hunk.old_lines, LineKind::Add),
+            _ => (hunk.new_start, hunk.new_lines, LineKind::Remove),
+        };
         // The start of a side without lines is the line before it.
-        (hunk.new_start + before + usize::from(hunk.new_lines == 0)).max(1)
-    };
-    source.new.unwrap_or_else(following)
+        let mut next = (start + usize::from(count == 0)).max(1);
+        let number = |line: &DiffLine| {
+            let number = next;
+            next += usize::from(line.kind != gone);
+            number
+        };
+        hunk.lines.iter().map(number).collect()
+    });
+    hunks.collect()
 }

@@ -30,8 +30,11 @@ struct MentionPatience {
     kept: Duration,
     /// How long a newer list is waited for, if there is an older one.
     listing: Duration,
-    /// How long symbols are waited for. Without an index a lookup reads many files.
+    /// How long symbols are waited for while there are names to show. Without an index a lookup reads many
+    /// files, and a list that comes late is of no use to a user who types on.
     symbols: Duration,
+    /// How much longer they are waited for if there is nothing else to show.
+    only_symbols: Duration,
 }
 
 impl Default for MentionPatience {
@@ -39,7 +42,8 @@ impl Default for MentionPatience {
         Self {
             kept: Duration::from_secs(3),
             listing: Duration::from_millis(5),
-            symbols: Duration::from_millis(100),
+            symbols: Duration::from_millis(15),
+            only_symbols: Duration::from_millis(200),
         }
     }
 }
@@ -67,7 +71,17 @@ impl MentionSource {
     /// What `query` may mean, the best first. An empty one lists the top directory, and one that ends with a
     /// slash the directory that it names. All work is done on other threads, and ends early if this is dropped.
     pub(crate) async fn candidates(&self, query: &str) -> Vec<MentionCandidate> {
-        let (mut candidates, symbols) = tokio::join!(self.paths(query), self.symbols(query));
+        let lookup = self.symbols(query);
+        tokio::pin!(lookup);
+        let beside = timeout(self.patience.symbols, &mut lookup);
+        let (mut candidates, symbols) = tokio::join!(self.paths(query), beside);
+        let symbols = match symbols {
+            Ok(symbols) => symbols,
+            Err(_) if candidates.is_empty() => {
+                timeout(self.patience.only_symbols, lookup).await.unwrap_or_default()
+            }
+            Err(_) => Vec::new(),
+        };
         if symbols.is_empty() {
             return candidates;
         }
@@ -85,15 +99,14 @@ impl MentionSource {
         found.into_iter().map(path_candidate).collect()
     }
 
-    /// The definitions of a name; none if that takes too long.
+    /// The definitions of a name. The lookup ends when this is dropped.
     async fn symbols(&self, query: &str) -> Vec<MentionCandidate> {
         if !can_name_a_symbol(query) {
             return Vec::new();
         }
         let cancel = CancellationToken::new();
         let _cancels_on_drop = cancel.clone().drop_guard();
-        let found = timeout(self.patience.symbols, self.defined(query, &cancel)).await;
-        found.ok().flatten().unwrap_or_default()
+        self.defined(query, &cancel).await.unwrap_or_default()
     }
 
     async fn defined(

@@ -2,16 +2,22 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use protocol::visible;
 use terminal::best_matches;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use workspace::{EntryKind, Flow, WalkEntry, WalkOptions, Workspace};
+use workspace::{EntryKind, Flow, WalkEntry, WalkOptions, Workspace, available_threads};
 
 /// Names that are kept. Beyond, letters no longer choose well, and a list takes much memory.
 const MOST_NAMES: usize = 300_000;
+
+/// Names that are worth a thread of their own: about a millisecond.
+const LEAST_FOR_A_THREAD: usize = 4000;
+/// Threads that look for names at once; the user waits for nothing else meanwhile, but others may.
+const MOST_THREADS: usize = 8;
 
 /// The names at one moment, in order. Those of directories end with a slash.
 #[derive(Debug)]
@@ -75,9 +81,25 @@ impl ProjectNames {
     }
 }
 
+/// The best names, looked for on several threads if they are many. The best of all are among the best of
+/// each part.
 fn best(query: &str, names: &[&str], most: usize) -> Vec<String> {
-    let found = best_matches(query, names.iter().copied(), most);
-    found.into_iter().map(|at| names[at].to_owned()).collect()
+    let best_of = |names: &[&str]| -> Vec<String> {
+        let found = best_matches(query, names.iter().copied(), most);
+        found.into_iter().map(|at| names[at].to_owned()).collect()
+    };
+    let threads = available_threads().min(MOST_THREADS).min(names.len() / LEAST_FOR_A_THREAD);
+    if threads < 2 {
+        return best_of(names);
+    }
+    let parts = names.chunks(names.len().div_ceil(threads));
+    let mut winners: Vec<String> = thread::scope(|scope| {
+        let parts: Vec<_> = parts.map(|part| scope.spawn(|| best_of(part))).collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+    });
+    // Of equally good names the first one wins, as in a single list.
+    winners.sort_unstable();
+    best_of(&winners.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn is_hidden(name: &str) -> bool {
@@ -179,5 +201,24 @@ impl Drop for ListingInProgress {
         let names = self.names.take().unwrap_or_else(none);
         self.list.is_listing.store(false, Ordering::Release);
         self.list.newest.send_replace(Some(Arc::new(names)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_threads_find_what_one_would() {
+        let count = 3 * LEAST_FOR_A_THREAD;
+        let mut names: Vec<String> =
+            (0..count).map(|n| format!("module{}/part_{n}.rs", n % 90)).collect();
+        names.sort_unstable();
+        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        for query in ["p", "part", "part_77", "m5p1", "module7/", "zzz"] {
+            let one = best_matches(query, all.iter().copied(), 50);
+            let one: Vec<&str> = one.into_iter().map(|at| all[at]).collect();
+            assert_eq!(best(query, &all, 50), one, "{query}");
+        }
     }
 }

@@ -18,7 +18,12 @@ fn source(project: &Fixture) -> MentionSource {
         options: ExecutorOptions::default(),
     };
     // Nothing in these tests depends on how fast the machine is.
-    let patience = MentionPatience { kept: FOREVER, listing: FOREVER, symbols: FOREVER };
+    let patience = MentionPatience {
+        kept: FOREVER,
+        listing: FOREVER,
+        symbols: FOREVER,
+        only_symbols: FOREVER,
+    };
     MentionSource { patience, ..MentionSource::new(&tools) }
 }
 
@@ -99,6 +104,17 @@ async fn a_symbol_is_found_by_its_name_and_leads_to_its_file() {
     for name in ["total", "Cart::total", "pkg.Func", "_x", "$el"] {
         assert!(can_name_a_symbol(name), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_slow_lookup_is_waited_for_only_where_nothing_else_is_found() {
+    let project = Fixture::new(PROJECT);
+    let mut source = source(&project);
+    source.patience.symbols = Duration::ZERO;
+    assert_eq!(texts(&source, "total").await, ["total"]);
+    source.patience.only_symbols = Duration::ZERO;
+    // The names do not depend on how the lookup goes.
+    assert!(texts(&source, "cart").await.contains(&"src/cart.ts".to_owned()));
 }
 
 #[tokio::test]
