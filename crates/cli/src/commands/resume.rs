@@ -9,14 +9,14 @@ use crate::args::{ApprovalArgs, ModelArgs, Scope};
 
 const EXAMPLES: &str = "\
 Examples:
-  toolkiln resume                                 # the last conversation; `toolkiln -c` does the same
+  toolkiln resume                                 # pick one from a list; `toolkiln -c` takes the last
   toolkiln resume 3f9a2c                          # by the beginning or the end of its id
   toolkiln resume \"the failing test\"              # by its title";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ResumeArgs {
-    /// The conversation: its id, the beginning or end of it, or its title; the last one if left out
+    /// The conversation: its id, the beginning or end of it, or its title; picked from a list if left out
     #[arg(value_name = "ID")]
     pub(crate) session: Option<String>,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use timeline::safe_text::harmless;
 
 use super::{PanelLine, PanelMode, PanelQuestion, QuestionPanel};
 use crate::input::{EditBuffer, wrapped};
-use crate::live_lines::{InkLine, cut_painted, unpainted};
+use crate::live_lines::{InkLine, cut_painted, unpainted, wrap_painted};
 use crate::{Ink, LiveLines, LiveStyle, columns};
 
 /// The keys in the order in which they are listed.
@@ -22,6 +22,8 @@ const KEYS: [(char, &str); 8] = [
 const BETWEEN: usize = 3;
 /// Warnings that are shown; the diff in full has room for more.
 const MOST_WARNINGS: usize = 5;
+/// Stands before what is asked about.
+const PREVIEW_INDENT: &str = "  ";
 /// Border and blank on each side.
 const SIDES: usize = 4;
 /// Lines of the diff around the one that is commented.
@@ -37,12 +39,25 @@ impl QuestionPanel {
         if !is_shown || diff.is_empty() || max_rows < 3 {
             return Vec::new();
         }
-        let shown = if diff.len() < max_rows { diff.len() } else { max_rows - 2 };
-        let indented = |line: &PanelLine| cut_painted(&format!("  {}", line.drawn), style.width);
-        let mut lines: Vec<String> = diff[..shown].iter().map(indented).collect();
+        // Long lines are wrapped: what would be cut off could be what matters.
+        let room = style.width.saturating_sub(PREVIEW_INDENT.len()).max(1);
+        let mut lines: Vec<String> = Vec::new();
+        let mut shown = 0;
+        for line in diff {
+            let rows = wrap_painted(&line.drawn, room);
+            let is_last = shown + 1 == diff.len();
+            if lines.len() + rows.len() + usize::from(!is_last) >= max_rows {
+                break;
+            }
+            lines.extend(rows.iter().map(|row| format!("{PREVIEW_INDENT}{row}")));
+            shown += 1;
+        }
         if shown < diff.len() {
             let mut more = InkLine::new();
-            more.push(Ink::DIM, &format!("  … {} more lines: d", diff.len() - shown));
+            more.push(
+                Ink::YELLOW,
+                &format!("{PREVIEW_INDENT}… {} more lines: d", diff.len() - shown),
+            );
             lines.push(more.paint(style));
         }
         lines.push(String::new());
