@@ -9,7 +9,7 @@ use tool_system::Category;
 use super::live::Feeds;
 use super::safe_text::{harmless, one_line};
 use super::{Chat, picking};
-use store::{ListFilter, short_ids};
+use store::{ListFilter, SessionInfo, short_ids};
 
 use crate::args::allow_rule;
 use crate::chat::slash_commands::{ChatCommand, help, unknown};
@@ -233,7 +233,12 @@ impl Chat {
         let parts = self.session.parts().clone();
         let text = match (wanted, &mut self.live) {
             (Some(text), _) => text,
-            (None, None) => String::new(),
+            (None, None) => {
+                let sessions = parts.store.list(&ListFilter::default()).await?;
+                let is_free = |info: &SessionInfo| info.held_by.is_none();
+                anyhow::ensure!(sessions.iter().any(is_free), "there are no other sessions");
+                String::new()
+            }
             (None, Some(live)) => {
                 let mut feeds = Feeds::of(&self.session);
                 let open = Some(self.session.id());

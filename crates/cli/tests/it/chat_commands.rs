@@ -196,3 +196,32 @@ fn a_reader_that_leaves_is_not_an_error() {
         assert_eq!((ended.status.code(), &*told), (Some(0), ""), "{arguments:?}");
     }
 }
+
+#[test]
+fn resume_never_takes_up_the_session_that_is_open() {
+    let project = Fixture::new(PROJECT);
+    offline(&project, "grep total src\n");
+    let ran = offline(&project, "grep twice src\n/resume\n");
+    let past = ran.stderr.rsplit_once("toolkiln · ").expect("a greeting follows").0;
+    assert!(past.contains("› grep total src"), "{}", ran.stderr);
+    let alone = Fixture::new(PROJECT);
+    let ran = offline(&alone, "grep twice src\n/resume\n");
+    assert!(ran.stderr.contains("there are no other sessions"), "{}", ran.stderr);
+}
+
+#[test]
+fn what_separates_the_fields_of_our_own_git_is_never_shown() {
+    let project = Fixture::new(PROJECT);
+    let git = |arguments: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=A", "-c", "user.email=a@b"]).args(arguments);
+        assert!(command.current_dir(project.root()).output().unwrap().status.success());
+    };
+    git(&["init", "-q"]);
+    git(&["add", "."]);
+    git(&["commit", "-qm", "the first"]);
+    let ran = offline(&project, "git log\ngit status\n");
+    let shown = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(shown.contains("the first"), "{shown}");
+    assert!(!shown.contains("\\x") && !shown.contains('\0'), "{shown}");
+}

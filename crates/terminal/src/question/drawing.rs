@@ -2,7 +2,7 @@
 
 use timeline::safe_text::harmless;
 
-use super::{PanelLine, PanelMode, PanelQuestion, QuestionPanel};
+use super::{PanelMode, PanelQuestion, QuestionPanel};
 use crate::input::{EditBuffer, wrapped};
 use crate::live_lines::{InkLine, cut_painted, unpainted, wrap_painted};
 use crate::{Ink, LiveLines, LiveStyle, columns};
