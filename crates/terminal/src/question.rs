@@ -81,6 +81,11 @@ impl QuestionPanel {
         self.question.position = (index, count);
     }
 
+    /// Something was typed, whatever it was for: what follows at once is not an answer.
+    pub fn typed_at(&mut self, now: Instant) {
+        self.last_typed = Some(self.last_typed.map_or(now, |last| last.max(now)));
+    }
+
     /// Whether a key could be an answer now.
     pub fn is_live(&self, now: Instant, input_is_empty: bool) -> bool {
         let is_past = |since: Instant| now.saturating_duration_since(since) >= DEAD_TIME;

@@ -95,8 +95,11 @@ impl Live {
         let Some(question) = &mut self.question else { return Ok(vec![key]) };
         match question.panel.key(key, pressed, is_empty) {
             PanelOutcome::ToInput(keys) => {
+                // It was pressed at the latest now.
+                let now = Instant::now();
+                question.panel.typed_at(now);
                 question.is_settled = false;
-                question.opened = Instant::now();
+                question.opened = now;
                 return Ok(keys);
             }
             PanelOutcome::Changed => {}
