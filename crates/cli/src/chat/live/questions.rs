@@ -11,7 +11,7 @@ use super::{Feeds, Live};
 use crate::output::Stream;
 
 /// The question that is shown.
-pub(super) struct OpenQuestion {
+pub(super) struct ShownQuestion {
     pub(super) request: ApprovalRequest,
     pub(super) panel: QuestionPanel,
     opened: Instant,
@@ -19,7 +19,7 @@ pub(super) struct OpenQuestion {
     is_settled: bool,
 }
 
-impl OpenQuestion {
+impl ShownQuestion {
     /// When the keyboard is to be looked at again, so that keys after it can count.
     pub(super) fn counts_from(&self) -> Option<Instant> {
         (!self.is_settled).then(|| self.opened + DEAD_TIME)
@@ -63,7 +63,7 @@ impl Live {
             let style = Stream::Err.style();
             let asked = asking::panel_question(&request, style, (1, count));
             let panel = QuestionPanel::open(asked, now, self.last_key);
-            OpenQuestion { request, panel, opened: now, is_settled: false }
+            ShownQuestion { request, panel, opened: now, is_settled: false }
         });
         self.progress.waits_for_user(self.question.is_some(), now);
         if let Some(question) = &self.question {
