@@ -1,7 +1,7 @@
 //! Ctrl-C and other signals while something is being worked on.
 
 use std::io;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, mpsc};
 
 use sandbox::signal_is_ignored;
@@ -54,6 +54,8 @@ pub(crate) struct StopSignal {
     /// Fires at the second.
     pub(crate) at_once: CancellationToken,
     code: Arc<AtomicI32>,
+    /// Whether Ctrl-C is for another program that has the terminal.
+    leaves_interrupts: Arc<AtomicBool>,
 }
 
 impl StopSignal {
@@ -64,6 +66,7 @@ impl StopSignal {
             cancel: CancellationToken::new(),
             at_once: CancellationToken::new(),
             code: Arc::default(),
+            leaves_interrupts: Arc::default(),
         };
         let told = stop.clone();
         let (begun, listening) = mpsc::sync_channel(1);
@@ -96,7 +99,12 @@ impl StopSignal {
         let _ = begun.send(Ok(()));
         loop {
             let code = tokio::select! {
-                Some(()) = interrupts.recv() => INTERRUPTED,
+                Some(()) = interrupts.recv() => {
+                    if self.leaves_interrupts.load(Ordering::Relaxed) {
+                        continue;
+                    }
+                    INTERRUPTED
+                }
                 Some(()) = terminations.recv() => TERMINATED,
                 Some(()) = heard(&mut hang_ups) => HUNG_UP,
                 else => return,
@@ -114,6 +122,11 @@ impl StopSignal {
         }
         self.code.store(code, Ordering::Relaxed);
         self.cancel.cancel();
+    }
+
+    /// Ctrl-C reaches every program at the terminal. While another one has it, it is not meant for this one.
+    pub(crate) fn leave_interrupts(&self, leaves: bool) {
+        self.leaves_interrupts.store(leaves, Ordering::Relaxed);
     }
 
     /// The exit code for the signal that came last, if any came.

@@ -66,6 +66,7 @@ impl Live {
     ) -> anyhow::Result<()> {
         self.view.clear()?;
         self.terminal = None;
+        self.stop.leave_interrupts(true);
         let running = tokio::task::spawn_blocking(program);
         self.program = Some(ForeignProgram { running, result: None });
         Ok(())
@@ -77,6 +78,7 @@ impl Live {
         feeds: &mut Feeds,
     ) -> anyhow::Result<()> {
         let result = self.program.take().and_then(|program| program.result);
+        self.stop.leave_interrupts(false);
         self.take_back(screen)?;
         match result {
             None => self.input.note("the editor could not be run"),
@@ -97,14 +99,14 @@ impl Live {
 
     /// Stops this process, as Ctrl-Z does elsewhere, until it is continued.
     pub(super) fn suspend(&mut self, screen: &mut ChatScreen) -> anyhow::Result<()> {
-        if self.program.is_some() {
-            return Ok(());
+        let has_terminal = self.program.is_none();
+        if has_terminal {
+            self.view.clear()?;
+            self.terminal = None;
         }
-        self.view.clear()?;
-        self.terminal = None;
         // SIGTSTP is listened to, and would not stop the process.
         rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)?;
-        self.take_back(screen)
+        if has_terminal { self.take_back(screen) } else { Ok(()) }
     }
 
     /// Takes the terminal again and draws everything anew.
