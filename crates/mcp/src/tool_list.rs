@@ -108,7 +108,7 @@ mod tests {
     /// What keeps OpenAI's Agents SDK from making a schema strict: an object that is open, by a schema for
     /// further properties or because it names none.
     fn is_open(schema: &Value) -> bool {
-        let is_open = match schema.get("additionalProperties") {
+        let itself = match schema.get("additionalProperties") {
             Some(more) => *more != Value::Bool(false),
             None => {
                 let named = schema["properties"].as_object();
@@ -120,7 +120,7 @@ mod tests {
             Some(part.as_array().map_or_else(|| vec![part], |parts| parts.iter().collect()))
         });
         let properties = schema["properties"].as_object().into_iter().flat_map(Map::values);
-        is_open || parts.flatten().chain(properties).any(is_open)
+        itself || parts.flatten().chain(properties).any(is_open)
     }
 
     #[test]
