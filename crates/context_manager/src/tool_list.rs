@@ -62,12 +62,21 @@ impl ChatContext {
         if !options.offers_tools {
             return Arc::default();
         }
-        let deferral = ports.model.deferral(&options.model);
+        let choice = self.choice(ports.model.deferral(&options.model));
+        self.tool_list_mut().get(ports.tools.tools(), choice)
+    }
+
+    /// Those of `all` that the next request lists, where models learn of others in this way.
+    pub fn listed_of(&self, all: &Arc<[ToolSpec]>, deferral: Deferral) -> Arc<[ToolSpec]> {
+        listed(all, &self.choice(deferral))
+    }
+
+    fn choice(&self, deferral: Deferral) -> Choice {
         let found = match deferral {
             Deferral::ListAll => Vec::new(),
             Deferral::Append | Deferral::Native => self.found(),
         };
-        self.tool_list_mut().get(ports.tools.tools(), Choice { deferral, found })
+        Choice { deferral, found }
     }
 
     fn found(&self) -> Vec<(String, bool)> {

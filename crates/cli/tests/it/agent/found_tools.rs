@@ -250,6 +250,34 @@ fn two_searches_at_once_find_both() {
     }
 }
 
+/// The tokens of all tools, as the chat has told them each time it was asked: `1.6k`.
+fn tokens_of_tools(ran: &Ran) -> Vec<f64> {
+    let rows = ran.stderr.lines().filter_map(|line| line.trim_start().strip_prefix("tools "));
+    let thousands = rows.filter_map(|row| row.split_whitespace().next()?.strip_suffix('k'));
+    thousands.map(|number| number.parse::<f64>().unwrap() * 1000.0).collect()
+}
+
+#[test]
+fn what_was_found_is_counted_among_the_tools() {
+    let server = ModelServer::start([
+        find(
+            WireFormat::Chat,
+            "move_file undo redo git_log git_diff git_status git_commit git_push",
+        ),
+        Reply::text("Found."),
+    ]);
+    let bench = Bench::new(EVERYTHING);
+    let lines = "/context\nfind them\n/context\n";
+    let ran = chat(&bench, &server, &["--provider", "openai-chat"], lines);
+    let calls = server.calls();
+    let [before, after] = &tokens_of_tools(&ran)[..] else { panic!("{}", ran.stderr) };
+    // About four bytes a token.
+    let added = (list(&calls[1]).concat().len() - list(&calls[0]).concat().len()) as f64;
+    let told = (after - before) * 4.0;
+    assert!((added / 2.0..added * 2.0).contains(&told), "{before} {after} {added}");
+    assert_eq!(list(&calls[1]).len() - list(&calls[0]).len(), 8, "all that were named");
+}
+
 /// A provider that shows nothing but the found tools would show that there are none.
 #[test]
 fn a_search_that_is_made_again_finds_the_same() {

@@ -303,12 +303,15 @@ fn message(pattern: &str, mode: GrepMode, page: &Page, found: &TextMatches) -> S
     }
     let matches = counted(found.total, "match", "matches");
     let files = counted(found.files_with_matches, "file", "files");
-    let what = if mode == GrepMode::Lines { "" } else { " files" };
+    let (all, what) = match mode {
+        GrepMode::Lines => (format!("{matches} in {files}"), ""),
+        GrepMode::Files | GrepMode::Count => (format!("{files} with {matches}"), " files"),
+    };
     let refine = format!(
         "Refine the pattern, or narrow with path, file_type or include; cursor continues with the \
          next{what}."
     );
-    format!("Found {matches} in {files}{}", page.sentence(&refine))
+    format!("Found {all}{}", page.sentence(&refine))
 }
 
 /// A hint if nothing was found because no file was even wanted.
