@@ -163,6 +163,7 @@ mod tests {
             value: "x".repeat(bytes).into(),
             files: Vec::new(),
             images: Vec::new(),
+            found_tools: Vec::new(),
         };
         let kept =
             |memory: &TurnMemory| (0..2000).filter(|n| memory.get(&key(*n)).is_some()).count();
