@@ -75,7 +75,7 @@ async fn a_huge_diff_of_one_file_can_be_read_to_its_end() {
     let Some(bench) = repository(vec![]) else { return };
     let line = |number: usize| format!("line {number} {}\n", "x".repeat(900));
     let lines = 12_000;
-    bench.project.write("a.txt", &(1..=lines).map(line).collect::<String>());
+    bench.project.write("a.txt", (1..=lines).map(line).collect::<String>());
     bench.project.write("src/b.txt", "c\n");
     let (mut offset, mut pages, mut whole) = (None, 0, String::new());
     loop {
@@ -102,7 +102,7 @@ async fn a_huge_diff_of_one_file_can_be_read_to_its_end() {
 #[tokio::test]
 async fn a_part_of_a_diff_names_the_next_and_says_where_it_is() {
     let Some(bench) = repository(vec![]) else { return };
-    bench.project.write("a.txt", &(1..=2_500).map(|n| format!("{n}\n")).collect::<String>());
+    bench.project.write("a.txt", (1..=2_500).map(|n| format!("{n}\n")).collect::<String>());
     let first = bench.text("git_diff", json!({})).await;
     assert!(first.starts_with("a.txt +2500 -1\n--- a/a.txt\n"), "{}", &first[..60]);
     assert!(first.ends_with("\n[lines 1-2000 of 2506; next offset=2001]"), "{first}");

@@ -154,9 +154,7 @@ impl Tool for GrepTool {
         // The first number is what the note counts: it stands behind "10 of".
         let (all, total) = match mode {
             GrepMode::Lines => (all_of(result)?, result["total"].as_u64()?),
-            GrepMode::Files | GrepMode::Count => {
-                (all_files_of(result)?, result["files"].as_u64()?)
-            }
+            GrepMode::Files | GrepMode::Count => (all_files_of(result)?, result["files"].as_u64()?),
         };
         let part = ResultsShown {
             all: &all,
