@@ -234,6 +234,60 @@ fn what_was_found_is_listed_when_the_message_that_told_of_it_is_left_out() {
     }
 }
 
+/// Room is made between two requests of one turn; the second must not refer to what the first told.
+#[test]
+fn what_was_found_is_listed_when_room_is_made_in_the_middle_of_a_turn() {
+    let text = "a line that takes its room in the conversation\n".repeat(200);
+    let files: String = (0..6).map(|at| format!("//- /long{at}.txt\n{text}")).collect();
+    for format in WireFormat::ALL {
+        let bench = Bench::new(&format!("{EVERYTHING}{files}"));
+        let read = |at: usize| Reply::call("read_file", json!({"path": format!("long{at}.txt")}));
+        let mut script = vec![find(format, "move_file")];
+        script.extend((0..6).map(read));
+        script.extend([move_it(), Reply::text("Moved.")]);
+        let mut script = script.into_iter();
+        let server = ModelServer::answering(move |request| match request.tools().is_empty() {
+            true => Reply::text("They looked for a tool and read."),
+            false => script.next().unwrap_or_else(|| Reply::text("It is over.")),
+        });
+        let config = Fixture::new(
+            "//- /toolkiln/config.toml\n[model]\ntool_list = \"on_demand\"\ncontext_tokens = 16000\nmax_tokens = 1000\n",
+        );
+        let model = Model { format, server: &server };
+        let ran = finish(&mut asking(&bench, model, &config, &["--yes"]));
+        assert_eq!(ran.code, 0, "{format:?}: {}", ran.stderr);
+        let mut calls = server.calls();
+        calls.iter().for_each(validity::check);
+        calls.retain(|call| !call.tools().is_empty());
+        let searches = |call: &ModelCall| {
+            let said = said(call).concat();
+            said.contains("\"tool_reference\"")
+                || said.contains("\"tool_search_call\"")
+                || said.contains("\"name\":\"find_tools\"")
+        };
+        let searched: Vec<bool> = calls.iter().map(searches).collect();
+        assert!(searched[1] && !searched.last().unwrap(), "{format:?}: {searched:?}");
+        assert!(calls[1..].iter().all(|call| knows(call, "move_file")), "{format:?}");
+        assert!(bench.project.path("Moved.toml").exists(), "{format:?}");
+    }
+}
+
+/// The instructions name the tool, although some providers have a kind of call of their own for it.
+#[test]
+fn a_search_by_the_name_of_the_tool_finds_too() {
+    for format in WireFormat::ALL {
+        let search = Reply::call("find_tools", json!({"query": "move_file"}));
+        let server = ModelServer::start([search, move_it(), Reply::text("Moved.")]);
+        let bench = Bench::new(EVERYTHING);
+        ask(&bench, Model { format, server: &server }, &["--yes"]);
+        let calls = server.calls();
+        calls.iter().for_each(validity::check);
+        assert!(knows(&calls[1], "move_file") && knows(&calls[2], "move_file"), "{format:?}");
+        is_continued(&calls[1], &calls[2]);
+        assert!(bench.project.path("Moved.toml").exists(), "{format:?}");
+    }
+}
+
 #[test]
 fn two_searches_at_once_find_both() {
     for format in WireFormat::ALL {

@@ -8,11 +8,11 @@ use tool_system::plain_text::number_argument;
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
-/// Show changes since a commit, staged, or between commits.
+/// Changes since a commit, in a range, or staged.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GitDiffArgs {
-    /// Or range, default HEAD
+    /// Default HEAD
     commit: Option<String>,
     path: Option<String>,
     staged: Option<bool>,
