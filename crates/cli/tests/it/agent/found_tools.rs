@@ -128,6 +128,7 @@ fn what_was_found_is_known_to_every_model_that_follows() {
             (Chat, "on_demand"),
             (Chat, "all"),
             (Responses, "on_demand"),
+            (Responses, "all"),
             (Anthropic, "auto"),
             (first, "on_demand"),
         ] {
@@ -402,6 +403,28 @@ fn a_sub_agent_finds_for_itself_alone() {
         assert!(bench.project.path("Moved.toml").exists(), "{format:?}");
         is_continued(&calls[0], &calls[4]);
         is_continued(&calls[2], &calls[3]);
+    }
+}
+
+#[test]
+fn a_tool_that_the_project_switches_off_is_neither_listed_nor_found_nor_run() {
+    for format in WireFormat::ALL {
+        let bench = Bench::new(EVERYTHING);
+        let found = ModelServer::start([find(format, "move_file"), Reply::text("Found.")]);
+        ask(&bench, Model { format, server: &found }, &["--yes"]);
+        assert!(knows(&found.calls()[1], "move_file"), "{format:?}");
+        let off = "[tools]\ndisabled = [\"move_file\"]\n";
+        bench.project.write(".toolkiln/config.toml", off);
+        let server =
+            ModelServer::start([find(format, "move_file"), move_it(), Reply::text("It is off.")]);
+        ask(&bench, Model { format, server: &server }, &["--yes", "--resume"]);
+        let calls = server.calls();
+        calls.iter().for_each(validity::check);
+        assert!(calls.iter().all(|call| !knows(call, "move_file")), "{format:?}");
+        assert!(!calls[0].system().contains("move_file"), "{format:?}");
+        let refused = calls[2].tool_answers().last().unwrap().text.clone();
+        assert!(refused.contains("switched off") || refused.contains("disabled"), "{refused}");
+        assert!(bench.project.path("Cargo.toml").exists(), "{format:?}");
     }
 }
 
