@@ -19,7 +19,7 @@ use crate::images;
 use crate::instructed::Instructed;
 use crate::open_requests::OpenRequests;
 use crate::state::{self, OpenCall};
-use crate::tool_list::ToolList;
+use crate::tool_list::{FirstFound, ToolList};
 use crate::{Charge, ContextState, LogError, Ports};
 
 /// A conversation: what its log amounts to.
@@ -44,7 +44,7 @@ pub struct ChatContext {
     /// The provider of the present model has refused images.
     images_refused: bool,
     /// Tools that the model has asked for, in the order in which they were found.
-    found_tools: Vec<String>,
+    found_tools: Vec<FirstFound>,
     tool_list: ToolList,
     /// Images were counted for a model since the log was read.
     sight_is_known: bool,
@@ -88,7 +88,7 @@ impl ChatContext {
         }));
     }
 
-    pub(crate) fn found_tools(&self) -> &[String] {
+    pub(crate) fn found_tools(&self) -> &[FirstFound] {
         &self.found_tools
     }
 
@@ -346,8 +346,9 @@ impl ChatContext {
             SessionEvent::CallEnded { result, text, images, found_tools, .. } => {
                 if let Some(open) = open {
                     for name in found_tools {
-                        if !self.found_tools.contains(name) {
-                            self.found_tools.push(name.clone());
+                        if !self.found_tools.iter().any(|found| found.name == *name) {
+                            let (name, call_id) = (name.clone(), open.call.id.clone());
+                            self.found_tools.push(FirstFound { name, call_id });
                         }
                     }
                     let result = match text {

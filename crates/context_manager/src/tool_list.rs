@@ -20,11 +20,20 @@ struct Made {
     list: Arc<[ToolSpec]>,
 }
 
+/// A tool that the model has asked for, and the call that first found it.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstFound {
+    pub(crate) name: String,
+    pub(crate) call_id: String,
+}
+
 /// What decides about a list.
 #[derive(Clone, Debug, PartialEq)]
 struct Choice {
     deferral: Deferral,
-    /// Tools that the model has asked for, and whether it can still see that they were found.
+    /// Tools that the model has asked for, and whether it can still see that they were first found. Once
+    /// it cannot, a tool is listed plainly for good: to find it again must not change the list, which is
+    /// the beginning of what providers keep in their caches.
     found: Vec<(String, bool)>,
 }
 
@@ -53,12 +62,21 @@ impl ChatContext {
         if !options.offers_tools {
             return Arc::default();
         }
-        let deferral = ports.model.deferral(&options.model);
+        let choice = self.choice(ports.model.deferral(&options.model));
+        self.tool_list_mut().get(ports.tools.tools(), choice)
+    }
+
+    /// Those of `all` that the next request lists, where models learn of others in this way.
+    pub fn listed_of(&self, all: &Arc<[ToolSpec]>, deferral: Deferral) -> Arc<[ToolSpec]> {
+        listed(all, &self.choice(deferral))
+    }
+
+    fn choice(&self, deferral: Deferral) -> Choice {
         let found = match deferral {
             Deferral::ListAll => Vec::new(),
             Deferral::Append | Deferral::Native => self.found(),
         };
-        self.tool_list_mut().get(ports.tools.tools(), Choice { deferral, found })
+        Choice { deferral, found }
     }
 
     fn found(&self) -> Vec<(String, bool)> {
@@ -68,14 +86,15 @@ impl ChatContext {
         let units = self.conversation().units().iter();
         let contents = units.flat_map(|unit| unit.messages()).flat_map(|message| &message.content);
         let seen: HashSet<&str> = contents
-            .flat_map(|content| match content {
-                Content::ToolResult { found_tools, .. } => found_tools.as_slice(),
-                _ => &[],
+            .filter_map(|content| match content {
+                Content::ToolResult { tool_use_id, found_tools, .. } => {
+                    (!found_tools.is_empty()).then_some(tool_use_id.as_str())
+                }
+                _ => None,
             })
-            .map(String::as_str)
             .collect();
-        let names = self.found_tools().iter();
-        names.map(|name| (name.clone(), seen.contains(name.as_str()))).collect()
+        let found = self.found_tools().iter();
+        found.map(|tool| (tool.name.clone(), seen.contains(tool.call_id.as_str()))).collect()
     }
 }
 

@@ -138,9 +138,15 @@ impl Backlog {
         self.shared.changed.notify_one();
     }
 
-    /// The client has answered, or the server no longer asks.
+    /// The client has answered, or the server no longer asks. Our ids are numbers; rmcp takes an answer
+    /// from clients that write them as text, which would otherwise be expected for ever.
     pub(crate) fn answered(&self, id: &RequestId) {
-        self.shared.state().asked.remove(id);
+        let number = match id {
+            RequestId::String(text) => text.parse().ok().map(RequestId::Number),
+            RequestId::Number(_) => None,
+        };
+        let asked = &mut self.shared.state().asked;
+        asked.remove(number.as_ref().unwrap_or(id));
     }
 
     /// Whether no further request is taken in.
@@ -224,7 +230,10 @@ mod tests {
         (0..100).for_each(|id| backlog.asked(RequestId::Number(id)));
         handled.extend(start_all(&backlog));
         assert_eq!(handled.len(), MAX_RUNNING + MAX_ASKING);
-        (0..100).for_each(|id| backlog.answered(&RequestId::Number(id)));
+        (0..50).for_each(|id| backlog.answered(&RequestId::Number(id)));
+        backlog.answered(&RequestId::String("other".into()));
+        assert!(backlog.expects_answers());
+        (50..100).for_each(|id| backlog.answered(&RequestId::String(id.to_string().into())));
         assert!(!backlog.expects_answers());
     }
 

@@ -50,7 +50,8 @@ pub(crate) fn read(line: &[u8]) -> LineContent {
 }
 
 /// Reads one message, which may be one of a batch.
-pub(crate) fn of_value(value: Value) -> LineContent {
+pub(crate) fn of_value(mut value: Value) -> LineContent {
+    leave_out_contradictions(&mut value);
     let method = value.get("method").cloned();
     let id = value.get("id").map(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
     let error = match serde_json::from_value(value) {
@@ -69,6 +70,21 @@ pub(crate) fn of_value(value: Value) -> LineContent {
     };
     let error = ErrorData::invalid_request(error, None);
     LineContent::Refused(Box::new(JsonRpcMessage::error(error, id)))
+}
+
+/// Makes an answer that says both that a question failed and how it was answered a failure, and takes
+/// answers out of what is a request. Otherwise such a message could be taken for a user's yes.
+fn leave_out_contradictions(value: &mut Value) {
+    let Value::Object(fields) = value else { return };
+    // Some clients write the one that does not apply as null.
+    let has = |key: &str| fields.get(key).is_some_and(|field| !field.is_null());
+    let (is_request, has_failed) = (has("method"), has("error"));
+    if is_request || has_failed {
+        fields.shift_remove("result");
+    }
+    if is_request || !has_failed {
+        fields.shift_remove("error");
+    }
 }
 
 /// The answer to a request for which there is no room.

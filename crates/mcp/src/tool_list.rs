@@ -101,8 +101,35 @@ mod tests {
     fn an_entry_has_words_schemas_and_hints() {
         let registry = ToolRegistry::builtin();
         let entry = |vocabulary, name| listed_tool(&registry.get(vocabulary, name).unwrap());
-        insta::assert_snapshot!(entry(Vocabulary::Standard, "git_status"), @r#"{"name":"git_status","title":"Git status","description":"Show the branch and changed files.","inputSchema":{"type":"object","properties":{}},"outputSchema":{"type":"object","properties":{"ahead":{"type":"integer"},"behind":{"type":"integer"},"clean":{"type":"boolean"}},"required":["ahead","behind","clean"]},"annotations":{"readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/maxResultSizeChars":500000}}"#);
+        insta::assert_snapshot!(entry(Vocabulary::Standard, "git_status"), @r#"{"name":"git_status","title":"Git status","description":"Show the branch and changed files.","inputSchema":{"type":"object","properties":{},"additionalProperties":false},"outputSchema":{"type":"object","properties":{"ahead":{"type":"integer"},"behind":{"type":"integer"},"clean":{"type":"boolean"}},"required":["ahead","behind","clean"]},"annotations":{"readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/maxResultSizeChars":500000}}"#);
         insta::assert_snapshot!(entry(Vocabulary::Ally, "read"), @r#"{"name":"read","title":"Read files","description":"Read several files at once, as much as fits.","inputSchema":{"type":"object","properties":{"file_paths":{"type":"array","items":{"type":"string"}},"limit":{"type":"integer","description":"Lines per file, 0 for all"},"offset":{"type":"integer"}},"required":["file_paths"]},"outputSchema":{"type":"object","properties":{"files_read":{"type":"integer"},"estimated_tokens":{"type":"integer"}},"required":["content","files_read","estimated_tokens"]},"annotations":{"readOnlyHint":true,"openWorldHint":false},"_meta":{"anthropic/maxResultSizeChars":500000}}"#);
+    }
+
+    /// What keeps OpenAI's Agents SDK from making a schema strict: an object that is open, by a schema for
+    /// further properties or because it names none.
+    fn is_open(schema: &Value) -> bool {
+        let itself = match schema.get("additionalProperties") {
+            Some(more) => *more != Value::Bool(false),
+            None => {
+                let named = schema["properties"].as_object();
+                schema["type"] == "object" && named.is_none_or(Map::is_empty)
+            }
+        };
+        let parts = ["items", "anyOf", "oneOf", "allOf"].into_iter().filter_map(|key| {
+            let part = schema.get(key)?;
+            Some(part.as_array().map_or_else(|| vec![part], |parts| parts.iter().collect()))
+        });
+        let properties = schema["properties"].as_object().into_iter().flat_map(Map::values);
+        itself || parts.flatten().chain(properties).any(is_open)
+    }
+
+    #[test]
+    fn hosts_can_make_every_schema_strict_but_those_with_free_names() {
+        let mut tools = ToolRegistry::builtin().list(Vocabulary::Standard);
+        tools.retain(|tool| tool.definition().category != Category::Agent);
+        let open = tools.iter().filter(|tool| is_open(&listed_tool(tool)["inputSchema"]));
+        // Its environment has names that only the caller knows, which strict schemas cannot say.
+        assert_eq!(open.map(|tool| tool.name()).collect::<Vec<_>>(), ["run_code"]);
     }
 
     #[test]

@@ -14,9 +14,9 @@ use workspace::RelPath;
 use crate::project_kind::no_option;
 
 pub(crate) use commit::prepare as prepare_commit;
-pub(crate) use diff::{FileStat, stats_and_patch};
+pub(crate) use diff::{DiffPage, DiffWindow, FileStat, stats_and_patch};
 pub(crate) use log::{Commit, FORMAT, commits};
-pub(crate) use repository::{Git, changing, has_repository, look};
+pub(crate) use repository::{Git, changing, has_repository, look, look_at_diff};
 pub(crate) use status::{Status, status};
 
 /// Milliseconds that looking at a repository may take.

@@ -1,6 +1,6 @@
 //! `/context`: what fills the window of the model.
 
-use context_manager::{Deferral, ToolListing, ToolSpec};
+use context_manager::ToolSpec;
 use protocol::{Content, Message, estimate_tokens};
 use session::{Session, tool_spec};
 use timeline::count;
@@ -35,10 +35,10 @@ impl ContextUse {
         };
         used.system_prompt = tokens(&options.system).saturating_sub(used.instructions);
         if options.offers_tools {
-            let lists_all = parts.model.provider.deferral(&options.model) == Deferral::ListAll;
+            let deferral = parts.model.provider.deferral(&options.model);
             let specs = session.executor().useful().into_iter().map(|tool| tool_spec(&tool));
-            let listed = specs.filter(|tool| lists_all || tool.listing != ToolListing::OnDemand);
-            used.tools = listed.map(|tool| tokens_of_tool(&tool)).sum();
+            let listed = session.context().listed_of(&specs.collect(), deferral);
+            used.tools = listed.iter().map(tokens_of_tool).sum();
         }
         let image_tokens =
             |width, height| options.images.map_or(0, |images| images.count(width, height));

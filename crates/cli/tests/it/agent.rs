@@ -3,6 +3,7 @@
 mod bench;
 mod budgets;
 mod faults;
+mod found_tools;
 mod images;
 mod instructions;
 mod interrupting;

@@ -15,6 +15,7 @@ mod hostile_names;
 mod index;
 mod manners;
 mod mcp;
+mod ordinary_user;
 mod policy;
 mod pty;
 mod run;

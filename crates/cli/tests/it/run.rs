@@ -48,7 +48,11 @@ pub(crate) fn run_with_state_and_input(project: &Fixture, arguments: &[&str], in
 }
 
 fn feed(mut command: Command, project: &Fixture, arguments: &[&str], input: &str) -> Ran {
-    command.args(arguments).arg("--root").arg(project.root());
+    fed(command.args(arguments).arg("--root").arg(project.root()), input)
+}
+
+/// Runs the command to its end with something to read.
+pub(crate) fn fed(command: &mut Command, input: &str) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();

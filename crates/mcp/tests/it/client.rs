@@ -209,14 +209,19 @@ impl Client {
     }
 
     /// Closes our side; everything that still came before the server left in peace.
-    pub(crate) async fn finish(mut self) -> Vec<Value> {
+    pub(crate) async fn finish(self) -> Vec<Value> {
+        self.leave().await.0
+    }
+
+    /// The same, with the project as it was left.
+    pub(crate) async fn leave(mut self) -> (Vec<Value>, Fixture) {
         self.output.shutdown().await.expect("the pipe closes");
         let mut rest = Vec::new();
         while let Some(message) = self.next().await {
             rest.push(message);
         }
         self.server.await.expect("the server does not panic").expect("the server ends well");
-        rest
+        (rest, self.project)
     }
 }
 

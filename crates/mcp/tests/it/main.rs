@@ -8,6 +8,8 @@ mod calls;
 mod client;
 mod discovery;
 mod eras;
+mod heartbeat;
+mod hostile_answers;
 mod hostile_input;
 mod interruption;
 mod questions;

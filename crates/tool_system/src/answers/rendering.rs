@@ -1,6 +1,6 @@
 //! A tool as JSON: its whole definition, and the schema that a model is told.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::ListedTool;
 
@@ -31,16 +31,21 @@ pub(crate) fn definition(tool: &ListedTool) -> Value {
 /// with every request: bounds and closed lists of names, which a call is checked against anyway and
 /// whose errors explain themselves, are left out.
 pub(crate) fn for_models(schema: &Value) -> Value {
-    let mut schema = without_checks(schema);
+    let mut schema = schema.clone();
+    leave_out_checks(&mut schema);
     // What it means is said once, in the instructions.
     schema["properties"][TERMINATE] = json!({"type": "boolean"});
     schema
 }
 
-/// The schema without bounds and closed lists of names.
+/// The schema without bounds and closed lists of names. A tool without arguments keeps saying so: an
+/// object that names no property is open to any, and OpenAI's SDK then refuses to make it strict.
 pub(crate) fn without_checks(schema: &Value) -> Value {
     let mut schema = schema.clone();
     leave_out_checks(&mut schema);
+    if schema["properties"].as_object().is_some_and(Map::is_empty) {
+        schema["additionalProperties"] = false.into();
+    }
     schema
 }
 

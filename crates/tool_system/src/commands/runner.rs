@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use protocol::{CommandSpec, ErrorCode, ProjectMode, RunMode, ToolError, ToolResult};
 use sandbox::{
-    Canceller, Changed, CommandChanges, Copy, Exit, Launcher, LimitKind, PrivateLayer, Profile,
-    ProjectAccess, RunOptions, Sandbox, SandboxError, SandboxPart, Unconfined, WriteSpace,
+    Canceller, Changed, CommandChanges, Copy, Exit, Launcher, LimitKind, OutputChunk, PrivateLayer,
+    Profile, ProjectAccess, RunOptions, Sandbox, SandboxError, SandboxPart, Unconfined, WriteSpace,
 };
 use serde_json::{Value, json};
 use workspace::{RelPath, Tracked, Workspace, bytes_to_text};
@@ -381,10 +381,20 @@ impl CommandRunner {
 
     /// Runs a program of our own that only reads, and whose output is not shown.
     pub(crate) async fn peek(self: &Arc<Self>, spec: CommandSpec, cx: &ToolContext) -> ToolResult {
+        self.peek_through(spec, cx, |_| {}).await
+    }
+
+    /// The same where more may be printed than is kept: `take` gets all of the output as it comes.
+    pub(crate) async fn peek_through(
+        self: &Arc<Self>,
+        spec: CommandSpec,
+        cx: &ToolContext,
+        take: impl FnMut(OutputChunk<'_>) + Send + 'static,
+    ) -> ToolResult {
         let runner = Arc::clone(self);
         cx.blocking(move |_| {
             let backend = runner.backend(kind_of(&spec)).map_err(NotRun::into_error)?;
-            let ran = backend.run(&spec, RunOptions::default(), |_| {})?;
+            let ran = backend.run(&spec, RunOptions::default(), take)?;
             Ok(report(&ran))
         })
         .await

@@ -192,7 +192,8 @@ impl ToolContext {
     /// An answer of this call with what it was made from, to be remembered.
     pub(crate) fn answered(&self, value: &Value) -> RecordedAnswer {
         let (files, images) = (locked(&self.files_read).clone(), locked(&self.images).clone());
-        RecordedAnswer { value: value.clone(), files, images }
+        let found_tools = locked(&self.found_tools).clone();
+        RecordedAnswer { value: value.clone(), files, images, found_tools }
     }
 
     /// Waits for `work` unless the call is withdrawn first.

@@ -45,6 +45,8 @@ pub(crate) struct RecordedAnswer {
     pub(crate) files: Vec<(RelPath, ContentHash)>,
     /// Shared with the conversation, so that they weigh nothing here.
     pub(crate) images: Vec<Image>,
+    /// Tools that the model may call because of it.
+    pub(crate) found_tools: Vec<String>,
 }
 
 impl CallKey {
@@ -55,9 +57,9 @@ impl CallKey {
 
 impl TurnMemory {
     /// The answer to an identical call of this turn, if it still holds, with a remark. Its images are
-    /// shown again.
+    /// shown again, and its tools are found again: some providers show a model nothing else of it.
     pub(crate) async fn repeated(&self, key: &CallKey, cx: &ToolContext) -> Option<Value> {
-        let RecordedAnswer { mut value, files, images } = self.get(key)?;
+        let RecordedAnswer { mut value, files, images, found_tools } = self.get(key)?;
         let unchanged = cx.blocking(move |cx| {
             Ok(files.iter().all(|(path, known)| {
                 let bytes = cx
@@ -74,6 +76,7 @@ impl TurnMemory {
                       through Toolkiln since; this is the same result.";
         value.as_object_mut()?.insert("redundant".into(), remark.into());
         images.into_iter().for_each(|image| _ = cx.show(image));
+        cx.reveal(found_tools);
         Some(value)
     }
 
@@ -160,6 +163,7 @@ mod tests {
             value: "x".repeat(bytes).into(),
             files: Vec::new(),
             images: Vec::new(),
+            found_tools: Vec::new(),
         };
         let kept =
             |memory: &TurnMemory| (0..2000).filter(|n| memory.get(&key(*n)).is_some()).count();

@@ -1,11 +1,16 @@
 //! The repository of the project, and git run on it so that no file of the project can influence it.
 
+use std::sync::{Arc, Mutex};
+
 use protocol::{CommandSpec, ErrorCode, ProjectMode, ToolError, ToolResult};
+use sandbox::{OutputChunk, Stream};
 use workspace::{EntryKind, Workspace};
 
+use super::diff::{DiffPage, DiffReader, DiffWindow};
 use super::settings::{SETTINGS, overrides};
-use super::{LOOK_MS, whole_text};
+use super::{LOOK_MS, printed, whole_text};
 use crate::ToolContext;
+use crate::locked::locked;
 
 /// Variables that keep git away from everything but this repository.
 const VARIABLES: [(&str, &str); 8] = [
@@ -153,6 +158,25 @@ pub(crate) fn program(name: &str) -> Option<String> {
 /// The report on a command that only looks.
 pub(crate) async fn look(cx: &ToolContext, spec: CommandSpec) -> ToolResult {
     cx.runner()?.peek(spec, cx).await
+}
+
+/// What `git diff --numstat --patch` prints, however long it is.
+pub(crate) async fn look_at_diff(
+    cx: &ToolContext,
+    spec: CommandSpec,
+    window: DiffWindow,
+) -> Result<DiffPage, ToolError> {
+    let reader = Arc::new(Mutex::new(DiffReader::new(window)));
+    let reading = Arc::clone(&reader);
+    let take = move |chunk: OutputChunk<'_>| {
+        if chunk.stream == Stream::Stdout {
+            locked(&reading).take(chunk.bytes);
+        }
+    };
+    let ran = cx.runner()?.peek_through(spec, cx, take).await?;
+    printed(&ran)?;
+    let read = std::mem::replace(&mut *locked(&reader), DiffReader::new(window));
+    Ok(read.finish())
 }
 
 /// Whether the project is a repository.

@@ -107,7 +107,7 @@ impl Tool for CustomTool {
             "required": ["ok", "stdout", "exit_code"],
         });
         let example = self.definition.example.clone();
-        ToolDefinition::described(
+        let definition = ToolDefinition::described(
             self.name,
             *category,
             description.clone(),
@@ -117,7 +117,8 @@ impl Tool for CustomTool {
         .permissions(permissions.iter())
         .approval(approval)
         .termination(TERMINATION)
-        .example(example)
+        .example(example);
+        if self.definition.on_demand { definition.on_demand() } else { definition }
     }
 
     async fn execute(&self, args: ToolArguments, _: ToolContext) -> Result<Outcome, ToolError> {

@@ -69,6 +69,54 @@ async fn status_diff_and_log_are_read_without_asking() {
     assert!(bench.approver.asked().is_empty());
 }
 
+/// More than is kept of what a command prints, in one file: no path can be named that makes it shorter.
+#[tokio::test]
+async fn a_huge_diff_of_one_file_can_be_read_to_its_end() {
+    let Some(bench) = repository(vec![]) else { return };
+    let line = |number: usize| format!("line {number} {}\n", "x".repeat(900));
+    let lines = 12_000;
+    bench.project.write("a.txt", (1..=lines).map(line).collect::<String>());
+    bench.project.write("src/b.txt", "c\n");
+    let (mut offset, mut pages, mut whole) = (None, 0, String::new());
+    loop {
+        let mut arguments = json!({});
+        if let Some(offset) = &offset {
+            arguments["offset"] = json!(offset);
+        }
+        let page = bench.ok("git_diff", arguments).await;
+        assert_eq!(page["files"].as_array().unwrap().len(), 2);
+        let diff = page["diff"].as_str().unwrap();
+        assert!(diff.len() <= 256 * 1024, "{}", diff.len());
+        whole += diff;
+        pages += 1;
+        offset = page["next_offset"].as_u64();
+        if offset.is_none() {
+            break;
+        }
+    }
+    assert!(pages > 40, "{pages}");
+    let real = git(&bench, &["diff", "HEAD"]);
+    assert!(whole == real, "{} bytes of {}", whole.len(), real.len());
+}
+
+#[tokio::test]
+async fn a_part_of_a_diff_names_the_next_and_says_where_it_is() {
+    let Some(bench) = repository(vec![]) else { return };
+    bench.project.write("a.txt", (1..=2_500).map(|n| format!("{n}\n")).collect::<String>());
+    let first = bench.text("git_diff", json!({})).await;
+    assert!(first.starts_with("a.txt +2500 -1\n--- a/a.txt\n"), "{}", &first[..60]);
+    assert!(first.ends_with("\n[lines 1-2000 of 2506; next offset=2001]"), "{first}");
+    let next = bench.text("git_diff", json!({"offset": 2001})).await;
+    let begins = "in diff --git a/a.txt b/a.txt @@ -1 +1,2500 @@\n+1995\n+1996\n";
+    assert!(next.starts_with(begins), "{}", &next[..100]);
+    assert!(next.ends_with("+2500\n[lines 2001-2506 of 2506]"), "{next}");
+    let error = bench.err("git_diff", json!({"offset": 2507})).await;
+    assert_eq!(error.code, ErrorCode::InvalidArguments);
+    assert!(error.message.contains("2506 lines"), "{}", error.message);
+    git(&bench, &["checkout", "--quiet", "a.txt"]);
+    assert_eq!(bench.text("git_diff", json!({})).await, "No changes");
+}
+
 #[tokio::test]
 async fn nothing_of_the_repository_runs_outside_and_no_option_gets_in() {
     let Some(bench) = repository(vec![]) else { return };

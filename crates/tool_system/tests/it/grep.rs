@@ -311,7 +311,7 @@ async fn files_only_and_counts_per_file() {
             "matches": [{"path": "a.txt", "count": 2}, {"path": "b.txt", "count": 1}],
             "total": 3,
             "files": 2,
-            "message": "Found 3 matches in 2 files.",
+            "message": "Found 2 files with 3 matches.",
         })
     );
 }

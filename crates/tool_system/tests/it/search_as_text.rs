@@ -77,6 +77,35 @@ async fn files_with_matches_stand_beside_their_directory() {
 }
 
 #[tokio::test]
+async fn a_part_of_the_files_is_counted_in_files() {
+    let bench = Bench::new(&many(3));
+    for (mode, count) in [("files", ""), ("count", ":2")] {
+        let mut told = Vec::new();
+        let mut arguments = json!({"pattern": "needle", "mode": mode, "max_results": 1});
+        loop {
+            let text = bench.text("grep", arguments.clone()).await;
+            let cursor = text.split_once("cursor=\"").map(|(_, rest)| rest.trim_end_matches("\"]"));
+            arguments["cursor"] = cursor.into();
+            let is_last = cursor.is_none();
+            told.push(text);
+            if is_last {
+                break;
+            }
+        }
+        let expected = [
+            format!(
+                "part0/f00.txt{count}\n[1 of 3 files with 6 matches; more: cursor=\":part0/f00.txt\"]"
+            ),
+            format!(
+                "part1/f01.txt{count}\n[1 more of 3 files with 6 matches; more: cursor=\":part1/f01.txt\"]"
+            ),
+            format!("part2/f02.txt{count}\n[the last 1 of 3 files with 6 matches]"),
+        ];
+        assert_eq!(told, expected, "{mode}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_found_is_said_in_two_words_unless_a_filter_may_be_to_blame() {
     let bench = Bench::new(PROJECT);
     assert_eq!(bench.text("grep", json!({"pattern": "nowhere"})).await, "No matches");

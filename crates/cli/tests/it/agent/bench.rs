@@ -29,6 +29,14 @@ impl Bench {
         command
     }
 
+    /// A chat, for which a model still has to be named.
+    pub(crate) fn chat(&self) -> Command {
+        let mut command = command(None);
+        command.env("XDG_STATE_HOME", self.state());
+        command.arg("chat").arg("--root").arg(self.project.root());
+        command
+    }
+
     /// A run with a message to the model behind `server`.
     pub(crate) fn asking(&self, model: Model<'_>, message: &str) -> Command {
         let mut command = self.command(message);

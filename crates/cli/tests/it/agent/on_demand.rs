@@ -26,7 +26,7 @@ fn tools(on_demand: bool) -> Vec<&'static str> {
 }
 
 /// How the model asks for tools: by a kind of call of its own where the provider has one.
-fn finder(format: WireFormat) -> &'static str {
+pub(super) fn finder(format: WireFormat) -> &'static str {
     match format {
         WireFormat::Responses => "tool_search",
         WireFormat::Anthropic | WireFormat::Chat => "find_tools",
@@ -58,7 +58,7 @@ fn the_first_request_is_smaller_and_every_tool_is_named() {
 }
 
 /// Whether the model has been told how to call `name`.
-fn knows(request: &ModelCall, name: &str) -> bool {
+pub(super) fn knows(request: &ModelCall, name: &str) -> bool {
     let listed = |list: &serde_json::Value| {
         let tools = list.as_array().into_iter().flatten();
         tools.into_iter().any(|tool| tool["name"] == name || tool["function"]["name"] == name)

@@ -2,7 +2,7 @@
 
 use tool_system::prelude::*;
 
-/// Matches beyond these are rather a question that is too wide.
+/// Matches beyond these are rather a question that is too wide. Tools that are named are all wanted.
 const MAX_FOUND: usize = 6;
 /// A word in a name tells more than one in a description.
 const IN_NAME: usize = 3;
@@ -95,7 +95,7 @@ fn names<'a>(result: &'a Value, key: &str) -> Option<Vec<&'a str>> {
     Some(tools.filter_map(|tool| tool["name"].as_str()).collect())
 }
 
-/// The places of the tools that fit best: those that are named, or else those with most of the words.
+/// The places of the tools that fit best: all that are named, or else those with most of the words.
 fn ranked<'a>(query: &str, tools: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<usize> {
     let query = query.to_lowercase();
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
@@ -103,7 +103,7 @@ fn ranked<'a>(query: &str, tools: impl Iterator<Item = (&'a str, &'a str)>) -> V
     let mut scored: Vec<(usize, usize)> = tools
         .enumerate()
         .map(|(at, (name, description))| {
-            let description = description.to_lowercase();
+            let (name, description) = (name.to_lowercase(), description.to_lowercase());
             let score = |word: &&str| match () {
                 () if name == *word => IN_NAME * words.len().max(1) + IN_NAME,
                 () if name.split('_').any(|part| part == *word) => IN_NAME,
@@ -114,11 +114,12 @@ fn ranked<'a>(query: &str, tools: impl Iterator<Item = (&'a str, &'a str)>) -> V
         .filter(|(score, _)| *score > 0)
         .collect();
     let is_named = IN_NAME * words.len().max(1) + IN_NAME;
-    if scored.iter().any(|(score, _)| *score >= is_named) {
+    let named = scored.iter().filter(|(score, _)| *score >= is_named).count();
+    if named > 0 {
         scored.retain(|(score, _)| *score >= is_named);
     }
     scored.sort_by_key(|&(score, at)| (usize::MAX - score, at));
-    scored.into_iter().take(MAX_FOUND).map(|(_, at)| at).collect()
+    scored.into_iter().take(named.max(MAX_FOUND)).map(|(_, at)| at).collect()
 }
 
 auto_register_tool!(FindToolsTool);
@@ -146,5 +147,14 @@ mod tests {
         assert_eq!(found("rename"), ["move_file"]);
         assert_eq!(found("git"), ["git_commit", "git_push"]);
         assert!(found("weather?").is_empty() && found("").is_empty());
+    }
+
+    #[test]
+    fn all_that_are_named_are_found_and_of_others_the_best() {
+        let names: Vec<String> = (0..10).map(|at| format!("checkLinks{at}")).collect();
+        let tools = || names.iter().map(|name| (name.as_str(), "Check something."));
+        assert_eq!(ranked(&names.join(" "), tools()).len(), names.len());
+        assert_eq!(ranked("CHECKLINKS3", tools()), [3]);
+        assert_eq!(ranked("check", tools()).len(), super::MAX_FOUND);
     }
 }

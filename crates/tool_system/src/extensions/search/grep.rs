@@ -151,13 +151,15 @@ impl Tool for GrepTool {
             GrepMode::Files | GrepMode::Count => files_text(matches)?,
         };
         let next = result["next_cursor"].as_str();
+        // The first number is what the note counts: it stands behind "10 of".
+        let (all, total) = match mode {
+            GrepMode::Lines => (all_of(result)?, result["total"].as_u64()?),
+            GrepMode::Files | GrepMode::Count => (all_files_of(result)?, result["files"].as_u64()?),
+        };
         let part = ResultsShown {
-            all: &all_of(result)?,
+            all: &all,
             shown: matches.len() as u64,
-            total: match mode {
-                GrepMode::Lines => result["total"].as_u64()?,
-                GrepMode::Files | GrepMode::Count => result["files"].as_u64()?,
-            },
+            total,
             continues: args.cursor.is_some(),
             next: next.map(|cursor| format!("cursor={}", quoted(cursor))),
         };
@@ -171,6 +173,12 @@ impl Tool for GrepTool {
 fn all_of(result: &Value) -> Option<String> {
     let matches = counted(result["total"].as_u64()?, "match", "matches");
     Some(format!("{matches} in {}", counted(result["files"].as_u64()?, "file", "files")))
+}
+
+/// `32 files with 62 matches`, where files are shown.
+fn all_files_of(result: &Value) -> Option<String> {
+    let files = counted(result["files"].as_u64()?, "file", "files");
+    Some(format!("{files} with {}", counted(result["total"].as_u64()?, "match", "matches")))
 }
 
 /// That nothing was found; among how many files, where a filter may be to blame.
@@ -293,12 +301,15 @@ fn message(pattern: &str, mode: GrepMode, page: &Page, found: &TextMatches) -> S
     }
     let matches = counted(found.total, "match", "matches");
     let files = counted(found.files_with_matches, "file", "files");
-    let what = if mode == GrepMode::Lines { "" } else { " files" };
+    let (all, what) = match mode {
+        GrepMode::Lines => (format!("{matches} in {files}"), ""),
+        GrepMode::Files | GrepMode::Count => (format!("{files} with {matches}"), " files"),
+    };
     let refine = format!(
         "Refine the pattern, or narrow with path, file_type or include; cursor continues with the \
          next{what}."
     );
-    format!("Found {matches} in {files}{}", page.sentence(&refine))
+    format!("Found {all}{}", page.sentence(&refine))
 }
 
 /// A hint if nothing was found because no file was even wanted.

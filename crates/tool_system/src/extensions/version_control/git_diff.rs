@@ -1,29 +1,54 @@
 //! `git_diff`: what differs, as numbers and as a patch.
 
 use tool_system::git_command::{
-    FileStat, Git, check_revision, look, pathspec, printed, stats_and_patch,
+    DiffPage, DiffWindow, FileStat, Git, check_revision, look_at_diff, pathspec,
 };
 use tool_system::outcome_text::{OutcomeText, argument, items, line_counts, list_length, text_at};
+use tool_system::plain_text::number_argument;
 use tool_system::prelude::*;
 use tool_system::search_notes::counted;
 
-/// Show changes since a commit, staged, or between commits.
+/// Changes since a commit, in a range, or staged.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct GitDiffArgs {
-    /// Or range, default HEAD
+    /// Default HEAD
     commit: Option<String>,
     path: Option<String>,
     staged: Option<bool>,
+    offset: Option<Whole<1>>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct GitDiffOutput {
     files: Vec<FileStat>,
     diff: String,
-    /// Set if the diff is too long to be shown whole.
+    /// The file and the place that the part begins in, if that is not the beginning of a file.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    within: Vec<String>,
+    /// The line of the diff at which the next call goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_offset: Option<u64>,
+    /// Set if not all of it is shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<String>,
+}
+
+impl GitDiffOutput {
+    fn of(page: DiffPage, first: u64) -> Self {
+        let DiffPage { files, files_left_out, patch, last, total, within } = page;
+        let next_offset = (last < total).then_some(last + 1);
+        let part = match next_offset {
+            Some(next) => Some(format!("lines {first}-{last} of {total}; next offset={next}")),
+            None if first > 1 => Some(format!("lines {first}-{last} of {total}")),
+            None => None,
+        };
+        let files_too = (files_left_out > 0)
+            .then(|| format!("{} not listed", counted(files_left_out, "file", "files")));
+        let notes: Vec<String> = part.into_iter().chain(files_too).collect();
+        let message = (!notes.is_empty()).then(|| notes.join("; "));
+        Self { files, diff: patch, within, next_offset, message }
+    }
 }
 
 #[derive(Debug)]
@@ -69,13 +94,24 @@ impl Tool for GitDiffTool {
         let path = args.path.map(|path| cx.workspace().resolve(&path)).transpose()?;
         let path = path.map(|path| pathspec(&path));
         arguments.extend(path.as_deref());
-        let ran = look(&cx, Git::open(&cx).await?.looking(arguments)).await?;
-        let text = printed(&ran)?;
-        let is_cut = ran["stdout_bytes"].as_u64() > Some(text.len() as u64);
-        let (files, diff) = stats_and_patch(text);
-        let message =
-            is_cut.then(|| "The diff is long; its middle is left out. Name a path.".to_owned());
-        Outcome::answer(GitDiffOutput { files, diff: diff.to_owned(), message })
+        let first = args.offset.map_or(1, |offset| offset.0);
+        let size = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        let limits = cx.limits();
+        let window = DiffWindow {
+            first,
+            lines: limits.read_lines,
+            bytes: size(limits.read_bytes),
+            line_bytes: size(limits.read_line_bytes),
+            files: size(limits.max_unpaged_results),
+        };
+        let git = Git::open(&cx).await?;
+        let page = look_at_diff(&cx, git.looking(arguments), window).await?;
+        if first > page.total.max(1) {
+            let message = format!("the diff has {} lines, and none at {first}", page.total);
+            return Err(ToolError::new(ErrorCode::InvalidArguments, message)
+                .suggest("It may have become shorter; call without offset."));
+        }
+        Outcome::answer(GitDiffOutput::of(page, first))
     }
 
     fn title(&self, args: &ToolArguments) -> Option<String> {
@@ -98,13 +134,17 @@ impl Tool for GitDiffTool {
         Some(format!("Compared{path}: {files}{counts}"))
     }
 
-    fn text(&self, _: &ToolArguments, result: &Value) -> Option<String> {
+    fn text(&self, args: &ToolArguments, result: &Value) -> Option<String> {
         let diff = result["diff"].as_str()?;
         let is_cut = text_at(result, "message").is_some() || result.get("truncation").is_some();
         let mut text = OutcomeText::default();
-        if is_cut {
+        if is_cut && number_argument(args, "offset").is_none() {
             // A diff that is not whole does not name all files.
             text.block(&stats(result).join("\n"));
+        }
+        let within: Vec<&str> = items(result, "within").filter_map(Value::as_str).collect();
+        if !within.is_empty() {
+            text.block(&format!("in {}", within.join(" ")));
         }
         let diff = compact(diff);
         text.block(if diff.is_empty() { "No changes" } else { &diff });

@@ -50,6 +50,8 @@ pub(super) struct Definition {
     pub(super) timeout: u64,
     pub(super) network: bool,
     pub(super) working_dir: String,
+    /// Whether requests may leave it out until the model asks for it.
+    pub(super) on_demand: bool,
     /// The schema of the arguments.
     pub(super) parameters: Value,
     pub(super) example: Value,
@@ -83,6 +85,8 @@ struct File {
     #[serde(default)]
     network: bool,
     working_dir: Option<Spanned<String>>,
+    #[serde(default)]
+    on_demand: bool,
 }
 
 #[derive(Deserialize)]
@@ -150,6 +154,7 @@ fn understood(text: &str) -> Result<Definition, Vec<Mistake>> {
             template,
             timeout: file.timeout.map_or(TIMEOUT_S, Spanned::into_inner),
             network: file.network,
+            on_demand: file.on_demand,
             working_dir: file.working_dir.map_or_else(|| ".".to_owned(), Spanned::into_inner),
         }),
         _ => Err(reader.mistakes),
