@@ -199,7 +199,7 @@ fn long_answer(
     let processor = TICK * u32::try_from(processor_ticks(id)? - ticks)?;
     let peak = memory(id)?.peak;
     let (written, frames) = (screen.bytes() - bytes, screen.take_updates().len());
-    if at % 2 == 1 {
+    if !at.is_multiple_of(2) {
         echo(&mut screen, at);
     }
     leave(&mut screen)?;
@@ -208,7 +208,7 @@ fn long_answer(
 
 /// Types a letter, or takes it back the next time, and waits until that can be seen.
 fn echo(screen: &mut LiveScreen, at: usize) -> Duration {
-    let (key, keys) = if at % 2 == 0 { ("x", 1) } else { (BACKSPACE, 0) };
+    let (key, keys) = if at.is_multiple_of(2) { ("x", 1) } else { (BACKSPACE, 0) };
     let start = Instant::now();
     screen.press(key);
     screen.wait_until(|screen| typed(screen) == Some(keys));
@@ -348,6 +348,6 @@ mod tests {
         let bytes: usize = pieces.iter().map(String::len).sum();
         assert!((ANSWER_BYTES..ANSWER_BYTES + 4096).contains(&bytes), "{bytes}");
         let fences = pieces.iter().filter(|piece| piece.starts_with("```")).count();
-        assert!(fences > 0 && fences % 2 == 0);
+        assert!(fences > 0 && fences.is_multiple_of(2));
     }
 }

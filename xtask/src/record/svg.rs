@@ -7,6 +7,7 @@
 mod box_lines;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt::Write as _;
 
 use super::picture::{Frame, INK, PAPER, Run};
@@ -81,16 +82,14 @@ fn style(frames: &[Frame]) -> String {
 }
 
 /// Defines each different row, and answers with their numbers.
-fn define_rows<'a>(frames: &'a [Frame], out: &mut String) -> HashMap<String, usize> {
+fn define_rows(frames: &[Frame], out: &mut String) -> HashMap<String, usize> {
     let mut defined = HashMap::new();
     *out += "<defs>\n";
-    let rows = frames.iter().flat_map(|frame: &'a Frame| &frame.rows);
-    for row in rows.filter(|row| !row.is_empty()) {
-        let drawn = drawn_row(row);
+    for row in frames.iter().flat_map(|frame| &frame.rows).filter(|row| !row.is_empty()) {
         let next = defined.len();
-        if !defined.contains_key(&drawn) {
-            let _ = writeln!(out, "<g id=\"r{next}\">{drawn}</g>");
-            defined.insert(drawn, next);
+        if let Entry::Vacant(entry) = defined.entry(drawn_row(row)) {
+            let _ = writeln!(out, "<g id=\"r{next}\">{}</g>", entry.key());
+            entry.insert(next);
         }
     }
     *out += "</defs>\n";
