@@ -8,6 +8,8 @@ mod svg;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use testkit::{Gate, LiveScreen, ModelServer};
@@ -56,6 +58,7 @@ fn play(binary: &Path) -> Result<Vec<Frame>> {
                 let seen = screen.contents();
                 texts.iter().all(|text| seen.contains(text))
             }),
+            Step::Rest(milliseconds) => thread::sleep(Duration::from_millis(*milliseconds)),
             Step::Hold(milliseconds) => frames.push(frame(&screen, *milliseconds)),
         }
     }
@@ -66,12 +69,14 @@ fn frame(screen: &LiveScreen, milliseconds: u64) -> Frame {
     screen.look(|screen| Frame::new(screen, milliseconds))
 }
 
+/// Each word comes with the blank before it: a blank at the end could not be waited for.
 fn type_words(text: &str, screen: &mut LiveScreen, frames: &mut Vec<Frame>) {
-    let mut typed = String::new();
-    for word in text.split_inclusive(' ') {
-        typed += word;
-        screen.press(word);
-        screen.wait_until(|screen| screen.contents().contains(typed.trim_end()));
+    let ends = text.match_indices(' ').map(|(at, _)| at).chain([text.len()]);
+    let mut typed = 0;
+    for end in ends {
+        screen.press(&text[typed..end]);
+        typed = end;
+        screen.wait_until(|screen| screen.contents().contains(&text[..end]));
         frames.push(frame(screen, WORD_MILLISECONDS));
     }
 }
@@ -92,14 +97,12 @@ fn chat(binary: &Path, project: &Path, server: &ModelServer) -> Command {
     command
 }
 
-/// Fails with the first row that differs.
+/// Fails with both pictures of the first frame that differs.
 fn same(first: &[Frame], second: &[Frame]) -> Result<()> {
     for (at, (one, other)) in first.iter().zip(second).enumerate() {
-        for row in 0..one.rows.len().max(other.rows.len()) {
-            let (one, other) = (one.text(row), other.text(row));
-            ensure!(one == other, "frame {at}, row {row} differs:\n  {one}\n  {other}");
-        }
-        ensure!(one == other, "frame {at} differs in its colours or its cursor");
+        let (before, after) = (one.text(), other.text());
+        ensure!(before == after, "frame {at} differs:\n{before}\n\nand then:\n{after}");
+        ensure!(one == other, "frame {at} differs in its colours or its cursor:\n{before}");
     }
     ensure!(first.len() == second.len(), "{} frames, then {}", first.len(), second.len());
     Ok(())

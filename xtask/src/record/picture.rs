@@ -56,17 +56,21 @@ impl Frame {
         Frame { rows: (0..height.get()).map(row).collect(), cursor, milliseconds }
     }
 
-    /// The text of a row, for messages.
-    pub(crate) fn text(&self, row: usize) -> String {
-        let mut text = String::new();
-        let mut column = 0;
-        for run in self.rows.get(row).into_iter().flatten() {
-            text += &" ".repeat(run.column.saturating_sub(column));
-            text += &run.text;
-            column = run.column + run.columns;
-        }
-        text
+    /// The text alone, for messages.
+    pub(crate) fn text(&self) -> String {
+        self.rows.iter().map(|row| row_text(row)).collect::<Vec<_>>().join("\n")
     }
+}
+
+fn row_text(row: &[Run]) -> String {
+    let mut text = String::new();
+    let mut column = 0;
+    for run in row {
+        text += &" ".repeat(run.column.saturating_sub(column));
+        text += &run.text;
+        column = run.column + run.columns;
+    }
+    text
 }
 
 fn glyph(cell: &Cell) -> Option<Glyph> {
@@ -183,7 +187,7 @@ mod tests {
         assert_eq!(seen, [(2, 3, "a b"), (6, 3, "red"), (11, 1, "x")]);
         let red = frame.rows[0][1].look;
         assert!(red.bold && red.ink == Some(NAMED[1]));
-        assert_eq!((frame.cursor, frame.text(0)), (Some((0, 12)), "  a b red  x".into()));
+        assert_eq!((frame.cursor, frame.text()), (Some((0, 12)), "  a b red  x\n".into()));
     }
 
     #[test]

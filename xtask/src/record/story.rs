@@ -16,6 +16,8 @@ pub(crate) enum Step {
     Pass(usize),
     /// Waits until the screen shows all of these.
     Wait(&'static [&'static str]),
+    /// Lets so many milliseconds pass: a question takes no key before users can have read it.
+    Rest(u64),
     /// Takes a frame that stands so many milliseconds.
     Hold(u64),
 }
@@ -70,21 +72,21 @@ pub(crate) fn project() -> Fixture {
 /// What the model says. Each piece of its text waits for a step that lets it go.
 pub(crate) fn replies(gate: &Gate) -> Vec<Reply> {
     let look = Reply::pieces(["I will look at how totals are computed first."])
-        .and_call("grep", json!({"pattern": "toFixed|toString"}))
-        .and_call("read_file", json!({"path": "src/cart.ts"}))
-        .and_call("read_file", json!({"path": "src/money.ts"}));
+        .and_call("grep", json!({"pattern": "toFixed|toString"}));
+    // Calls of one reply are shown in the order in which they end, so each is a reply of its own.
+    let read = |path: &str| Reply::call("read_file", json!({"path": path}));
+    let (cart, money) = (read("src/cart.ts"), read("src/money.ts"));
     let run = Reply::pieces(["The tests should show it:"])
         .and_call("bash", json!({"command": "sh test/cart.test.sh"}));
     let change = Reply::pieces([
-        "`total()` adds floats and prints them with `toString`. ",
+        "`total()` adds floats and prints them with `toString`.\n\n",
         "I suggest to round once, at the end:",
     ])
     .and_call("replace_in_file", json!({"path": "src/cart.ts", "find": SUM, "replace": ROUNDED}));
     let end = Reply::pieces([
-        "Totals are rounded once now, by `format` of **src/money.ts**. ",
-        "`/undo` takes the change back.",
+        "Totals are rounded once now, by `format` of **src/money.ts**. `/undo` takes the change back.",
     ]);
-    [look, run, change, end].map(|reply| reply.through(gate)).into()
+    [look, cart, money, run, change, end].map(|reply| reply.through(gate)).into()
 }
 
 /// What the user does and sees.
@@ -100,18 +102,19 @@ pub(crate) const STEPS: &[Step] = &[
     Step::Wait(&["I will look at how totals", "Searched", "money.ts", "thinking"]),
     Step::Hold(1300),
     Step::Pass(1),
-    Step::Wait(&["The tests should show it", "Ran", "rounds totals", "thinking"]),
+    Step::Wait(&["The tests should show it", "Ran", "exit 1", "thinking"]),
     Step::Hold(1600),
     Step::Pass(1),
     Step::Wait(&["adds floats", "writing"]),
     Step::Hold(600),
     Step::Pass(1),
     Step::Wait(&["round once, at the end", "waiting for you"]),
+    Step::Rest(500),
     Step::Hold(2600),
     Step::Press("y"),
     Step::Wait(&["Edited", "thinking"]),
     Step::Hold(900),
-    Step::Pass(2),
+    Step::Pass(1),
     Step::Wait(&["takes the change back.", "ready"]),
     Step::Hold(4000),
 ];
