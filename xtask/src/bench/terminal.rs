@@ -40,6 +40,11 @@ const QUIET_KEYS: usize = 20;
 const BETWEEN_KEYS: Duration = Duration::from_millis(30);
 /// The kernel's clock, by which it counts the time of processes.
 const TICK: Duration = Duration::from_millis(10);
+/// What an answer may take before it counts as not ending.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The long answer is not to be cut, nor the conversation shortened after it.
+const ANSWER_TOKENS: u64 = 20_000_000;
+const CONTEXT_TOKENS: u64 = 200_000_000;
 const BACKSPACE: &str = "\x7f";
 const LEAVE: &str = "\x04";
 
@@ -80,6 +85,11 @@ pub(crate) fn run(effort: Effort) -> Result<ExitCode> {
 
 fn measure(binary: &Path, starts: usize, answers: usize) -> Result<Figures> {
     let project = Fixture::new("//- /src/main.rs\nfn main() {}\n");
+    let config = project.root().with_file_name("config").join("toolkiln");
+    fs::create_dir_all(&config)?;
+    let settings =
+        format!("[model]\nmax_tokens = {ANSWER_TOKENS}\ncontext_tokens = {CONTEXT_TOKENS}\n");
+    fs::write(config.join("config.toml"), settings)?;
     // The first start makes the state; users have that behind them.
     start_to_prompt(binary, &project)?;
     let times: Result<Vec<Duration>> =
@@ -187,6 +197,8 @@ fn long_answer(
         |screen: &LiveScreen| screen.look(|screen| screen.contents().contains(LAST_WORDS));
     let mut at = QUIET_KEYS;
     while !is_over(&screen) {
+        let shown = || screen.look(Screen::contents);
+        ensure!(start.elapsed() < PATIENCE, "the answer does not end:\n{}", shown());
         let time = echo(&mut screen, at);
         // What was typed when the answer had ended meanwhile was not typed during the answer.
         if !is_over(&screen) {
