@@ -13,6 +13,7 @@ mod house;
 mod imports;
 mod interop;
 mod python;
+mod record;
 mod soak;
 mod step;
 mod symbols;
@@ -35,7 +36,10 @@ Commands:
   bench search [DIR] [--quick]
                           Costs of finding things in the Linux source, or in DIR, beside ripgrep, git,
                           fd and ctags, against targets.
+  bench terminal [--quick]
+                          Costs of the chat at a terminal: start, echo of keys, long answers, against targets.
   interop                 The MCP server under other people's SDKs and hosts, in TypeScript and Python.
+  record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
 ";
 
@@ -64,6 +68,10 @@ fn main() -> ExitCode {
         ["bench", "search", directory, "--quick"] => {
             bench::search(Some(directory), bench::Effort::Quick)
         }
+        ["bench", "terminal"] => bench::terminal(bench::Effort::Full),
+        ["bench", "terminal", "--quick"] => bench::terminal(bench::Effort::Quick),
+        ["record"] => record::run("debug"),
+        ["record", "--release"] => record::run("release"),
         ["interop"] => interop::run(),
         ["soak"] => soak::run(soak::DEFAULT_MINUTES),
         ["soak", "--minutes", minutes] if minutes.parse::<u64>().is_ok() => {

@@ -138,7 +138,7 @@ pub(crate) fn memory_in(status: &str) -> Option<Memory> {
     Some(Memory { now: field("VmRSS")?, peak: field("VmHWM")? })
 }
 
-fn ticks_in(stat: &str) -> Option<u64> {
+pub(crate) fn ticks_in(stat: &str) -> Option<u64> {
     // The name of the program stands in parentheses and may hold anything; what follows are numbers,
     // of which the 12th and 13th are the time in user and in kernel mode.
     let (_, fields) = stat.rsplit_once(')')?;

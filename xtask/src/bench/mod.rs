@@ -11,6 +11,7 @@ mod peers;
 mod report;
 mod search;
 mod stats;
+mod terminal;
 mod verdict;
 
 pub(crate) use agent::run as agent;
@@ -19,6 +20,7 @@ pub(crate) use changes::run as changes;
 pub(crate) use exec::run as exec;
 pub(crate) use front_ends::run as front_ends;
 pub(crate) use search::run as search;
+pub(crate) use terminal::run as terminal;
 
 /// How often each thing is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

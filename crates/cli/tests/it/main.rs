@@ -13,6 +13,7 @@ mod execution;
 mod history;
 mod hostile_names;
 mod index;
+mod live_screen;
 mod manners;
 mod mcp;
 mod ordinary_user;
