@@ -147,7 +147,7 @@ impl<W: Write, N: Write> Screen<W, N> {
                 Ok(())
             }
             // The approver draws the question on the same terminal.
-            ActivityData::ApprovalRequested(_) => {
+            ActivityData::ApprovalRequested(_) if self.drawing.options.questions => {
                 self.drawing.settle()?;
                 self.drawing.flush()
             }
@@ -158,6 +158,7 @@ impl<W: Write, N: Write> Screen<W, N> {
             }
             ActivityData::ToolCallStart { .. }
             | ActivityData::Error { .. }
+            | ActivityData::ApprovalRequested(_)
             | ActivityData::ApprovalAnswered { .. } => Ok(()),
         }
     }

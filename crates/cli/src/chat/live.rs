@@ -401,8 +401,9 @@ impl Live {
             event = next_event(terminal, seen_empty) => Happened::Input(event),
             () = finished(program) => Happened::BackFromProgram,
             () = at(wake) => Happened::Time,
-            Some(event) = next_activity(&mut feeds.activity) => Happened::Activity(event),
+            // What is written came first: a report may be about it.
             Some(entry) = next_entry(&mut feeds.written) => Happened::Written(Box::new(entry)),
+            Some(event) = next_activity(&mut feeds.activity) => Happened::Activity(event),
             found = next_candidates(candidates) => Happened::Candidates(found),
             () = waiting.is_attached() => Happened::Attached,
             Some(()) = suspended.recv() => Happened::Suspended,
