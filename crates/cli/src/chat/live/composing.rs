@@ -87,7 +87,8 @@ impl Live {
             let mut cursor = None;
             if let Some(question) = &mut self.question {
                 let room = size.rows.saturating_sub(input.lines.len() + 3);
-                let drawn = question.panel.draw(style, room.max(LEAST_QUESTION_ROWS), is_empty);
+                let most = room.max(LEAST_QUESTION_ROWS);
+                let drawn = question.panel.draw(style, most, is_empty, self.looks.empty);
                 let room = room.saturating_sub(drawn.lines.len() + lines.lines.len());
                 lines.lines.extend(question.panel.preview(style, room.min(MOST_DIFF_ROWS)));
                 cursor = drawn.cursor.map(|(row, column)| (row + lines.lines.len(), column));
