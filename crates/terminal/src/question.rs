@@ -78,6 +78,11 @@ impl QuestionPanel {
         }
     }
 
+    /// The question is on the screen since `now`: a slow terminal may show it long after it was opened.
+    pub fn shown(&mut self, now: Instant) {
+        self.opened = self.opened.max(now);
+    }
+
     /// What is asked.
     pub fn question(&self) -> &PanelQuestion {
         &self.question

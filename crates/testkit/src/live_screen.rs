@@ -25,7 +25,7 @@ pub use rustix::process::Signal;
 use rustix::process::{Pid, kill_process, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Action, Termios, Winsize, tcflow, tcgetattr, tcgetpgrp, tcsetwinsize};
-use vt100::Screen;
+pub use vt100::Screen;
 
 use job_shell::JobShell;
 use shown::Shown;

@@ -16,6 +16,16 @@ pub(super) struct OpenQuestion {
     pub(super) panel: QuestionPanel,
     /// Whether the keyboard was seen to be empty after the time in which no key counts.
     is_settled: bool,
+    pub(super) is_seen: SeenQuestion,
+}
+
+/// Whether the question is on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SeenQuestion {
+    NotYet,
+    /// With the frame that is about to be written.
+    WithFrame,
+    Yes,
 }
 
 /// How long to wait until the keyboard is looked at again, if it was not empty.
@@ -66,7 +76,8 @@ impl Live {
             let style = Stream::Err.style();
             let asked = asking::panel_question(&request, style, (1, count));
             let panel = QuestionPanel::open(asked, now, self.last_key);
-            OpenQuestion { request, panel, is_settled: false }
+            let is_seen = SeenQuestion::NotYet;
+            OpenQuestion { request, panel, is_settled: false, is_seen }
         });
         self.progress.waits_for_user(self.question.is_some(), now);
         if let Some(question) = &self.question {
@@ -75,6 +86,16 @@ impl Live {
         }
         self.draw_soon(now);
         Ok(())
+    }
+
+    /// A frame was written.
+    pub(super) fn question_is_seen(&mut self) {
+        if let Some(question) = &mut self.question
+            && question.is_seen == SeenQuestion::WithFrame
+        {
+            question.panel.shown(Instant::now());
+            question.is_seen = SeenQuestion::Yes;
+        }
     }
 
     /// Draws the question for a screen of another width.
