@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{self, Event};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use terminal::KeyModes;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// When the keyboard was looked at.
@@ -99,12 +100,13 @@ fn read_keys(
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         is_reading.store(true, Ordering::SeqCst);
-        loop {
+        while event::poll(Duration::ZERO)? || is_readable() {
+            // What is read is read in pieces, and the kernel tells of keys only when they come.
+            if !event::poll(Duration::ZERO)? {
+                KeyModes::tell_again()?;
+            }
             if sender.send(Ok(event::read()?)).is_err() {
                 return Ok(());
-            }
-            if !event::poll(Duration::ZERO)? {
-                break;
             }
         }
         is_reading.store(false, Ordering::SeqCst);
