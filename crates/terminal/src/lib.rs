@@ -38,7 +38,7 @@ pub use notification::{Notification, NotificationKind};
 pub use output_style::OutputStyle;
 pub use picker::{Picker, PickerOutcome};
 pub use question::{
-    CommentPlace, DEAD_TIME, PanelAnswer, PanelFile, PanelLine, PanelOutcome, PanelPart,
+    CommentPlace, DEAD_TIME, KeyMoment, PanelAnswer, PanelFile, PanelLine, PanelOutcome, PanelPart,
     PanelQuestion, QuestionPanel, RuleLifetime,
 };
 pub use screen::{Screen, ScreenOptions};

@@ -32,18 +32,33 @@ impl KeyModes {
         write_to_terminal(ENTER)?;
         Ok(Self(()))
     }
+
+    /// Sets the modes as they are, by which the kernel tells again that keys can be read. It does nothing once the
+    /// terminal is as it was found.
+    pub fn tell_again() -> io::Result<()> {
+        let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+        if before.is_some() {
+            tcsetattr(io::stdin(), OptionalActions::Now, &tcgetattr(io::stdin())?)?;
+        }
+        Ok(())
+    }
 }
 
 impl Drop for KeyModes {
     fn drop(&mut self) {
-        restore();
+        put_back(&mut BEFORE.lock().unwrap_or_else(PoisonError::into_inner));
     }
 }
 
 /// Leaves the terminal as it was found, if it was changed. Signal handlers and panic hooks call it too, so
 /// it does nothing if it is in use.
 pub fn restore() {
-    let Ok(mut before) = BEFORE.try_lock() else { return };
+    if let Ok(mut before) = BEFORE.try_lock() {
+        put_back(&mut before);
+    }
+}
+
+fn put_back(before: &mut Option<Termios>) {
     if let Some(found) = before.take() {
         // A terminal that is gone cannot be told.
         let _ = write_to_terminal(LEAVE);

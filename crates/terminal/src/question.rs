@@ -25,6 +25,21 @@ use part_picker::{PartPicker, PickStep};
 /// How long a question takes no answer, and how long the keyboard has to be quiet before it does.
 pub const DEAD_TIME: Duration = Duration::from_millis(300);
 
+/// When a key can have been pressed: between the last look at the keyboard that found nothing, and now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeyMoment {
+    /// Not before this moment; it decides whether the key counts.
+    pub earliest: Instant,
+    /// Not after this one; from it on, the keyboard has to be quiet.
+    pub latest: Instant,
+}
+
+impl From<Instant> for KeyMoment {
+    fn from(exact: Instant) -> Self {
+        Self { earliest: exact, latest: exact }
+    }
+}
+
 /// What the panel shows.
 #[derive(Debug)]
 enum PanelMode {
@@ -63,6 +78,11 @@ impl QuestionPanel {
         }
     }
 
+    /// The question is on the screen since `now`: a slow terminal may show it long after it was opened.
+    pub fn shown(&mut self, now: Instant) {
+        self.opened = self.opened.max(now);
+    }
+
     /// What is asked.
     pub fn question(&self) -> &PanelQuestion {
         &self.question
@@ -81,33 +101,35 @@ impl QuestionPanel {
         self.question.position = (index, count);
     }
 
-    /// Something was typed, whatever it was for: what follows at once is not an answer.
-    pub fn typed_at(&mut self, now: Instant) {
-        self.last_typed = Some(self.last_typed.map_or(now, |last| last.max(now)));
-    }
-
-    /// Whether a key could be an answer now.
-    pub fn is_live(&self, now: Instant, input_is_empty: bool) -> bool {
-        let is_past = |since: Instant| now.saturating_duration_since(since) >= DEAD_TIME;
-        input_is_empty && is_past(self.opened) && self.last_typed.is_none_or(is_past)
+    /// When a key can be an answer, unless another one comes before.
+    pub fn counts_from(&self) -> Instant {
+        let opening = self.opening_key.map(|(_, at)| at);
+        let last = [Some(self.opened), self.last_typed, opening].into_iter().flatten().max();
+        last.unwrap_or(self.opened) + DEAD_TIME
     }
 
     /// Takes a paste if a line of the panel is being typed; `false` if it is for the input box.
-    pub fn paste(&mut self, text: &str, now: Instant) -> bool {
+    pub fn paste(&mut self, text: &str, pressed: impl Into<KeyMoment>) -> bool {
         match &mut self.mode {
             PanelMode::Reason(field) | PanelMode::CommentText { text: field, .. } => {
                 field.insert(&cleaned(text).replace('\n', " "));
                 true
             }
             _ => {
-                self.last_typed = Some(now);
+                self.last_typed = Some(pressed.into().latest);
                 false
             }
         }
     }
 
     /// Takes a key. `input_is_empty` tells whether nothing is typed in the input box.
-    pub fn key(&mut self, event: KeyEvent, now: Instant, input_is_empty: bool) -> PanelOutcome {
+    pub fn key(
+        &mut self,
+        event: KeyEvent,
+        pressed: impl Into<KeyMoment>,
+        input_is_empty: bool,
+    ) -> PanelOutcome {
+        let now = pressed.into();
         if event.kind == KeyEventKind::Release {
             return PanelOutcome::ToInput(vec![event]);
         }
@@ -120,7 +142,7 @@ impl QuestionPanel {
             return self.give_to_input(vec![event], now);
         }
         if let Some((first, at)) = opening
-            && now.saturating_duration_since(at) < DEAD_TIME
+            && now.earliest < at + DEAD_TIME
         {
             if types_a_character(event) || event.code == KeyCode::Enter {
                 self.mode = PanelMode::Choose;
@@ -135,8 +157,8 @@ impl QuestionPanel {
         self.key_of_mode(event, now)
     }
 
-    fn give_to_input(&mut self, keys: Vec<KeyEvent>, now: Instant) -> PanelOutcome {
-        self.last_typed = Some(now);
+    fn give_to_input(&mut self, keys: Vec<KeyEvent>, now: KeyMoment) -> PanelOutcome {
+        self.last_typed = Some(now.latest);
         PanelOutcome::ToInput(keys)
     }
 
@@ -149,8 +171,8 @@ impl QuestionPanel {
         }
     }
 
-    fn choose(&mut self, event: KeyEvent, now: Instant, input_is_empty: bool) -> PanelOutcome {
-        let is_live = self.is_live(now, input_is_empty);
+    fn choose(&mut self, event: KeyEvent, now: KeyMoment, input_is_empty: bool) -> PanelOutcome {
+        let is_live = input_is_empty && now.earliest >= self.counts_from();
         let letter = match event.code {
             KeyCode::Char(c) if is_live && event.modifiers.is_empty() && self.offers(c) => c,
             _ => return self.give_to_input(vec![event], now),
@@ -169,7 +191,7 @@ impl QuestionPanel {
             'a' => PanelMode::Rule,
             _ => PanelMode::Diff(LinePager::default()),
         };
-        self.opening_key = Some((event, now));
+        self.opening_key = Some((event, now.latest));
         PanelOutcome::Changed
     }
 
@@ -188,7 +210,7 @@ impl QuestionPanel {
         }
     }
 
-    fn key_of_mode(&mut self, event: KeyEvent, now: Instant) -> PanelOutcome {
+    fn key_of_mode(&mut self, event: KeyEvent, now: KeyMoment) -> PanelOutcome {
         let is_plain = (event.modifiers - KeyModifiers::SHIFT).is_empty();
         match &mut self.mode {
             PanelMode::Choose => {}
@@ -258,7 +280,7 @@ impl QuestionPanel {
     }
 
     /// A character that means nothing in the present mode is text for the input box.
-    fn not_meant(&mut self, event: KeyEvent, now: Instant) -> PanelOutcome {
+    fn not_meant(&mut self, event: KeyEvent, now: KeyMoment) -> PanelOutcome {
         if !types_a_character(event) {
             return PanelOutcome::Changed;
         }
@@ -267,9 +289,9 @@ impl QuestionPanel {
     }
 
     /// Shows the keys again. What follows at once is not an answer.
-    fn back(&mut self, now: Instant) {
+    fn back(&mut self, now: KeyMoment) {
         self.mode = PanelMode::Choose;
-        self.last_typed = Some(now);
+        self.last_typed = Some(now.latest);
     }
 
     fn comment_step(&mut self, from: usize, forward: bool) {

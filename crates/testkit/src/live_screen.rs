@@ -24,8 +24,8 @@ use rustix::fs::{Mode, OFlags, fcntl_getfl, fcntl_setfl, open};
 pub use rustix::process::Signal;
 use rustix::process::{Pid, kill_process, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Termios, Winsize, tcgetattr, tcgetpgrp, tcsetwinsize};
-use vt100::Screen;
+use rustix::termios::{Action, Termios, Winsize, tcflow, tcgetattr, tcgetpgrp, tcsetwinsize};
+pub use vt100::Screen;
 
 use job_shell::JobShell;
 use shown::Shown;
@@ -153,6 +153,20 @@ impl LiveScreen {
     /// How many bytes the program has written.
     pub fn bytes(&self) -> u64 {
         self.lock().shown.bytes()
+    }
+
+    /// How often the program has rung the bell.
+    pub fn bells(&self) -> usize {
+        self.lock().shown.bells()
+    }
+
+    /// Has the terminal take nothing more from the program, which waits in its next write, or take it again.
+    #[track_caller]
+    pub fn hold_output(&self, is_held: bool) {
+        let action = if is_held { Action::OOff } else { Action::OOn };
+        let state = self.lock();
+        let user = state.user.as_ref().expect("the program runs");
+        tcflow(user, action).expect("a terminal can be held");
     }
 
     /// The sizes in bytes of the synchronised updates since the last call, marks included.

@@ -5,25 +5,25 @@
 //! key that was typed before a question could be read never answers it, however busy the machine was.
 
 mod composing;
+mod keyboard;
 mod keys;
 mod programs;
 mod progress;
 mod questions;
 mod waiting_messages;
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use context_manager::AgentOptions;
-use crossterm::event::{Event, EventStream};
-use futures_util::Stream as _;
+use crossterm::event::Event;
 use protocol::{ActivityEvent, LogEntry};
 use session::{ApprovalManager, Inbox, Session};
 use terminal::{
-    InlineView, InputBox, KeyModes, MentionCandidate, Notification, Picker, ScreenSize,
+    InlineView, InputBox, KeyModes, KeyMoment, MentionCandidate, Notification, Picker, ScreenSize,
     SubmissionKind, Viewer,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -37,6 +37,7 @@ use super::live_parts::history_file::HistoryFile;
 use super::live_parts::mention_source::MentionSource;
 use crate::interrupt::StopSignal;
 use crate::output::{self, Stream};
+use keyboard::{Keyboard, KeyboardLooks};
 use programs::ForeignProgram;
 use progress::TurnProgress;
 use questions::ShownQuestion;
@@ -112,6 +113,7 @@ enum Happened {
     Candidates(Vec<MentionCandidate>),
     BackFromProgram,
     Attached,
+    Resized,
     Suspended,
     Stopped,
     /// A frame or a question is due.
@@ -120,14 +122,14 @@ enum Happened {
 
 /// The terminal while it is ours.
 struct OwnTerminal {
-    keys: EventStream,
+    keys: Keyboard,
     _modes: KeyModes,
 }
 
 impl OwnTerminal {
     fn take() -> io::Result<Self> {
         let modes = KeyModes::enter()?;
-        Ok(Self { keys: EventStream::new(), _modes: modes })
+        Ok(Self { keys: Keyboard::start()?, _modes: modes })
     }
 }
 
@@ -138,6 +140,7 @@ pub(crate) struct Live {
     terminal: Option<OwnTerminal>,
     stop: StopSignal,
     suspended: tokio::signal::unix::Signal,
+    resized: tokio::signal::unix::Signal,
     pub(crate) input: InputBox,
     history: HistoryFile,
     mentions: Option<Arc<MentionSource>>,
@@ -159,8 +162,7 @@ pub(crate) struct Live {
     leaves_at_once: bool,
     ctrl_c: CtrlC,
     last_esc: Option<Instant>,
-    /// When the keyboard was last seen to be empty.
-    seen_empty: Instant,
+    looks: KeyboardLooks,
     last_key: Option<Instant>,
     due: Option<Instant>,
     last_frame: Instant,
@@ -203,6 +205,8 @@ impl Live {
         let suspend = rustix::process::Signal::TSTP.as_raw();
         let suspended =
             tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(suspend))?;
+        let resized =
+            tokio::signal::unix::signal(tokio::signal::unix::SignalKind::window_change())?;
         let now = Instant::now();
         output::hold_back();
         let live = Self {
@@ -211,6 +215,7 @@ impl Live {
             terminal: Some(OwnTerminal::take()?),
             stop,
             suspended,
+            resized,
             input: InputBox::new(entries),
             history,
             mentions: None,
@@ -228,7 +233,7 @@ impl Live {
             leaves_at_once: false,
             ctrl_c: CtrlC::default(),
             last_esc: None,
-            seen_empty: now,
+            looks: KeyboardLooks::at(now),
             last_key: None,
             due: Some(now),
             last_frame: now,
@@ -339,7 +344,7 @@ impl Live {
         self.draw_if_due(screen)?;
         match self.happens(feeds).await {
             Happened::Input(event) => {
-                let pressed = self.seen_empty;
+                let pressed = KeyMoment { earliest: self.looks.empty, latest: Instant::now() };
                 self.input_event(screen, feeds, cancel, event?, pressed)?;
                 self.draw_soon(Instant::now());
             }
@@ -362,6 +367,9 @@ impl Live {
             }
             Happened::BackFromProgram => self.back_from_program(screen, feeds).await?,
             Happened::Attached => self.attached(feeds),
+            Happened::Resized if self.program.is_none() => self.resized(screen, screen_size())?,
+            // The size is asked for when the terminal is ours again.
+            Happened::Resized => {}
             Happened::Suspended => self.suspend(screen)?,
             Happened::Stopped => {
                 self.wanted = Some(Wanted::Leave);
@@ -389,16 +397,19 @@ impl Live {
     }
 
     async fn happens(&mut self, feeds: &mut Feeds) -> Happened {
-        let Self { terminal, seen_empty, candidates, program, waiting, stop, suspended, .. } = self;
+        let Self {
+            terminal, looks, resized, candidates, program, waiting, stop, suspended, ..
+        } = self;
         let wakes = [
             self.due.map(|due| due.max(self.last_frame)),
             self.progress.is_working().then(|| self.last_frame + CLOCK_TIME),
-            self.question.as_ref().and_then(|question| question.counts_from()),
+            self.question.as_ref().and_then(|question| question.look_at(looks.last)),
         ];
         let wake = wakes.into_iter().flatten().filter(|_| program.is_none()).min();
         tokio::select! {
             biased;
-            event = next_event(terminal, seen_empty) => Happened::Input(event),
+            event = next_event(terminal, looks) => Happened::Input(event),
+            Some(()) = resized.recv() => Happened::Resized,
             () = finished(program) => Happened::BackFromProgram,
             () = at(wake) => Happened::Time,
             // What is written came first: a report may be about it.
@@ -436,22 +447,13 @@ pub(crate) fn screen_size() -> ScreenSize {
     ScreenSize { columns: or(columns, 80), rows: or(rows, 24) }
 }
 
-/// The next key. Notes when there was none.
 async fn next_event(
     terminal: &mut Option<OwnTerminal>,
-    seen_empty: &mut Instant,
+    looks: &mut KeyboardLooks,
 ) -> io::Result<Event> {
-    let Some(terminal) = terminal else { return std::future::pending().await };
-    let next = poll_fn(|context| {
-        let polled = Pin::new(&mut terminal.keys).poll_next(context);
-        if polled.is_pending() {
-            *seen_empty = Instant::now();
-        }
-        polled
-    });
-    match next.await {
-        Some(event) => event,
-        None => Err(io::ErrorKind::UnexpectedEof.into()),
+    match terminal {
+        Some(terminal) => terminal.keys.next(looks).await,
+        None => std::future::pending().await,
     }
 }
 

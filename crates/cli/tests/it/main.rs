@@ -3,7 +3,6 @@
 
 mod agent;
 mod call;
-mod chat;
 mod chat_commands;
 mod config;
 mod configuration;
@@ -13,6 +12,7 @@ mod execution;
 mod history;
 mod hostile_names;
 mod index;
+mod live;
 mod live_screen;
 mod manners;
 mod mcp;

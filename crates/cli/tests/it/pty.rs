@@ -94,12 +94,6 @@ impl Session {
         self.press(&format!("{answer}\n"));
     }
 
-    /// What a terminal sends to the program in front when Ctrl-C is pressed while no keys are read.
-    pub(crate) fn interrupt(&self) {
-        let id = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        kill_process(id, Signal::INT).unwrap();
-    }
-
     /// The exit code and the result.
     pub(crate) fn end(mut self) -> (i32, String) {
         let mut result = String::new();

@@ -1,5 +1,7 @@
 //! The question as it looks.
 
+use std::time::Instant;
+
 use timeline::safe_text::harmless;
 
 use super::{PanelMode, PanelQuestion, QuestionPanel};
@@ -65,16 +67,25 @@ impl QuestionPanel {
     }
 
     /// Draws the question in at most about `max_rows` rows. It has the cursor only while a line of it is typed.
-    pub fn draw(&mut self, style: LiveStyle, max_rows: usize, input_is_empty: bool) -> LiveLines {
+    /// Its title and keys are bold once keys count, which depends on when the keyboard was last `seen_empty`.
+    pub fn draw(
+        &mut self,
+        style: LiveStyle,
+        max_rows: usize,
+        input_is_empty: bool,
+        seen_empty: Instant,
+    ) -> LiveLines {
+        let counts = seen_empty >= self.counts_from();
+        let title_ink = if counts { Ink::BOLD } else { Ink::PLAIN };
         let inner = LiveStyle { width: style.width.saturating_sub(SIDES).max(1), ..style };
-        let mut body = self.facts(inner);
+        let mut body = self.facts(inner, title_ink);
         let room = max_rows.saturating_sub(body.len() + 3).max(3);
         let mut cursor = None;
         let offered: Vec<(char, &str)> =
             KEYS.into_iter().filter(|(key, _)| self.offers(*key)).collect();
         match &mut self.mode {
             PanelMode::Choose => {
-                body.extend(keys(inner, &offered, input_is_empty));
+                body.extend(keys(inner, &offered, input_is_empty && counts));
                 if !input_is_empty {
                     body.extend(hint(inner, "these keys answer when the input is empty"));
                 }
@@ -109,7 +120,7 @@ impl QuestionPanel {
                 let rule = self.question.rule.as_deref().unwrap_or_default();
                 body.extend(whole(inner, Ink::BOLD, rule));
                 let lifetimes = [('s', "for this session"), ('g', "for good")];
-                body.extend(keys(inner, &lifetimes, true));
+                body.extend(keys(inner, &lifetimes, counts));
                 body.extend(hint(inner, "esc back"));
             }
             PanelMode::Diff(pager) => {
@@ -122,15 +133,15 @@ impl QuestionPanel {
         if let Some(note) = self.note {
             body.extend(whole(inner, Ink::YELLOW, note));
         }
-        self.framed(style, inner, body, cursor)
+        self.framed(style, title_ink, body, cursor)
     }
 
     /// Why the user is asked, and what to know first.
-    fn facts(&self, inner: LiveStyle) -> Vec<String> {
+    fn facts(&self, inner: LiveStyle, title_ink: Ink) -> Vec<String> {
         let PanelQuestion { title, reason, warnings, .. } = &self.question;
         let mut lines = Vec::new();
         if !self.title_fits(inner.width + SIDES) {
-            lines.extend(whole(inner, Ink::BOLD, title));
+            lines.extend(whole(inner, title_ink, title));
         }
         lines.extend(reason.iter().flat_map(|text| whole(inner, Ink::DIM, text)));
         let shown = warnings.iter().take(MOST_WARNINGS);
@@ -157,10 +168,11 @@ impl QuestionPanel {
     fn framed(
         &self,
         style: LiveStyle,
-        inner: LiveStyle,
+        title_ink: Ink,
         body: Vec<String>,
         cursor: Option<(usize, usize)>,
     ) -> LiveLines {
+        let inner = style.width.saturating_sub(SIDES).max(1);
         let ends = style.width.saturating_sub(1);
         let place = self.place();
         let mut top = InkLine::new();
@@ -168,7 +180,7 @@ impl QuestionPanel {
         top.push(Ink::YELLOW, "╭ ");
         // A title without room for it stands below as a whole.
         if self.title_fits(style.width) {
-            top.push(Ink::BOLD, &self.question.title);
+            top.push(title_ink, &self.question.title);
         }
         top.fill(Ink::PLAIN, " ", start).push(Ink::DIM, &place).push(Ink::YELLOW, "╮");
         let mut bottom = InkLine::new();
@@ -177,7 +189,7 @@ impl QuestionPanel {
         let mut lines = vec![top.paint(style)];
         for line in body {
             let used = columns(&unpainted(&line));
-            let blanks = " ".repeat(inner.width.saturating_sub(used));
+            let blanks = " ".repeat(inner.saturating_sub(used));
             lines.push(match style.width > SIDES {
                 true => format!("{} {line}{blanks} {}", bar("│"), bar("│")),
                 false => line,

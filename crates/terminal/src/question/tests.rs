@@ -81,7 +81,7 @@ impl Slow {
     }
 
     fn drawn(&mut self, width: usize) -> String {
-        let drawn = self.panel.draw(LiveStyle { width, colour: false }, 24, true);
+        let drawn = self.panel.draw(LiveStyle { width, colour: false }, 24, true, self.now);
         assert!(drawn.lines.iter().all(|line| columns(line) <= width), "{drawn:#?}");
         drawn.lines.join("\n")
     }
@@ -426,7 +426,7 @@ proptest! {
             } else if was_choosing {
                 opened = now;
             }
-            let drawn = panel.draw(LiveStyle { width, colour: true }, 20, input_is_empty);
+            let drawn = panel.draw(LiveStyle { width, colour: true }, 20, input_is_empty, now);
             for line in &drawn.lines {
                 prop_assert!(columns(&crate::live_lines::unpainted(line)) <= width, "{line:?}");
             }

@@ -13,7 +13,7 @@ const KEPT_ROWS: usize = 10_000;
 
 /// A screen that shows updates when they are complete.
 pub(super) struct Shown {
-    parser: Parser<KeyboardLevels>,
+    parser: Parser<NotDrawn>,
     /// Bytes that are not shown yet: an update that is not complete, or what may be the first half
     /// of a mark.
     pending: Vec<u8>,
@@ -22,12 +22,20 @@ pub(super) struct Shown {
     updates: Vec<usize>,
 }
 
-/// How often the program has asked for the keyboard protocol that tells more keys apart, less how often
-/// it has taken that back.
+/// What a program writes to a terminal without drawing.
 #[derive(Default)]
-struct KeyboardLevels(u16);
+struct NotDrawn {
+    /// How often the program has asked for the keyboard protocol that tells more keys apart, less how often
+    /// it has taken that back.
+    keyboard_levels: u16,
+    bells: usize,
+}
 
-impl Callbacks for KeyboardLevels {
+impl Callbacks for NotDrawn {
+    fn audible_bell(&mut self, _: &mut Screen) {
+        self.bells += 1;
+    }
+
     fn unhandled_csi(
         &mut self,
         _: &mut Screen,
@@ -38,8 +46,11 @@ impl Callbacks for KeyboardLevels {
     ) {
         let first = parameters.first().and_then(|numbers| numbers.first()).copied();
         match (mark, end) {
-            (Some(b'>'), 'u') => self.0 = self.0.saturating_add(1),
-            (Some(b'<'), 'u') => self.0 = self.0.saturating_sub(first.unwrap_or(1).max(1)),
+            (Some(b'>'), 'u') => self.keyboard_levels = self.keyboard_levels.saturating_add(1),
+            (Some(b'<'), 'u') => {
+                let levels = first.unwrap_or(1).max(1);
+                self.keyboard_levels = self.keyboard_levels.saturating_sub(levels);
+            }
             _ => {}
         }
     }
@@ -48,8 +59,7 @@ impl Callbacks for KeyboardLevels {
 impl Shown {
     pub(super) fn new(columns: u16, rows: u16) -> Self {
         let (rows, columns) = size(columns, rows);
-        let parser =
-            Parser::new_with_callbacks(rows, columns, KEPT_ROWS, KeyboardLevels::default());
+        let parser = Parser::new_with_callbacks(rows, columns, KEPT_ROWS, NotDrawn::default());
         Self { parser, pending: Vec::new(), is_in_update: false, bytes: 0, updates: Vec::new() }
     }
 
@@ -66,7 +76,11 @@ impl Shown {
     }
 
     pub(super) fn keyboard_levels(&self) -> u16 {
-        self.parser.callbacks().0
+        self.parser.callbacks().keyboard_levels
+    }
+
+    pub(super) fn bells(&self) -> usize {
+        self.parser.callbacks().bells
     }
 
     pub(super) fn is_in_update(&self) -> bool {

@@ -7,6 +7,7 @@ use terminal::{Ink, LiveLines, LiveStyle, ScreenSize, StatusLine, wrap_painted};
 
 use super::super::ChatScreen;
 use super::Live;
+use super::questions::SeenQuestion;
 use crate::output;
 
 /// Lines of the output of a call that runs.
@@ -33,6 +34,7 @@ impl Live {
         let finished = self.finished();
         let lines = self.compose(screen, now);
         self.view.frame(&finished, &lines)?;
+        self.question_is_seen();
         self.due = None;
         self.last_frame = Instant::now();
         Ok(())
@@ -61,6 +63,7 @@ impl Live {
         self.reask(size);
         let lines = self.compose_at(screen, size, Instant::now());
         self.view.redraw(size, &lines)?;
+        self.question_is_seen();
         self.due = None;
         self.last_frame = Instant::now();
         Ok(())
@@ -87,7 +90,11 @@ impl Live {
             let mut cursor = None;
             if let Some(question) = &mut self.question {
                 let room = size.rows.saturating_sub(input.lines.len() + 3);
-                let drawn = question.panel.draw(style, room.max(LEAST_QUESTION_ROWS), is_empty);
+                if question.is_seen == SeenQuestion::NotYet {
+                    question.is_seen = SeenQuestion::WithFrame;
+                }
+                let most = room.max(LEAST_QUESTION_ROWS);
+                let drawn = question.panel.draw(style, most, is_empty, self.looks.empty);
                 let room = room.saturating_sub(drawn.lines.len() + lines.lines.len());
                 lines.lines.extend(question.panel.preview(style, room.min(MOST_DIFF_ROWS)));
                 cursor = drawn.cursor.map(|(row, column)| (row + lines.lines.len(), column));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use terminal::{CompletionKind, InputAction, PickerOutcome, ScreenSize, Submission, Viewer};
+use terminal::{CompletionKind, InputAction, KeyMoment, PickerOutcome, Submission, Viewer};
 use tokio_util::sync::CancellationToken;
 
 use super::super::ChatScreen;
@@ -17,20 +17,16 @@ use crate::output::Stream;
 const TWICE: Duration = Duration::from_millis(600);
 
 impl Live {
-    /// Deals with what came from the terminal. `pressed` is the earliest moment at which it can have been typed.
+    /// Deals with what came from the terminal. `pressed` is when it can have been typed.
     pub(super) fn input_event(
         &mut self,
         screen: &mut ChatScreen,
         feeds: &mut Feeds,
         cancel: Option<&CancellationToken>,
         event: Event,
-        pressed: Instant,
+        pressed: KeyMoment,
     ) -> anyhow::Result<()> {
         match event {
-            Event::Resize(columns, rows) => {
-                let size = ScreenSize { columns: columns.into(), rows: rows.into() };
-                self.resized(screen, size)
-            }
             Event::Paste(text) => {
                 self.pasted(feeds, &text, pressed);
                 Ok(())
@@ -42,7 +38,7 @@ impl Live {
         }
     }
 
-    fn pasted(&mut self, feeds: &mut Feeds, text: &str, pressed: Instant) {
+    fn pasted(&mut self, feeds: &mut Feeds, text: &str, pressed: KeyMoment) {
         self.last_key = Some(Instant::now());
         if let Some(picker) = &mut self.picker {
             return picker.paste(text);
@@ -60,7 +56,7 @@ impl Live {
         feeds: &mut Feeds,
         cancel: Option<&CancellationToken>,
         key: KeyEvent,
-        pressed: Instant,
+        pressed: KeyMoment,
     ) -> anyhow::Result<()> {
         if let Some(picker) = &mut self.picker {
             self.picked = match picker.key(key) {

@@ -1,10 +1,10 @@
 //! Questions of the session: the first that waits is shown until it is answered or withdrawn.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossterm::event::KeyEvent;
 use protocol::{ApprovalRequest, ApprovalResponse};
-use terminal::{DEAD_TIME, OutputStyle, PanelAnswer, PanelOutcome, QuestionPanel, ScreenSize};
+use terminal::{KeyMoment, OutputStyle, PanelAnswer, PanelOutcome, QuestionPanel, ScreenSize};
 
 use super::super::live_parts::asking;
 use super::{Feeds, Live};
@@ -14,15 +14,27 @@ use crate::output::Stream;
 pub(super) struct ShownQuestion {
     pub(super) request: ApprovalRequest,
     pub(super) panel: QuestionPanel,
-    opened: Instant,
-    /// Whether the keyboard was looked at after the time in which no key counts.
+    /// Whether the keyboard was seen to be empty after the time in which no key counts.
     is_settled: bool,
+    pub(super) is_seen: SeenQuestion,
 }
+
+/// Whether the question is on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SeenQuestion {
+    NotYet,
+    /// With the frame that is about to be written.
+    WithFrame,
+    Yes,
+}
+
+/// How long to wait until the keyboard is looked at again, if it was not empty.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 impl ShownQuestion {
     /// When the keyboard is to be looked at again, so that keys after it can count.
-    pub(super) fn counts_from(&self) -> Option<Instant> {
-        (!self.is_settled).then(|| self.opened + DEAD_TIME)
+    pub(super) fn look_at(&self, last: Instant) -> Option<Instant> {
+        (!self.is_settled).then(|| self.panel.counts_from().max(last + LOOK_AGAIN))
     }
 
     fn is_about(&self, request: &ApprovalRequest) -> bool {
@@ -37,10 +49,11 @@ impl Live {
         let now = Instant::now();
         let count = feeds.approvals.as_ref().map_or(0, |approvals| approvals.count());
         let shown = self.question.as_ref().map(|question| question.panel.question().position.1);
-        if let Some(question) = &mut self.question
-            && self.seen_empty >= question.opened + DEAD_TIME
-        {
-            question.is_settled = true;
+        if let Some(question) = &mut self.question {
+            let is_settled = self.looks.empty >= question.panel.counts_from();
+            if is_settled != std::mem::replace(&mut question.is_settled, is_settled) {
+                self.draw_soon(now);
+            }
         }
         if count == 0 && shown.is_none() {
             return Ok(());
@@ -63,7 +76,8 @@ impl Live {
             let style = Stream::Err.style();
             let asked = asking::panel_question(&request, style, (1, count));
             let panel = QuestionPanel::open(asked, now, self.last_key);
-            ShownQuestion { request, panel, opened: now, is_settled: false }
+            let is_seen = SeenQuestion::NotYet;
+            ShownQuestion { request, panel, is_settled: false, is_seen }
         });
         self.progress.waits_for_user(self.question.is_some(), now);
         if let Some(question) = &self.question {
@@ -72,6 +86,16 @@ impl Live {
         }
         self.draw_soon(now);
         Ok(())
+    }
+
+    /// A frame was written.
+    pub(super) fn question_is_seen(&mut self) {
+        if let Some(question) = &mut self.question
+            && question.is_seen == SeenQuestion::WithFrame
+        {
+            question.panel.shown(Instant::now());
+            question.is_seen = SeenQuestion::Yes;
+        }
     }
 
     /// Draws the question for a screen of another width.
@@ -89,19 +113,12 @@ impl Live {
         &mut self,
         feeds: &mut Feeds,
         key: KeyEvent,
-        pressed: Instant,
+        pressed: KeyMoment,
     ) -> anyhow::Result<Vec<KeyEvent>> {
         let is_empty = self.input.is_empty();
         let Some(question) = &mut self.question else { return Ok(vec![key]) };
         match question.panel.key(key, pressed, is_empty) {
-            PanelOutcome::ToInput(keys) => {
-                // It was pressed at the latest now.
-                let now = Instant::now();
-                question.panel.typed_at(now);
-                question.is_settled = false;
-                question.opened = now;
-                return Ok(keys);
-            }
+            PanelOutcome::ToInput(keys) => return Ok(keys),
             PanelOutcome::Changed => {}
             PanelOutcome::Answer(PanelAnswer::Edit) => {
                 let request = question.request.clone();

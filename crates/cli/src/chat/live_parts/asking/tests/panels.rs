@@ -20,7 +20,7 @@ fn panel(request: &ApprovalRequest, width: usize, keys: &str) -> String {
         now += DEAD_TIME;
         panel.key(KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE), now, true);
     }
-    let drawn = panel.draw(LiveStyle { width, colour: false }, ROWS, true);
+    let drawn = panel.draw(LiveStyle { width, colour: false }, ROWS, true, now);
     assert!(drawn.lines.iter().all(|line| columns(line) <= width), "{drawn:#?}");
     drawn.lines.join("\n")
 }

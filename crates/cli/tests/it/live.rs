@@ -1,0 +1,7 @@
+//! `toolkiln chat` as a user at a terminal has it: real processes, a real terminal, a scripted model.
+
+mod conversation;
+mod live_chat;
+mod typed_ahead;
+
+pub(crate) use live_chat::LiveChat;
