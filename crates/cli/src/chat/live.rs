@@ -15,6 +15,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use context_manager::AgentOptions;
@@ -35,8 +36,8 @@ use super::ChatScreen;
 use super::ctrl_c::CtrlC;
 use super::live_parts::history_file::HistoryFile;
 use super::live_parts::mention_source::MentionSource;
-use crate::interrupt::StopSignal;
-use crate::output::{self, Stream};
+use crate::interrupt::{StopSignal, terminal_is_gone};
+use crate::output::{self, DrawnTerminal, Stream};
 use programs::ForeignProgram;
 use progress::TurnProgress;
 use questions::OpenQuestion;
@@ -121,19 +122,19 @@ enum Happened {
 /// The terminal while it is ours.
 struct OwnTerminal {
     keys: EventStream,
-    _modes: KeyModes,
+    modes: KeyModes,
 }
 
 impl OwnTerminal {
     fn take() -> io::Result<Self> {
         let modes = KeyModes::enter()?;
-        Ok(Self { keys: EventStream::new(), _modes: modes })
+        Ok(Self { keys: EventStream::new(), modes })
     }
 }
 
 /// The state of everything that is drawn below the conversation, and the terminal itself.
 pub(crate) struct Live {
-    view: InlineView<io::Stderr>,
+    view: InlineView<DrawnTerminal>,
     colour: bool,
     terminal: Option<OwnTerminal>,
     stop: StopSignal,
@@ -199,14 +200,14 @@ impl Live {
     pub(crate) fn begin(options: LiveOptions) -> anyhow::Result<Self> {
         let (history, entries) = HistoryFile::open(options.history);
         let style = Stream::Err.style();
-        let stop = StopSignal::listen()?;
+        let stop = StopSignal::listen_at_terminal()?;
         let suspend = rustix::process::Signal::TSTP.as_raw();
         let suspended =
             tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(suspend))?;
         let now = Instant::now();
         output::hold_back();
         let live = Self {
-            view: InlineView::new(io::stderr(), screen_size()),
+            view: InlineView::new(DrawnTerminal, screen_size()),
             colour: style.colours,
             terminal: Some(OwnTerminal::take()?),
             stop,
@@ -442,6 +443,11 @@ async fn next_event(
 ) -> io::Result<Event> {
     let Some(terminal) = terminal else { return std::future::pending().await };
     let next = poll_fn(|context| {
+        // Where there is nothing to read and never will be, the stream would look for keys without end. The
+        // signal for it comes on its own way.
+        if terminal_is_gone() {
+            return Poll::Pending;
+        }
         let polled = Pin::new(&mut terminal.keys).poll_next(context);
         if polled.is_pending() {
             *seen_empty = Instant::now();

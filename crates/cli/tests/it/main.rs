@@ -18,6 +18,7 @@ mod mcp;
 mod policy;
 mod pty;
 mod run;
+mod screen;
 mod sessions;
 mod setup;
 mod short_form;
