@@ -62,8 +62,8 @@ pub(crate) struct Chat {
 }
 
 impl Chat {
-    /// None if the user was to pick a conversation and wants none.
-    pub(crate) async fn begin(args: &ChatArgs) -> anyhow::Result<Option<Self>> {
+    /// An exit code if the user was to pick a conversation and wants none.
+    pub(crate) async fn begin(args: &ChatArgs) -> anyhow::Result<Result<Self, ExitCode>> {
         let root = project_root::checked(&args.scope)?;
         let project = Project::open_with(&root, &args.model.layer())?;
         let tools = project.tools(&args.scope, &args.approval, Lifetime::Stays)?;
@@ -101,7 +101,7 @@ impl Chat {
             live = Some(begun);
         }
         let begun = Self::session(args, parts, &mut screen, live.as_mut()).await?;
-        let Some(session) = begun else { return Ok(None) };
+        let Some(session) = begun else { return Ok(Err(exit_code(live.as_ref()))) };
         let offered_rules = Vec::new();
         let mut chat = Self { project, chosen, session, screen, notes, offered_rules, live };
         chat.greet();
@@ -111,7 +111,7 @@ impl Chat {
         if args.resume.is_some() {
             chat.show_past().await?;
         }
-        Ok(Some(chat))
+        Ok(Ok(chat))
     }
 
     async fn session(
@@ -184,8 +184,7 @@ impl Chat {
     }
 
     fn exit_code(&self) -> ExitCode {
-        let code = self.live.as_ref().and_then(Live::exit_code);
-        code.map_or(ExitCode::SUCCESS, ExitCode::from)
+        exit_code(self.live.as_ref())
     }
 
     /// Releases the terminal and the session, so that another process may go on with it.
@@ -263,6 +262,10 @@ impl Chat {
         *self.screen.options_mut() = now;
         Ok(())
     }
+}
+
+fn exit_code(live: Option<&Live>) -> ExitCode {
+    live.and_then(Live::exit_code).map_or(ExitCode::SUCCESS, ExitCode::from)
 }
 
 fn command_hints(user: &UserCommands) -> Vec<CommandHint> {

@@ -3,7 +3,9 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sandbox::signal_is_ignored;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -45,6 +47,9 @@ const TERMINATED: i32 = 143;
 /// And with SIGHUP, because its terminal is gone.
 const HUNG_UP: i32 = 129;
 
+/// What is under way may take so long to end after the terminal is gone: no second signal can be asked for.
+const ALONE_TIME: Duration = Duration::from_secs(5);
+
 /// Signals that end a run: the first cancels what is under way, the second does not wait for that, the
 /// third ends the process.
 #[derive(Clone, Debug)]
@@ -62,6 +67,16 @@ impl StopSignal {
     /// Listens from now on, for the rest of the process, on a thread of its own: the working thread may be
     /// held up by a reader that does not read what is written.
     pub(crate) fn listen() -> io::Result<Self> {
+        Self::listen_to(Hearing::Signals)
+    }
+
+    /// The same; the end of the terminal at standard input counts as SIGHUP, even where that signal is ignored or goes
+    /// to another process.
+    pub(crate) fn listen_at_terminal() -> io::Result<Self> {
+        Self::listen_to(Hearing::SignalsAndTerminal)
+    }
+
+    fn listen_to(hearing: Hearing) -> io::Result<Self> {
         let stop = Self {
             cancel: CancellationToken::new(),
             at_once: CancellationToken::new(),
@@ -71,9 +86,9 @@ impl StopSignal {
         let told = stop.clone();
         let (begun, listening) = mpsc::sync_channel(1);
         std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build();
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             match runtime {
-                Ok(runtime) => runtime.block_on(told.hear_all(&begun)),
+                Ok(runtime) => runtime.block_on(told.hear_all(hearing, &begun)),
                 Err(error) => drop(begun.send(Err(error))),
             }
         })?;
@@ -81,7 +96,7 @@ impl StopSignal {
         Ok(stop)
     }
 
-    async fn hear_all(&self, begun: &mpsc::SyncSender<io::Result<()>>) {
+    async fn hear_all(&self, hearing: Hearing, begun: &mpsc::SyncSender<io::Result<()>>) {
         let listeners = || -> io::Result<_> {
             let interrupts = signal(SignalKind::interrupt())?;
             let terminations = signal(SignalKind::terminate())?;
@@ -90,13 +105,18 @@ impl StopSignal {
                 true => None,
                 false => Some(signal(SignalKind::hangup())?),
             };
-            Ok((interrupts, terminations, hang_ups))
+            let terminal = match hearing {
+                Hearing::Signals => None,
+                Hearing::SignalsAndTerminal => Some(watch_terminal()?),
+            };
+            Ok((interrupts, terminations, hang_ups, terminal))
         };
-        let (mut interrupts, mut terminations, mut hang_ups) = match listeners() {
+        let (mut interrupts, mut terminations, mut hang_ups, terminal) = match listeners() {
             Ok(listeners) => listeners,
             Err(error) => return drop(begun.send(Err(error))),
         };
         let _ = begun.send(Ok(()));
+        let mut is_alone = false;
         loop {
             let code = tokio::select! {
                 Some(()) = interrupts.recv() => {
@@ -106,7 +126,16 @@ impl StopSignal {
                     INTERRUPTED
                 }
                 Some(()) = terminations.recv() => TERMINATED,
-                Some(()) = heard(&mut hang_ups) => HUNG_UP,
+                // The kernel sends it when the terminal goes away, which is heard of anyway.
+                Some(()) = heard(&mut hang_ups), if !is_alone => HUNG_UP,
+                () = gone(terminal.as_ref()), if !is_alone => {
+                    is_alone = true;
+                    if self.exit_code().map(i32::from) == Some(HUNG_UP) {
+                        continue;
+                    }
+                    HUNG_UP
+                }
+                () = tokio::time::sleep(ALONE_TIME), if is_alone => leave(HUNG_UP),
                 else => return,
             };
             self.hear(code);
@@ -132,6 +161,42 @@ impl StopSignal {
     /// The exit code for the signal that came last, if any came.
     pub(crate) fn exit_code(&self) -> Option<u8> {
         u8::try_from(self.code.load(Ordering::Relaxed)).ok().filter(|code| *code != 0)
+    }
+}
+
+/// What ends a run besides what the user does there.
+#[derive(Clone, Copy, Debug)]
+enum Hearing {
+    Signals,
+    SignalsAndTerminal,
+}
+
+/// Fires when the terminal is gone. A thread waits for that: it is no signal for every process.
+fn watch_terminal() -> io::Result<CancellationToken> {
+    let gone = CancellationToken::new();
+    let told = gone.clone();
+    std::thread::Builder::new().name("terminal".to_owned()).spawn(move || {
+        while !is_hung_up(None) {}
+        told.cancel();
+    })?;
+    Ok(gone)
+}
+
+/// Whether the other side of the terminal at standard input is closed.
+pub(crate) fn terminal_is_gone() -> bool {
+    is_hung_up(Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))
+}
+
+/// Waits at most so long for the end of the terminal. Nothing that is typed ends the wait.
+fn is_hung_up(patience: Option<&Timespec>) -> bool {
+    let stdin = io::stdin();
+    poll(&mut [PollFd::new(&stdin, PollFlags::empty())], patience).is_ok_and(|count| count > 0)
+}
+
+async fn gone(terminal: Option<&CancellationToken>) {
+    match terminal {
+        Some(terminal) => terminal.cancelled().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use crate::chat::safe_text::{harmless, harmless_but, harmless_json};
 use crate::environment;
+use crate::interrupt::terminal_is_gone;
 use terminal::{Ink, OutputStyle};
 
 /// Clears the screen and its memory, and goes to the top.
@@ -158,6 +159,24 @@ impl Write for Printer {
 
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
+    }
+}
+
+/// The terminal, for the one who draws it. One that is gone takes everything: what ends the chat then is the signal
+/// for that, not a failure to draw.
+#[derive(Debug)]
+pub(crate) struct DrawnTerminal;
+
+impl Write for DrawnTerminal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match io::stderr().write(bytes) {
+            Err(_) if terminal_is_gone() => Ok(bytes.len()),
+            written => written,
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
     }
 }
 

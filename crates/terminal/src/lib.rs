@@ -33,7 +33,7 @@ pub use input::{
     mention_can_begin, mention_of, mentions,
 };
 pub use live_lines::{LiveLines, LiveStyle, wrap_painted};
-pub use modes::{KeyModes, restore};
+pub use modes::{FoundModes, KeyModes, restore};
 pub use notification::{Notification, NotificationKind};
 pub use output_style::OutputStyle;
 pub use picker::{Picker, PickerOutcome};

@@ -42,6 +42,25 @@ impl KeyModes {
         }
         Ok(())
     }
+
+    /// What is put back when this is dropped.
+    pub fn found(&self) -> FoundModes {
+        FoundModes(BEFORE.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+}
+
+/// The modes that the terminal had before keys were read one by one.
+#[derive(Clone, Debug)]
+pub struct FoundModes(Option<Termios>);
+
+impl FoundModes {
+    /// Sets them again, after a program that may have left others behind.
+    pub fn put_back(&self) {
+        if let Some(found) = &self.0 {
+            // A terminal that is gone cannot be told.
+            let _ = tcsetattr(io::stdin(), OptionalActions::Now, found);
+        }
+    }
 }
 
 impl Drop for KeyModes {

@@ -169,6 +169,11 @@ impl LiveScreen {
         tcflow(user, action).expect("a terminal can be held");
     }
 
+    /// What the program has written since the last call, byte by byte: up to 8 MB, the first of it.
+    pub fn take_written(&mut self) -> Vec<u8> {
+        self.lock().shown.take_written()
+    }
+
     /// The sizes in bytes of the synchronised updates since the last call, marks included.
     pub fn take_updates(&mut self) -> Vec<usize> {
         self.lock().shown.take_updates()

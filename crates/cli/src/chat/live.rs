@@ -36,7 +36,7 @@ use super::ctrl_c::CtrlC;
 use super::live_parts::history_file::HistoryFile;
 use super::live_parts::mention_source::MentionSource;
 use crate::interrupt::StopSignal;
-use crate::output::{self, Stream};
+use crate::output::{self, DrawnTerminal, Stream};
 use keyboard::{Keyboard, KeyboardLooks};
 use programs::ForeignProgram;
 use progress::TurnProgress;
@@ -123,19 +123,19 @@ enum Happened {
 /// The terminal while it is ours.
 struct OwnTerminal {
     keys: Keyboard,
-    _modes: KeyModes,
+    modes: KeyModes,
 }
 
 impl OwnTerminal {
     fn take() -> io::Result<Self> {
         let modes = KeyModes::enter()?;
-        Ok(Self { keys: Keyboard::start()?, _modes: modes })
+        Ok(Self { keys: Keyboard::start()?, modes })
     }
 }
 
 /// The state of everything that is drawn below the conversation, and the terminal itself.
 pub(crate) struct Live {
-    view: InlineView<io::Stderr>,
+    view: InlineView<DrawnTerminal>,
     colour: bool,
     terminal: Option<OwnTerminal>,
     stop: StopSignal,
@@ -201,7 +201,7 @@ impl Live {
     pub(crate) fn begin(options: LiveOptions) -> anyhow::Result<Self> {
         let (history, entries) = HistoryFile::open(options.history);
         let style = Stream::Err.style();
-        let stop = StopSignal::listen()?;
+        let stop = StopSignal::listen_at_terminal()?;
         let suspend = rustix::process::Signal::TSTP.as_raw();
         let suspended =
             tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(suspend))?;
@@ -210,7 +210,7 @@ impl Live {
         let now = Instant::now();
         output::hold_back();
         let live = Self {
-            view: InlineView::new(io::stderr(), screen_size()),
+            view: InlineView::new(DrawnTerminal, screen_size()),
             colour: style.colours,
             terminal: Some(OwnTerminal::take()?),
             stop,

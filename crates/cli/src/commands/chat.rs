@@ -35,7 +35,10 @@ pub(crate) struct ChatArgs {
 pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let code = runtime.block_on(async {
-        let Some(mut chat) = Chat::begin(args).await? else { return Ok(ExitCode::SUCCESS) };
+        let mut chat = match Chat::begin(args).await? {
+            Ok(chat) => chat,
+            Err(code) => return Ok(code),
+        };
         let code = chat.converse(args.prompt.as_deref()).await;
         let hint = chat.resume_hint().await;
         chat.close().await;

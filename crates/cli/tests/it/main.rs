@@ -20,6 +20,7 @@ mod ordinary_user;
 mod policy;
 mod pty;
 mod run;
+mod screen;
 mod sessions;
 mod setup;
 mod short_form;

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use testkit::Fixture;
 
@@ -92,6 +92,20 @@ impl Session {
     pub(crate) fn answer(&mut self, text: &str, answer: &str) {
         self.wait_for(text);
         self.press(&format!("{answer}\n"));
+    }
+
+    /// Closes the terminal as its window does, and waits for the end of the program: its exit code.
+    pub(crate) fn hang_up(self) -> i32 {
+        let Self { terminal, mut child, seen, .. } = self;
+        drop(terminal);
+        let process = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).unwrap();
+        let mut ended = [PollFd::new(&process, PollFlags::IN)];
+        let count = poll(&mut ended, Some(&PATIENCE)).unwrap_or(0);
+        if count == 0 {
+            child.kill().unwrap();
+            panic!("the program does not end without its terminal: {seen}");
+        }
+        child.wait().unwrap().code().unwrap()
     }
 
     /// The exit code and the result.

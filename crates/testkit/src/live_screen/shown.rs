@@ -10,6 +10,8 @@ const END: &[u8] = b"\x1b[?2026l";
 const ESCAPE: u8 = 0x1b;
 /// Lines that are kept when they scroll out of the screen, as terminals do it by default.
 const KEPT_ROWS: usize = 10_000;
+/// Bytes that are kept as they were written. A program that writes more is not looked at byte by byte.
+const KEPT_BYTES: usize = 8 * 1024 * 1024;
 
 /// A screen that shows updates when they are complete.
 pub(super) struct Shown {
@@ -19,6 +21,7 @@ pub(super) struct Shown {
     pending: Vec<u8>,
     is_in_update: bool,
     bytes: u64,
+    written: Vec<u8>,
     updates: Vec<usize>,
 }
 
@@ -60,7 +63,8 @@ impl Shown {
     pub(super) fn new(columns: u16, rows: u16) -> Self {
         let (rows, columns) = size(columns, rows);
         let parser = Parser::new_with_callbacks(rows, columns, KEPT_ROWS, NotDrawn::default());
-        Self { parser, pending: Vec::new(), is_in_update: false, bytes: 0, updates: Vec::new() }
+        let (pending, written, updates) = (Vec::new(), Vec::new(), Vec::new());
+        Self { parser, pending, is_in_update: false, bytes: 0, written, updates }
     }
 
     pub(super) fn screen(&self) -> &Screen {
@@ -69,6 +73,10 @@ impl Shown {
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    pub(super) fn take_written(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.written)
     }
 
     pub(super) fn take_updates(&mut self) -> Vec<usize> {
@@ -95,6 +103,8 @@ impl Shown {
     /// Takes in what the program has written.
     pub(super) fn feed(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
+        let room = KEPT_BYTES.saturating_sub(self.written.len());
+        self.written.extend_from_slice(&bytes[..bytes.len().min(room)]);
         // An unfinished update has been searched but for what may be the first half of a mark.
         let mut from = self.pending.len().saturating_sub(END.len() - 1);
         self.pending.extend_from_slice(bytes);

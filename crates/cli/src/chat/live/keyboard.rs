@@ -69,7 +69,10 @@ impl Keyboard {
             }
             self.events.poll_recv(context)
         });
-        next.await.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
+        match next.await {
+            Some(event) => event,
+            None => std::future::pending().await,
+        }
     }
 }
 
@@ -97,7 +100,8 @@ fn read_keys(
             return Ok(());
         }
         if ready[0].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            // The end of the terminal is heard of elsewhere.
+            return Ok(());
         }
         is_reading.store(true, Ordering::SeqCst);
         while event::poll(Duration::ZERO)? || is_readable() {

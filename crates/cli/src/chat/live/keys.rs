@@ -58,6 +58,9 @@ impl Live {
         key: KeyEvent,
         pressed: KeyMoment,
     ) -> anyhow::Result<()> {
+        if key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL {
+            return self.suspend(screen);
+        }
         if let Some(picker) = &mut self.picker {
             self.picked = match picker.key(key) {
                 PickerOutcome::Open => None,

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use protocol::{ApprovalRequest, ApprovalResponse, ToolError};
+use terminal::FoundModes;
 use tokio::task::JoinHandle;
 
 use super::super::ChatScreen;
@@ -20,6 +21,8 @@ pub(super) enum EditedText {
 pub(super) struct ForeignProgram {
     running: JoinHandle<EditedText>,
     result: Option<EditedText>,
+    /// An editor that is killed does not put them back.
+    modes: Option<FoundModes>,
 }
 
 impl ForeignProgram {
@@ -65,10 +68,10 @@ impl Live {
         program: impl FnOnce() -> EditedText + Send + 'static,
     ) -> anyhow::Result<()> {
         self.view.clear()?;
-        self.terminal = None;
         self.stop.leave_interrupts(true);
+        let modes = self.terminal.take().map(|terminal| terminal.modes.found());
         let running = tokio::task::spawn_blocking(program);
-        self.program = Some(ForeignProgram { running, result: None });
+        self.program = Some(ForeignProgram { running, result: None, modes });
         Ok(())
     }
 
@@ -77,7 +80,10 @@ impl Live {
         screen: &mut ChatScreen,
         feeds: &mut Feeds,
     ) -> anyhow::Result<()> {
-        let result = self.program.take().and_then(|program| program.result);
+        let result = self.program.take().and_then(|program| {
+            program.modes.iter().for_each(FoundModes::put_back);
+            program.result
+        });
         self.stop.leave_interrupts(false);
         self.take_back(screen)?;
         match result {
@@ -94,19 +100,20 @@ impl Live {
                 self.answer(feeds, &request, response);
             }
         }
+        self.draw_soon(Instant::now());
         Ok(())
     }
 
     /// Stops this process, as Ctrl-Z does elsewhere, until it is continued.
     pub(super) fn suspend(&mut self, screen: &mut ChatScreen) -> anyhow::Result<()> {
-        let has_terminal = self.program.is_none();
-        if has_terminal {
-            self.view.clear()?;
-            self.terminal = None;
+        if self.program.is_some() {
+            // The terminal is the editor's, which stops too and is continued with this process.
+            return stop_this_process();
         }
-        // SIGTSTP is listened to, and would not stop the process.
-        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::STOP)?;
-        if has_terminal { self.take_back(screen) } else { Ok(()) }
+        self.view.clear()?;
+        self.terminal = None;
+        stop_this_process()?;
+        self.take_back(screen)
     }
 
     /// Takes the terminal again and draws everything anew.
@@ -116,6 +123,12 @@ impl Live {
         self.last_key = Some(Instant::now());
         self.resized(screen, screen_size())
     }
+}
+
+/// SIGTSTP is listened to, and would not stop the process.
+fn stop_this_process() -> anyhow::Result<()> {
+    use rustix::process::{Signal, getpid, kill_process};
+    Ok(kill_process(getpid(), Signal::STOP)?)
 }
 
 /// What to do about an editor that is missing.
