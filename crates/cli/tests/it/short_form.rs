@@ -31,11 +31,12 @@ fn at_a_terminal_a_message_opens_a_conversation() {
     let project = project();
     let arguments = ["What is the project's version?", "--provider", "offline"];
     let mut chat = Session::start(&project, &arguments, Output::Terminal);
-    chat.wait_for("> What is the project's version?");
+    chat.wait_for("› What is the project's version?");
     chat.wait_for("1.2.3");
-    chat.answer("> ", "Read package.json and tell me the project name");
+    chat.wait_for("ready");
+    chat.press("Read package.json and tell me the project name\r");
     chat.wait_for("kiln-shop");
-    chat.wait_for("> ");
+    chat.wait_for("ready");
     chat.press(LEAVE);
     assert_eq!(chat.end().0, 0);
 }
