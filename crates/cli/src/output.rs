@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::chat::safe_text::{harmless, harmless_but, harmless_json};
 use crate::environment;
 use crate::interrupt::terminal_is_gone;
-use terminal::{Ink, OutputStyle};
+use terminal::{Ink, OutputStyle, ScreenSize};
 
 /// Clears the screen and its memory, and goes to the top.
 const CLEAR: &str = "\x1b[H\x1b[2J\x1b[3J";
@@ -118,6 +118,13 @@ fn style(stream: &(impl AsFd + io::IsTerminal)) -> OutputStyle {
     let style = OutputStyle::terminal(columns);
     if environment::no_colour() { style.without_colours() } else { style }
 }
+
+/// The size of the terminal that is drawn on; a usual one if it does not say.
+pub(crate) fn screen_size() -> ScreenSize {
+    let size = rustix::termios::tcgetwinsize(io::stderr());
+    let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
+    let or = |found: usize, default| if found == 0 { default } else { found };
+    ScreenSize { columns: or(columns, 80), rows: or(rows, 24) }
 
 /// A stream as a writer of text that is made harmless on its way.
 #[derive(Debug)]

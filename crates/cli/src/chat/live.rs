@@ -210,7 +210,7 @@ impl Live {
         let now = Instant::now();
         output::hold_back();
         let live = Self {
-            view: InlineView::new(DrawnTerminal, screen_size()),
+            view: InlineView::new(DrawnTerminal, output::screen_size()),
             colour: style.colours,
             terminal: Some(OwnTerminal::take()?),
             stop,
@@ -367,7 +367,7 @@ impl Live {
             }
             Happened::BackFromProgram => self.back_from_program(screen, feeds).await?,
             Happened::Attached => self.attached(feeds),
-            Happened::Resized if self.program.is_none() => self.resized(screen, screen_size())?,
+            Happened::Resized if self.program.is_none() => self.resized(screen, output::screen_size())?,
             // The size is asked for when the terminal is ours again.
             Happened::Resized => {}
             Happened::Suspended => self.suspend(screen)?,
@@ -440,11 +440,6 @@ impl Drop for Live {
     }
 }
 
-pub(crate) fn screen_size() -> ScreenSize {
-    let size = rustix::termios::tcgetwinsize(io::stderr());
-    let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
-    let or = |found: usize, default| if found == 0 { default } else { found };
-    ScreenSize { columns: or(columns, 80), rows: or(rows, 24) }
 }
 
 async fn next_event(

@@ -188,7 +188,7 @@ fn a_chat_without_a_model_points_to_setup() {
     chat.env("OLLAMA_HOST", "127.0.0.1:1").arg("chat").arg("--root").arg(project.root());
     let mut chat = Session::spawn(chat, Output::Terminal);
     chat.wait_for("`toolkiln setup` finds and tests a model");
-    chat.wait_for("> ");
+    chat.wait_for("ready");
     chat.press("\x04");
     assert_eq!(chat.end().0, 0);
 }

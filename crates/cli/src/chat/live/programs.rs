@@ -8,8 +8,9 @@ use tokio::task::JoinHandle;
 
 use super::super::ChatScreen;
 use super::super::live_parts::asking;
-use super::{Feeds, Live, OwnTerminal, screen_size};
+use super::{Feeds, Live, OwnTerminal};
 use crate::environment;
+use crate::output;
 
 /// What an editor was started for, and its end.
 pub(super) enum EditedText {
@@ -121,7 +122,7 @@ impl Live {
         self.terminal = Some(OwnTerminal::take()?);
         // Keys that were typed meanwhile were for the other program.
         self.last_key = Some(Instant::now());
-        self.resized(screen, screen_size())
+        self.resized(screen, output::screen_size())
     }
 }
 
