@@ -125,6 +125,7 @@ pub(crate) fn screen_size() -> ScreenSize {
     let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
     let or = |found: usize, default| if found == 0 { default } else { found };
     ScreenSize { columns: or(columns, 80), rows: or(rows, 24) }
+}
 
 /// A stream as a writer of text that is made harmless on its way.
 #[derive(Debug)]

@@ -367,7 +367,9 @@ impl Live {
             }
             Happened::BackFromProgram => self.back_from_program(screen, feeds).await?,
             Happened::Attached => self.attached(feeds),
-            Happened::Resized if self.program.is_none() => self.resized(screen, output::screen_size())?,
+            Happened::Resized if self.program.is_none() => {
+                self.resized(screen, output::screen_size())?
+            }
             // The size is asked for when the terminal is ours again.
             Happened::Resized => {}
             Happened::Suspended => self.suspend(screen)?,
@@ -438,8 +440,6 @@ impl Drop for Live {
         self.terminal = None;
         output::let_go();
     }
-}
-
 }
 
 async fn next_event(
