@@ -23,7 +23,7 @@ use crossterm::event::Event;
 use protocol::{ActivityEvent, LogEntry};
 use session::{ApprovalManager, Inbox, Session};
 use terminal::{
-    InlineView, InputBox, KeyModes, KeyMoment, MentionCandidate, Notification, Picker, ScreenSize,
+    InlineView, InputBox, KeyModes, KeyMoment, MentionCandidate, Notification, Picker,
     SubmissionKind, Viewer,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
