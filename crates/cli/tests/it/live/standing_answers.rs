@@ -1,0 +1,151 @@
+//! Answers that hold for more than one question, several questions at once, and how the user is called to them.
+
+use std::process::Command;
+
+use serde_json::json;
+use testkit::{Fixture, ModelServer, Reply};
+
+use super::LiveChat;
+use super::live_chat::{DB, NEW_DB, config_home, edit, project};
+use crate::run::run_with_state;
+
+/// A model that wants the same file changed in so many turns.
+fn wants_edits(count: usize) -> ModelServer {
+    let turn = |_| {
+        let (tool, arguments) = edit();
+        [Reply::call(tool, arguments), Reply::text("I am done.")]
+    };
+    ModelServer::start((0..count).flat_map(turn))
+}
+
+#[test]
+fn a_rule_for_the_session_is_shown_and_ends_with_the_process() {
+    let (project, server) = (project(), wants_edits(3));
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("go");
+    chat.answers("Edit src/db.js", "a");
+    chat.asks("from now on update_file may create and change `src/db.js`");
+    chat.press("s");
+    chat.sees("I am done.");
+    chat.is_idle();
+    project.write("src/db.js", DB);
+    chat.say("again");
+    server.watch().wait_for_calls(4);
+    chat.is_idle();
+    assert_eq!(project.read("src/db.js"), NEW_DB, "no question was asked");
+    assert_eq!(chat.screen.bells(), 1);
+    chat.leave();
+    project.write("src/db.js", DB);
+    let listed = run_with_state(&project, &["policy", "list"]).stdout;
+    assert!(!listed.contains("a remembered answer"), "{listed}");
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("go");
+    chat.asks("Edit src/db.js");
+}
+
+#[test]
+fn a_rule_for_good_is_listed_and_holds_in_the_next_process() {
+    let (project, server) = (project(), wants_edits(2));
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("go");
+    chat.answers("Edit src/db.js", "a");
+    chat.asks("for good");
+    chat.press("g");
+    chat.sees("I am done.");
+    chat.is_idle();
+    chat.leave();
+    let listed = run_with_state(&project, &["policy", "list"]).stdout;
+    let rule = listed.lines().find(|line| line.contains("a remembered answer"));
+    assert!(rule.is_some_and(|rule| rule.contains("src/db.js")), "{listed}");
+    project.write("src/db.js", DB);
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("go");
+    chat.sees("I am done.");
+    assert_eq!(project.read("src/db.js"), NEW_DB);
+    assert_eq!(chat.screen.bells(), 0);
+}
+
+#[test]
+fn several_questions_are_counted_and_each_calls_the_user_once() {
+    let project = project();
+    let create = |path: &str| json!({"path": path, "content": "x\n"});
+    let reply = Reply::call("create_file", create("one.txt"))
+        .and_call("create_file", create("two.txt"))
+        .and_call("create_file", create("three.txt"));
+    let server = ModelServer::start([reply, Reply::text("I am done.")]);
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("go");
+    chat.answers("1 of 3", "y");
+    chat.answers("1 of 2", "y");
+    chat.screen.wait_until(|screen| {
+        super::live_chat::question_counts(screen) && !screen.contents().contains("1 of 2")
+    });
+    chat.press("y");
+    chat.sees("I am done.");
+    assert!(["one.txt", "two.txt", "three.txt"].iter().all(|path| project.path(path).exists()));
+    assert_eq!(chat.screen.bells(), 3);
+}
+
+#[test]
+fn equal_questions_that_wait_are_answered_by_the_rule() {
+    let project = project();
+    let append = |text: &str| json!({"path": "src/db.js", "content": text});
+    let reply = Reply::call("append_file", append("// one\n"))
+        .and_call("append_file", append("// two\n"))
+        .and_call("create_file", json!({"path": "other.txt", "content": "x\n"}));
+    let server = ModelServer::start([reply, Reply::text("I am done.")]);
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("go");
+    chat.answers("Edit src/db.js", "a");
+    chat.asks("for this session");
+    chat.press("s");
+    chat.answers("Create other.txt", "y");
+    chat.sees("I am done.");
+    let text = project.read("src/db.js");
+    assert!(text.contains("// one\n") && text.contains("// two\n"), "{text}");
+}
+
+#[test]
+fn the_bell_can_be_switched_off() {
+    let (project, server) = (project(), wants_edits(1));
+    let directory = config_home(&project).join("toolkiln");
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("config.toml"), "[terminal]\nnotify = \"off\"\n").unwrap();
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("go");
+    chat.answers("Edit src/db.js", "y");
+    chat.sees("I am done.");
+    assert_eq!(chat.screen.bells(), 0);
+}
+
+fn git(project: &Fixture, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=Kiln", "-c", "user.email=kiln@example.org"]);
+    let output = command.current_dir(project.root()).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_question_about_a_commit_shows_the_commit_and_no_shell() {
+    let project = project();
+    git(&project, &["init", "--quiet"]);
+    git(&project, &["config", "user.name", "Kiln"]);
+    git(&project, &["config", "user.email", "kiln@example.org"]);
+    git(&project, &["add", "--all"]);
+    git(&project, &["commit", "--quiet", "--message", "begin"]);
+    project.write("src/db.js", NEW_DB);
+    git(&project, &["add", "--all"]);
+    let commit = json!({"message": "db: two is right"});
+    let server = ModelServer::start([Reply::call("git_commit", commit), Reply::text("I am done.")]);
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("commit it");
+    chat.asks("db: two is right");
+    let shown = chat.screen.text();
+    for internal in ["sh -c", "/bin/sh", "GIT_", "core.hooksPath", "set -e", "&&"] {
+        assert!(!shown.contains(internal), "{internal}: {shown}");
+    }
+    chat.press("y");
+    chat.sees("I am done.");
+    assert!(git(&project, &["log", "--oneline"]).contains("db: two is right"));
+}
