@@ -3,7 +3,9 @@
 mod answering;
 mod conversation;
 mod live_chat;
+mod queue;
 mod standing_answers;
 mod typed_ahead;
+mod typing;
 
 pub(crate) use live_chat::LiveChat;

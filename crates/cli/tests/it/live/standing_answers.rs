@@ -6,46 +6,51 @@ use serde_json::json;
 use testkit::{Fixture, ModelServer, Reply};
 
 use super::LiveChat;
-use super::live_chat::{DB, NEW_DB, config_home, edit, project};
+use super::live_chat::{NEW_DB, config_home, project};
 use crate::run::run_with_state;
 
-/// A model that wants the same file changed in so many turns.
-fn wants_edits(count: usize) -> ModelServer {
+/// A model that wants a line added to the same file in so many turns.
+fn wants_lines(count: usize) -> ModelServer {
     let turn = |_| {
-        let (tool, arguments) = edit();
-        [Reply::call(tool, arguments), Reply::text("I am done.")]
+        let line = json!({"path": "src/db.js", "content": "// more\n"});
+        [Reply::call("append_file", line), Reply::text("I am done.")]
     };
     ModelServer::start((0..count).flat_map(turn))
 }
 
+/// How many of them were added.
+fn lines(project: &Fixture) -> usize {
+    project.read("src/db.js").matches("// more").count()
+}
+
 #[test]
 fn a_rule_for_the_session_is_shown_and_ends_with_the_process() {
-    let (project, server) = (project(), wants_edits(3));
+    let (project, server) = (project(), wants_lines(3));
     let mut chat = LiveChat::with_model(&project, &server);
     chat.say("go");
     chat.answers("Edit src/db.js", "a");
-    chat.asks("from now on update_file may create and change `src/db.js`");
+    chat.asks("from now on append_file may create and change `src/db.js`, with any content");
     chat.press("s");
     chat.sees("I am done.");
     chat.is_idle();
-    project.write("src/db.js", DB);
+    assert_eq!(lines(&project), 1);
     chat.say("again");
     server.watch().wait_for_calls(4);
+    assert_eq!(lines(&project), 2, "no question was asked");
     chat.is_idle();
-    assert_eq!(project.read("src/db.js"), NEW_DB, "no question was asked");
     assert_eq!(chat.screen.bells(), 1);
     chat.leave();
-    project.write("src/db.js", DB);
     let listed = run_with_state(&project, &["policy", "list"]).stdout;
     assert!(!listed.contains("a remembered answer"), "{listed}");
     let mut chat = LiveChat::with_model(&project, &server);
     chat.say("go");
     chat.asks("Edit src/db.js");
+    assert_eq!(lines(&project), 2);
 }
 
 #[test]
 fn a_rule_for_good_is_listed_and_holds_in_the_next_process() {
-    let (project, server) = (project(), wants_edits(2));
+    let (project, server) = (project(), wants_lines(2));
     let mut chat = LiveChat::with_model(&project, &server);
     chat.say("go");
     chat.answers("Edit src/db.js", "a");
@@ -57,11 +62,10 @@ fn a_rule_for_good_is_listed_and_holds_in_the_next_process() {
     let listed = run_with_state(&project, &["policy", "list"]).stdout;
     let rule = listed.lines().find(|line| line.contains("a remembered answer"));
     assert!(rule.is_some_and(|rule| rule.contains("src/db.js")), "{listed}");
-    project.write("src/db.js", DB);
     let mut chat = LiveChat::with_model(&project, &server);
     chat.say("go");
     chat.sees("I am done.");
-    assert_eq!(project.read("src/db.js"), NEW_DB);
+    assert_eq!(lines(&project), 2);
     assert_eq!(chat.screen.bells(), 0);
 }
 
@@ -107,7 +111,7 @@ fn equal_questions_that_wait_are_answered_by_the_rule() {
 
 #[test]
 fn the_bell_can_be_switched_off() {
-    let (project, server) = (project(), wants_edits(1));
+    let (project, server) = (project(), wants_lines(1));
     let directory = config_home(&project).join("toolkiln");
     std::fs::create_dir_all(&directory).unwrap();
     std::fs::write(directory.join("config.toml"), "[terminal]\nnotify = \"off\"\n").unwrap();
