@@ -92,6 +92,7 @@ impl Live {
                 self.answer(feeds, &request, response);
             }
         }
+        self.draw_soon(Instant::now());
         Ok(())
     }
 

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use testkit::{Fixture, ModelServer, Reply};
 
-use super::LiveChat;
-use super::live_chat::{DOWN, ESC, UP, config_home, project};
+use super::live_chat::{DB, DOWN, ESC, UP, config_home, project};
+use super::{LiveChat, PNG};
 
 /// A model that answers so many messages.
 fn listens(count: usize) -> ModelServer {
@@ -100,9 +100,6 @@ fn a_large_paste_is_a_chip_and_the_model_gets_all_of_it() {
     assert_eq!(last_said(&server, 0), format!("see {text} please"));
 }
 
-const PNG: &[u8] =
-    b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x02\0\0\0\x01\x08\x02\0\0\0crc.\0\0\0\0IENDcrc.";
-
 #[test]
 fn the_pasted_path_of_an_image_becomes_a_mention() {
     let (project, server) = (project(), listens(1));
@@ -122,26 +119,26 @@ fn slash_offers_commands_and_those_of_the_user_work() {
     let (project, server) = (project(), listens(1));
     let commands = config_home(&project).join("toolkiln/commands");
     std::fs::create_dir_all(&commands).unwrap();
-    std::fs::write(commands.join("review.md"), "Review $ARGUMENTS with care.\n").unwrap();
+    let text = "---\nargument-hint: FILE\n---\nReview $ARGUMENTS with care.\n";
+    std::fs::write(commands.join("review.md"), text).unwrap();
     let mut chat = LiveChat::with_model(&project, &server);
     chat.press("/re");
     chat.sees("/rename TITLE");
     chat.sees("/review");
     chat.press("v\t");
-    chat.has_typed("/review");
+    chat.has_typed("/review FILE");
     chat.press("src/db.js\r");
     chat.sees("Heard 1.");
-    let said = last_said(&server, 0);
-    assert!(said.contains("Review") && said.contains("src/db.js"), "{said}");
+    assert_eq!(last_said(&server, 0), "Review src/db.js with care.");
     chat.is_idle();
     // A command without arguments is sent by the Enter that takes it.
     chat.press("/hel\r");
     chat.sees("list the commands and keys");
     chat.is_idle();
     chat.press("/x");
-    chat.sees("/exit");
+    chat.sees("› /exit");
     chat.press(ESC);
-    chat.no_longer_sees("/exit");
+    chat.no_longer_sees("› /exit");
     chat.has_typed("/x");
 }
 
@@ -154,11 +151,11 @@ fn a_line_for_the_shell_runs_confined_and_the_model_is_told() {
     chat.press("\r");
     // It has changed a copy; the project changes by the answer only.
     chat.asks("src/db.js");
-    assert_eq!(project.read("src/db.js"), super::live_chat::DB);
+    assert_eq!(project.read("src/db.js"), DB);
     chat.press("n\r");
     chat.sees("42");
     chat.is_idle();
-    assert_eq!(project.read("src/db.js"), super::live_chat::DB);
+    assert_eq!(project.read("src/db.js"), DB);
     chat.say("what was that?");
     chat.sees("Heard 1.");
     let said = server.calls()[0].user_texts().join("\n");
