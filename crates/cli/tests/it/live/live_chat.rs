@@ -97,7 +97,17 @@ impl LiveChat {
     /// Starts it and waits until it reads keys.
     #[track_caller]
     pub(crate) fn start(command: &Command) -> Self {
-        let mut screen = LiveScreen::start(command, COLUMNS, ROWS);
+        Self::on(LiveScreen::start(command, COLUMNS, ROWS))
+    }
+
+    /// The same below a shell, so that it can be suspended.
+    #[track_caller]
+    pub(crate) fn start_as_job(command: &Command) -> Self {
+        Self::on(LiveScreen::start_as_job(command, COLUMNS, ROWS))
+    }
+
+    #[track_caller]
+    fn on(mut screen: LiveScreen) -> Self {
         screen.wait_until(|screen| screen.bracketed_paste() && input_rows(screen).is_some());
         Self { screen }
     }

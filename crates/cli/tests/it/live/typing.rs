@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use testkit::{Fixture, ModelServer, Reply};
 
-use super::live_chat::{DB, DOWN, ESC, UP, config_home, project};
+use super::live_chat::{DB, DOWN, ESC, UP, chat_command, config_home, project};
 use super::{LiveChat, PNG};
 
 /// A model that answers so many messages.
@@ -176,4 +176,31 @@ fn ctrl_g_edits_the_message_elsewhere() {
     chat.press("\r");
     chat.sees("Heard 1.");
     assert_eq!(last_said(&server, 0), "a little and more");
+}
+
+#[test]
+fn what_is_typed_outlives_a_resize_and_a_suspension() {
+    let project = project();
+    let command = chat_command(&project, &["--provider", "offline"]);
+    let mut chat = LiveChat::start_as_job(&command);
+    chat.press("half a message");
+    chat.has_typed("half a message");
+    chat.screen.resize(60, 30);
+    let top = format!("╭{}╮", "─".repeat(58));
+    chat.sees(&top);
+    chat.has_typed("half a message");
+    chat.press("\x1a");
+    chat.screen.wait_stopped();
+    assert!(chat.screen.modes().has("icanon"), "{:?}", chat.screen.changed_modes());
+    chat.screen.resize(80, 30);
+    chat.screen.resume();
+    chat.sees(&format!("╭{}╮", "─".repeat(78)));
+    chat.press(" and the rest");
+    chat.has_typed("half a message and the rest");
+    // Ctrl-J is still told from Enter.
+    chat.press("\x0a.");
+    chat.has_typed("half a message and the rest\n.");
+    chat.press("\x03");
+    chat.is_idle();
+    chat.leave();
 }
