@@ -1,10 +1,15 @@
 //! Keys that were pressed before a question could be read: none of them answers it, and none is lost.
 
+use std::time::{Duration, Instant};
+
 use testkit::live_screen::Signal;
 use testkit::{Fixture, Gate, ModelServer, Reply};
 
 use super::LiveChat;
 use super::live_chat::{CTRL_C, DB, ESC, edit, is_idle, project, question_counts, typed};
+
+/// How long a question takes no answers.
+const DEAD_TIME: Duration = Duration::from_millis(300);
 
 /// An answer that streams two pieces of text through a gate and then wants to change a file.
 fn streamed_change(gate: &Gate) -> Reply {
@@ -125,6 +130,24 @@ fn text_at_the_moment_at_which_the_question_opens() {
 #[test]
 fn sequences_at_the_moment_at_which_the_question_opens() {
     typed_as_it_opens(&KEYS[9..]);
+}
+
+#[test]
+fn keys_in_the_first_moments_of_a_question() {
+    // A machine that is so slow that these moments pass before the key is pressed shows nothing.
+    for attempt in 0.. {
+        assert!(attempt < 5, "the keys are always pressed too late");
+        let mut ahead = AheadOfQuestions::new(1);
+        let gate = ahead.begin();
+        let before = Instant::now();
+        gate.open();
+        ahead.chat.sees("Edit src/db.js, +1 −1?");
+        ahead.chat.press("y");
+        if before.elapsed() < DEAD_TIME {
+            ahead.ends_with("y");
+            break;
+        }
+    }
 }
 
 #[test]
