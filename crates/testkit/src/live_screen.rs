@@ -32,7 +32,7 @@ use shown::Shown;
 pub use terminal_modes::TerminalModes;
 
 /// How long something that must happen may take: much longer than it does on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The same for the kernel.
 const POLL_PATIENCE: Timespec = Timespec { tv_sec: 60, tv_nsec: 0 };
 /// What is read from the terminal at once: as much as the kernel keeps.
