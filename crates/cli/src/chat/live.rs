@@ -40,7 +40,7 @@ use crate::output::{self, Stream};
 use keyboard::{Keyboard, KeyboardLooks};
 use programs::ForeignProgram;
 use progress::TurnProgress;
-use questions::OpenQuestion;
+use questions::ShownQuestion;
 use waiting_messages::WaitingMessages;
 
 /// The least time between two frames that no key has caused.
@@ -145,7 +145,7 @@ pub(crate) struct Live {
     history: HistoryFile,
     mentions: Option<Arc<MentionSource>>,
     candidates: Option<JoinHandle<Vec<MentionCandidate>>>,
-    question: Option<OpenQuestion>,
+    question: Option<ShownQuestion>,
     picker: Option<Picker>,
     viewer: Option<Viewer>,
     /// What was picked; `Some(None)` if the list was closed.
