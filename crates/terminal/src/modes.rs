@@ -25,6 +25,8 @@ impl KeyModes {
     pub fn enter() -> io::Result<Self> {
         let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
         let found = tcgetattr(io::stdin())?;
+        // It tells Ctrl-J from Enter only if it knows that the modes are raw.
+        crossterm::terminal::enable_raw_mode()?;
         let mut raw = found.clone();
         raw.make_raw();
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;

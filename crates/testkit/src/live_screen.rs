@@ -342,7 +342,10 @@ fn open_terminal() -> (File, OwnedFd) {
 /// `setsid` replaces itself by the program, so the process is the program's own.
 #[track_caller]
 fn start_in_session(command: &Command, user: &OwnedFd, job: Option<&JobShell>) -> Child {
-    let mut start = Command::new("setsid");
+    // Not by the program's `PATH`, which may be without it.
+    let places = ["/usr/bin/setsid", "/bin/setsid"];
+    let setsid = places.iter().find(|path| std::path::Path::new(path).exists());
+    let mut start = Command::new(setsid.unwrap_or(&"setsid"));
     start.arg("--ctty").env_clear();
     start.env("TERM", "xterm-256color").env("PATH", "/usr/local/bin:/usr/bin:/bin");
     if let Some(job) = job {

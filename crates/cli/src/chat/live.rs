@@ -346,7 +346,12 @@ impl Live {
             Happened::Input(event) => {
                 let pressed = KeyMoment { earliest: self.looks.empty, latest: Instant::now() };
                 self.input_event(screen, feeds, cancel, event?, pressed)?;
-                self.draw_soon(Instant::now());
+                // A flood of keys is not drawn key by key.
+                let has_more = self.terminal.as_ref().is_some_and(|own| own.keys.has_more());
+                self.draw_soon(match has_more {
+                    true => self.last_frame + FRAME_TIME,
+                    false => Instant::now(),
+                });
             }
             Happened::Written(entry) => {
                 self.entry(screen, &entry)?;

@@ -100,6 +100,26 @@ fn a_paste_has_brackets_if_the_program_wants_them() {
 }
 
 #[test]
+fn bells_are_counted() {
+    let mut screen = LiveScreen::start(&sh("printf 'a\\007b\\007'"), 20, 4);
+    screen.wait_exit();
+    assert_eq!((screen.bells(), screen.text().as_str()), (2, "ab"));
+}
+
+#[test]
+fn output_is_held_and_let_go() {
+    let script = "stty -echo; printf ready; read line; printf ' held'; read line; printf ' end'";
+    let mut screen = LiveScreen::start(&sh(script), 20, 4);
+    screen.wait_for("ready");
+    screen.hold_output(true);
+    screen.press("\r\r");
+    assert_eq!(screen.text(), "ready");
+    screen.hold_output(false);
+    assert_eq!(screen.wait_exit(), 0);
+    assert_eq!(screen.text(), "ready held end");
+}
+
+#[test]
 fn a_job_stops_and_goes_on() {
     let mut screen = LiveScreen::start_as_job(&Command::new("cat"), 40, 8);
     screen.press("ready\r");

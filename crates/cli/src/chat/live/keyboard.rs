@@ -55,6 +55,11 @@ impl Keyboard {
         Ok(Self { events, is_reading, _open: open })
     }
 
+    /// Whether the next key has been read already.
+    pub(super) fn has_more(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// The next key, paste or change of size. Notes when there was none.
     pub(super) async fn next(&mut self, looks: &mut KeyboardLooks) -> io::Result<Event> {
         let next = poll_fn(|context| {

@@ -19,8 +19,9 @@ pub(crate) const CTRL_C: &str = "\x03";
 pub(crate) const UP: &str = "\x1b[A";
 pub(crate) const DOWN: &str = "\x1b[B";
 pub(crate) const BACKSPACE: &str = "\x7f";
-/// The first lines of a project that most tests use.
+/// What `src/db.js` holds in the project of most tests, and what [`edit`] makes of it.
 pub(crate) const DB: &str = "exports.open = () => 1;\n";
+pub(crate) const NEW_DB: &str = "exports.open = () => 2;\n";
 
 pub(crate) fn project() -> Fixture {
     Fixture::new(
@@ -32,7 +33,7 @@ pub(crate) fn project() -> Fixture {
 
 /// A call that replaces `src/db.js`.
 pub(crate) fn edit() -> (&'static str, Value) {
-    ("update_file", json!({"path": "src/db.js", "content": "exports.open = () => 2;\n"}))
+    ("update_file", json!({"path": "src/db.js", "content": NEW_DB}))
 }
 
 /// The binary as it is started in `project`, with the state beside it.
@@ -96,7 +97,17 @@ impl LiveChat {
     /// Starts it and waits until it reads keys.
     #[track_caller]
     pub(crate) fn start(command: &Command) -> Self {
-        let mut screen = LiveScreen::start(command, COLUMNS, ROWS);
+        Self::on(LiveScreen::start(command, COLUMNS, ROWS))
+    }
+
+    /// The same below a shell, so that it can be suspended.
+    #[track_caller]
+    pub(crate) fn start_as_job(command: &Command) -> Self {
+        Self::on(LiveScreen::start_as_job(command, COLUMNS, ROWS))
+    }
+
+    #[track_caller]
+    fn on(mut screen: LiveScreen) -> Self {
         screen.wait_until(|screen| screen.bracketed_paste() && input_rows(screen).is_some());
         Self { screen }
     }

@@ -1,10 +1,15 @@
 //! Keys that were pressed before a question could be read: none of them answers it, and none is lost.
 
+use std::time::{Duration, Instant};
+
 use testkit::live_screen::Signal;
 use testkit::{Fixture, Gate, ModelServer, Reply};
 
 use super::LiveChat;
 use super::live_chat::{CTRL_C, DB, ESC, edit, is_idle, project, question_counts, typed};
+
+/// How long a question takes no answers.
+const DEAD_TIME: Duration = Duration::from_millis(300);
 
 /// An answer that streams two pieces of text through a gate and then wants to change a file.
 fn streamed_change(gate: &Gate) -> Reply {
@@ -128,6 +133,24 @@ fn sequences_at_the_moment_at_which_the_question_opens() {
 }
 
 #[test]
+fn keys_in_the_first_moments_of_a_question() {
+    // A machine that is so slow that these moments pass before the key is pressed shows nothing.
+    for attempt in 0.. {
+        assert!(attempt < 5, "the keys are always pressed too late");
+        let mut ahead = AheadOfQuestions::new(1);
+        let gate = ahead.begin();
+        let before = Instant::now();
+        gate.open();
+        ahead.chat.sees("Edit src/db.js, +1 −1?");
+        ahead.chat.press("y");
+        if before.elapsed() < DEAD_TIME {
+            ahead.ends_with("y");
+            break;
+        }
+    }
+}
+
+#[test]
 fn a_flood_of_keys_across_the_moment_at_which_the_question_opens() {
     let mut ahead = AheadOfQuestions::new(2);
     // Both more and less than what is read at once.
@@ -157,10 +180,26 @@ fn a_message_sent_ahead_is_queued_and_answers_nothing() {
     ahead.is_unanswered("y, enter");
 }
 
+/// Waits as long as a question takes no answers: another process asks one, and its keys count in the end.
+struct DeadTime(AheadOfQuestions, Gate);
+
+impl DeadTime {
+    fn new() -> Self {
+        let mut other = AheadOfQuestions::new(1);
+        let gate = other.begin();
+        Self(other, gate)
+    }
+
+    fn passes(mut self) {
+        self.1.open();
+        self.0.chat.asks("Edit src/db.js, +1 −1?");
+    }
+}
+
 #[test]
 fn keys_while_the_process_was_stopped() {
-    let mut ahead = AheadOfQuestions::new(2);
     for keys_first in [true, false] {
+        let (time, mut ahead) = (DeadTime::new(), AheadOfQuestions::new(1));
         let gate = ahead.begin();
         ahead.chat.screen.signal(Signal::STOP);
         if keys_first {
@@ -170,6 +209,7 @@ fn keys_while_the_process_was_stopped() {
             gate.open();
             ahead.chat.press("yyyy");
         }
+        time.passes();
         ahead.chat.screen.signal(Signal::CONT);
         ahead.ends_with("yyyy");
     }
@@ -177,31 +217,27 @@ fn keys_while_the_process_was_stopped() {
 
 #[test]
 fn keys_while_the_terminal_takes_no_output() {
-    let mut ahead = AheadOfQuestions::new(1);
+    let (time, mut ahead) = (DeadTime::new(), AheadOfQuestions::new(1));
     let gate = ahead.begin();
     ahead.chat.screen.hold_output(true);
     gate.open();
+    // The loop waits in a write; the question is open, but on no screen.
+    ahead.server.watch().wait_for_calls(1);
+    time.passes();
     ahead.chat.press("yyyy");
     ahead.chat.screen.hold_output(false);
     ahead.ends_with("yyyy");
 }
 
-/// The time in which no key counts passes while the process is stopped, and keys are pressed then. That time is over
-/// when the question of another process takes keys.
 #[test]
 fn keys_while_the_process_was_stopped_with_the_question_open() {
-    let mut other = AheadOfQuestions::new(1);
-    let other_gate = other.begin();
     for attempt in 0.. {
-        assert!(attempt < 5, "the question is always answered too early to be stopped");
-        let mut ahead = AheadOfQuestions::new(1);
+        assert!(attempt < 5, "the keys always count before the process is stopped");
+        let (time, mut ahead) = (DeadTime::new(), AheadOfQuestions::new(1));
         ahead.begin().open();
         ahead.chat.sees("Edit src/db.js, +1 −1?");
         ahead.chat.screen.signal(Signal::STOP);
-        if attempt == 0 {
-            other_gate.open();
-        }
-        other.chat.asks("Edit src/db.js, +1 −1?");
+        time.passes();
         if ahead.chat.screen.look(question_counts) {
             // The machine was so slow that the keys counted already when the process was stopped.
             continue;
