@@ -25,7 +25,7 @@ pub use rustix::process::Signal;
 use rustix::process::{Pid, kill_process, kill_process_group};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Termios, Winsize, tcgetattr, tcgetpgrp, tcsetwinsize};
-use vt100::Screen;
+pub use vt100::Screen;
 
 use job_shell::JobShell;
 use shown::Shown;
@@ -158,6 +158,14 @@ impl LiveScreen {
     /// What the program has written since the last call, byte by byte: up to 8 MB, the first of it.
     pub fn take_written(&mut self) -> Vec<u8> {
         self.lock().shown.take_written()
+    }
+
+    /// Waits until what [`Self::take_written`] would give is as wanted.
+    #[track_caller]
+    pub fn wait_written(&mut self, mut wanted: impl FnMut(&[u8]) -> bool) {
+        self.wait("the program does not write what the test waits for", |state| {
+            wanted(state.shown.written())
+        });
     }
 
     /// The sizes in bytes of the synchronised updates since the last call, marks included.

@@ -3,5 +3,6 @@
 
 mod drawn_chat;
 mod leaving;
+mod resizing;
 
 use drawn_chat::DrawnChat;
