@@ -2,7 +2,10 @@
 //! floods, and how it looks as a whole.
 
 mod drawn_chat;
+mod flood;
+mod hostile_text;
 mod leaving;
 mod resizing;
+mod terminal_bytes;
 
 use drawn_chat::DrawnChat;
