@@ -50,7 +50,15 @@ fn an_answer_of_one_line_without_blanks() {
     const PIECE: usize = 50_000;
     let gate = testkit::Gate::new();
     let pieces = (0..100).map(|_| "x".repeat(PIECE)).chain(["\n\nThe end.".to_owned()]);
-    let mut chat = DrawnChat::start([Reply::pieces(pieces).through(&gate)]);
+    let project = small_project();
+    let config = project.root().with_file_name("config");
+    std::fs::create_dir_all(config.join("toolkiln")).unwrap();
+    let limits = "[model]\nmax_tokens = 5000000\ncontext_tokens = 10000000\n";
+    std::fs::write(config.join("toolkiln/config.toml"), limits).unwrap();
+    let reply = Reply::pieces(pieces).through(&gate);
+    let mut chat = DrawnChat::with((80, 24), project, [reply], |command| {
+        command.env("XDG_CONFIG_HOME", &config);
+    });
     chat.say("write");
     gate.pass(20);
     chat.see("xxxx");
