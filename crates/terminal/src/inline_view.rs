@@ -54,7 +54,21 @@ pub struct InlineView<W> {
     /// The row of the living part that the cursor is in.
     row: usize,
     /// The end of the finished text.
-    kept: VecDeque<String>,
+    kept: VecDeque<KeptLine>,
+}
+
+/// A finished line, and the rows that it had when it was written last.
+#[derive(Debug)]
+struct KeptLine {
+    text: String,
+    rows: usize,
+}
+
+impl KeptLine {
+    /// The rows of the line on a screen of so many columns.
+    fn rows_at(&self, width: usize) -> usize {
+        columns(&unpainted(&self.text)).div_ceil(width.max(1)).max(1)
+    }
 }
 
 impl<W: Write> InlineView<W> {
@@ -95,13 +109,21 @@ impl<W: Write> InlineView<W> {
     /// Draws everything that is visible again, after the terminal has changed its size or was used by
     /// another program.
     pub fn redraw(&mut self, size: ScreenSize, live: &LiveLines) -> io::Result<usize> {
+        // The terminal may have wrapped the old rows anew, so where they are is not known. If it has not, this much of
+        // them is visible, also in part, and lost if it is not written again.
+        let is_lower = size.rows < self.size.rows;
+        // Terminals that become lower drop rows below the cursor first.
+        let living = if is_lower { self.row + 1 } else { self.drawn.lines.len() };
+        let stood = size.rows.saturating_sub(living);
+        let first_cleared = self.first_cleared(stood);
         self.size = size;
         let live = self.fitting(live);
         let mut out = format!("{BEGIN_UPDATE}{HIDE_CURSOR}{HOME}{CLEAR_BELOW}");
-        // The terminal may have wrapped the old rows anew, so where they are is not known.
         let room = size.rows.saturating_sub(live.lines.len());
-        for line in self.kept.iter().skip(self.first_visible(room)) {
-            write_line(line, &mut out);
+        let first = self.first_fitting(room).min(first_cleared);
+        for line in self.kept.iter_mut().skip(first) {
+            write_line(&line.text, &mut out);
+            line.rows = line.rows_at(size.columns);
         }
         self.row = 0;
         self.write_rows(&live, &mut out);
@@ -169,7 +191,7 @@ impl<W: Write> InlineView<W> {
                 out.push_str("\r\n");
                 self.row = row;
             }
-            let _ = write!(out, "\r{CLEAR_LINE}{line}{PLAIN}");
+            let _ = write!(out, "\r{CLEAR_LINE}{line}{}", end_of_inks(line));
         }
         if before.len() > live.lines.len() {
             if live.lines.is_empty() {
@@ -187,7 +209,7 @@ impl<W: Write> InlineView<W> {
     fn write_rows(&mut self, live: &LiveLines, out: &mut String) {
         for (row, line) in live.lines.iter().enumerate() {
             let end = if row == 0 { "" } else { "\r\n" };
-            let _ = write!(out, "{end}{CLEAR_LINE}{line}{PLAIN}");
+            let _ = write!(out, "{end}{CLEAR_LINE}{line}{}", end_of_inks(line));
             self.row = row;
         }
     }
@@ -223,22 +245,32 @@ impl<W: Write> InlineView<W> {
         if self.kept.len() == KEPT_LINES {
             self.kept.pop_front();
         }
-        let kept = if line.len() > LONGEST_KEPT { self.cut(&line) } else { line };
+        let text = if line.len() > LONGEST_KEPT { self.cut(&line) } else { line };
+        let mut kept = KeptLine { text, rows: 1 };
+        kept.rows = kept.rows_at(self.size.columns);
         self.kept.push_back(kept);
     }
 
-    /// The first kept line that is visible if the kept lines have so many rows.
-    fn first_visible(&self, room: usize) -> usize {
-        let width = self.size.columns.max(1);
+    /// The first kept line of those that fit into so many rows.
+    fn first_fitting(&self, room: usize) -> usize {
         let mut left = room;
-        for (index, line) in self.kept.iter().enumerate().rev() {
-            let rows = columns(&unpainted(line)).div_ceil(width).max(1);
-            match left.checked_sub(rows) {
-                Some(rest) => left = rest,
-                None => return index + 1,
-            }
-        }
-        0
+        let fits = |line: &&KeptLine| {
+            let rest = left.checked_sub(line.rows_at(self.size.columns));
+            left = rest.unwrap_or_default();
+            rest.is_some()
+        };
+        self.kept.len() - self.kept.iter().rev().take_while(fits).count()
+    }
+
+    /// The first kept line that is in the last so many rows, at least in part, if they are as they were written.
+    fn first_cleared(&self, rows: usize) -> usize {
+        let mut below = 0;
+        let is_seen = |line: &&KeptLine| {
+            let is_seen = below < rows;
+            below += line.rows;
+            is_seen
+        };
+        self.kept.len() - self.kept.iter().rev().take_while(is_seen).count()
     }
 }
 
@@ -250,6 +282,11 @@ fn harmless_line(line: &str) -> String {
 /// A finished line; what is longer than the screen wraps, as the terminal does it.
 fn write_line(line: &str, out: &mut String) {
     out.push_str(line);
-    out.push_str(PLAIN);
+    out.push_str(end_of_inks(line));
     out.push_str("\r\n");
+}
+
+/// Ends the attributes of a line. Where it has none, as without colours, none are written.
+fn end_of_inks(line: &str) -> &'static str {
+    if line.contains('\x1b') { PLAIN } else { "" }
 }

@@ -9,6 +9,8 @@ use crate::{Ink, LiveLines, LiveStyle, columns};
 
 /// Rows that are visible at once.
 const MOST_ROWS: usize = 12;
+/// Title and footer.
+const AROUND: usize = 2;
 /// Blanks between two columns.
 const BETWEEN: usize = 2;
 
@@ -98,16 +100,17 @@ impl Picker {
         }
     }
 
-    /// Draws title, search and rows.
-    pub fn draw(&self, style: LiveStyle) -> LiveLines {
+    /// Draws title, search and rows, in at most `max_rows` rows of the screen if these are three or more.
+    pub fn draw(&self, style: LiveStyle, max_rows: usize) -> LiveLines {
+        let most = max_rows.saturating_sub(AROUND).clamp(1, MOST_ROWS);
         let mut head = InkLine::new();
         head.push_fit(Ink::BOLD, &self.title, style.width / 2).push(Ink::DIM, " › ");
         let (query, column) = self.query.window(style.width.saturating_sub(head.used() + 1).max(1));
         let cursor = (head.used() + column).min(style.width.saturating_sub(1));
         head.push(Ink::PLAIN, &query);
         let mut lines = vec![head.paint(style)];
-        let first = first_visible(self.selected, self.hits.len(), MOST_ROWS);
-        let shown: Vec<&FuzzyHit> = self.hits.iter().skip(first).take(MOST_ROWS).collect();
+        let first = first_visible(self.selected, self.hits.len(), most);
+        let shown: Vec<&FuzzyHit> = self.hits.iter().skip(first).take(most).collect();
         let widths = self.column_widths(&shown, style.width.saturating_sub(BETWEEN));
         for (at, hit) in shown.iter().enumerate() {
             lines.push(self.row(hit, first + at == self.selected, &widths, style));
@@ -187,7 +190,7 @@ mod tests {
     }
 
     fn drawn(picker: &Picker, width: usize) -> String {
-        let lines = picker.draw(LiveStyle { width, colour: false });
+        let lines = picker.draw(LiveStyle { width, colour: false }, usize::MAX);
         assert!(lines.lines.iter().all(|line| columns(line) <= width), "{lines:?}");
         lines.lines.join("\n")
     }
@@ -226,6 +229,9 @@ mod tests {
         let drawn = drawn(&picker, 60);
         assert_eq!(drawn.lines().count(), MOST_ROWS + 2);
         assert!(drawn.contains("› row 30"), "{drawn}");
+        let low = picker.draw(LiveStyle { width: 60, colour: false }, 4);
+        assert_eq!(low.lines.len(), 4);
+        assert!(low.lines.contains(&"› row 30".to_owned()), "{low:?}");
     }
 
     #[test]

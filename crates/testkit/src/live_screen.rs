@@ -174,6 +174,14 @@ impl LiveScreen {
         self.lock().shown.take_written()
     }
 
+    /// Waits until what [`Self::take_written`] would give is as wanted.
+    #[track_caller]
+    pub fn wait_written(&mut self, mut wanted: impl FnMut(&[u8]) -> bool) {
+        self.wait("the program does not write what the test waits for", |state| {
+            wanted(state.shown.written())
+        });
+    }
+
     /// The sizes in bytes of the synchronised updates since the last call, marks included.
     pub fn take_updates(&mut self) -> Vec<usize> {
         self.lock().shown.take_updates()

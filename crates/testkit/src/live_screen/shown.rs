@@ -75,6 +75,10 @@ impl Shown {
         self.bytes
     }
 
+    pub(super) fn written(&self) -> &[u8] {
+        &self.written
+    }
+
     pub(super) fn take_written(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.written)
     }

@@ -18,6 +18,9 @@ const MOST_RUNNING_ROWS: usize = 12;
 const MOST_DIFF_ROWS: usize = 24;
 /// Rows of a question, even if the screen is low.
 const LEAST_QUESTION_ROWS: usize = 6;
+/// Rows of a screen that shows a question and the input box below it. On a lower one the question is seen, as long as
+/// nothing is typed: its keys answer then.
+const ROWS_FOR_BOTH: usize = 9;
 
 impl Live {
     /// Draws a frame if one is due.
@@ -75,12 +78,15 @@ impl Live {
 
     fn compose_at(&mut self, screen: &ChatScreen, size: ScreenSize, now: Instant) -> LiveLines {
         let style = LiveStyle { width: size.columns, colour: self.colour };
-        let mut lines = LiveLines { lines: running(screen, size), cursor: None };
+        let mut lines = LiveLines { lines: running(screen, style, size), cursor: None };
         if !lines.lines.is_empty() || !self.ends_blank {
             lines.lines.push(String::new());
         }
+        // What must be seen if there is not room for all.
+        let mut first = None;
         if let Some(picker) = &self.picker {
-            lines.extend(picker.draw(style));
+            first = Some(lines.lines.len());
+            lines.extend(picker.draw(style, size.rows.saturating_sub(2)));
         } else if let Some(viewer) = &mut self.viewer {
             let room = size.rows.saturating_sub(lines.lines.len() + 2);
             lines.extend(viewer.draw(style, room));
@@ -98,13 +104,19 @@ impl Live {
                 let room = room.saturating_sub(drawn.lines.len() + lines.lines.len());
                 lines.lines.extend(question.panel.preview(style, room.min(MOST_DIFF_ROWS)));
                 cursor = drawn.cursor.map(|(row, column)| (row + lines.lines.len(), column));
+                let is_alone = is_empty && size.rows < ROWS_FOR_BOTH;
+                first = is_alone.then_some(lines.lines.len());
                 lines.extend(drawn);
             }
-            lines.extend(input);
+            if first.is_none() {
+                lines.extend(input);
+            }
             lines.cursor = cursor.or(lines.cursor);
         }
-        lines.lines.push(self.status(screen, now).draw(style));
-        lines
+        let lines = fitted(lines, first, size.rows.saturating_sub(2).max(1));
+        let LiveLines { mut lines, cursor } = lines;
+        lines.push(self.status(screen, now).draw(style));
+        LiveLines { lines, cursor }
     }
 
     fn status(&self, screen: &ChatScreen, now: Instant) -> StatusLine {
@@ -136,8 +148,22 @@ impl Live {
     }
 }
 
+/// The last `most` lines, or those from the row above the cursor or from `first` on if these were cut off else.
+fn fitted(lines: LiveLines, first: Option<usize>, most: usize) -> LiveLines {
+    let LiveLines { mut lines, cursor } = lines;
+    // Above the cursor is the border of what it stands in.
+    let at_cursor =
+        cursor.map(|(row, _)| row.saturating_sub(1).max((row + 1).saturating_sub(most)));
+    let end = lines.len().saturating_sub(most);
+    let start = [first, at_cursor].into_iter().flatten().fold(end, usize::min);
+    lines.truncate(start + most);
+    lines.drain(..start);
+    let cursor = cursor.map(|(row, column)| (row - start, column));
+    LiveLines { lines, cursor: cursor.filter(|(row, _)| *row < most) }
+}
+
 /// The line that is being written, and the calls that run.
-fn running(screen: &ChatScreen, size: ScreenSize) -> Vec<String> {
+fn running(screen: &ChatScreen, style: LiveStyle, size: ScreenSize) -> Vec<String> {
     let unfinished = output::unfinished_line();
     let mut lines = match unfinished.is_empty() {
         true => Vec::new(),
@@ -148,7 +174,8 @@ fn running(screen: &ChatScreen, size: ScreenSize) -> Vec<String> {
     if lines.len() > most {
         let hidden = lines.len() - most;
         lines.drain(..hidden);
-        lines[0] = Ink::DIM.paint(&format!("… {} more lines", hidden + 1));
+        let more = format!("… {} more lines", hidden + 1);
+        lines[0] = if style.colour { Ink::DIM.paint(&more) } else { more };
     }
     lines
 }

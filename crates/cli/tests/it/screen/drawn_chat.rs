@@ -3,6 +3,7 @@
 use std::process::Command;
 
 use serde_json::json;
+use testkit::live_screen::Screen;
 use testkit::{Fixture, Gate, LiveScreen, ModelServer, Reply};
 
 use crate::run::command;
@@ -42,7 +43,16 @@ impl DrawnChat {
         replies: impl IntoIterator<Item = Reply>,
         change: impl FnOnce(&mut Command),
     ) -> Self {
-        let server = ModelServer::start(replies);
+        Self::with_server(size, project, ModelServer::start(replies), change)
+    }
+
+    /// With a server of its own.
+    pub(super) fn with_server(
+        size: (u16, u16),
+        project: Fixture,
+        server: ModelServer,
+        change: impl FnOnce(&mut Command),
+    ) -> Self {
         let mut command = chat(&project, &server);
         change(&mut command);
         let screen = LiveScreen::start(&command, size.0, size.1);
@@ -72,6 +82,17 @@ impl DrawnChat {
         self.screen.wait_until(|screen| screen.contents().contains(text));
     }
 
+    /// Gives the terminal another size, and waits until everything was drawn for it.
+    #[track_caller]
+    pub(super) fn resize(&mut self, (columns, rows): (u16, u16)) {
+        self.screen.take_written();
+        self.screen.resize(columns, rows);
+        self.screen.wait_written(|written| {
+            let written = String::from_utf8_lossy(written);
+            written.rfind("\x1b[H").is_some_and(|at| written[at..].contains("\x1b[?2026l"))
+        });
+    }
+
     #[track_caller]
     pub(super) fn leave(mut self) {
         self.screen.press("\x04");
@@ -83,6 +104,11 @@ impl DrawnChat {
 /// The last line that is not blank.
 pub(super) fn last_line(contents: &str) -> &str {
     contents.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim_start()
+}
+
+/// The visible rows, without blanks at their ends.
+pub(super) fn rows_of(screen: &Screen) -> Vec<String> {
+    screen.rows(0, u16::MAX).map(|row| row.trim_end().to_owned()).collect()
 }
 
 pub(super) fn small_project() -> Fixture {

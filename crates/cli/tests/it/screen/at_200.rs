@@ -1,0 +1,204 @@
+//! Whole screens of 200 columns.
+
+use super::scenes::scenes;
+
+#[test]
+fn whole_screens() {
+    insta::assert_snapshot!(scenes(200, false), @r#"
+    === first screen
+    toolkiln · scripted (it was asked for) · actor · /help
+
+    ╭──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────╮
+    │ ›                                                                                                                                                                                                    │
+    ╰──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────╯
+      ready · scripted · strict
+    === tools and Markdown
+    toolkiln · scripted (it was asked for) · actor · /help
+
+    › look
+
+    I look.
+
+      Read      src/db.js                                                                         1 line
+      Read      missing.js                                                                        failed
+                FILE_NOT_FOUND: missing.js does not exist
+                List the directory or search by name to find the right path.
+      Ran       printf 'one\ntwo\nthree\n'                                                     (3 lines)
+
+    Kiln
+
+    A short paragraph with code and text that is long enough to be wrapped on a narrow screen.
+
+    A link.
+
+    • one
+    • two
+      1. deep
+
+    name  │ what it is good for, in more words than fit     │ 数
+    ──────┼─────────────────────────────────────────────────┼───
+    glaze │ it makes the surface smooth and keeps water out │ 12
+    漢字  │ wide letters                                    │  3
+
+    ─── rust
+      fn main() {
+          println!("héllo 🎉");
+      }
+    ───
+
+    Done 🎉.
+
+    Thought for _ ms
+    26 in (6 cached) · 10 out · _ ms · context 1%
+
+    ╭──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────╮
+    │ ›                                                                                                                                                                                                    │
+    ╰──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────╯
+      ready · ↑26 ↓10 · 18 of 33k · scripted · strict
+    === viewer
+    toolkiln · scripted (it was asked for) · actor · /help
+
+    › look
+
+    I look.
+
+      Read      src/db.js                                                                         1 line
+      Read      missing.js                                                                        failed
+                FILE_NOT_FOUND: missing.js does not exist
+                List the directory or search by name to find the right path.
+      Ran       printf 'one\ntwo\nthree\n'                                                     (3 lines)
+
+    Kiln
+
+    A short paragraph with code and text that is long enough to be wrapped on a narrow screen.
+
+    A link.
+
+    • one
+    • two
+      1. deep
+
+    name  │ what it is good for, in more words than fit     │ 数
+    ──────┼─────────────────────────────────────────────────┼───
+    glaze │ it makes the surface smooth and keeps water out │ 12
+    漢字  │ wide letters                                    │  3
+
+    ─── rust
+      fn main() {
+          println!("héllo 🎉");
+      }
+    ───
+
+    Done 🎉.
+
+    Thought for _ ms
+    26 in (6 cached) · 10 out · _ ms · context 1%
+
+    Thought for _ ms                                                                                                                                                             1 of 2  ← earlier  → later
+    Well.
+
+    I see.
+    1–3 of 3   space page   g G ends   / search   q back
+      ready · ↑26 ↓10 · 18 of 33k · scripted · strict
+    === question with a diff
+
+    › edit
+      Rewrite   src/numbers.js                                                           waiting for you
+
+      src/numbers.js  +2 −2
+        1    export const n1 = 1;                                                                     │   1    export const n1 = 1;
+        2    export const n2 = 2;                                                                     │   2    export const n2 = 2;
+        3    export const n3 = 3;                                                                     │   3    export const n3 = 3;
+        4  - export const n4 = 4;                                                                     │   4  + export const four = 2 + 2;
+        5    export const n5 = 5;                                                                     │   5    export const n5 = 5;
+        6    export const n6 = 6;                                                                     │   6    export const n6 = 6;
+        7    export const n7 = 7;                                                                     │   7    export const n7 = 7;
+        8  - export const n8 = 8;                                                                     │   8  + export const n8 = 4 + 4;
+        9    export const n9 = 9;                                                                     │   9    export const n9 = 9;
+
+    ╭ Edit src/numbers.js, +2 −2?                                                                                                                                                                          ╮
+    │ y yes   n no, say why   e edit   c comment   a always…   d diff in full                                                                                                                              │
+    ╰                                                                                                                                                                                                      ╯
+    ╭──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────╮
+    │ ›                                                                                                                                                                                                    │
+    ╰──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────╯
+    (status)
+    === queue of three
+
+    › edit
+
+      Rewrite   src/numbers.js                                                               interrupted
+                CANCELLED: the call was cancelled
+    · cancelled
+    13 in (3 cached) · 5 out · _ ms · context 1%
+
+    › go on
+
+    half
+
+      › first                                                                                                                                                                                       queued
+      › /context                                                                                                                                                                                    queued
+      › !ls                                                                                                                                                                                queued · ↑ edit
+    ╭──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────╮
+    │ ›                                                                                                                                                                                                    │
+    ╰──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────╯
+    (status)
+    === rewind
+
+    › edit
+
+      Rewrite   src/numbers.js                                                               interrupted
+                CANCELLED: the call was cancelled
+    · cancelled
+    13 in (3 cached) · 5 out · _ ms · context 1%
+
+    › go on
+
+    half
+
+    · cancelled
+    _k in · 2 out · _ ms
+
+    › /rewind
+
+    Go back to before ›
+    › go on  today __:__
+      edit   today __:__
+      look   today __:__
+      1 of 3 · enter takes · esc closes
+      ready · ↑_k ↓2 · 18 of 33k · scripted · strict
+    === model
+
+    › edit
+
+      Rewrite   src/numbers.js                                                               interrupted
+                CANCELLED: the call was cancelled
+    · cancelled
+    13 in (3 cached) · 5 out · _ ms · context 1%
+
+    › go on
+
+    half
+
+    · cancelled
+    _k in · 2 out · _ ms
+
+    › /rewind
+
+    › /model
+
+    Models of ollama: ›
+    › scripted
+      another
+      1 of 2 · enter takes · esc closes
+      ready · ↑_k ↓2 · 18 of 33k · scripted · strict
+    === resume
+
+    › /resume
+
+    Resume ›
+    › look  today __:__
+      1 of 1 · enter takes · esc closes
+      ready · ↑_k ↓2 · 18 of 33k · scripted · strict
+    "#);
+}
