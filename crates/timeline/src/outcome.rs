@@ -22,7 +22,7 @@ pub(crate) fn brief(value: &Value) -> Vec<String> {
 
 /// The exit code of a command, in any of the spellings that tools have for it.
 pub(crate) fn exit_code(value: &Value) -> Option<i64> {
-    ["exit_code", "exitCode"].iter().find_map(|key| value.get(*key)?.as_i64())
+    ["exit_code", "exitCode", "return_code"].iter().find_map(|key| value.get(*key)?.as_i64())
 }
 
 /// The changes that the result tells of: the call's own, or those that a command made.
@@ -129,6 +129,7 @@ mod tests {
             assert_eq!(dropped(&value).as_deref(), why, "{value}");
         }
         assert_eq!(exit_code(&json!({"exitCode": 3})), Some(3));
+        assert_eq!(exit_code(&json!({"output": "", "return_code": 1})), Some(1));
         assert_eq!(exit_code(&json!("exit_code")), None);
     }
 }
