@@ -37,6 +37,11 @@ fn waiting() -> MutexGuard<'static, Option<String>> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The terminal, for the one who draws it. What is drawn was made harmless where it was composed.
+pub(crate) fn drawn_terminal() -> io::Stderr {
+    io::stderr()
+}
+
 /// From now on nothing is written to the terminal but by the one who draws it.
 pub(crate) fn hold_back() {
     waiting().get_or_insert_default();

@@ -40,7 +40,7 @@ use crate::output::{self, Stream};
 use keyboard::{Keyboard, KeyboardLooks};
 use programs::ForeignProgram;
 use progress::TurnProgress;
-use questions::ShownQuestion;
+use questions::LiveQuestion;
 use waiting_messages::WaitingMessages;
 
 /// The least time between two frames that no key has caused.
@@ -145,7 +145,7 @@ pub(crate) struct Live {
     history: HistoryFile,
     mentions: Option<Arc<MentionSource>>,
     candidates: Option<JoinHandle<Vec<MentionCandidate>>>,
-    question: Option<ShownQuestion>,
+    question: Option<LiveQuestion>,
     picker: Option<Picker>,
     viewer: Option<Viewer>,
     /// What was picked; `Some(None)` if the list was closed.
@@ -210,7 +210,7 @@ impl Live {
         let now = Instant::now();
         output::hold_back();
         let live = Self {
-            view: InlineView::new(io::stderr(), screen_size()),
+            view: InlineView::new(output::drawn_terminal(), screen_size()),
             colour: style.colours,
             terminal: Some(OwnTerminal::take()?),
             stop,
@@ -445,7 +445,7 @@ impl Drop for Live {
 }
 
 pub(crate) fn screen_size() -> ScreenSize {
-    let size = rustix::termios::tcgetwinsize(io::stderr());
+    let size = rustix::termios::tcgetwinsize(output::drawn_terminal());
     let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
     let or = |found: usize, default| if found == 0 { default } else { found };
     ScreenSize { columns: or(columns, 80), rows: or(rows, 24) }
