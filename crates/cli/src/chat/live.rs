@@ -23,7 +23,7 @@ use crossterm::event::Event;
 use protocol::{ActivityEvent, LogEntry};
 use session::{ApprovalManager, Inbox, Session};
 use terminal::{
-    InlineView, InputBox, KeyModes, KeyMoment, MentionCandidate, Notification, Picker, ScreenSize,
+    InlineView, InputBox, KeyModes, KeyMoment, MentionCandidate, Notification, Picker,
     SubmissionKind, Viewer,
 };
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -37,6 +37,7 @@ use super::live_parts::history_file::HistoryFile;
 use super::live_parts::mention_source::MentionSource;
 use crate::interrupt::StopSignal;
 use crate::output::{self, Stream};
+use composing::screen_size;
 use keyboard::{Keyboard, KeyboardLooks};
 use programs::ForeignProgram;
 use progress::TurnProgress;
@@ -343,6 +344,12 @@ impl Live {
         }
         self.draw_if_due(screen)?;
         match self.happens(feeds).await {
+            // The terminal is gone, and the signal that tells so may come a little later.
+            Happened::Input(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.terminal = None;
+                self.wanted = Some(Wanted::Leave);
+                cancel.into_iter().for_each(CancellationToken::cancel);
+            }
             Happened::Input(event) => {
                 let pressed = KeyMoment { earliest: self.looks.empty, latest: Instant::now() };
                 self.input_event(screen, feeds, cancel, event?, pressed)?;
@@ -442,13 +449,6 @@ impl Drop for Live {
         self.terminal = None;
         output::let_go();
     }
-}
-
-pub(crate) fn screen_size() -> ScreenSize {
-    let size = rustix::termios::tcgetwinsize(output::drawn_terminal());
-    let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
-    let or = |found: usize, default| if found == 0 { default } else { found };
-    ScreenSize { columns: or(columns, 80), rows: or(rows, 24) }
 }
 
 async fn next_event(

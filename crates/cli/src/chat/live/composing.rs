@@ -152,3 +152,10 @@ fn running(screen: &ChatScreen, size: ScreenSize) -> Vec<String> {
     }
     lines
 }
+
+pub(super) fn screen_size() -> ScreenSize {
+    let size = rustix::termios::tcgetwinsize(output::drawn_terminal());
+    let (columns, rows) = size.map_or((0, 0), |size| (size.ws_col.into(), size.ws_row.into()));
+    let or = |found: usize, default| if found == 0 { default } else { found };
+    ScreenSize { columns: or(columns, 80), rows: or(rows, 24) }
+}
