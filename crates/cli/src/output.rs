@@ -37,7 +37,7 @@ fn waiting() -> MutexGuard<'static, Option<String>> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The terminal, for the one who draws it. What is drawn was made harmless where it was composed.
+/// The terminal, for the view that draws on it. What is drawn was made harmless where it was composed.
 pub(crate) fn drawn_terminal() -> io::Stderr {
     io::stderr()
 }
