@@ -40,7 +40,7 @@ use crate::output::{self, DrawnTerminal, Stream};
 use keyboard::{Keyboard, KeyboardLooks};
 use programs::ForeignProgram;
 use progress::TurnProgress;
-use questions::ShownQuestion;
+use questions::LiveQuestion;
 use waiting_messages::WaitingMessages;
 
 /// The least time between two frames that no key has caused.
@@ -145,7 +145,7 @@ pub(crate) struct Live {
     history: HistoryFile,
     mentions: Option<Arc<MentionSource>>,
     candidates: Option<JoinHandle<Vec<MentionCandidate>>>,
-    question: Option<ShownQuestion>,
+    question: Option<LiveQuestion>,
     picker: Option<Picker>,
     viewer: Option<Viewer>,
     /// What was picked; `Some(None)` if the list was closed.
@@ -343,6 +343,12 @@ impl Live {
         }
         self.draw_if_due(screen)?;
         match self.happens(feeds).await {
+            // The terminal is gone, and the signal that tells so may come a little later.
+            Happened::Input(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                self.terminal = None;
+                self.wanted = Some(Wanted::Leave);
+                cancel.into_iter().for_each(CancellationToken::cancel);
+            }
             Happened::Input(event) => {
                 let pressed = KeyMoment { earliest: self.looks.empty, latest: Instant::now() };
                 self.input_event(screen, feeds, cancel, event?, pressed)?;

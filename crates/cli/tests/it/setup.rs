@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use testkit::{Fault, Fixture, ModelServer, Reply};
 
+use crate::live::LiveChat;
 use crate::pty::{Output, Session};
 use crate::run::{Ran, command, finish};
 
@@ -186,9 +187,7 @@ fn a_chat_without_a_model_points_to_setup() {
     chat.env_clear().env("XDG_STATE_HOME", project.root().with_file_name("state"));
     // An address at which nothing can listen.
     chat.env("OLLAMA_HOST", "127.0.0.1:1").arg("chat").arg("--root").arg(project.root());
-    let mut chat = Session::spawn(chat, Output::Terminal);
-    chat.wait_for("`toolkiln setup` finds and tests a model");
-    chat.wait_for("ready");
-    chat.press("\x04");
-    assert_eq!(chat.end().0, 0);
+    let mut chat = LiveChat::start(&chat);
+    chat.sees("`toolkiln setup` finds and tests a model");
+    chat.leave();
 }

@@ -4,10 +4,8 @@ use std::process::Command;
 
 use testkit::Fixture;
 
-use crate::pty::{Output, Session};
+use crate::live::LiveChat;
 use crate::run::{command, finish, run, run_with_state};
-
-const LEAVE: &str = "\x04";
 
 fn project() -> Fixture {
     Fixture::new("//- /package.json\n{\"name\": \"kiln-shop\", \"version\": \"1.2.3\"}\n")
@@ -29,16 +27,17 @@ fn without_a_terminal_a_message_is_worked_on_to_the_end() {
 #[test]
 fn at_a_terminal_a_message_opens_a_conversation() {
     let project = project();
-    let arguments = ["What is the project's version?", "--provider", "offline"];
-    let mut chat = Session::start(&project, &arguments, Output::Terminal);
-    chat.wait_for("› What is the project's version?");
-    chat.wait_for("1.2.3");
-    chat.wait_for("ready");
-    chat.press("Read package.json and tell me the project name\r");
-    chat.wait_for("kiln-shop");
-    chat.wait_for("ready");
-    chat.press(LEAVE);
-    assert_eq!(chat.end().0, 0);
+    let mut command = command(None);
+    command.env("XDG_STATE_HOME", project.root().with_file_name("state"));
+    command.args(["What is the project's version?", "--provider", "offline"]);
+    let mut chat = LiveChat::start(command.arg("--root").arg(project.root()));
+    chat.sees("› What is the project's version?");
+    chat.sees("1.2.3");
+    chat.is_idle();
+    chat.say("Read package.json and tell me the project name");
+    chat.sees("kiln-shop");
+    chat.is_idle();
+    chat.leave();
 }
 
 #[test]

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use protocol::QuestionText;
 
 use super::*;
-use crate::{LiveStyle, columns};
+use crate::{Ink, LiveStyle, columns};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -153,6 +153,46 @@ fn a_question_is_dead_at_first_and_until_the_keyboard_is_quiet() {
     let mut panel = QuestionPanel::open(question(), start, None);
     assert!(!panel.paste("y", start + 400 * MS), "it is for the input box");
     assert_eq!(panel.key(letter('y'), start + 500 * MS, true), typed);
+}
+
+#[test]
+fn the_time_without_answers_begins_when_the_question_is_seen() {
+    let start = Instant::now();
+    let mut panel = QuestionPanel::open(question(), start, None);
+    panel.shown(start + 1000 * MS);
+    let typed = PanelOutcome::ToInput(vec![letter('y')]);
+    assert_eq!(panel.counts_from(), start + 1300 * MS);
+    assert_eq!(panel.key(letter('y'), start + 1299 * MS, true), typed);
+    assert_eq!(panel.key(letter('y'), start + 1600 * MS, true), answer(PanelAnswer::Yes));
+}
+
+#[test]
+fn a_key_counts_by_its_earliest_moment_and_disturbs_until_its_latest() {
+    let start = Instant::now();
+    let between = |earliest: u32, latest: u32| KeyMoment {
+        earliest: start + earliest * MS,
+        latest: start + latest * MS,
+    };
+    let mut panel = QuestionPanel::open(question(), start, None);
+    let typed = PanelOutcome::ToInput(vec![letter('y')]);
+    assert_eq!(panel.key(letter('y'), between(100, 5000), true), typed);
+    assert_eq!(panel.key(letter('y'), between(5100, 5200), true), typed);
+    // The first may have been pressed just before the second, so both are the beginning of a text.
+    assert_eq!(panel.key(letter('a'), between(6000, 9000), true), PanelOutcome::Changed);
+    let both = PanelOutcome::ToInput(vec![letter('a'), letter('s')]);
+    assert_eq!(panel.key(letter('s'), between(9001, 9050), true), both);
+    assert_eq!(panel.key(letter('y'), between(9351, 9400), true), answer(PanelAnswer::Yes));
+}
+
+#[test]
+fn title_and_keys_are_bold_once_they_count() {
+    let start = Instant::now();
+    let mut panel = QuestionPanel::open(question(), start, None);
+    let style = LiveStyle { width: 80, colour: true };
+    let mut drawn = |seen_empty| panel.draw(style, 24, true, seen_empty).lines.join("\n");
+    let bold = Ink::BOLD.paint("y");
+    assert!(!drawn(start + 299 * MS).contains(&bold));
+    assert!(drawn(start + 300 * MS).contains(&bold));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::{Feeds, Live};
 use crate::output::Stream;
 
 /// The question that is shown.
-pub(super) struct ShownQuestion {
+pub(super) struct LiveQuestion {
     pub(super) request: ApprovalRequest,
     pub(super) panel: QuestionPanel,
     /// Whether the keyboard was seen to be empty after the time in which no key counts.
@@ -31,7 +31,7 @@ pub(super) enum SeenQuestion {
 /// How long to wait until the keyboard is looked at again, if it was not empty.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
-impl ShownQuestion {
+impl LiveQuestion {
     /// When the keyboard is to be looked at again, so that keys after it can count.
     pub(super) fn look_at(&self, last: Instant) -> Option<Instant> {
         (!self.is_settled).then(|| self.panel.counts_from().max(last + LOOK_AGAIN))
@@ -77,7 +77,7 @@ impl Live {
             let asked = asking::panel_question(&request, style, (1, count));
             let panel = QuestionPanel::open(asked, now, self.last_key);
             let is_seen = SeenQuestion::NotYet;
-            ShownQuestion { request, panel, is_settled: false, is_seen }
+            LiveQuestion { request, panel, is_settled: false, is_seen }
         });
         self.progress.waits_for_user(self.question.is_some(), now);
         if let Some(question) = &self.question {

@@ -1,6 +1,7 @@
 //! Messages, changes, and what leads through a session.
 
 use serde_json::json;
+use testkit::live_screen::Signal;
 use testkit::{Fault, ModelServer, Reply};
 
 use super::LiveChat;
@@ -175,4 +176,17 @@ fn a_pause_is_continued_or_ended_by_the_next_message() {
     chat.say("never mind");
     chat.sees("As you like.");
     assert_eq!(server.calls()[4].user_texts().last().map(String::as_str), Some("never mind"));
+}
+
+#[test]
+fn a_terminal_that_hangs_up_ends_the_turn_and_the_chat() {
+    let project = project();
+    let server = ModelServer::start([Reply::fault(Fault::HangBefore)]);
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("hello?");
+    server.watch().wait_for_calls(1);
+    chat.screen.signal(Signal::HUP);
+    server.watch().wait_for_abandoned(1);
+    assert_eq!(chat.screen.wait_exit(), 128 + 1);
+    assert_eq!(chat.screen.changed_modes(), [""; 0]);
 }
