@@ -161,3 +161,21 @@ fn fitted(lines: LiveLines, first: Option<usize>, most: usize) -> LiveLines {
     let cursor = cursor.map(|(row, column)| (row - start, column));
     LiveLines { lines, cursor: cursor.filter(|(row, _)| *row < most) }
 }
+
+/// The line that is being written, and the calls that run.
+fn running(screen: &ChatScreen, style: LiveStyle, size: ScreenSize) -> Vec<String> {
+    let unfinished = output::unfinished_line();
+    let mut lines = match unfinished.is_empty() {
+        true => Vec::new(),
+        false => wrap_painted(&unfinished, size.columns),
+    };
+    lines.extend(screen.living(Timestamp::now().as_millisecond(), OUTPUT_LINES));
+    let most = MOST_RUNNING_ROWS.min(size.rows / 2);
+    if lines.len() > most {
+        let hidden = lines.len() - most;
+        lines.drain(..hidden);
+        let more = format!("… {} more lines", hidden + 1);
+        lines[0] = if style.colour { Ink::DIM.paint(&more) } else { more };
+    }
+    lines
+}
