@@ -126,16 +126,16 @@ fn lists_questions_and_the_viewer_stay_visible_at_every_size() {
     chat.say("think");
     chat.see("Done.");
     chat.wait_ready();
-    // Keys that open it, what is seen of it, and keys that close it.
+    // Keys that open it, what is seen then, what is seen at every size, and keys that close it.
     let opened = [
-        ("/", "│ › /", "\x15"),
-        ("/rewind\r", "› think", "\x1b"),
-        ("\x0f", "Thought for", "q"),
-        ("edit\r", "Edit src/db.js", ""),
+        ("/", "│ › /", "│ › /", "\x15"),
+        ("/rewind\r", "esc closes", "Go back", "\x1b"),
+        ("\x0f", "/ search", " of ", "q"),
+        ("edit\r", "Edit src/db.js", "Edit src/db.js", ""),
     ];
-    for (open, seen, close) in opened {
+    for (open, is_open, seen, close) in opened {
         chat.screen.press(open);
-        chat.see(seen);
+        chat.see(is_open);
         for size in [(200, 50), (20, 24), (200, 5), (100, 30), (20, 5), (80, 24)] {
             chat.resize(size);
             let rows = chat.screen.look(rows_of);
@@ -147,8 +147,9 @@ fn lists_questions_and_the_viewer_stay_visible_at_every_size() {
         }
         chat.screen.press(close);
         if !close.is_empty() {
-            chat.see("╰─");
-            chat.screen.wait_until(|screen| fault(screen).is_none());
+            chat.screen.wait_until(|screen| {
+                fault(screen).is_none() && !screen.contents().contains(is_open)
+            });
         }
     }
     chat.screen.press("\x03\x03");
