@@ -8,6 +8,7 @@ mod drawn_chat;
 mod flood;
 mod hostile_text;
 mod leaving;
+mod line_mode;
 mod resizing;
 mod scenes;
 mod terminal_bytes;

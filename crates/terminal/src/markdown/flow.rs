@@ -52,6 +52,9 @@ pub(super) struct TextFlow {
     line_is_empty: bool,
     gap: Gap,
     word: Vec<StyledText>,
+    word_columns: usize,
+    /// The beginning of the word was written: no line holds it, and it may never end.
+    is_begun: bool,
 }
 
 impl TextFlow {
@@ -70,6 +73,8 @@ impl TextFlow {
             line_is_empty: true,
             gap: Gap::Nothing,
             word: Vec::new(),
+            word_columns: 0,
+            is_begun: false,
         }
     }
 
@@ -116,16 +121,29 @@ impl TextFlow {
                     }
                     _ => self.word.push(look.with_text(c)),
                 }
+                self.word_columns += c.width().unwrap_or(0);
+                if self.word_columns > self.width {
+                    self.write_word(out);
+                    self.is_begun = true;
+                }
             }
         }
     }
 
     fn end_word(&mut self, out: &mut Vec<StyledText>) {
+        self.write_word(out);
+        self.is_begun = false;
+    }
+
+    fn write_word(&mut self, out: &mut Vec<StyledText>) {
         if self.word.is_empty() {
             return;
         }
         let word = std::mem::take(&mut self.word);
-        self.make_room(width_of(&word), out);
+        self.word_columns = 0;
+        if !self.is_begun {
+            self.make_room(width_of(&word), out);
+        }
         for piece in &word {
             self.put(piece, out);
         }
@@ -216,6 +234,22 @@ mod tests {
         assert_eq!(flowed("abcdefghij", 6), "• abcd\n  efgh\n  ij\n");
         assert_eq!(flowed("own\nlines", 40), "• own\n  lines\n");
         assert_eq!(flowed("", 40), "• \n");
+    }
+
+    #[test]
+    fn a_word_without_end_is_written_line_by_line() {
+        let mut out = Vec::new();
+        let nothing = LinePrefix::default();
+        let mut flow = TextFlow::begin(10, &nothing, nothing.clone(), &mut out);
+        for _ in 0..4 {
+            flow.write(&[StyledText::new(Ink::PLAIN, "abcdefghi")], &mut out);
+        }
+        let text: String = out.iter().map(|piece| &*piece.text).collect();
+        assert_eq!(text, "abcdefghia\nbcdefghiab\ncdefghiabc\ndef");
+        flow.write(&[StyledText::new(Ink::PLAIN, " end")], &mut out);
+        flow.finish(&mut out);
+        let text: String = out.iter().map(|piece| &*piece.text).collect();
+        assert_eq!(text, "abcdefghia\nbcdefghiab\ncdefghiabc\ndefghi end\n");
     }
 
     #[test]

@@ -35,10 +35,10 @@ fn whole_screens() {
     • two
       1. deep
 
-    name  │ what it is good for, in more words than fit     │ 数
-    ──────┼─────────────────────────────────────────────────┼───
-    glaze │ it makes the surface smooth and keeps water out │ 12
-    漢字  │ wide letters                                    │  3
+    name  │ what it is good for, in more words than fit on a narrow screen │ 数
+    ──────┼────────────────────────────────────────────────────────────────┼───
+    glaze │ it makes the surface smooth and keeps water out                │ 12
+    漢字  │ wide letters                                                   │  3
 
     ─── rust
       fn main() {
@@ -78,10 +78,10 @@ fn whole_screens() {
     • two
       1. deep
 
-    name  │ what it is good for, in more words than fit     │ 数
-    ──────┼─────────────────────────────────────────────────┼───
-    glaze │ it makes the surface smooth and keeps water out │ 12
-    漢字  │ wide letters                                    │  3
+    name  │ what it is good for, in more words than fit on a narrow screen │ 数
+    ──────┼────────────────────────────────────────────────────────────────┼───
+    glaze │ it makes the surface smooth and keeps water out                │ 12
+    漢字  │ wide letters                                                   │  3
 
     ─── rust
       fn main() {

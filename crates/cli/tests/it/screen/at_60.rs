@@ -13,7 +13,6 @@ fn whole_screens() {
     ╰──────────────────────────────────────────────────────────╯
       ready · scripted · strict
     === tools and Markdown
-
     › look
 
     I look.
@@ -39,7 +38,8 @@ fn whole_screens() {
     • two
       1. deep
 
-    name  │ what it is good for, in more words than fit     │ 数
+    name  │ what it is good for, in more words than fit on  │ 数
+          │ a narrow screen                                 │
     ──────┼─────────────────────────────────────────────────┼───
     glaze │ it makes the surface smooth and keeps water out │ 12
     漢字  │ wide letters                                    │  3
@@ -60,7 +60,6 @@ fn whole_screens() {
     ╰──────────────────────────────────────────────────────────╯
       ready · ↑26 ↓10 · 18 of 33k · scripted · strict
     === viewer
-
     I look.
 
       Read      src/db.js
@@ -84,7 +83,8 @@ fn whole_screens() {
     • two
       1. deep
 
-    name  │ what it is good for, in more words than fit     │ 数
+    name  │ what it is good for, in more words than fit on  │ 数
+          │ a narrow screen                                 │
     ──────┼─────────────────────────────────────────────────┼───
     glaze │ it makes the surface smooth and keeps water out │ 12
     漢字  │ wide letters                                    │  3

@@ -221,6 +221,7 @@ fn an_editor_that_stops_itself_stops_the_chat_with_it() {
     });
     chat.screen.press(CTRL_G);
     chat.screen.wait_stopped();
+    chat.screen.wait_until(|screen| !screen.bracketed_paste() && !screen.hide_cursor());
     assert_eq!(chat.screen.changed_modes(), NOTHING);
     chat.screen.resume();
     chat.see("› edited");

@@ -118,6 +118,44 @@ fn without_a_resize_every_word_is_there_once() {
     chat.leave();
 }
 
+/// What is open is seen at every size, above the status line, and the cursor is on the screen.
+#[test]
+fn lists_questions_and_the_viewer_stay_visible_at_every_size() {
+    let thought = Reply::text("Done.").and_thinking("one\n\ntwo\n\nthree\n");
+    let mut chat = DrawnChat::start([thought, change()]);
+    chat.say("think");
+    chat.see("Done.");
+    chat.wait_ready();
+    // Keys that open it, what is seen then, what is seen at every size, and keys that close it.
+    let opened = [
+        ("/", "│ › /", "│ › /", "\x15"),
+        ("/rewind\r", "esc closes", "Go back", "\x1b"),
+        ("\x0f", "/ search", " of ", "q"),
+        ("edit\r", "Edit src/db.js", "Edit src/db.js", ""),
+    ];
+    for (open, is_open, seen, close) in opened {
+        chat.screen.press(open);
+        chat.see(is_open);
+        for size in [(200, 50), (20, 24), (200, 5), (100, 30), (20, 5), (80, 24)] {
+            chat.resize(size);
+            let rows = chat.screen.look(rows_of);
+            let last = rows.iter().rposition(|row| !row.is_empty()).unwrap_or(0);
+            let found = rows[..last].iter().any(|row| row.contains(seen));
+            assert!(found, "{seen} at {size:?}\n{}", rows.join("\n"));
+            let is_status = ["ready", "waiting"].iter().any(|word| rows[last].contains(word));
+            assert!(is_status, "{seen} at {size:?}\n{}", rows.join("\n"));
+        }
+        chat.screen.press(close);
+        if !close.is_empty() {
+            chat.screen.wait_until(|screen| {
+                fault(screen).is_none() && !screen.contents().contains(is_open)
+            });
+        }
+    }
+    chat.screen.press("\x03\x03");
+    assert_eq!(chat.screen.wait_exit(), 0);
+}
+
 /// Numbers that are the same in every run.
 struct Dice(u64);
 

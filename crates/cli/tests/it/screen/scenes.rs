@@ -11,7 +11,7 @@ const ROWS: u16 = 46;
 
 const MARKDOWN: &str = "# Kiln\n\nA *short* paragraph with `code` and text that is long enough to be wrapped on a narrow screen.\n\nA [link](https://example.org/a).\n\n\
     - one\n- two\n  1. deep\n\n\
-    | name | what it is good for, in more words than fit | 数 |\n|---|---|--:|\n| glaze | it makes the surface smooth and keeps water out | 12 |\n| 漢字 | wide letters | 3 |\n\n\
+    | name | what it is good for, in more words than fit on a narrow screen | 数 |\n|---|---|--:|\n| glaze | it makes the surface smooth and keeps water out | 12 |\n| 漢字 | wide letters | 3 |\n\n\
     ```rust\nfn main() {\n    println!(\"héllo 🎉\");\n}\n```\n\nDone 🎉.";
 
 /// The scenes in their order, each below its name.
