@@ -163,7 +163,10 @@ impl Chat {
         let mut feeds = Feeds::of(&self.session);
         self.tell_standing();
         let Some(live) = &mut self.live else { return Ok(false) };
-        match live.next(&mut self.screen, &mut feeds).await? {
+        let wanted = live.next(&mut self.screen, &mut feeds).await?;
+        // What follows has feeds of its own; in these it would pile up.
+        drop(feeds);
+        match wanted {
             Wanted::Leave => Ok(false),
             Wanted::Rewind => self.command(ChatCommand::Rewind).await,
             Wanted::Said { kind: SubmissionKind::Shell, text } => {

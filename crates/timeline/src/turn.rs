@@ -1,5 +1,7 @@
 //! What a turn took and how it went, counted from its log.
 
+use std::borrow::Cow;
+
 use protocol::{
     Content, ErrorCode, LogEntry, ModelAnswer, ModelErrorKind, SessionEvent, TurnEnd, Usage,
 };
@@ -107,7 +109,7 @@ impl TurnTally {
         self.context_tokens = Some(answer.usage.total());
         let text = text_of(&answer.content);
         if !text.is_empty() {
-            self.text = text;
+            self.text = text.into_owned();
         }
     }
 
@@ -128,14 +130,19 @@ pub(crate) fn add_costs(
     }
 }
 
-/// The text in a message, with its images in words.
-pub(crate) fn text_of(content: &[Content]) -> String {
+/// The text in a message, with its images in words. A text that stands alone, which may be long, is not copied.
+pub(crate) fn text_of(content: &[Content]) -> Cow<'_, str> {
+    let mut said =
+        content.iter().filter(|part| matches!(part, Content::Text { .. } | Content::Image(_)));
+    if let (Some(Content::Text { text }), None) = (said.next(), said.next()) {
+        return text.into();
+    }
     let texts = content.iter().filter_map(|part| match part {
         Content::Text { text } => Some(text.clone()),
         Content::Image(image) => Some(format!("[image: {image}]")),
         _ => None,
     });
-    texts.collect::<Vec<_>>().join("\n")
+    texts.collect::<Vec<_>>().join("\n").into()
 }
 
 #[cfg(test)]
