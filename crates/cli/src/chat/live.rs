@@ -5,6 +5,7 @@
 //! key that was typed before a question could be read never answers it, however busy the machine was.
 
 mod composing;
+mod feeds;
 mod keyboard;
 mod keys;
 mod programs;
@@ -18,18 +19,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use context_manager::AgentOptions;
 use crossterm::event::Event;
 use protocol::{ActivityEvent, LogEntry};
-use session::{ApprovalManager, Inbox, Session};
 use terminal::{
     InlineView, InputBox, KeyModes, KeyMoment, MentionCandidate, Notification, Picker,
     SubmissionKind, Viewer,
 };
-use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tool_system::{Subscription, ToolExecutor};
 
 use super::ChatScreen;
 use super::ctrl_c::CtrlC;
@@ -37,6 +34,8 @@ use super::live_parts::history_file::HistoryFile;
 use super::live_parts::mention_source::MentionSource;
 use crate::interrupt::StopSignal;
 use crate::output::{self, DrawnTerminal, Stream};
+pub(crate) use feeds::Feeds;
+use feeds::{next_activity, next_entry};
 use keyboard::{Keyboard, KeyboardLooks};
 use programs::ForeignProgram;
 use progress::TurnProgress;
@@ -59,50 +58,6 @@ pub(crate) enum Wanted {
     Rewind,
     /// To leave.
     Leave,
-}
-
-/// What a session tells, as long as the same agent works in it.
-pub(crate) struct Feeds {
-    written: Option<UnboundedReceiver<LogEntry>>,
-    activity: Option<Subscription>,
-    approvals: Option<Arc<ApprovalManager>>,
-    inbox: Option<Arc<Inbox>>,
-    executor: Option<ToolExecutor>,
-    options: Option<AgentOptions>,
-}
-
-impl Feeds {
-    pub(crate) fn of(session: &Session) -> Self {
-        Self {
-            written: Some(session.log().watch()),
-            activity: Some(session.executor().activity().subscribe_all()),
-            approvals: Some(Arc::clone(session.approvals())),
-            inbox: Some(Arc::clone(session.inbox())),
-            executor: Some(session.executor().clone()),
-            options: Some(session.options().clone()),
-        }
-    }
-
-    /// Before there is a session.
-    pub(crate) fn none() -> Self {
-        let (written, activity) = (None, None);
-        Self { written, activity, approvals: None, inbox: None, executor: None, options: None }
-    }
-
-    /// Waits for the next thing that the session tells, and shows it.
-    pub(crate) async fn show_next(&mut self, screen: &mut ChatScreen) -> io::Result<()> {
-        tokio::select! {
-            biased;
-            Some(event) = next_activity(&mut self.activity) => screen.activity(&event),
-            Some(entry) = next_entry(&mut self.written) => screen.show(&entry),
-            else => std::future::pending().await,
-        }
-    }
-
-    /// An entry of the log that was written already.
-    pub(crate) fn written_before(&mut self) -> Option<LogEntry> {
-        self.written.as_mut()?.try_recv().ok()
-    }
 }
 
 /// What has happened outside.
@@ -460,20 +415,6 @@ async fn next_event(
     match terminal {
         Some(terminal) => terminal.keys.next(looks).await,
         None => std::future::pending().await,
-    }
-}
-
-async fn next_entry(written: &mut Option<UnboundedReceiver<LogEntry>>) -> Option<LogEntry> {
-    match written {
-        Some(written) => written.recv().await,
-        None => None,
-    }
-}
-
-async fn next_activity(activity: &mut Option<Subscription>) -> Option<Arc<ActivityEvent>> {
-    match activity {
-        Some(activity) => activity.next().await,
-        None => None,
     }
 }
 

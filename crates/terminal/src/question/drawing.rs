@@ -251,3 +251,37 @@ fn typed_line(
     body.push(line.paint(inner));
     (body.len() - 1, cursor)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::super::PanelLine;
+    use super::*;
+
+    #[test]
+    fn what_is_asked_about_stands_above_the_question_and_nothing_of_it_is_cut_off() {
+        let line = |text: &str| PanelLine { drawn: text.to_owned(), place: None };
+        let diff = vec![
+            line("$ ls --a-long-option-that-fills-the-row; rm -rf src"),
+            line("two"),
+            line("three"),
+        ];
+        let question = PanelQuestion { title: "Run it?".into(), diff, ..PanelQuestion::default() };
+        let panel = QuestionPanel::open(question, Instant::now(), None);
+        let style = LiveStyle { width: 30, colour: false };
+        let drawn = |rows| panel.preview(style, rows).join("\n");
+        insta::assert_snapshot!(drawn(8), @r#"
+        $ ls --a-long-option-that-fi
+        lls-the-row; rm -rf src
+        two
+        three
+        "#);
+        insta::assert_snapshot!(drawn(4), @r#"
+        $ ls --a-long-option-that-fi
+        lls-the-row; rm -rf src
+        … 2 more lines: d
+        "#);
+        assert_eq!(drawn(2), "");
+    }
+}
