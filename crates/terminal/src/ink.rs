@@ -56,7 +56,7 @@ impl Ink {
     }
 
     /// The length of the sequence that `text` begins with, if it is one that [`Self::paint`] or a
-    /// [`Link`] writes.
+    /// link writes.
     pub fn length_at_start(text: &str) -> Option<usize> {
         if let Some(length) = Link::length_at_start(text) {
             return Some(length);
