@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 /// 256 bits.
 const SECRET_BYTES: usize = 32;
 /// How long a browser stays logged in, in seconds: a month.
-pub const COOKIE_SECONDS: u64 = 30 * 24 * 60 * 60;
+pub(crate) const COOKIE_SECONDS: u64 = 30 * 24 * 60 * 60;
 /// How long the one-time link is good for, in seconds.
-pub const LINK_SECONDS: u64 = 10 * 60;
+pub(crate) const LINK_SECONDS: u64 = 10 * 60;
 /// Separates what is signed for a cookie from any other use of the key.
 const COOKIE_CONTEXT: &str = "toolkiln web cookie 1";
 
@@ -177,7 +177,7 @@ impl Credentials {
 }
 
 /// A link that lets one browser in, once.
-pub struct OneTimeCode {
+pub(crate) struct OneTimeCode {
     hash: Hash,
     expires: u64,
     is_used: bool,
@@ -185,14 +185,14 @@ pub struct OneTimeCode {
 
 impl OneTimeCode {
     /// A code and what is kept of it.
-    pub fn generate(now: u64) -> Result<(String, Self), NoRandomness> {
+    pub(crate) fn generate(now: u64) -> Result<(String, Self), NoRandomness> {
         let code = random_secret()?;
         let hash = blake3::hash(code.as_bytes());
         Ok((code, Self { hash, expires: now + LINK_SECONDS, is_used: false }))
     }
 
     /// Whether this is the code. It is, once.
-    pub fn redeem(&mut self, code: &str, now: u64) -> bool {
+    pub(crate) fn redeem(&mut self, code: &str, now: u64) -> bool {
         let is_right = blake3::hash(code.as_bytes()) == self.hash;
         let is_good = is_right && !self.is_used && now < self.expires;
         self.is_used |= is_good;
