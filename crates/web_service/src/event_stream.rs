@@ -188,9 +188,11 @@ impl EventStream {
             });
             let Some(batch) = batch else { continue };
             *revision = batch.revision;
-            self.cursor.advance(feed.id(), batch.through);
+            // Entries that show nothing go with the next that do: for a client, batches lie end to end.
             if !batch.items.is_empty() {
-                let data = items(feed.id(), &batch);
+                let after = self.cursor.position(feed.id()).unwrap_or(batch.after);
+                self.cursor.advance(feed.id(), batch.through);
+                let data = items(feed.id(), &Batch { after, ..batch });
                 return Some(framed(Some(&self.cursor), "items", &data));
             }
         }

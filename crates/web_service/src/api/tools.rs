@@ -34,7 +34,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(
             Method::POST,
             "/api/policy/explain",
-            Need::Login,
+            tools,
             "What would be decided about a call, by which rule and why.",
             explain,
         )

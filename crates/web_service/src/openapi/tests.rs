@@ -57,7 +57,40 @@ fn what_each_route_needs() {
             Need::Scope(AccessScope::Approve) => "approve",
             Need::Scope(AccessScope::Tools) => "tools",
         };
-        format!("{need:8} {:6} {}", route.method, route.path)
+        format!("{need:8} {:6} {}", route.method.as_str(), route.path)
     });
-    insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"), @"");
+    insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"), @r"
+    nothing  GET    /api
+    nothing  POST   /api/login
+    login    POST   /api/logout
+    login    GET    /api/projects
+    login    GET    /api/models
+    login    GET    /api/stats
+    tools    GET    /api/files
+    tools    GET    /api/files/content
+    tools    GET    /api/search
+    login    GET    /api/sessions
+    chat     POST   /api/sessions
+    login    GET    /api/sessions/{session}
+    chat     PATCH  /api/sessions/{session}
+    chat     DELETE /api/sessions/{session}
+    login    GET    /api/sessions/{session}/timeline
+    chat     POST   /api/sessions/{session}/fork
+    login    GET    /api/sessions/{session}/export
+    chat     POST   /api/sessions/{session}/messages
+    login    GET    /api/sessions/{session}/queue
+    chat     DELETE /api/sessions/{session}/queue/{message}
+    chat     POST   /api/sessions/{session}/interrupt
+    chat     POST   /api/sessions/{session}/continue
+    chat     POST   /api/sessions/{session}/rewind
+    login    GET    /api/approvals
+    login    GET    /api/approvals/{owner}/{question}
+    approve  POST   /api/approvals/{owner}/{question}
+    login    GET    /api/tools
+    tools    POST   /api/tools/{tool}
+    login    GET    /api/policy
+    tools    POST   /api/policy/explain
+    approve  DELETE /api/policy/{rule}
+    login    GET    /api/events
+    ");
 }
