@@ -23,7 +23,7 @@ use crate::api::{QuestionBrief, SessionBrief};
 use crate::api_error::ApiError;
 use crate::app::WebApp;
 use crate::cursor::{EventCursor, MAX_FOLLOWED};
-use crate::feed::Batch;
+use crate::feed::{Batch, Known};
 use crate::hub::{SessionFeed, SessionHub};
 
 /// How often a client hears something even if nothing happens. It is an event and not a comment, which
@@ -48,7 +48,7 @@ pub(crate) struct EventStream {
 
 struct FollowedSession {
     feed: Arc<SessionFeed>,
-    revision: u64,
+    known: Known,
 }
 
 /// The first event of a stream.
@@ -103,7 +103,9 @@ impl EventStream {
     fn follow(&mut self, feed: Arc<SessionFeed>, from: u64) {
         let revision = feed.with(|feed| feed.revision_at(from));
         self.cursor.advance(feed.id(), from);
-        self.followed.push(FollowedSession { feed, revision });
+        // What the client has of items that were changing when it left is not known.
+        let known = Known { revision, is_whole: false };
+        self.followed.push(FollowedSession { feed, known });
     }
 
     /// The next event; none when the service ends.
@@ -181,15 +183,15 @@ impl EventStream {
     fn changed_items(&mut self) -> Option<Bytes> {
         for _ in 0..self.followed.len() {
             self.at = (self.at + 1) % self.followed.len();
-            let FollowedSession { feed, revision } = &mut self.followed[self.at];
+            let FollowedSession { feed, known } = &mut self.followed[self.at];
             let batch = feed.with(|feed| {
-                let is_changed = feed.revision() > *revision;
-                is_changed.then(|| feed.since(*revision))
+                let is_changed = feed.revision() > known.revision;
+                is_changed.then(|| feed.since(*known))
             });
             let Some(batch) = batch else { continue };
-            *revision = batch.revision;
+            *known = Known::after(&batch);
             // Entries that show nothing go with the next that do: for a client, batches lie end to end.
-            if !batch.items.is_empty() {
+            if !batch.items.is_empty() || !batch.grown.is_empty() {
                 let after = self.cursor.position(feed.id()).unwrap_or(batch.after);
                 self.cursor.advance(feed.id(), batch.through);
                 let data = items(feed.id(), &Batch { after, ..batch });
@@ -202,10 +204,10 @@ impl EventStream {
 
 /// The items of a batch, which are JSON already.
 fn items(session: &SessionId, batch: &Batch) -> String {
-    let Batch { after, through, has_more, items, .. } = batch;
-    let items = items.join(",");
+    let Batch { after, through, has_more, items, grown, .. } = batch;
+    let (items, grown) = (items.join(","), grown.join(","));
     format!(
-        r#"{{"session":"{session}","after":{after},"through":{through},"has_more":{has_more},"items":[{items}]}}"#
+        r#"{{"session":"{session}","after":{after},"through":{through},"has_more":{has_more},"items":[{items}],"grown":[{grown}]}}"#
     )
 }
 

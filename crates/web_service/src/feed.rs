@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use protocol::LogEntry;
-use timeline::{ItemChanges, ItemId, Timeline};
+use timeline::{AnswerState, ItemBody, ItemChanges, ItemId, Timeline};
 
 /// Items of one batch, so that a client that resumes far behind gets pieces it can draw.
 const MAX_ITEMS: usize = 200;
@@ -31,6 +31,33 @@ pub struct Feed {
     by_revision: BTreeMap<u64, BTreeSet<ItemId>>,
     /// Items as JSON, made once for all clients.
     drawn: HashMap<ItemId, Arc<str>>,
+    /// Texts that are being written, and have only grown since the revisions named.
+    growing: HashMap<ItemId, Growth>,
+}
+
+/// How a text has grown.
+#[derive(Debug, Default)]
+struct Growth {
+    text: String,
+    /// Revisions and how long the text was then; both grow.
+    lengths: Vec<(u64, usize)>,
+}
+
+/// What a client has of a feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// It has seen everything up to this revision.
+    pub revision: u64,
+    /// Whether it has every item as it was then. A client in the middle of a long way has not: items
+    /// that changed again later come with their later change.
+    pub is_whole: bool,
+}
+
+impl Known {
+    /// What a client has that was sent this batch.
+    pub fn after(batch: &Batch) -> Self {
+        Self { revision: batch.revision, is_whole: !batch.has_more }
+    }
 }
 
 /// What became of an entry.
@@ -55,6 +82,8 @@ pub struct Batch {
     pub revision: u64,
     /// The items as JSON, each in its newest form, in the order in which they last changed.
     pub items: Vec<Arc<str>>,
+    /// What came to the end of the texts of other items, as JSON: `{"id": 3, "text": "more"}`.
+    pub grown: Vec<String>,
     /// Whether more is there already.
     pub has_more: bool,
 }
@@ -124,19 +153,26 @@ impl Feed {
         after.checked_sub(1).map_or(0, |at| self.applied[at].1)
     }
 
-    /// What has changed since a revision.
-    pub fn since(&mut self, revision: u64) -> Batch {
+    /// What a client does not have.
+    pub fn since(&mut self, known: Known) -> Batch {
+        let Known { revision, is_whole } = known;
         let after = self.sequence_at(revision);
-        let Self { timeline, by_revision, drawn, .. } = self;
-        let (mut items, mut bytes, mut stopped_at) = (Vec::new(), 0, None);
+        let Self { timeline, by_revision, drawn, growing, .. } = self;
+        let (mut items, mut grown, mut bytes, mut stopped_at) = (Vec::new(), Vec::new(), 0, None);
         let mut end = revision;
         for (at, ids) in by_revision.range(revision + 1..) {
-            if items.len() >= MAX_ITEMS || bytes >= MAX_BYTES {
+            if items.len() + grown.len() >= MAX_ITEMS || bytes >= MAX_BYTES {
                 stopped_at = Some(end);
                 break;
             }
             // What one entry has changed stays together: a position is never in between.
             for id in ids {
+                let more = growing.get(id).filter(|_| is_whole).and_then(|it| it.since(revision));
+                if let Some(more) = more {
+                    bytes += more.len();
+                    grown.push(appended(*id, more));
+                    continue;
+                }
                 let item = drawn.entry(*id).or_insert_with(|| draw(timeline, *id));
                 bytes += item.len();
                 items.push(Arc::clone(item));
@@ -145,7 +181,7 @@ impl Feed {
         }
         let revision = stopped_at.unwrap_or(self.revision);
         let through = self.sequence_at(revision);
-        Batch { after, through, revision, items, has_more: stopped_at.is_some() }
+        Batch { after, through, revision, items, grown, has_more: stopped_at.is_some() }
     }
 
     /// Up to which entry a client with this revision has seen the log.
@@ -173,8 +209,37 @@ impl Feed {
             }
             self.by_revision.entry(self.revision).or_default().insert(id);
             self.drawn.remove(&id);
+            self.grow(id);
         }
     }
+
+    /// Notes how long a text is that is being written.
+    fn grow(&mut self, id: ItemId) {
+        let text = match &self.timeline.item(id).body {
+            ItemBody::Answer(answer) if answer.state == AnswerState::Streaming => &answer.text,
+            ItemBody::Thinking { text, took_ms: None } => text,
+            _ => return drop(self.growing.remove(&id)),
+        };
+        let growth = self.growing.entry(id).or_default();
+        match text.strip_prefix(growth.text.as_str()) {
+            Some(more) => growth.text.push_str(more),
+            None => *growth = Growth { text: text.clone(), lengths: Vec::new() },
+        }
+        growth.lengths.push((self.revision, growth.text.len()));
+    }
+}
+
+impl Growth {
+    /// What came since a revision; none if the text was not there yet, or was another.
+    fn since(&self, revision: u64) -> Option<&str> {
+        let after = self.lengths.partition_point(|(at, _)| *at <= revision);
+        let (_, length) = self.lengths[after.checked_sub(1)?];
+        self.text.get(length..)
+    }
+}
+
+fn appended(id: ItemId, more: &str) -> String {
+    serde_json::json!({"id": id, "text": more}).to_string()
 }
 
 fn draw(timeline: &Timeline, id: ItemId) -> Arc<str> {

@@ -3,6 +3,7 @@
 mod access;
 mod attacks;
 mod conversation;
+mod description;
 mod killing;
 mod many;
 mod service;

@@ -69,6 +69,9 @@ pub(crate) struct SessionBrief {
     pub(crate) questions: usize,
     /// Messages that wait for the running turn.
     pub(crate) queued: usize,
+    /// Why the last turn broke off, if the log could not be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<String>,
 }
 
 impl SessionBrief {
@@ -79,6 +82,7 @@ impl SessionBrief {
             state: live.state(),
             questions: live.approvals().count(),
             queued: live.queue().len(),
+            failure: live.failure(),
         }
     }
 }
@@ -142,6 +146,7 @@ impl ListedSession {
             state: state_of(info.state),
             questions: 0,
             queued: 0,
+            failure: None,
         };
         let holder = info.held_by.as_ref().filter(|_| live.is_none());
         Self {

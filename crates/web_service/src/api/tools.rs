@@ -181,7 +181,13 @@ async fn revoke(request: Request<ProjectQuery, Nothing>) -> Result<Nothing, ApiE
     let project = request.app.hub.project(request.query.project.as_deref())?;
     let rule = request.part("rule");
     match project.port.revoke(rule)? {
-        true => Ok(Nothing {}),
+        // Sessions that are open have read the rules before.
+        true => {
+            project.executor().revoke(rule);
+            let open = request.app.hub.live_sessions();
+            open.iter().for_each(|live| live.executor().revoke(rule));
+            Ok(Nothing {})
+        }
         false => Err(ApiError::not_found(format!("no rule `{rule}` was remembered"))),
     }
 }

@@ -14,20 +14,20 @@ use super::*;
 struct Client {
     shown: BTreeMap<u64, Value>,
     seen: u64,
-    /// The revision of its open stream, if one is open.
-    stream: Option<u64>,
+    /// What the service knows of it, if a stream is open.
+    stream: Option<Known>,
     ranges: Vec<(u64, u64)>,
 }
 
 impl Client {
     fn connect(&mut self, feed: &Feed) {
-        self.stream = Some(feed.revision_at(self.seen));
+        self.stream = Some(Known { revision: feed.revision_at(self.seen), is_whole: false });
     }
 
     /// Reads one batch. One that is lost on its way ends the stream.
     fn read(&mut self, feed: &mut Feed, is_lost: bool) -> bool {
-        let Some(revision) = self.stream else { return false };
-        let batch = feed.since(revision);
+        let Some(known) = self.stream else { return false };
+        let batch = feed.since(known);
         if is_lost {
             self.stream = None;
             return false;
@@ -39,7 +39,13 @@ impl Client {
             let item: Value = serde_json::from_str(item).unwrap();
             self.shown.insert(item["id"].as_u64().unwrap(), item);
         }
-        (self.seen, self.stream) = (batch.through, Some(batch.revision));
+        for more in &batch.grown {
+            let more: Value = serde_json::from_str(more).unwrap();
+            let item = self.shown.get_mut(&more["id"].as_u64().unwrap()).unwrap();
+            let text = item["text"].as_str().unwrap().to_owned() + more["text"].as_str().unwrap();
+            item["text"] = Value::from(text);
+        }
+        (self.seen, self.stream) = (batch.through, Some(Known::after(&batch)));
         batch.has_more
     }
 }
@@ -203,6 +209,24 @@ fn a_client_far_behind_gets_pieces_and_can_resume_between_them() {
     assert!(pieces >= 3, "{pieces}");
     assert_eq!(client.shown.len(), 3 * MAX_ITEMS);
     assert!(client.ranges.windows(2).all(|pair| pair[0].1 == pair[1].0), "{:?}", client.ranges);
+}
+
+#[test]
+fn a_client_that_has_the_text_gets_what_came_to_its_end() {
+    let mut world = World { clients: vec![Client::default()], ..World::default() };
+    world.write(event(0));
+    world.write(event(1));
+    world.tell();
+    world.clients[0].connect(&world.feed);
+    world.clients[0].read(&mut world.feed, false);
+    world.write(event(1));
+    world.tell();
+    let batch = world.feed.since(world.clients[0].stream.unwrap());
+    assert_eq!((batch.items.len(), &*batch.grown[0]), (0, r#"{"id":1,"text":"word "}"#));
+    // One that comes back may lack the item, and gets all of it.
+    world.clients[0].connect(&world.feed);
+    let batch = world.feed.since(world.clients[0].stream.unwrap());
+    assert_eq!((batch.items.len(), batch.grown.len()), (1, 0));
 }
 
 #[test]

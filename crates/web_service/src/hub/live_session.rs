@@ -87,6 +87,8 @@ pub struct LiveSession {
     names: Mutex<Names>,
     commands: UnboundedSender<LiveCommand>,
     closed: watch::Sender<bool>,
+    /// Why the last turn broke off, if not by anything that the log could say.
+    failure: Mutex<Option<String>>,
 }
 
 #[derive(Default)]
@@ -119,6 +121,7 @@ impl LiveSession {
             names: Mutex::default(),
             commands,
             closed: watch::Sender::new(false),
+            failure: Mutex::default(),
         };
         (live, received)
     }
@@ -161,6 +164,15 @@ impl LiveSession {
             Phase::Paused => LiveState::Paused,
             Phase::Idle | Phase::Closed => LiveState::Idle,
         }
+    }
+
+    /// Why the last turn broke off, if the log could not be written.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_failure(&self, failure: Option<String>) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
     }
 
     /// Says something. It is written down when this returns, or waits for the running turn.

@@ -124,6 +124,7 @@ async fn after(
     mut outcome: Result<TurnOutcome, SessionError>,
 ) {
     loop {
+        live.set_failure(outcome.as_ref().err().map(ToString::to_string));
         let next = {
             // Under the lock: a message that comes now is seen here, or begins a turn of its own.
             let mut phase = live.phase();

@@ -240,24 +240,24 @@ fn tools_by_hand_pass_the_same_gate() {
     });
     assert_eq!(written["ok"], true, "{written}");
     assert_eq!(project.read("by_hand.txt"), "x\n");
-    // The rule is kept, explained and taken back.
-    let explain =
-        json!({"tool": "create_file", "arguments": {"path": "by_hand.txt", "content": "y"}});
+    // The rule is kept, counts, is taken back, and does not count any more.
+    let explain = || {
+        let arguments = json!({"path": "by_hand.txt", "content": "y\n"});
+        let call = json!({"tool": "update_file", "arguments": arguments});
+        service.post("/api/policy/explain", call)["decision"].clone()
+    };
     let rules = service.get("/api/policy")["rules"].as_array().unwrap().clone();
     let kept: Vec<&Value> =
         rules.iter().filter(|rule| rule["text"].as_str().unwrap().contains("by_hand")).collect();
     assert_eq!(kept.len(), 1, "{rules:?}");
+    let (approve, tools) = (service.token("approve"), service.token("tools"));
     let revoke = format!("DELETE /api/policy/{}", kept[0]["id"].as_str().unwrap());
-    assert_eq!(
-        service.request(&revoke, &[&service.token("tools")], "").refusal(),
-        "403 PERMISSION_DENIED"
-    );
-    assert_eq!(service.request(&revoke, &[&service.token("approve")], "").status, 200);
-    assert_eq!(
-        service.request(&revoke, &[&service.token("approve")], "").refusal(),
-        "404 NOT_FOUND"
-    );
-    assert!(service.post("/api/policy/explain", explain)["explanation"].is_string());
+    assert_eq!(service.request(&revoke, &[&tools], "").refusal(), "403 PERMISSION_DENIED");
+    assert_eq!(service.get("/api/policy")["rules"].as_array().unwrap().len(), rules.len());
+    assert_eq!(service.request(&revoke, &[&approve], "").status, 200);
+    assert_eq!(service.get("/api/policy")["rules"].as_array().unwrap().len(), rules.len() - 1);
+    assert_eq!(service.request(&revoke, &[&approve], "").refusal(), "404 NOT_FOUND");
+    assert_eq!(explain(), "ask");
 
     let found = service.get("/api/search?query=second");
     assert!(found.to_string().contains("notes.txt"), "{found}");
@@ -269,5 +269,5 @@ fn tools_by_hand_pass_the_same_gate() {
         service.request("GET /api/files/content?path=..%2Fstate", &[&service.token("all")], "");
     assert_eq!(outside.refusal(), "400 INVALID_PATH");
     assert!(service.get("/api/stats")["tools"].is_array());
-    assert_eq!(service.get("/api/models")["models"].as_array().unwrap().is_empty(), false);
+    assert!(!service.get("/api/models")["models"].as_array().unwrap().is_empty());
 }

@@ -77,7 +77,8 @@ fn killed_in_the_middle_of_an_approval_nothing_is_done_until_it_is_asked_again()
     service.say(&session, "Go on");
     watcher.until("the question again", |seen| seen.questions.len() == 1);
     // The model is told that its first call has no result.
-    assert!(model.calls()[0].body.to_string().contains("INTERRUPTED"));
+    let told = model.calls()[0].tool_answers();
+    assert!(told.len() == 1 && told[0].is_error, "{told:?}");
     assert_eq!(project.read("notes.txt"), "zero\n");
     let asked = watcher.seen.questions[0]["question"].as_str().unwrap().to_owned();
     service.post(&format!("/api/approvals/{session}/{asked}"), json!({"approve": true}));

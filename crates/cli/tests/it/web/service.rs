@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use testkit::{Fixture, ModelServer};
 
+use super::description::Description;
 use crate::run::command;
 
 /// How long a test waits for what must come.
@@ -25,6 +26,7 @@ pub(crate) struct Service {
     pub(crate) address: String,
     pub(crate) code: String,
     pub(crate) secrets: Value,
+    description: Description,
 }
 
 pub(crate) fn state(project: &Fixture) -> PathBuf {
@@ -51,7 +53,11 @@ impl Service {
         let address = url.strip_prefix("http://").unwrap().to_owned();
         let secrets = fs::read(state(project).join("toolkiln/web/secrets.json")).unwrap();
         let secrets = serde_json::from_slice(&secrets).unwrap();
-        Self { child, _stdout: stdout, address, code: code.to_owned(), secrets }
+        let code = code.to_owned();
+        let description = Description(json!({"paths": {}}));
+        let mut service = Self { child, _stdout: stdout, address, code, secrets, description };
+        service.description = Description(service.request("GET /api", &[], "").json());
+        service
     }
 
     /// Ends it without a warning.
@@ -101,7 +107,9 @@ impl Service {
         let text = format!(
             "{target} HTTP/1.1\r\n{headers}{kind}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
         );
-        self.raw(text.as_bytes())
+        let answer = self.raw(text.as_bytes());
+        self.description.check(target, &answer);
+        answer
     }
 
     #[track_caller]
@@ -273,6 +281,12 @@ impl Watcher {
                 for item in data["items"].as_array().unwrap() {
                     let key = (session.clone(), item["id"].as_u64().unwrap());
                     self.seen.items.insert(key, item.clone());
+                }
+                for more in data["grown"].as_array().unwrap() {
+                    let key = (session.clone(), more["id"].as_u64().unwrap());
+                    let text = &mut self.seen.items.get_mut(&key).unwrap()["text"];
+                    *text = format!("{}{}", text.as_str().unwrap(), more["text"].as_str().unwrap())
+                        .into();
                 }
             }
             "questions" => self.seen.questions = data["questions"].as_array().unwrap().clone(),
