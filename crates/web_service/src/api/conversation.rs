@@ -87,7 +87,6 @@ struct SentMessage {
     #[serde(skip_serializing_if = "Option::is_none")]
     queued: Option<u64>,
     /// What the user should know, such as which files could not be read.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
 }
 

@@ -154,8 +154,10 @@ fn a_message_during_a_turn_waits_and_an_interrupted_turn_ends() {
     let interrupt = format!("/api/sessions/{session}/interrupt");
     assert_eq!(service.post(&interrupt, json!({})), json!({"interrupted": true}));
     watcher.until("the interruption", |seen| {
-        seen.items_of(&session).iter().any(|item| item["topic"] == "turn_end")
-            && seen.states[&session] == "idle"
+        let items = seen.items_of(&session);
+        let is_told = items.iter().any(|item| item["topic"] == "turn_end");
+        let is_over = items.last().is_some_and(|item| item["kind"] == "turn");
+        is_told && is_over && seen.states[&session] == "idle"
     });
     assert_eq!(service.post(&interrupt, json!({})), json!({"interrupted": false}));
     assert_eq!(watcher.seen.items_of(&session), service.items(&session));

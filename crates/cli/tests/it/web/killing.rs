@@ -45,8 +45,8 @@ fn killed_in_the_middle_of_an_answer_nothing_that_was_shown_is_lost() {
     let mut watcher = service.resume(&session, seen);
     service.say(&session, "Go on");
     watcher.until("the answer", |seen| {
-        texts(&seen.items_of(&session)).contains(&"Three.")
-            && seen.states.get(&session).is_some_and(|state| state == "idle")
+        let items = seen.items_of(&session);
+        texts(&items).contains(&"Three.") && items.last().is_some_and(|item| item["kind"] == "turn")
     });
     assert_eq!(watcher.seen.items_of(&session), service.items(&session));
     model.calls().iter().for_each(validity::check);
@@ -83,8 +83,8 @@ fn killed_in_the_middle_of_an_approval_nothing_is_done_until_it_is_asked_again()
     let asked = watcher.seen.questions[0]["question"].as_str().unwrap().to_owned();
     service.post(&format!("/api/approvals/{session}/{asked}"), json!({"approve": true}));
     watcher.until("the answer", |seen| {
-        texts(&seen.items_of(&session)).contains(&"Added.")
-            && seen.states.get(&session).is_some_and(|state| state == "idle")
+        let items = seen.items_of(&session);
+        texts(&items).contains(&"Added.") && items.last().is_some_and(|item| item["kind"] == "turn")
     });
     assert_eq!(project.read("notes.txt"), "zero\none\n");
     assert_eq!(watcher.seen.items_of(&session), service.items(&session));
