@@ -16,8 +16,9 @@ use crate::hub::HubError;
 pub struct ApiError {
     /// The status of the answer.
     pub status: StatusCode,
-    /// What its body says.
-    pub told: ToldError,
+    /// What its body says. Boxed because this is the error of every route, and small results are cheaper
+    /// to hand on.
+    pub told: Box<ToldError>,
 }
 
 /// What went wrong.
@@ -45,7 +46,8 @@ impl ApiError {
     /// An error with a code of the service's own.
     pub fn new(status: StatusCode, code: &str, message: impl Into<String>) -> Self {
         let (code, message) = (code.to_owned(), message.into());
-        Self { status, told: ToldError { code, message, suggestion: None, details: Map::new() } }
+        let told = ToldError { code, message, suggestion: None, details: Map::new() };
+        Self { status, told: Box::new(told) }
     }
 
     /// The request cannot be understood.
@@ -98,7 +100,7 @@ impl From<ToolError> for ApiError {
     fn from(error: ToolError) -> Self {
         let ToolError { code, message, suggestion, details } = error;
         let told = ToldError { code: code.to_string(), message, suggestion, details: *details };
-        Self { status: status_of(code), told }
+        Self { status: status_of(code), told: Box::new(told) }
     }
 }
 

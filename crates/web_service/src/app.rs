@@ -18,7 +18,7 @@ use crate::guard::{Need, Refusal, RequestParts, Site, judge};
 use crate::hub::SessionHub;
 use crate::rate_limit::RateLimit;
 use crate::response_headers::secured;
-use crate::route::{Answer, JSON, RawRequest, Route};
+use crate::route::{JSON, RawRequest, Route, RouteAnswer};
 
 /// Requests a second that are answered, and how many may come at once. A page that opens asks for a
 /// dozen things; a program that polls does not need more either.
@@ -117,7 +117,7 @@ impl WebApp {
         parts: Parts,
         path: HashMap<String, String>,
         body: Body,
-    ) -> Result<Answer, ApiError> {
+    ) -> Result<RouteAnswer, ApiError> {
         let caller = self.judged(&parts, route.need)?;
         let body = read_body(&parts.method, &parts.headers, body, route.body_limit).await?;
         let Parts { uri, headers, .. } = parts;
@@ -182,10 +182,10 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON))
 }
 
-fn respond(answered: Result<Answer, ApiError>) -> Response {
+fn respond(answered: Result<RouteAnswer, ApiError>) -> Response {
     let answer = answered.unwrap_or_else(|ApiError { status, told }| {
-        let body = serde_json::to_vec(&ErrorBody { error: told }).unwrap_or_default();
-        Answer { status, content_type: JSON, cookie: None, body: body.into() }
+        let body = serde_json::to_vec(&ErrorBody { error: *told }).unwrap_or_default();
+        RouteAnswer { status, content_type: JSON, cookie: None, body: body.into() }
     });
     secured(answer)
 }

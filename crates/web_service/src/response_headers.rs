@@ -4,7 +4,7 @@ use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
 use axum::response::Response;
 
-use crate::route::Answer;
+use crate::route::RouteAnswer;
 
 /// Only our own files run, nothing is inserted as markup, nothing is sent elsewhere, and no page shows
 /// ours in a frame. There are no CORS headers anywhere.
@@ -23,7 +23,7 @@ const HEADERS: [(&str, &str); 7] = [
 ];
 
 /// The answer with the headers that protect it.
-pub(crate) fn secured(answer: Answer) -> Response {
+pub(crate) fn secured(answer: RouteAnswer) -> Response {
     let mut response = Response::new(answer.body);
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();

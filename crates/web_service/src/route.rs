@@ -66,14 +66,14 @@ pub(crate) struct RawRequest {
 }
 
 /// An answer.
-pub struct Answer {
+pub struct RouteAnswer {
     pub(crate) status: StatusCode,
     pub(crate) content_type: &'static str,
     pub(crate) cookie: Option<HeaderValue>,
     pub(crate) body: Body,
 }
 
-impl Answer {
+impl RouteAnswer {
     /// Something that is not JSON.
     pub fn text(content_type: &'static str, body: impl Into<Body>) -> Self {
         Self { status: StatusCode::OK, content_type, cookie: None, body: body.into() }
@@ -89,7 +89,7 @@ impl Answer {
 /// The type of bodies and answers.
 pub(crate) const JSON: &str = "application/json";
 
-type Answering = Pin<Box<dyn Future<Output = Result<Answer, ApiError>> + Send>>;
+type Answering = Pin<Box<dyn Future<Output = Result<RouteAnswer, ApiError>> + Send>>;
 type Handler = Box<dyn Fn(RawRequest) -> Answering + Send + Sync>;
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
@@ -132,7 +132,7 @@ impl Route {
     {
         let raw = move |request: Request<Q, B>| {
             let answering = handle(request);
-            async move { Answer::json(StatusCode::OK, &answering.await?) }
+            async move { RouteAnswer::json(StatusCode::OK, &answering.await?) }
         };
         let route = Self::raw(method, path, need, summary, JSON, raw);
         Self { answer: schema_of::<A>(), ..route }
@@ -151,7 +151,7 @@ impl Route {
         Q: DeserializeOwned + JsonSchema + Send + 'static,
         B: DeserializeOwned + JsonSchema + Send + 'static,
         F: Fn(Request<Q, B>) -> Fut + Clone + Send + Sync + 'static,
-        Fut: Future<Output = Result<Answer, ApiError>> + Send + 'static,
+        Fut: Future<Output = Result<RouteAnswer, ApiError>> + Send + 'static,
     {
         let handler: Handler = Box::new(move |raw| {
             let handle = handle.clone();

@@ -75,7 +75,7 @@ mod tests {
         let before = learned.changes();
         learned.revoke(&kept);
         learned.revoke(&fixed);
-        assert_eq!(ids(), [fixed.clone()]);
+        assert_eq!(ids(), [fixed.as_str()]);
         assert_ne!(learned.changes(), before);
         learned.add(remembered);
         assert_eq!(ids(), [kept.clone(), fixed.clone(), kept.clone()]);

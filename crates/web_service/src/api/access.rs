@@ -8,7 +8,7 @@ use crate::api_error::ApiError;
 use crate::credentials::COOKIE_SECONDS;
 use crate::guard::{COOKIE_NAME, Need};
 use crate::openapi;
-use crate::route::{Answer, JSON, Nothing, Request, Route};
+use crate::route::{JSON, Nothing, Request, Route, RouteAnswer};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -44,21 +44,21 @@ struct LoginDone {
     ok: bool,
 }
 
-async fn describe(_: Request<Nothing, Nothing>) -> Result<Answer, ApiError> {
-    Answer::json(StatusCode::OK, &openapi::document(&super::routes()))
+async fn describe(_: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
+    RouteAnswer::json(StatusCode::OK, &openapi::document(&super::routes()))
 }
 
-async fn log_in(request: Request<Nothing, LoginBody>) -> Result<Answer, ApiError> {
+async fn log_in(request: Request<Nothing, LoginBody>) -> Result<RouteAnswer, ApiError> {
     let value = request.app.log_in(&request.body.code)?;
     let cookie = cookie(&value, COOKIE_SECONDS, request.app.site().is_secure())?;
-    let answer = Answer::json(StatusCode::OK, &LoginDone { ok: true })?;
-    Ok(Answer { cookie: Some(cookie), ..answer })
+    let answer = RouteAnswer::json(StatusCode::OK, &LoginDone { ok: true })?;
+    Ok(RouteAnswer { cookie: Some(cookie), ..answer })
 }
 
-async fn log_out(request: Request<Nothing, Nothing>) -> Result<Answer, ApiError> {
+async fn log_out(request: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
     let cookie = cookie("", 0, request.app.site().is_secure())?;
-    let answer = Answer::json(StatusCode::OK, &LoginDone { ok: true })?;
-    Ok(Answer { cookie: Some(cookie), ..answer })
+    let answer = RouteAnswer::json(StatusCode::OK, &LoginDone { ok: true })?;
+    Ok(RouteAnswer { cookie: Some(cookie), ..answer })
 }
 
 fn cookie(value: &str, seconds: u64, is_secure: bool) -> Result<HeaderValue, ApiError> {

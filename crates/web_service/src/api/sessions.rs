@@ -15,7 +15,7 @@ use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
 use crate::hub::{LiveSession, LiveState, ServedProject};
-use crate::route::{Answer, Nothing, Request, Route};
+use crate::route::{Nothing, Request, Route, RouteAnswer};
 
 /// Sessions of a list, and items of a window, unless the client says how many.
 const USUAL_LIMIT: u32 = 100;
@@ -345,7 +345,7 @@ struct ExportQuery {
     format: ExportForm,
 }
 
-async fn export(request: Request<ExportQuery, Nothing>) -> Result<Answer, ApiError> {
+async fn export(request: Request<ExportQuery, Nothing>) -> Result<RouteAnswer, ApiError> {
     let id: SessionId = request.parsed("session")?;
     let project = request.app.hub.project_of(&id).await?;
     let store = &project.parts.store;
@@ -355,5 +355,5 @@ async fn export(request: Request<ExportQuery, Nothing>) -> Result<Answer, ApiErr
         // Sent as text like the others: a document with its own styles is not shown under our origin.
         ExportForm::Html => timeline::html(&Timeline::of(&store.load(&id).await?.entries)),
     };
-    Ok(Answer::text("text/plain; charset=utf-8", text))
+    Ok(RouteAnswer::text("text/plain; charset=utf-8", text))
 }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::api_error::ApiError;
 use crate::event_stream::{EventStream, Follow};
 use crate::guard::Need;
-use crate::route::{Answer, Nothing, Request, Route};
+use crate::route::{Nothing, Request, Route, RouteAnswer};
 
 /// The type of a stream of events.
 const EVENT_STREAM: &str = "text/event-stream";
@@ -34,7 +34,7 @@ struct EventsQuery {
     follow: String,
 }
 
-async fn events(request: Request<EventsQuery, Nothing>) -> Result<Answer, ApiError> {
+async fn events(request: Request<EventsQuery, Nothing>) -> Result<RouteAnswer, ApiError> {
     let resumed = request.headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let follow = Follow::parse(&request.query.follow, resumed)
         .map_err(|error| ApiError::invalid(error.to_string()))?;
@@ -43,5 +43,5 @@ async fn events(request: Request<EventsQuery, Nothing>) -> Result<Answer, ApiErr
         let event = stream.next().await?;
         Some((Ok::<_, std::convert::Infallible>(event), stream))
     });
-    Ok(Answer::text(EVENT_STREAM, Body::from_stream(events)))
+    Ok(RouteAnswer::text(EVENT_STREAM, Body::from_stream(events)))
 }

@@ -109,7 +109,7 @@ async fn call(request: Request<Nothing, CallBody>) -> Result<CallResult, ApiErro
     Ok(match report.result {
         Ok(value) => CallResult { ok: true, value: Some(value), error: None, text, title },
         Err(error) => {
-            let error = Some(ApiError::from(error).told);
+            let error = Some(*ApiError::from(error).told);
             CallResult { ok: false, value: None, error, text, title }
         }
     })

@@ -30,7 +30,7 @@ pub(super) enum LiveCommand {
 
 /// What a session does.
 #[derive(Clone, Debug)]
-pub(super) enum Phase {
+pub(super) enum LivePhase {
     Idle,
     Paused,
     Working(CancellationToken),
@@ -82,7 +82,7 @@ pub struct LiveSession {
     approvals: Arc<ApprovalManager>,
     executor: ToolExecutor,
     signal: HubSignal,
-    phase: Mutex<Phase>,
+    phase: Mutex<LivePhase>,
     /// The names of waiting messages, which clients have as numbers.
     names: Mutex<Names>,
     commands: UnboundedSender<LiveCommand>,
@@ -117,7 +117,7 @@ impl LiveSession {
             approvals: Arc::clone(session.approvals()),
             executor: session.executor().clone(),
             signal,
-            phase: Mutex::new(Phase::Idle),
+            phase: Mutex::new(LivePhase::Idle),
             names: Mutex::default(),
             commands,
             closed: watch::Sender::new(false),
@@ -159,10 +159,10 @@ impl LiveSession {
     /// What it does.
     pub fn state(&self) -> LiveState {
         match *self.phase() {
-            Phase::Working(_) if self.approvals.count() > 0 => LiveState::Waiting,
-            Phase::Working(_) => LiveState::Working,
-            Phase::Paused => LiveState::Paused,
-            Phase::Idle | Phase::Closed => LiveState::Idle,
+            LivePhase::Working(_) if self.approvals.count() > 0 => LiveState::Waiting,
+            LivePhase::Working(_) => LiveState::Working,
+            LivePhase::Paused => LiveState::Paused,
+            LivePhase::Idle | LivePhase::Closed => LiveState::Idle,
         }
     }
 
@@ -180,16 +180,16 @@ impl LiveSession {
         let (name, written) = {
             // Under the lock: a turn that is about to end sees the message, or has ended.
             let mut phase = self.phase();
-            if matches!(*phase, Phase::Closed) {
+            if matches!(*phase, LivePhase::Closed) {
                 return Err(HubError::Closing);
             }
             let id = self.inbox.push(content);
             let name = self.name(id);
-            if matches!(*phase, Phase::Working(_)) {
+            if matches!(*phase, LivePhase::Working(_)) {
                 (name, None)
             } else {
                 let cancel = CancellationToken::new();
-                *phase = Phase::Working(cancel.clone());
+                *phase = LivePhase::Working(cancel.clone());
                 let (tell, written) = oneshot::channel();
                 self.names().written = Some((id, tell));
                 // The task lives until it has closed the session, which is another phase.
@@ -218,26 +218,26 @@ impl LiveSession {
     pub fn go_on(&self) -> Result<(), HubError> {
         let mut phase = self.phase();
         match *phase {
-            Phase::Paused => {
+            LivePhase::Paused => {
                 let cancel = CancellationToken::new();
-                *phase = Phase::Working(cancel.clone());
+                *phase = LivePhase::Working(cancel.clone());
                 let _ = self.commands.send(LiveCommand::Continue(cancel));
                 Ok(())
             }
-            Phase::Working(_) => Err(HubError::Working),
-            Phase::Idle => Err(HubError::NotPaused),
-            Phase::Closed => Err(HubError::Closing),
+            LivePhase::Working(_) => Err(HubError::Working),
+            LivePhase::Idle => Err(HubError::NotPaused),
+            LivePhase::Closed => Err(HubError::Closing),
         }
     }
 
     /// Ends the running turn. Answers whether one ran.
     pub fn interrupt(&self) -> bool {
         match &*self.phase() {
-            Phase::Working(cancel) => {
+            LivePhase::Working(cancel) => {
                 cancel.cancel();
                 true
             }
-            Phase::Idle | Phase::Paused | Phase::Closed => false,
+            LivePhase::Idle | LivePhase::Paused | LivePhase::Closed => false,
         }
     }
 
@@ -251,11 +251,11 @@ impl LiveSession {
         {
             let mut phase = self.phase();
             match *phase {
-                Phase::Working(_) => return Err(HubError::Working),
-                Phase::Closed => return Err(HubError::Closing),
-                Phase::Idle | Phase::Paused => {}
+                LivePhase::Working(_) => return Err(HubError::Working),
+                LivePhase::Closed => return Err(HubError::Closing),
+                LivePhase::Idle | LivePhase::Paused => {}
             }
-            *phase = Phase::Working(CancellationToken::new());
+            *phase = LivePhase::Working(CancellationToken::new());
             let _ = self.commands.send(LiveCommand::Rewind { to, files, done });
         }
         result.await.unwrap_or(Err(HubError::Closing))
@@ -319,12 +319,12 @@ impl LiveSession {
     }
 
     pub(super) fn closed(&self) {
-        *self.phase() = Phase::Closed;
+        *self.phase() = LivePhase::Closed;
         self.nothing_more_is_written();
         self.closed.send_replace(true);
     }
 
-    pub(super) fn phase(&self) -> MutexGuard<'_, Phase> {
+    pub(super) fn phase(&self) -> MutexGuard<'_, LivePhase> {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_system::Subscription;
 
-use super::live_session::{LiveCommand, Phase};
+use super::live_session::{LiveCommand, LivePhase};
 use super::{HubError, LiveSession, SessionHub};
 
 /// How long a session in which nothing happens stays open. Until then "always, in this session" holds;
@@ -81,13 +81,13 @@ async fn work(
             }
             Some(LiveCommand::Rewind { to, files, done }) => {
                 let result = session.rewind(to, files).await.map_err(HubError::from);
-                *live.phase() = Phase::Idle;
+                *live.phase() = LivePhase::Idle;
                 live.feed().change(|_| ());
                 let _ = done.send(result);
             }
         }
     }
-    *live.phase() = Phase::Closed;
+    *live.phase() = LivePhase::Closed;
     session.close().await;
 }
 
@@ -100,7 +100,7 @@ fn close_if_idle(
     match commands.try_recv() {
         Ok(command) => Some(command),
         Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
-            *phase = Phase::Closed;
+            *phase = LivePhase::Closed;
             None
         }
     }
@@ -110,7 +110,7 @@ fn close_if_idle(
 async fn turns(live: &LiveSession, session: &mut Session, cancel: CancellationToken) {
     let Some(content) = live.first_queued() else {
         // It was withdrawn.
-        *live.phase() = Phase::Idle;
+        *live.phase() = LivePhase::Idle;
         return live.nothing_more_is_written();
     };
     let outcome = session.send(content, &cancel).await;
@@ -134,13 +134,13 @@ async fn after(
                 // What waits after an interruption goes with the next message.
                 false if goes_on => {
                     let cancel = CancellationToken::new();
-                    *phase = Phase::Working(cancel.clone());
+                    *phase = LivePhase::Working(cancel.clone());
                     Some(cancel)
                 }
                 _ => {
                     *phase = match &outcome {
-                        Ok(TurnOutcome::Paused(_)) => Phase::Paused,
-                        _ => Phase::Idle,
+                        Ok(TurnOutcome::Paused(_)) => LivePhase::Paused,
+                        _ => LivePhase::Idle,
                     };
                     None
                 }
