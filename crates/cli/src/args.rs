@@ -30,6 +30,7 @@ use crate::commands::setup::SetupArgs;
 use crate::commands::stats::StatsArgs;
 use crate::commands::tools::ToolsArgs;
 use crate::commands::undo::UndoArgs;
+use crate::commands::web::WebArgs;
 use crate::config::FlagLayer;
 use crate::line_questions;
 use crate::output::{self, Stream};
@@ -101,6 +102,8 @@ pub(crate) enum Command {
     Call(CallArgs),
     /// Serve the tools over MCP on standard input and output
     Mcp(McpArgs),
+    /// Serve conversations over HTTP, to browsers and programs of this machine
+    Web(WebArgs),
     /// Build the index that makes searches of a large project instant
     Index(IndexArgs),
     /// Show what has been changed, newest first

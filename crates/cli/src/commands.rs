@@ -19,3 +19,4 @@ pub(crate) mod setup;
 pub(crate) mod stats;
 pub(crate) mod tools;
 pub(crate) mod undo;
+pub(crate) mod web;

@@ -7,7 +7,7 @@ use context_manager::SessionLog;
 use protocol::{
     ApprovalRequest, ApprovalResponse, ContentHash, ErrorCode, SessionEvent, ToolError,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tool_system::Approver;
 
 use crate::runtime::unwritable;
@@ -19,6 +19,8 @@ pub struct ApprovalManager {
     log: Arc<dyn SessionLog>,
     approver: Option<Arc<dyn Approver>>,
     open: Arc<Mutex<Vec<Open>>>,
+    /// Tells that the open questions are others than before.
+    changes: watch::Sender<()>,
 }
 
 /// A question that can be answered.
@@ -46,13 +48,14 @@ pub struct NotAsked(String);
 impl ApprovalManager {
     /// Asks `approver`; without one, questions wait for [`Self::answer`].
     pub fn new(log: Arc<dyn SessionLog>, approver: Option<Arc<dyn Approver>>) -> Self {
-        Self { log, approver, open: Arc::default() }
+        Self { log, approver, open: Arc::default(), changes: watch::Sender::new(()) }
     }
 
     /// Asks the same approver for a sub-agent, whose questions go into `log`. Both managers answer the
     /// questions of either.
     pub(crate) fn for_sub_agent(&self, log: Arc<dyn SessionLog>) -> Self {
-        Self { log, approver: self.approver.clone(), open: Arc::clone(&self.open) }
+        let (approver, open) = (self.approver.clone(), Arc::clone(&self.open));
+        Self { log, approver, open, changes: self.changes.clone() }
     }
 
     /// The questions that wait for an answer, those of sub-agents included.
@@ -65,15 +68,44 @@ impl ApprovalManager {
         self.open().iter().filter(|open| open.request.is_some()).count()
     }
 
+    /// Tells each time that [`Self::pending`] has changed, by a sub-agent too.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
+    }
+
     /// Answers a question. A yes to something else leaves it open.
     pub fn answer(&self, step_id: &str, response: ApprovalResponse) -> Result<(), NotAsked> {
-        let mut open = self.open();
         let is_meant = |open: &Open| {
             open.step_id == step_id && (!response.is_approved() || response.approves(open.asked))
         };
-        let answered = open.iter().position(is_meant).map(|at| open.remove(at));
+        let answered = self.remove(is_meant);
         let sent = answered.map(|open| open.answer.send(response).is_ok());
         if sent == Some(true) { Ok(()) } else { Err(NotAsked(step_id.to_owned())) }
+    }
+
+    /// Answers exactly this question, also if another has the same id: agents that work side by side
+    /// may use the same, and a no must not reach the other.
+    pub fn answer_to(
+        &self,
+        request: &ApprovalRequest,
+        response: ApprovalResponse,
+    ) -> Result<(), NotAsked> {
+        let answered = match !response.is_approved() || response.approves(request.proposal_hash) {
+            true => self.remove(|open| open.is_about(request)),
+            false => None,
+        };
+        let sent = answered.map(|open| open.answer.send(response).is_ok());
+        if sent == Some(true) { Ok(()) } else { Err(NotAsked(request.step_id.clone())) }
+    }
+
+    fn remove(&self, is_meant: impl Fn(&Open) -> bool) -> Option<Open> {
+        let mut open = self.open();
+        let removed = open.iter().position(is_meant).map(|at| open.remove(at));
+        drop(open);
+        if removed.is_some() {
+            self.changes.send_replace(());
+        }
+        removed
     }
 
     /// Says yes to the other questions that the remembered answer to this one settles.
@@ -85,7 +117,11 @@ impl ApprovalManager {
                 && other.is_some_and(|other| request.remembers_the_same_as(other))
         });
         *open = others;
+        drop(open);
         let equal: Vec<Open> = equal;
+        if !equal.is_empty() {
+            self.changes.send_replace(());
+        }
         for Open { request, answer, .. } in equal {
             if let Some(request) = request {
                 // A call that has stopped waiting needs no answer.
@@ -125,10 +161,7 @@ struct Closes<'a> {
 
 impl Drop for Closes<'_> {
     fn drop(&mut self) {
-        let mut open = self.manager.open();
-        if let Some(at) = open.iter().position(|open| open.is_about(self.request)) {
-            open.remove(at);
-        }
+        self.manager.remove(|open| open.is_about(self.request));
     }
 }
 
@@ -146,6 +179,7 @@ impl Approver for ApprovalManager {
         if let Some(open) = self.open().iter_mut().find(|open| open.is_about(request)) {
             open.request = Some(request.clone());
         }
+        self.changes.send_replace(());
         let response = self.answered(request, answered).await?;
         if response.remember.is_some() && response.approves(request.proposal_hash) {
             self.answer_equal(request);

@@ -6,7 +6,8 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread;
 
 use rustix::fs::{Access, access};
 
@@ -42,6 +43,23 @@ pub fn edit_in_program(editor: &str, suggested_name: &str, text: &[u8]) -> Resul
         Ok(status) => Err(failed(format!("failed ({status})"))),
         Err(error) => Err(failed(format!("could not be started: {error}"))),
     }
+}
+
+/// Starts a program that shows something to the user, such as a browser, and does not wait for it. It has
+/// nothing of the terminal.
+pub fn show_in_program(program: &str, what: &str) -> Result<(), Error> {
+    let started = Command::new(program)
+        .arg(what)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let reason = |error: io::Error| format!("could not be started: {error}");
+    let failed = |error| Error::Editor { editor: program.to_owned(), reason: reason(error) };
+    let mut child = started.map_err(failed)?;
+    // A browser may run for as long as this process does; its end has to be taken notice of.
+    thread::spawn(move || child.wait());
+    Ok(())
 }
 
 /// The first of these programs that is found in the directories of `search_path`, as an absolute path. What

@@ -26,3 +26,4 @@ mod setup;
 mod short_form;
 mod terminal;
 mod tools;
+mod web;

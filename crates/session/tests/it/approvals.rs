@@ -226,3 +226,23 @@ async fn two_agents_whose_calls_have_the_same_id_get_each_their_own_answer() {
     assert_eq!(second.unwrap(), two.approve());
     assert_eq!(manager.pending(), []);
 }
+
+#[tokio::test]
+async fn a_no_reaches_the_question_it_is_meant_for_and_watchers_are_told() {
+    let manager = ApprovalManager::new(Arc::new(NoLog), None);
+    let (one, two) = (request("one"), request("two"));
+    let mut changes = manager.changes();
+    let (first, second, ()) = tokio::join!(biased; manager.decide(&one), manager.decide(&two), async {
+        changes.changed().await.unwrap();
+        assert_eq!(manager.pending().len(), 2);
+        manager.answer_to(&two, one.approve()).unwrap_err();
+        manager.answer_to(&two, ApprovalResponse::no(Some("not two".into()))).unwrap();
+        changes.changed().await.unwrap();
+        assert_eq!(manager.pending(), std::slice::from_ref(&one));
+        manager.answer_to(&two, two.approve()).unwrap_err();
+        manager.answer_to(&one, one.approve()).unwrap();
+    });
+    assert_eq!(first.unwrap(), one.approve());
+    assert_eq!(second.unwrap().reason.as_deref(), Some("not two"));
+    assert!(changes.has_changed().unwrap());
+}

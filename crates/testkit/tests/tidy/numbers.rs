@@ -4,7 +4,8 @@ use crate::repository::{assert_none, files_ending, read};
 use crate::rust_text;
 
 /// Crates whose numbers are decisions about the user's files, time and money.
-const CHECKED: [&str; 5] = ["cli", "context_manager", "mcp", "session", "tool_system"];
+const CHECKED: [&str; 6] =
+    ["cli", "context_manager", "mcp", "session", "tool_system", "web_service"];
 /// The table of all limits of tools.
 const LIMITS: &str = "crates/tool_system/src/limits.rs";
 /// Numbers below are counts that a reader can check. Powers of ten, like 1024, convert units.

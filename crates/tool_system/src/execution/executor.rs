@@ -281,6 +281,12 @@ impl ToolExecutor {
         self.state.remember(rule, Remember::Project)
     }
 
+    /// No longer counts a rule that was remembered or learned, here and in everything that shares what
+    /// was learned. Where it is kept, its keeper forgets it.
+    pub fn revoke(&self, id: &str) {
+        self.state.options.learned_rules.revoke(id);
+    }
+
     /// A new turn begins: earlier answers no longer stand for identical calls.
     pub fn clear_current_turn(&self) {
         self.state.answers.clear();

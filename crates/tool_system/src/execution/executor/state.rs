@@ -25,7 +25,7 @@ pub(crate) struct ExecutorState {
     pub(crate) own_changes: OwnChanges,
     pub(crate) jobs: Jobs,
     pub(crate) answers: TurnMemory,
-    /// The policy with so many of the rules that were made since, once it has been needed.
+    /// The policy after so many changes of rules since, once it has been needed.
     policy: Mutex<Option<(usize, Arc<Policy>)>>,
 }
 
@@ -61,9 +61,9 @@ impl ExecutorState {
     /// What may be done without asking, and what not at all.
     pub(crate) fn policy(&self) -> Result<Arc<Policy>, ToolError> {
         let mut current = locked(&self.policy);
-        let learned = self.options.learned_rules.count();
+        let learned = self.options.learned_rules.changes();
         match &*current {
-            Some((count, policy)) if *count == learned => Ok(Arc::clone(policy)),
+            Some((changes, policy)) if *changes == learned => Ok(Arc::clone(policy)),
             _ => {
                 let policy = self.options.learned_rules.added_to(self.options.policy.get()?);
                 Ok(Arc::clone(&current.insert((learned, Arc::new(policy))).1))

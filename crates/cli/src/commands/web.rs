@@ -1,0 +1,184 @@
+//! `toolkiln web`: conversations over HTTP.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use async_trait::async_trait;
+use clap::Args;
+use protocol::{ErrorCode, ToolError};
+use providers::catalogue::ModelSelection;
+use session::Model;
+use tool_system::Vocabulary;
+use web_service::{ProjectPort, Secrets, ServedProject, SessionHub, WebApp, listen, serve};
+use workspace::{StateDir, find_program, keep_private, show_in_program};
+
+use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::conversation::session_parts;
+use crate::interrupt::StopSignal;
+use crate::model_choice::{Chosen, chosen, wanted_by_name};
+use crate::project::{Lifetime, Project, project_root};
+use crate::reports::model_offers::model_offers;
+use crate::{environment, output};
+
+const EXAMPLES: &str = "\
+Examples:
+  toolkiln web                                    # this project, at 127.0.0.1:4747
+  toolkiln web --also ~/other --open              # two projects, opened in the browser
+  toolkiln web --listen 0.0.0.0:4747 --proxy https://kiln.example.org";
+
+/// What belongs to the service, in the directory of all states.
+const DIRECTORY: &str = "web";
+/// The tokens, which only the user can read.
+const SECRETS: &str = "secrets.json";
+/// The file is a few hundred bytes long.
+const MAX_SECRETS: u64 = 64 * 1024;
+/// Programs that open an address, on this and that system.
+const BROWSERS: [&str; 2] = ["xdg-open", "open"];
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct WebArgs {
+    #[command(flatten)]
+    pub(crate) scope: Scope,
+    /// Another project to serve; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) also: Vec<PathBuf>,
+    /// Where to listen; an address that other machines reach needs --proxy
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4747")]
+    pub(crate) listen: SocketAddr,
+    /// The proxy before the service, which speaks TLS to browsers, such as https://kiln.example.org
+    #[arg(long, value_name = "URL")]
+    pub(crate) proxy: Option<String>,
+    /// Open the link in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Replace all tokens, so that every browser and program has to log in again
+    #[arg(long)]
+    pub(crate) new_tokens: bool,
+    #[command(flatten)]
+    pub(crate) approval: ApprovalArgs,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+pub(crate) fn run(args: &WebArgs) -> anyhow::Result<ExitCode> {
+    let stop = StopSignal::listen()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(served(args, &stop))?;
+    // A tool that still waits for the disk must not keep the process alive.
+    runtime.shutdown_background();
+    Ok(stop.exit_code().map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
+    // Before anything is opened: an address that is refused changes nothing.
+    let (listener, site) = listen(args.listen, args.proxy.as_deref()).await?;
+    let first = project_root::checked(&args.scope)?;
+    let mut projects = Vec::new();
+    let mut secrets = None;
+    for root in std::iter::once(first).chain(args.also.iter().cloned()) {
+        let project = Project::open_with(&root, &args.model.layer())?;
+        if secrets.is_none() {
+            secrets = Some(kept_secrets(&project, args.new_tokens)?);
+        }
+        projects.push(served_project(args, root, project, &projects).await?);
+    }
+    let secrets = secrets.context("there is no project to serve")?;
+    let hub = SessionHub::new(projects);
+    let log = Arc::new(|line: &str| output::to_user(&format!("toolkiln web: {line}")));
+    let (app, code) = WebApp::new(hub, site, &secrets, log)?;
+    let link = format!("{}/#code={code}", app.site().url());
+    output::result(&link)?;
+    if args.open {
+        show(&link);
+    }
+    serve(listener, app, stop.cancel.clone()).await;
+    Ok(())
+}
+
+async fn served_project(
+    args: &WebArgs,
+    root: PathBuf,
+    project: Project,
+    others: &[ServedProject],
+) -> anyhow::Result<ServedProject> {
+    let scope = Scope {
+        root: Some(root),
+        vocabulary: Vocabulary::clone(&args.scope.vocabulary),
+        role: args.scope.role.clone(),
+    };
+    let tools = project.tools(&scope, &args.approval, Lifetime::Stays)?;
+    let chosen = chosen(&project.config, &project.environment, &ModelSelection::default()).await?;
+    let approver = args.approval.yes.then(|| Arc::clone(&tools.options.approver));
+    let parts = session_parts(&project, tools, &chosen, approver).await?;
+    if others.iter().any(|other| other.parts.root == parts.root) {
+        bail!("{} is named twice", parts.root);
+    }
+    let directory = project.workspace.canonical_path().file_name().unwrap_or_default();
+    let directory = directory.to_string_lossy().into_owned();
+    let is_free = |name: &String| !others.iter().any(|other| other.name == *name);
+    let numbered = (2..).map(|number| format!("{directory}-{number}"));
+    let name = std::iter::once(directory.clone()).chain(numbered).find(is_free);
+    let name = name.unwrap_or_else(|| parts.root.clone());
+    Ok(ServedProject::new(name, parts, Arc::new(ConfiguredProject { project, chosen })))
+}
+
+/// What the configuration of a project decides.
+struct ConfiguredProject {
+    project: Project,
+    chosen: Chosen,
+}
+
+#[async_trait]
+impl ProjectPort for ConfiguredProject {
+    fn revoke(&self, rule: &str) -> Result<bool, ToolError> {
+        self.project.state().and_then(|state| state.revoke(rule)).map_err(unusable)
+    }
+
+    async fn models(&self) -> Vec<String> {
+        model_offers(&self.chosen).await.models
+    }
+
+    async fn model(&self, name: &str) -> Result<Model, ToolError> {
+        let Project { config, environment, .. } = &self.project;
+        let chosen = chosen(config, environment, &wanted_by_name(name)).await;
+        chosen
+            .map(|chosen| chosen.model)
+            .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, format!("{error:#}")))
+    }
+}
+
+fn unusable(error: anyhow::Error) -> ToolError {
+    ToolError::new(ErrorCode::ExecutionError, format!("{error:#}"))
+}
+
+/// The tokens of the last time, so that browsers and programs need not log in again.
+fn kept_secrets(project: &Project, renew: bool) -> anyhow::Result<Secrets> {
+    let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
+    keep_private(&states);
+    let directory = StateDir::open(&project.workspace, &states.join(DIRECTORY))
+        .context("the state directory cannot be opened")?;
+    let kept = directory.read(SECRETS, MAX_SECRETS)?.filter(|_| !renew);
+    let kept: Option<Secrets> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    if let Some(secrets) = kept.filter(Secrets::are_whole) {
+        return Ok(secrets);
+    }
+    let secrets = Secrets::generate()?;
+    directory.replace(SECRETS, &serde_json::to_vec_pretty(&secrets)?)?;
+    Ok(secrets)
+}
+
+/// Opens the link in the user's browser; if that cannot be done, the user has the link.
+fn show(link: &str) {
+    let path = environment::variable("PATH").unwrap_or_default();
+    let shown = match find_program(&BROWSERS, path.as_ref()) {
+        Some(program) => show_in_program(&program, link).map_err(|error| error.to_string()),
+        None => Err(format!("none of {} is installed", BROWSERS.join(", "))),
+    };
+    if let Err(why) = shown {
+        output::to_user(&format!("toolkiln web: the browser is not opened: {why}"));
+    }
+}

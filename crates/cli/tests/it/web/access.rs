@@ -1,0 +1,72 @@
+//! The one-time link, the cookie and the file with the tokens.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use testkit::Fixture;
+
+use super::service::{Service, state};
+
+/// The cookie that an answer sets, as a browser sends it back.
+fn cookie(head: &str, body_of: &str) -> String {
+    let line = head.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    let line = line.unwrap_or_else(|| panic!("no cookie: {body_of}"));
+    for attribute in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age="] {
+        assert!(line.contains(attribute), "{line}");
+    }
+    format!("cookie: {}", line.split(';').next().unwrap())
+}
+
+#[test]
+fn the_link_lets_one_browser_in_which_stays_logged_in_after_a_restart() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let service = Service::start_with(&project, &["--provider", "offline"]);
+    let origin = |service: &Service| format!("origin: http://{}", service.address);
+    let code = format!(r#"{{"code": "{}"}}"#, service.code);
+    let login = "POST /api/login";
+    let foreign = service.request(login, &["origin: http://evil.example"], &code);
+    assert_eq!(foreign.refusal(), "403 FOREIGN_ORIGIN");
+    let wrong = service.request(login, &[&origin(&service)], r#"{"code": "x"}"#);
+    assert_eq!(wrong.refusal(), "401 UNAUTHORIZED");
+    let scoped = format!(r#"{{"code": {}}}"#, service.secrets["chat"]);
+    assert_eq!(service.request(login, &[], &scoped).refusal(), "401 UNAUTHORIZED");
+    let answer = service.request(login, &[&origin(&service)], &code);
+    let cookie = cookie(&answer.head, &answer.body);
+    assert_eq!(service.request(login, &[&origin(&service)], &code).refusal(), "401 UNAUTHORIZED");
+
+    let own_page = "sec-fetch-site: same-origin";
+    assert_eq!(service.request("GET /api/sessions", &[&cookie, own_page], "").status, 200);
+    assert_eq!(
+        service.request("GET /api/sessions", &[&cookie], "").refusal(),
+        "403 FOREIGN_ORIGIN"
+    );
+    let post = "POST /api/sessions";
+    assert_eq!(service.request(post, &[&cookie], "{}").refusal(), "403 FOREIGN_ORIGIN");
+    assert_eq!(
+        service.request(post, &[&cookie, own_page, "x-toolkiln: 1"], "{}").refusal(),
+        "403 FOREIGN_ORIGIN"
+    );
+    let page = [&*cookie, &origin(&service), own_page, "x-toolkiln: 1"];
+    assert_eq!(service.request(post, &page, "{}").status, 200);
+    service.kill();
+
+    let service = Service::start_with(&project, &["--provider", "offline"]);
+    assert_eq!(service.request("GET /api/sessions", &[&cookie, own_page], "").status, 200);
+    service.kill();
+    let service = Service::start_with(&project, &["--provider", "offline", "--new-tokens"]);
+    let refused = service.request("GET /api/sessions", &[&cookie, own_page], "");
+    assert_eq!(refused.refusal(), "401 UNAUTHORIZED");
+}
+
+#[test]
+fn the_tokens_lie_in_a_file_that_only_the_user_reads() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let service = Service::start_with(&project, &["--provider", "offline"]);
+    let directory = state(&project).join("toolkiln/web");
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&directory), mode(&directory.join("secrets.json"))), (0o700, 0o600));
+    // The description needs no login, and says nothing of this machine.
+    let description = service.request("GET /api", &[], "");
+    assert_eq!(description.json()["openapi"], "3.1.0");
+    assert!(!description.body.contains(project.root().to_str().unwrap()));
+}

@@ -1,0 +1,28 @@
+//! What clients can ask for: one table, and a file for each group of routes.
+
+mod access;
+mod approvals;
+mod conversation;
+mod project;
+mod sessions;
+mod stream;
+mod tools;
+
+pub(crate) use approvals::QuestionBrief;
+pub(crate) use sessions::SessionBrief;
+
+use crate::route::Route;
+
+/// All routes.
+pub fn routes() -> Vec<Route> {
+    let groups = [
+        access::routes(),
+        project::routes(),
+        sessions::routes(),
+        conversation::routes(),
+        approvals::routes(),
+        tools::routes(),
+        stream::routes(),
+    ];
+    groups.into_iter().flatten().collect()
+}

@@ -1,0 +1,70 @@
+//! Logging in, logging out, and the description of the API.
+
+use axum::http::{HeaderValue, Method, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::api_error::ApiError;
+use crate::credentials::COOKIE_SECONDS;
+use crate::guard::{COOKIE_NAME, Need};
+use crate::openapi;
+use crate::route::{JSON, Nothing, Request, Route, RouteAnswer};
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![
+        Route::raw(Method::GET, "/api", Need::Nothing, "This description.", JSON, describe),
+        Route::raw(
+            Method::POST,
+            "/api/login",
+            Need::Nothing,
+            "Exchanges the code of the one-time link, or the token, for a cookie.",
+            JSON,
+            log_in,
+        ),
+        Route::raw(
+            Method::POST,
+            "/api/logout",
+            Need::Login,
+            "Removes the cookie from this browser.",
+            JSON,
+            log_out,
+        ),
+    ]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LoginBody {
+    /// The code behind `#code=` in the link, or the token.
+    code: String,
+}
+
+#[derive(Debug, Serialize)]
+struct LoginDone {
+    ok: bool,
+}
+
+async fn describe(_: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
+    RouteAnswer::json(StatusCode::OK, &openapi::document(&super::routes()))
+}
+
+async fn log_in(request: Request<Nothing, LoginBody>) -> Result<RouteAnswer, ApiError> {
+    let value = request.app.log_in(&request.body.code)?;
+    let cookie = cookie(&value, COOKIE_SECONDS, request.app.site().is_secure())?;
+    let answer = RouteAnswer::json(StatusCode::OK, &LoginDone { ok: true })?;
+    Ok(RouteAnswer { cookie: Some(cookie), ..answer })
+}
+
+async fn log_out(request: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
+    let cookie = cookie("", 0, request.app.site().is_secure())?;
+    let answer = RouteAnswer::json(StatusCode::OK, &LoginDone { ok: true })?;
+    Ok(RouteAnswer { cookie: Some(cookie), ..answer })
+}
+
+fn cookie(value: &str, seconds: u64, is_secure: bool) -> Result<HeaderValue, ApiError> {
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text = format!(
+        "{COOKIE_NAME}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+    );
+    HeaderValue::from_str(&text).map_err(|error| ApiError::internal(error.to_string()))
+}

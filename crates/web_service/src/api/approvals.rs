@@ -1,0 +1,259 @@
+//! Questions over all sessions and calls by hand, and their answers. The first answer counts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::http::Method;
+use protocol::{ApprovalRequest, ApprovalResponse, FileBytes, LineComment, QuestionText, Remember};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use session::ApprovalManager;
+
+use crate::api_error::ApiError;
+use crate::credentials::AccessScope;
+use crate::guard::Need;
+use crate::hub::SessionHub;
+use crate::route::{Nothing, Request, Route};
+
+/// Bytes of an answer, which may hold whole files.
+const ANSWER_BODY: usize = 16 * 1024 * 1024;
+/// Says in place of a session that a call by hand asks; the name of the project follows.
+const BY_HAND: &str = "project:";
+
+pub(super) fn routes() -> Vec<Route> {
+    let one = "/api/approvals/{owner}/{question}";
+    let approve = Need::Scope(AccessScope::Approve);
+    vec![
+        Route::new(Method::GET, "/api/approvals", Need::Login, "All open questions.", list),
+        Route::new(Method::GET, one, Need::Login, "An open question with all it is about.", get),
+        Route::new(Method::POST, one, approve, "Answers an open question.", answer)
+            .up_to(ANSWER_BODY),
+    ]
+}
+
+/// An open question in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(crate) struct QuestionBrief {
+    /// The session that asks; `project:NAME` for a call by hand.
+    owner: String,
+    /// The hash of the proposal, which is the name of the question.
+    question: String,
+    /// The name of the project.
+    project: String,
+    /// The call that asks.
+    call_id: String,
+    tool: String,
+    /// The call on one line, safe to show.
+    title: String,
+    /// Why it asks.
+    reason: String,
+    /// What a careful reader should know first.
+    warnings: Vec<String>,
+    /// The exact rule that "always" would make; absent where it is not offered.
+    always: Option<String>,
+    /// The files that would change, with lines that come and go.
+    files: Vec<ChangedFile>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+struct ChangedFile {
+    path: String,
+    added: usize,
+    removed: usize,
+}
+
+impl QuestionBrief {
+    fn of(owner: &Owner, request: &ApprovalRequest) -> Self {
+        // The diff is not taken from the text.
+        let text = QuestionText::of(request, 0);
+        let files = request.diffs.iter().map(|diff| ChangedFile {
+            path: diff.path.clone(),
+            added: diff.added,
+            removed: diff.removed,
+        });
+        Self {
+            owner: owner.name.clone(),
+            question: request.proposal_hash.to_string(),
+            project: owner.project.clone(),
+            call_id: request.step_id.clone(),
+            tool: request.tool.clone(),
+            title: text.title,
+            reason: text.reason,
+            warnings: text.warnings,
+            always: request.remembers.clone(),
+            files: files.collect(),
+        }
+    }
+
+    /// All open questions, in a fixed order.
+    pub(crate) fn all(hub: &SessionHub) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for owner in owners(hub) {
+            let pending = owner.approvals.pending();
+            all.extend(pending.iter().map(|request| Self::of(&owner, request)));
+        }
+        all
+    }
+}
+
+/// Something that asks.
+struct Owner {
+    name: String,
+    project: String,
+    approvals: Arc<ApprovalManager>,
+}
+
+fn owners(hub: &SessionHub) -> Vec<Owner> {
+    let mut live = hub.live_sessions();
+    live.sort_by(|one, other| one.id().cmp(other.id()));
+    let sessions = live.into_iter().map(|live| Owner {
+        name: live.id().to_string(),
+        project: live.project().name.clone(),
+        approvals: Arc::clone(live.approvals()),
+    });
+    let by_hand = hub.projects().iter().map(|project| Owner {
+        name: format!("{BY_HAND}{}", project.name),
+        project: project.name.clone(),
+        approvals: Arc::clone(project.approvals()),
+    });
+    sessions.chain(by_hand).collect()
+}
+
+/// Open questions.
+#[derive(Debug, Serialize, JsonSchema)]
+struct QuestionList {
+    questions: Vec<QuestionBrief>,
+}
+
+async fn list(request: Request<Nothing, Nothing>) -> Result<QuestionList, ApiError> {
+    Ok(QuestionList { questions: QuestionBrief::all(&request.app.hub) })
+}
+
+/// A question with all it is about.
+#[derive(Debug, Serialize, JsonSchema)]
+struct WholeQuestion {
+    #[serde(flatten)]
+    brief: QuestionBrief,
+    /// The arguments of the call.
+    arguments: Map<String, Value>,
+    /// Exactly what would happen.
+    proposal: Value,
+    /// What the changes look like, hunk by hunk.
+    diffs: Vec<Value>,
+    /// How long the question stands, in milliseconds.
+    expires_in_ms: u64,
+}
+
+async fn get(request: Request<Nothing, Nothing>) -> Result<WholeQuestion, ApiError> {
+    let (owner, asked) = found(&request)?;
+    let internal = |error: serde_json::Error| ApiError::internal(error.to_string());
+    let diffs: Result<Vec<Value>, _> = asked.diffs.iter().map(serde_json::to_value).collect();
+    Ok(WholeQuestion {
+        brief: QuestionBrief::of(&owner, &asked),
+        proposal: serde_json::to_value(&asked.proposal).map_err(internal)?,
+        diffs: diffs.map_err(internal)?,
+        arguments: asked.args,
+        expires_in_ms: asked.expires_in_ms,
+    })
+}
+
+fn found<B>(request: &Request<Nothing, B>) -> Result<(Owner, ApprovalRequest), ApiError> {
+    let (name, question) = (request.part("owner"), request.part("question"));
+    let missing =
+        || ApiError::conflict("the question is not open; it may have been answered already");
+    let owner = owners(&request.app.hub).into_iter().find(|owner| owner.name == name);
+    let owner = owner.ok_or_else(missing)?;
+    let asked = owner.approvals.pending().into_iter();
+    let asked = asked.into_iter().find(|asked| asked.proposal_hash.to_string() == question);
+    Ok((owner, asked.ok_or_else(missing)?))
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum RememberScope {
+    /// Until the session is left.
+    Session,
+    /// For good, in this project.
+    Project,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RememberBody {
+    scope: RememberScope,
+    /// The rule as the question has shown it in `always`. Another text is refused: what is kept is
+    /// what was read.
+    rule: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CommentBody {
+    path: String,
+    /// The line as it would be after the change, from 1.
+    line: usize,
+    text: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AnswerBody {
+    /// Whether the proposal may be performed.
+    approve: bool,
+    /// What the model is told.
+    reason: Option<String>,
+    /// Other arguments for the call. The new proposal is asked about again.
+    arguments: Option<Map<String, Value>>,
+    /// Other text for some of the files, by path. The new proposal is asked about again.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+    /// For some of the files, the only hunks that are wanted, from 0. The new proposal is asked about
+    /// again.
+    #[serde(default)]
+    hunks: BTreeMap<String, Vec<usize>>,
+    /// Remarks about single lines, which the model is told.
+    #[serde(default)]
+    comments: Vec<CommentBody>,
+    /// Keeps the rule that the question offers.
+    remember: Option<RememberBody>,
+}
+
+async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiError> {
+    let (owner, asked) = found(&request)?;
+    let response = response(&asked, request.body)?;
+    let answered = owner.approvals.answer_to(&asked, response);
+    answered.map_err(|error| ApiError::conflict(error.to_string()))?;
+    Ok(Nothing {})
+}
+
+fn response(asked: &ApprovalRequest, body: AnswerBody) -> Result<ApprovalResponse, ApiError> {
+    let AnswerBody { approve, reason, arguments, files, hunks, comments, remember } = body;
+    if !approve
+        && (arguments.is_some() || !files.is_empty() || !hunks.is_empty() || remember.is_some())
+    {
+        return Err(ApiError::invalid("a refusal has a reason and comments, and nothing else"));
+    }
+    let remember = match remember {
+        None => None,
+        Some(RememberBody { rule, .. }) if asked.remembers.as_ref() != Some(&rule) => {
+            return Err(ApiError::conflict("the question offers another rule, or none"));
+        }
+        Some(RememberBody { scope: RememberScope::Session, .. }) => Some(Remember::Session),
+        Some(RememberBody { scope: RememberScope::Project, .. }) => Some(Remember::Project),
+    };
+    let files = files.into_iter().map(|(path, text)| (path, FileBytes(text.into_bytes())));
+    let comments = comments.into_iter().map(|CommentBody { path, line, text }| LineComment {
+        path,
+        line,
+        text,
+    });
+    let mut response = if approve { asked.approve() } else { ApprovalResponse::no(None) };
+    response.modified_args = arguments;
+    response.modified_files = files.collect();
+    response.accepted_hunks = hunks;
+    response.remember = remember;
+    response.reason = reason;
+    response.comments = comments.collect();
+    Ok(response)
+}

@@ -1,0 +1,220 @@
+//! Projects: their files, searches, statistics and models.
+
+use axum::http::Method;
+use protocol::ToolCall;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use store::StatsFilter;
+use tokio_util::sync::CancellationToken;
+
+use crate::api_error::ApiError;
+use crate::credentials::AccessScope;
+use crate::guard::Need;
+use crate::hub::ServedProject;
+use crate::route::{Nothing, Request, Route};
+
+pub(super) fn routes() -> Vec<Route> {
+    let tools = Need::Scope(AccessScope::Tools);
+    let login = Need::Login;
+    vec![
+        Route::new(Method::GET, "/api/projects", login, "The projects.", projects),
+        Route::new(Method::GET, "/api/models", login, "The models that can be chosen.", models),
+        Route::new(Method::GET, "/api/stats", login, "Calls, tokens, costs.", stats),
+        Route::new(Method::GET, "/api/files", tools, "What a directory holds.", directory),
+        Route::new(
+            Method::GET,
+            "/api/files/content",
+            tools,
+            "Lines of a file with its outline.",
+            content,
+        ),
+        Route::new(Method::GET, "/api/search", tools, "Text, files or symbols.", search),
+    ]
+}
+
+/// Which project is meant.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProjectQuery {
+    /// The project; may be left out if only one is served.
+    pub(super) project: Option<String>,
+}
+
+/// The projects.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProjectList {
+    projects: Vec<ListedProject>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ListedProject {
+    name: String,
+    /// Its directory.
+    root: String,
+    /// The model that answers in new sessions.
+    model: String,
+    provider: String,
+    roles: Vec<String>,
+}
+
+async fn projects(request: Request<Nothing, Nothing>) -> Result<ProjectList, ApiError> {
+    let listed = request.app.hub.projects().iter().map(|project| ListedProject {
+        name: project.name.clone(),
+        root: project.parts.root.clone(),
+        model: project.parts.model.name.clone(),
+        provider: project.parts.model.provider.name().to_owned(),
+        roles: project.parts.tools.roles.iter().map(|role| role.name().to_owned()).collect(),
+    });
+    Ok(ProjectList { projects: listed.collect() })
+}
+
+/// Models.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ModelList {
+    /// The one that answers in new sessions.
+    present: String,
+    models: Vec<String>,
+}
+
+async fn models(request: Request<ProjectQuery, Nothing>) -> Result<ModelList, ApiError> {
+    let project = request.app.hub.project(request.query.project.as_deref())?;
+    let present = project.parts.model.name.clone();
+    Ok(ModelList { present, models: project.port.models().await })
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct StatsQuery {
+    project: Option<String>,
+    /// Only what was written since then: milliseconds since 1970, UTC.
+    since: Option<i64>,
+}
+
+/// Statistics over sessions.
+#[derive(Debug, Serialize, JsonSchema)]
+struct StatsReport {
+    /// Per tool, the one called most first.
+    tools: Vec<Value>,
+    /// Per model, the one used most first.
+    models: Vec<Value>,
+    /// Per session, the one written last first.
+    sessions: Vec<Value>,
+}
+
+async fn stats(request: Request<StatsQuery, Nothing>) -> Result<StatsReport, ApiError> {
+    let project = request.app.hub.project(request.query.project.as_deref())?;
+    let filter = StatsFilter { session: None, since: request.query.since };
+    let stats = project.parts.store.stats(&filter).await?;
+    let mut value = json!(stats);
+    let mut rows = |name: &str| match value[name].take() {
+        Value::Array(rows) => rows,
+        _ => Vec::new(),
+    };
+    Ok(StatsReport { tools: rows("tools"), models: rows("models"), sessions: rows("sessions") })
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DirectoryQuery {
+    project: Option<String>,
+    /// From the project's root, which it is if left out.
+    path: Option<String>,
+    /// From 1.
+    page: Option<u64>,
+}
+
+/// What a tool has found.
+#[derive(Debug, Serialize, JsonSchema)]
+struct FoundThings {
+    result: Value,
+}
+
+async fn directory(request: Request<DirectoryQuery, Nothing>) -> Result<FoundThings, ApiError> {
+    let DirectoryQuery { project, path, page } = request.query;
+    let project = request.app.hub.project(project.as_deref())?;
+    let arguments = arguments([("path", path.map(Value::from)), ("page", page.map(Value::from))]);
+    Ok(FoundThings { result: look(project, "list_directory", arguments).await? })
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ContentQuery {
+    project: Option<String>,
+    /// From the project's root.
+    path: String,
+    /// The first line, from 1.
+    offset: Option<u64>,
+    /// How many lines.
+    limit: Option<u64>,
+}
+
+/// A file.
+#[derive(Debug, Serialize, JsonSchema)]
+struct FileContent {
+    /// Lines of it.
+    file: Value,
+    /// What it defines; absent where that is not known.
+    outline: Option<Value>,
+}
+
+async fn content(request: Request<ContentQuery, Nothing>) -> Result<FileContent, ApiError> {
+    let ContentQuery { project, path, offset, limit } = request.query;
+    let project = request.app.hub.project(project.as_deref())?;
+    let read = arguments([
+        ("path", Some(Value::from(path.as_str()))),
+        ("offset", offset.map(Value::from)),
+        ("limit", limit.map(Value::from)),
+    ]);
+    let file = look(project, "read_file", read).await?;
+    let outline = look(project, "outline", arguments([("path", Some(Value::from(path)))])).await;
+    Ok(FileContent { file, outline: outline.ok() })
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum SearchKind {
+    /// A regular expression in files.
+    #[default]
+    Text,
+    /// Paths by a glob.
+    Files,
+    /// Where a name is defined.
+    Symbols,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SearchQuery {
+    project: Option<String>,
+    query: String,
+    #[serde(default)]
+    kind: SearchKind,
+}
+
+async fn search(request: Request<SearchQuery, Nothing>) -> Result<FoundThings, ApiError> {
+    let SearchQuery { project, query, kind } = request.query;
+    let project = request.app.hub.project(project.as_deref())?;
+    let (tool, argument) = match kind {
+        SearchKind::Text => ("grep", "pattern"),
+        SearchKind::Files => ("glob", "pattern"),
+        SearchKind::Symbols => ("find_definition", "symbol"),
+    };
+    let arguments = arguments([(argument, Some(Value::from(query)))]);
+    Ok(FoundThings { result: look(project, tool, arguments).await? })
+}
+
+fn arguments<const N: usize>(given: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    given.collect()
+}
+
+/// Looks with the tool that models look with, so that the same limits and rules hold.
+async fn look(
+    project: &ServedProject,
+    tool: &str,
+    arguments: Map<String, Value>,
+) -> Result<Value, ApiError> {
+    let call = ToolCall::new("look", tool, arguments);
+    Ok(project.executor().execute_tool(&call, &CancellationToken::new()).await?)
+}

@@ -1,0 +1,359 @@
+//! Sessions: listing, beginning, reading, naming, forking, exporting, deleting.
+
+use std::sync::Arc;
+
+use axum::http::Method;
+use protocol::Usage;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use session::SessionParts;
+use store::{ListFilter, SessionId, SessionInfo, SessionState};
+use timeline::Timeline;
+
+use crate::api_error::ApiError;
+use crate::credentials::AccessScope;
+use crate::guard::Need;
+use crate::hub::{LiveSession, LiveState, ServedProject};
+use crate::route::{Nothing, Request, Route, RouteAnswer};
+
+/// Sessions of a list, and items of a window, unless the client says how many.
+const USUAL_LIMIT: u32 = 100;
+/// The most of either that one answer holds.
+const MAX_LIMIT: u32 = 1000;
+
+pub(super) fn routes() -> Vec<Route> {
+    let chat = Need::Scope(AccessScope::Chat);
+    let one = "/api/sessions/{session}";
+    vec![
+        Route::new(Method::GET, "/api/sessions", Need::Login, "Sessions, the latest first.", list),
+        Route::new(Method::POST, "/api/sessions", chat, "Begins a session.", begin),
+        Route::new(Method::GET, one, Need::Login, "A session in short.", get),
+        Route::new(Method::PATCH, one, chat, "Gives a session a name.", rename),
+        Route::new(Method::DELETE, one, chat, "Deletes a session.", delete),
+        Route::new(
+            Method::GET,
+            "/api/sessions/{session}/timeline",
+            Need::Login,
+            "A window of what the session looks like. Follow the stream from `through` on.",
+            window,
+        ),
+        Route::new(
+            Method::POST,
+            "/api/sessions/{session}/fork",
+            chat,
+            "Begins a session with the log of this one, up to an entry or all of it.",
+            fork,
+        ),
+        Route::raw(
+            Method::GET,
+            "/api/sessions/{session}/export",
+            Need::Login,
+            "The whole session as a document.",
+            "text/plain; charset=utf-8",
+            export,
+        ),
+    ]
+}
+
+/// What a session does, for lists and streams.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub(crate) struct SessionBrief {
+    /// The session.
+    pub(crate) id: String,
+    /// The name of its project.
+    pub(crate) project: String,
+    /// What it does.
+    pub(crate) state: LiveState,
+    /// Questions that wait for an answer.
+    pub(crate) questions: usize,
+    /// Messages that wait for the running turn.
+    pub(crate) queued: usize,
+    /// Why the last turn broke off, if the log could not be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<String>,
+}
+
+impl SessionBrief {
+    pub(crate) fn of(live: &LiveSession) -> Self {
+        Self {
+            id: live.id().to_string(),
+            project: live.project().name.clone(),
+            state: live.state(),
+            questions: live.approvals().count(),
+            queued: live.queue().len(),
+            failure: live.failure(),
+        }
+    }
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SessionsQuery {
+    /// Only those of this project.
+    project: Option<String>,
+    /// Only those whose title holds this text.
+    title: Option<String>,
+    /// At most this many; 100 if left out.
+    limit: Option<u32>,
+}
+
+/// A session in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ListedSession {
+    #[serde(flatten)]
+    brief: SessionBrief,
+    title: Option<String>,
+    /// Milliseconds since 1970, UTC.
+    created: i64,
+    /// When it was last written to.
+    updated: i64,
+    /// The position of its last entry.
+    events: u64,
+    /// Messages of the user.
+    turns: u64,
+    provider: String,
+    model: String,
+    role: Option<String>,
+    usage: TokenUsage,
+    /// In US dollars, where prices are known.
+    cost_usd: Option<f64>,
+    /// The process that has it open, if it is another one.
+    open_elsewhere: Option<String>,
+}
+
+/// Tokens.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TokenUsage {
+    input: u64,
+    output: u64,
+    cache_read: u64,
+    cache_write: u64,
+}
+
+impl From<Usage> for TokenUsage {
+    fn from(usage: Usage) -> Self {
+        let Usage { input, output, cache_read, cache_write } = usage;
+        Self { input, output, cache_read, cache_write }
+    }
+}
+
+impl ListedSession {
+    fn of(project: &ServedProject, info: SessionInfo, live: Option<&LiveSession>) -> Self {
+        let stored = || SessionBrief {
+            id: info.id.to_string(),
+            project: project.name.clone(),
+            state: state_of(info.state),
+            questions: 0,
+            queued: 0,
+            failure: None,
+        };
+        let holder = info.held_by.as_ref().filter(|_| live.is_none());
+        Self {
+            brief: live.map_or_else(stored, SessionBrief::of),
+            title: info.title,
+            created: info.created,
+            updated: info.updated,
+            events: info.events,
+            turns: info.turns,
+            provider: info.provider,
+            model: info.model,
+            role: info.role.map(|role| role.name().to_owned()),
+            usage: info.usage.into(),
+            cost_usd: info.cost_usd,
+            open_elsewhere: holder.map(ToString::to_string),
+        }
+    }
+}
+
+fn state_of(state: SessionState) -> LiveState {
+    match state {
+        SessionState::Idle => LiveState::Idle,
+        SessionState::Working => LiveState::Working,
+        SessionState::Waiting => LiveState::Waiting,
+        SessionState::Paused => LiveState::Paused,
+        SessionState::Interrupted => LiveState::Interrupted,
+    }
+}
+
+/// Sessions.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SessionList {
+    sessions: Vec<ListedSession>,
+}
+
+async fn list(request: Request<SessionsQuery, Nothing>) -> Result<SessionList, ApiError> {
+    let SessionsQuery { project, title, limit } = request.query;
+    let hub = &request.app.hub;
+    if project.is_some() {
+        hub.project(project.as_deref())?;
+    }
+    let limit = Some(limit.unwrap_or(USUAL_LIMIT).min(MAX_LIMIT));
+    let filter = ListFilter { limit, title, updated_since: None };
+    let listed = hub.list(project.as_deref(), &filter).await?;
+    let sessions = listed.into_iter().map(|(project, info)| {
+        let live = hub.live_session(&info.id);
+        ListedSession::of(&project, info, live.as_deref())
+    });
+    Ok(SessionList { sessions: sessions.collect() })
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct BeginBody {
+    /// The project; may be left out if only one is served.
+    project: Option<String>,
+    /// The model, as `GET /api/models` names it.
+    model: Option<String>,
+    /// The role: planner, actor, or one from the configuration.
+    role: Option<String>,
+    title: Option<String>,
+}
+
+async fn begin(request: Request<Nothing, BeginBody>) -> Result<SessionBrief, ApiError> {
+    let BeginBody { project, model, role, title } = request.body;
+    let hub = &request.app.hub;
+    let project = Arc::clone(hub.project(project.as_deref())?);
+    let mut parts: SessionParts = project.parts.clone();
+    if let Some(name) = model {
+        parts.model = project.port.model(&name).await?;
+    }
+    if let Some(name) = role {
+        parts.role = parts.tools.role(&name)?;
+    }
+    let live = hub.begin(&project, parts).await?;
+    if let Some(title) = title {
+        project.parts.store.rename(live.id(), &title).await?;
+        live.feed().refresh().await?;
+    }
+    Ok(SessionBrief::of(&live))
+}
+
+async fn get(request: Request<Nothing, Nothing>) -> Result<ListedSession, ApiError> {
+    let id: SessionId = request.parsed("session")?;
+    listed(&request.app.hub, &id).await
+}
+
+async fn listed(hub: &crate::hub::SessionHub, id: &SessionId) -> Result<ListedSession, ApiError> {
+    let project = hub.project_of(id).await?;
+    let infos = project.parts.store.list(&ListFilter::default()).await?;
+    let info = infos.into_iter().find(|info| info.id == *id);
+    let info = info.ok_or_else(|| ApiError::not_found(format!("there is no session `{id}`")))?;
+    Ok(ListedSession::of(&project, info, hub.live_session(id).as_deref()))
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RenameBody {
+    title: String,
+}
+
+async fn rename(request: Request<Nothing, RenameBody>) -> Result<ListedSession, ApiError> {
+    let id: SessionId = request.parsed("session")?;
+    let hub = &request.app.hub;
+    let project = hub.project_of(&id).await?;
+    project.parts.store.rename(&id, &request.body.title).await?;
+    hub.feed(&project, &id).refresh().await?;
+    listed(hub, &id).await
+}
+
+async fn delete(request: Request<Nothing, Nothing>) -> Result<Nothing, ApiError> {
+    let id: SessionId = request.parsed("session")?;
+    request.app.hub.delete(&id).await?;
+    Ok(Nothing {})
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WindowQuery {
+    /// Only items before this one; the last ones if left out.
+    before: Option<usize>,
+    /// At most this many; 100 if left out.
+    limit: Option<u32>,
+}
+
+/// A window of a timeline.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TimelineWindow {
+    /// The last entry of the log that the items show.
+    through: u64,
+    /// How many items there are.
+    total: usize,
+    /// The items, oldest first.
+    items: Vec<Value>,
+    /// Facts of the session as a whole.
+    facts: Value,
+}
+
+async fn window(request: Request<WindowQuery, Nothing>) -> Result<TimelineWindow, ApiError> {
+    let id: SessionId = request.parsed("session")?;
+    let hub = &request.app.hub;
+    let project = hub.project_of(&id).await?;
+    let feed = hub.feed(&project, &id);
+    feed.load().await?;
+    let limit = request.query.limit.unwrap_or(USUAL_LIMIT).min(MAX_LIMIT) as usize;
+    feed.with(|feed| {
+        let items = feed.timeline().items();
+        let end = request.query.before.unwrap_or(items.len()).min(items.len());
+        let shown = &items[end.saturating_sub(limit)..end];
+        let items_json: Result<Vec<Value>, _> = shown.iter().map(serde_json::to_value).collect();
+        let facts = serde_json::to_value(feed.timeline().facts());
+        let internal = |error: serde_json::Error| ApiError::internal(error.to_string());
+        Ok(TimelineWindow {
+            through: feed.through(),
+            total: items.len(),
+            items: items_json.map_err(internal)?,
+            facts: facts.map_err(internal)?,
+        })
+    })
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ForkBody {
+    /// The last entry that both have; all if left out.
+    at: Option<u64>,
+}
+
+/// A session that was made.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MadeSession {
+    id: String,
+}
+
+async fn fork(request: Request<Nothing, ForkBody>) -> Result<MadeSession, ApiError> {
+    let id: SessionId = request.parsed("session")?;
+    let project = request.app.hub.project_of(&id).await?;
+    let made = project.parts.store.fork(&id, request.body.at).await?;
+    Ok(MadeSession { id: made.to_string() })
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum ExportForm {
+    /// The log, one entry a line, to be imported again.
+    #[default]
+    Jsonl,
+    Markdown,
+    Html,
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ExportQuery {
+    #[serde(default)]
+    format: ExportForm,
+}
+
+async fn export(request: Request<ExportQuery, Nothing>) -> Result<RouteAnswer, ApiError> {
+    let id: SessionId = request.parsed("session")?;
+    let project = request.app.hub.project_of(&id).await?;
+    let store = &project.parts.store;
+    let text = match request.query.format {
+        ExportForm::Jsonl => store.export(&id).await?,
+        ExportForm::Markdown => timeline::markdown(&Timeline::of(&store.load(&id).await?.entries)),
+        // Sent as text like the others: a document with its own styles is not shown under our origin.
+        ExportForm::Html => timeline::html(&Timeline::of(&store.load(&id).await?.entries)),
+    };
+    Ok(RouteAnswer::text("text/plain; charset=utf-8", text))
+}

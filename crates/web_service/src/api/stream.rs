@@ -1,0 +1,47 @@
+//! The stream of events.
+
+use axum::body::Body;
+use axum::http::Method;
+use futures_util::stream::unfold;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::api_error::ApiError;
+use crate::event_stream::{EventStream, Follow};
+use crate::guard::Need;
+use crate::route::{Nothing, Request, Route, RouteAnswer};
+
+/// The type of a stream of events.
+const EVENT_STREAM: &str = "text/event-stream";
+
+pub(super) fn routes() -> Vec<Route> {
+    vec![Route::raw(
+        Method::GET,
+        "/api/events",
+        Need::Login,
+        "One stream over all sessions: items of those that are followed, states and questions of all.",
+        EVENT_STREAM,
+        events,
+    )]
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EventsQuery {
+    /// The sessions to follow, with commas between: `ID:SEQUENCE` from after that entry on, `ID` from
+    /// now on, `*` for every session that is or will be open. `Last-Event-ID` counts before this.
+    #[serde(default)]
+    follow: String,
+}
+
+async fn events(request: Request<EventsQuery, Nothing>) -> Result<RouteAnswer, ApiError> {
+    let resumed = request.headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let follow = Follow::parse(&request.query.follow, resumed)
+        .map_err(|error| ApiError::invalid(error.to_string()))?;
+    let stream = EventStream::open(&request.app, follow).await?;
+    let events = unfold(stream, |mut stream| async move {
+        let event = stream.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(event), stream))
+    });
+    Ok(RouteAnswer::text(EVENT_STREAM, Body::from_stream(events)))
+}

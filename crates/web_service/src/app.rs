@@ -1,0 +1,196 @@
+//! The service: what all requests share, and the way of a request from the guard to its answer.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::Response;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use tokio_util::sync::CancellationToken;
+
+use crate::api_error::{ApiError, ErrorBody};
+use crate::credentials::{Caller, Credentials, NoRandomness, OneTimeCode, Secrets};
+use crate::guard::{Need, Refusal, RequestParts, Site, judge};
+use crate::hub::SessionHub;
+use crate::rate_limit::RateLimit;
+use crate::response_headers::secured;
+use crate::route::{JSON, RawRequest, Route, RouteAnswer};
+
+/// Requests a second that are answered, and how many may come at once. A page that opens asks for a
+/// dozen things; a program that polls does not need more either.
+const REQUESTS_PER_SECOND: f64 = 500.0;
+const REQUESTS_AT_ONCE: f64 = 2_000.0;
+/// Refused requests a second that are told why; those beyond are told to wait.
+const REFUSALS_PER_SECOND: f64 = 1.0;
+const REFUSALS_AT_ONCE: f64 = 60.0;
+/// How long the body of a request may take.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// Writes a line for the user who runs the service.
+pub type WebLog = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// The service.
+pub struct WebApp {
+    /// The sessions.
+    pub hub: Arc<SessionHub>,
+    /// Fires when the service is about to end, so that streams end too.
+    pub closing: CancellationToken,
+    site: Site,
+    credentials: Credentials,
+    code: Mutex<OneTimeCode>,
+    requests: Mutex<RateLimit>,
+    refusals: Mutex<RateLimit>,
+    log: WebLog,
+}
+
+impl WebApp {
+    /// The service under an address. Answers also with the code of the one-time link.
+    pub fn new(
+        hub: Arc<SessionHub>,
+        site: Site,
+        secrets: &Secrets,
+        log: WebLog,
+    ) -> Result<(Arc<Self>, String), NoRandomness> {
+        let (code, kept) = OneTimeCode::generate(seconds())?;
+        let now = Instant::now();
+        let app = Self {
+            hub,
+            closing: CancellationToken::new(),
+            site,
+            credentials: Credentials::new(secrets),
+            code: Mutex::new(kept),
+            requests: Mutex::new(RateLimit::new(REQUESTS_PER_SECOND, REQUESTS_AT_ONCE, now)),
+            refusals: Mutex::new(RateLimit::new(REFUSALS_PER_SECOND, REFUSALS_AT_ONCE, now)),
+            log,
+        };
+        Ok((Arc::new(app), code))
+    }
+
+    /// The addresses under which it is reached.
+    pub fn site(&self) -> &Site {
+        &self.site
+    }
+
+    /// The value of a cookie, if the code or the token is good for a browser.
+    pub(crate) fn log_in(&self, shown: &str) -> Result<String, ApiError> {
+        let now = seconds();
+        let by_code = self.code.lock().unwrap_or_else(PoisonError::into_inner).redeem(shown, now);
+        let is_all = |caller: Caller| caller.scopes().len() == crate::AccessScope::ALL.len();
+        if !by_code && !self.credentials.by_token(shown).is_some_and(is_all) {
+            (self.log)("a login was refused");
+            return Err(self.refusal(Refusal::Unknown));
+        }
+        (self.log)("a browser has logged in");
+        self.credentials.cookie(now).map_err(|error| ApiError::internal(error.to_string()))
+    }
+
+    /// Judges, reads and answers a request to a route.
+    pub(crate) async fn answer(
+        self: Arc<Self>,
+        route: &Route,
+        parts: Parts,
+        path: HashMap<String, String>,
+        body: Body,
+    ) -> Response {
+        let answered = self.answered(route, parts, path, body).await;
+        respond(answered)
+    }
+
+    /// Answers a request that no route is for. It is judged all the same.
+    pub(crate) fn no_route(&self, parts: &Parts, status: StatusCode) -> Response {
+        let refused = self.judged(parts, Need::Nothing).err();
+        respond(Err(refused.unwrap_or_else(|| match status {
+            StatusCode::METHOD_NOT_ALLOWED => {
+                ApiError::new(status, "METHOD_NOT_ALLOWED", "this path has other methods")
+            }
+            _ => ApiError::not_found("there is nothing here; /api describes what there is"),
+        })))
+    }
+
+    async fn answered(
+        self: Arc<Self>,
+        route: &Route,
+        parts: Parts,
+        path: HashMap<String, String>,
+        body: Body,
+    ) -> Result<RouteAnswer, ApiError> {
+        let caller = self.judged(&parts, route.need)?;
+        let body = read_body(&parts.method, &parts.headers, body, route.body_limit).await?;
+        let Parts { uri, headers, .. } = parts;
+        (route.handler)(RawRequest { app: self, caller, path, uri, headers, body }).await
+    }
+
+    fn judged(&self, parts: &Parts, need: Need) -> Result<Option<Caller>, ApiError> {
+        if !allowed(&self.requests) {
+            return Err(ApiError::too_often());
+        }
+        let Parts { method, uri, headers, .. } = parts;
+        let request = RequestParts { method, uri, headers };
+        judge(request, &self.site, &self.credentials, need, seconds()).map_err(|refusal| {
+            // Only what cannot be anything secret: no header, no query.
+            (self.log)(&format!("refused {method}: {refusal}"));
+            self.refusal(refusal)
+        })
+    }
+
+    fn refusal(&self, refusal: Refusal) -> ApiError {
+        if allowed(&self.refusals) { refusal.into() } else { ApiError::too_often() }
+    }
+}
+
+fn allowed(limit: &Mutex<RateLimit>) -> bool {
+    limit.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now())
+}
+
+/// Reads the body, which is JSON or nothing.
+async fn read_body(
+    method: &Method,
+    headers: &HeaderMap,
+    body: Body,
+    limit: usize,
+) -> Result<Bytes, ApiError> {
+    let told = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if told.is_some_and(|length: usize| length > limit) {
+        return Err(ApiError::too_large(limit));
+    }
+    let reading = tokio::time::timeout(BODY_TIME, Limited::new(body, limit).collect()).await;
+    let Ok(read) = reading else {
+        let message = "the body took too long";
+        return Err(ApiError::new(StatusCode::REQUEST_TIMEOUT, "TIMEOUT", message));
+    };
+    let read = read.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+        Some(_) => ApiError::too_large(limit),
+        None => ApiError::invalid("the body broke off"),
+    })?;
+    let bytes = read.to_bytes();
+    // A form of another page can send anything but this type without asking first.
+    if !bytes.is_empty() && *method != Method::GET && !is_json(headers) {
+        let message = "the body must be application/json";
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(ApiError::new(status, "UNSUPPORTED_MEDIA_TYPE", message));
+    }
+    Ok(bytes)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = value.and_then(|value| value.split(';').next());
+    kind.is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON))
+}
+
+fn respond(answered: Result<RouteAnswer, ApiError>) -> Response {
+    let answer = answered.unwrap_or_else(|ApiError { status, told }| {
+        let body = serde_json::to_vec(&ErrorBody { error: *told }).unwrap_or_default();
+        RouteAnswer { status, content_type: JSON, cookie: None, body: body.into() }
+    });
+    secured(answer)
+}
+
+/// Seconds since 1970.
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

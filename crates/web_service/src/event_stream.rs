@@ -1,0 +1,222 @@
+//! What one client is sent, event by event.
+//!
+//! The stream is pulled: the next event is made when the connection has room for it, from what has
+//! changed by then. A client that reads slowly has no queue that could grow or be cut; it gets fewer and
+//! newer batches.
+
+mod follow;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use serde::Serialize;
+use store::SessionId;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use follow::Follow;
+
+use crate::api::{QuestionBrief, SessionBrief};
+use crate::api_error::ApiError;
+use crate::app::WebApp;
+use crate::cursor::{EventCursor, MAX_FOLLOWED};
+use crate::feed::{Batch, Known};
+use crate::hub::{SessionFeed, SessionHub};
+
+/// How often a client hears something even if nothing happens. It is an event and not a comment, which
+/// a page cannot see: a page that hears nothing for longer connects again.
+const BEAT: Duration = Duration::from_secs(10);
+
+/// The stream of one client.
+pub(crate) struct EventStream {
+    hub: Arc<SessionHub>,
+    closing: CancellationToken,
+    signal: watch::Receiver<u64>,
+    cursor: EventCursor,
+    follows_all: bool,
+    followed: Vec<FollowedSession>,
+    /// The session that was looked at last, so that each gets its turn.
+    at: usize,
+    states: HashMap<String, SessionBrief>,
+    questions: Option<Vec<QuestionBrief>>,
+    is_greeted: bool,
+    beat: Instant,
+}
+
+struct FollowedSession {
+    feed: Arc<SessionFeed>,
+    known: Known,
+}
+
+/// The first event of a stream.
+#[derive(Serialize)]
+struct Hello {
+    beat_ms: u128,
+}
+
+/// No more than that the service is there.
+#[derive(Serialize)]
+struct Beat {}
+
+#[derive(Serialize)]
+struct OpenQuestions<'a> {
+    questions: &'a [QuestionBrief],
+}
+
+impl EventStream {
+    /// A stream that begins where the client has stopped.
+    pub(crate) async fn open(app: &WebApp, follow: Follow) -> Result<Self, ApiError> {
+        let hub = Arc::clone(&app.hub);
+        // Before anything is looked at, so that no change falls in between.
+        let signal = hub.signal().watch();
+        let mut stream = Self {
+            hub,
+            closing: app.closing.clone(),
+            signal,
+            cursor: EventCursor::default(),
+            follows_all: follow.all,
+            followed: Vec::new(),
+            at: 0,
+            states: HashMap::new(),
+            questions: None,
+            is_greeted: false,
+            beat: Instant::now() + BEAT,
+        };
+        for (id, from) in follow.sessions {
+            let project = match stream.hub.project_of(&id).await {
+                Ok(project) => project,
+                // It was deleted while the client was away.
+                Err(_) if follow.is_resumed => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let feed = stream.hub.feed(&project, &id);
+            feed.load().await?;
+            let from = from.unwrap_or_else(|| feed.with(|feed| feed.through()));
+            stream.follow(feed, from);
+        }
+        Ok(stream)
+    }
+
+    fn follow(&mut self, feed: Arc<SessionFeed>, from: u64) {
+        let revision = feed.with(|feed| feed.revision_at(from));
+        self.cursor.advance(feed.id(), from);
+        // What the client has of items that were changing when it left is not known.
+        let known = Known { revision, is_whole: false };
+        self.followed.push(FollowedSession { feed, known });
+    }
+
+    /// The next event; none when the service ends.
+    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+        if !self.is_greeted {
+            self.is_greeted = true;
+            // The position stands here too, in case the connection breaks before the first items.
+            let hello = Hello { beat_ms: BEAT.as_millis() };
+            return Some(event(Some(&self.cursor), "hello", &hello));
+        }
+        loop {
+            // What changes from here on wakes the wait below.
+            self.signal.borrow_and_update();
+            self.follow_new().await;
+            if let Some(event) = self.changed() {
+                return Some(event);
+            }
+            tokio::select! {
+                biased;
+                () = self.closing.cancelled() => return None,
+                changed = self.signal.changed() => changed.ok()?,
+                () = sleep_until(self.beat) => {
+                    self.beat = Instant::now() + BEAT;
+                    return Some(event(None, "beat", &Beat {}));
+                }
+            }
+        }
+    }
+
+    /// Follows the sessions that were opened since, from the moment at which they were.
+    async fn follow_new(&mut self) {
+        if !self.follows_all {
+            return;
+        }
+        for live in self.hub.live_sessions() {
+            let is_new = self.cursor.position(live.id()).is_none();
+            if is_new && self.cursor.len() < MAX_FOLLOWED && live.feed().load().await.is_ok() {
+                self.follow(Arc::clone(live.feed()), live.opened_at());
+            }
+        }
+    }
+
+    fn changed(&mut self) -> Option<Bytes> {
+        self.changed_state().or_else(|| self.changed_questions()).or_else(|| self.changed_items())
+    }
+
+    fn changed_state(&mut self) -> Option<Bytes> {
+        for live in self.hub.live_sessions() {
+            let brief = SessionBrief::of(&live);
+            if self.states.get(&brief.id) != Some(&brief) {
+                let told = event(None, "session", &brief);
+                self.states.insert(brief.id.clone(), brief);
+                return Some(told);
+            }
+        }
+        let gone = self.states.keys().find(|id| {
+            let id: Result<SessionId, _> = id.parse();
+            id.is_ok_and(|id| self.hub.live_session(&id).is_none())
+        });
+        let gone = gone.cloned()?;
+        let brief = self.states.remove(&gone)?;
+        Some(event(None, "closed", &brief))
+    }
+
+    fn changed_questions(&mut self) -> Option<Bytes> {
+        let questions = QuestionBrief::all(&self.hub);
+        if self.questions.as_ref() == Some(&questions) {
+            return None;
+        }
+        let told = event(None, "questions", &OpenQuestions { questions: &questions });
+        self.questions = Some(questions);
+        Some(told)
+    }
+
+    fn changed_items(&mut self) -> Option<Bytes> {
+        for _ in 0..self.followed.len() {
+            self.at = (self.at + 1) % self.followed.len();
+            let FollowedSession { feed, known } = &mut self.followed[self.at];
+            let batch = feed.with(|feed| {
+                let is_changed = feed.revision() > known.revision;
+                is_changed.then(|| feed.since(*known))
+            });
+            let Some(batch) = batch else { continue };
+            *known = Known::after(&batch);
+            // Entries that show nothing go with the next that do: for a client, batches lie end to end.
+            if !batch.items.is_empty() || !batch.grown.is_empty() {
+                let after = self.cursor.position(feed.id()).unwrap_or(batch.after);
+                self.cursor.advance(feed.id(), batch.through);
+                let data = items(feed.id(), &Batch { after, ..batch });
+                return Some(framed(Some(&self.cursor), "items", &data));
+            }
+        }
+        None
+    }
+}
+
+/// The items of a batch, which are JSON already.
+fn items(session: &SessionId, batch: &Batch) -> String {
+    let Batch { after, through, has_more, items, grown, .. } = batch;
+    let (items, grown) = (items.join(","), grown.join(","));
+    format!(
+        r#"{{"session":"{session}","after":{after},"through":{through},"has_more":{has_more},"items":[{items}],"grown":[{grown}]}}"#
+    )
+}
+
+fn event(cursor: Option<&EventCursor>, name: &str, data: &impl Serialize) -> Bytes {
+    // Data is made of texts and numbers, which always can be written as JSON, on one line.
+    framed(cursor, name, &serde_json::to_string(data).unwrap_or_default())
+}
+
+fn framed(cursor: Option<&EventCursor>, name: &str, data: &str) -> Bytes {
+    let id = cursor.map(|cursor| format!("id: {cursor}\n")).unwrap_or_default();
+    format!("{id}event: {name}\ndata: {data}\n\n").into()
+}

@@ -1,0 +1,326 @@
+//! The sessions of one or many projects, open for any number of clients.
+//!
+//! A session that is worked in is a [`LiveSession`]: a task that runs whether or not a client is
+//! connected. All others are read from the store. The hub tells of every change by one signal; what
+//! has changed, each reader finds out by itself, so that no reader can hold up another.
+
+mod hub_error;
+mod live_session;
+mod live_task;
+mod session_feed;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use async_trait::async_trait;
+use context_manager::{LogError, SessionLog};
+use protocol::{Content, LogEntry, SessionEvent, ToolError};
+use session::{ApprovalManager, Model, Session, SessionParts};
+use store::{ListFilter, SessionId, SessionInfo};
+use tokio::sync::watch;
+use tool_system::{ExecutorOptions, ToolExecutor};
+
+pub use hub_error::HubError;
+pub(crate) use live_session::{LiveSession, LiveState, Sent};
+pub(crate) use session_feed::SessionFeed;
+
+/// What the service cannot know about a project by itself, because it lies in configuration.
+#[async_trait]
+pub trait ProjectPort: Send + Sync {
+    /// Forgets a rule that was remembered. Answers whether there was one.
+    fn revoke(&self, rule: &str) -> Result<bool, ToolError>;
+
+    /// The models that can be chosen, the usual one first.
+    async fn models(&self) -> Vec<String>;
+
+    /// The model that a user means by this name.
+    async fn model(&self, name: &str) -> Result<Model, ToolError>;
+}
+
+/// A project that is served.
+pub struct ServedProject {
+    /// Its name, unique among those that are served.
+    pub name: String,
+    /// What its sessions are made of. Without an approver questions wait for clients.
+    pub parts: SessionParts,
+    /// The rest.
+    pub port: Arc<dyn ProjectPort>,
+    console: Console,
+}
+
+/// Calls that the user makes by hand, through the same gate as those of a model.
+struct Console {
+    approvals: Arc<ApprovalManager>,
+    executor: ToolExecutor,
+}
+
+/// Questions about calls by hand belong to no conversation.
+struct NoConversation;
+
+#[async_trait]
+impl SessionLog for NoConversation {
+    async fn append(&self, _: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        Ok(Vec::new())
+    }
+}
+
+impl ServedProject {
+    /// A project under a name.
+    pub fn new(name: String, parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
+        let approvals =
+            Arc::new(ApprovalManager::new(Arc::new(NoConversation), parts.approver.clone()));
+        let executor = parts.tools.executor(ExecutorOptions {
+            role: parts.role.clone(),
+            approver: approvals.clone(),
+            ..parts.tools.options.clone()
+        });
+        Self { name, parts, port, console: Console { approvals, executor } }
+    }
+
+    /// Runs calls by hand.
+    pub fn executor(&self) -> &ToolExecutor {
+        &self.console.executor
+    }
+
+    /// The questions about calls by hand.
+    pub fn approvals(&self) -> &Arc<ApprovalManager> {
+        &self.console.approvals
+    }
+}
+
+/// Tells readers that something has changed.
+#[derive(Clone, Debug)]
+pub struct HubSignal(Arc<watch::Sender<u64>>);
+
+impl HubSignal {
+    pub(crate) fn tell(&self) {
+        self.0.send_modify(|changes| *changes += 1);
+    }
+
+    /// Is told of every change from now on.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.0.subscribe()
+    }
+}
+
+impl Default for HubSignal {
+    fn default() -> Self {
+        Self(Arc::new(watch::Sender::new(0)))
+    }
+}
+
+/// All sessions of all projects.
+pub struct SessionHub {
+    projects: Vec<Arc<ServedProject>>,
+    signal: HubSignal,
+    live: Mutex<HashMap<SessionId, Arc<LiveSession>>>,
+    feeds: Mutex<HashMap<SessionId, Weak<SessionFeed>>>,
+    /// Held while a session is opened: two clients that want the same one get the same one.
+    opening: tokio::sync::Mutex<IsClosed>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum IsClosed {
+    #[default]
+    No,
+    Yes,
+}
+
+impl SessionHub {
+    /// A hub for these projects.
+    pub fn new(projects: Vec<ServedProject>) -> Arc<Self> {
+        let hub = Arc::new(Self {
+            projects: projects.into_iter().map(Arc::new).collect(),
+            signal: HubSignal::default(),
+            live: Mutex::default(),
+            feeds: Mutex::default(),
+            opening: tokio::sync::Mutex::default(),
+        });
+        for project in &hub.projects {
+            let (mut changes, signal) = (project.approvals().changes(), hub.signal.clone());
+            tokio::spawn(async move {
+                while changes.changed().await.is_ok() {
+                    signal.tell();
+                }
+            });
+        }
+        hub
+    }
+
+    /// Tells of every change.
+    pub fn signal(&self) -> &HubSignal {
+        &self.signal
+    }
+
+    /// The projects.
+    pub fn projects(&self) -> &[Arc<ServedProject>] {
+        &self.projects
+    }
+
+    /// The project with this name; the only one if none is named.
+    pub fn project(&self, name: Option<&str>) -> Result<&Arc<ServedProject>, HubError> {
+        match (name, self.projects.as_slice()) {
+            (None, [only]) => Ok(only),
+            (None, _) => Err(HubError::NoProjectNamed),
+            (Some(name), all) => all
+                .iter()
+                .find(|project| project.name == name)
+                .ok_or_else(|| HubError::UnknownProject { name: name.to_owned() }),
+        }
+    }
+
+    /// Sessions in short with their projects, the one written last first.
+    pub async fn list(
+        &self,
+        project: Option<&str>,
+        filter: &ListFilter,
+    ) -> Result<Vec<(Arc<ServedProject>, SessionInfo)>, HubError> {
+        let mut listed = Vec::new();
+        for served in &self.projects {
+            if project.is_none_or(|name| name == served.name) {
+                let infos = served.parts.store.list(filter).await?;
+                listed.extend(infos.into_iter().map(|info| (Arc::clone(served), info)));
+            }
+        }
+        listed.sort_by_key(|(_, info)| std::cmp::Reverse(info.updated));
+        listed.truncate(filter.limit.map_or(usize::MAX, |limit| limit as usize));
+        Ok(listed)
+    }
+
+    /// The project that a session belongs to.
+    pub async fn project_of(&self, id: &SessionId) -> Result<Arc<ServedProject>, HubError> {
+        if let Some(live) = self.live_session(id) {
+            return Ok(Arc::clone(live.project()));
+        }
+        for project in &self.projects {
+            if project.parts.store.entry(id, 1).await?.is_some() {
+                return Ok(Arc::clone(project));
+            }
+        }
+        Err(HubError::UnknownSession { id: id.to_string() })
+    }
+
+    /// The session, if it is open here.
+    pub fn live_session(&self, id: &SessionId) -> Option<Arc<LiveSession>> {
+        self.live().get(id).cloned()
+    }
+
+    /// The sessions that are open here.
+    pub fn live_sessions(&self) -> Vec<Arc<LiveSession>> {
+        self.live().values().cloned().collect()
+    }
+
+    /// Begins a session. It is in the store when this returns.
+    pub async fn begin(
+        self: &Arc<Self>,
+        project: &Arc<ServedProject>,
+        parts: SessionParts,
+    ) -> Result<Arc<LiveSession>, HubError> {
+        let opening = self.opening.lock().await;
+        refuse_if_closed(*opening)?;
+        let mut session = Session::begin(parts).await?;
+        let feed = self.feed(project, session.id());
+        let sources = live_task::Sources::of(&session);
+        session.store_now().await?;
+        Ok(self.run(project, session, feed, sources))
+    }
+
+    /// The session, open here. One that is not is taken up from the store.
+    pub async fn open(self: &Arc<Self>, id: &SessionId) -> Result<Arc<LiveSession>, HubError> {
+        let opening = self.opening.lock().await;
+        refuse_if_closed(*opening)?;
+        if let Some(live) = self.live_session(id) {
+            return Ok(live);
+        }
+        let project = self.project_of(id).await?;
+        let (session, _) = Session::resume(project.parts.clone(), id.clone()).await?;
+        let feed = self.feed(&project, id);
+        let sources = live_task::Sources::of(&session);
+        // What resuming has written is in the store, and what is written from now on is told.
+        feed.refresh().await?;
+        Ok(self.run(&project, session, feed, sources))
+    }
+
+    /// Says something in a session, which is taken up from the store if it is not open here.
+    pub async fn send(
+        self: &Arc<Self>,
+        id: &SessionId,
+        content: Vec<Content>,
+    ) -> Result<Sent, HubError> {
+        loop {
+            let live = self.open(id).await?;
+            match live.send(content.clone()).await {
+                // It was closed just now because nothing happened in it.
+                Err(HubError::Closing) => live.close().await,
+                sent => return sent,
+            }
+        }
+    }
+
+    fn run(
+        self: &Arc<Self>,
+        project: &Arc<ServedProject>,
+        session: Session,
+        feed: Arc<SessionFeed>,
+        sources: live_task::Sources,
+    ) -> Arc<LiveSession> {
+        let (live, commands) =
+            LiveSession::new(Arc::clone(project), &session, feed, self.signal.clone());
+        let live = Arc::new(live);
+        self.live().insert(live.id().clone(), Arc::clone(&live));
+        let hub = Arc::downgrade(self);
+        live_task::spawn(hub, Arc::clone(&live), session, sources, commands);
+        self.signal.tell();
+        live
+    }
+
+    /// What clients have not seen of a session. There is one for all clients, for as long as there are
+    /// any.
+    pub fn feed(&self, project: &ServedProject, id: &SessionId) -> Arc<SessionFeed> {
+        let mut feeds = self.feeds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(feed) = feeds.get(id).and_then(Weak::upgrade) {
+            return feed;
+        }
+        feeds.retain(|_, feed| feed.strong_count() > 0);
+        let store = Arc::clone(&project.parts.store);
+        let feed = Arc::new(SessionFeed::new(id.clone(), store, self.signal.clone()));
+        feeds.insert(id.clone(), Arc::downgrade(&feed));
+        feed
+    }
+
+    /// Closes a session here and deletes it.
+    pub async fn delete(&self, id: &SessionId) -> Result<(), HubError> {
+        let _opening = self.opening.lock().await;
+        let project = self.project_of(id).await?;
+        if let Some(live) = self.live_session(id) {
+            live.close().await;
+        }
+        project.parts.store.delete(id).await?;
+        self.signal.tell();
+        Ok(())
+    }
+
+    /// Ends all turns, and releases all sessions. Nothing is opened any more.
+    pub async fn close(&self) {
+        *self.opening.lock().await = IsClosed::Yes;
+        for live in self.live_sessions() {
+            live.interrupt();
+        }
+        for live in self.live_sessions() {
+            live.close().await;
+        }
+    }
+
+    pub(crate) fn forget(&self, id: &SessionId) {
+        self.live().remove(id);
+        self.signal.tell();
+    }
+
+    fn live(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<LiveSession>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn refuse_if_closed(closed: IsClosed) -> Result<(), HubError> {
+    if closed == IsClosed::Yes { Err(HubError::Closing) } else { Ok(()) }
+}

@@ -1,0 +1,45 @@
+//! What can go wrong with a session that clients share.
+
+use session::SessionError;
+use store::StoreError;
+
+/// Why something cannot be done with a session.
+#[derive(Debug, thiserror::Error)]
+pub enum HubError {
+    /// No project has this name.
+    #[error("there is no project `{name}`")]
+    UnknownProject {
+        /// What was looked for.
+        name: String,
+    },
+    /// Several projects are served, so one has to be named.
+    #[error("several projects are served: name one")]
+    NoProjectNamed,
+    /// No project has this session.
+    #[error("there is no session `{id}`")]
+    UnknownSession {
+        /// What was looked for.
+        id: String,
+    },
+    /// A turn runs, which has to end first.
+    #[error("a turn runs in this session: interrupt it first, or wait for its end")]
+    Working,
+    /// There is no pause to go on from.
+    #[error("the session is not paused")]
+    NotPaused,
+    /// The service is about to end.
+    #[error("the service is about to end")]
+    Closing,
+    /// The message could not be written down.
+    #[error("the message could not be written down: {reason}")]
+    NotWritten {
+        /// What the store says.
+        reason: String,
+    },
+    /// The session refuses.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The store refuses.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

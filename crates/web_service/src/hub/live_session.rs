@@ -1,0 +1,344 @@
+//! A session that is open here, as clients see it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protocol::{Content, Rewind};
+use serde::Serialize;
+use session::{ApprovalManager, Inbox, QueuedId, RewindFiles, RewindPoint, Session};
+use store::SessionId;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tool_system::ToolExecutor;
+
+use super::{HubError, HubSignal, ServedProject, SessionFeed};
+
+/// What the task of a session is asked to do.
+pub(super) enum LiveCommand {
+    /// To work on the first message of the queue.
+    Turn(CancellationToken),
+    /// To go on after a pause.
+    Continue(CancellationToken),
+    Rewind {
+        to: u64,
+        files: RewindFiles,
+        done: oneshot::Sender<Result<(RewindPoint, Rewind), HubError>>,
+    },
+    /// To release the session.
+    Close,
+}
+
+/// What a session does.
+#[derive(Clone, Debug)]
+pub(super) enum LivePhase {
+    Idle,
+    Paused,
+    Working(CancellationToken),
+    Closed,
+}
+
+/// What a session does, for clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LiveState {
+    /// It waits for a message.
+    Idle,
+    /// The model or a tool is at work.
+    Working,
+    /// A call needs approval.
+    Waiting,
+    /// A limit was reached; the user decides how to go on.
+    Paused,
+    /// It was left in the middle of a turn.
+    Interrupted,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// It is in the log, at this position.
+    Written(u64),
+    /// It waits for the running turn, under this name.
+    Queued(u64),
+}
+
+/// A message that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queued {
+    /// Its name.
+    pub id: u64,
+    /// What is said.
+    pub content: Vec<Content>,
+}
+
+/// A session that is open here.
+pub struct LiveSession {
+    id: SessionId,
+    project: Arc<ServedProject>,
+    feed: Arc<SessionFeed>,
+    /// The last entry before it was opened here.
+    opened_at: u64,
+    inbox: Arc<Inbox>,
+    approvals: Arc<ApprovalManager>,
+    executor: ToolExecutor,
+    signal: HubSignal,
+    phase: Mutex<LivePhase>,
+    /// The names of waiting messages, which clients have as numbers.
+    names: Mutex<Names>,
+    commands: UnboundedSender<LiveCommand>,
+    closed: watch::Sender<bool>,
+    /// Why the last turn broke off, if not by anything that the log could say.
+    failure: Mutex<Option<String>>,
+}
+
+#[derive(Default)]
+struct Names {
+    last: u64,
+    of: Vec<(u64, QueuedId)>,
+    /// Told the position of the next message that is written.
+    written: Option<(QueuedId, oneshot::Sender<u64>)>,
+}
+
+impl LiveSession {
+    pub(super) fn new(
+        project: Arc<ServedProject>,
+        session: &Session,
+        feed: Arc<SessionFeed>,
+        signal: HubSignal,
+    ) -> (Self, UnboundedReceiver<LiveCommand>) {
+        let (commands, received) = unbounded_channel();
+        let opened_at = feed.with(|feed| feed.through());
+        let live = Self {
+            opened_at,
+            id: session.id().clone(),
+            project,
+            feed,
+            inbox: Arc::clone(session.inbox()),
+            approvals: Arc::clone(session.approvals()),
+            executor: session.executor().clone(),
+            signal,
+            phase: Mutex::new(LivePhase::Idle),
+            names: Mutex::default(),
+            commands,
+            closed: watch::Sender::new(false),
+            failure: Mutex::default(),
+        };
+        (live, received)
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Its project.
+    pub fn project(&self) -> &Arc<ServedProject> {
+        &self.project
+    }
+
+    /// What clients have not seen of it.
+    pub fn feed(&self) -> &Arc<SessionFeed> {
+        &self.feed
+    }
+
+    /// The last entry before it was opened here.
+    pub fn opened_at(&self) -> u64 {
+        self.opened_at
+    }
+
+    /// Its questions.
+    pub fn approvals(&self) -> &Arc<ApprovalManager> {
+        &self.approvals
+    }
+
+    /// The executor of its calls.
+    pub fn executor(&self) -> &ToolExecutor {
+        &self.executor
+    }
+
+    /// What it does.
+    pub fn state(&self) -> LiveState {
+        match *self.phase() {
+            LivePhase::Working(_) if self.approvals.count() > 0 => LiveState::Waiting,
+            LivePhase::Working(_) => LiveState::Working,
+            LivePhase::Paused => LiveState::Paused,
+            LivePhase::Idle | LivePhase::Closed => LiveState::Idle,
+        }
+    }
+
+    /// Why the last turn broke off, if the log could not be written.
+    pub fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set_failure(&self, failure: Option<String>) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+    }
+
+    /// Says something. It is written down when this returns, or waits for the running turn.
+    pub async fn send(&self, content: Vec<Content>) -> Result<Sent, HubError> {
+        let (name, written) = {
+            // Under the lock: a turn that is about to end sees the message, or has ended.
+            let mut phase = self.phase();
+            if matches!(*phase, LivePhase::Closed) {
+                return Err(HubError::Closing);
+            }
+            let id = self.inbox.push(content);
+            let name = self.name(id);
+            if matches!(*phase, LivePhase::Working(_)) {
+                (name, None)
+            } else {
+                let cancel = CancellationToken::new();
+                *phase = LivePhase::Working(cancel.clone());
+                let (tell, written) = oneshot::channel();
+                self.names().written = Some((id, tell));
+                // The task lives until it has closed the session, which is another phase.
+                let _ = self.commands.send(LiveCommand::Turn(cancel));
+                (name, Some(written))
+            }
+        };
+        self.signal.tell();
+        match written {
+            None => Ok(Sent::Queued(name)),
+            Some(written) => match written.await {
+                Ok(sequence) => Ok(Sent::Written(sequence)),
+                // An earlier message went first, or the log cannot be written.
+                Err(_) if self.queue().iter().any(|queued| queued.id == name) => {
+                    Ok(Sent::Queued(name))
+                }
+                Err(_) => {
+                    let reason = "the session has ended its turn without it".to_owned();
+                    Err(HubError::NotWritten { reason })
+                }
+            },
+        }
+    }
+
+    /// Goes on after a pause.
+    pub fn go_on(&self) -> Result<(), HubError> {
+        let mut phase = self.phase();
+        match *phase {
+            LivePhase::Paused => {
+                let cancel = CancellationToken::new();
+                *phase = LivePhase::Working(cancel.clone());
+                let _ = self.commands.send(LiveCommand::Continue(cancel));
+                Ok(())
+            }
+            LivePhase::Working(_) => Err(HubError::Working),
+            LivePhase::Idle => Err(HubError::NotPaused),
+            LivePhase::Closed => Err(HubError::Closing),
+        }
+    }
+
+    /// Ends the running turn. Answers whether one ran.
+    pub fn interrupt(&self) -> bool {
+        match &*self.phase() {
+            LivePhase::Working(cancel) => {
+                cancel.cancel();
+                true
+            }
+            LivePhase::Idle | LivePhase::Paused | LivePhase::Closed => false,
+        }
+    }
+
+    /// Goes back to before a message.
+    pub async fn rewind(
+        &self,
+        to: u64,
+        files: RewindFiles,
+    ) -> Result<(RewindPoint, Rewind), HubError> {
+        let (done, result) = oneshot::channel();
+        {
+            let mut phase = self.phase();
+            match *phase {
+                LivePhase::Working(_) => return Err(HubError::Working),
+                LivePhase::Closed => return Err(HubError::Closing),
+                LivePhase::Idle | LivePhase::Paused => {}
+            }
+            *phase = LivePhase::Working(CancellationToken::new());
+            let _ = self.commands.send(LiveCommand::Rewind { to, files, done });
+        }
+        result.await.unwrap_or(Err(HubError::Closing))
+    }
+
+    /// The messages that wait.
+    pub fn queue(&self) -> Vec<Queued> {
+        let waiting = self.inbox.waiting();
+        let names = self.names();
+        let name = |id| names.of.iter().find(|(_, of)| *of == id).map(|(name, _)| *name);
+        let queued = waiting
+            .into_iter()
+            .filter_map(|message| Some(Queued { id: name(message.id)?, content: message.content }));
+        queued.collect()
+    }
+
+    /// Takes a message back. None if it is too late.
+    pub fn withdraw(&self, name: u64) -> Option<Vec<Content>> {
+        let id = self.names().of.iter().find(|(known, _)| *known == name).map(|(_, id)| *id)?;
+        let content = self.inbox.withdraw(id);
+        self.signal.tell();
+        content
+    }
+
+    /// Ends the running turn and releases the session; returns when that is done.
+    pub async fn close(&self) {
+        self.interrupt();
+        let _ = self.commands.send(LiveCommand::Close);
+        let mut closed = self.closed.subscribe();
+        // The sender lives as long as this does.
+        let _ = closed.wait_for(|closed| *closed).await;
+    }
+
+    pub(super) fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// Takes the first message of the queue.
+    pub(super) fn first_queued(&self) -> Option<Vec<Content>> {
+        let first = self.inbox.waiting().into_iter().next()?;
+        let content = self.inbox.withdraw(first.id)?;
+        let mut names = self.names();
+        // The one that waits to be told is another message, which stays in the queue.
+        if names.written.as_ref().is_some_and(|(id, _)| *id != first.id) {
+            names.written = None;
+        }
+        names.of.retain(|(_, id)| *id != first.id);
+        Some(content)
+    }
+
+    /// A message of the user is in the log.
+    pub(super) fn message_written(&self, sequence: u64) {
+        if let Some((_, tell)) = self.names().written.take() {
+            let _ = tell.send(sequence);
+        }
+    }
+
+    /// No message will be written by what was just done.
+    pub(super) fn nothing_more_is_written(&self) {
+        self.names().written = None;
+    }
+
+    pub(super) fn closed(&self) {
+        *self.phase() = LivePhase::Closed;
+        self.nothing_more_is_written();
+        self.closed.send_replace(true);
+    }
+
+    pub(super) fn phase(&self) -> MutexGuard<'_, LivePhase> {
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn name(&self, id: QueuedId) -> u64 {
+        let waiting: Vec<QueuedId> = self.inbox.waiting().iter().map(|it| it.id).collect();
+        let mut names = self.names();
+        names.of.retain(|(_, known)| waiting.contains(known));
+        names.last += 1;
+        let name = names.last;
+        names.of.push((name, id));
+        name
+    }
+
+    fn names(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

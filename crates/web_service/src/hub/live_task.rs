@@ -1,0 +1,185 @@
+//! The task of a session: it runs turns one after the other, whether or not a client is connected, and
+//! keeps the feed up to date.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use protocol::{ActivityData, LogEntry, SessionEvent, TurnEnd};
+use session::{Session, SessionError, TurnOutcome};
+use tokio::sync::mpsc::{UnboundedReceiver, error::TryRecvError};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tool_system::Subscription;
+
+use super::live_session::{LiveCommand, LivePhase};
+use super::{HubError, LiveSession, SessionHub};
+
+/// How long a session in which nothing happens stays open. Until then "always, in this session" holds;
+/// afterwards a terminal can take the session up.
+const IDLE_TIME: Duration = Duration::from_secs(15 * 60);
+
+/// What a session tells while it runs.
+pub(super) struct Sources {
+    written: UnboundedReceiver<LogEntry>,
+    activity: Subscription,
+    questions: watch::Receiver<()>,
+}
+
+impl Sources {
+    /// From now on. What was written before is in the store.
+    pub(super) fn of(session: &Session) -> Self {
+        Self {
+            written: session.log().watch(),
+            activity: session.executor().activity().subscribe_all(),
+            questions: session.approvals().changes(),
+        }
+    }
+}
+
+pub(super) fn spawn(
+    hub: Weak<SessionHub>,
+    live: Arc<LiveSession>,
+    session: Session,
+    sources: Sources,
+    commands: UnboundedReceiver<LiveCommand>,
+) {
+    let done = CancellationToken::new();
+    let telling = tokio::spawn(tell(Arc::clone(&live), sources, done.clone()));
+    tokio::spawn(async move {
+        work(&live, session, commands).await;
+        done.cancel();
+        // The feed has everything before clients are told that the session is closed.
+        let _ = telling.await;
+        live.closed();
+        if let Some(hub) = hub.upgrade() {
+            hub.forget(live.id());
+        }
+    });
+}
+
+/// Does what clients ask for, until the session is to be closed.
+async fn work(
+    live: &LiveSession,
+    mut session: Session,
+    mut commands: UnboundedReceiver<LiveCommand>,
+) {
+    loop {
+        let command = match tokio::time::timeout(IDLE_TIME, commands.recv()).await {
+            Ok(command) => command,
+            Err(_) if session.executor().running_jobs() > 0 => continue,
+            Err(_) => match close_if_idle(live, &mut commands) {
+                Some(command) => Some(command),
+                None => break,
+            },
+        };
+        match command {
+            None | Some(LiveCommand::Close) => break,
+            Some(LiveCommand::Turn(cancel)) => turns(live, &mut session, cancel).await,
+            Some(LiveCommand::Continue(cancel)) => {
+                let outcome = session.continue_turn(&cancel).await;
+                after(live, &mut session, outcome).await;
+            }
+            Some(LiveCommand::Rewind { to, files, done }) => {
+                let result = session.rewind(to, files).await.map_err(HubError::from);
+                *live.phase() = LivePhase::Idle;
+                live.feed().change(|_| ());
+                let _ = done.send(result);
+            }
+        }
+    }
+    *live.phase() = LivePhase::Closed;
+    session.close().await;
+}
+
+/// Closes the session for clients unless one has just asked for something.
+fn close_if_idle(
+    live: &LiveSession,
+    commands: &mut UnboundedReceiver<LiveCommand>,
+) -> Option<LiveCommand> {
+    let mut phase = live.phase();
+    match commands.try_recv() {
+        Ok(command) => Some(command),
+        Err(TryRecvError::Empty | TryRecvError::Disconnected) => {
+            *phase = LivePhase::Closed;
+            None
+        }
+    }
+}
+
+/// Works on the queue, message by message.
+async fn turns(live: &LiveSession, session: &mut Session, cancel: CancellationToken) {
+    let Some(content) = live.first_queued() else {
+        // It was withdrawn.
+        *live.phase() = LivePhase::Idle;
+        return live.nothing_more_is_written();
+    };
+    let outcome = session.send(content, &cancel).await;
+    after(live, session, outcome).await;
+}
+
+/// After a turn: the next message, or what the session does until there is one.
+async fn after(
+    live: &LiveSession,
+    session: &mut Session,
+    mut outcome: Result<TurnOutcome, SessionError>,
+) {
+    loop {
+        live.set_failure(outcome.as_ref().err().map(ToString::to_string));
+        let next = {
+            // Under the lock: a message that comes now is seen here, or begins a turn of its own.
+            let mut phase = live.phase();
+            let goes_on =
+                matches!(&outcome, Ok(TurnOutcome::Ended(end)) if *end != TurnEnd::Cancelled);
+            match live.inbox().waiting().is_empty() {
+                // What waits after an interruption goes with the next message.
+                false if goes_on => {
+                    let cancel = CancellationToken::new();
+                    *phase = LivePhase::Working(cancel.clone());
+                    Some(cancel)
+                }
+                _ => {
+                    *phase = match &outcome {
+                        Ok(TurnOutcome::Paused(_)) => LivePhase::Paused,
+                        _ => LivePhase::Idle,
+                    };
+                    None
+                }
+            }
+        };
+        live.feed().change(|_| ());
+        let Some(cancel) = next else { return live.nothing_more_is_written() };
+        let Some(content) = live.first_queued() else { continue };
+        outcome = session.send(content, &cancel).await;
+    }
+}
+
+/// Tells clients what happens, until `done` and everything that was written before is told.
+async fn tell(live: Arc<LiveSession>, mut sources: Sources, done: CancellationToken) {
+    loop {
+        tokio::select! {
+            biased;
+            Some(entry) = sources.written.recv() => written(&live, &entry).await,
+            Some(event) = sources.activity.next() => match &event.data {
+                ActivityData::ToolOutputChunk { chunk } => {
+                    live.feed().change(|feed| feed.output(&event.call_id, chunk));
+                }
+                ActivityData::ToolCallEnd { preview, .. } => {
+                    live.feed().change(|feed| feed.preview(&event.call_id, preview));
+                }
+                _ => {}
+            },
+            Ok(()) = sources.questions.changed() => live.feed().change(|_| ()),
+            () = done.cancelled() => break,
+        }
+    }
+    while let Ok(entry) = sources.written.try_recv() {
+        written(&live, &entry).await;
+    }
+}
+
+async fn written(live: &LiveSession, entry: &LogEntry) {
+    live.feed().take(entry).await;
+    if matches!(entry.event, SessionEvent::UserMessage { .. }) {
+        live.message_written(entry.sequence);
+    }
+}

@@ -1,0 +1,72 @@
+//! The feed of a session, kept up to date for all clients that follow it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protocol::LogEntry;
+use store::{SessionId, Store, StoreError};
+use tokio::sync::OnceCell;
+
+use super::HubSignal;
+use crate::feed::{Feed, Taken};
+
+/// The feed of one session. It is empty until it is first read.
+pub struct SessionFeed {
+    id: SessionId,
+    store: Arc<dyn Store>,
+    signal: HubSignal,
+    feed: Mutex<Feed>,
+    is_loaded: OnceCell<()>,
+}
+
+impl SessionFeed {
+    pub(super) fn new(id: SessionId, store: Arc<dyn Store>, signal: HubSignal) -> Self {
+        Self { id, store, signal, feed: Mutex::default(), is_loaded: OnceCell::new() }
+    }
+
+    /// The session.
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// Reads the log, if that was not done yet.
+    pub async fn load(&self) -> Result<(), StoreError> {
+        self.is_loaded.get_or_try_init(|| self.refresh()).await?;
+        Ok(())
+    }
+
+    /// Reads what the log has and the feed has not.
+    pub async fn refresh(&self) -> Result<(), StoreError> {
+        let loaded = self.store.load(&self.id).await?;
+        self.with(|feed| feed.catch_up(&loaded.entries));
+        // Whichever way it was read, it need not be read again.
+        let _ = self.is_loaded.set(());
+        self.signal.tell();
+        Ok(())
+    }
+
+    /// Takes an entry that was just written.
+    pub(super) async fn take(&self, entry: &LogEntry) {
+        let taken = self.with(|feed| feed.take(entry));
+        match taken {
+            Taken::Applied => self.signal.tell(),
+            Taken::Known => {}
+            // If the log cannot be read now, the next entry shows the same gap.
+            Taken::Gap => drop(self.refresh().await),
+        }
+    }
+
+    /// Takes what is not in the log.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Feed)) {
+        self.with(change);
+        self.signal.tell();
+    }
+
+    /// Looks into the feed. What is done there must be short.
+    pub fn with<T>(&self, look: impl FnOnce(&mut Feed) -> T) -> T {
+        look(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Feed> {
+        self.feed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

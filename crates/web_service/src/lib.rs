@@ -1,0 +1,31 @@
+//! Sessions of the projects on this machine over HTTP.
+//!
+//! [`guard`] decides which requests are listened to, [`cursor`] and [`feed`] what a client has not
+//! seen yet. They are pure, as is the table of routes ([`routes`]), from which both the router and the
+//! description of the API ([`document`]) are made. [`SessionHub`] runs the sessions.
+//!
+//! This crate never prints, never reads the environment, and touches no file: what it does to a
+//! project it does through `session`.
+
+mod api;
+mod api_error;
+mod app;
+mod credentials;
+pub mod cursor;
+mod event_stream;
+pub mod feed;
+pub mod guard;
+mod hub;
+mod openapi;
+mod rate_limit;
+mod response_headers;
+mod route;
+mod router;
+mod server;
+
+pub use api::routes;
+pub use app::{WebApp, WebLog};
+pub use credentials::{AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets};
+pub use hub::{HubError, ProjectPort, ServedProject, SessionHub};
+pub use openapi::document;
+pub use server::{ListenError, listen, serve};

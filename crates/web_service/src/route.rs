@@ -1,0 +1,193 @@
+//! One row of the table of routes: everything that the router, the guard and the API description have
+//! to know about a request.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Query;
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::api_error::ApiError;
+use crate::app::WebApp;
+use crate::credentials::Caller;
+use crate::guard::Need;
+
+/// Bytes of the body of an ordinary request.
+const USUAL_BODY: usize = 1024 * 1024;
+
+/// No query, or no body.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Nothing {}
+
+/// A request that was let in and understood.
+pub struct Request<Q, B> {
+    /// The service.
+    pub app: Arc<WebApp>,
+    /// The client; none where no login is needed and there is none.
+    pub caller: Option<Caller>,
+    /// The parts of the path by name.
+    pub path: HashMap<String, String>,
+    /// The query.
+    pub query: Q,
+    /// The body.
+    pub body: B,
+    /// The headers.
+    pub headers: HeaderMap,
+}
+
+impl<Q, B> Request<Q, B> {
+    /// A part of the path.
+    pub fn part(&self, name: &str) -> &str {
+        self.path.get(name).map_or("", String::as_str)
+    }
+
+    /// A part of the path that is a name of something.
+    pub fn parsed<T: std::str::FromStr>(&self, name: &str) -> Result<T, ApiError> {
+        let text = self.part(name);
+        text.parse().map_err(|_| ApiError::not_found(format!("there is no {name} `{text}`")))
+    }
+}
+
+/// A request as it came, after the guard.
+pub(crate) struct RawRequest {
+    pub(crate) app: Arc<WebApp>,
+    pub(crate) caller: Option<Caller>,
+    pub(crate) path: HashMap<String, String>,
+    pub(crate) uri: Uri,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// An answer.
+pub struct RouteAnswer {
+    pub(crate) status: StatusCode,
+    pub(crate) content_type: &'static str,
+    pub(crate) cookie: Option<HeaderValue>,
+    pub(crate) body: Body,
+}
+
+impl RouteAnswer {
+    /// Something that is not JSON.
+    pub fn text(content_type: &'static str, body: impl Into<Body>) -> Self {
+        Self { status: StatusCode::OK, content_type, cookie: None, body: body.into() }
+    }
+
+    /// A value as JSON.
+    pub fn json(status: StatusCode, value: &impl Serialize) -> Result<Self, ApiError> {
+        let body = serde_json::to_vec(value).map_err(|it| ApiError::internal(it.to_string()))?;
+        Ok(Self { status, content_type: JSON, cookie: None, body: body.into() })
+    }
+}
+
+/// The type of bodies and answers.
+pub(crate) const JSON: &str = "application/json";
+
+type Answering = Pin<Box<dyn Future<Output = Result<RouteAnswer, ApiError>> + Send>>;
+type Handler = Box<dyn Fn(RawRequest) -> Answering + Send + Sync>;
+pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// A row of the table.
+pub struct Route {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    pub(crate) need: Need,
+    pub(crate) summary: &'static str,
+    pub(crate) body_limit: usize,
+    pub(crate) status: StatusCode,
+    /// The type of the answer.
+    pub(crate) content_type: &'static str,
+    pub(crate) query: Option<SchemaOf>,
+    pub(crate) body: Option<SchemaOf>,
+    pub(crate) answer: Option<SchemaOf>,
+    pub(crate) handler: Handler,
+}
+
+fn schema_of<T: JsonSchema + 'static>() -> Option<SchemaOf> {
+    let is_something = TypeId::of::<T>() != TypeId::of::<Nothing>();
+    is_something.then_some(|generator: &mut SchemaGenerator| generator.subschema_for::<T>())
+}
+
+impl Route {
+    /// A route whose answer is a value.
+    pub fn new<Q, B, A, F, Fut>(
+        method: Method,
+        path: &'static str,
+        need: Need,
+        summary: &'static str,
+        handle: F,
+    ) -> Self
+    where
+        Q: DeserializeOwned + JsonSchema + Send + 'static,
+        B: DeserializeOwned + JsonSchema + Send + 'static,
+        A: Serialize + JsonSchema + 'static,
+        F: Fn(Request<Q, B>) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<A, ApiError>> + Send + 'static,
+    {
+        let raw = move |request: Request<Q, B>| {
+            let answering = handle(request);
+            async move { RouteAnswer::json(StatusCode::OK, &answering.await?) }
+        };
+        let route = Self::raw(method, path, need, summary, JSON, raw);
+        Self { answer: schema_of::<A>(), ..route }
+    }
+
+    /// A route that makes its answer itself.
+    pub fn raw<Q, B, F, Fut>(
+        method: Method,
+        path: &'static str,
+        need: Need,
+        summary: &'static str,
+        content_type: &'static str,
+        handle: F,
+    ) -> Self
+    where
+        Q: DeserializeOwned + JsonSchema + Send + 'static,
+        B: DeserializeOwned + JsonSchema + Send + 'static,
+        F: Fn(Request<Q, B>) -> Fut + Clone + Send + Sync + 'static,
+        Fut: Future<Output = Result<RouteAnswer, ApiError>> + Send + 'static,
+    {
+        let handler: Handler = Box::new(move |raw| {
+            let handle = handle.clone();
+            Box::pin(async move { handle(understood(raw)?).await })
+        });
+        Self {
+            method,
+            path,
+            need,
+            summary,
+            body_limit: USUAL_BODY,
+            status: StatusCode::OK,
+            content_type,
+            query: schema_of::<Q>(),
+            body: schema_of::<B>(),
+            answer: None,
+            handler,
+        }
+    }
+
+    /// Takes bodies of up to this many bytes.
+    #[must_use]
+    pub fn up_to(self, body_limit: usize) -> Self {
+        Self { body_limit, ..self }
+    }
+}
+
+fn understood<Q: DeserializeOwned, B: DeserializeOwned>(
+    raw: RawRequest,
+) -> Result<Request<Q, B>, ApiError> {
+    let RawRequest { app, caller, path, uri, headers, body } = raw;
+    let query = Query::<Q>::try_from_uri(&uri);
+    let Query(query) = query.map_err(|error| ApiError::invalid(error.body_text()))?;
+    // A request without a body is one with an empty object.
+    let body: &[u8] = if body.is_empty() { b"{}" } else { &body };
+    let body = serde_json::from_slice(body)
+        .map_err(|error| ApiError::invalid(format!("the body cannot be understood: {error}")))?;
+    Ok(Request { app, caller, path, query, body, headers })
+}
