@@ -49,7 +49,7 @@ pub(crate) struct WebArgs {
     /// Where to listen; an address that other machines reach needs --proxy
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4747")]
     pub(crate) listen: SocketAddr,
-    /// The proxy before the service, which speaks TLS to browsers, such as https://kiln.example.org
+    /// The https address of the proxy before the service, which speaks TLS to browsers
     #[arg(long, value_name = "URL")]
     pub(crate) proxy: Option<String>,
     /// Open the link in the browser
