@@ -21,7 +21,7 @@ pub struct StoredLog {
     store: Arc<dyn Store>,
     id: SessionId,
     watchers: Mutex<Vec<UnboundedSender<LogEntry>>>,
-    /// The right to write, from the first event to [`Self::release`].
+    /// The right to write, from the first event to [`Self::take_lease`].
     lease: Mutex<Option<Lease>>,
     /// Held while writing: events of two writers must not overtake each other.
     writing: tokio::sync::Mutex<Writing>,
