@@ -54,7 +54,7 @@ impl Secret {
 }
 
 const HIDDEN: &str = "***";
-/// From this length on a key is no part of an ordinary word.
+/// From this length on a key is not part of an ordinary word.
 const LONG_KEY: usize = 12;
 
 impl fmt::Debug for Secret {

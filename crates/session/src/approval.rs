@@ -68,6 +68,11 @@ impl ApprovalManager {
         self.open().iter().filter(|open| open.request.is_some()).count()
     }
 
+    /// Whether this very question waits for an answer.
+    pub fn is_open(&self, request: &ApprovalRequest) -> bool {
+        self.open().iter().any(|open| open.is_about(request))
+    }
+
     /// Tells each time that [`Self::pending`] has changed, by a sub-agent too.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changes.subscribe()

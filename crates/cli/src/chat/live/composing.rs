@@ -84,6 +84,9 @@ impl Live {
         }
         // What must be seen if there is not room for all.
         let mut first = None;
+        if self.picker.is_some() || self.viewer.is_some() {
+            self.question_is_hidden();
+        }
         if let Some(picker) = &self.picker {
             first = Some(lines.lines.len());
             lines.extend(picker.draw(style, size.rows.saturating_sub(2)));

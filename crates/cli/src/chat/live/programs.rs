@@ -122,6 +122,7 @@ impl Live {
         self.terminal = Some(OwnTerminal::take()?);
         // Keys that were typed meanwhile were for the other program.
         self.last_key = Some(Instant::now());
+        self.question_is_hidden();
         self.resized(screen, output::screen_size())
     }
 }

@@ -36,11 +36,6 @@ impl LiveQuestion {
     pub(super) fn look_at(&self, last: Instant) -> Option<Instant> {
         (!self.is_settled).then(|| self.panel.counts_from().max(last + LOOK_AGAIN))
     }
-
-    fn is_about(&self, request: &ApprovalRequest) -> bool {
-        self.request.step_id == request.step_id
-            && self.request.proposal_hash == request.proposal_hash
-    }
 }
 
 impl Live {
@@ -58,20 +53,17 @@ impl Live {
         if count == 0 && shown.is_none() {
             return Ok(());
         }
-        let pending = feeds.approvals.as_ref().map(|it| it.pending()).unwrap_or_default();
-        let stays = self
-            .question
-            .as_ref()
-            .is_some_and(|question| pending.iter().any(|request| question.is_about(request)));
-        if stays {
-            if shown != Some(pending.len())
-                && let Some(question) = &mut self.question
-            {
-                question.panel.set_position(1, pending.len());
+        let approvals = feeds.approvals.as_ref();
+        if let Some(question) = &mut self.question
+            && approvals.is_some_and(|approvals| approvals.is_open(&question.request))
+        {
+            if shown != Some(count) {
+                question.panel.set_position(1, count);
                 self.draw_soon(now);
             }
             return Ok(());
         }
+        let pending = approvals.map(|approvals| approvals.pending()).unwrap_or_default();
         self.question = pending.into_iter().next().map(|request| {
             let style = Stream::Err.style();
             let asked = asking::panel_question(&request, style, (1, count));
@@ -86,6 +78,13 @@ impl Live {
         }
         self.draw_soon(now);
         Ok(())
+    }
+
+    /// Something else has the screen, so keys are not meant for the question until it is seen again.
+    pub(super) fn question_is_hidden(&mut self) {
+        if let Some(question) = &mut self.question {
+            question.is_seen = SeenQuestion::NotYet;
+        }
     }
 
     /// A frame was written.
@@ -116,7 +115,8 @@ impl Live {
         pressed: KeyMoment,
     ) -> anyhow::Result<Vec<KeyEvent>> {
         let is_empty = self.input.is_empty();
-        let Some(question) = &mut self.question else { return Ok(vec![key]) };
+        let seen = self.question.as_mut().filter(|it| it.is_seen == SeenQuestion::Yes);
+        let Some(question) = seen else { return Ok(vec![key]) };
         match question.panel.key(key, pressed, is_empty) {
             PanelOutcome::ToInput(keys) => return Ok(keys),
             PanelOutcome::Changed => {}
@@ -140,7 +140,7 @@ impl Live {
         request: &ApprovalRequest,
         response: ApprovalResponse,
     ) {
-        let answered = feeds.approvals.as_ref().map(|it| it.answer(&request.step_id, response));
+        let answered = feeds.approvals.as_ref().map(|it| it.answer_to(request, response));
         if let Some(Err(error)) = answered {
             self.input.note(&error.to_string());
         }

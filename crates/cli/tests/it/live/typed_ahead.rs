@@ -248,3 +248,41 @@ fn keys_while_the_process_was_stopped_with_the_question_open() {
         break;
     }
 }
+
+#[test]
+fn keys_that_were_typed_into_the_editor_do_not_answer() {
+    let project = project();
+    let (script, go) = (project.path("../waits.sh"), project.path("../go"));
+    assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
+    let waits = format!("echo EDITOR RUNS > /dev/tty\ncat {} > /dev/null\n", go.display());
+    std::fs::write(&script, waits).unwrap();
+    let (tool, arguments) = edit();
+    let server = ModelServer::start([Reply::call(tool, arguments)]);
+    let editor = format!("sh {}", script.display());
+    let mut chat = LiveChat::with_variables(&project, &server, &[("EDITOR", &editor)]);
+    chat.say("go");
+    chat.answers("Edit src/db.js, +1 −1?", "e");
+    chat.sees("EDITOR RUNS");
+    chat.press("y");
+    std::fs::write(&go, "").unwrap();
+    chat.has_typed("y");
+    assert_eq!(project.read("src/db.js"), DB);
+    assert_eq!(server.calls().len(), 1);
+}
+
+#[test]
+fn keys_that_follow_the_one_that_closes_the_viewer_do_not_answer() {
+    let project = project();
+    let (tool, arguments) = edit();
+    let prints = serde_json::json!({"command": "printf 'a\\nb\\nc\\n'"});
+    let server = ModelServer::start([Reply::call("bash", prints), Reply::call(tool, arguments)]);
+    let mut chat = LiveChat::with_model(&project, &server);
+    chat.say("go");
+    chat.asks("Edit src/db.js, +1 −1?");
+    chat.press("\x0f");
+    chat.sees("q back");
+    chat.press("qy");
+    chat.has_typed("y");
+    assert_eq!(project.read("src/db.js"), DB);
+    assert_eq!(server.calls().len(), 2);
+}
