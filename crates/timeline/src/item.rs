@@ -23,7 +23,6 @@ pub struct Item {
     /// When it began: milliseconds since 1970, UTC.
     pub at: i64,
     /// The entry of the log that it began with.
-    #[serde(skip)]
     pub sequence: u64,
     /// Whether the conversation has gone back to before it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -3,6 +3,7 @@
 mod access;
 mod approvals;
 mod conversation;
+mod overview;
 mod project;
 mod sessions;
 mod stream;
@@ -17,6 +18,7 @@ use crate::route::Route;
 pub fn routes() -> Vec<Route> {
     let groups = [
         access::routes(),
+        overview::routes(),
         project::routes(),
         sessions::routes(),
         conversation::routes(),

@@ -13,11 +13,12 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio_util::sync::CancellationToken;
 
 use crate::api_error::{ApiError, ErrorBody};
+use crate::assets;
 use crate::credentials::{Caller, Credentials, NoRandomness, OneTimeCode, Secrets};
 use crate::guard::{Need, Refusal, RequestParts, Site, judge};
 use crate::hub::SessionHub;
 use crate::rate_limit::RateLimit;
-use crate::response_headers::secured;
+use crate::response_headers::{CachePolicy, secured};
 use crate::route::{JSON, RawRequest, Route, RouteAnswer};
 
 /// Requests a second that are answered, and how many may come at once. A page that opens asks for a
@@ -100,9 +101,15 @@ impl WebApp {
         respond(answered)
     }
 
-    /// Answers a request that no route is for. It is judged all the same.
+    /// Answers a request that no route is for: with a file of the page, or not at all. It is judged all the
+    /// same.
     pub(crate) fn no_route(&self, parts: &Parts, status: StatusCode) -> Response {
         let refused = self.judged(parts, Need::Nothing).err();
+        if refused.is_none()
+            && let Some(file) = assets::answer(parts)
+        {
+            return file;
+        }
         respond(Err(refused.unwrap_or_else(|| match status {
             StatusCode::METHOD_NOT_ALLOWED => {
                 ApiError::new(status, "METHOD_NOT_ALLOWED", "this path has other methods")
@@ -187,7 +194,7 @@ fn respond(answered: Result<RouteAnswer, ApiError>) -> Response {
         let body = serde_json::to_vec(&ErrorBody { error: *told }).unwrap_or_default();
         RouteAnswer { status, content_type: JSON, cookie: None, body: body.into() }
     });
-    secured(answer)
+    secured(answer, CachePolicy::Never)
 }
 
 /// Seconds since 1970.

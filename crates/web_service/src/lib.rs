@@ -1,4 +1,4 @@
-//! Sessions of the projects on this machine over HTTP.
+//! Sessions of the projects on this machine over HTTP, and a page that shows them.
 //!
 //! [`guard`] decides which requests are listened to, [`cursor`] and [`feed`] what a client has not
 //! seen yet. They are pure, as is the table of routes ([`routes`]), from which both the router and the
@@ -10,6 +10,7 @@
 mod api;
 mod api_error;
 mod app;
+mod assets;
 mod credentials;
 pub mod cursor;
 mod event_stream;

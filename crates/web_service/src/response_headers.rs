@@ -1,19 +1,31 @@
 //! What every answer tells a browser.
 
+use std::sync::LazyLock;
+
 use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, SET_COOKIE};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY as POLICY, CONTENT_TYPE, SET_COOKIE,
+};
 use axum::response::Response;
 
+use crate::assets::IMPORT_MAP_HASH;
 use crate::route::RouteAnswer;
 
 /// Only our own files run, nothing is inserted as markup, nothing is sent elsewhere, and no page shows
 /// ours in a frame. There are no CORS headers anywhere.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-    img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
-    frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+static CONTENT_SECURITY_POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
+    let map = IMPORT_MAP_HASH.as_str();
+    let policy = format!(
+        "default-src 'none'; script-src 'self' '{map}'; style-src 'self'; img-src 'self' data: blob:; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'"
+    );
+    // It is made of ASCII; without a policy nothing may be loaded at all.
+    let nothing = HeaderValue::from_static("default-src 'none'");
+    HeaderValue::try_from(policy).unwrap_or(nothing)
+});
 
-const HEADERS: [(&str, &str); 7] = [
-    ("content-security-policy", CONTENT_SECURITY_POLICY),
+const HEADERS: [(&str, &str); 6] = [
     ("x-content-type-options", "nosniff"),
     ("x-frame-options", "DENY"),
     ("referrer-policy", "no-referrer"),
@@ -22,8 +34,17 @@ const HEADERS: [(&str, &str); 7] = [
     ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
 ];
 
+/// Whether a browser may keep an answer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CachePolicy {
+    /// Not at all.
+    Never,
+    /// It asks whether what it has is still right.
+    Ask,
+}
+
 /// The answer with the headers that protect it.
-pub(crate) fn secured(answer: RouteAnswer) -> Response {
+pub(crate) fn secured(answer: RouteAnswer, cached: CachePolicy) -> Response {
     let mut response = Response::new(answer.body);
     *response.status_mut() = answer.status;
     let headers = response.headers_mut();
@@ -31,7 +52,12 @@ pub(crate) fn secured(answer: RouteAnswer) -> Response {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(answer.content_type));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(POLICY, CONTENT_SECURITY_POLICY.clone());
+    let cached = match cached {
+        CachePolicy::Never => "no-store",
+        CachePolicy::Ask => "no-cache",
+    };
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(cached));
     if let Some(cookie) = answer.cookie {
         headers.insert(SET_COOKIE, cookie);
     }

@@ -343,6 +343,7 @@ fn items_are_json_without_the_bytes_of_images() {
         "id": 0,
         "depth": 0,
         "at": 500,
+        "sequence": 1,
         "kind": "message",
         "text": "see\n[image: a.png (PNG image, 2x1 pixels, 3 bytes)]",
         "images": [
@@ -360,6 +361,7 @@ fn items_are_json_without_the_bytes_of_images() {
         "id": 1,
         "depth": 0,
         "at": 1000,
+        "sequence": 2,
         "kind": "call",
         "call_id": "1",
         "tool": "bash",

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::ServedProject;
+use crate::hub::{ServedProject, SessionHub};
 use crate::route::{Nothing, Request, Route};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -48,7 +48,7 @@ struct ProjectList {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct ListedProject {
+pub(super) struct ListedProject {
     name: String,
     /// Its directory.
     root: String,
@@ -59,14 +59,19 @@ struct ListedProject {
 }
 
 async fn projects(request: Request<Nothing, Nothing>) -> Result<ProjectList, ApiError> {
-    let listed = request.app.hub.projects().iter().map(|project| ListedProject {
+    Ok(ProjectList { projects: served(&request.app.hub) })
+}
+
+/// All projects.
+pub(super) fn served(hub: &SessionHub) -> Vec<ListedProject> {
+    let listed = hub.projects().iter().map(|project| ListedProject {
         name: project.name.clone(),
         root: project.parts.root.clone(),
         model: project.parts.model.name.clone(),
         provider: project.parts.model.provider.name().to_owned(),
         roles: project.parts.tools.roles.iter().map(|role| role.name().to_owned()).collect(),
     });
-    Ok(ProjectList { projects: listed.collect() })
+    listed.collect()
 }
 
 /// Models.

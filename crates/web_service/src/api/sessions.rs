@@ -14,7 +14,7 @@ use timeline::Timeline;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{LiveSession, LiveState, ServedProject};
+use crate::hub::{LiveSession, LiveState, ServedProject, SessionHub};
 use crate::route::{Nothing, Request, Route, RouteAnswer};
 
 /// Sessions of a list, and items of a window, unless the client says how many.
@@ -100,7 +100,7 @@ struct SessionsQuery {
 
 /// A session in a list.
 #[derive(Debug, Serialize, JsonSchema)]
-struct ListedSession {
+pub(super) struct ListedSession {
     #[serde(flatten)]
     brief: SessionBrief,
     title: Option<String>,
@@ -190,12 +190,26 @@ async fn list(request: Request<SessionsQuery, Nothing>) -> Result<SessionList, A
     }
     let limit = Some(limit.unwrap_or(USUAL_LIMIT).min(MAX_LIMIT));
     let filter = ListFilter { limit, title, updated_since: None };
-    let listed = hub.list(project.as_deref(), &filter).await?;
+    Ok(SessionList { sessions: listed_sessions(hub, project.as_deref(), &filter).await? })
+}
+
+async fn listed_sessions(
+    hub: &SessionHub,
+    project: Option<&str>,
+    filter: &ListFilter,
+) -> Result<Vec<ListedSession>, ApiError> {
+    let listed = hub.list(project, filter).await?;
     let sessions = listed.into_iter().map(|(project, info)| {
         let live = hub.live_session(&info.id);
         ListedSession::of(&project, info, live.as_deref())
     });
-    Ok(SessionList { sessions: sessions.collect() })
+    Ok(sessions.collect())
+}
+
+/// The latest sessions of all projects.
+pub(super) async fn latest(hub: &SessionHub) -> Result<Vec<ListedSession>, ApiError> {
+    let filter = ListFilter { limit: Some(USUAL_LIMIT), ..ListFilter::default() };
+    listed_sessions(hub, None, &filter).await
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -234,7 +248,7 @@ async fn get(request: Request<Nothing, Nothing>) -> Result<ListedSession, ApiErr
     listed(&request.app.hub, &id).await
 }
 
-async fn listed(hub: &crate::hub::SessionHub, id: &SessionId) -> Result<ListedSession, ApiError> {
+async fn listed(hub: &SessionHub, id: &SessionId) -> Result<ListedSession, ApiError> {
     let project = hub.project_of(id).await?;
     let infos = project.parts.store.list(&ListFilter::default()).await?;
     let info = infos.into_iter().find(|info| info.id == *id);
@@ -274,7 +288,7 @@ struct WindowQuery {
 
 /// A window of a timeline.
 #[derive(Debug, Serialize, JsonSchema)]
-struct TimelineWindow {
+pub(super) struct TimelineWindow {
     /// The last entry of the log that the items show.
     through: u64,
     /// How many items there are.
@@ -287,14 +301,29 @@ struct TimelineWindow {
 
 async fn window(request: Request<WindowQuery, Nothing>) -> Result<TimelineWindow, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let hub = &request.app.hub;
-    let project = hub.project_of(&id).await?;
-    let feed = hub.feed(&project, &id);
+    let WindowQuery { before, limit } = request.query;
+    let limit = limit.unwrap_or(USUAL_LIMIT).min(MAX_LIMIT);
+    window_of(&request.app.hub, &id, before, limit).await
+}
+
+/// The last items of a session.
+pub(super) async fn newest(hub: &SessionHub, id: &SessionId) -> Result<TimelineWindow, ApiError> {
+    window_of(hub, id, None, USUAL_LIMIT).await
+}
+
+async fn window_of(
+    hub: &SessionHub,
+    id: &SessionId,
+    before: Option<usize>,
+    limit: u32,
+) -> Result<TimelineWindow, ApiError> {
+    let project = hub.project_of(id).await?;
+    let feed = hub.feed(&project, id);
     feed.load().await?;
-    let limit = request.query.limit.unwrap_or(USUAL_LIMIT).min(MAX_LIMIT) as usize;
+    let limit = limit as usize;
     feed.with(|feed| {
         let items = feed.timeline().items();
-        let end = request.query.before.unwrap_or(items.len()).min(items.len());
+        let end = before.unwrap_or(items.len()).min(items.len());
         let shown = &items[end.saturating_sub(limit)..end];
         let items_json: Result<Vec<Value>, _> = shown.iter().map(serde_json::to_value).collect();
         let facts = serde_json::to_value(feed.timeline().facts());
