@@ -192,11 +192,13 @@ export class Conversation {
   take({ items, grown, through }) {
     batch(() => {
       this.through = Math.max(this.through, through);
+      // Items come in the order of their last change, so an earlier one may come after a later one.
+      const { first } = this;
       const added = [];
       for (const item of items) {
         const row = this.byId.get(item.id);
         if (row) row.value = item;
-        else if (item.id >= this.total.value && this.atEnd.value) added.push(this.row(item));
+        else if (item.id >= first && this.atEnd.value) added.push(this.row(item));
         this.total.value = Math.max(this.total.value, item.id + 1);
       }
       for (const { id, text } of grown) {
