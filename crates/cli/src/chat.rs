@@ -7,8 +7,8 @@
 pub(crate) mod attachments;
 mod ctrl_c;
 pub(crate) mod events_json;
-mod lines;
-mod live;
+pub(crate) mod lines;
+pub(crate) mod live;
 pub(crate) mod live_parts;
 pub(crate) mod outcome;
 mod picking;
@@ -18,6 +18,7 @@ mod turn;
 
 pub(crate) use timeline::safe_text;
 use timeline::safe_text::harmless;
+pub(crate) use turn::shown_as_lines;
 
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! `toolkiln`: safe, fast hands on a code base for language models.
 
 mod args;
+mod attach;
 mod chat;
 mod commands;
 mod config;

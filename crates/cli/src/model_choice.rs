@@ -261,7 +261,7 @@ fn check_price(config: &Config, model: &Model) -> anyhow::Result<()> {
 }
 
 /// How the network is reached, by the usual variables.
-fn network(environment: &Environment) -> anyhow::Result<Network> {
+pub(crate) fn network(environment: &Environment) -> anyhow::Result<Network> {
     let proxy = environment.network.proxy.as_ref().map(|found| {
         Secret::new(&found.value).with_context(|| format!("the address in {}", found.variable))
     });

@@ -76,6 +76,11 @@ impl WebApp {
         &self.site
     }
 
+    /// Proves that this is the service of its tokens.
+    pub(crate) fn proof(&self, host: &str, challenge: &str) -> String {
+        self.credentials.proof(host, challenge)
+    }
+
     /// The value of a cookie, if the code or the token is good for a browser.
     pub(crate) fn log_in(&self, shown: &str) -> Result<String, ApiError> {
         let now = seconds();

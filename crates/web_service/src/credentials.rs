@@ -21,6 +21,8 @@ pub(crate) const COOKIE_SECONDS: u64 = 30 * 24 * 60 * 60;
 pub(crate) const LINK_SECONDS: u64 = 10 * 60;
 /// Separates what is signed for a cookie from any other use of the key.
 const COOKIE_CONTEXT: &str = "toolkiln web cookie 1";
+/// The same for what the service proves.
+const PROOF_CONTEXT: &str = "toolkiln web proof 1";
 
 /// What a client may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -66,7 +68,7 @@ impl fmt::Debug for Secrets {
 pub struct NoRandomness;
 
 /// A secret that cannot be guessed, as text for headers and addresses.
-pub(crate) fn random_secret() -> Result<String, NoRandomness> {
+pub fn random_secret() -> Result<String, NoRandomness> {
     let mut bytes = [0; SECRET_BYTES];
     match getrandom(&mut bytes, GetRandomFlags::empty()) {
         Ok(SECRET_BYTES) => Ok(URL_SAFE_NO_PAD.encode(bytes)),
@@ -127,6 +129,7 @@ impl Caller {
 pub struct Credentials {
     tokens: Vec<(Hash, Vec<AccessScope>)>,
     cookie_key: [u8; SECRET_BYTES],
+    proof_key: [u8; SECRET_BYTES],
 }
 
 impl Credentials {
@@ -140,7 +143,8 @@ impl Credentials {
         ];
         let tokens = scoped.map(|(token, scopes)| (blake3::hash(token.as_bytes()), scopes));
         let cookie_key = blake3::derive_key(COOKIE_CONTEXT, secrets.cookie_key.as_bytes());
-        Self { tokens: tokens.to_vec(), cookie_key }
+        let proof_key = blake3::derive_key(PROOF_CONTEXT, secrets.cookie_key.as_bytes());
+        Self { tokens: tokens.to_vec(), cookie_key, proof_key }
     }
 
     /// The client with this token.
@@ -169,6 +173,14 @@ impl Credentials {
         let is_ours = self.mark(signed) == mark;
         let expires: u64 = expires.parse().ok().filter(|_| is_ours)?;
         (now < expires).then(|| Caller { by: Proof::Cookie, scopes: AccessScope::ALL.to_vec() })
+    }
+
+    /// Proves to a client with the same file that this is the service it belongs to, so that the client does not
+    /// send its token to whoever else listens at that port. `host` is the address that the client has asked, so
+    /// that the proof of one port is none for another.
+    pub fn proof(&self, host: &str, challenge: &str) -> String {
+        let said = format!("{}:{host}:{challenge}", host.len());
+        blake3::keyed_hash(&self.proof_key, said.as_bytes()).to_hex().to_string()
     }
 
     fn mark(&self, signed: &str) -> Hash {

@@ -7,6 +7,7 @@
 mod follow;
 
 use std::collections::HashMap;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ use crate::hub::{SessionFeed, SessionHub};
 
 /// How often a client hears something even if nothing happens. It is an event and not a comment, which
 /// a page cannot see: a page that hears nothing for longer connects again.
-const BEAT: Duration = Duration::from_secs(10);
+pub(crate) const BEAT: Duration = Duration::from_secs(10);
 
 /// The stream of one client.
 pub(crate) struct EventStream {
@@ -216,7 +217,8 @@ fn event(cursor: Option<&EventCursor>, name: &str, data: &impl Serialize) -> Byt
     framed(cursor, name, &serde_json::to_string(data).unwrap_or_default())
 }
 
-fn framed(cursor: Option<&EventCursor>, name: &str, data: &str) -> Bytes {
-    let id = cursor.map(|cursor| format!("id: {cursor}\n")).unwrap_or_default();
+/// An event as it is sent. Its data is one line.
+pub(crate) fn framed(id: Option<impl Display>, name: &str, data: &str) -> Bytes {
+    let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     format!("{id}event: {name}\ndata: {data}\n\n").into()
 }

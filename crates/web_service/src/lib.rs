@@ -17,6 +17,7 @@ mod event_stream;
 pub mod feed;
 pub mod guard;
 mod hub;
+mod log_stream;
 mod openapi;
 mod rate_limit;
 mod response_headers;
@@ -26,7 +27,9 @@ mod server;
 
 pub use api::routes;
 pub use app::{WebApp, WebLog};
-pub use credentials::{AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets};
+pub use credentials::{
+    AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets, random_secret,
+};
 pub use hub::{HubError, ProjectPort, ServedProject, SessionHub};
 pub use openapi::document;
 pub use server::{ListenError, listen, serve};

@@ -57,6 +57,7 @@ pub(super) fn command_of(words: Vec<OsString>, is_terminal: bool) -> Result<Comm
             prompt: prompt.clone(),
             json: false,
             resume: chat.resume,
+            attach: chat.attach,
             scope: chat.scope,
             approval: chat.approval,
             model: chat.model,

@@ -35,7 +35,7 @@ use super::live_parts::mention_source::MentionSource;
 use crate::interrupt::StopSignal;
 use crate::output::{self, DrawnTerminal, Stream};
 pub(crate) use feeds::Feeds;
-use feeds::{next_activity, next_entry};
+use feeds::{next_activity, next_entry, next_question};
 use keyboard::{Keyboard, KeyboardLooks};
 use programs::ForeignProgram;
 use progress::TurnProgress;
@@ -65,6 +65,8 @@ enum Happened {
     Input(io::Result<Event>),
     Written(Box<LogEntry>),
     Activity(Arc<ActivityEvent>),
+    /// The open questions are looked at before anything is waited for.
+    Asked,
     Candidates(Vec<MentionCandidate>),
     BackFromProgram,
     Attached,
@@ -327,6 +329,7 @@ impl Live {
                 screen.activity(&event)?;
                 self.draw_soon(self.last_frame + FRAME_TIME);
             }
+            Happened::Asked => {}
             Happened::Candidates(candidates) => {
                 self.input.set_candidates(candidates);
                 self.draw_soon(Instant::now());
@@ -383,6 +386,7 @@ impl Live {
             // What is written came first: a report may be about it.
             Some(entry) = next_entry(&mut feeds.written) => Happened::Written(Box::new(entry)),
             Some(event) = next_activity(&mut feeds.activity) => Happened::Activity(event),
+            () = next_question(&mut feeds.questions) => Happened::Asked,
             found = next_candidates(candidates) => Happened::Candidates(found),
             () = waiting.is_attached() => Happened::Attached,
             Some(()) = suspended.recv() => Happened::Suspended,

@@ -107,7 +107,7 @@ impl Chat {
 }
 
 /// Writes what happens during `work` as it comes.
-async fn shown_as_lines<T>(
+pub(crate) async fn shown_as_lines<T>(
     screen: &mut ChatScreen,
     feeds: &mut Feeds,
     work: impl Future<Output = T>,

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::attach;
 use crate::chat::Chat;
 use crate::output;
 use clap::Args;
@@ -11,7 +12,8 @@ const EXAMPLES: &str = "\
 Examples:
   toolkiln chat
   toolkiln chat \"What does this project do?\"
-  toolkiln chat --provider ollama --model qwen3:8b";
+  toolkiln chat --provider ollama --model qwen3:8b
+  toolkiln chat --attach                          # beside the browser, in a session of a running `toolkiln web`";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -21,6 +23,9 @@ pub(crate) struct ChatArgs {
     /// Go on with a conversation: its id, the beginning of it, or its title; the last one if empty
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
+    /// Join a session of a running `toolkiln web` at this address, or begin one there
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = crate::attach::USUAL_ADDRESS)]
+    pub(crate) attach: Option<String>,
     /// Whether an empty name lets the user pick at a terminal
     #[arg(skip)]
     pub(crate) picks: bool,
@@ -35,6 +40,9 @@ pub(crate) struct ChatArgs {
 pub(crate) fn run(args: &ChatArgs) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let code = runtime.block_on(async {
+        if let Some(url) = &args.attach {
+            return attach::chat(args, url).await;
+        }
         let mut chat = match Chat::begin(args).await? {
             Ok(chat) => chat,
             Err(code) => return Ok(code),

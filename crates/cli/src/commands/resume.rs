@@ -31,7 +31,7 @@ impl From<ResumeArgs> for ChatArgs {
     fn from(args: ResumeArgs) -> Self {
         let ResumeArgs { session, scope, approval, model } = args;
         let resume = Some(session.unwrap_or_default());
-        Self { prompt: None, resume, picks: true, scope, approval, model }
+        Self { prompt: None, resume, attach: None, picks: true, scope, approval, model }
     }
 }
 

@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use anyhow::{Context as _, anyhow, bail};
 use clap::Args;
-use protocol::{Content, LogEntry, PauseReason, TurnEnd};
+use protocol::{Content, LogEntry, PauseReason, Settings, TurnEnd};
 use providers::catalogue::ModelSelection;
 use session::{Session, TurnOutcome};
 use timeline::TurnTally;
@@ -16,6 +16,7 @@ use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::attach;
 use crate::chat::attachments::{notes, with_mentioned};
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
 use crate::chat::outcome::RunOutcome;
@@ -28,7 +29,7 @@ use terminal::Ink;
 use terminal::{Screen, ScreenOptions};
 
 /// As the message: it is read from there.
-const STANDARD_INPUT: &str = "-";
+pub(crate) const STANDARD_INPUT: &str = "-";
 /// A longer message is a mistake.
 const MAX_PROMPT_BYTES: u64 = 4 * 1024 * 1024;
 
@@ -37,7 +38,8 @@ Examples:
   toolkiln run \"Find all TODO comments in this project\"
   git diff | toolkiln run -                       # the message comes from standard input
   toolkiln run \"Fix the failing test\" --allow 'edit_lines:src/**'
-  toolkiln run \"List the public types\" --json --budget-usd 0.50";
+  toolkiln run \"List the public types\" --json --budget-usd 0.50
+  toolkiln run \"Fix the failing test\" --attach   # in a session of a running `toolkiln web`";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -50,6 +52,9 @@ pub(crate) struct RunArgs {
     /// Go on with a conversation: its id, the beginning of it, or its title; the last one if empty
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
+    /// Work in a session that a running `toolkiln web` has, at this address
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = crate::attach::USUAL_ADDRESS)]
+    pub(crate) attach: Option<String>,
     #[command(flatten)]
     pub(crate) scope: Scope,
     #[command(flatten)]
@@ -101,6 +106,9 @@ impl HeadlessRun {
         args: &RunArgs,
         stop: &StopSignal,
     ) -> anyhow::Result<Option<TurnOutcome>> {
+        if let Some(url) = &args.attach {
+            return attach::run(args, url, &mut self.shows, &mut self.session, stop).await;
+        }
         let beginning = begin(args);
         let StartedRun { prompt, project, chosen, mut session } = tokio::select! {
             biased;
@@ -255,7 +263,7 @@ async fn work(
 }
 
 /// Where a run is shown: to the user, or to a program.
-enum RunView {
+pub(crate) enum RunView {
     User(Box<Screen<Printer, Printer>>),
     Program(JsonLines<Printer>),
 }
@@ -296,6 +304,14 @@ impl RunView {
         Ok(())
     }
 
+    /// The same for a session that a service runs. It has told its instructions in its own log.
+    pub(crate) fn begin_elsewhere(&mut self, id: &str, settings: &Settings) -> io::Result<()> {
+        match self {
+            RunView::User(_) => Ok(()),
+            RunView::Program(lines) => lines.begin(id, settings, &[]),
+        }
+    }
+
     fn turn(&self) -> &TurnTally {
         match self {
             RunView::User(screen) => screen.turn(),
@@ -303,14 +319,14 @@ impl RunView {
         }
     }
 
-    fn entry(&mut self, entry: &LogEntry) -> io::Result<()> {
+    pub(crate) fn entry(&mut self, entry: &LogEntry) -> io::Result<()> {
         match self {
             RunView::User(screen) => screen.show(entry),
             RunView::Program(lines) => lines.entry(entry),
         }
     }
 
-    fn activity(&mut self, event: &protocol::ActivityEvent) -> io::Result<()> {
+    pub(crate) fn activity(&mut self, event: &protocol::ActivityEvent) -> io::Result<()> {
         match self {
             RunView::User(screen) => screen.activity(event),
             RunView::Program(_) => Ok(()),
@@ -378,7 +394,7 @@ impl SessionChanges {
 }
 
 /// The message from the command line, or from standard input.
-fn prompt(given: &str) -> anyhow::Result<String> {
+pub(crate) fn prompt(given: &str) -> anyhow::Result<String> {
     let mut text = given.to_owned();
     if given == STANDARD_INPUT {
         text.clear();

@@ -1,5 +1,6 @@
 //! Logging in, logging out, and the description of the API.
 
+use axum::http::header::HOST;
 use axum::http::{HeaderValue, Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,13 @@ use crate::route::{JSON, Nothing, Request, Route, RouteAnswer};
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::raw(Method::GET, "/api", Need::Nothing, "This description.", JSON, describe),
+        Route::new(
+            Method::GET,
+            "/api/proof",
+            Need::Nothing,
+            "Proves to a program that can read the file of tokens that this is the service they are for.",
+            prove,
+        ),
         Route::raw(
             Method::POST,
             "/api/login",
@@ -37,6 +45,28 @@ pub(super) fn routes() -> Vec<Route> {
 struct LoginBody {
     /// The code behind `#code=` in the link, or the token.
     code: String,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ProofQuery {
+    /// Something that was never asked before, of 16 to 128 characters.
+    challenge: String,
+}
+
+/// A proof.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ServiceProof {
+    proof: String,
+}
+
+async fn prove(request: Request<ProofQuery, Nothing>) -> Result<ServiceProof, ApiError> {
+    let challenge = &request.query.challenge;
+    if !(16..=128).contains(&challenge.len()) {
+        return Err(ApiError::invalid("a challenge has 16 to 128 characters"));
+    }
+    let host = request.headers.get(HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    Ok(ServiceProof { proof: request.app.proof(host, challenge) })
 }
 
 #[derive(Debug, Serialize)]

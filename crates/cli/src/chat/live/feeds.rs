@@ -7,15 +7,26 @@ use context_manager::AgentOptions;
 use protocol::{ActivityEvent, LogEntry};
 use session::{ApprovalManager, Inbox, Session};
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
 use tool_system::{Subscription, ToolExecutor};
 
 use super::super::ChatScreen;
 
+/// Where tools tell what they do.
+pub(super) enum ActivitySource {
+    /// In this process.
+    Here(Subscription),
+    /// In a service.
+    Elsewhere(UnboundedReceiver<Arc<ActivityEvent>>),
+}
+
 /// What a session tells, as long as the same agent works in it.
 pub(crate) struct Feeds {
     pub(super) written: Option<UnboundedReceiver<LogEntry>>,
-    pub(super) activity: Option<Subscription>,
+    pub(super) activity: Option<ActivitySource>,
     pub(super) approvals: Option<Arc<ApprovalManager>>,
+    /// Tells that the open questions are others than before.
+    pub(super) questions: Option<watch::Receiver<()>>,
     pub(super) inbox: Option<Arc<Inbox>>,
     pub(super) executor: Option<ToolExecutor>,
     pub(super) options: Option<AgentOptions>,
@@ -25,18 +36,41 @@ impl Feeds {
     pub(crate) fn of(session: &Session) -> Self {
         Self {
             written: Some(session.log().watch()),
-            activity: Some(session.executor().activity().subscribe_all()),
+            activity: Some(ActivitySource::Here(session.executor().activity().subscribe_all())),
             approvals: Some(Arc::clone(session.approvals())),
+            questions: Some(session.approvals().changes()),
             inbox: Some(Arc::clone(session.inbox())),
             executor: Some(session.executor().clone()),
             options: Some(session.options().clone()),
         }
     }
 
+    /// A session that a service runs.
+    pub(crate) fn elsewhere(
+        written: UnboundedReceiver<LogEntry>,
+        activity: UnboundedReceiver<Arc<ActivityEvent>>,
+        approvals: Arc<ApprovalManager>,
+    ) -> Self {
+        Self {
+            written: Some(written),
+            activity: Some(ActivitySource::Elsewhere(activity)),
+            questions: Some(approvals.changes()),
+            approvals: Some(approvals),
+            ..Self::none()
+        }
+    }
+
     /// Before there is a session.
     pub(crate) fn none() -> Self {
-        let (written, activity) = (None, None);
-        Self { written, activity, approvals: None, inbox: None, executor: None, options: None }
+        Self {
+            written: None,
+            activity: None,
+            approvals: None,
+            questions: None,
+            inbox: None,
+            executor: None,
+            options: None,
+        }
     }
 
     /// Waits for the next thing that the session tells, and shows it.
@@ -65,10 +99,21 @@ pub(super) async fn next_entry(
 }
 
 pub(super) async fn next_activity(
-    activity: &mut Option<Subscription>,
+    activity: &mut Option<ActivitySource>,
 ) -> Option<Arc<ActivityEvent>> {
     match activity {
-        Some(activity) => activity.next().await,
+        Some(ActivitySource::Here(activity)) => activity.next().await,
+        Some(ActivitySource::Elsewhere(activity)) => activity.recv().await,
         None => None,
     }
+}
+
+/// Waits until the open questions are others.
+pub(super) async fn next_question(questions: &mut Option<watch::Receiver<()>>) {
+    if let Some(questions) = questions
+        && questions.changed().await.is_ok()
+    {
+        return;
+    }
+    std::future::pending().await
 }

@@ -43,7 +43,10 @@ impl Live {
     pub(super) fn queue(&mut self, feeds: &Feeds, submission: Submission) {
         let is_message = submission.kind == SubmissionKind::Message;
         let before = self.waiting.places.back();
-        let goes_in = is_message && before.is_none_or(|place| *place != WaitingPlace::Later);
+        // A session elsewhere has no queue here; its service takes what is said after the turn.
+        let goes_in = is_message
+            && feeds.inbox.is_some()
+            && before.is_none_or(|place| *place != WaitingPlace::Later);
         self.waiting.places.push_back(match goes_in {
             true => WaitingPlace::Attaching,
             false => WaitingPlace::Later,

@@ -1,0 +1,123 @@
+//! A terminal that joins a running `toolkiln web`: the service runs the session, this process shows it.
+//!
+//! What is shown comes from the same log as in a session of one's own, so the same screen draws it. Messages, answers
+//! and interruptions go to the service, where other terminals and browsers see them too.
+
+mod attached_chat;
+mod attached_run;
+mod remote_session;
+mod service_address;
+
+pub(crate) use attached_chat::chat;
+pub(crate) use attached_run::run;
+
+use anyhow::{Context as _, bail};
+use providers::{JsonAnswer, JsonServer};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use remote_session::RemoteSession;
+
+/// Where `toolkiln web` listens unless told otherwise.
+pub(crate) const USUAL_ADDRESS: &str = "http://127.0.0.1:4747";
+
+/// A service that is known to be the right one.
+#[derive(Clone, Debug)]
+struct Service {
+    server: JsonServer,
+    url: String,
+}
+
+/// A session in short.
+#[derive(Clone, Debug, Deserialize)]
+struct RemoteBrief {
+    id: String,
+    #[serde(default)]
+    title: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RemoteList {
+    sessions: Vec<RemoteBrief>,
+}
+
+/// What became of a message.
+#[derive(Debug, Deserialize)]
+struct RemoteSent {
+    /// Its entry in the log, or none if it waits for the running turn.
+    sequence: Option<u64>,
+    notes: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct RemoteProject {
+    name: String,
+    root: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct RemoteProjects {
+    projects: Vec<RemoteProject>,
+}
+
+impl Service {
+    async fn get<T: DeserializeOwned>(&self, path: &str) -> anyhow::Result<T> {
+        understood(self.server.get(path).await?)
+    }
+
+    async fn post<T: DeserializeOwned>(&self, path: &str, body: &Value) -> anyhow::Result<T> {
+        understood(self.server.post(path, body).await?)
+    }
+
+    /// Begins a session in the project that this process stands in or, if the service has only one, in that.
+    async fn begin(&self) -> anyhow::Result<RemoteBrief> {
+        let RemoteProjects { projects } = self.get("/api/projects").await?;
+        let here = std::env::current_dir()?;
+        let is_here = |project: &&RemoteProject| here.starts_with(&project.root);
+        let project = match (projects.iter().find(is_here), projects.as_slice()) {
+            (Some(project), _) | (None, [project]) => project,
+            (None, several) => {
+                let names: Vec<&str> = several.iter().map(|it| it.name.as_str()).collect();
+                let names = names.join(", ");
+                bail!("{} serves {names}; start this in the directory of one of them", self.url)
+            }
+        };
+        self.post("/api/sessions", &json!({"project": project.name})).await
+    }
+
+    /// The session that is meant: by its id, the beginning of it, or its title; the last one if empty.
+    async fn find(&self, text: &str) -> anyhow::Result<RemoteBrief> {
+        let RemoteList { sessions } = self.get("/api/sessions?limit=1000").await?;
+        let is_meant = |it: &&RemoteBrief| {
+            text.is_empty() || it.id.starts_with(text) || it.title.as_deref() == Some(text)
+        };
+        let found = sessions.iter().find(is_meant).cloned();
+        found.with_context(|| format!("{} has no session `{text}`", self.url))
+    }
+
+    /// The session to work in.
+    async fn session(&self, resumed: Option<&str>) -> anyhow::Result<RemoteBrief> {
+        match resumed {
+            None => self.begin().await,
+            Some(text) => self.find(text).await,
+        }
+    }
+}
+
+/// The body of an answer, or what the service says is wrong.
+fn understood<T: DeserializeOwned>(answer: JsonAnswer) -> anyhow::Result<T> {
+    if answer.is_success() {
+        return serde_json::from_value(answer.body)
+            .context("the service answers otherwise than this version of Toolkiln expects");
+    }
+    let told = &answer.body["error"];
+    let message = told["message"].as_str().map_or_else(
+        || format!("the service answered with the status {}", answer.status),
+        str::to_owned,
+    );
+    match told["suggestion"].as_str() {
+        Some(suggestion) => bail!("{message}. {suggestion}"),
+        None => bail!("{message}"),
+    }
+}

@@ -1,0 +1,331 @@
+//! A session that a service runs, as if it were here: its log, what its tools tell, and its questions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use context_manager::{LogError, SessionLog};
+use protocol::{
+    ActivityEvent, ApprovalRequest, ApprovalResponse, LogEntry, Remember, SessionEvent,
+};
+use providers::SseEvent;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use session::ApprovalManager;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tool_system::Approver as _;
+
+use super::{RemoteSent, Service};
+use crate::output;
+
+/// The service tells something at least every ten seconds. After so long the connection is dead.
+const SILENCE: Duration = Duration::from_secs(25);
+/// How long to wait before it is tried again, at first and at most.
+const FIRST_WAIT: Duration = Duration::from_millis(200);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// How far the log is.
+#[derive(Clone, Debug, Default)]
+pub(super) struct LogMarks {
+    /// The last entry.
+    pub(super) through: u64,
+    /// The last message of the user.
+    said: u64,
+    /// The last end, or pause, of a turn.
+    ended: u64,
+    /// Where the log was when a turn broke off because it could not be written, and why.
+    failure: Option<(u64, String)>,
+}
+
+/// What is told of a session.
+#[derive(Debug, Deserialize)]
+struct RemoteState {
+    state: String,
+    failure: Option<String>,
+}
+
+/// A session of a service.
+pub(super) struct RemoteSession {
+    service: Service,
+    pub(super) id: String,
+    /// Open questions, which can be answered here.
+    pub(super) approvals: Arc<ApprovalManager>,
+    marks: watch::Receiver<LogMarks>,
+    following: JoinHandle<()>,
+}
+
+/// What comes from the service.
+pub(super) struct RemoteFeeds {
+    pub(super) written: UnboundedReceiver<LogEntry>,
+    pub(super) activity: UnboundedReceiver<Arc<ActivityEvent>>,
+}
+
+impl RemoteSession {
+    /// Follows a session from its beginning on, until this is dropped.
+    pub(super) fn follow(service: &Service, id: &str) -> (Self, RemoteFeeds) {
+        let (marks, watched) = watch::channel(LogMarks::default());
+        let (entries, written) = unbounded_channel();
+        let (told, activity) = unbounded_channel();
+        let approvals = Arc::new(ApprovalManager::new(Arc::new(LogOfTheService), None));
+        let follower = Follower {
+            service: service.clone(),
+            id: id.to_owned(),
+            marks,
+            entries,
+            told,
+            approvals: Arc::clone(&approvals),
+            asked: HashMap::new(),
+        };
+        let (service, id) = (service.clone(), id.to_owned());
+        let following = tokio::spawn(follower.run());
+        let session = Self { service, id, approvals, marks: watched, following };
+        (session, RemoteFeeds { written, activity })
+    }
+
+    /// Waits until everything up to an entry is here.
+    pub(super) async fn reaches(&self, sequence: u64) {
+        let mut marks = self.marks.clone();
+        let _ = marks.wait_for(|marks| marks.through >= sequence).await;
+    }
+
+    /// The position of the last entry, as the service knows it.
+    pub(super) async fn length(&self) -> anyhow::Result<u64> {
+        #[derive(Deserialize)]
+        struct Listed {
+            events: u64,
+        }
+        let listed: Listed = self.service.get(&format!("/api/sessions/{}", self.id)).await?;
+        Ok(listed.events)
+    }
+
+    /// Says something. Answers with what the user should know.
+    pub(super) async fn say(&self, text: &str, files: &[String]) -> anyhow::Result<SaidThere> {
+        let before = self.marks.borrow().said;
+        let body = json!({"text": text, "files": files});
+        let path = format!("/api/sessions/{}/messages", self.id);
+        let RemoteSent { sequence, notes } = self.service.post(&path, &body).await?;
+        Ok(SaidThere { sequence, before, notes })
+    }
+
+    /// Waits until the turn of a message is over.
+    pub(super) async fn is_answered(&self, said: &SaidThere) -> anyhow::Result<()> {
+        let mut marks = self.marks.clone();
+        let over = marks.wait_for(|marks| {
+            let at = said.sequence.unwrap_or(marks.said);
+            let is_said = said.sequence.is_some() || marks.said > said.before;
+            let has_failed = marks.failure.as_ref().is_some_and(|(failed, _)| *failed >= at);
+            is_said && (marks.ended > at || has_failed)
+        });
+        let marks = over.await?;
+        match &marks.failure {
+            Some((failed, why)) if *failed > marks.ended => anyhow::bail!("{why}"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the running turn.
+    pub(super) async fn interrupt(&self) -> anyhow::Result<()> {
+        let path = format!("/api/sessions/{}/interrupt", self.id);
+        let _: Value = self.service.post(&path, &json!({})).await?;
+        Ok(())
+    }
+
+    /// Goes on after a pause.
+    pub(super) async fn go_on(&self) -> anyhow::Result<SaidThere> {
+        let (through, before) = {
+            let marks = self.marks.borrow();
+            (marks.through, marks.said)
+        };
+        let path = format!("/api/sessions/{}/continue", self.id);
+        let _: Value = self.service.post(&path, &json!({})).await?;
+        Ok(SaidThere { sequence: Some(through), before, notes: Vec::new() })
+    }
+}
+
+impl Drop for RemoteSession {
+    fn drop(&mut self) {
+        self.following.abort();
+    }
+}
+
+/// A message that the service has.
+#[derive(Debug)]
+pub(super) struct SaidThere {
+    sequence: Option<u64>,
+    /// The last message before it.
+    before: u64,
+    pub(super) notes: Vec<String>,
+}
+
+/// Questions and answers are written down by the service.
+struct LogOfTheService;
+
+#[async_trait]
+impl SessionLog for LogOfTheService {
+    async fn append(&self, _: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        Ok(Vec::new())
+    }
+}
+
+/// Reads the stream of a session, and connects again when it breaks.
+struct Follower {
+    service: Service,
+    id: String,
+    marks: watch::Sender<LogMarks>,
+    entries: UnboundedSender<LogEntry>,
+    told: UnboundedSender<Arc<ActivityEvent>>,
+    approvals: Arc<ApprovalManager>,
+    /// The open questions by the hash of what is proposed and the call, each with what waits for its answer.
+    asked: HashMap<(String, String), JoinHandle<()>>,
+}
+
+impl Follower {
+    async fn run(mut self) {
+        let mut wait = FIRST_WAIT;
+        loop {
+            let before = self.marks.borrow().through;
+            let broken = self.read().await;
+            if self.marks.borrow().through > before {
+                wait = FIRST_WAIT;
+            }
+            if wait == FIRST_WAIT
+                && let Err(error) = broken
+            {
+                output::to_user(&format!(
+                    "toolkiln: the service does not answer: {error:#}. Trying again."
+                ));
+            }
+            tokio::time::sleep(wait).await;
+            wait = (2 * wait).min(LONGEST_WAIT);
+        }
+    }
+
+    async fn read(&mut self) -> anyhow::Result<()> {
+        let after = self.marks.borrow().through;
+        let path = format!("/api/sessions/{}/log?after={after}", self.id);
+        let mut events = match self.service.server.events(&path).await? {
+            Ok(events) => events,
+            Err(answer) => return super::understood(answer),
+        };
+        while let Some(event) = tokio::time::timeout(SILENCE, events.next()).await?? {
+            self.take(&event)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, event: &SseEvent) -> anyhow::Result<()> {
+        match event.event.as_str() {
+            "entry" => self.entry(serde_json::from_str(&event.data)?),
+            "activity" => drop(self.told.send(Arc::new(serde_json::from_str(&event.data)?))),
+            "questions" => self.questions(serde_json::from_str(&event.data)?),
+            "session" => {
+                let RemoteState { state, failure } = serde_json::from_str(&event.data)?;
+                if let Some(why) = failure.filter(|_| state == "idle") {
+                    self.marks.send_modify(|marks| marks.failure = Some((marks.through, why)));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, entry: LogEntry) {
+        let LogEntry { sequence, ref event, .. } = entry;
+        if sequence <= self.marks.borrow().through {
+            return;
+        }
+        let is_said =
+            matches!(event, SessionEvent::UserMessage { .. } | SessionEvent::UserAdded { .. });
+        let is_end = matches!(event, SessionEvent::TurnEnded(_) | SessionEvent::Paused(_));
+        // Whoever waits for the end of a turn finds all of it.
+        let _ = self.entries.send(entry);
+        self.marks.send_modify(|marks| {
+            marks.through = sequence;
+            if is_said {
+                marks.said = sequence;
+            }
+            if is_end {
+                marks.ended = sequence;
+            }
+        });
+    }
+
+    /// Asks here what is asked there, and takes back what was answered elsewhere.
+    fn questions(&mut self, open: Vec<ApprovalRequest>) {
+        let name = |it: &ApprovalRequest| (it.proposal_hash.to_string(), it.step_id.clone());
+        let names: Vec<_> = open.iter().map(name).collect();
+        self.asked.retain(|asked, waiting| {
+            let is_open = names.contains(asked);
+            if !is_open {
+                waiting.abort();
+            }
+            is_open
+        });
+        for request in open {
+            let (service, session) = (self.service.clone(), self.id.clone());
+            let approvals = Arc::clone(&self.approvals);
+            self.asked.entry(name(&request)).or_insert_with(|| {
+                tokio::spawn(async move {
+                    let Ok(response) = approvals.decide(&request).await else { return };
+                    if let Err(error) = answer(&service, &session, &request, response).await {
+                        output::to_user(&format!("toolkiln: {error:#}"));
+                    }
+                })
+            });
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.asked.values().for_each(JoinHandle::abort);
+    }
+}
+
+async fn answer(
+    service: &Service,
+    session: &str,
+    request: &ApprovalRequest,
+    response: ApprovalResponse,
+) -> anyhow::Result<()> {
+    let path = format!("/api/approvals/{session}/{}", request.proposal_hash);
+    let _: Value = service.post(&path, &body_of(request, &response)?).await?;
+    Ok(())
+}
+
+/// An answer as the service takes it.
+fn body_of(request: &ApprovalRequest, response: &ApprovalResponse) -> anyhow::Result<Value> {
+    let approves = response.approves(request.proposal_hash);
+    let mut body = Map::new();
+    body.insert("approve".into(), approves.into());
+    if let Some(reason) = &response.reason {
+        body.insert("reason".into(), reason.as_str().into());
+    }
+    let comments = response.comments.iter();
+    let comments = comments.map(|it| json!({"path": it.path, "line": it.line, "text": it.text}));
+    body.insert("comments".into(), comments.collect());
+    if approves {
+        if let Some(arguments) = &response.modified_args {
+            body.insert("arguments".into(), json!(arguments));
+        }
+        let mut files = Map::new();
+        for (path, bytes) in &response.modified_files {
+            let text = std::str::from_utf8(&bytes.0)?;
+            files.insert(path.clone(), text.into());
+        }
+        body.insert("files".into(), files.into());
+        body.insert("hunks".into(), json!(response.accepted_hunks));
+        let scope = match response.remember {
+            None => None,
+            Some(Remember::Session) => Some("session"),
+            Some(Remember::Project) => Some("project"),
+        };
+        if let (Some(scope), Some(rule)) = (scope, &request.remembers) {
+            body.insert("remember".into(), json!({"scope": scope, "rule": rule}));
+        }
+    }
+    Ok(body.into())
+}
