@@ -1,21 +1,21 @@
 //! Finding a service, and making sure that it is the right one before it is sent a token.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::net::IpAddr;
 
 use anyhow::{Context as _, bail};
 use providers::{JsonServer, Network, Secret};
 use serde::Deserialize;
 use web_service::{Credentials, Secrets, random_secret};
+use workspace::Workspace;
 
 use super::{Service, understood};
 use crate::environment;
 
 /// The token for a service of another machine.
 const TOKEN_VARIABLE: &str = "TOOLKILN_TOKEN";
-/// The tokens of this machine's service, in the directory of all states.
-const SECRETS: &str = "web/secrets.json";
+/// Where the tokens of this machine's service lie, in the directory of all states.
+const DIRECTORY: &str = "web";
+const SECRETS: &str = "secrets.json";
 const MAX_SECRETS: u64 = 64 * 1024;
 
 #[derive(Debug, Deserialize)]
@@ -64,12 +64,13 @@ async fn proven_token(server: &JsonServer, address: &ServiceAddress) -> anyhow::
 
 fn secrets() -> anyhow::Result<Secrets> {
     let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
-    let path = states.join(SECRETS);
-    let missing = || format!("{} cannot be read; `toolkiln web` makes it", path.display());
-    let mut text = String::new();
-    let file = File::open(&path).with_context(missing)?;
-    file.take(MAX_SECRETS).read_to_string(&mut text).with_context(missing)?;
-    serde_json::from_str(&text).with_context(missing)
+    let path = states.join(DIRECTORY);
+    let missing =
+        || format!("{} cannot be read; `toolkiln web` makes it", path.join(SECRETS).display());
+    let directory = Workspace::open(&path).with_context(missing)?;
+    let mut file = directory.open_file(&directory.resolve(SECRETS)?).with_context(missing)?;
+    let bytes = file.read_all(MAX_SECRETS).with_context(missing)?;
+    serde_json::from_slice(&bytes).with_context(missing)
 }
 
 /// An address, and what follows from it.
