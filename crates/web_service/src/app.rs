@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api_error::{ApiError, ErrorBody};
 use crate::assets;
 use crate::credentials::{Caller, Credentials, NoRandomness, OneTimeCode, Secrets};
-use crate::guard::{Need, Refusal, RequestParts, Site, judge};
+use crate::guard::{Need, Refusal, RequestParts, Site, judge, judge_page};
 use crate::hub::SessionHub;
 use crate::rate_limit::RateLimit;
 use crate::response_headers::{CachePolicy, secured};
@@ -30,6 +30,9 @@ const REFUSALS_PER_SECOND: f64 = 1.0;
 const REFUSALS_AT_ONCE: f64 = 60.0;
 /// How long the body of a request may take.
 const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// Where the page is.
+const PAGE: &str = "/";
 
 /// Writes a line for the user who runs the service.
 pub type WebLog = Arc<dyn Fn(&str) + Send + Sync>;
@@ -109,7 +112,10 @@ impl WebApp {
     /// Answers a request that no route is for: with a file of the page, or not at all. It is judged all the
     /// same.
     pub(crate) fn no_route(&self, parts: &Parts, status: StatusCode) -> Response {
-        let refused = self.judged(parts, Need::Nothing).err();
+        let refused = match parts.method == Method::GET && parts.uri.path() == PAGE {
+            true => self.judged_page(parts).err(),
+            false => self.judged(parts, Need::Nothing).err(),
+        };
         if refused.is_none()
             && let Some(file) = assets::answer(parts)
         {
@@ -137,12 +143,25 @@ impl WebApp {
     }
 
     fn judged(&self, parts: &Parts, need: Need) -> Result<Option<Caller>, ApiError> {
+        self.decided(parts, |request| {
+            judge(request, &self.site, &self.credentials, need, seconds())
+        })
+    }
+
+    fn judged_page(&self, parts: &Parts) -> Result<(), ApiError> {
+        self.decided(parts, |request| judge_page(request, &self.site))
+    }
+
+    fn decided<T>(
+        &self,
+        parts: &Parts,
+        decide: impl FnOnce(RequestParts<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, ApiError> {
         if !allowed(&self.requests) {
             return Err(ApiError::too_often());
         }
         let Parts { method, uri, headers, .. } = parts;
-        let request = RequestParts { method, uri, headers };
-        judge(request, &self.site, &self.credentials, need, seconds()).map_err(|refusal| {
+        decide(RequestParts { method, uri, headers }).map_err(|refusal| {
             // Only what cannot be anything secret: no header, no query.
             (self.log)(&format!("refused {method}: {refusal}"));
             self.refusal(refusal)

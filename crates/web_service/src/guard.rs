@@ -148,6 +148,12 @@ pub fn judge(
     }
 }
 
+/// Whether the page itself may be shown. It holds nothing secret and cannot be framed, so links of other pages and
+/// programs may lead to it; what it loads then is judged as coming from it.
+pub fn judge_page(request: RequestParts<'_>, site: &Site) -> Result<(), Refusal> {
+    checked_host(request, site).map(|_| ())
+}
+
 fn checked_host<'a>(request: RequestParts<'a>, site: &Site) -> Result<&'a str, Refusal> {
     let host = only(request.headers, &HOST).map_err(|_| Refusal::Host)?.ok_or(Refusal::Host)?;
     // A target with a host of its own counts before the header, for whoever routes by it.

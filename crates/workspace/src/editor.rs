@@ -45,9 +45,9 @@ pub fn edit_in_program(editor: &str, suggested_name: &str, text: &[u8]) -> Resul
     }
 }
 
-/// Starts a program that shows something to the user, such as a browser, and does not wait for it. It has
+/// Starts a program that shows a file to the user, such as a browser, and does not wait for it. It has
 /// nothing of the terminal.
-pub fn show_in_program(program: &str, what: &str) -> Result<(), Error> {
+pub fn show_in_program(program: &str, what: &Path) -> Result<(), Error> {
     let started = Command::new(program)
         .arg(what)
         .stdin(Stdio::null())

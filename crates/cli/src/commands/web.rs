@@ -1,7 +1,7 @@
 //! `toolkiln web`: conversations over HTTP.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -33,6 +33,8 @@ Examples:
 const DIRECTORY: &str = "web";
 /// The tokens, which only the user can read.
 const SECRETS: &str = "secrets.json";
+/// A page that leads to the one-time link.
+const LINK_FILE: &str = "open.html";
 /// The file is a few hundred bytes long.
 const MAX_SECRETS: u64 = 64 * 1024;
 /// Programs that open an address, on this and that system.
@@ -78,24 +80,31 @@ async fn served(args: &WebArgs, stop: &StopSignal) -> anyhow::Result<()> {
     let (listener, site) = listen(args.listen, args.proxy.as_deref()).await?;
     let first = project_root::checked(&args.scope)?;
     let mut projects = Vec::new();
-    let mut secrets = None;
+    let mut kept = None;
     for root in std::iter::once(first).chain(args.also.iter().cloned()) {
         let project = Project::open_with(&root, &args.model.layer())?;
-        if secrets.is_none() {
-            secrets = Some(kept_secrets(&project, args.new_tokens)?);
+        if kept.is_none() {
+            let path = own_path()?;
+            let states = StateDir::open(&project.workspace, &path)
+                .context("the state directory cannot be opened")?;
+            kept = Some((kept_secrets(&states, args.new_tokens)?, states, path));
         }
         projects.push(served_project(args, root, project, &projects).await?);
     }
-    let secrets = secrets.context("there is no project to serve")?;
+    let (secrets, states, path) = kept.context("there is no project to serve")?;
     let hub = SessionHub::new(projects);
     let log = Arc::new(|line: &str| output::to_user(&format!("toolkiln web: {line}")));
     let (app, code) = WebApp::new(hub, site, &secrets, log)?;
     let link = format!("{}/#code={code}", app.site().url());
     output::result(&link)?;
     if args.open {
-        show(&link);
+        show(&states, &path, &link);
     }
     serve(listener, app, stop.cancel.clone()).await;
+    if args.open {
+        // The code in it was used, or is too old by now.
+        let _ = states.remove(LINK_FILE);
+    }
     Ok(())
 }
 
@@ -155,27 +164,38 @@ fn unusable(error: anyhow::Error) -> ToolError {
     ToolError::new(ErrorCode::ExecutionError, format!("{error:#}"))
 }
 
-/// The tokens of the last time, so that browsers and programs need not log in again.
-fn kept_secrets(project: &Project, renew: bool) -> anyhow::Result<Secrets> {
+/// Where the service keeps what is its own.
+fn own_path() -> anyhow::Result<PathBuf> {
     let states = environment::state_dir().context("neither XDG_STATE_HOME nor HOME is set")?;
     keep_private(&states);
-    let directory = StateDir::open(&project.workspace, &states.join(DIRECTORY))
-        .context("the state directory cannot be opened")?;
-    let kept = directory.read(SECRETS, MAX_SECRETS)?.filter(|_| !renew);
+    Ok(states.join(DIRECTORY))
+}
+
+/// The tokens of the last time, so that browsers and programs need not log in again.
+fn kept_secrets(states: &StateDir, renew: bool) -> anyhow::Result<Secrets> {
+    let kept = states.read(SECRETS, MAX_SECRETS)?.filter(|_| !renew);
     let kept: Option<Secrets> = kept.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(secrets) = kept.filter(Secrets::are_whole) {
         return Ok(secrets);
     }
     let secrets = Secrets::generate()?;
-    directory.replace(SECRETS, &serde_json::to_vec_pretty(&secrets)?)?;
+    states.replace(SECRETS, &serde_json::to_vec_pretty(&secrets)?)?;
     Ok(secrets)
 }
 
-/// Opens the link in the user's browser; if that cannot be done, the user has the link.
-fn show(link: &str) {
-    let path = environment::variable("PATH").unwrap_or_default();
-    let shown = match find_program(&BROWSERS, path.as_ref()) {
-        Some(program) => show_in_program(&program, link).map_err(|error| error.to_string()),
+/// Opens the link in the user's browser; if that cannot be done, the user has the link. Other users can read the
+/// arguments of a process, so the browser is given a file that only this user can read.
+fn show(states: &StateDir, path: &Path, link: &str) {
+    let page = format!(
+        "<!doctype html><meta charset=\"utf-8\"><title>Toolkiln</title>\
+         <meta http-equiv=\"refresh\" content=\"0; url={link}\"><a href=\"{link}\">Toolkiln</a>\n"
+    );
+    let programs = environment::variable("PATH").unwrap_or_default();
+    let shown = match find_program(&BROWSERS, programs.as_ref()) {
+        Some(program) => states
+            .replace(LINK_FILE, page.as_bytes())
+            .and_then(|()| show_in_program(&program, &path.join(LINK_FILE)))
+            .map_err(|error| error.to_string()),
         None => Err(format!("none of {} is installed", BROWSERS.join(", "))),
     };
     if let Err(why) = shown {

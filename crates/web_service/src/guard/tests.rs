@@ -112,6 +112,27 @@ fn hosts() {
 }
 
 #[test]
+fn links_of_other_pages_lead_to_the_page_and_to_nothing_else() {
+    let bench = Bench::new();
+    let site = Site::loopback(7070);
+    let (method, uri) = (Method::GET, Uri::from_static("/"));
+    let shown = |headers: &[(&'static str, &'static str)]| {
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(*name, HeaderValue::from_static(value));
+        }
+        judge_page(RequestParts { method: &method, uri: &uri, headers: &map }, &site).is_ok()
+    };
+    let foreign = ("sec-fetch-site", "cross-site");
+    assert!(shown(&[HOST_OK, foreign]));
+    assert!(shown(&[HOST_OK, foreign, ("sec-fetch-mode", "navigate")]));
+    assert!(!shown(&[("host", "evil.example:7070")]) && !shown(&[]));
+    for target in ["GET /api", "GET /api/sessions", "GET /app.js", "POST /"] {
+        assert_eq!(bench.verdict(&site, target, &[HOST_OK, foreign], Need::Nothing), "403");
+    }
+}
+
+#[test]
 fn origins() {
     let bench = Bench::new();
     let site = Site::loopback(7070);

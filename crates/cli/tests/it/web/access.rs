@@ -18,6 +18,48 @@ fn cookie(head: &str, body_of: &str) -> String {
 }
 
 #[test]
+fn the_browser_is_given_a_file_and_not_the_code_which_other_users_could_read() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let programs = project.root().with_file_name("programs");
+    let told = project.root().with_file_name("told");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &told, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    fs::create_dir(&programs).unwrap();
+    let browser = programs.join("xdg-open");
+    let script = format!("#!/bin/sh\nprintf '%s' \"$*\" > '{}'\n", told.display());
+    fs::write(&browser, script).unwrap();
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o700)).unwrap();
+    let path = programs.to_str().unwrap();
+    let more = ["--provider", "offline", "--open"];
+    let service = Service::start_in(&project, &more, &[("PATH", path)]);
+    // Waits until the browser has been started.
+    let arguments = fs::read_to_string(&told).unwrap();
+    let page = state(&project).join("toolkiln/web/open.html");
+    assert_eq!(arguments, page.to_str().unwrap());
+    assert_eq!(fs::metadata(&page).unwrap().permissions().mode() & 0o777, 0o600);
+    let leads = format!("url=http://{}/#code={}\"", service.address, service.code);
+    assert!(fs::read_to_string(&page).unwrap().contains(&leads));
+    assert_eq!(service.terminate(), Some(143));
+    assert!(!page.exists());
+}
+
+#[test]
+fn a_link_of_another_page_leads_to_the_page_but_not_to_the_api() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let service = Service::start_with(&project, &["--provider", "offline"]);
+    let foreign = "sec-fetch-site: cross-site";
+    let page = service.request("GET /", &[foreign], "");
+    assert_eq!(page.status, 200);
+    assert!(page.head.contains("frame-ancestors 'none'"), "{}", page.head);
+    assert_eq!(
+        service.request("GET /api/sessions", &[foreign], "").refusal(),
+        "403 FOREIGN_ORIGIN"
+    );
+    assert_eq!(service.request("GET /app.js", &[foreign], "").refusal(), "403 FOREIGN_ORIGIN");
+    let rebound = ["host: evil.example"];
+    assert_eq!(service.request_as_is("GET /", &rebound, "").refusal(), "421 WRONG_HOST");
+}
+
+#[test]
 fn the_link_lets_one_browser_in_which_stays_logged_in_after_a_restart() {
     let project = Fixture::new("//- /notes.txt\nfirst\n");
     let service = Service::start_with(&project, &["--provider", "offline"]);

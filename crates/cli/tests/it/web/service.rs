@@ -41,7 +41,13 @@ impl Service {
     }
 
     pub(crate) fn start_with(project: &Fixture, more: &[&str]) -> Self {
+        Self::start_in(project, more, &[])
+    }
+
+    /// The same, with variables of the environment.
+    pub(crate) fn start_in(project: &Fixture, more: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = command(None);
+        command.envs(variables.iter().copied());
         command.env("XDG_STATE_HOME", state(project)).env("ANTHROPIC_API_KEY", "test-key");
         command.args(["web", "--listen", "127.0.0.1:0", "--root"]).arg(project.root()).args(more);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
