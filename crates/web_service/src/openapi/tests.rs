@@ -61,8 +61,10 @@ fn what_each_route_needs() {
     });
     insta::assert_snapshot!(rows.collect::<Vec<_>>().join("\n"), @r"
     nothing  GET    /api
+    nothing  GET    /api/proof
     nothing  POST   /api/login
     login    POST   /api/logout
+    login    GET    /api/overview
     login    GET    /api/projects
     login    GET    /api/models
     login    GET    /api/stats
@@ -92,5 +94,6 @@ fn what_each_route_needs() {
     tools    POST   /api/policy/explain
     approve  DELETE /api/policy/{rule}
     login    GET    /api/events
+    login    GET    /api/sessions/{session}/log
     ");
 }
