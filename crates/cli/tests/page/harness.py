@@ -134,6 +134,18 @@ class World:
             if event in ('session', 'closed') and data['id'] == session and data['state'] in states:
                 return
 
+    def wait_for_question(self, owner, title=''):
+        """Returns the question of a session, or of a call by hand, once there is one about `title`."""
+        for event, data in self.events():
+            for question in data['questions'] if event == 'questions' else []:
+                if question['owner'] == owner and (title in question['title'] or any(title in file['path'] for file in question['files'])):
+                    return question
+
+    def answer(self, owner, approve=True, **more):
+        """Answers the question of a session as another client would."""
+        question = self.wait_for_question(owner)
+        return self.api(f'/approvals/{owner}/{question["question"]}', {'approve': approve, **more})
+
     def items(self, session):
         """The timeline as the service tells it."""
         return self.api(f'/sessions/{session}/timeline?limit=1000')['items']

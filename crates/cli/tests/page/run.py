@@ -1,4 +1,4 @@
-"""Runs the tests of the page: `run.py BINARY [--ui] [WORD…]`. README.md says more."""
+"""Runs the tests of the page: `run.py BINARY [WORD…] [--ui]`. README.md says more."""
 
 import argparse
 import importlib
@@ -28,7 +28,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('binary', help='the program to test, such as target/debug/toolkiln')
     parser.add_argument('words', nargs='*', help='only tests whose module or name contains one of these')
-    parser.add_argument('--ui', action='store_true', help='take the files of the page from the source, not from the binary')
+    parser.add_argument('--ui', nargs='?', const=UI, type=Path, metavar='DIR', help='files of the page: the source, or DIR, not the binary')
     given = parser.parse_args()
     chosen = [(module, name) for module, name in every_test() if is_wanted(f'{module}.{name}', given.words)]
     if not chosen:
@@ -87,7 +87,7 @@ def work(given, waiting, failed):
 
 def one(module, name, given, browser):
     test = getattr(module, name)
-    with World(name.removeprefix('test_'), given.binary, browser, UI if given.ui else None, getattr(module, 'FILES', None)) as world:
+    with World(name.removeprefix('test_'), given.binary, browser, given.ui, getattr(module, 'FILES', None)) as world:
         test(world)
 
 

@@ -32,10 +32,11 @@ def test_a_message_is_answered_and_its_change_is_made_after_a_click(world):
     page.get_by_text('It says goodbye.').wait_for()
     assert world.read('src/main.rs') == CHANGED
     page.locator('.turn-end').wait_for()
-    before = page.get_by_role('log').inner_text()
+    before = page.get_by_role('log').text_content()
     page.reload()
     page.locator('.turn-end').wait_for()
-    assert page.get_by_role('log').inner_text() == before
+    after = page.get_by_role('log').text_content()
+    assert after == before, f'{before!r} became {after!r}'
     world.shot(page, 'first')
 
 
