@@ -212,6 +212,22 @@ class World:
         self.shots.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=self.shots / f'{name}.png')
 
+    def log(self, page):
+        """The conversation, without what is beside it or announced to screen readers."""
+        return page.get_by_role('log', name='Conversation')
+
+    def until(self, page, condition):
+        """Returns once an expression in JavaScript is true. The policy lets nothing be evaluated later, so it is one script."""
+        page.evaluate(f"""() => new Promise((resolve, reject) => {{
+          const end = setTimeout(() => reject(new Error('it never became true')), {WATCHDOG});
+          const look = () => {{
+            if (!({condition})) return requestAnimationFrame(look);
+            clearTimeout(end);
+            return resolve();
+          }};
+          look();
+        }})""")
+
     # ---- What users do ----
 
     def say(self, page, text):

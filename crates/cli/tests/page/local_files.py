@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+import urllib.request
 
 TYPES = {'.js': 'text/javascript', '.mjs': 'text/javascript', '.css': 'text/css', '.html': 'text/html'}
 
@@ -15,12 +16,13 @@ def serve_from(context, directory, url):
         path = route.request.url[len(url) + 1:].split('?')[0].split('#')[0] or 'index.html'
         file = directory / path
         if not headers:
-            headers.update(context.request.get(f'{url}/').headers)
+            with urllib.request.urlopen(f'{url}/') as index:
+                headers.update({name.lower(): value for name, value in index.headers.items()})
         if not file.is_file():
             route.fulfill(status=404, body='')
             return
         body = file.read_bytes()
-        own = {name: value for name, value in headers.items() if name not in ('content-length', 'etag', 'content-encoding')}
+        own = {name: value for name, value in headers.items() if name not in ('content-length', 'etag', 'content-encoding', 'transfer-encoding', 'connection')}
         if path == 'index.html':
             own['content-security-policy'] = with_hash_of_map(own['content-security-policy'], body)
         route.fulfill(body=body, headers={**own, 'content-type': f'{TYPES.get(file.suffix, "text/plain")}; charset=utf-8'})

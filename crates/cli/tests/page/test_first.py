@@ -13,9 +13,9 @@ def test_a_message_is_answered_and_its_change_is_made_after_a_click(world):
     assert 'code' not in page.url, 'the code stays in the address'
 
     world.begin(page, 'Say goodbye instead')
-    page.get_by_text('I will look', exact=True).wait_for()
+    world.log(page).get_by_text('I will look', exact=True).wait_for()
     look.open()
-    page.get_by_text('I will look at it first.').wait_for()
+    world.log(page).get_by_text('I will look at it first.').wait_for()
     approve = page.get_by_role('button', name='Approve')
     approve.wait_for()
     assert page.evaluate('document.activeElement.tagName') == 'TEXTAREA', 'the question took the focus'
@@ -29,13 +29,13 @@ def test_a_message_is_answered_and_its_change_is_made_after_a_click(world):
 
     world.model.reply('It says goodbye.')
     approve.click()
-    page.get_by_text('It says goodbye.').wait_for()
+    world.log(page).get_by_text('It says goodbye.').wait_for()
     assert world.read('src/main.rs') == CHANGED
     page.locator('.turn-end').wait_for()
-    before = page.get_by_role('log').text_content()
+    before = world.log(page).text_content()
     page.reload()
     page.locator('.turn-end').wait_for()
-    after = page.get_by_role('log').text_content()
+    after = world.log(page).text_content()
     assert after == before, f'{before!r} became {after!r}'
     world.shot(page, 'first')
 

@@ -41,7 +41,7 @@ def test_from_a_message_to_an_approved_change(world):
     page.keyboard.press('Shift+Tab')
     go_to(page, 'Approve')
     page.keyboard.press('Enter')
-    page.get_by_text('Done by keys.').wait_for()
+    world.log(page).get_by_text('Done by keys.').wait_for()
     assert world.read('src/main.rs') == CHANGED
 
 
@@ -59,7 +59,7 @@ def test_a_refusal_with_a_reason(world):
     page.keyboard.type('Greet in French')
     world.model.reply('In French, then.')
     page.keyboard.press('Enter')
-    page.get_by_text('In French, then.').wait_for()
+    world.log(page).get_by_text('In French, then.').wait_for()
     assert 'hello' in world.read('src/main.rs')
     assert 'Greet in French' in str(world.model.requests[-1]['messages'][-1])
 
@@ -87,7 +87,7 @@ def test_a_turn_is_stopped_with_escape(world):
     world.model.reply('I begin', gate, ' and never end.')
     page = world.page()
     session = world.begin(page, 'Count')
-    page.get_by_text('I begin').wait_for()
+    world.log(page).get_by_text('I begin').wait_for()
     page.locator('textarea:focus').wait_for()
     page.keyboard.press('Escape')
     world.wait_for_state(session, 'interrupted', 'idle')

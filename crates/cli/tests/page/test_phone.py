@@ -33,7 +33,7 @@ def test_a_question_can_be_answered_with_a_thumb(world):
     assert box['height'] >= 44 and box['y'] + box['height'] <= 844 and box['x'] + box['width'] <= 390, box
     world.model.reply('All is done.')
     approve.tap()
-    page.get_by_text('All is done.').wait_for()
+    world.log(page).get_by_text('All is done.').wait_for()
     assert 'goodbye' in world.read('README.md')
 
 

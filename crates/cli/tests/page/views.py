@@ -63,4 +63,4 @@ def open_view(world, page, address, session):
         # Its heading is part of the frame; what comes after is the view itself.
         page.locator(f'{place} > :nth-child(2)').wait_for()
     # The stream never ends, so that there is no idle network to wait for.
-    page.wait_for_function("!document.querySelector('[aria-busy=true]')")
+    world.until(page, "!document.querySelector('[aria-busy=true]')")
