@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 32] = [
+static ASSETS: [Asset; 33] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -60,6 +60,7 @@ static ASSETS: [Asset; 32] = [
     asset!("panels/inbox.css", CSS),
     asset!("panels/files.js", JAVASCRIPT),
     asset!("panels/history.js", JAVASCRIPT),
+    asset!("panels/history.css", CSS),
     asset!("panels/console.js", JAVASCRIPT),
     asset!("panels/analytics.js", JAVASCRIPT),
     asset!("panels/settings.js", JAVASCRIPT),
