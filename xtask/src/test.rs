@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::house::House;
 use crate::python::Script;
 use crate::step::{self, Outcome, SideStep, Steps};
-use crate::{confined, differential, history, imports, symbols};
+use crate::{confined, differential, history, imports, page, symbols};
 
 /// Where tests outside of cargo's own find the debug binary.
 const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
@@ -56,6 +56,8 @@ pub(crate) fn run() -> Result<ExitCode> {
         side("Python MCP client", || python_client(&house, &binary)),
         side("replay of real history", || history::replay(&house)),
     ])?;
+    // Alone, because it has two browsers of its own.
+    steps.step("page in a browser", || page::tests(&house, &binary))?;
 
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
@@ -75,6 +77,17 @@ pub(crate) fn projects() -> Result<ExitCode> {
     let mut steps = Steps::new(is_ci());
     steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
     steps.step("real projects, confined", || confined::projects(&house, &binary))?;
+    print!("{}", steps.summary());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs only the tests of the page.
+pub(crate) fn page() -> Result<ExitCode> {
+    let house = House::find()?;
+    let binary = house.binary("debug");
+    let mut steps = Steps::new(is_ci());
+    steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
+    steps.step("page in a browser", || page::tests(&house, &binary))?;
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
 }
