@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 22] = [
+static ASSETS: [Asset; 33] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -46,10 +46,21 @@ static ASSETS: [Asset; 22] = [
     asset!("composer.js", JAVASCRIPT),
     asset!("markdown.js", JAVASCRIPT),
     asset!("question.js", JAVASCRIPT),
+    asset!("question.css", CSS),
+    asset!("diff.js", JAVASCRIPT),
+    asset!("diff_lines.js", JAVASCRIPT),
+    asset!("diff_notes.js", JAVASCRIPT),
+    asset!("diff.css", CSS),
     asset!("panels/review.js", JAVASCRIPT),
+    asset!("panels/review_draft.js", JAVASCRIPT),
+    asset!("panels/review_edit.js", JAVASCRIPT),
+    asset!("panels/review_effect.js", JAVASCRIPT),
+    asset!("panels/review.css", CSS),
     asset!("panels/inbox.js", JAVASCRIPT),
+    asset!("panels/inbox.css", CSS),
     asset!("panels/files.js", JAVASCRIPT),
     asset!("panels/history.js", JAVASCRIPT),
+    asset!("panels/history.css", CSS),
     asset!("panels/console.js", JAVASCRIPT),
     asset!("panels/analytics.js", JAVASCRIPT),
     asset!("panels/settings.js", JAVASCRIPT),

@@ -19,7 +19,8 @@ export function ConversationView({ railButton: RailButton }) {
   const shown = conversation.value;
   const { session: id } = route.value;
   const session = sessions.value.get(id);
-  const asked = questions.value.filter((question) => question.owner === id);
+  // Calls by hand belong to no session: they are asked about wherever the project is.
+  const isAsked = questions.value.some(({ owner }) => owner === id || owner === `project:${session?.project}`);
   return html`<main class="talk" id="talk">
     <header class="bar"><${RailButton} />
       <h1>${session?.title ?? 'New session'}</h1>
@@ -27,7 +28,7 @@ export function ConversationView({ railButton: RailButton }) {
       <${PanelButtons} />
     </header>
     ${shown?.id === id && html`<${Log} key=${id} shown=${shown} />`}
-    ${asked.length > 0 && html`<${QuestionCard} key=${asked[0].question} question=${asked[0]} more=${asked.length - 1} />`}
+    ${isAsked && html`<${QuestionCard} />`}
     <${Composer} session=${id} shown=${shown} state=${session?.state} />
   </main>`;
 }

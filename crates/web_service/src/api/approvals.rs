@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::Method;
-use protocol::{ApprovalRequest, ApprovalResponse, FileBytes, LineComment, QuestionText, Remember};
+use protocol::{
+    ApprovalRequest, ApprovalResponse, DiffKind, FileBytes, LineComment, Proposal, QuestionText,
+    Remember, ToolCall, ToolPermission, visible,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use session::ApprovalManager;
+use timeline::safe_text::one_line;
+use tool_system::ToolExecutor;
 
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
@@ -44,10 +49,15 @@ pub(crate) struct QuestionBrief {
     /// The call that asks.
     call_id: String,
     tool: String,
-    /// The call on one line, safe to show.
+    /// What the call does, in the words of its card: `Write src/main.rs`.
     title: String,
+    /// The call with its arguments on one line.
+    call: String,
+    kind: QuestionKind,
     /// Why it asks.
     reason: String,
+    /// Whether `reason` says no more than that no rule allows it.
+    is_routine: bool,
     /// What a careful reader should know first.
     warnings: Vec<String>,
     /// The exact rule that "always" would make; absent where it is not offered.
@@ -56,8 +66,39 @@ pub(crate) struct QuestionBrief {
     files: Vec<ChangedFile>,
 }
 
+/// What is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum QuestionKind {
+    /// Changes of files.
+    Changes,
+    /// Changes of files that a command has left behind on its copy.
+    LeftBehind,
+    /// A command, before it runs.
+    Command,
+    /// A request to a web server.
+    Web,
+}
+
+impl QuestionKind {
+    fn of(proposal: &Proposal, executor: &ToolExecutor, call: &ToolCall) -> Self {
+        let runs_commands = || {
+            let tool = executor.tool_of(call);
+            let needed = tool.map(|tool| tool.definition().required_permissions);
+            needed.is_ok_and(|needed| needed.contains(ToolPermission::ExecuteCommands))
+        };
+        match proposal {
+            Proposal::Changes(_) if runs_commands() => Self::LeftBehind,
+            Proposal::Changes(_) => Self::Changes,
+            Proposal::Command(_) => Self::Command,
+            Proposal::Web(_) => Self::Web,
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 struct ChangedFile {
+    /// The path, safe to show.
     path: String,
     added: usize,
     removed: usize,
@@ -67,8 +108,14 @@ impl QuestionBrief {
     fn of(owner: &Owner, request: &ApprovalRequest) -> Self {
         // The diff is not taken from the text.
         let text = QuestionText::of(request, 0);
-        let files = request.diffs.iter().map(|diff| ChangedFile {
-            path: diff.path.clone(),
+        let call = ToolCall::new("", request.tool.clone(), request.args.clone());
+        let title = owner.executor.title(&call).map(|title| one_line(&title));
+        let title = title.filter(|title| !title.is_empty());
+        // New directories come with what is in them.
+        let is_alone = request.diffs.iter().all(|diff| diff.kind == DiffKind::MakeDir);
+        let named = request.diffs.iter().filter(|diff| is_alone || diff.kind != DiffKind::MakeDir);
+        let files = named.map(|diff| ChangedFile {
+            path: visible(&diff.path),
             added: diff.added,
             removed: diff.removed,
         });
@@ -78,8 +125,11 @@ impl QuestionBrief {
             project: owner.project.clone(),
             call_id: request.step_id.clone(),
             tool: request.tool.clone(),
-            title: text.title,
+            title: title.unwrap_or_else(|| text.title.clone()),
+            call: text.title,
+            kind: QuestionKind::of(&request.proposal, &owner.executor, &call),
             reason: text.reason,
+            is_routine: request.is_routine,
             warnings: text.warnings,
             always: request.remembers.clone(),
             files: files.collect(),
@@ -102,6 +152,8 @@ struct Owner {
     name: String,
     project: String,
     approvals: Arc<ApprovalManager>,
+    /// Knows the words for its calls.
+    executor: ToolExecutor,
 }
 
 fn owners(hub: &SessionHub) -> Vec<Owner> {
@@ -111,11 +163,13 @@ fn owners(hub: &SessionHub) -> Vec<Owner> {
         name: live.id().to_string(),
         project: live.project().name.clone(),
         approvals: Arc::clone(live.approvals()),
+        executor: live.executor().clone(),
     });
     let by_hand = hub.projects().iter().map(|project| Owner {
         name: format!("{BY_HAND}{}", project.name),
         project: project.name.clone(),
         approvals: Arc::clone(project.approvals()),
+        executor: project.executor().clone(),
     });
     sessions.chain(by_hand).collect()
 }
