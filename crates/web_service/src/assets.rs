@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 22] = [
+static ASSETS: [Asset; 30] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -46,6 +46,14 @@ static ASSETS: [Asset; 22] = [
     asset!("composer.js", JAVASCRIPT),
     asset!("markdown.js", JAVASCRIPT),
     asset!("question.js", JAVASCRIPT),
+    asset!("call_detail.js", JAVASCRIPT),
+    asset!("completion.js", JAVASCRIPT),
+    asset!("commands.js", JAVASCRIPT),
+    asset!("attach.js", JAVASCRIPT),
+    asset!("menu.js", JAVASCRIPT),
+    asset!("news.js", JAVASCRIPT),
+    asset!("login.js", JAVASCRIPT),
+    asset!("highlight.js", JAVASCRIPT),
     asset!("panels/review.js", JAVASCRIPT),
     asset!("panels/inbox.js", JAVASCRIPT),
     asset!("panels/files.js", JAVASCRIPT),
