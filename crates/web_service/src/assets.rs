@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 22] = [
+static ASSETS: [Asset; 34] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -54,6 +54,18 @@ static ASSETS: [Asset; 22] = [
     asset!("panels/analytics.js", JAVASCRIPT),
     asset!("panels/settings.js", JAVASCRIPT),
     asset!("panels/palette.js", JAVASCRIPT),
+    asset!("panels/files.css", CSS),
+    asset!("panels/file_tree.js", JAVASCRIPT),
+    asset!("panels/file_lines.js", JAVASCRIPT),
+    asset!("panels/file_view.js", JAVASCRIPT),
+    asset!("panels/hidden.js", JAVASCRIPT),
+    asset!("panels/places.js", JAVASCRIPT),
+    asset!("panels/impact.js", JAVASCRIPT),
+    asset!("panels/impact_facts.js", JAVASCRIPT),
+    asset!("panels/impact_layout.js", JAVASCRIPT),
+    asset!("panels/impact.css", CSS),
+    asset!("panels/palette_sources.js", JAVASCRIPT),
+    asset!("panels/palette.css", CSS),
     asset!("vendor/preact.mjs", JAVASCRIPT),
     asset!("vendor/hooks.mjs", JAVASCRIPT),
     asset!("vendor/htm.mjs", JAVASCRIPT),

@@ -27,6 +27,20 @@ export function lazy(load) {
   };
 }
 
+const sheets = new Map();
+
+/** Loads a sheet of styles once; resolves when it holds, or at once where it cannot be had. */
+export function styles(path) {
+  if (!sheets.has(path)) {
+    sheets.set(path, new Promise((resolve) => {
+      const link = Object.assign(document.createElement('link'), { rel: 'stylesheet', href: path });
+      link.onload = link.onerror = resolve;
+      document.head.append(link);
+    }));
+  }
+  return sheets.get(path);
+}
+
 // ---- The API ----
 
 /** An answer that is an error: its code, message and suggestion are the service's own. */
@@ -381,6 +395,13 @@ export function sessionAddress(id, panel = '') {
 export function openPanel(panel) {
   const { view, session } = route.value;
   location.hash = view === 'session' ? sessionAddress(session, panel) : `#/start${panel && `/${panel}`}`;
+}
+
+/** Shows a file in the panel beside what is shown, at a line from 1 if one is named. */
+export function openFile(path, line) {
+  const { view, session } = route.value;
+  const panel = view === 'session' ? sessionAddress(session, 'files') : '#/start/files';
+  location.hash = withQuery(panel, { path, line });
 }
 
 // ---- Small things in words ----
