@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 34] = [
+static ASSETS: [Asset; 36] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -66,6 +66,8 @@ static ASSETS: [Asset; 34] = [
     asset!("panels/impact.css", CSS),
     asset!("panels/palette_sources.js", JAVASCRIPT),
     asset!("panels/palette.css", CSS),
+    asset!("panels/hidden.css", CSS),
+    asset!("panels/theme.js", JAVASCRIPT),
     asset!("vendor/preact.mjs", JAVASCRIPT),
     asset!("vendor/hooks.mjs", JAVASCRIPT),
     asset!("vendor/htm.mjs", JAVASCRIPT),

@@ -75,7 +75,8 @@ function readOutline(text) {
   const entries = [];
   for (const written of text.split('\n')) {
     const [, indent, line, rest] = /^( *)(?:(\d+): )?(.*)$/.exec(written);
-    if (rest && !rest.startsWith('…')) entries.push({ depth: indent.length / 2, line: Number(line) || null, text: rest });
+    if (rest && !rest.startsWith('…'))
+      entries.push({ depth: indent.length / 2, line: Number(line) || null, text: rest });
   }
   return entries;
 }

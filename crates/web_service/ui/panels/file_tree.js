@@ -103,10 +103,12 @@ export function FileTree({ project, shown }) {
     moves[event.key]();
   };
   return html`<ul class="tree" role="tree" aria-label="Files of ${project}" ref=${list} onKeyDown=${pressed}>
-    ${rows.map((row, index) => html`<li key=${row.key} role="treeitem" data-index=${index} data-level=${Math.min(row.level, 12)}
+    ${rows.map((row, index) => html`<li key=${row.key} role="treeitem" data-index=${index}
+      data-level=${Math.min(row.level, 12)}
       aria-level=${row.level} tabindex=${index === current ? 0 : -1} aria-selected=${row.path === shown && !!row.entry}
       aria-expanded=${row.entry && isDirectory(row.entry) ? row.isOpen : undefined}
-      aria-label=${row.entry ? plain(row.entry.name) : undefined} onClick=${() => act(row)}><${RowText} row=${row} /></li>`)}
+      aria-label=${row.entry ? plain(row.entry.name) : undefined} onClick=${() => act(row)}><${RowText} row=${row} />
+        </li>`)}
   </ul>`;
 }
 

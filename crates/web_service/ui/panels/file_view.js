@@ -32,7 +32,10 @@ function piecesOf({ text, spans }, chosen) {
   }
   const hidden = hiddenRanges(shown);
   const cuts = new Set([0, shown.length]);
-  for (const [from, to] of [...ranges, ...hidden]) cuts.add(Math.min(from, shown.length)).add(Math.min(to, shown.length));
+  for (const [from, to] of [...ranges, ...hidden]) {
+    cuts.add(Math.min(from, shown.length));
+    cuts.add(Math.min(to, shown.length));
+  }
   if (chosen) cuts.add(chosen.from).add(chosen.to);
   const places = [...cuts].sort((one, other) => one - other);
   return places.slice(0, -1).map((from, index) => {
@@ -46,9 +49,11 @@ function piecesOf({ text, spans }, chosen) {
 function Line({ number, line, chosen, isHere }) {
   const rest = (line?.text.length ?? 0) - LONGEST;
   return html`<div class="line" data-line=${number} data-here=${isHere || undefined}>
-    <span class="number" aria-hidden="true">${number}</span><code>${line && piecesOf(line, chosen).map((piece) => (piece.isHidden
+    <span class="number" aria-hidden="true">${number}</span>
+      <code>${line && piecesOf(line, chosen).map((piece) => (piece.isHidden
       ? html`<span key=${piece.from} class="hidden-character">${characterName(piece.text)}</span>`
-      : html`<span key=${piece.from} data-from=${piece.from} data-kind=${piece.kind} data-chosen=${piece.isChosen || undefined}
+      : html`<span key=${piece.from} data-from=${piece.from} data-kind=${piece.kind}
+        data-chosen=${piece.isChosen || undefined}
         >${piece.text}</span>`))}${rest > 0 && html`<span class="empty"> … ${rest} more characters</span>`}</code>
   </div>`;
 }
@@ -62,7 +67,7 @@ function offsetUnder(event) {
   return piece ? Number(piece.dataset.from) + (caret?.offset ?? range.startOffset) : null;
 }
 
-/** `at` is the line to show; `cursor` and `move` are the chosen place; `follow` is called for a word to be looked up. */
+/** `at` is the line to show; `cursor` and `move` are the chosen place; `follow` looks up a word. */
 export function FileView({ file, at, cursor, move, follow }) {
   const place = useRef(null);
   const [[from, to], show] = useState([1, 100]);
@@ -94,7 +99,9 @@ export function FileView({ file, at, cursor, move, follow }) {
     const top = (line - 1) * LINE;
     if (top < box.scrollTop) box.scrollTop = top;
     else if (top + 2 * LINE > box.scrollTop + box.clientHeight) box.scrollTop = top + 2 * LINE - box.clientHeight;
-    requestAnimationFrame(() => box.querySelector('[data-chosen]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }));
+    requestAnimationFrame(() => {
+      box.querySelector('[data-chosen]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    });
   };
   const toLine = (line) => {
     const next = { line: Math.min(file.total, Math.max(1, line)) };
@@ -145,7 +152,8 @@ export function FileView({ file, at, cursor, move, follow }) {
     lines.push(html`<${Line} key=${number} number=${number} line=${file.at(number)} isHere=${isHere}
       chosen=${isHere && cursor.word ? cursor : null} />`);
   }
-  return html`<div class="lines" ref=${place} tabindex="0" role="region" aria-label="Text of the file" aria-describedby="lines-help"
+  return html`<div class="lines" ref=${place} tabindex="0" role="region" aria-label="Text of the file"
+    aria-describedby="lines-help"
     data-arrived=${count} onScroll=${look} onKeyDown=${pressed} onClick=${clicked}>
     <p id="lines-help" class="unseen">Arrow keys choose a line and a word in it; Enter goes to its definition.</p>
     <div class="all-lines" style=${{ height: `${file.total * LINE}px` }}>

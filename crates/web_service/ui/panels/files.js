@@ -6,7 +6,9 @@ import { FileLines } from './file_lines.js';
 import { FileTree } from './file_tree.js';
 import { FileView } from './file_view.js';
 import { plain, visible } from './hidden.js';
-import { addressQuery, filesAddress, noteRecentFile, presentProject, ProjectChoice, realDefinitions } from './places.js';
+import {
+  addressQuery, baseName, filesAddress, noteRecentFile, presentProject, ProjectChoice, realDefinitions,
+} from './places.js';
 
 await styles('/panels/files.css');
 
@@ -41,8 +43,10 @@ export default function FilesPanel() {
     </div>
     <div class="view-side">
       ${impact && html`<${Impact} key=${impact} project=${project} target=${impact} />`}
-      ${!impact && path && html`<${OpenFile} key=${`${project}:${path}`} project=${project} path=${path} at=${Number(line) || null} />`}
-      ${!impact && !path && html`<p class="empty nothing">Choose a file, or press <kbd>Ctrl K</kbd> to find one by its name, a symbol or its text.</p>`}
+      ${!impact && path && html`<${OpenFile} key=${`${project}:${path}`} project=${project} path=${path}
+        at=${Number(line) || null} />`}
+      ${!impact && !path && html`<p class="empty nothing">
+        Choose a file, or press <kbd>Ctrl K</kbd> to find one by its name, a symbol or its text.</p>`}
     </div>
   </div>`;
 }
@@ -70,16 +74,23 @@ function OpenFile({ project, path, at }) {
     const places = realDefinitions(result.definitions ?? []);
     if (places.length === 0) tell(`No definition of ${plain(word)} was found.`);
     else if (places.length === 1) openFile(places[0].path, places[0].line);
-    else find({ title: `${plural(places.length, 'definition')} of ${plain(word)}`, places: places.map(({ signature, ...rest }) => ({ ...rest, text: signature })) });
+    else {
+      const title = `${plural(places.length, 'definition')} of ${plain(word)}`;
+      find({ title, places: places.map(({ signature, ...rest }) => ({ ...rest, text: signature })) });
+    }
   });
   const uses = (word) => attempt(async () => {
-    const { ok, value, error: failure } = await api('/tools/find_references', { body: { project, arguments: { symbol: word } } });
+    const body = { project, arguments: { symbol: word } };
+    const { ok, value, error: failure } = await api('/tools/find_references', { body });
     if (!ok) throw Object.assign(new Error(failure.message), failure);
-    const places = value.files.flatMap(({ path: own, lines }) => lines.map((use) => ({ path: own, ...use, kind: use.role })));
+    const places = value.files.flatMap(({ path: own, lines }) =>
+      lines.map((use) => ({ path: own, ...use, kind: use.role })));
     find({ title: `${plural(value.total, 'use')} of ${plain(word)} in ${plural(value.total_files, 'file')}`, places });
   });
-  return html`<${FileHead} file=${file} path=${path} project=${project} showsOutline=${showsOutline} outline=${outline} />
-    ${error && html`<div class="nothing"><p class="notice error">${plain(error.message)}</p><p class="empty">${error.suggestion}</p></div>`}
+  return html`<${FileHead} file=${file} path=${path} project=${project} showsOutline=${showsOutline}
+    outline=${outline} />
+    ${error && html`<div class="nothing"><p class="notice error">${plain(error.message)}</p><p
+      class="empty">${error.suggestion}</p></div>`}
     <div class="text-and-outline">
       ${!error && html`<${FileView} file=${file} at=${at} cursor=${cursor} move=${move} follow=${lookUp} />`}
       ${showsOutline && html`<${Outline} file=${file} close=${() => outline(false)} />`}
@@ -97,17 +108,19 @@ function FileHead({ file, path, project, showsOutline, outline }) {
     visited.at += step;
     openFile(next.path, next.line);
   };
-  const parts = path.split('/');
+  const folder = path.slice(0, path.length - baseName(path).length);
   const size = file.facts && `${plural(file.total, 'line')}`;
   return html`<header class="file-head">
     <a class="icon to-tree" href=${filesAddress({})} aria-label="All files" title="All files">☰</a>
     <button class="icon" aria-label="Back" title="Back" disabled=${visited.at < 1} onClick=${() => go(-1)}>←</button>
-    <button class="icon" aria-label="Forward" title="Forward" disabled=${visited.at >= visited.list.length - 1} onClick=${() => go(1)}>→</button>
-    <h2 title=${plain(path)}><span class="folder">${visible(parts.slice(0, -1).map((part) => `${part}/`).join(''))}</span>${visible(parts.at(-1))}</h2>
+    <button class="icon" aria-label="Forward" title="Forward" disabled=${visited.at >= visited.list.length - 1}
+      onClick=${() => go(1)}>→</button>
+    <h2 title=${plain(path)}><span class="folder">${visible(folder)}</span>${visible(baseName(path))}</h2>
     <span class="meta">${size}</span>
     <button class="quiet small" onClick=${() => attach(path)}>Attach</button>
     <a class="quiet small" href=${filesAddress({ impact: path })}>Impact</a>
-    <button class="quiet small" aria-pressed=${showsOutline} disabled=${file.outline.length === 0} onClick=${() => outline(!showsOutline)}>Outline</button>
+    <button class="quiet small" aria-pressed=${showsOutline} disabled=${file.outline.length === 0}
+      onClick=${() => outline(!showsOutline)}>Outline</button>
   </header>`;
 }
 
@@ -148,7 +161,8 @@ function Outline({ file, close }) {
       ? html`<button key=${index} ref=${index === firstWithLine ? first : undefined} data-depth=${Math.min(depth, 4)}
         onClick=${() => jump(line)}><span>${visible(text)}</span><em>${line}</em></button>`
       : html`<h3 key=${index} data-depth=${Math.min(depth, 4)}>${visible(text)}</h3>`))}
-    ${file.outlineTotal > entries.length && html`<p class="empty">${plural(file.outlineTotal - entries.length, 'more line')} of structure</p>`}
+    ${file.outlineTotal > entries.length && html`<p
+      class="empty">${plural(file.outlineTotal - entries.length, 'more line')} of structure</p>`}
   </nav>`;
 }
 
@@ -168,8 +182,10 @@ function Found({ found: { title, places }, close }) {
   };
   return html`<section class="found" aria-label=${title} ref=${list} onKeyDown=${pressed}>
     <header><h3>${title}</h3><button class="icon" aria-label="Close the list" onClick=${close}>×</button></header>
-    <ul>${places.map(({ path, line, text, kind }, index) => html`<li key=${index}><button onClick=${() => openFile(path, line)}>
-      <span class="where">${visible(path)}:${line}</span><code>${visible(text ?? '')}</code>${kind && html`<em>${kind}</em>`}</button></li>`)}</ul>
+    <ul>${places.map(({ path, line, text, kind }, index) => html`<li key=${index}><button
+      onClick=${() => openFile(path, line)}>
+      <span class="where">${visible(path)}:${line}</span>
+        <code>${visible(text ?? '')}</code>${kind && html`<em>${kind}</em>`}</button></li>`)}</ul>
   </section>`;
 }
 

@@ -1,11 +1,15 @@
 // Characters that a reader would not see, or that reorder what is around them, written out.
 
-import { html } from '../core.js';
+import { html, styles } from '../core.js';
+
+await styles('/panels/hidden.css');
 
 // Controls other than tab and line feed, marks of direction, zero width, invisible fillers, and tags.
-const HIDDEN = new RegExp('[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5'
+const HIDDEN = new RegExp(
+  '[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5'
   + '\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufe00-\\ufe0d\\ufeff\\uffa0\\ufff0-\\ufffb'
-  + '\\u{e0000}-\\u{e0fff}]', 'gu');
+  + '\\u{e0000}-\\u{e0fff}]', 'gu',
+);
 
 /** The name of a character, such as `U+202E`. */
 export function characterName(character) {

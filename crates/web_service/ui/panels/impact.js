@@ -9,6 +9,8 @@ import { filesAddress } from './places.js';
 
 await styles('/panels/impact.css');
 
+const NOTHING =
+  'Nothing in this project depends on it. Files that do would be drawn here, a column for each step away.';
 const MARGIN = 24;
 const ZOOM = 1.25;
 const PAN = 60;
@@ -41,17 +43,20 @@ export default function Impact({ project, target }) {
     await attempt(async () => draw(await expandImpact(project, graph, id)));
     work(false);
   };
-  return html`<header class="file-head"><a class="icon to-tree" href=${filesAddress({})} aria-label="All files" title="All files">☰</a>
+  return html`<header class="file-head"><a class="icon to-tree" href=${filesAddress({})} aria-label="All files"
+    title="All files">☰</a>
       <h2>What depends on <code>${visible(target)}</code></h2></header>
-    ${error && html`<div class="nothing"><p class="notice error">${plain(error.message)}</p><p class="empty">${error.suggestion}</p></div>`}
+    ${error && html`<div class="nothing"><p class="notice error">${plain(error.message)}</p><p
+      class="empty">${error.suggestion}</p></div>`}
     ${!error && !graph && html`<p class="empty nothing" role="status">Looking through the project…</p>`}
     ${graph && html`<div class="impact">
       <p class="impact-message" role="status">${graph.message}</p>
       ${graph.nodes.size > 1
         ? html`<${Graph} graph=${graph} chosen=${chosen} choose=${choose} toggle=${toggle} />
-          <${Chosen} node=${graph.nodes.get(chosen) ?? graph.nodes.get(graph.root)} graph=${graph} toggle=${toggle} isBusy=${isBusy} />
+          <${Chosen} node=${graph.nodes.get(chosen) ?? graph.nodes.get(graph.root)} graph=${graph} toggle=${toggle}
+            isBusy=${isBusy} />
           <${FactTable} graph=${graph} />`
-        : html`<p class="empty">Nothing in this project depends on it. Files that do would be drawn here, a column for each step away.</p>`}
+        : html`<p class="empty">${NOTHING}</p>`}
     </div>`}`;
 }
 
@@ -106,6 +111,7 @@ function Graph({ graph, chosen, choose, toggle }) {
     pan((held.current.x - event.clientX) * scale, (held.current.y - event.clientY) * scale);
     held.current = { x: event.clientX, y: event.clientY };
   };
+  const letGo = () => { held.current = null; };
   const pressed = (event) => {
     if (event.altKey || event.metaKey || event.ctrlKey) return;
     const arrows = { ArrowLeft: [-PAN, 0], ArrowRight: [PAN, 0], ArrowUp: [0, -PAN], ArrowDown: [0, PAN] };
@@ -122,17 +128,21 @@ function Graph({ graph, chosen, choose, toggle }) {
     if (!id) return;
     choose(id);
     const { x, y } = places.get(id);
-    const isOut = x < shown.x || y < shown.y || x + NODE_WIDTH > shown.x + shown.w || y + NODE_HEIGHT > shown.y + shown.h;
+    const isInside = (from, size, start, all) => from >= start && from + size <= start + all;
+    const isOut = !isInside(x, NODE_WIDTH, shown.x, shown.w) || !isInside(y, NODE_HEIGHT, shown.y, shown.h);
     if (isOut) look(null);
     svg.current.querySelector(`[data-node="${ids.indexOf(id)}"]`)?.focus();
   };
   return html`<div class="graph">
-    <svg ref=${svg} role="group" aria-label="Graph of dependents. Arrow keys go from node to node, Enter opens one, plus and minus zoom"
+    <svg ref=${svg} role="group"
+      aria-label="Graph of dependents. Arrow keys go from node to node, Enter opens one, plus and minus zoom"
       viewBox=${`${shown.x} ${shown.y} ${shown.w} ${shown.h}`} onPointerDown=${down} onPointerMove=${moved}
-      onPointerUp=${() => { held.current = null; }} onPointerCancel=${() => { held.current = null; }} onKeyDown=${pressed}>
-      ${graph.edges.map(({ from, to }) => html`<path key=${`${from} ${to}`} class="edge" d=${curve(places.get(from), places.get(to))}
+      onPointerUp=${letGo} onPointerCancel=${letGo} onKeyDown=${pressed}>
+      ${graph.edges.map(({ from, to }) => html`<path key=${`${from} ${to}`} class="edge"
+        d=${curve(places.get(from), places.get(to))}
         data-near=${from === current || to === current || undefined} />`)}
-      ${ids.map((id, index) => html`<${Node} key=${id} index=${index} node=${graph.nodes.get(id)} place=${places.get(id)}
+      ${ids.map((id, index) => html`<${Node} key=${id} index=${index} node=${graph.nodes.get(id)}
+        place=${places.get(id)}
         isRoot=${id === graph.root} isChosen=${id === current} act=${() => toggle(id)} />`)}
     </svg>
     <div class="zoom">
@@ -148,7 +158,10 @@ function readable(whole, { x, y }, picture) {
   const box = picture?.getBoundingClientRect();
   if (!box || Math.max(whole.w / box.width, whole.h / box.height) <= SMALLEST) return whole;
   const [w, h] = [box.width * SMALLEST, box.height * SMALLEST];
-  const inside = (middle, size, from, all) => (size >= all ? from - (size - all) / 2 : Math.min(Math.max(middle - size / 2, from), from + all - size));
+  const inside = (middle, size, from, all) => {
+    if (size >= all) return from - (size - all) / 2;
+    return Math.min(Math.max(middle - size / 2, from), from + all - size);
+  };
   return { x: inside(x + NODE_WIDTH, w, whole.x, whole.w), y: inside(y + NODE_HEIGHT / 2, h, whole.y, whole.h), w, h };
 }
 
@@ -167,8 +180,10 @@ function curve(from, to) {
 
 function Node({ node, place, index, isRoot, isChosen, act }) {
   const note = isRoot ? node.note ?? plural(node.dependents ?? 0, 'file') : noteOf(node);
-  return html`<g class="node" role="button" data-node=${index} tabindex=${isChosen ? 0 : -1} transform=${`translate(${place.x} ${place.y})`}
-    aria-label=${`${plain(node.title)} ${plain(note)}`} aria-expanded=${isRoot ? undefined : node.isOpen} aria-pressed=${isChosen}
+  return html`<g class="node" role="button" data-node=${index} tabindex=${isChosen ? 0 : -1}
+    transform=${`translate(${place.x} ${place.y})`}
+    aria-label=${`${plain(node.title)} ${plain(note)}`}
+    aria-expanded=${isRoot ? undefined : node.isOpen} aria-pressed=${isChosen}
     data-root=${isRoot || undefined} onClick=${act}>
     <rect width=${NODE_WIDTH} height=${NODE_HEIGHT} rx="8" />
     <text x="10" y="16">${shortened(node.title)}</text>${' '}
@@ -186,8 +201,10 @@ function Chosen({ node, graph, toggle, isBusy }) {
   const isRoot = node.id === graph.root;
   return html`<div class="chosen-node">
     <p><strong>${visible(node.path ?? node.title)}</strong>${node.why && html`<code>${visible(node.why)}</code>`}</p>
-    ${node.path && html`<button class="quiet small" onClick=${() => openFile(node.path, node.line)}>Show in the file</button>`}
-    ${!isRoot && html`<button class="quiet small" disabled=${isBusy} onClick=${() => toggle(node.id)}>${node.isOpen ? 'Fold' : 'What depends on it'}</button>`}
+    ${node.path && html`<button class="quiet small"
+      onClick=${() => openFile(node.path, node.line)}>Show in the file</button>`}
+    ${!isRoot && html`<button class="quiet small" disabled=${isBusy}
+      onClick=${() => toggle(node.id)}>${node.isOpen ? 'Fold' : 'What depends on it'}</button>`}
     ${!isRoot && html`<a class="quiet small" href=${filesAddress({ impact: node.path })}>Begin here</a>`}
   </div>`;
 }
@@ -196,10 +213,12 @@ function FactTable({ graph }) {
   const rows = graph.edges;
   return html`<div class="table"><table>
     <caption>${plural(rows.length, 'dependency').replace('ys', 'ies')}</caption>
-    <thead><tr><th scope="col">File</th><th scope="col">Depends on</th><th scope="col">By</th><th scope="col" data-align="right">Uses</th></tr></thead>
+    <thead><tr><th scope="col">File</th><th scope="col">Depends on</th><th scope="col">By</th><th scope="col"
+      data-align="right">Uses</th></tr></thead>
     <tbody>${rows.map(({ from, to, line, why, count }) => html`<tr key=${`${from} ${to}`}>
       <td><button class="link" onClick=${() => openFile(to, line)}>${visible(to)}</button></td>
-      <td>${visible(graph.nodes.get(from)?.title ?? from)}</td><td><code>${visible(why ?? '')}</code></td><td data-align="right">${count}</td>
+      <td>${visible(graph.nodes.get(from)?.title ?? from)}</td><td><code>${visible(why ?? '')}</code></td><td
+        data-align="right">${count}</td>
     </tr>`)}</tbody>
   </table></div>`;
 }

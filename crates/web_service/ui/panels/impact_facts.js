@@ -33,10 +33,19 @@ export async function beginImpact(project, target) {
     call(project, 'find_definition', { symbol: target }).catch(() => null),
   ]);
   const [place] = defined?.definitions ?? [];
-  Object.assign(root, { path: place?.path ?? null, line: place?.line, note: place ? `${place.path}:${place.line}` : '' });
+  Object.assign(root, {
+    path: place?.path ?? null,
+    line: place?.line,
+    note: place ? `${place.path}:${place.line}` : '',
+  });
   graph.message = uses.message;
   graph.tests = new Set();
-  const files = uses.files.map(({ path, count, lines }) => ({ path, count, line: lines[0]?.line, why: lines[0]?.text ?? '' }));
+  const files = uses.files.map(({ path, count, lines }) => ({
+    path,
+    count,
+    line: lines[0]?.line,
+    why: lines[0]?.text ?? '',
+  }));
   return addDependents(graph, target, files);
 }
 
@@ -56,7 +65,15 @@ function addDependents(graph, from, files) {
   const edges = [...graph.edges];
   for (const { path, ...facts } of files) {
     if (path === from) continue;
-    if (!nodes.has(path)) nodes.set(path, { id: path, path, title: baseName(path), isOpen: false, isTest: graph.tests.has(path), ...facts });
+    if (!nodes.has(path))
+      nodes.set(path, {
+        id: path,
+        path,
+        title: baseName(path),
+        isOpen: false,
+        isTest: graph.tests.has(path),
+        ...facts,
+      });
     if (!edges.some((edge) => edge.from === from && edge.to === path)) edges.push({ from, to: path, ...facts });
   }
   nodes.set(from, { ...nodes.get(from), isOpen: true, dependents: files.filter(({ path }) => path !== from).length });

@@ -6,8 +6,8 @@ const COLUMN = NODE_WIDTH + 70;
 const ROW = NODE_HEIGHT + 12;
 
 /**
- * Places nodes in columns. `nodes` is a list of ids, the root first; `edges` are `{from, to}` towards what depends on `from`.
- * Answers `{places: Map(id → {x, y, column}), width, height}`.
+ * Places nodes in columns. `nodes` is a list of ids, the root first; `edges` are `{from, to}` towards what depends on
+ * `from`. Answers `{places: Map(id → {x, y, column}), width, height}`.
  */
 export function layout(nodes, edges) {
   const columns = distances(nodes, edges);
@@ -26,11 +26,16 @@ export function layout(nodes, edges) {
   });
   const tallest = Math.max(...byColumn.map((ids) => ids.length));
   const height = tallest * ROW;
-  const places = new Map(nodes.map((id) => [id, {
-    column: columns.get(id),
-    x: columns.get(id) * COLUMN,
-    y: height / 2 + rows.get(id) * ROW - NODE_HEIGHT / 2,
-  }]));
+  const places = new Map(
+    nodes.map((id) => [
+      id,
+      {
+        column: columns.get(id),
+        x: columns.get(id) * COLUMN,
+        y: height / 2 + rows.get(id) * ROW - NODE_HEIGHT / 2,
+      },
+    ]),
+  );
   return { places, width: (byColumn.length - 1) * COLUMN + NODE_WIDTH, height };
 }
 

@@ -1,7 +1,7 @@
 // One field over everything: sessions, files, symbols, text and commands.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { html, plural, styles } from '../core.js';
+import { html, styles } from '../core.js';
 import { visible } from './hidden.js';
 import { foundThings, knownThings, recentThings } from './palette_sources.js';
 
@@ -51,7 +51,10 @@ export default function Palette({ close }) {
     };
   }, [words]);
 
-  const groups = useMemo(() => (words ? [...knownThings(words), ...ORDER.flatMap((kind) => found[kind] ?? [])] : recentThings()), [words, found]);
+  const groups = useMemo(() => {
+    if (!words) return recentThings();
+    return [...knownThings(words), ...ORDER.flatMap((kind) => found[kind] ?? [])];
+  }, [words, found]);
   const entries = groups.flatMap((one) => one.entries);
   const current = Math.min(chosen, entries.length - 1);
   useEffect(() => {
@@ -74,27 +77,34 @@ export default function Palette({ close }) {
       act(entries[current]);
     }
   };
+  const count = entries.length === 1 ? '1 entry' : `${entries.length} entries`;
+  const status = isBusy ? 'Searching…' : words && count;
   let number = -1;
   return html`<dialog class="palette" ref=${dialog} aria-label="Search everything" onClose=${close}
     onClick=${(event) => event.target === dialog.current && close()}>
     <div class="palette-body">
-      <input type="text" role="combobox" aria-label="Search everything" aria-expanded="true" aria-controls="palette-list" aria-autocomplete="list"
-        aria-activedescendant=${entries.length ? `palette-${current}` : undefined} placeholder="Sessions, files, symbols, text, commands"
-        autocomplete="off" spellcheck=${false} value=${query} onInput=${(event) => type(event.target.value)} onKeyDown=${pressed} />
+      <input type="text" role="combobox" aria-label="Search everything" aria-expanded="true"
+        aria-controls="palette-list" aria-autocomplete="list"
+        aria-activedescendant=${entries.length ? `palette-${current}` : undefined}
+        placeholder="Sessions, files, symbols, text, commands" autocomplete="off" spellcheck=${false} value=${query}
+        onInput=${(event) => type(event.target.value)} onKeyDown=${pressed} />
       <div id="palette-list" class="palette-list" role="listbox" aria-label="Found">
         ${groups.map(({ title, entries: own, more }) => html`<div key=${title} role="group" aria-label=${title}>
           <p class="palette-title" aria-hidden="true">${title}${more ? ' · first matches' : ''}</p>
           ${own.map((entry) => {
             number += 1;
             const index = number;
-            return html`<div key=${entry.key} id=${`palette-${index}`} class="palette-entry" role="option" aria-selected=${index === current}
+            return html`<div key=${entry.key} id=${`palette-${index}`} class="palette-entry" role="option"
+              aria-selected=${index === current}
               onClick=${() => act(entry)}>
-              <span class=${entry.isCode ? 'code' : ''}>${visible(entry.title)}</span><em>${visible(entry.note ?? '')}</em></div>`;
+              <span class=${entry.isCode ? 'code' : ''}>${visible(entry.title)}</span>
+                <em>${visible(entry.note ?? '')}</em></div>`;
           })}
         </div>`)}
       </div>
-      ${words && entries.length === 0 && !isBusy && html`<p class="empty">Nothing was found. Text is looked for literally, symbols by their whole name.</p>`}
-      <footer><span role="status">${isBusy ? 'Searching…' : words ? plural(entries.length, 'entry').replace('ys', 'ies') : ''}</span>
+      ${words && entries.length === 0 && !isBusy && html`<p
+        class="empty">Nothing was found. Text is looked for literally, symbols by their whole name.</p>`}
+      <footer><span role="status">${status}</span>
         <span class="grow"></span><kbd>↑↓</kbd> choose <kbd>Enter</kbd> open <kbd>Esc</kbd> close</footer>
     </div>
   </dialog>`;

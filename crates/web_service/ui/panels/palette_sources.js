@@ -1,26 +1,29 @@
 // Where the palette looks: sessions, commands, files, symbols and text, each as groups of entries.
 
 import {
-  api, attempt, connection, latestSessions, moment, openPanel, openFile, route, sessionAddress, tell, withQuery,
+  api,
+  attempt,
+  connection,
+  latestSessions,
+  moment,
+  openPanel,
+  openFile,
+  route,
+  sessionAddress,
+  tell,
+  withQuery,
 } from '../core.js';
 import { baseName, filesAddress, presentProject, realDefinitions, recentFiles } from './places.js';
+import { setTheme } from './theme.js';
 
 /** Entries of a group. */
 const SHOWN = 6;
 /** A search for text begins at this many characters: one matches everything. */
 const LEAST_TEXT = 2;
 
-const go = (hash) => () => { location.hash = hash; };
-
-function setTheme(theme) {
-  if (theme === 'system') {
-    localStorage.removeItem('theme');
-    delete document.documentElement.dataset.theme;
-  } else {
-    localStorage.setItem('theme', theme);
-    document.documentElement.dataset.theme = theme;
-  }
-}
+const go = (hash) => () => {
+  location.hash = hash;
+};
 
 /** Everything that can be done from anywhere: `{title, words, act}`. */
 function commands() {
@@ -35,18 +38,33 @@ function commands() {
     { title: 'Tool console', words: 'tools run by hand panel', act: () => openPanel('console') },
     { title: 'Analytics', words: 'statistics costs tokens', act: go('#/analytics') },
     { title: 'Settings', words: 'policy rules model theme', act: go('#/settings') },
-    isSession && { title: 'Stop the running turn', words: 'interrupt cancel', act: () => attempt(() => api(`/sessions/${session}/interrupt`, { body: {} })) },
+    isSession && {
+      title: 'Stop the running turn',
+      words: 'interrupt cancel',
+      act: () => attempt(() => api(`/sessions/${session}/interrupt`, { body: {} })),
+    },
     { title: 'Light theme', words: 'appearance colours', act: () => setTheme('light') },
     { title: 'Dark theme', words: 'appearance colours', act: () => setTheme('dark') },
     { title: 'Theme of the system', words: 'appearance colours', act: () => setTheme('system') },
-    { title: 'Log out', words: 'leave', act: () => attempt(async () => { await api('/logout', { body: {} }); connection.value = 'login'; }) },
+    {
+      title: 'Log out',
+      words: 'leave',
+      act: () =>
+        attempt(async () => {
+          await api('/logout', { body: {} });
+          connection.value = 'login';
+        }),
+    },
   ].filter(Boolean);
 }
 
 /** Whether every word of a query is in a text. */
 function has(text, query) {
   const lower = text.toLowerCase();
-  return query.toLowerCase().split(/\s+/).every((word) => lower.includes(word));
+  return query
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => lower.includes(word));
 }
 
 function group(title, entries, more = false) {
@@ -55,21 +73,34 @@ function group(title, entries, more = false) {
 
 const asCommand = ({ title, act }) => ({ key: `command ${title}`, title, act });
 const asSession = ({ id, title, project, updated, state }) => ({
-  key: `session ${id}`, title: title ?? 'New session', note: [project, updated && moment(updated)].filter(Boolean).join(' · '), state,
+  key: `session ${id}`,
+  title: title ?? 'New session',
+  note: [project, updated && moment(updated)].filter(Boolean).join(' · '),
+  state,
   act: go(sessionAddress(id)),
 });
 const asFile = (path) => ({ key: `file ${path}`, title: baseName(path), note: path, act: () => openFile(path) });
 const asSymbol = ({ path, line, kind, signature, name }) => ({
-  key: `symbol ${path}:${line}`, title: signature ?? name, isCode: true, note: `${kind ? `${kind} · ` : ''}${path}:${line}`, act: () => openFile(path, line),
+  key: `symbol ${path}:${line}`,
+  title: signature ?? name,
+  isCode: true,
+  note: `${kind ? `${kind} · ` : ''}${path}:${line}`,
+  act: () => openFile(path, line),
 });
 const asText = ({ path, line, text }) => ({
-  key: `text ${path}:${line}`, title: text.trim(), isCode: true, note: `${path}:${line}`, act: () => openFile(path, line),
+  key: `text ${path}:${line}`,
+  title: text.trim(),
+  isCode: true,
+  note: `${path}:${line}`,
+  act: () => openFile(path, line),
 });
 
 /** What is shown before anything is typed. */
 export function recentThings() {
   const project = presentProject();
-  const files = recentFiles().filter((file) => file.project === project).map(({ path }) => asFile(path));
+  const files = recentFiles()
+    .filter((file) => file.project === project)
+    .map(({ path }) => asFile(path));
   return [
     ...group('Latest sessions', latestSessions.value.slice(0, SHOWN).map(asSession)),
     ...group('Latest files', files.slice(0, SHOWN)),
@@ -80,20 +111,33 @@ export function recentThings() {
 /** What the page finds by itself, at once. */
 export function knownThings(query) {
   return [
-    ...group('Commands', commands().filter(({ title, words }) => has(`${title} ${words}`, query)).map(asCommand)),
+    ...group(
+      'Commands',
+      commands()
+        .filter(({ title, words }) => has(`${title} ${words}`, query))
+        .map(asCommand),
+    ),
     ...group('Sessions', latestSessions.value.filter(({ title }) => has(title ?? '', query)).map(asSession)),
   ];
 }
 
 /** A path pattern that finds the query anywhere in the last parts of a path. */
 function globOf(query) {
-  const parts = query.trim().split('/').map((part) => part.replace(/[\\*?[\]{}!,]/g, '?').replace(/\s+/g, '*'));
+  const parts = query
+    .trim()
+    .split('/')
+    .map((part) => part.replace(/[\\*?[\]{}!,]/g, '?').replace(/\s+/g, '*'));
   return `**/${parts.map((part) => `*${part}*`).join('/')}`;
 }
 
 function symbolGroup(query, definitions, total) {
   if (definitions.length === 0) return [];
-  const impact = { key: `impact ${query}`, title: `What depends on ${query}`, note: 'impact graph', act: go(filesAddress({ impact: query })) };
+  const impact = {
+    key: `impact ${query}`,
+    title: `What depends on ${query}`,
+    note: 'impact graph',
+    act: go(filesAddress({ impact: query })),
+  };
   return group('Symbols', [...definitions.slice(0, SHOWN - 1).map(asSymbol), impact], total >= SHOWN);
 }
 
@@ -114,8 +158,18 @@ export function foundThings(query, stop, take) {
   const isName = /^[\p{L}_$][\p{L}\p{N}_$:.]*$/u.test(query);
   const literal = query.replace(/[\\^$.*+?()[\]{}|#&~-]/g, '\\$&');
   return Promise.all([
-    ask('files', globOf(query), ({ files, total }) => group('Files', files.map((file) => asFile(file.path ?? file)), total > SHOWN)),
-    isName && ask('symbols', query, ({ definitions, total }) => symbolGroup(query, realDefinitions(definitions), total)),
-    query.length >= LEAST_TEXT && ask('text', literal, ({ matches, total }) => group('Text', matches.filter(({ text }) => text != null).map(asText), total > SHOWN)),
+    ask('files', globOf(query), ({ files, total }) =>
+      group(
+        'Files',
+        files.map((file) => asFile(file.path ?? file)),
+        total > SHOWN,
+      ),
+    ),
+    isName &&
+      ask('symbols', query, ({ definitions, total }) => symbolGroup(query, realDefinitions(definitions), total)),
+    query.length >= LEAST_TEXT &&
+      ask('text', literal, ({ matches, total }) =>
+        group('Text', matches.filter(({ text }) => text != null).map(asText), total > SHOWN),
+      ),
   ]);
 }

@@ -1,6 +1,6 @@
 // Which project a panel is about, and addresses within the files panel.
 
-import { html, overview, route, sessionAddress, sessions, signal, withQuery } from '../core.js';
+import { api, html, overview, route, sessionAddress, sessions, signal, withQuery } from '../core.js';
 
 const chosen = signal('');
 
@@ -57,4 +57,18 @@ export function noteRecentFile(project, path) {
 export function realDefinitions(definitions) {
   const real = definitions.filter(({ kind }) => kind !== 'import');
   return real.length ? real : definitions;
+}
+
+let description;
+
+/** Whether the service has a route, by its own description. */
+export async function offers(path) {
+  description ??= api('');
+  const { paths } = await description;
+  return path in paths;
+}
+
+/** The tools of a project with their schemas. */
+export async function offeredTools(project) {
+  return (await api(withQuery('/tools', { project }))).tools;
 }
