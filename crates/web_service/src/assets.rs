@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 36] = [
+static ASSETS: [Asset; 39] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -67,6 +67,9 @@ static ASSETS: [Asset; 36] = [
     asset!("panels/palette_sources.js", JAVASCRIPT),
     asset!("panels/palette.css", CSS),
     asset!("panels/hidden.css", CSS),
+    asset!("panels/console.css", CSS),
+    asset!("panels/schema_form.js", JAVASCRIPT),
+    asset!("panels/json_tree.js", JAVASCRIPT),
     asset!("panels/theme.js", JAVASCRIPT),
     asset!("vendor/preact.mjs", JAVASCRIPT),
     asset!("vendor/hooks.mjs", JAVASCRIPT),
