@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 39] = [
+static ASSETS: [Asset; 42] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -70,6 +70,9 @@ static ASSETS: [Asset; 39] = [
     asset!("panels/console.css", CSS),
     asset!("panels/schema_form.js", JAVASCRIPT),
     asset!("panels/json_tree.js", JAVASCRIPT),
+    asset!("panels/analytics.css", CSS),
+    asset!("panels/analytics_days.js", JAVASCRIPT),
+    asset!("panels/charts.js", JAVASCRIPT),
     asset!("panels/theme.js", JAVASCRIPT),
     asset!("vendor/preact.mjs", JAVASCRIPT),
     asset!("vendor/hooks.mjs", JAVASCRIPT),
