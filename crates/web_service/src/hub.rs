@@ -8,6 +8,7 @@ mod hub_error;
 mod live_session;
 mod live_task;
 mod session_feed;
+mod shared_rules;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -23,6 +24,7 @@ use tool_system::{ExecutorOptions, ToolExecutor};
 pub use hub_error::HubError;
 pub(crate) use live_session::{LiveSession, LiveState, Sent};
 pub(crate) use session_feed::SessionFeed;
+use shared_rules::SharedRules;
 
 /// What the service cannot know about a project by itself, because it lies in configuration.
 #[async_trait]
@@ -46,6 +48,7 @@ pub struct ServedProject {
     /// The rest.
     pub port: Arc<dyn ProjectPort>,
     console: Console,
+    rules: Arc<SharedRules>,
 }
 
 /// Calls that the user makes by hand, through the same gate as those of a model.
@@ -66,7 +69,9 @@ impl SessionLog for NoConversation {
 
 impl ServedProject {
     /// A project under a name.
-    pub fn new(name: String, parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
+    pub fn new(name: String, mut parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
+        let rules = Arc::new(SharedRules::new(parts.tools.options.rule_keeper.take()));
+        parts.tools.options.rule_keeper = Some(rules.clone());
         let approvals =
             Arc::new(ApprovalManager::new(Arc::new(NoConversation), parts.approver.clone()));
         let executor = parts.tools.executor(ExecutorOptions {
@@ -74,7 +79,7 @@ impl ServedProject {
             approver: approvals.clone(),
             ..parts.tools.options.clone()
         });
-        Self { name, parts, port, console: Console { approvals, executor } }
+        Self { name, parts, port, console: Console { approvals, executor }, rules }
     }
 
     /// Runs calls by hand.
@@ -137,6 +142,7 @@ impl SessionHub {
             opening: tokio::sync::Mutex::default(),
         });
         for project in &hub.projects {
+            project.rules.tell(&hub, &project.name);
             let (mut changes, signal) = (project.approvals().changes(), hub.signal.clone());
             tokio::spawn(async move {
                 while changes.changed().await.is_ok() {
@@ -272,6 +278,15 @@ impl SessionHub {
         live_task::spawn(hub, Arc::clone(&live), session, sources, commands);
         self.signal.tell();
         live
+    }
+
+    /// Everything that runs calls in a project: its sessions that are open, and calls by hand.
+    pub(crate) fn executors(&self, project: &str) -> Vec<ToolExecutor> {
+        let by_hand = self.projects.iter().filter(|served| served.name == project);
+        let by_hand = by_hand.map(|served| served.executor().clone());
+        let live = self.live_sessions().into_iter();
+        let live = live.filter(|live| live.project().name == project);
+        by_hand.chain(live.map(|live| live.executor().clone())).collect()
     }
 
     /// What clients have not seen of a session. There is one for all clients, for as long as there are

@@ -222,9 +222,27 @@ struct AnswerBody {
 async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiError> {
     let (owner, asked) = found(&request)?;
     let response = response(&asked, request.body)?;
+    let settles_equal = response.remember == Some(Remember::Project);
     let answered = owner.approvals.answer_to(&asked, response);
     answered.map_err(|error| ApiError::conflict(error.to_string()))?;
+    if settles_equal {
+        answer_equal(&request.app.hub, &owner, &asked);
+    }
     Ok(Nothing {})
+}
+
+/// Says yes to the questions of other sessions that the rule settles which was just made for the whole
+/// project. Those of the same session are settled by the session.
+fn answer_equal(hub: &SessionHub, owner: &Owner, answered: &ApprovalRequest) {
+    let is_other = |other: &Owner| other.project == owner.project && other.name != owner.name;
+    for other in owners(hub).into_iter().filter(is_other) {
+        for asked in other.approvals.pending() {
+            if answered.remembers_the_same_as(&asked) {
+                // A question that was answered meanwhile needs no answer.
+                let _ = other.approvals.answer_to(&asked, asked.approve());
+            }
+        }
+    }
 }
 
 fn response(asked: &ApprovalRequest, body: AnswerBody) -> Result<ApprovalResponse, ApiError> {

@@ -118,6 +118,16 @@ fn bodies_that_are_too_large_malformed_or_of_another_type_are_refused() {
 }
 
 #[test]
+fn a_client_that_guesses_is_told_to_wait_and_others_are_not() {
+    let (_project, service) = service();
+    let guess = || service.request("POST /api/login", &[], r#"{"code": "guess"}"#).refusal();
+    let refusals: Vec<String> = (0..80).map(|_| guess()).collect();
+    assert_eq!(refusals[0], "401 UNAUTHORIZED");
+    assert!(refusals.iter().any(|refusal| refusal == "429 RATE_LIMITED"), "{refusals:?}");
+    assert_eq!(service.get("/api/sessions"), json!({"sessions": []}));
+}
+
+#[test]
 fn an_address_that_other_machines_reach_needs_a_named_proxy() {
     let project = Fixture::new("//- /notes.txt\nfirst\n");
     let refused = |more: &[&str]| {

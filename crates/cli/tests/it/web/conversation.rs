@@ -215,6 +215,52 @@ fn a_session_is_named_forked_rewound_exported_and_deleted() {
 }
 
 #[test]
+fn always_holds_in_all_sessions_of_the_project_and_settles_their_questions() {
+    let project = Fixture::new(PROJECT);
+    let add = |line: &str| {
+        let change = json!({"path": "notes.txt", "content": format!("{line}\n")});
+        Reply::call("append_file", change)
+    };
+    let model = ModelServer::answering(move |call: &ModelCall| {
+        let said = call.user_texts().last().cloned().unwrap_or_default();
+        match call.tool_answers().len() < call.user_texts().len() {
+            true => add(&said),
+            false => Reply::text("Added."),
+        }
+    });
+    let service = Service::start(&project, &model);
+    let (one, other) = (service.begin(), service.begin());
+    let mut watcher = service.watch("*");
+    service.say(&one, "from one");
+    service.say(&other, "from the other");
+    watcher.until("both questions", |seen| seen.questions.len() == 2);
+    let asked = watcher.seen.questions[0].clone();
+    let part = |name: &str| asked[name].as_str().unwrap();
+    let address = format!("/api/approvals/{}/{}", part("owner"), part("question"));
+    let remember = json!({"scope": "project", "rule": part("always")});
+    service.post(&address, json!({"approve": true, "remember": remember}));
+    // The second proposal may be based on the file as it was before the first; the model is told then.
+    until_idle(&mut watcher, &one);
+    until_idle(&mut watcher, &other);
+    assert_eq!(watcher.seen.questions, Vec::<Value>::new());
+    for session in [&one, &other] {
+        service.say(session, "once more");
+        watcher.until("a change without a question", |seen| {
+            let ended = seen.items_of(session).into_iter().filter(|item| item["kind"] == "turn");
+            ended.count() == 2
+        });
+    }
+    for session in [&one, &other] {
+        let items = watcher.seen.items_of(session);
+        let calls: Vec<&Value> = items.iter().filter(|item| item["kind"] == "call").collect();
+        assert!(calls.len() >= 2, "{calls:?}");
+        assert!(calls[0].get("questions").is_some(), "{}", calls[0]);
+        assert!(calls.last().unwrap().get("questions").is_none(), "{calls:?}");
+    }
+    assert!(project.read("notes.txt").contains("once more"));
+}
+
+#[test]
 fn tools_by_hand_pass_the_same_gate() {
     let project = Fixture::new(PROJECT);
     let model = ModelServer::start([]);

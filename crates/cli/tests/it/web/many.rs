@@ -6,7 +6,7 @@ use serde_json::Value;
 use testkit::model_server::ModelCall;
 use testkit::{Fixture, ModelServer, Reply};
 
-use super::service::Service;
+use super::service::{Seen, Service};
 
 const SESSIONS: usize = 200;
 /// Clients that talk at the same time.
@@ -48,4 +48,35 @@ fn two_hundred_sessions_run_and_one_watcher_misses_nothing() {
     }
     let listed: Value = service.get("/api/sessions?limit=1000");
     assert_eq!(listed["sessions"].as_array().unwrap().len(), SESSIONS);
+}
+
+/// Turns, pieces of each answer, and their length: together more than any buffer between holds.
+const TURNS: usize = 14;
+const PIECES: usize = 30;
+const PIECE_BYTES: usize = 20_000;
+
+#[test]
+fn a_watcher_that_does_not_read_for_long_still_gets_everything() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let piece = "x".repeat(PIECE_BYTES - 1) + "y";
+    let reply = move |_: &ModelCall| Reply::pieces(vec![piece.clone(); PIECES]);
+    let model = ModelServer::answering(reply);
+    let more = ["--provider", "anthropic", "--base-url", &model.base_url()];
+    let service = Service::start_with(&project, &more);
+    let session = service.begin();
+    let mut slow = service.watch(&session);
+    let mut quick = service.watch(&session);
+    let ended =
+        |seen: &Seen| seen.items_of(&session).iter().filter(|item| item["kind"] == "turn").count();
+    for turn in 1..=TURNS {
+        service.say(&session, "Tell me much");
+        quick.until("the end of a turn", |seen| ended(seen) == turn);
+    }
+    // The slow one has not read anything yet, and held up neither the turns nor the other.
+    slow.until("the end of all turns", |seen| ended(seen) == TURNS);
+    let items = service.items(&session);
+    let answers = items.iter().filter(|item| item["kind"] == "answer");
+    let length: usize = answers.map(|item| item["text"].as_str().unwrap().len()).sum();
+    assert!(length >= TURNS * PIECES * PIECE_BYTES / 2, "{length}");
+    assert!(slow.seen.items_of(&session) == items && quick.seen.items_of(&session) == items);
 }
