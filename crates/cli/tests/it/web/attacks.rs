@@ -61,7 +61,7 @@ fn requests_of_other_pages_hosts_and_tokens_are_refused() {
         ),
         ("GET /api/files", vec![host.clone(), chat.clone()], "403 PERMISSION_DENIED"),
         ("POST /api/tools/bash", vec![host.clone(), chat], "403 PERMISSION_DENIED"),
-        ("GET /", vec![host.clone()], "404 NOT_FOUND"),
+        ("GET /nothing", vec![host.clone()], "404 NOT_FOUND"),
         ("GET /api/../etc/passwd", vec![host.clone(), all.clone()], "404 NOT_FOUND"),
         ("PUT /api/sessions", vec![host.clone(), all.clone()], "405 METHOD_NOT_ALLOWED"),
         ("GET /api/sessions/nonsense", vec![host.clone(), all.clone()], "404 NOT_FOUND"),

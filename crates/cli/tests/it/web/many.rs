@@ -77,6 +77,31 @@ fn a_watcher_that_does_not_read_for_long_still_gets_everything() {
     let items = service.items(&session);
     let answers = items.iter().filter(|item| item["kind"] == "answer");
     let length: usize = answers.map(|item| item["text"].as_str().unwrap().len()).sum();
-    assert!(length >= TURNS * PIECES * PIECE_BYTES / 2, "{length}");
+    assert_eq!(length, TURNS * PIECES * PIECE_BYTES);
     assert!(slow.seen.items_of(&session) == items && quick.seen.items_of(&session) == items);
+}
+
+/// Pieces that are together more than any model may write at once.
+const ENDLESS_PIECES: usize = 400;
+
+#[test]
+fn an_answer_longer_than_a_model_may_write_is_cut_and_every_watcher_is_told() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let piece = "x".repeat(PIECE_BYTES);
+    let reply = move |_: &ModelCall| Reply::pieces(vec![piece.clone(); ENDLESS_PIECES]);
+    let model = ModelServer::answering(reply);
+    let service = Service::start(&project, &model);
+    let session = service.begin();
+    let mut watcher = service.watch(&session);
+    service.say(&session, "Tell me everything");
+    watcher.until("the end of the turn", |seen| {
+        seen.items_of(&session).last().is_some_and(|item| item["kind"] == "turn")
+    });
+    let items = service.items(&session);
+    assert!(watcher.seen.items_of(&session) == items);
+    let told: Vec<&Value> = items.iter().filter(|item| item["topic"] == "turn_end").collect();
+    assert_eq!(told[0]["text"], "the answer reached its greatest length and was cut");
+    let length = items[1]["text"].as_str().unwrap().len();
+    assert!(length > PIECE_BYTES && length < ENDLESS_PIECES * PIECE_BYTES, "{length}");
+    assert_eq!(model.calls().len(), 1);
 }
