@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tool_system::{ExecutorOptions, ToolExecutor};
 
 pub use hub_error::HubError;
-pub(crate) use live_session::{LiveSession, LiveState, Sent};
+pub(crate) use live_session::{AgentChange, LiveSession, LiveState, Sent};
 pub(crate) use session_feed::SessionFeed;
 use shared_rules::SharedRules;
 
@@ -120,6 +120,9 @@ pub struct SessionHub {
     signal: HubSignal,
     live: Mutex<HashMap<SessionId, Arc<LiveSession>>>,
     feeds: Mutex<HashMap<SessionId, Weak<SessionFeed>>>,
+    /// What clients have chosen for sessions, which holds also after a session was closed here because
+    /// nothing happened in it.
+    choices: Mutex<HashMap<SessionId, AgentChange>>,
     /// Held while a session is opened: two clients that want the same one get the same one.
     opening: tokio::sync::Mutex<IsClosed>,
 }
@@ -139,6 +142,7 @@ impl SessionHub {
             signal: HubSignal::default(),
             live: Mutex::default(),
             feeds: Mutex::default(),
+            choices: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
         });
         for project in &hub.projects {
@@ -220,14 +224,17 @@ impl SessionHub {
     pub async fn begin(
         self: &Arc<Self>,
         project: &Arc<ServedProject>,
-        parts: SessionParts,
+        choice: AgentChange,
     ) -> Result<Arc<LiveSession>, HubError> {
+        let mut parts = project.parts.clone();
+        choice.clone().apply(&mut parts);
         let opening = self.opening.lock().await;
         refuse_if_closed(*opening)?;
         let mut session = Session::begin(parts).await?;
         let feed = self.feed(project, session.id());
         let sources = live_task::Sources::of(&session);
         session.store_now().await?;
+        self.choose(session.id(), choice);
         Ok(self.run(project, session, feed, sources))
     }
 
@@ -239,7 +246,11 @@ impl SessionHub {
             return Ok(live);
         }
         let project = self.project_of(id).await?;
-        let (session, _) = Session::resume(project.parts.clone(), id.clone()).await?;
+        let mut parts = project.parts.clone();
+        if let Some(choice) = self.choices().get(id).cloned() {
+            choice.apply(&mut parts);
+        }
+        let (session, _) = Session::resume(parts, id.clone()).await?;
         let feed = self.feed(&project, id);
         let sources = live_task::Sources::of(&session);
         // What resuming has written is in the store, and what is written from now on is told.
@@ -261,6 +272,37 @@ impl SessionHub {
                 sent => return sent,
             }
         }
+    }
+
+    /// Has a session go on with another model, or in another role. It is taken up from the store if it is
+    /// not open here.
+    pub async fn change(
+        self: &Arc<Self>,
+        id: &SessionId,
+        change: AgentChange,
+    ) -> Result<(), HubError> {
+        loop {
+            let live = self.open(id).await?;
+            match live.change(change.clone()).await {
+                // It was closed just now because nothing happened in it.
+                Err(HubError::Closing) => live.close().await,
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    self.choose(id, change);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn choose(&self, id: &SessionId, choice: AgentChange) {
+        if choice.model.is_some() || choice.role.is_some() {
+            self.choices().entry(id.clone()).or_default().extend(choice);
+        }
+    }
+
+    fn choices(&self) -> MutexGuard<'_, HashMap<SessionId, AgentChange>> {
+        self.choices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(
@@ -311,6 +353,7 @@ impl SessionHub {
             live.close().await;
         }
         project.parts.store.delete(id).await?;
+        self.choices().remove(id);
         self.signal.tell();
         Ok(())
     }

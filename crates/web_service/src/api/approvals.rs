@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use session::ApprovalManager;
 
+use super::colours::blocking;
 use crate::api_error::ApiError;
+use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
 use crate::hub::SessionHub;
@@ -110,7 +112,7 @@ fn owners(hub: &SessionHub) -> Vec<Owner> {
     let sessions = live.into_iter().map(|live| Owner {
         name: live.id().to_string(),
         project: live.project().name.clone(),
-        approvals: Arc::clone(live.approvals()),
+        approvals: live.approvals(),
     });
     let by_hand = hub.projects().iter().map(|project| Owner {
         name: format!("{BY_HAND}{}", project.name),
@@ -139,7 +141,8 @@ struct WholeQuestion {
     arguments: Map<String, Value>,
     /// Exactly what would happen.
     proposal: Value,
-    /// What the changes look like, hunk by hunk.
+    /// What the changes look like, hunk by hunk. Each line has `spans`, `[length, kind]` from its
+    /// beginning, and `words`, `[from, to]` of what its counterpart has not; both in UTF-16 units.
     diffs: Vec<Value>,
     /// How long the question stands, in milliseconds.
     expires_in_ms: u64,
@@ -148,7 +151,8 @@ struct WholeQuestion {
 async fn get(request: Request<Nothing, Nothing>) -> Result<WholeQuestion, ApiError> {
     let (owner, asked) = found(&request)?;
     let internal = |error: serde_json::Error| ApiError::internal(error.to_string());
-    let diffs: Result<Vec<Value>, _> = asked.diffs.iter().map(serde_json::to_value).collect();
+    let (app, shown) = (Arc::clone(&request.app), asked.diffs.clone());
+    let diffs = blocking(move || diff_values(&app.colours, &shown)).await?;
     Ok(WholeQuestion {
         brief: QuestionBrief::of(&owner, &asked),
         proposal: serde_json::to_value(&asked.proposal).map_err(internal)?,

@@ -16,14 +16,14 @@ fn writing() -> Reply {
 }
 
 /// The address of the only open question, once the watcher knows of it.
-fn question(watcher: &mut Watcher) -> String {
+pub(super) fn question(watcher: &mut Watcher) -> String {
     watcher.until("a question", |seen| seen.questions.len() == 1);
     let question = &watcher.seen.questions[0];
     let part = |name: &str| question[name].as_str().unwrap().to_owned();
     format!("/api/approvals/{}/{}", part("owner"), part("question"))
 }
 
-fn until_idle(watcher: &mut Watcher, session: &str) {
+pub(super) fn until_idle(watcher: &mut Watcher, session: &str) {
     watcher.until("the end of the turn", |seen| {
         let is_over = seen.items_of(session).last().is_some_and(|item| item["kind"] == "turn");
         is_over && seen.states.get(session).is_some_and(|state| state == "idle")
