@@ -1,10 +1,13 @@
 //! The service from end to end: the real binary, real HTTP on both sides, a scripted model.
 
 mod access;
+mod agent_change;
 mod attach;
 mod attacks;
 mod conversation;
 mod description;
+mod images;
 mod killing;
 mod many;
+mod reading;
 mod service;
