@@ -8,6 +8,7 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use protocol::{ActivityEvent, ApprovalRequest};
 use serde::Serialize;
+use session::ApprovalManager;
 use store::SessionId;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -29,12 +30,19 @@ pub(crate) struct LogStream {
     signal: watch::Receiver<u64>,
     /// The client has the log up to here.
     sent: u64,
-    /// What the tools of the open session tell beside the log.
-    activity: Option<(Arc<LiveSession>, Subscription)>,
+    /// The agent of the session, while it is open here.
+    agent: Option<FollowedAgent>,
     /// None until they were told once: a client may have some from before.
     questions: Option<Vec<ApprovalRequest>>,
     brief: Option<SessionBrief>,
     beat: Instant,
+}
+
+/// An agent and what its tools tell beside the log. Another model is another agent.
+struct FollowedAgent {
+    live: Arc<LiveSession>,
+    approvals: Arc<ApprovalManager>,
+    activity: Subscription,
 }
 
 impl LogStream {
@@ -53,7 +61,7 @@ impl LogStream {
             closing: app.closing.clone(),
             signal,
             sent: after,
-            activity: None,
+            agent: None,
             questions: None,
             brief: None,
             beat: Instant::now() + BEAT,
@@ -78,7 +86,7 @@ impl LogStream {
                 biased;
                 () = self.closing.cancelled() => return None,
                 changed = self.signal.changed() => changed.ok()?,
-                Some(event) = next_activity(&mut self.activity) => {
+                Some(event) = next_activity(&mut self.agent) => {
                     return Some(event_of("activity", None, &*event));
                 }
                 () = sleep_until(self.beat) => {
@@ -89,18 +97,19 @@ impl LogStream {
         }
     }
 
-    /// Listens to the tools of the session once it is open, and again when it was opened anew.
+    /// Listens to the session once it is open, and again when it was opened anew or has another model.
     fn listen(&mut self) {
         let live = self.hub.live_session(self.feed.id());
-        let is_same = match (&live, &self.activity) {
-            (Some(live), Some((known, _))) => Arc::ptr_eq(live, known),
+        let approvals = live.as_ref().map(|live| live.approvals());
+        let is_same = match (&approvals, &self.agent) {
+            (Some(approvals), Some(known)) => Arc::ptr_eq(approvals, &known.approvals),
             (None, None) => true,
             _ => false,
         };
         if !is_same {
-            self.activity = live.map(|live| {
-                let told = live.executor().activity().subscribe_all();
-                (live, told)
+            self.agent = live.zip(approvals).map(|(live, approvals)| {
+                let activity = live.executor().activity().subscribe_all();
+                FollowedAgent { live, approvals, activity }
             });
         }
     }
@@ -119,10 +128,7 @@ impl LogStream {
     }
 
     fn changed_questions(&mut self) -> Option<Bytes> {
-        let open = match &self.activity {
-            Some((live, _)) => live.approvals().pending(),
-            None => Vec::new(),
-        };
+        let open = self.agent.as_ref().map(|agent| agent.approvals.pending()).unwrap_or_default();
         if self.questions.as_ref() == Some(&open) {
             return None;
         }
@@ -132,7 +138,7 @@ impl LogStream {
     }
 
     fn changed_state(&mut self) -> Option<Bytes> {
-        let brief = self.activity.as_ref().map(|(live, _)| SessionBrief::of(live));
+        let brief = self.agent.as_ref().map(|agent| SessionBrief::of(&agent.live));
         if brief.is_none() || self.brief == brief {
             return None;
         }
@@ -141,11 +147,9 @@ impl LogStream {
     }
 }
 
-async fn next_activity(
-    activity: &mut Option<(Arc<LiveSession>, Subscription)>,
-) -> Option<Arc<ActivityEvent>> {
-    match activity {
-        Some((_, activity)) => activity.next().await,
+async fn next_activity(agent: &mut Option<FollowedAgent>) -> Option<Arc<ActivityEvent>> {
+    match agent {
+        Some(agent) => agent.activity.next().await,
         None => std::future::pending().await,
     }
 }
