@@ -12,7 +12,7 @@ def go_to(page, name):
     for _ in range(MOST_STEPS):
         focused = page.evaluate('''() => {
           const { activeElement: at } = document;
-          const name = at.getAttribute('aria-label') ?? at.textContent.trim();
+          const name = at.getAttribute('aria-label') ?? (at.labels?.[0] ?? at).textContent.trim();
           const style = getComputedStyle(at);
           const isVisible = style.outlineStyle !== 'none' || style.boxShadow !== 'none';
           return { name, isVisible: isVisible || at.tagName === 'TEXTAREA' || at.tagName === 'INPUT' };
