@@ -41,6 +41,9 @@ Commands:
                           fd and ctags, against targets.
   bench terminal [--quick]
                           Costs of the chat at a terminal: start, echo of keys, long answers, against targets.
+  bench web [--quick | --debug]
+                          Costs of the web service and its page in Chromium, against targets; --debug only
+                          tries the measurements.
   interop                 The MCP server under other people's SDKs and hosts, in TypeScript and Python.
   record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
@@ -77,6 +80,9 @@ fn main() -> ExitCode {
         }
         ["bench", "terminal"] => bench::terminal(bench::Effort::Full),
         ["bench", "terminal", "--quick"] => bench::terminal(bench::Effort::Quick),
+        ["bench", "web"] => bench::web(bench::Effort::Full, "release"),
+        ["bench", "web", "--quick"] => bench::web(bench::Effort::Quick, "release"),
+        ["bench", "web", "--debug"] => bench::web(bench::Effort::Quick, "debug"),
         ["record"] => record::run("debug"),
         ["record", "--release"] => record::run("release"),
         ["interop"] => interop::run(),

@@ -38,6 +38,11 @@ pub(crate) fn tests(house: &House, binary: &Path) -> Result<Outcome> {
     }
 }
 
+/// A Python that has Playwright.
+pub(crate) fn interpreter(house: &House) -> Result<PathBuf> {
+    TESTS.interpreter(&house.cache(TESTS.cache))
+}
+
 fn prepared(house: &House) -> Result<(PathBuf, PathBuf)> {
     let axe = from_npm(&house.cache("axe"), AXE)?.join("axe.min.js");
     Ok((browser()?, axe))

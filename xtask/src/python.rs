@@ -52,7 +52,7 @@ impl Script {
     }
 
     /// The interpreter of a virtual environment that holds the packages, made once.
-    fn interpreter(&self, directory: &Path) -> Result<PathBuf> {
+    pub(crate) fn interpreter(&self, directory: &Path) -> Result<PathBuf> {
         let python =
             directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
         let stamp = directory.join("requirement.stamp");

@@ -51,6 +51,7 @@ pub(crate) fn run() -> Result<ExitCode> {
         side("real projects, confined", || confined::projects(&house, &binary)),
         side("imports against other resolvers", || imports::edges(&house)),
         side("symbols against universal-ctags", || symbols::accuracy(&house)),
+        side("web service against its description", || described(&house, &binary)),
         side("documentation", documentation),
         side("official Python SDKs", || python_sdks(&house)),
         side("Python MCP client", || python_client(&house, &binary)),
@@ -113,6 +114,16 @@ fn python_sdks(house: &House) -> Result<Outcome> {
     let script =
         Script { path: PYTHON_SDKS, cache: "python-sdks", requirements: &SDK_REQUIREMENTS };
     script.run(house, &house.example("debug", "sdk_exchange"))
+}
+
+/// Makes requests from the OpenAPI description and compares the answers with it.
+fn described(house: &House, binary: &Path) -> Result<Outcome> {
+    let script = Script {
+        path: "crates/cli/tests/api/described.py",
+        cache: "schemathesis",
+        requirements: &["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"],
+    };
+    script.run(house, binary)
 }
 
 #[cfg(test)]

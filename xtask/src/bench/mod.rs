@@ -13,6 +13,7 @@ mod search;
 mod stats;
 mod terminal;
 mod verdict;
+mod web;
 
 pub(crate) use agent::run as agent;
 pub(crate) use answers::run as answers;
@@ -21,6 +22,7 @@ pub(crate) use exec::run as exec;
 pub(crate) use front_ends::run as front_ends;
 pub(crate) use search::run as search;
 pub(crate) use terminal::run as terminal;
+pub(crate) use web::run as web;
 
 /// How often each thing is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -29,7 +29,7 @@ def main():
     parser.add_argument('binary', help='the program to test, such as target/debug/toolkiln')
     parser.add_argument('words', nargs='*', help='only tests whose module or name contains one of these')
     parser.add_argument('--ui', nargs='?', const=UI, type=Path, metavar='DIR', help='files of the page: the source, or DIR, not the binary')
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     chosen = [(module, name) for module, name in every_test() if is_wanted(f'{module}.{name}', given.words)]
     if not chosen:
         sys.exit('no test has such a name')

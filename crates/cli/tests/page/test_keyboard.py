@@ -8,16 +8,16 @@ MOST_STEPS = 60
 
 
 def go_to(page, name):
-    """Presses Tab until the control with this name has the focus, which must then be visible."""
+    """Presses Tab until the control whose name begins so has the focus, which must then be visible."""
     for _ in range(MOST_STEPS):
         focused = page.evaluate('''() => {
           const { activeElement: at } = document;
-          const name = at.getAttribute('aria-label') ?? at.textContent.trim();
+          const name = at.getAttribute('aria-label') ?? (at.labels?.[0] ?? at).textContent.trim();
           const style = getComputedStyle(at);
           const isVisible = style.outlineStyle !== 'none' || style.boxShadow !== 'none';
           return { name, isVisible: isVisible || at.tagName === 'TEXTAREA' || at.tagName === 'INPUT' };
         }''')
-        if focused['name'] == name:
+        if focused['name'].startswith(name):
             assert focused['isVisible'], f'the focus on {name} cannot be seen'
             return
         page.keyboard.press('Tab')
