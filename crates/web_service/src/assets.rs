@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 30] = [
+static ASSETS: [Asset; 31] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -52,6 +52,7 @@ static ASSETS: [Asset; 30] = [
     asset!("attach.js", JAVASCRIPT),
     asset!("menu.js", JAVASCRIPT),
     asset!("news.js", JAVASCRIPT),
+    asset!("session_menu.js", JAVASCRIPT),
     asset!("login.js", JAVASCRIPT),
     asset!("highlight.js", JAVASCRIPT),
     asset!("panels/review.js", JAVASCRIPT),

@@ -3,7 +3,7 @@
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import {
-  api, attempt, connection, Conversation, conversation, dropSession, effect, html, latestSessions, lazy, message, moment, moves,
+  api, attempt, connection, Conversation, conversation, effect, html, latestSessions, lazy, message, moment, moves,
   noteSession, openMenu, openPanel, overview, questions, refresh, route, sessionAddress, sessions, signal, spoken, tell, withQuery,
 } from './core.js';
 import { ConversationView } from './conversation.js';
@@ -25,12 +25,15 @@ const VIEWS = {
 // ---- The list of sessions ----
 
 const STATES = { working: 'working', waiting: 'waits for you', paused: 'paused', interrupted: 'interrupted', idle: '' };
+/** The session that is being named. */
 const renamed = signal(null);
+const TitleField = lazy(() => import('./session_menu.js'));
+const sessionActs = async (session) => (await import('./session_menu.js')).sessionActs(session, renamed);
 
 function SessionLink({ session }) {
   const { id, title, failure, state, updated } = session;
   const isHere = route.value.session === id;
-  if (renamed.value === id) return html`<${TitleField} session=${session} />`;
+  if (renamed.value === id) return html`<${TitleField} session=${session} renamed=${renamed} />`;
   const words = failure ? 'failed' : STATES[state] ?? '';
   return html`<div class="session" aria-current=${isHere ? 'true' : undefined}>
     <a href=${sessionAddress(id)} aria-current=${isHere ? 'page' : undefined} title=${title ?? undefined}>
@@ -41,41 +44,6 @@ function SessionLink({ session }) {
     ${isHere && html`<button class="icon" aria-label="Rename, export or delete" aria-haspopup="menu"
       onClick=${(event) => openMenu(event.currentTarget, sessionActs(session))}>⋯</button>`}
   </div>`;
-}
-
-function sessionActs({ id }) {
-  const remove = () => attempt(async () => {
-    await api(`/sessions/${id}`, { method: 'DELETE' });
-    dropSession(id);
-    if (route.value.session === id) location.hash = '#/';
-  });
-  const exported = (format) => `/api/sessions/${id}/export?format=${format}`;
-  return [
-    { label: 'Rename', act: () => { renamed.value = id; } },
-    { label: 'Export as Markdown', href: exported('markdown'), download: `${id}.md` },
-    { label: 'Export as a web page', href: exported('html'), download: `${id}.html` },
-    { label: 'Delete…', isDanger: true, items: [
-      { label: 'Delete it for good', isDanger: true, act: remove },
-      { label: 'Keep it' },
-    ] },
-  ];
-}
-
-function TitleField({ session: { id, title } }) {
-  const finish = (text) => {
-    if (renamed.peek() !== id) return;
-    renamed.value = null;
-    const name = text.trim();
-    if (name && name !== title) attempt(async () => noteSession(await api(`/sessions/${id}`, { method: 'PATCH', body: { title: name } })));
-  };
-  const pressed = (event) => {
-    if (event.key === 'Enter') finish(event.target.value);
-    else if (event.key === 'Escape') renamed.value = null;
-    else return;
-    event.preventDefault();
-  };
-  return html`<input class="rename" aria-label="Name of the session" value=${title ?? ''} onKeyDown=${pressed}
-    onBlur=${(event) => finish(event.target.value)} ref=${(field) => field?.select()} />`;
 }
 
 function Project({ name }) {
@@ -111,19 +79,25 @@ function Rail() {
 
 // ---- The panel ----
 
+const narrow = matchMedia('(max-width: 1100px)');
+const isNarrow = signal(narrow.matches);
+narrow.onchange = () => { isNarrow.value = narrow.matches; };
+
 function Panel() {
   const name = route.value.panel;
   const part = PANELS[name];
   if (!part) return null;
-  return html`<aside class="panel" aria-label=${part.title}>
-    <header class="tabs">
+  // Where it takes the place of the conversation, it is the main thing.
+  const Kind = isNarrow.value ? 'main' : 'aside';
+  return html`<${Kind} class="panel" aria-label=${part.title}>
+    <header class="tabs">${isNarrow.value && html`<h1 class="unseen">${part.title}</h1>`}
       ${Object.entries(PANELS).map(([other, { title }]) => html`<button key=${other} aria-pressed=${other === name}
         onClick=${() => openPanel(other)}>${title}</button>`)}
       <span class="grow"></span>
       <button class="icon" aria-label="Close the panel" title="Close the panel (Esc)" onClick=${() => openPanel('')}>×</button>
     </header>
     <${part.Shown} key=${name} conversation=${conversation.value} />
-  </aside>`;
+  </>`;
 }
 
 // ---- The middle ----

@@ -20,7 +20,7 @@ export default function CallDetail({ item }) {
     ${printed && (item.state === 'running'
       ? html`<section><h3>Output so far</h3><${LiveOutput} text=${printed} /></section>`
       : html`<${Part} title=${`Output, as the model saw it${left}`} text=${printed} />`)}
-    ${!item.diffs?.length && outcome.map((line) => html`<p key=${line} class="notice">${line}</p>`)}
+    ${!printed && !item.diffs?.length && outcome.map((line) => html`<p key=${line} class="notice">${line}</p>`)}
     ${item.dropped && html`<p class="notice">${item.dropped}</p>`}
     ${failure && html`<p class="notice error">${failure.code}: ${failure.message} ${failure.suggestion ?? ''}</p>`}
     ${questions.map(({ reason, reply, at }) => html`<p key=${at} class="notice">${reason ? `${reason}: ` : ''}${reply?.words ?? 'not answered yet'}</p>`)}

@@ -15,7 +15,7 @@ const CallDetail = lazy(() => import('./call_detail.js'));
 /** Pixels from the end within which the view stays at the end. */
 const NEAR = 80;
 /** Pixels from either end of the window at which more items are loaded. */
-const EARLY = 800;
+const EARLY = 1_600;
 
 export function ConversationView({ railButton: RailButton }) {
   const shown = conversation.value;
@@ -56,6 +56,7 @@ function Log({ shown }) {
   // The reader stays where they are: at the end if they were, else at the same item, whatever comes above or below.
   const keep = () => {
     const { current: box } = log;
+    if (!box) return;
     const { isAtEnd, anchor, offset, below } = kept.current;
     if (isAtEnd && shown.atEnd.peek()) box.scrollTop = box.scrollHeight;
     else if (anchor?.isConnected) box.scrollTop += anchor.getBoundingClientRect().top - offset;
@@ -95,7 +96,7 @@ function Log({ shown }) {
   const toStart = () => attempt(async () => {
     kept.current = { isAtEnd: false, top: 0 };
     await shown.loadFirst();
-    log.current.scrollTop = 0;
+    log.current?.scrollTo(0, 0);
   });
   const pressed = (event) => {
     const go = { Home: toStart, End: toEnd }[event.key];
@@ -159,7 +160,8 @@ export function arrange(rows) {
 const FEW = 2;
 
 function Nodes({ nodes, shown }) {
-  return nodes.map(({ id, rows, inner }) => {
+  // One flat list: arrays within it would be told apart by their places, and drawn anew when earlier items come in.
+  return nodes.flatMap(({ id, rows, inner }) => {
     if (rows.length > FEW) return html`<${Fold} key=${`fold${id}`} rows=${rows} shown=${shown} />`;
     return rows.map((row) => html`<${Entry} key=${row.id} row=${row} inner=${inner.length ? inner : undefined} shown=${shown} />`);
   });

@@ -75,7 +75,6 @@ export function withQuery(path, values) {
 }
 
 // ---- What is known ----
-
 /** The answer of `/api/overview`; null until it is there. */
 export const overview = signal(null);
 /** The sessions by their ids. */
@@ -119,7 +118,8 @@ export async function attempt(action) {
 /** Takes what the service says of a session, in a list or after a change. */
 export function noteSession(brief) {
   const known = sessions.peek();
-  sessions.value = new Map(known).set(brief.id, { ...known.get(brief.id), ...brief });
+  const before = known.get(brief.id);
+  sessions.value = new Map(known).set(brief.id, { ...before, ...brief, title: brief.title ?? before?.title });
 }
 
 /** Forgets a session that was deleted. */

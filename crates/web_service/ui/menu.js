@@ -11,17 +11,20 @@ let place;
 
 /** Opens a menu with `items`, which may be a promise of them. An item with `items` of its own leads to those. */
 export function open(button, items) {
-  // A press on the button of an open menu has closed it already by being elsewhere.
-  if (place?.button === button && Date.now() - place.closedAt < 300) return;
+  const wasOpen = place?.button === button && place.isPressed;
   close();
+  place = undefined;
+  // A press on the button of an open menu is a press elsewhere, which has closed it.
+  if (wasOpen) return;
   const popover = Object.assign(document.createElement('div'), { popover: 'auto', className: 'menu' });
-  place = { button, popover, closedAt: 0 };
-  const own = place;
+  const own = place = { button, popover };
+  const press = () => { own.isPressed = true; };
+  button.addEventListener('pointerdown', press);
   (button.closest('dialog') ?? document.body).append(popover);
   button.setAttribute('aria-expanded', 'true');
   popover.addEventListener('toggle', ({ newState }) => {
     if (newState === 'open') return;
-    own.closedAt = Date.now();
+    button.removeEventListener('pointerdown', press);
     button.setAttribute('aria-expanded', 'false');
     render(null, popover);
     popover.remove();
