@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 31] = [
+static ASSETS: [Asset; 32] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -51,6 +51,7 @@ static ASSETS: [Asset; 31] = [
     asset!("commands.js", JAVASCRIPT),
     asset!("attach.js", JAVASCRIPT),
     asset!("menu.js", JAVASCRIPT),
+    asset!("message_menu.js", JAVASCRIPT),
     asset!("news.js", JAVASCRIPT),
     asset!("session_menu.js", JAVASCRIPT),
     asset!("login.js", JAVASCRIPT),

@@ -1,10 +1,11 @@
-// The frame of the page: the list of sessions, the conversation, the panel beside it, the stream, and how to get around.
+// The frame of the page: the list of sessions, the conversation, the panel beside it, the stream, and getting around.
 
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import {
   api, attempt, connection, Conversation, conversation, effect, html, latestSessions, lazy, message, moment, moves,
-  noteSession, openMenu, openPanel, overview, questions, refresh, route, sessionAddress, sessions, signal, spoken, tell, withQuery,
+  noteSession, openMenu, openPanel, overview, questions, refresh, route, sessionAddress, sessions, signal, spoken, tell,
+  withQuery,
 } from './core.js';
 import { ConversationView } from './conversation.js';
 import { Composer, interrupt } from './composer.js';
@@ -49,7 +50,8 @@ function SessionLink({ session }) {
 function Project({ name }) {
   const own = latestSessions.value.filter((session) => session.project === name);
   const today = new Date().setHours(0, 0, 0, 0);
-  const parts = [['Today', own.filter(({ updated }) => updated >= today)], ['Earlier', own.filter(({ updated }) => !(updated >= today))]];
+  const isNew = ({ updated }) => updated >= today;
+  const parts = [['Today', own.filter(isNew)], ['Earlier', own.filter((session) => !isNew(session))]];
   return html`<section aria-label=${name}>
     <h2>${name}</h2>
     ${parts.map(([title, listed]) => listed.length > 0 && html`<div key=${title}>
@@ -62,14 +64,17 @@ function Project({ name }) {
 
 function Rail() {
   const waiting = questions.value.length;
+  const projects = overview.value?.projects ?? [];
   return html`<nav class="rail" aria-label="Sessions">
     <header>
       <a class="brand" href="#/"><i class="kiln" aria-hidden="true"></i>Toolkiln</a>
       <a class="icon" href="#/" aria-label="New session" title="New session">+</a>
     </header>
-    <button class="find" onClick=${() => { paletteIsOpen.value = true; }}><span>Search everything</span><kbd>Ctrl K</kbd></button>
-    ${waiting > 0 && html`<a class="inbox" href="#/inbox">${waiting === 1 ? '1 question waits' : `${waiting} questions wait`}</a>`}
-    <div class="lists">${(overview.value?.projects ?? []).map(({ name }) => html`<${Project} key=${name} name=${name} />`)}</div>
+    <button class="find" onClick=${() => { paletteIsOpen.value = true; }}>
+      <span>Search everything</span><kbd>Ctrl K</kbd></button>
+    ${waiting > 0 && html`<a class="inbox" href="#/inbox">
+      ${waiting === 1 ? '1 question waits' : `${waiting} questions wait`}</a>`}
+    <div class="lists">${projects.map(({ name }) => html`<${Project} key=${name} name=${name} />`)}</div>
     <footer>
       ${Object.entries(VIEWS).map(([name, { title }]) => html`<a key=${name} href="#/${name}"
         aria-current=${route.value.view === name ? 'page' : undefined}>${title}</a>`)}
@@ -94,7 +99,8 @@ function Panel() {
       ${Object.entries(PANELS).map(([other, { title }]) => html`<button key=${other} aria-pressed=${other === name}
         onClick=${() => openPanel(other)}>${title}</button>`)}
       <span class="grow"></span>
-      <button class="icon" aria-label="Close the panel" title="Close the panel (Esc)" onClick=${() => openPanel('')}>×</button>
+      <button class="icon" aria-label="Close the panel" title="Close the panel (Esc)"
+        onClick=${() => openPanel('')}>×</button>
     </header>
     <${part.Shown} key=${name} conversation=${conversation.value} />
   </>`;
@@ -110,7 +116,8 @@ function Start() {
     <header class="bar"><${RailButton} /><h1>New session</h1></header>
     <div class="start">
       <h2>What should be done?</h2>
-      ${known && known.projects.length > 1 && html`<label>Project <select value=${project} onChange=${(event) => choose(event.target.value)}>
+      ${known?.projects.length > 1 && html`<label>Project <select value=${project}
+        onChange=${(event) => choose(event.target.value)}>
         ${known.projects.map(({ name }) => html`<option key=${name}>${name}</option>`)}</select></label>`}
       <p>Nothing is written before you have seen it and said yes.</p>
     </div>

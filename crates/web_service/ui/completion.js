@@ -66,8 +66,9 @@ export default function Completion({ asked, project, session, keys, pick, field 
     pick(option);
   };
   return html`<ul class="suggestions" id="suggestions" role="listbox" aria-label="Suggestions" ref=${list}>
-    ${options.map((option, index) => html`<li key=${option.label} id=${`suggestion-${index}`} role="option" aria-selected=${index === at}
-      onPointerDown=${(event) => event.preventDefault()} onClick=${choose(option)}>
+    ${options.map((option, index) => html`<li key=${`${option.note}${option.label}`} id=${`suggestion-${index}`}
+      role="option" aria-selected=${index === at} onClick=${choose(option)}
+      onPointerDown=${(event) => event.preventDefault()}>
       <span>${option.label}</span><small>${option.note}</small></li>`)}</ul>`;
 }
 

@@ -27,7 +27,8 @@ export default function TitleField({ session: { id, title }, renamed }) {
     if (renamed.peek() !== id) return;
     renamed.value = null;
     const name = text.trim();
-    if (name && name !== title) attempt(async () => noteSession(await api(`/sessions/${id}`, { method: 'PATCH', body: { title: name } })));
+    if (!name || name === title) return;
+    attempt(async () => noteSession(await api(`/sessions/${id}`, { method: 'PATCH', body: { title: name } })));
   };
   const pressed = (event) => {
     if (event.key === 'Enter') finish(event.target.value);

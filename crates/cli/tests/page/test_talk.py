@@ -148,8 +148,8 @@ def test_a_long_session_is_a_window_that_moves_without_a_jump(world):
       globalThis.count = document.querySelectorAll('.item').length;
       resolve();
     })))""")
-    page.unroute(re.compile('before='))
     held[0].continue_()
+    page.unroute(re.compile('before='))
     world.until(page, "document.querySelectorAll('.item').length > count")
     moved = page.evaluate('seen.isConnected && Math.abs(seen.getBoundingClientRect().top - was)')
     assert moved is not False and moved < 2, f'the text moved by {moved} pixels'
