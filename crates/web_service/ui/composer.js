@@ -2,8 +2,8 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
-  api, attempt, dollars, html, lazy, noteSession, openMenu, overview, plural, sessionAddress, sessions, short, tell,
-  withQuery,
+  api, attempt, dollars, hasMore, html, lazy, noteSession, openMenu, overview, plural, sessionAddress, sessions, short,
+  tell, withQuery,
 } from './core.js';
 
 const Completion = lazy(() => import('./completion.js'));
@@ -119,7 +119,7 @@ export function Composer({ session, project, shown }) {
     target.past = undefined;
   };
   const pick = ({ insert, file }) => {
-    const next = text.slice(0, asked.from) + insert + text.slice(asked.to);
+    const next = text.slice(0, asked.from) + insert + text.slice(asked.to).trimStart();
     change(next, file && !chips.some(({ name }) => name === file) ? [...chips, { kind: 'file', name: file }] : chips);
     ask(null);
     const { current: area } = field;
@@ -191,9 +191,16 @@ function wholeText(text, chips) {
 }
 
 function messageBody(text, chips) {
-  const files = chips.filter(({ kind }) => kind === 'file').map(({ name }) => name);
-  const images = chips.filter(({ kind }) => kind === 'image').map(({ mime, data }) => ({ mime, data }));
+  const chosen = chips.filter(({ kind }) => kind === 'file').map(({ name }) => name);
+  const files = [...new Set([...chosen, ...mentioned(text)])];
+  const images = chips.filter(({ kind }) => kind === 'image').map(({ mime, data, name }) => ({ mime, data, name }));
   return { text, ...(files.length && { files }), ...(images.length && { images }) };
+}
+
+/** Paths that stand in the text after an `@`, in quotes or without. A word without a dot or slash is none. */
+export function mentioned(text) {
+  const found = text.matchAll(/(?:^|\s)@(?:"([^"\n]+)"|(\S*[./]\S*))/g);
+  return [...found].map(([, quoted, plain]) => quoted ?? plain.replace(/[.,;:!?)\]}']+$/, '')).filter(Boolean);
 }
 
 /** What is being completed at the caret: a file after `@`, a command after `/` at the beginning. */
@@ -277,7 +284,7 @@ function Facts({ session: id, project, shown, model, chooseModel }) {
   const session = sessions.value.get(id);
   const served = known?.projects.find(({ name }) => name === project) ?? known?.projects[0];
   const present = model ?? session?.model ?? served?.model;
-  const mode = served?.mode ?? known?.mode;
+  const mode = served?.mode;
   const choose = (name) => (id
     ? attempt(async () => noteSession(await api(`/sessions/${id}`, { method: 'PATCH', body: { model: name } })))
     : chooseModel(name));
@@ -285,8 +292,7 @@ function Facts({ session: id, project, shown, model, chooseModel }) {
     const { models } = await api(withQuery('/models', { project: served?.name }));
     return models.map((name) => ({ label: name, isChosen: name === present, act: () => choose(name) }));
   };
-  // The model of an open session can be changed where the service says that it has modes.
-  const canChoose = !id || Boolean(known?.mode);
+  const canChoose = !id || hasMore();
   const turn = shown?.rows.value.findLast((row) => row.peek().kind === 'turn')?.value;
   const size = session?.context_window ?? served?.context_window;
   const filled = turn?.context_tokens;

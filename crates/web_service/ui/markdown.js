@@ -2,7 +2,7 @@
 
 import { lexer } from 'marked';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { html, overview } from './core.js';
+import { hasMore, html } from './core.js';
 
 // ---- Reading ----
 
@@ -238,8 +238,7 @@ function CodeBlock({ token: { text, lang, isOpen } }) {
   const parts = useRef([]);
   const [lines, colour] = useState(null);
   useEffect(() => {
-    // Colours come from the service, where it has them.
-    if (isOpen || !language || !overview.peek()?.mode) return;
+    if (isOpen || !language || !hasMore()) return;
     import('./highlight.js').then(({ highlighted }) => highlighted(language, text)).then(colour, () => {});
   }, [isOpen, text]);
   if (!text.startsWith(parts.current[0] ?? '')) parts.current = [];

@@ -20,7 +20,7 @@ export function open(button, items) {
   const own = place = { button, popover };
   const press = () => { own.isPressed = true; };
   button.addEventListener('pointerdown', press);
-  (button.closest('dialog') ?? document.body).append(popover);
+  (button.closest('dialog, main, nav') ?? document.body).append(popover);
   button.setAttribute('aria-expanded', 'true');
   popover.addEventListener('toggle', ({ newState }) => {
     if (newState === 'open') return;

@@ -214,12 +214,12 @@ def test_enter_sends_shift_enter_breaks_and_arrow_up_brings_back(world):
 def test_a_file_is_completed_and_goes_with_the_message(world):
     world.model.reply('Seen.')
     page = world.page()
-    field(page).press_sequentially('look at @MAI')
+    field(page).press_sequentially('look at @main.r')
     page.get_by_role('option', name='main.rs').wait_for()
     assert field(page).get_attribute('aria-activedescendant') == 'suggestion-0'
     page.keyboard.press('Escape')
     page.get_by_role('listbox').wait_for(state='detached')
-    page.keyboard.type('n')
+    page.keyboard.type('s')
     page.get_by_role('option', name='main.rs').wait_for()
     page.keyboard.press('Tab')
     page.get_by_role('button', name='Remove src/main.rs').wait_for()
