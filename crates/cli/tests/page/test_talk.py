@@ -4,7 +4,7 @@ import json
 import re
 import subprocess
 
-from model import call
+from model import call, thought
 
 READS = [call('read_file', path='src/main.rs'), call('read_file', path='README.md'), call('list_directory', path='.')]
 CHANGED = '# Demo\n\nIt says goodbye.\n'
@@ -67,6 +67,43 @@ def test_what_a_command_prints_is_seen_while_it_runs_and_the_turn_can_be_stopped
     world.wait_for_state(session, 'idle')
     world.log(page).get_by_text('Stopped').wait_for()
     assert page.locator('.doing').count() == 0
+
+
+def test_plans_thoughts_and_sub_agents_have_their_places(world):
+    steps = [{'text': 'Look', 'status': 'done'}, {'text': 'Change', 'status': 'in_progress'}, {'text': 'Test', 'status': 'pending'}]
+    model = world.model
+    model.reply(thought('What is meant?'), 'I plan.', call('plan', steps=steps), to='Say goodbye')
+    model.reply('A helper looks.', call('delegate', task='Find greetings'), to='Say goodbye')
+    model.reply('I search.', *READS, to='Find greetings')
+    model.reply('There are two.', to='Find greetings')
+    model.reply('Good.', to='Say goodbye')
+    session = world.api('/sessions', {})['id']
+    world.api(f'/sessions/{session}/messages', {'text': 'Say goodbye'})
+    world.wait_for_state(session, 'idle')
+    page = world.page(f'#/session/{session}')
+    log = world.log(page)
+    plan = log.get_by_role('list', name='Plan')
+    plan.wait_for()
+    assert [step.text_content() for step in plan.locator('li').all()] == ['✓Done: Look', '▸Now: Change', '○To do: Test']
+    assert log.get_by_text('What is meant?').count() == 0
+    log.get_by_role('button', name='Thought for').click()
+    log.get_by_text('What is meant?').wait_for()
+    assert log.get_by_text('There are two.').count() == 0, 'a finished sub-agent is folded'
+    log.get_by_role('button', name='Show what the sub-agent did').press('Enter')
+    inner = log.locator('.agent .inner').first
+    inner.get_by_text('There are two.').wait_for()
+    inner.get_by_role('button', name='Read 2 files').wait_for()
+    world.shot(page, 'talk-agent')
+
+
+def test_a_long_message_is_cut_until_it_is_opened(world):
+    world.model.reply('Long.')
+    page = world.page()
+    world.begin(page, 'a line\n' * 60 + 'the end')
+    page.locator('.turn-end').wait_for()
+    assert 'the end' not in page.locator('.words').text_content()
+    page.get_by_role('button', name='Show all').click()
+    assert 'the end' in page.locator('.words').text_content()
 
 
 def test_markdown_in_pieces_is_what_it_is_as_a_whole(world):
@@ -397,6 +434,25 @@ def test_a_message_that_waited_when_the_service_was_killed_is_in_the_field_again
     world.until(page, "document.querySelector('textarea').value === 'And this'")
     world.log(page).get_by_text('The answer broke off here.').wait_for()
     assert [item['text'] for item in world.items(session) if item['kind'] == 'message'] == ['Think']
+
+
+def test_a_message_that_was_written_although_its_answer_was_lost_is_not_said_twice(world):
+    world.allow_lost_connections()
+    world.model.reply('First.')
+    page = world.page()
+    session = world.begin(page, 'One')
+    page.locator('.turn-end').wait_for()
+    world.model.reply('Second.')
+
+    def lose(route):
+        route.fetch()
+        route.abort()
+
+    page.route(re.compile('/messages$'), lose)
+    world.say(page, 'Two')
+    world.log(page).get_by_text('Second.').wait_for()
+    world.until(page, "document.querySelector('textarea').value === ''")
+    assert [item['text'] for item in world.items(session) if item['kind'] == 'message'] == ['One', 'Two']
 
 
 # ---- A phone ----
