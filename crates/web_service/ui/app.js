@@ -1,10 +1,11 @@
-// The frame of the page: the list of sessions, the conversation, the panel beside it, the stream, and how to get around.
+// The frame of the page: the list of sessions, the conversation, the panel beside it, the stream, and getting around.
 
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import {
-  api, attempt, connection, Conversation, conversation, dropSession, effect, html, latestSessions, lazy, message, moment, moves,
-  noteSession, openMenu, openPanel, overview, questions, refresh, route, sessionAddress, sessions, signal, spoken, tell, withQuery,
+  api, attempt, connection, Conversation, conversation, effect, html, latestSessions, lazy, message, moment, moves,
+  noteSession, openMenu, openPanel, overview, questions, refresh, route, sessionAddress, sessions, signal, spoken, tell,
+  withQuery,
 } from './core.js';
 import { ConversationView } from './conversation.js';
 import { Composer, interrupt } from './composer.js';
@@ -25,12 +26,15 @@ const VIEWS = {
 // ---- The list of sessions ----
 
 const STATES = { working: 'working', waiting: 'waits for you', paused: 'paused', interrupted: 'interrupted', idle: '' };
+/** The session that is being named. */
 const renamed = signal(null);
+const TitleField = lazy(() => import('./session_menu.js'));
+const sessionActs = async (session) => (await import('./session_menu.js')).sessionActs(session, renamed);
 
 function SessionLink({ session }) {
   const { id, title, failure, state, updated } = session;
   const isHere = route.value.session === id;
-  if (renamed.value === id) return html`<${TitleField} session=${session} />`;
+  if (renamed.value === id) return html`<${TitleField} session=${session} renamed=${renamed} />`;
   const words = failure ? 'failed' : STATES[state] ?? '';
   return html`<div class="session" aria-current=${isHere ? 'true' : undefined}>
     <a href=${sessionAddress(id)} aria-current=${isHere ? 'page' : undefined} title=${title ?? undefined}>
@@ -43,45 +47,11 @@ function SessionLink({ session }) {
   </div>`;
 }
 
-function sessionActs({ id }) {
-  const remove = () => attempt(async () => {
-    await api(`/sessions/${id}`, { method: 'DELETE' });
-    dropSession(id);
-    if (route.value.session === id) location.hash = '#/';
-  });
-  const exported = (format) => `/api/sessions/${id}/export?format=${format}`;
-  return [
-    { label: 'Rename', act: () => { renamed.value = id; } },
-    { label: 'Export as Markdown', href: exported('markdown'), download: `${id}.md` },
-    { label: 'Export as a web page', href: exported('html'), download: `${id}.html` },
-    { label: 'Delete…', isDanger: true, items: [
-      { label: 'Delete it for good', isDanger: true, act: remove },
-      { label: 'Keep it' },
-    ] },
-  ];
-}
-
-function TitleField({ session: { id, title } }) {
-  const finish = (text) => {
-    if (renamed.peek() !== id) return;
-    renamed.value = null;
-    const name = text.trim();
-    if (name && name !== title) attempt(async () => noteSession(await api(`/sessions/${id}`, { method: 'PATCH', body: { title: name } })));
-  };
-  const pressed = (event) => {
-    if (event.key === 'Enter') finish(event.target.value);
-    else if (event.key === 'Escape') renamed.value = null;
-    else return;
-    event.preventDefault();
-  };
-  return html`<input class="rename" aria-label="Name of the session" value=${title ?? ''} onKeyDown=${pressed}
-    onBlur=${(event) => finish(event.target.value)} ref=${(field) => field?.select()} />`;
-}
-
 function Project({ name }) {
   const own = latestSessions.value.filter((session) => session.project === name);
   const today = new Date().setHours(0, 0, 0, 0);
-  const parts = [['Today', own.filter(({ updated }) => updated >= today)], ['Earlier', own.filter(({ updated }) => !(updated >= today))]];
+  const isNew = ({ updated }) => updated >= today;
+  const parts = [['Today', own.filter(isNew)], ['Earlier', own.filter((session) => !isNew(session))]];
   return html`<section aria-label=${name}>
     <h2>${name}</h2>
     ${parts.map(([title, listed]) => listed.length > 0 && html`<div key=${title}>
@@ -94,14 +64,17 @@ function Project({ name }) {
 
 function Rail() {
   const waiting = questions.value.length;
+  const projects = overview.value?.projects ?? [];
   return html`<nav class="rail" aria-label="Sessions">
     <header>
       <a class="brand" href="#/"><i class="kiln" aria-hidden="true"></i>Toolkiln</a>
       <a class="icon" href="#/" aria-label="New session" title="New session">+</a>
     </header>
-    <button class="find" onClick=${() => { paletteIsOpen.value = true; }}><span>Search everything</span><kbd>Ctrl K</kbd></button>
-    ${waiting > 0 && html`<a class="inbox" href="#/inbox">${waiting === 1 ? '1 question waits' : `${waiting} questions wait`}</a>`}
-    <div class="lists">${(overview.value?.projects ?? []).map(({ name }) => html`<${Project} key=${name} name=${name} />`)}</div>
+    <button class="find" onClick=${() => { paletteIsOpen.value = true; }}>
+      <span>Search everything</span><kbd>Ctrl K</kbd></button>
+    ${waiting > 0 && html`<a class="inbox" href="#/inbox">
+      ${waiting === 1 ? '1 question waits' : `${waiting} questions wait`}</a>`}
+    <div class="lists">${projects.map(({ name }) => html`<${Project} key=${name} name=${name} />`)}</div>
     <footer>
       ${Object.entries(VIEWS).map(([name, { title }]) => html`<a key=${name} href="#/${name}"
         aria-current=${route.value.view === name ? 'page' : undefined}>${title}</a>`)}
@@ -111,19 +84,26 @@ function Rail() {
 
 // ---- The panel ----
 
+const narrow = matchMedia('(max-width: 1100px)');
+const isNarrow = signal(narrow.matches);
+narrow.onchange = () => { isNarrow.value = narrow.matches; };
+
 function Panel() {
   const name = route.value.panel;
   const part = PANELS[name];
   if (!part) return null;
-  return html`<aside class="panel" aria-label=${part.title}>
-    <header class="tabs">
+  // Where it takes the place of the conversation, it is the main thing.
+  const Kind = isNarrow.value ? 'main' : 'aside';
+  return html`<${Kind} class="panel" aria-label=${part.title}>
+    <header class="tabs">${isNarrow.value && html`<h1 class="unseen">${part.title}</h1>`}
       ${Object.entries(PANELS).map(([other, { title }]) => html`<button key=${other} aria-pressed=${other === name}
         onClick=${() => openPanel(other)}>${title}</button>`)}
       <span class="grow"></span>
-      <button class="icon" aria-label="Close the panel" title="Close the panel (Esc)" onClick=${() => openPanel('')}>×</button>
+      <button class="icon" aria-label="Close the panel" title="Close the panel (Esc)"
+        onClick=${() => openPanel('')}>×</button>
     </header>
     <${part.Shown} key=${name} conversation=${conversation.value} />
-  </aside>`;
+  </>`;
 }
 
 // ---- The middle ----
@@ -136,7 +116,8 @@ function Start() {
     <header class="bar"><${RailButton} /><h1>New session</h1></header>
     <div class="start">
       <h2>What should be done?</h2>
-      ${known && known.projects.length > 1 && html`<label>Project <select value=${project} onChange=${(event) => choose(event.target.value)}>
+      ${known?.projects.length > 1 && html`<label>Project <select value=${project}
+        onChange=${(event) => choose(event.target.value)}>
         ${known.projects.map(({ name }) => html`<option key=${name}>${name}</option>`)}</select></label>`}
       <p>Nothing is written before you have seen it and said yes.</p>
     </div>

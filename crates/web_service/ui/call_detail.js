@@ -16,14 +16,16 @@ export default function CallDetail({ item }) {
     <${Times} item=${item} />
     ${item.arguments && html`<${Part} title="Input" text=${item.arguments} />`}
     ${item.diffs?.length > 0 && !isRevised && html`<${Diffs} diffs=${item.diffs} />`}
-    ${item.told_diff && (isRevised || !item.diffs?.length) && html`<section><h3>Change</h3><${Unified} text=${item.told_diff} /></section>`}
+    ${item.told_diff && (isRevised || !item.diffs?.length) && html`<section><h2>Change</h2>
+      <${Unified} text=${item.told_diff} /></section>`}
     ${printed && (item.state === 'running'
-      ? html`<section><h3>Output so far</h3><${LiveOutput} text=${printed} /></section>`
+      ? html`<section><h2>Output so far</h2><${LiveOutput} text=${printed} /></section>`
       : html`<${Part} title=${`Output, as the model saw it${left}`} text=${printed} />`)}
-    ${!item.diffs?.length && outcome.map((line) => html`<p key=${line} class="notice">${line}</p>`)}
+    ${!printed && !item.diffs?.length && outcome.map((line) => html`<p key=${line} class="notice">${line}</p>`)}
     ${item.dropped && html`<p class="notice">${item.dropped}</p>`}
     ${failure && html`<p class="notice error">${failure.code}: ${failure.message} ${failure.suggestion ?? ''}</p>`}
-    ${questions.map(({ reason, reply, at }) => html`<p key=${at} class="notice">${reason ? `${reason}: ` : ''}${reply?.words ?? 'not answered yet'}</p>`)}
+    ${questions.map(({ reason, reply, at }) => html`<p key=${at} class="notice">
+      ${reason ? `${reason.replace(/\.$/, '')}: ` : ''}${reply?.words ?? 'not answered yet'}</p>`)}
     ${images.map((image, index) => html`<${SessionImage} key=${index} image=${image} />`)}
   </div>`;
 }
@@ -34,7 +36,7 @@ function Times({ item: { tool, started_at: at, working_ms: working, exit_code: c
 }
 
 function Part({ title, text }) {
-  return html`<section><header><h3>${title}</h3><${CopyButton} text=${text} /></header>
+  return html`<section><header><h2>${title}</h2><${CopyButton} text=${text} /></header>
     <pre tabindex="0" aria-label=${title}>${text}</pre></section>`;
 }
 
@@ -42,7 +44,8 @@ const SIGNS = { add: '+', remove: '−', context: ' ' };
 
 function Diffs({ diffs }) {
   return diffs.map(({ path, hunks, added, removed, warnings = [] }) => html`<section key=${path}>
-    <header><h3><button type="button" class="link" onClick=${() => openFile(path, hunks[0]?.new_start)}>${path}</button></h3>
+    <header><h2><button type="button" class="link"
+      onClick=${() => openFile(path, hunks[0]?.new_start)}>${path}</button></h2>
       <span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span></header>
     ${warnings.map((warning) => html`<p key=${warning} class="notice warning">${warning}</p>`)}
     <${Lines} lines=${hunks.flatMap(({ lines, old_start: old, new_start: fresh }) => [
@@ -61,7 +64,9 @@ function Unified({ text }) {
 }
 
 function Lines({ lines }) {
-  return html`<pre class="lines" tabindex="0" aria-label="Change">${lines.slice(0, MOST_LINES).map(({ kind, text }, index) => html`<span
-    key=${index} class=${kind}>${kind === 'gap' ? '' : `${SIGNS[kind]} `}${text}${'\n'}</span>`)}</pre>
-    ${lines.length > MOST_LINES && html`<p class="notice">${lines.length - MOST_LINES} more lines are in the history</p>`}`;
+  const left = lines.length - MOST_LINES;
+  const shown = lines.slice(0, MOST_LINES);
+  return html`<pre class="lines" tabindex="0" aria-label="Change">${shown.map(({ kind, text }, index) => html`<span
+    key=${index} class=${kind}>${kind === 'gap' ? '' : `${SIGNS[kind]} `}${text}</span>`)}</pre>
+    ${left > 0 && html`<p class="notice">${left} more lines are in the history</p>`}`;
 }

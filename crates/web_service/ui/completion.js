@@ -1,7 +1,7 @@
 // What can be meant: files and symbols after `@`, commands after `/`. The focus stays in the field.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { api, html, say, withQuery } from './core.js';
+import { api, hasMore, html, say, withQuery } from './core.js';
 import { COMMANDS } from './commands.js';
 
 /** Milliseconds after a key before the service is asked. */
@@ -18,7 +18,8 @@ export default function Completion({ asked, project, session, keys, pick, field 
     const stopping = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        const found = await (kind === 'mention' ? files(query, project, stopping.signal) : commands(query, session));
+        const look = kind === 'mention' ? mentions : commands;
+        const found = await look(query, { project, session, signal: stopping.signal });
         offer(found);
         move(0);
         if (found.length) say(`${found.length} suggestions`);
@@ -66,22 +67,32 @@ export default function Completion({ asked, project, session, keys, pick, field 
     pick(option);
   };
   return html`<ul class="suggestions" id="suggestions" role="listbox" aria-label="Suggestions" ref=${list}>
-    ${options.map((option, index) => html`<li key=${option.label} id=${`suggestion-${index}`} role="option" aria-selected=${index === at}
-      onPointerDown=${(event) => event.preventDefault()} onClick=${choose(option)}>
+    ${options.map((option, index) => html`<li key=${`${option.note}${option.label}`} id=${`suggestion-${index}`}
+      role="option" aria-selected=${index === at} onClick=${choose(option)}
+      onPointerDown=${(event) => event.preventDefault()}>
       <span>${option.label}</span><small>${option.note}</small></li>`)}</ul>`;
 }
 
-function commands(query, session) {
+/** Commands of the page, and those that the user has written, which are shown as what they send. */
+async function commands(query, { project, session, signal }) {
   const fitting = COMMANDS.filter(({ name, inSession }) => name.startsWith(query) && (session || !inSession));
-  return fitting.map(({ name, words }) => ({ label: `/${name}`, note: words, insert: `/${name}` }));
+  const own = fitting.map(({ name, words }) => ({ label: `/${name}`, note: words, insert: `/${name}` }));
+  if (!hasMore()) return own;
+  const found = await api(withQuery('/complete', { kind: 'command', project, query }), { signal });
+  const written = found.commands.filter(({ message }) => message);
+  return [...own, ...written.map(({ name, about, message }) => ({ label: `/${name}`, note: about, insert: message }))];
 }
 
-async function files(query, project, signal) {
+/** Files, directories and symbols; where the service does not complete them, files by a glob. */
+async function mentions(query, { project, signal }) {
+  if (hasMore()) {
+    const found = await api(withQuery('/complete', { kind: 'mention', project, query }), { signal });
+    return found.mentions.slice(0, MOST).map(({ kind, text, target, detail }) => ({
+      label: text, note: detail || (kind === 'file' ? '' : kind), insert: `${text} `, file: target ?? text,
+    }));
+  }
   const { result } = await api(withQuery('/search', { kind: 'files', project, query: globOf(query) }), { signal });
-  return result.files.slice(0, MOST).map((path) => {
-    const cut = path.lastIndexOf('/') + 1;
-    return { label: path.slice(cut), note: path.slice(0, cut), insert: `${path} `, file: path };
-  });
+  return result.files.slice(0, MOST).map((path) => ({ label: path, note: '', insert: `${path} `, file: path }));
 }
 
 /** A glob for paths that hold these parts, in upper or lower case. */

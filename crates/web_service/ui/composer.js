@@ -2,7 +2,8 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
-  api, attempt, dollars, html, lazy, noteSession, openMenu, overview, plural, sessionAddress, sessions, short, tell, withQuery,
+  api, attempt, dollars, hasMore, html, lazy, noteSession, openMenu, overview, plural, sessionAddress, sessions, short,
+  tell, withQuery,
 } from './core.js';
 
 const Completion = lazy(() => import('./completion.js'));
@@ -43,6 +44,7 @@ export function interrupt(session) {
 export function Composer({ session, project, shown }) {
   const field = useRef(null);
   const keys = useRef(null);
+  const begun = useRef(session);
   const place = session ?? 'new';
   const [draft, set] = useState(() => draftOf(place));
   const [asked, ask] = useState(null);
@@ -92,9 +94,12 @@ export function Composer({ session, project, shown }) {
       };
     }
     await attempt(async () => {
-      const id = session ?? await beginSession(project, model);
+      // A session that was begun for a message which could not be sent is used again.
+      begun.current ??= session ?? await beginSession(project, model);
+      const id = begun.current;
       const { notes } = await api(`/sessions/${id}/messages`, { body: messageBody(whole, chips) });
       change('', []);
+      if (shown) shown.arrived = undefined;
       said.push(text);
       // Until the service has named it.
       if (!sessions.peek().get(id)?.title) noteSession({ id, title: whole.trim().split('\n')[0].slice(0, 80) });
@@ -106,7 +111,7 @@ export function Composer({ session, project, shown }) {
   };
   const runCommand = async () => {
     const { run } = await import('./commands.js');
-    return run(text, { session, project, shown, type, chooseModel: () => field.current.form.querySelector('.model')?.click() });
+    return run(text, { session, type, chooseModel: () => field.current.form.querySelector('.model')?.click() });
   };
   const input = ({ target }) => {
     change(target.value);
@@ -114,7 +119,7 @@ export function Composer({ session, project, shown }) {
     target.past = undefined;
   };
   const pick = ({ insert, file }) => {
-    const next = text.slice(0, asked.from) + insert + text.slice(asked.to);
+    const next = text.slice(0, asked.from) + insert + text.slice(asked.to).trimStart();
     change(next, file && !chips.some(({ name }) => name === file) ? [...chips, { kind: 'file', name: file }] : chips);
     ask(null);
     const { current: area } = field;
@@ -148,24 +153,26 @@ export function Composer({ session, project, shown }) {
     add([{ kind: 'paste', name: `Pasted text, ${plural(lines, 'line')}`, text: more }]);
   };
   return html`<form class="prompt" onSubmit=${(event) => { event.preventDefault(); send(); }}
-    onDragOver=${(event) => event.preventDefault()} onDrop=${(event) => takeFiles(event, [...event.dataTransfer.files])}>
+    onDragOver=${(event) => event.preventDefault()}
+    onDrop=${(event) => takeFiles(event, [...event.dataTransfer.files])}>
     <${Waiting} shown=${shown} take=${giveBack} />
     <${Chips} chips=${chips} change=${(next) => change(text, next)} />
-    ${asked && html`<${Completion} asked=${asked} project=${project} session=${session} keys=${keys} pick=${pick} field=${field} />`}
+    ${asked && html`<${Completion} asked=${asked} project=${project} session=${session} keys=${keys} pick=${pick}
+      field=${field} />`}
     <textarea ref=${field} rows="2" value=${text} aria-label="Message" aria-autocomplete="list" enterkeyhint="send"
-      placeholder=${isWorking ? 'Say something that the running turn takes up' : 'Reply, @ to attach a file, / for commands'}
+      placeholder=${isWorking ? 'Say something that the running turn takes up' : 'Reply, @ for files, / for commands'}
       onInput=${input} onKeyDown=${pressed} onPaste=${pasted}></textarea>
     <div class="acts">
       <${AttachButton} take=${takeFiles} />
       <${Facts} session=${session} project=${project} shown=${shown} model=${model} chooseModel=${chooseModel} />
       <span class="grow"></span>
-      ${isWorking && html`<button type="button" class="quiet small stop" onClick=${() => interrupt(session)}>Stop <kbd>Esc</kbd></button>`}
+      ${isWorking && html`<button type="button" class="quiet small stop"
+        onClick=${() => interrupt(session)}>Stop <kbd>Esc</kbd></button>`}
       <button class="send" aria-label="Send" disabled=${isSending || (!text.trim() && chips.length === 0)}>↑</button>
     </div>
   </form>`;
 }
 
-/** Begins a session. What cannot be sent then stays in the field of the new session's beginning. */
 async function beginSession(project, model) {
   const begun = await api('/sessions', { body: { project, ...(model && { model }) } });
   noteSession({ ...begun, updated: Date.now() });
@@ -184,9 +191,16 @@ function wholeText(text, chips) {
 }
 
 function messageBody(text, chips) {
-  const files = chips.filter(({ kind }) => kind === 'file').map(({ name }) => name);
-  const images = chips.filter(({ kind }) => kind === 'image').map(({ mime, data }) => ({ mime, data }));
+  const chosen = chips.filter(({ kind }) => kind === 'file').map(({ name }) => name);
+  const files = [...new Set([...chosen, ...mentioned(text)])];
+  const images = chips.filter(({ kind }) => kind === 'image').map(({ mime, data, name }) => ({ mime, data, name }));
   return { text, ...(files.length && { files }), ...(images.length && { images }) };
+}
+
+/** Paths that stand in the text after an `@`, in quotes or without. A word without a dot or slash is none. */
+export function mentioned(text) {
+  const found = text.matchAll(/(?:^|\s)@(?:"([^"\n]+)"|(\S*[./]\S*))/g);
+  return [...found].map(([, quoted, plain]) => quoted ?? plain.replace(/[.,;:!?)\]}']+$/, '')).filter(Boolean);
 }
 
 /** What is being completed at the caret: a file after `@`, a command after `/` at the beginning. */
@@ -229,7 +243,8 @@ function Waiting({ shown, take }) {
   return html`<ul class="queue" aria-label="Waiting to be sent">${waiting.map(({ id, text }) => html`<li key=${id}>
     <span>${text}</span>
     <button type="button" class="quiet small" onClick=${() => withdraw(id, take)}>Edit</button>
-    <button type="button" class="icon" aria-label="Take back" title="Take back" onClick=${() => withdraw(id)}>×</button></li>`)}</ul>`;
+    <button type="button" class="icon" aria-label="Take back" onClick=${() => withdraw(id)}>×</button>
+  </li>`)}</ul>`;
 }
 
 function Chips({ chips, change }) {
@@ -239,15 +254,17 @@ function Chips({ chips, change }) {
     open(-1);
     change(chips.filter((_, at) => at !== index));
   };
-  const edited = ({ target }) => change(chips.map((chip, at) => (at === opened ? { ...chip, text: target.value } : chip)));
+  const edited = ({ target: { value } }) => change(chips.with(opened, { ...chips[opened], text: value }));
   const shown = chips[opened];
   return html`<ul class="chips" aria-label="Attached">${chips.map(({ name, kind, text, address }, index) => html`<li
       key=${index} class=${kind}>
       ${address && html`<img src=${address} alt="" />`}
       ${text === undefined ? html`<span>${name}</span>` : html`<button type="button" aria-expanded=${opened === index}
         onClick=${() => open(opened === index ? -1 : index)}>${name}</button>`}
-      <button type="button" class="icon" aria-label=${`Remove ${name}`} onClick=${without(index)}>×</button></li>`)}</ul>
-    ${shown && html`<textarea class="pasted" rows="8" aria-label=${shown.name} value=${shown.text} onInput=${edited}></textarea>`}`;
+      <button type="button" class="icon" aria-label=${`Remove ${name}`} onClick=${without(index)}>×</button>
+    </li>`)}</ul>
+    ${shown && html`<textarea class="pasted" rows="8" aria-label=${shown.name} value=${shown.text}
+      onInput=${edited}></textarea>`}`;
 }
 
 function AttachButton({ take }) {
@@ -257,7 +274,8 @@ function AttachButton({ take }) {
     event.target.value = '';
   };
   return html`<input type="file" multiple hidden ref=${files} onChange=${chosen} />
-    <button type="button" class="icon" aria-label="Attach files" title="Attach files" onClick=${() => files.current.click()}>+</button>`;
+    <button type="button" class="icon" aria-label="Attach files" title="Attach files"
+      onClick=${() => files.current.click()}>+</button>`;
 }
 
 /** Model, mode, how full the context is, and what it has cost. */
@@ -266,7 +284,7 @@ function Facts({ session: id, project, shown, model, chooseModel }) {
   const session = sessions.value.get(id);
   const served = known?.projects.find(({ name }) => name === project) ?? known?.projects[0];
   const present = model ?? session?.model ?? served?.model;
-  const mode = served?.mode ?? known?.mode;
+  const mode = served?.mode;
   const choose = (name) => (id
     ? attempt(async () => noteSession(await api(`/sessions/${id}`, { method: 'PATCH', body: { model: name } })))
     : chooseModel(name));
@@ -274,16 +292,19 @@ function Facts({ session: id, project, shown, model, chooseModel }) {
     const { models } = await api(withQuery('/models', { project: served?.name }));
     return models.map((name) => ({ label: name, isChosen: name === present, act: () => choose(name) }));
   };
-  // The model of an open session can be changed where the service says that it has modes.
-  const canChoose = !id || Boolean(known?.mode);
+  const canChoose = !id || hasMore();
   const turn = shown?.rows.value.findLast((row) => row.peek().kind === 'turn')?.value;
   const size = session?.context_window ?? served?.context_window;
   const filled = turn?.context_tokens;
-  const words = [filled && `${short(filled)}${size ? ` of ${short(size)}` : ''}`, dollars(session?.cost_usd)].filter(Boolean).join(' · ');
+  const context = filled && `${short(filled)}${size ? ` of ${short(size)}` : ''}`;
+  const words = [context, dollars(session?.cost_usd)].filter(Boolean).join(' · ');
   return html`
-    ${present && (canChoose ? html`<button type="button" class="chip model" aria-haspopup="menu" aria-label=${`Model: ${present}`}
-      onClick=${(event) => openMenu(event.currentTarget, offered())}>${present}</button>` : html`<span class="chip">${present}</span>`)}
+    ${present && !canChoose && html`<span class="chip">${present}</span>`}
+    ${present && canChoose && html`<button type="button" class="chip model" aria-haspopup="menu"
+      aria-label=${`Model: ${present}`}
+      onClick=${(event) => openMenu(event.currentTarget, offered())}>${present}</button>`}
     ${mode && html`<a class="chip" href="#/settings" title="What needs approval">${mode}</a>`}
-    ${filled && size && html`<meter aria-label="Context in use" max=${size} high=${0.8 * size} value=${filled}></meter>`}
+    ${filled && size && html`<meter aria-label="Context in use" max=${size} high=${0.8 * size}
+      value=${filled}></meter>`}
     ${words && html`<span class="costs" title="Tokens of the context, cost of the session">${words}</span>`}`;
 }

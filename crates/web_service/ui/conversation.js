@@ -2,10 +2,10 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
-  api, attempt, conversation, dollars, duration, html, lazy, openMenu, openPanel, overview, plural, questions, route, sessionAddress,
-  sessions, short, tell,
+  api, attempt, conversation, dollars, duration, hasMore, html, lazy, openMenu, openPanel, plural, questions, route,
+  sessions, short,
 } from './core.js';
-import { Composer, keepDraft } from './composer.js';
+import { Composer } from './composer.js';
 import { Markdown } from './markdown.js';
 
 // Most visits do not meet a question, and open few calls.
@@ -15,7 +15,7 @@ const CallDetail = lazy(() => import('./call_detail.js'));
 /** Pixels from the end within which the view stays at the end. */
 const NEAR = 80;
 /** Pixels from either end of the window at which more items are loaded. */
-const EARLY = 800;
+const EARLY = 1_600;
 
 export function ConversationView({ railButton: RailButton }) {
   const shown = conversation.value;
@@ -57,6 +57,7 @@ function Log({ shown }) {
   // The reader stays where they are: at the end if they were, else at the same item, whatever comes above or below.
   const keep = () => {
     const { current: box } = log;
+    if (!box) return;
     const { isAtEnd, anchor, offset, below } = kept.current;
     if (isAtEnd && shown.atEnd.peek()) box.scrollTop = box.scrollHeight;
     else if (anchor?.isConnected) box.scrollTop += anchor.getBoundingClientRect().top - offset;
@@ -71,7 +72,8 @@ function Log({ shown }) {
     // Text that has just come in is no reason to leave the end; only the reader is.
     const isAtEnd = isNear || (before.isAtEnd && scrollTop >= before.top - 1 && shown.atEnd.peek());
     const anchor = firstVisible(box);
-    kept.current = { isAtEnd, anchor, offset: anchor?.getBoundingClientRect().top, below: scrollHeight - scrollTop, top: scrollTop };
+    const offset = anchor?.getBoundingClientRect().top;
+    kept.current = { isAtEnd, anchor, offset, below: scrollHeight - scrollTop, top: scrollTop };
     shown.isFollowed = isAtEnd;
     goAway(!isAtEnd);
     if (scrollTop < EARLY) attempt(() => shown.loadEarlier());
@@ -96,7 +98,7 @@ function Log({ shown }) {
   const toStart = () => attempt(async () => {
     kept.current = { isAtEnd: false, top: 0 };
     await shown.loadFirst();
-    log.current.scrollTop = 0;
+    log.current?.scrollTo(0, 0);
   });
   const pressed = (event) => {
     const go = { Home: toStart, End: toEnd }[event.key];
@@ -105,8 +107,8 @@ function Log({ shown }) {
     go();
   };
   const state = shown.state.value;
-  return html`<div class="log" ref=${log} onScroll=${scrolled} onKeyDown=${pressed} tabindex="0" role="log" aria-label="Conversation"
-    aria-live="off">
+  return html`<div class="log" ref=${log} onScroll=${scrolled} onKeyDown=${pressed} tabindex="0"
+    role="log" aria-label="Conversation" aria-live="off">
     <div class="column">
       ${state === 'failed' && html`<p class="notice error">${shown.error?.message ?? 'The session cannot be read.'}
         ${' '}<button class="quiet small" onClick=${() => shown.load()}>Try again</button></p>`}
@@ -160,9 +162,11 @@ export function arrange(rows) {
 const FEW = 2;
 
 function Nodes({ nodes, shown }) {
-  return nodes.map(({ id, rows, inner }) => {
+  // One flat list: arrays within it would be told apart by their places, and drawn anew when earlier items come in.
+  return nodes.flatMap(({ id, rows, inner }) => {
     if (rows.length > FEW) return html`<${Fold} key=${`fold${id}`} rows=${rows} shown=${shown} />`;
-    return rows.map((row) => html`<${Entry} key=${row.id} row=${row} inner=${inner.length ? inner : undefined} shown=${shown} />`);
+    const own = inner.length ? inner : undefined;
+    return rows.map((row) => html`<${Entry} key=${row.id} row=${row} inner=${own} shown=${shown} />`);
   });
 }
 
@@ -193,19 +197,23 @@ function Fold({ rows, shown }) {
   const names = files.slice(0, 3).map((path) => path.split('/').at(-1)).join(', ');
   return html`<article class="item call folded">
     <button class="step" aria-expanded=${isOpen} onClick=${toggle}>
-      ${parts.map(([verb, rest], index) => html`${index > 0 && ', '}<b>${index ? verb.toLowerCase() : verb}</b> <span>${rest}</span>`)}
+      ${parts.map(([verb, rest], index) => html`${index > 0 && ', '}<b>${index ? verb.toLowerCase() : verb}</b>
+        ${' '}<span>${rest}</span>`)}
       ${!isOpen && names && html` <em>${names}${files.length > 3 ? ', …' : ''}</em>`}</button>
-    ${isOpen && html`<div class="inner">${rows.map((row) => html`<${Entry} key=${row.id} row=${row} shown=${shown} />`)}</div>`}
+    ${isOpen && html`<div class="inner">
+      ${rows.map((row) => html`<${Entry} key=${row.id} row=${row} shown=${shown} />`)}</div>`}
   </article>`;
 }
 
-const KINDS = { message: Message, answer: Answer, thinking: Thinking, call: Call, plan: Plan, notice: NoticeLine, turn: TurnLine };
+const KINDS = {
+  message: Message, answer: Answer, thinking: Thinking, call: Call, plan: Plan, notice: NoticeLine, turn: TurnLine,
+};
 
 function Entry({ row, inner, shown }) {
   const item = row.value;
   const Kind = KINDS[item.kind];
   if (!Kind) return null;
-  return html`<article class="item ${item.kind}${item.rewound ? ' rewound' : ''}" data-depth=${item.parent == null ? 0 : 1}>
+  return html`<article class="item ${item.kind}${item.rewound ? ' rewound' : ''}">
     ${item.rewound && item.kind === 'message' && html`<p class="unseen">Taken back:</p>`}
     <${Kind} item=${item} shown=${shown} />
     ${inner && html`<${Agent} item=${item} inner=${inner} shown=${shown} />`}
@@ -217,7 +225,8 @@ function Agent({ item, inner, shown }) {
   const wasOpen = useRef(OPEN.has(item.state));
   const [isOpen, toggle] = useOpened(shown, `agent${item.id}`, wasOpen.current);
   return html`<div class="agent">
-    <button class="step" aria-expanded=${isOpen} onClick=${toggle}>${isOpen ? 'Hide' : 'Show'} what the sub-agent did</button>
+    <button class="step" aria-expanded=${isOpen} onClick=${toggle}>
+      ${isOpen ? 'Hide' : 'Show'} what the sub-agent did</button>
     ${isOpen && html`<div class="inner"><${Nodes} nodes=${inner} shown=${shown} /></div>`}
   </div>`;
 }
@@ -227,49 +236,32 @@ function Agent({ item, inner, shown }) {
 /** A message that is longer is cut until the reader wants all of it. */
 const LONG_MESSAGE = 1_600;
 
+const messageActs = async (item, shown) => (await import('./message_menu.js')).messageActs(item, shown);
+
 function Message({ item, shown }) {
   const [isOpen, toggle] = useOpened(shown, `message${item.id}`);
   const isLong = item.text.length > LONG_MESSAGE || item.text.split('\n', 26).length > 25;
-  const text = isLong && !isOpen ? `${item.text.slice(0, LONG_MESSAGE).split('\n').slice(0, 20).join('\n')} …` : item.text;
+  const beginning = () => `${item.text.slice(0, LONG_MESSAGE).split('\n').slice(0, 20).join('\n')} …`;
+  const text = isLong && !isOpen ? beginning() : item.text;
   return html`<div class="said">
     <div class="words"><p>${text}</p>
-      ${isLong && html`<button class="quiet small" aria-expanded=${isOpen} onClick=${toggle}>${isOpen ? 'Show less' : 'Show all'}</button>`}</div>
-    ${item.attached?.map((attached, index) => html`<details key=${index} class="attached"><summary>${attached.title}</summary>
-      <pre tabindex="0">${attached.text}</pre></details>`)}
+      ${isLong && html`<button class="quiet small" aria-expanded=${isOpen} onClick=${toggle}>
+        ${isOpen ? 'Show less' : 'Show all'}</button>`}</div>
+    ${item.attached?.map((attached, index) => html`<details key=${index} class="attached">
+      <summary>${attached.title}</summary><pre tabindex="0">${attached.text}</pre></details>`)}
     ${item.images?.map((image, index) => html`<${SessionImage} key=${index} image=${image} />`)}
     ${item.depth === 0 && html`<button class="icon more" aria-label="Go back, fork or copy" aria-haspopup="menu"
       onClick=${(event) => openMenu(event.currentTarget, messageActs(item, shown))}>⋯</button>`}
   </div>`;
 }
 
-function messageActs({ text, sequence, rewound }, shown) {
-  const rewind = (files) => attempt(async () => {
-    const done = await api(`/sessions/${shown.id}/rewind`, { body: { to: sequence, files } });
-    shown.draft?.(done.text);
-    const { restored, kept } = done;
-    const words = [restored.length && `${plural(restored.length, 'file')} as before`, kept.length && `not changed back: ${kept.join(', ')}`];
-    if (words.some(Boolean)) tell(words.filter(Boolean).join('; '));
-  });
-  const fork = () => attempt(async () => {
-    const { id } = await api(`/sessions/${shown.id}/fork`, { body: { at: sequence - 1 } });
-    keepDraft(id, text);
-    location.hash = sessionAddress(id);
-  });
-  return [
-    { label: 'Go back to here', note: 'The conversation only', isDisabled: rewound, act: () => rewind('keep') },
-    { label: 'Go back, files too', note: 'Undoes what was changed since', isDisabled: rewound, act: () => rewind('restore') },
-    { label: 'New session from here', note: 'This one stays as it is', act: fork },
-    { label: 'Copy', act: () => attempt(() => navigator.clipboard.writeText(text)) },
-  ];
-}
-
 export function SessionImage({ image }) {
   const { name, width, height, hash } = image;
-  const [isGone, miss] = useState(!hash || !overview.peek()?.mode);
+  const [isGone, miss] = useState(!hash || !hasMore());
   if (isGone) return html`<p class="notice">Image ${name}, ${width} × ${height}</p>`;
   const address = `/api/sessions/${conversation.value.id}/images/${hash}`;
-  return html`<a href=${address} target="_blank"><img class="shot" src=${address} alt=${name || 'Image'} width=${width} height=${height}
-    loading="lazy" onError=${() => miss(true)} /></a>`;
+  return html`<a href=${address} target="_blank"><img class="shot" src=${address} alt=${name || 'Image'} loading="lazy"
+    width=${width} height=${height} onError=${() => miss(true)} /></a>`;
 }
 
 /** Whether something that has not ended still goes on: after a crash nobody has written its end. */
@@ -286,7 +278,8 @@ function Answer({ item, shown }) {
 
 function Thinking({ item, shown }) {
   const [isOpen, toggle] = useOpened(shown, `thought${item.id}`);
-  const words = item.took_ms == null ? 'Thinking' : `Thought for ${duration(item.took_ms)}`;
+  const time = item.took_ms < 1_000 ? 'a moment' : duration(item.took_ms ?? 0);
+  const words = item.took_ms == null ? 'Thinking' : `Thought for ${time}`;
   return html`<div class="thoughts"><button class="step" aria-expanded=${isOpen} onClick=${toggle}>${words}</button>
     ${isOpen && html`<p>${item.text}</p>`}</div>`;
 }
@@ -305,7 +298,8 @@ function Call({ item, shown }) {
     ?? (BAD.has(state) ? said || item.failure?.message || state : said);
   return html`<div class="call ${state}">
     <button class="step" aria-expanded=${isOpen} onClick=${toggle}><b>${verb}</b> <span>${object}</span>
-      ${added + removed > 0 && html` <span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`}
+      ${added + removed > 0 && html` <span class="counts"><span class="plus">+${added}</span>
+        ${' '}<span class="minus">−${removed}</span></span>`}
       ${outcome && html` <em class=${BAD.has(state) || item.exit_code > 0 ? 'bad' : state}>${outcome}</em>`}
       ${item.working_ms >= 1000 && html` <em>${duration(item.working_ms)}</em>`}
     </button>
@@ -328,14 +322,16 @@ export function LiveOutput({ text }) {
   const scrolled = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
     isAtEnd.current = scrollHeight - scrollTop - clientHeight < 8;
   };
-  return html`<pre class="live" ref=${box} tabindex="0" aria-label="Output" onScroll=${scrolled}>${text.slice(-LIVE)}</pre>`;
+  return html`<pre class="live" ref=${box} tabindex="0" aria-label="Output"
+    onScroll=${scrolled}>${text.slice(-LIVE)}</pre>`;
 }
 
 const MARKS = { done: ['✓', 'Done'], in_progress: ['▸', 'Now'], pending: ['○', 'To do'] };
 
 function Plan({ item }) {
-  return html`<ol class="plan" aria-label="Plan">${item.steps.map(({ text, status }, index) => html`<li key=${index} class=${status}>
-    <i aria-hidden="true">${MARKS[status]?.[0]}</i><span class="unseen">${MARKS[status]?.[1]}: </span><span>${text}</span></li>`)}</ol>`;
+  return html`<ol class="steps" aria-label="Plan">${item.steps.map(({ text, status }, index) => html`<li key=${index}
+    class=${status}><i aria-hidden="true">${MARKS[status]?.[0]}</i><span class="unseen">${MARKS[status]?.[1]}: </span>
+    <span>${text}</span></li>`)}</ol>`;
 }
 
 function NoticeLine({ item }) {
@@ -343,8 +339,8 @@ function NoticeLine({ item }) {
 }
 
 const ENDS = {
-  refused: 'The model will not answer', max_tokens: 'The answer was cut at its longest', context_full: 'The conversation is full',
-  failed: 'The model failed', cancelled: 'Stopped', stopped: 'Stopped', interrupted: 'Interrupted',
+  refused: 'The model will not answer', max_tokens: 'The answer was cut at its longest', failed: 'The model failed',
+  context_full: 'The conversation is full', cancelled: 'Stopped', stopped: 'Stopped', interrupted: 'Interrupted',
 };
 
 function TurnLine({ item }) {
@@ -377,10 +373,14 @@ function Doing({ shown }) {
   if (state !== 'working') return null;
   const rows = shown.rows.value;
   const call = rows.slice(-20).map((row) => row.value).find((item) => item.kind === 'call' && item.state === 'running');
-  const last = rows.at(-1)?.value;
+  const last = rows.at(-1)?.value ?? {};
   const began = rows.findLast((row) => row.peek().kind === 'message' && row.peek().depth === 0)?.peek().at ?? now;
+  const seconds = Math.round((now - began) / 1_000);
   const silent = now - shown.heardAt;
-  const what = call ? call.title : { thinking: last?.took_ms == null && 'Thinking', answer: last?.state === 'streaming' && 'Writing' }[last?.kind];
-  const words = !call && silent > SILENCE ? `The model is silent since ${Math.round(silent / 1_000)} s` : what || 'Waiting for the model';
-  return html`<p class="doing"><b>${words}</b><span>· ${Math.max(0, Math.round((now - began) / 1_000))} s</span></p>`;
+  let words = 'Waiting for the model';
+  if (call) words = call.title;
+  else if (silent > SILENCE) words = `The model is silent since ${Math.round(silent / 1_000)} s`;
+  else if (last.kind === 'thinking' && last.took_ms == null) words = 'Thinking';
+  else if (last.kind === 'answer' && last.state === 'streaming') words = 'Writing';
+  return html`<p class="doing"><b>${words}</b>${seconds > 0 && html`<span>· ${seconds} s</span>`}</p>`;
 }

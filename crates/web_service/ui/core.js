@@ -76,9 +76,10 @@ export function withQuery(path, values) {
 }
 
 // ---- What is known ----
-
 /** The answer of `/api/overview`; null until it is there. */
 export const overview = signal(null);
+/** Whether the service has colours, images and completion: such a one tells the mode of its projects. */
+export const hasMore = () => Boolean(overview.peek()?.projects.some(({ mode }) => mode));
 /** The sessions by their ids. */
 export const sessions = signal(new Map());
 /** The open questions of all sessions and calls by hand. */
@@ -120,7 +121,8 @@ export async function attempt(action) {
 /** Takes what the service says of a session, in a list or after a change. */
 export function noteSession(brief) {
   const known = sessions.peek();
-  sessions.value = new Map(known).set(brief.id, { ...known.get(brief.id), ...brief });
+  const before = known.get(brief.id);
+  sessions.value = new Map(known).set(brief.id, { ...before, ...brief, title: brief.title ?? before?.title });
 }
 
 /** Forgets a session that was deleted. */
@@ -203,7 +205,6 @@ export class Conversation {
   }
 
   get first() { return this.rows.peek()[0]?.id ?? 0; }
-
   get last() { return this.rows.peek().at(-1)?.id ?? -1; }
 
   /** Reads another part of the timeline, one at a time. `use` gets it if the window is still the same. */
@@ -337,7 +338,6 @@ export async function refresh(session) {
 }
 
 // ---- Where the page is ----
-
 /** `#/session/ID/PANEL` or `#/VIEW`. */
 function readRoute() {
   const [, first = '', second = '', third = ''] = location.hash.split('?')[0].split('/').map(decodeURIComponent);

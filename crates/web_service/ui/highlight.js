@@ -15,7 +15,8 @@ export async function highlighted(language, text) {
   if (!known.has(name)) known.set(name, api('/highlight', { body: { language, text } }));
   if (known.size > KEPT) known.delete(known.keys().next().value);
   const { lines } = await known.get(name);
-  return text.split('\n').map((line, index) => html`<span key=${index} class="chunk">${coloured(line, lines[index] ?? [])}${'\n'}</span>`);
+  return text.split('\n').map((line, index) => html`<span key=${index} class="chunk">
+    ${coloured(line, lines[index] ?? [])}</span>`);
 }
 
 /** A line by its spans `[length, kind]`, which go on from each other. What is behind the last has no colour. */
@@ -24,7 +25,7 @@ export function coloured(line, spans) {
   let at = 0;
   for (const [length, kind] of spans) {
     const part = line.slice(at, at + length);
-    parts.push(/^[a-z_]+$/.test(kind ?? '') ? html`<span class=${kind}>${part}</span>` : part);
+    parts.push(/^[a-z_]+$/.test(kind ?? '') ? html`<span class=${`code-${kind}`}>${part}</span>` : part);
     at += length;
   }
   parts.push(line.slice(at));

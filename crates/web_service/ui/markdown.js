@@ -2,7 +2,7 @@
 
 import { lexer } from 'marked';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { html, overview } from './core.js';
+import { hasMore, html } from './core.js';
 
 // ---- Reading ----
 
@@ -124,11 +124,13 @@ export function Markdown({ text, isGrowing }) {
   if (slices.length > full) slices.length = 0;
   while (slices.length < full) {
     const from = slices.length * TOGETHER;
-    slices.push(html`<div class="slice" key=${`slice${from}`}>${finished.slice(from, from + TOGETHER).map(drawn)}</div>`);
+    const own = finished.slice(from, from + TOGETHER);
+    slices.push(html`<div class="slice" key=${`slice${from}`}>${own.map(drawn)}</div>`);
   }
   const rest = finished.slice(full * TOGETHER);
   return html`<div class="prose${isGrowing ? ' growing' : ''}">${slices}<div class="slice" key="rest">
-    ${rest.map(drawn)}${open.map((token, index) => html`<${Block} key=${rest.length + index} token=${token} />`)}</div></div>`;
+    ${rest.map(drawn)}
+    ${open.map((token, index) => html`<${Block} key=${rest.length + index} token=${token} />`)}</div></div>`;
 }
 
 const vnodes = new WeakMap();
@@ -161,13 +163,15 @@ function blocks(tokens) {
 
 function listItem(item, index) {
   return html`<li key=${index} class=${item.task ? 'task' : undefined}>
-    ${item.task && html`<input type="checkbox" disabled checked=${item.checked} aria-label=${item.checked ? 'Done' : 'To do'} />`}
+    ${item.task && html`<input type="checkbox" disabled checked=${item.checked}
+      aria-label=${item.checked ? 'Done' : 'To do'} />`}
     ${blocks(item.tokens)}</li>`;
 }
 
 /** It scrolls inside itself, by keyboard too. */
 function Table({ token: { header, align, rows } }) {
-  const cells = (row, Kind) => row.map((cell, index) => html`<${Kind} key=${index} data-align=${align[index]}>${inline(cell.tokens)}</>`);
+  const cells = (row, Kind) => row.map((cell, index) => html`<${Kind} key=${index} data-align=${align[index]}>
+    ${inline(cell.tokens)}</>`);
   return html`<div class="table" tabindex="0" role="region" aria-label="Table"><table>
     <thead><tr>${cells(header, 'th')}</tr></thead>
     <tbody>${rows.map((row, index) => html`<tr key=${index}>${cells(row, 'td')}</tr>`)}</tbody>
@@ -201,7 +205,9 @@ function link(href, content) {
   return html`<a href=${href} target="_blank" rel="noopener noreferrer nofollow">${content}</a>`;
 }
 
-const ENTITIES = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', hellip: '…', mdash: '—', ndash: '–' };
+const ENTITIES = {
+  amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', hellip: '…', mdash: '—', ndash: '–',
+};
 
 /** Entities as the characters that they stand for, which are text like any other. */
 function decoded(text) {
@@ -232,15 +238,15 @@ function CodeBlock({ token: { text, lang, isOpen } }) {
   const parts = useRef([]);
   const [lines, colour] = useState(null);
   useEffect(() => {
-    // Colours come from the service, where it has them.
-    if (isOpen || !language || !overview.peek()?.mode) return;
+    if (isOpen || !language || !hasMore()) return;
     import('./highlight.js').then(({ highlighted }) => highlighted(language, text)).then(colour, () => {});
   }, [isOpen, text]);
   if (!text.startsWith(parts.current[0] ?? '')) parts.current = [];
+  const plain = () => chunks(text, parts.current)
+    .map((part, index) => html`<span key=${index} class="chunk">${part}</span>`);
   return html`<div class="code">
     <header><span>${language || 'text'}</span><${CopyButton} text=${text} /></header>
-    <pre tabindex="0" aria-label=${`Code${language && ` in ${language}`}`}><code>${lines
-      ?? chunks(text, parts.current).map((part, index) => html`<span key=${index} class="chunk">${part}</span>`)}</code></pre>
+    <pre tabindex="0" aria-label=${`Code${language && ` in ${language}`}`}><code>${lines ?? plain()}</code></pre>
   </div>`;
 }
 

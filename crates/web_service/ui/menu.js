@@ -11,17 +11,20 @@ let place;
 
 /** Opens a menu with `items`, which may be a promise of them. An item with `items` of its own leads to those. */
 export function open(button, items) {
-  // A press on the button of an open menu has closed it already by being elsewhere.
-  if (place?.button === button && Date.now() - place.closedAt < 300) return;
+  const wasOpen = place?.button === button && place.isPressed;
   close();
+  place = undefined;
+  // A press on the button of an open menu is a press elsewhere, which has closed it.
+  if (wasOpen) return;
   const popover = Object.assign(document.createElement('div'), { popover: 'auto', className: 'menu' });
-  place = { button, popover, closedAt: 0 };
-  const own = place;
-  (button.closest('dialog') ?? document.body).append(popover);
+  const own = place = { button, popover };
+  const press = () => { own.isPressed = true; };
+  button.addEventListener('pointerdown', press);
+  (button.closest('dialog, main, nav') ?? document.body).append(popover);
   button.setAttribute('aria-expanded', 'true');
   popover.addEventListener('toggle', ({ newState }) => {
     if (newState === 'open') return;
-    own.closedAt = Date.now();
+    button.removeEventListener('pointerdown', press);
     button.setAttribute('aria-expanded', 'false');
     render(null, popover);
     popover.remove();
@@ -55,8 +58,8 @@ function MenuItems({ items: given, button, popover }) {
       return;
     }
     settle(popover, button);
-    const chosen = list.current.querySelector('[aria-checked="true"]') ?? list.current.querySelector('[role^="menuitem"]');
-    chosen?.focus();
+    const first = (selector) => list.current.querySelector(selector);
+    (first('[aria-checked="true"]') ?? first('[role^="menuitem"]:not(:disabled)'))?.focus();
   }, [items]);
   const leave = () => {
     popover.hidePopover();
@@ -71,7 +74,7 @@ function MenuItems({ items: given, button, popover }) {
     item.act?.();
   };
   const pressed = (event) => {
-    const all = [...list.current.querySelectorAll('[role^="menuitem"]')];
+    const all = [...list.current.querySelectorAll('[role^="menuitem"]:not(:disabled)')];
     const at = all.indexOf(document.activeElement);
     const step = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: -1 }[event.key];
     if (step !== undefined) all.at(step % all.length)?.focus();
@@ -84,8 +87,10 @@ function MenuItems({ items: given, button, popover }) {
   return html`<div role="menu" aria-label=${name} ref=${list} onKeyDown=${pressed}>
     ${!items && html`<p>Loading…</p>`}
     ${items?.map((item, index) => (item.href
-      ? html`<a key=${item.label} role="menuitem" href=${item.href} download=${item.download} onClick=${leave}>${item.label}</a>`
-      : html`<button key=${`${item.label}${index}`} type="button" disabled=${item.isDisabled} class=${item.isDanger ? 'danger' : undefined}
+      ? html`<a key=${item.label} role="menuitem" href=${item.href} download=${item.download}
+        onClick=${leave}>${item.label}</a>`
+      : html`<button key=${`${item.label}${index}`} type="button" disabled=${item.isDisabled}
+        class=${item.isDanger ? 'danger' : undefined}
         role=${item.isChosen === undefined ? 'menuitem' : 'menuitemradio'} aria-checked=${item.isChosen}
         onClick=${pick(item)}>${item.label}${item.note && html`<small>${item.note}</small>`}</button>`))}
   </div>`;

@@ -24,7 +24,8 @@ export async function recover() {
   if (waited.length === 0) return;
   await shown.loadQueue();
   const { items } = await shown.ask({});
-  const known = new Set([...shown.queue.peek(), ...items.filter(({ kind }) => kind === 'message')].map(({ text }) => text));
+  const messages = items.filter(({ kind }) => kind === 'message');
+  const known = new Set([...shown.queue.peek(), ...messages].map(({ text }) => text));
   const lost = waited.filter(({ text }) => !known.has(text)).map(({ text }) => text);
   if (lost.length === 0) return;
   shown.giveBack?.(lost.join('\n\n'));
