@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 44] = [
+static ASSETS: [Asset; 45] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -75,6 +75,7 @@ static ASSETS: [Asset; 44] = [
     asset!("panels/charts.js", JAVASCRIPT),
     asset!("panels/settings.css", CSS),
     asset!("panels/settings_policy.js", JAVASCRIPT),
+    asset!("panels/settings_tools.js", JAVASCRIPT),
     asset!("panels/theme.js", JAVASCRIPT),
     asset!("vendor/preact.mjs", JAVASCRIPT),
     asset!("vendor/hooks.mjs", JAVASCRIPT),
