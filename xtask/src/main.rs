@@ -12,12 +12,14 @@ mod history;
 mod house;
 mod imports;
 mod interop;
+mod page;
 mod python;
 mod record;
 mod soak;
 mod step;
 mod symbols;
 mod test;
+mod vendor;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,7 @@ Usage: cargo xtask <command>
 Commands:
   test                    Everything a change must pass: lints, tests, documentation, history, clients.
   test projects           Only the real projects of that, which are built and tested confined.
+  test page               Only the tests of the page in a browser.
   bench front_ends [--quick]
                           Start, read and memory costs beside other MCP servers, against targets.
   bench agent [--quick]   Costs of a conversation with a scripted model, against targets.
@@ -41,6 +44,7 @@ Commands:
   interop                 The MCP server under other people's SDKs and hosts, in TypeScript and Python.
   record [--release]      Plays a conversation at a terminal and draws it as docs/chat.svg.
   soak [--minutes N]      Made-up command lines for an hour, or N minutes; then 5,000 killed executors.
+  vendor [--update]       Compares the page's libraries with their packages, or takes the listed versions.
 ";
 
 fn main() -> ExitCode {
@@ -49,6 +53,9 @@ fn main() -> ExitCode {
     let outcome = match arguments[..] {
         ["test"] => test::run(),
         ["test", "projects"] => test::projects(),
+        ["test", "page"] => test::page(),
+        ["vendor"] => vendor::run(vendor::Purpose::Check),
+        ["vendor", "--update"] => vendor::run(vendor::Purpose::Update),
         [confined::STORY_COMMAND, kind, root, binary, state] => {
             confined::story_in(kind, root, binary, state)
         }

@@ -24,10 +24,21 @@ impl Script {
     /// Runs it. Only its preparation may be skipped: once the packages are installed, its verdict
     /// counts.
     pub(crate) fn run(&self, house: &House, program: &Path) -> Result<Outcome> {
+        self.run_with(house, program, &[])
+    }
+
+    /// Runs it with variables of the environment that tell it where more things are.
+    pub(crate) fn run_with(
+        &self,
+        house: &House,
+        program: &Path,
+        places: &[(&str, &Path)],
+    ) -> Result<Outcome> {
         match self.interpreter(&house.cache(self.cache)) {
             Ok(python) => {
                 let mut command = Command::new(python);
                 command.current_dir(&house.root).arg(self.path).arg(program);
+                command.envs(places.iter().copied());
                 // Modules beside a script are imported from the source tree, which stays as it is.
                 command.env("PYTHONDONTWRITEBYTECODE", "1");
                 run_command(&mut command)?;

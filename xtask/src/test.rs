@@ -8,7 +8,7 @@ use anyhow::Result;
 use crate::house::House;
 use crate::python::Script;
 use crate::step::{self, Outcome, SideStep, Steps};
-use crate::{confined, differential, history, imports, symbols};
+use crate::{confined, differential, history, imports, page, symbols};
 
 /// Where tests outside of cargo's own find the debug binary.
 const BINARY_VARIABLE: &str = "TOOLKILN_BIN";
@@ -51,11 +51,14 @@ pub(crate) fn run() -> Result<ExitCode> {
         side("real projects, confined", || confined::projects(&house, &binary)),
         side("imports against other resolvers", || imports::edges(&house)),
         side("symbols against universal-ctags", || symbols::accuracy(&house)),
+        side("web service against its description", || described(&house, &binary)),
         side("documentation", documentation),
         side("official Python SDKs", || python_sdks(&house)),
         side("Python MCP client", || python_client(&house, &binary)),
         side("replay of real history", || history::replay(&house)),
     ])?;
+    // Alone, because it has two browsers of its own.
+    steps.step("page in a browser", || page::tests(&house, &binary))?;
 
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
@@ -75,6 +78,17 @@ pub(crate) fn projects() -> Result<ExitCode> {
     let mut steps = Steps::new(is_ci());
     steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
     steps.step("real projects, confined", || confined::projects(&house, &binary))?;
+    print!("{}", steps.summary());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs only the tests of the page.
+pub(crate) fn page() -> Result<ExitCode> {
+    let house = House::find()?;
+    let binary = house.binary("debug");
+    let mut steps = Steps::new(is_ci());
+    steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
+    steps.step("page in a browser", || page::tests(&house, &binary))?;
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
 }
@@ -100,6 +114,16 @@ fn python_sdks(house: &House) -> Result<Outcome> {
     let script =
         Script { path: PYTHON_SDKS, cache: "python-sdks", requirements: &SDK_REQUIREMENTS };
     script.run(house, &house.example("debug", "sdk_exchange"))
+}
+
+/// Makes requests from the OpenAPI description and compares the answers with it.
+fn described(house: &House, binary: &Path) -> Result<Outcome> {
+    let script = Script {
+        path: "crates/cli/tests/api/described.py",
+        cache: "schemathesis",
+        requirements: &["schemathesis==4.32.5", "openapi-spec-validator==0.9.0"],
+    };
+    script.run(house, binary)
 }
 
 #[cfg(test)]

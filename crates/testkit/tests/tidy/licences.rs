@@ -43,7 +43,7 @@ fn every_package_comes_from_the_default_registry() {
     assert_none(&problems, "use a published version");
 }
 
-fn allowed_licences() -> Vec<String> {
+pub(crate) fn allowed_licences() -> Vec<String> {
     let source = read("deny.toml").expect("there is a list of licences");
     let table: toml::Table = source.parse().expect("deny.toml is TOML");
     let list = table["licenses"]["allow"].as_array().expect("licenses.allow is a list");

@@ -11,6 +11,7 @@ mod files;
 mod left_overs;
 mod licences;
 mod numbers;
+mod page;
 mod repository;
 mod rust_text;
 mod spdx;

@@ -1,0 +1,65 @@
+//! The step "page": the page in a real browser, against the real service.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::fetch::{from_npm, output};
+use crate::house::House;
+use crate::python::Script;
+use crate::step::{Outcome, one_line};
+
+/// Finds what is hard to read, to reach or to hear. Only tests use it.
+const AXE: &str = "axe-core@4.14.0";
+
+/// Programs that are Chromium, on this and that system.
+const BROWSERS: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+const TESTS: Script = Script {
+    path: "crates/cli/tests/page/run.py",
+    cache: "playwright",
+    requirements: &["playwright==1.65.0"],
+};
+
+/// Runs all tests of the page. Only their preparation may be skipped.
+pub(crate) fn tests(house: &House, binary: &Path) -> Result<Outcome> {
+    match prepared(house) {
+        Ok((browser, axe)) => TESTS.run_with(
+            house,
+            binary,
+            &[("PAGE_BROWSER", browser.as_path()), ("PAGE_AXE", axe.as_path())],
+        ),
+        Err(why) => Ok(Outcome::Skipped {
+            what: format!("{} in a browser", TESTS.path),
+            why: one_line(&format!("{why:#}")),
+        }),
+    }
+}
+
+fn prepared(house: &House) -> Result<(PathBuf, PathBuf)> {
+    let axe = from_npm(&house.cache("axe"), AXE)?.join("axe.min.js");
+    Ok((browser()?, axe))
+}
+
+/// A browser that is there, or Debian's, installed where that is allowed.
+pub(crate) fn browser() -> Result<PathBuf> {
+    if let Some(found) = installed() {
+        return Ok(found);
+    }
+    let mut install = Command::new("apt-get");
+    install.args(["install", "--yes", "--quiet", "--no-install-recommends", "chromium"]);
+    let why = match output(install.env("DEBIAN_FRONTEND", "noninteractive")) {
+        Ok(_) => String::new(),
+        Err(error) => format!(", and it cannot be installed: {error:#}"),
+    };
+    installed().with_context(|| format!("none of {} is installed{why}", BROWSERS.join(", ")))
+}
+
+fn installed() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let directories: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let places = BROWSERS.iter().flat_map(|name| directories.iter().map(move |at| at.join(name)));
+    places.into_iter().find(|place| place.is_file())
+}
