@@ -194,6 +194,22 @@ def test_the_palette_finds_files_symbols_text_and_commands(world):
     page.get_by_role('group', name='Latest files').get_by_role('option', name='kiln.rs').wait_for()
 
 
+def test_the_palette_finds_what_was_said_in_a_session(world):
+    if '/api/search/all' not in world.api('')['paths']:
+        return
+    world.model.reply('The glaze needs cobalt.')
+    session = world.api('/sessions', {'title': 'Colours'})['id']
+    world.api(f'/sessions/{session}/messages', {'text': 'Which glaze?'})
+    world.model.wait_for_requests(1)
+    world.wait_for_state(session, 'idle')
+    page = world.page()
+    page.keyboard.press('Control+k')
+    page.get_by_role('combobox', name='Search everything').fill('cobalt')
+    page.get_by_role('group', name='Sessions').get_by_role('option', name='cobalt').wait_for()
+    page.keyboard.press('Enter')
+    page.wait_for_url(re.compile(f'#/session/{session}'))
+
+
 def test_the_palette_goes_with_escape_and_gives_the_focus_back(world):
     page = world.page()
     page.locator('textarea:focus').wait_for()

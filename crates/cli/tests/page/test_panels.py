@@ -7,6 +7,15 @@ from model import call
 from test_axe import complaints
 
 WIDTH = 'document.documentElement.scrollWidth'
+TOOL = '''name = "greet"
+description = "Greets. <b>\u202e</b>"
+command = ["echo", "hello"]
+'''
+
+
+def offers(world, path):
+    """Whether the service has a route; the page hides what it does not have."""
+    return path in world.api('')['paths']
 
 
 def open_tool(page, name):
@@ -138,7 +147,44 @@ def test_calls_and_tokens_are_drawn_with_their_numbers(world):
     page.locator('button[aria-pressed=true]').get_by_text('7 days').wait_for()
 
 
+def test_charts_by_day_are_of_everything_or_of_one_tool(world):
+    if not offers(world, '/api/stats/days'):
+        return
+    world.model.reply('I look.', call('read_file', path='src/main.rs'), call('grep', pattern='hello'))
+    world.model.reply('Done.')
+    session = world.api('/sessions', {})['id']
+    world.api(f'/sessions/{session}/messages', {'text': 'Look'})
+    world.model.wait_for_requests(2)
+    world.wait_for_state(session, 'idle')
+    page = world.page('#/analytics')
+    calls = page.locator('.chart').filter(has=page.get_by_role('heading', name='Calls', exact=True))
+    calls.locator('.chart-total').get_by_text('2', exact=True).wait_for()
+    page.get_by_label('Charts of').select_option(label='grep')
+    calls.locator('.chart-total').get_by_text('1', exact=True).wait_for()
+    calls.get_by_text('Table').click()
+    assert calls.get_by_role('row').count() == 2, 'a heading and today'
+
+
 # ---- Settings ----
+
+
+def test_a_custom_tool_is_trusted_by_its_exact_text(world):
+    if not offers(world, '/api/custom-tools'):
+        return
+    world.write('.toolkiln/tools/greet.toml', TOOL)
+    page = world.page('#/settings')
+    page.get_by_label('Text of .toolkiln/tools/greet.toml').get_by_text('<b>U+202E</b>').wait_for()
+    # What was written since it was read is not what the user has seen.
+    world.write('.toolkiln/tools/greet.toml', TOOL.replace('echo', 'rm'))
+    world.allow('status of 4')
+    page.get_by_role('button', name='Trust exactly this text').click()
+    page.locator('.message-line .error').wait_for()
+    assert not world.api('/custom-tools')['tools'][0]['trusted']
+    page.reload()
+    page.get_by_label('Text of .toolkiln/tools/greet.toml').get_by_text('rm').wait_for()
+    page.get_by_role('button', name='Trust exactly this text').click()
+    page.get_by_text('greet.toml, trusted').wait_for()
+    assert world.api('/custom-tools')['tools'][0]['trusted']
 
 
 def test_the_theme_is_chosen_by_keys_and_kept(world):

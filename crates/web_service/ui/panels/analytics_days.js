@@ -77,6 +77,6 @@ export function DayCharts({ days: known, since, count }) {
     <${DayChart} title="Tokens written" total=${short(sum('tokens_out'))}
       note="same scale as read" days=${days} top=${tokens} show=${short} series=${WRITTEN} />
     <${DayChart} title=${isModel ? 'Time of an answer' : 'Working time of a call'} total=${duration(most('p95_ms'))}
-      note="p95 of the slowest day; p50 is the darker part" days=${days} show=${duration} series=${TIMES} />
+      note="p95 of the slowest day; p50 is the stronger part" days=${days} show=${duration} series=${TIMES} />
   </div></section>`;
 }

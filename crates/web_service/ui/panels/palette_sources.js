@@ -147,11 +147,14 @@ function symbolGroup(name, definitions, more) {
 
 /** What the service finds. `take` gets groups by their kind as soon as they are known. */
 export async function foundThings(query, stop, take) {
-  if (await offers('/api/search/all')) await searchAll(query, stop, take);
-  else await searchEach(query, stop, take);
+  const missing = await offers('/api/search/all') ? await searchAll(query, stop, take) : ['files', 'symbols', 'text'];
+  await searchEach(query, stop, take, missing);
 }
 
-/** One request over all projects and what was said in all sessions. */
+/**
+ * One request over all projects and what was said in all sessions. Answers the kinds to look for otherwise: completion
+ * knows no file and no symbol before its first list is made.
+ */
 async function searchAll(query, stop, take) {
   try {
     const { sessions, files, symbols, text } = await api(withQuery('/search/all', { query }), { signal: stop });
@@ -161,8 +164,10 @@ async function searchAll(query, stop, take) {
     take('symbols', symbolGroup(symbols.found[0]?.text, symbols.found.map(symbolPlace), symbols.more));
     const lines = text.found.filter((line) => line.text != null);
     take('text', group('Text', lines.map((line) => elsewhere(line.project, asText(line))), text.more));
+    return [readable.length === 0 && 'files', symbols.found.length === 0 && 'symbols'];
   } catch (error) {
     if (error.name !== 'AbortError' && error.status) tell(error.message, 'error');
+    return [];
   }
 }
 
@@ -190,7 +195,7 @@ function symbolPlace({ project, text, target, detail }) {
 }
 
 /** A request for each kind, each shown when it is ready, so that a slow one holds up none. */
-function searchEach(query, stop, take) {
+function searchEach(query, stop, take, kinds) {
   const project = presentProject();
   const ask = async (kind, words, read) => {
     try {
@@ -212,8 +217,8 @@ function searchEach(query, stop, take) {
     return group('Text', lines.map(asText), total > SHOWN);
   };
   return Promise.all([
-    ask('files', globOf(query), readFiles),
-    isName && ask('symbols', query, readSymbols),
-    query.length >= LEAST_TEXT && ask('text', literal, readText),
+    kinds.includes('files') && ask('files', globOf(query), readFiles),
+    kinds.includes('symbols') && isName && ask('symbols', query, readSymbols),
+    kinds.includes('text') && query.length >= LEAST_TEXT && ask('text', literal, readText),
   ]);
 }

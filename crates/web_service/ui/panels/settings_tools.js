@@ -29,7 +29,7 @@ function CustomTool({ project, tool: { file, tool, text, hash, trusted, command,
   });
   const state = mistakes.length > 0 ? 'has mistakes' : trusted ? 'trusted' : 'not trusted';
   return html`<details class="custom-tool" open=${!trusted}>
-    <summary><strong>${visible(tool ?? file)}</strong> <span class="hint">${visible(file)}, ${state}</span></summary>
+    <summary><strong>${visible(tool ?? file)}</strong> <span class="hint">${visible(tool ? `${file}, ` : '')}${state}</span></summary>
     ${mistakes.map((mistake, index) => html`<p key=${index} class="notice error">${visible(mistake)}</p>`)}
     ${command && html`<p>Runs <code>${visible(command)}</code></p>`}
     <pre tabindex="0" aria-label=${`Text of ${plain(file)}`}>${visible(text)}</pre>
