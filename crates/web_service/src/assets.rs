@@ -96,6 +96,7 @@ static ASSETS: &[Asset] = &[
     asset!("panels/charts.js", JAVASCRIPT),
     asset!("panels/settings.css", CSS),
     asset!("panels/settings_policy.js", JAVASCRIPT),
+    asset!("panels/settings_tools.js", JAVASCRIPT),
     asset!("panels/theme.js", JAVASCRIPT),
     asset!("vendor/preact.mjs", JAVASCRIPT),
     asset!("vendor/hooks.mjs", JAVASCRIPT),

@@ -10,7 +10,6 @@ import { offers } from './places.js';
 await styles('/panels/analytics.css');
 
 const RANGES = [7, 30, 90];
-const DAY = 86_400_000;
 const SESSIONS_SHOWN = 12;
 
 const sumOf = (rows, of) => rows.reduce((sum, row) => sum + (of(row) ?? 0), 0);
@@ -29,9 +28,18 @@ async function readStats(projects, since, stop) {
   }));
 }
 
-async function readDays(projects, since, stop) {
+/** What was done on each day of the user's clock; nothing where the service does not tell. */
+async function readDays(project, since, stop) {
   if (!await offers('/api/stats/days')) return null;
-  return Promise.all(projects.map((project) => api(withQuery('/stats/days', { project, since }), { signal: stop })));
+  const ahead = -new Date().getTimezoneOffset();
+  const answer = await api(withQuery('/stats/days', { project, since, ahead_minutes: ahead }), { signal: stop });
+  return answer.days;
+}
+
+/** The midnight with which the range begins. */
+function beginOf(range) {
+  const today = new Date();
+  return new Date(today.getFullYear(), today.getMonth(), today.getDate() - range + 1).getTime();
 }
 
 export default function Analytics() {
@@ -44,9 +52,9 @@ export default function Analytics() {
   useEffect(() => {
     if (!key) return undefined;
     const stopping = new AbortController();
-    const since = new Date().setUTCHours(0, 0, 0, 0) - (range - 1) * DAY;
+    const since = beginOf(range);
     const chosen = project ? [project] : names;
-    Promise.all([readStats(chosen, since, stopping.signal), readDays(chosen, since, stopping.signal)]).then(
+    Promise.all([readStats(chosen, since, stopping.signal), readDays(project, since, stopping.signal)]).then(
       ([stats, days]) => { fail(null); take({ stats, days, since, range }); },
       (problem) => { if (problem.name !== 'AbortError') fail(problem); },
     );
@@ -78,7 +86,7 @@ function Report({ stats, days, since, range }) {
       how long they worked, tokens and cost by day, and which questions were approved or refused.</p></div>`;
   }
   return html`<${Totals} tools=${tools} models=${models} sessions=${sessions} />
-    ${days && html`<${DayCharts} answers=${days} since=${since} count=${range} />`}
+    ${days && html`<${DayCharts} days=${days} since=${since} count=${range} />`}
     <${Tools} tools=${tools} />
     <${Models} models=${models} />
     ${stats.length > 1 && html`<${Projects} stats=${stats} />`}

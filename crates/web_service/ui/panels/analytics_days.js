@@ -1,71 +1,82 @@
-// The same facts day by day: small charts on one axis of days.
+// The same facts day by day: small charts on one axis of days, of everything or of one tool, model or project.
 
+import { useState } from 'preact/hooks';
 import { dollars, duration, html, short } from '../core.js';
 import { DayChart } from './charts.js';
-
-const DAY = 86_400_000;
-const NUMBERS = ['calls', 'successes', 'failures', 'refusals', 'approvals', 'input', 'output', 'cost'];
+import { plain } from './hidden.js';
 
 const CALLS = [
-  { name: 'went well', of: (day) => day.calls - day.failures },
-  { name: 'failed', of: (day) => day.failures },
+  { name: 'went well', of: (day) => day.successes },
+  { name: 'failed or refused', of: (day) => day.calls - day.successes },
+];
+const ANSWERS = [
+  { name: 'approved', of: (day) => day.approvals },
+  { name: 'refused', of: (day) => day.denials },
 ];
 const TIMES = [
-  { name: 'p50', of: (day) => day.p50 },
-  { name: 'more at p95', of: (day) => day.p95 - day.p50, tone: 'pale' },
+  { name: 'p50', of: (day) => day.p50_ms },
+  { name: 'more at p95', of: (day) => day.p95_ms - day.p50_ms, tone: 'pale' },
 ];
+const COST = [{ name: 'US dollars', of: (day) => day.cost_usd }];
+const READ = [{ name: 'read', of: (day) => day.tokens_in }];
+const WRITTEN = [{ name: 'written', of: (day) => day.tokens_out }];
 
-/** A day of an answer, whichever way its tokens and cost are nested. */
-function dayOf(row) {
-  const { usage = {}, tokens = {}, latency = {} } = row;
-  return {
-    ...row,
-    day: row.day ?? row.date,
-    input: row.tokens_in ?? tokens.in ?? (usage.input ?? 0) + (usage.cache_read ?? 0) + (usage.cache_write ?? 0),
-    output: row.tokens_out ?? tokens.out ?? usage.output ?? 0,
-    cost: row.cost_usd ?? row.cost ?? 0,
-    p50: row.p50_ms ?? latency.p50_ms ?? 0,
-    p95: row.p95_ms ?? latency.p95_ms ?? 0,
-  };
+const GROUPS = [['tools', 'Tools'], ['models', 'Models'], ['projects', 'Projects']];
+const NOTHING = {
+  calls: 0, successes: 0, failures: 0, refusals: 0, approvals: 0, denials: 0, p50_ms: 0, p95_ms: 0, answers: 0,
+  tokens_in: 0, tokens_out: 0,
+};
+
+/** A day of the user's clock, such as `2026-11-16`. */
+function dateOf(time) {
+  const two = (number) => String(number).padStart(2, '0');
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
 }
 
-/** Every day of the range, also those without anything, summed over projects. */
-function allDays(answers, since, count) {
-  const byDay = new Map();
-  for (let index = 0; index < count; index += 1) {
-    const day = new Date(since + index * DAY).toISOString().slice(0, 10);
-    byDay.set(day, { day, p50: 0, p95: 0, ...Object.fromEntries(NUMBERS.map((name) => [name, 0])) });
-  }
-  for (const row of answers.flatMap(({ days }) => days).map(dayOf)) {
-    const known = byDay.get(row.day);
-    if (!known) continue;
-    for (const name of NUMBERS) known[name] += row[name] ?? 0;
-    if (row.p95 > known.p95) Object.assign(known, { p50: row.p50, p95: row.p95 });
-  }
-  return [...byDay.values()];
+/** Every day of the range, also those on which nothing was done. `choice` is `[group, name]`, or nothing for all. */
+function allDays(days, since, count, choice) {
+  const known = new Map(days.map((day) => [day.date, choice ? day[choice[0]][choice[1]] : day.all]));
+  const begin = new Date(since);
+  return Array.from({ length: count }, (_, index) => {
+    // By the calendar: not every day has 24 hours.
+    const day = dateOf(new Date(begin.getFullYear(), begin.getMonth(), begin.getDate() + index));
+    return { day, ...NOTHING, ...known.get(day) };
+  });
 }
 
-export function DayCharts({ answers, since, count }) {
-  const days = allDays(answers, since, count);
-  const sum = (name) => days.reduce((all, day) => all + day[name], 0);
+function namesOf(days, group) {
+  return [...new Set(days.flatMap((day) => Object.keys(day[group])))].sort();
+}
+
+export function DayCharts({ days: known, since, count }) {
+  const [choice, choose] = useState('');
+  const chosen = choice ? JSON.parse(choice) : null;
+  const days = allDays(known, since, count, chosen);
+  const sum = (name) => days.reduce((all, day) => all + (day[name] ?? 0), 0);
   const most = (...names) => Math.max(...days.flatMap((day) => names.map((name) => day[name])));
-  const tokens = most('input', 'output');
-  const slow = most('p95');
-  return html`<section class="plots"><h2>By day</h2><div class="charts">
-    <${DayChart} title="Calls" total=${short(sum('calls'))}
-      note=${html`<b>${sum('failures')} failed</b>`} days=${days} show=${short}
-      series=${CALLS} />
-    <${DayChart} title="Answers to questions" total=${short(sum('approvals') + sum('refusals'))}
-      note=${html`<b>${sum('refusals')} refused</b>`} days=${days} show=${short}
-      series=${[{ name: 'approved', of: (day) => day.approvals }, { name: 'refused', of: (day) => day.refusals }]} />
-    <${DayChart} title="Cost" total=${dollars(sum('cost'))} note="where prices are known" days=${days} show=${dollars}
-      series=${[{ name: 'US dollars', of: (day) => day.cost }]} />
-    <${DayChart} title="Tokens read" total=${short(sum('input'))} note="same scale as written" days=${days}
-      top=${tokens} show=${short} series=${[{ name: 'read', of: (day) => day.input }]} />
-    <${DayChart} title="Tokens written" total=${short(sum('output'))} note="same scale as read" days=${days}
-      top=${tokens} show=${short} series=${[{ name: 'written', of: (day) => day.output }]} />
-    <${DayChart} title="Working time of a call" total=${duration(slow)}
-      note="p95 of the slowest day; p50 is the darker part" days=${days} show=${duration}
-      series=${TIMES} />
+  const tokens = most('tokens_in', 'tokens_out');
+  const bad = sum('calls') - sum('successes');
+  const hasCost = days.some((day) => day.cost_usd != null);
+  const isModel = chosen?.[0] === 'models';
+  return html`<section class="plots"><header class="plots-head"><h2>By day</h2>
+    <label>Charts of <select value=${choice} onChange=${(event) => choose(event.target.value)}>
+      <option value="">everything</option>
+      ${GROUPS.map(([group, title]) => html`<optgroup key=${group} label=${title}>
+        ${namesOf(known, group).map((name) => html`<option key=${name} value=${JSON.stringify([group, name])}
+          >${plain(name)}</option>`)}</optgroup>`)}
+    </select></label></header>
+    <div class="charts">
+    <${DayChart} title="Calls" total=${short(sum('calls'))} note=${html`<b>${bad} failed or refused</b>`} days=${days}
+      show=${short} series=${CALLS} />
+    <${DayChart} title="Answers to questions" total=${short(sum('approvals') + sum('denials'))}
+      note=${html`<b>${sum('denials')} refused</b>`} days=${days} show=${short} series=${ANSWERS} />
+    <${DayChart} title="Cost" total=${hasCost ? dollars(sum('cost_usd')) : 'unknown'}
+      note="where prices are known" days=${days} show=${dollars} series=${COST} />
+    <${DayChart} title="Tokens read" total=${short(sum('tokens_in'))}
+      note="same scale as written" days=${days} top=${tokens} show=${short} series=${READ} />
+    <${DayChart} title="Tokens written" total=${short(sum('tokens_out'))}
+      note="same scale as read" days=${days} top=${tokens} show=${short} series=${WRITTEN} />
+    <${DayChart} title=${isModel ? 'Time of an answer' : 'Working time of a call'} total=${duration(most('p95_ms'))}
+      note="p95 of the slowest day; p50 is the stronger part" days=${days} show=${duration} series=${TIMES} />
   </div></section>`;
 }

@@ -10,7 +10,7 @@ const FOOT = 16;
 /** Room over the bars for the largest number. */
 const TOP = 14;
 
-/** A day in short, such as `12 Nov`. Days are UTC, as the service counts them. */
+/** A day in short, such as `12 Nov`. It has no time, and so no time zone. */
 export function dayName(day) {
   return new Date(`${day}T00:00:00Z`).toLocaleDateString([], { day: 'numeric', month: 'short', timeZone: 'UTC' });
 }

@@ -107,7 +107,8 @@ export function FileTree({ project, shown }) {
       data-level=${Math.min(row.level, 12)}
       aria-level=${row.level} tabindex=${index === current ? 0 : -1} aria-selected=${row.path === shown && !!row.entry}
       aria-expanded=${row.entry && isDirectory(row.entry) ? row.isOpen : undefined}
-      aria-label=${row.entry ? plain(row.entry.name) : undefined} onClick=${() => act(row)}><${RowText} row=${row} />
+      aria-label=${row.entry ? plain(row.entry.name) : undefined}
+      onFocus=${() => moveTo(row.key)} onClick=${() => act(row)}><${RowText} row=${row} />
         </li>`)}
   </ul>`;
 }

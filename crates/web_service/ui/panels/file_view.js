@@ -8,6 +8,8 @@ import { characterName, hiddenRanges } from './hidden.js';
 const LINE = 20;
 /** Lines drawn beyond both edges, so that fast scrolling shows no gap. */
 const BEYOND = 40;
+/** Lines by which the drawn part moves. */
+const STEP = 20;
 /** Characters of a line that are drawn. Minified files have lines that would stop the browser. */
 const LONGEST = 4_000;
 
@@ -75,8 +77,10 @@ export function FileView({ file, at, cursor, move, follow }) {
   const look = () => {
     if (!place.current) return;
     const { scrollTop, clientHeight } = place.current;
-    const first = Math.max(1, Math.floor(scrollTop / LINE) + 1 - BEYOND);
-    const last = Math.ceil((scrollTop + clientHeight) / LINE) + BEYOND;
+    // In steps, so that most of scrolling draws nothing anew.
+    const top = Math.floor(scrollTop / LINE / STEP) * STEP;
+    const first = Math.max(1, top + 1 - BEYOND);
+    const last = top + STEP + Math.ceil(clientHeight / LINE) + BEYOND;
     show(([one, other]) => (one === first && other === last ? [one, other] : [first, last]));
     file.need(first, last);
   };

@@ -9,7 +9,7 @@ await styles('/panels/palette.css');
 
 /** Milliseconds without a key after which the service is asked. */
 const PAUSE = 120;
-const ORDER = ['files', 'symbols', 'text'];
+const ORDER = ['sessions', 'files', 'symbols', 'text'];
 
 export default function Palette({ close }) {
   const dialog = useRef(null);
@@ -53,7 +53,9 @@ export default function Palette({ close }) {
 
   const groups = useMemo(() => {
     if (!words) return recentThings();
-    return [...knownThings(words), ...ORDER.flatMap((kind) => found[kind] ?? [])];
+    // The service knows what was said in sessions, the page only how they are called.
+    const known = knownThings(words).filter(({ title }) => title !== 'Sessions' || !found.sessions);
+    return [...known, ...ORDER.flatMap((kind) => found[kind] ?? [])];
   }, [words, found]);
   const entries = groups.flatMap((one) => one.entries);
   const current = Math.min(chosen, entries.length - 1);

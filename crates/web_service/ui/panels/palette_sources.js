@@ -13,7 +13,9 @@ import {
   tell,
   withQuery,
 } from '../core.js';
-import { baseName, filesAddress, presentProject, realDefinitions, recentFiles } from './places.js';
+import {
+  baseName, chooseProject, filesAddress, offers, presentProject, realDefinitions, recentFiles,
+} from './places.js';
 import { setTheme } from './theme.js';
 
 /** Entries of a group. */
@@ -84,7 +86,7 @@ const asSymbol = ({ path, line, kind, signature, name }) => ({
   key: `symbol ${path}:${line}`,
   title: signature ?? name,
   isCode: true,
-  note: `${kind ? `${kind} · ` : ''}${path}:${line}`,
+  note: `${kind ? `${kind} · ` : ''}${path}${line ? `:${line}` : ''}`,
   act: () => openFile(path, line),
 });
 const asText = ({ path, line, text }) => ({
@@ -130,19 +132,70 @@ function globOf(query) {
   return `**/${parts.map((part) => `*${part}*`).join('/')}`;
 }
 
-function symbolGroup(query, definitions, total) {
+function symbolGroup(name, definitions, more) {
   if (definitions.length === 0) return [];
   const impact = {
-    key: `impact ${query}`,
-    title: `What depends on ${query}`,
+    key: `impact ${name}`,
+    title: `What depends on ${name}`,
     note: 'impact graph',
-    act: go(filesAddress({ impact: query })),
+    act: go(filesAddress({ impact: name })),
   };
-  return group('Symbols', [...definitions.slice(0, SHOWN - 1).map(asSymbol), impact], total >= SHOWN);
+  const first = definitions.slice(0, SHOWN - 1);
+  const entries = first.map((one) => elsewhere(one.project ?? presentProject(), asSymbol(one)));
+  return group('Symbols', [...entries, impact], more);
 }
 
-/** What the service finds: files, symbols and text. Each answers when it is ready, so that a slow one holds up none. */
-export function foundThings(query, stop, take) {
+/** What the service finds. `take` gets groups by their kind as soon as they are known. */
+export async function foundThings(query, stop, take) {
+  const missing = await offers('/api/search/all') ? await searchAll(query, stop, take) : ['files', 'symbols', 'text'];
+  await searchEach(query, stop, take, missing);
+}
+
+/**
+ * One request over all projects and what was said in all sessions. Answers the kinds to look for otherwise: completion
+ * knows no file and no symbol before its first list is made.
+ */
+async function searchAll(query, stop, take) {
+  try {
+    const { sessions, files, symbols, text } = await api(withQuery('/search/all', { query }), { signal: stop });
+    const readable = files.found.filter(({ kind }) => kind === 'file');
+    take('sessions', group('Sessions', sessions.found.map(asFoundSession), sessions.more));
+    take('files', group('Files', readable.map((file) => elsewhere(file.project, asFile(file.text))), files.more));
+    take('symbols', symbolGroup(symbols.found[0]?.text, symbols.found.map(symbolPlace), symbols.more));
+    const lines = text.found.filter((line) => line.text != null);
+    take('text', group('Text', lines.map((line) => elsewhere(line.project, asText(line))), text.more));
+    return [readable.length === 0 && 'files', symbols.found.length === 0 && 'symbols'];
+  } catch (error) {
+    if (error.name !== 'AbortError' && error.status) tell(error.message, 'error');
+    return [];
+  }
+}
+
+const asFoundSession = ({ session, title, project, at, excerpt }) => ({
+  ...asSession({ id: session, title, project, updated: at }),
+  ...(excerpt && { note: excerpt }),
+});
+
+/** An entry of another project than the one that is shown leaves the session and goes there. */
+function elsewhere(project, entry) {
+  if (project === presentProject()) return entry;
+  const act = () => {
+    location.hash = '#/start/files';
+    chooseProject(project);
+    // The address decides which project is meant, so it has to be there first.
+    addEventListener('hashchange', () => entry.act(), { once: true });
+  };
+  return { ...entry, key: `${project} ${entry.key}`, note: `${project} · ${entry.note}`, act };
+}
+
+/** A symbol of the completion, whose detail is `struct src/kiln.rs:19`. */
+function symbolPlace({ project, text, target, detail }) {
+  const [, kind, line] = /^(\S*) .*:(\d+)$/.exec(detail ?? '') ?? [];
+  return { project, name: text, path: target, kind, line: Number(line) || undefined };
+}
+
+/** A request for each kind, each shown when it is ready, so that a slow one holds up none. */
+function searchEach(query, stop, take, kinds) {
   const project = presentProject();
   const ask = async (kind, words, read) => {
     try {
@@ -157,19 +210,15 @@ export function foundThings(query, stop, take) {
   };
   const isName = /^[\p{L}_$][\p{L}\p{N}_$:.]*$/u.test(query);
   const literal = query.replace(/[\\^$.*+?()[\]{}|#&~-]/g, '\\$&');
+  const readFiles = ({ files, total }) => group('Files', files.map((file) => asFile(file.path ?? file)), total > SHOWN);
+  const readSymbols = ({ definitions, total }) => symbolGroup(query, realDefinitions(definitions), total >= SHOWN);
+  const readText = ({ matches, total }) => {
+    const lines = matches.filter(({ text }) => text != null);
+    return group('Text', lines.map(asText), total > SHOWN);
+  };
   return Promise.all([
-    ask('files', globOf(query), ({ files, total }) =>
-      group(
-        'Files',
-        files.map((file) => asFile(file.path ?? file)),
-        total > SHOWN,
-      ),
-    ),
-    isName &&
-      ask('symbols', query, ({ definitions, total }) => symbolGroup(query, realDefinitions(definitions), total)),
-    query.length >= LEAST_TEXT &&
-      ask('text', literal, ({ matches, total }) =>
-        group('Text', matches.filter(({ text }) => text != null).map(asText), total > SHOWN),
-      ),
+    kinds.includes('files') && ask('files', globOf(query), readFiles),
+    kinds.includes('symbols') && isName && ask('symbols', query, readSymbols),
+    kinds.includes('text') && query.length >= LEAST_TEXT && ask('text', literal, readText),
   ]);
 }

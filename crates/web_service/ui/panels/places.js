@@ -11,12 +11,17 @@ export function presentProject() {
   return own ?? (names.includes(chosen.value) ? chosen.value : names[0]);
 }
 
+/** Chooses a project for panels that no session decides for. */
+export function chooseProject(name) {
+  chosen.value = name;
+}
+
 /** Lets the user choose where more than one project is served and no session decides. */
 export function ProjectChoice() {
   const names = (overview.value?.projects ?? []).map(({ name }) => name);
   if (names.length < 2 || sessions.value.has(route.value.session)) return null;
   return html`<label class="project-choice">Project <select value=${presentProject()}
-    onChange=${(event) => { chosen.value = event.target.value; }}>
+    onChange=${(event) => chooseProject(event.target.value)}>
     ${names.map((name) => html`<option key=${name}>${name}</option>`)}</select></label>`;
 }
 

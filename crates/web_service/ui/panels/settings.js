@@ -5,6 +5,7 @@ import { api, attempt, connection, html, overview, route, styles, tell, withQuer
 import { visible } from './hidden.js';
 import { presentProject, ProjectChoice } from './places.js';
 import { Policy } from './settings_policy.js';
+import { CustomTools } from './settings_tools.js';
 import { presentTheme, setTheme, THEMES } from './theme.js';
 
 await styles('/panels/settings.css');
@@ -19,7 +20,8 @@ export default function Settings() {
     <div class="settings-project"><${ProjectChoice} /></div>
     <${Part} title="Model"><${Model} key=${project} project=${project} /></>
     <${Part} title="Policy"><${Policy} key=${project} project=${project} /></>
-    <${Part} title="Sandbox"><${Sandbox} /></>
+    <${CustomTools} key=${project} project=${project} Part=${Part} />
+    <${Part} title="Sandbox"><${Sandbox} project=${project} /></>
     <${Part} title="This browser"><${Browser} /></>
   </div>`;
 }
@@ -58,8 +60,8 @@ function Notifications() {
 
 function Model({ project }) {
   const [offered, take] = useState(null);
-  const known = overview.value.projects.find(({ name }) => name === project);
-  const keys = overview.value.keys ?? known?.keys;
+  const known = factsOf(project);
+  const keys = known.keys ?? [];
   useEffect(() => {
     let isHere = true;
     api(withQuery('/models', { project })).then((answer) => isHere && take(answer), () => {});
@@ -71,27 +73,27 @@ function Model({ project }) {
       <div><dt>Provider</dt><dd>${visible(known.provider)}</dd></div>
       <div><dt>Project</dt><dd><code>${visible(known.root)}</code></dd></div>
       <div><dt>Roles</dt><dd>${known.roles.join(', ')}</dd></div>
-      ${Array.isArray(keys) && keys.length > 0 && html`<div><dt>Keys</dt><dd>${keys.map((key) => html`<span
-        key=${key.provider} class="key">${visible(key.provider)}: ${keyWords(key)}</span>`)}</dd></div>`}
+      ${keys.length > 0 && html`<div><dt>Keys</dt><dd class="keys">${keys.map((key) => html`<span key=${key.provider}>
+        ${visible(key.provider)}: ${visible(keyWords(key))}</span>`)}</dd></div>`}
       ${others.length > 0 && html`<div><dt>Also offered</dt><dd>${others.map((name) => html`<code key=${name}
         class="offered">${visible(name)}</code>`)}</dd></div>`}
     </dl>
     <p class="hint">Keys and models are set up with <code>toolkiln setup</code>, never through this page.</p>`;
 }
 
-function keyWords({ present, has_key: has, source }) {
-  const isThere = present ?? has;
-  return isThere ? `there${source ? `, from ${source}` : ''}` : 'none';
+function keyWords({ found, source }) {
+  if (!found) return 'none';
+  return source ? `from ${source}` : 'found';
 }
 
-function Sandbox() {
-  const level = overview.value.sandbox;
-  if (!level) {
-    return html`<p>Commands run confined as far as this machine can. <code>toolkiln doctor</code> says how far.</p>`;
-  }
-  const words = typeof level === 'string' ? level : level.level ?? level.name;
-  return html`<p><strong>${visible(String(words))}</strong>
-    </p>${level.explanation && html`<p>${visible(level.explanation)}</p>`}`;
+function Sandbox({ project }) {
+  const { sandbox } = factsOf(project);
+  if (sandbox) return html`<p>${visible(sandbox)}</p>`;
+  return html`<p>Commands run confined as far as this machine can. <code>toolkiln doctor</code> says how far.</p>`;
+}
+
+function factsOf(project) {
+  return overview.value.projects.find(({ name }) => name === project);
 }
 
 function Browser() {
