@@ -72,6 +72,8 @@ function Log({ shown }) {
   useEffect(() => {
     const inner = log.current.firstElementChild;
     const watcher = new ResizeObserver(() => {
+      // It may be told once more after it was left.
+      if (!log.current) return;
       if (isAtEnd.current) log.current.scrollTop = log.current.scrollHeight;
       height.current = log.current.scrollHeight;
     });

@@ -68,20 +68,18 @@ export const KINDS = {
 };
 /** Permission bits that are not worth a word. */
 const USUAL = { create: '644', make_dir: '755' };
-const ENDINGS = { lf: 'LF', crlf: 'CRLF', mixed: 'a mixture of both' };
 
 const octal = (mode) => (mode & 0o7777).toString(8).padStart(3, '0');
 const bytes = (size) => (size < 10_000 ? plural(size, 'byte') : `${(size / 1_000).toLocaleString('en', { maximumFractionDigits: 0 })} kB`);
 
-/** What happens to a file beside its lines, in words. */
+/** What happens to a file beside its lines, in words. Other line endings are among its warnings. */
 export function fileWords(file) {
   const words = [];
   if (file.kind !== 'write') words.push(KINDS[file.kind][1]);
   if (file.from_path) words.push(`from ${drawnPath(file.from_path)}`);
-  const { old_mode: old, new_mode: set, old_endings: from, new_endings: to, binary } = file;
+  const { old_mode: old, new_mode: set, binary } = file;
   if (old != null && set != null) words.push(`mode changes from ${octal(old)} to ${octal(set)}`);
   else if (set != null && octal(set) !== USUAL[file.kind]) words.push(`mode ${octal(set)}`);
-  if (from && to && from !== to) words.push(`line endings change from ${ENDINGS[from]} to ${ENDINGS[to]}`);
   if (binary) {
     const [was, is] = [binary.old && bytes(binary.old.size), binary.new && bytes(binary.new.size)];
     words.push(`not shown as text, ${was && is ? `${was} become ${is}` : was ?? is ?? 'empty'}`);

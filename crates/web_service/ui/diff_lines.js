@@ -108,7 +108,11 @@ function rangesBeside(list, kept) {
     }
     at += token.length;
   });
-  return ranges;
+  const text = list.join('');
+  return ranges.map(([from, to]) => {
+    const marked = text.slice(from, to);
+    return marked.trim() ? [to - marked.trimStart().length, from + marked.trimEnd().length] : [from, to];
+  });
 }
 
 /** Marks count in bytes of UTF-8; the page in units of UTF-16. */

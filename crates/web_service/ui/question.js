@@ -212,7 +212,7 @@ function Denial({ isReady, comments, back, decide }) {
     back();
   };
   return html`<form class="verdict-more" onSubmit=${deny}>
-    <label>What should be done instead? <textarea ref=${field} rows="2" value=${reason} placeholder="Nothing has to be said"
+    <label>Why not? What should be done instead? <textarea ref=${field} rows="2" value=${reason} placeholder="Nothing has to be said"
       onInput=${(event) => say(event.target.value)} onKeyDown=${pressed}></textarea></label>
     <div class="ask-acts">
       <button type="button" class="quiet" onClick=${back}>Back</button><span class="grow"></span>
