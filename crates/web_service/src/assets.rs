@@ -37,7 +37,7 @@ macro_rules! asset {
 
 const INDEX: &str = include_str!("../ui/index.html");
 
-static ASSETS: [Asset; 33] = [
+static ASSETS: [Asset; 42] = [
     Asset { path: "/", content_type: HTML, bytes: INDEX.as_bytes() },
     asset!("page.css", CSS),
     asset!("app.js", JAVASCRIPT),
@@ -51,6 +51,15 @@ static ASSETS: [Asset; 33] = [
     asset!("diff_lines.js", JAVASCRIPT),
     asset!("diff_notes.js", JAVASCRIPT),
     asset!("diff.css", CSS),
+    asset!("call_detail.js", JAVASCRIPT),
+    asset!("completion.js", JAVASCRIPT),
+    asset!("commands.js", JAVASCRIPT),
+    asset!("attach.js", JAVASCRIPT),
+    asset!("menu.js", JAVASCRIPT),
+    asset!("news.js", JAVASCRIPT),
+    asset!("session_menu.js", JAVASCRIPT),
+    asset!("login.js", JAVASCRIPT),
+    asset!("highlight.js", JAVASCRIPT),
     asset!("panels/review.js", JAVASCRIPT),
     asset!("panels/review_draft.js", JAVASCRIPT),
     asset!("panels/review_edit.js", JAVASCRIPT),

@@ -1,13 +1,13 @@
-// The frame of the page: the list of sessions, the conversation, the panel beside it, and how to get around.
+// The frame of the page: the list of sessions, the conversation, the panel beside it, the stream, and how to get around.
 
 import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import {
-  api, attempt, connection, conversation, html, latestSessions, lazy, message, moment, openConversation, openPanel, overview,
-  questions, refresh, route, sessionAddress, signal, stream, tell,
+  api, attempt, connection, Conversation, conversation, effect, html, latestSessions, lazy, message, moment, moves,
+  noteSession, openMenu, openPanel, overview, questions, refresh, route, sessionAddress, sessions, signal, spoken, tell, withQuery,
 } from './core.js';
 import { ConversationView } from './conversation.js';
-import { Composer } from './composer.js';
+import { Composer, interrupt } from './composer.js';
 
 // Parts that are loaded when they are first opened.
 const PANELS = {
@@ -25,20 +25,42 @@ const VIEWS = {
 // ---- The list of sessions ----
 
 const STATES = { working: 'working', waiting: 'waits for you', paused: 'paused', interrupted: 'interrupted', idle: '' };
+/** The session that is being named. */
+const renamed = signal(null);
+const TitleField = lazy(() => import('./session_menu.js'));
+const sessionActs = async (session) => (await import('./session_menu.js')).sessionActs(session, renamed);
 
 function SessionLink({ session }) {
-  const isHere = route.value.session === session.id;
-  const state = STATES[session.state] ?? '';
-  return html`<a class="session" href=${sessionAddress(session.id)} aria-current=${isHere ? 'page' : undefined}>
-    <i class="dot ${session.failure ? 'failed' : session.state}" aria-hidden="true"></i>
-    <span class="title">${session.title ?? 'New session'}</span>
-    <span class="note">${state || (session.updated ? moment(session.updated) : '')}</span>
-  </a>`;
+  const { id, title, failure, state, updated } = session;
+  const isHere = route.value.session === id;
+  if (renamed.value === id) return html`<${TitleField} session=${session} renamed=${renamed} />`;
+  const words = failure ? 'failed' : STATES[state] ?? '';
+  return html`<div class="session" aria-current=${isHere ? 'true' : undefined}>
+    <a href=${sessionAddress(id)} aria-current=${isHere ? 'page' : undefined} title=${title ?? undefined}>
+      <i class="dot ${failure ? 'failed' : state}" aria-hidden="true"></i>
+      <span class="title">${title ?? 'New session'}</span>
+      <span class="note">${words || (updated ? moment(updated) : '')}</span>
+    </a>
+    ${isHere && html`<button class="icon" aria-label="Rename, export or delete" aria-haspopup="menu"
+      onClick=${(event) => openMenu(event.currentTarget, sessionActs(session))}>⋯</button>`}
+  </div>`;
+}
+
+function Project({ name }) {
+  const own = latestSessions.value.filter((session) => session.project === name);
+  const today = new Date().setHours(0, 0, 0, 0);
+  const parts = [['Today', own.filter(({ updated }) => updated >= today)], ['Earlier', own.filter(({ updated }) => !(updated >= today))]];
+  return html`<section aria-label=${name}>
+    <h2>${name}</h2>
+    ${parts.map(([title, listed]) => listed.length > 0 && html`<div key=${title}>
+      ${own.length > listed.length && html`<h3>${title}</h3>`}
+      ${listed.map((session) => html`<${SessionLink} key=${session.id} session=${session} />`)}
+    </div>`)}
+    ${own.length === 0 && html`<p class="empty">Sessions of this project will be here.</p>`}
+  </section>`;
 }
 
 function Rail() {
-  const projects = overview.value?.projects ?? [];
-  const listed = latestSessions.value;
   const waiting = questions.value.length;
   return html`<nav class="rail" aria-label="Sessions">
     <header>
@@ -47,16 +69,7 @@ function Rail() {
     </header>
     <button class="find" onClick=${() => { paletteIsOpen.value = true; }}><span>Search everything</span><kbd>Ctrl K</kbd></button>
     ${waiting > 0 && html`<a class="inbox" href="#/inbox">${waiting === 1 ? '1 question waits' : `${waiting} questions wait`}</a>`}
-    <div class="lists">
-      ${projects.map(({ name }) => {
-        const own = listed.filter((session) => session.project === name);
-        return html`<section key=${name}>
-          <h2>${name}</h2>
-          ${own.map((session) => html`<${SessionLink} key=${session.id} session=${session} />`)}
-          ${own.length === 0 && html`<p class="empty">Sessions of this project will be here.</p>`}
-        </section>`;
-      })}
-    </div>
+    <div class="lists">${(overview.value?.projects ?? []).map(({ name }) => html`<${Project} key=${name} name=${name} />`)}</div>
     <footer>
       ${Object.entries(VIEWS).map(([name, { title }]) => html`<a key=${name} href="#/${name}"
         aria-current=${route.value.view === name ? 'page' : undefined}>${title}</a>`)}
@@ -66,26 +79,33 @@ function Rail() {
 
 // ---- The panel ----
 
+const narrow = matchMedia('(max-width: 1100px)');
+const isNarrow = signal(narrow.matches);
+narrow.onchange = () => { isNarrow.value = narrow.matches; };
+
 function Panel() {
   const name = route.value.panel;
   const part = PANELS[name];
   if (!part) return null;
-  return html`<aside class="panel" aria-label=${part.title}>
-    <header class="tabs">
+  // Where it takes the place of the conversation, it is the main thing.
+  const Kind = isNarrow.value ? 'main' : 'aside';
+  return html`<${Kind} class="panel" aria-label=${part.title}>
+    <header class="tabs">${isNarrow.value && html`<h1 class="unseen">${part.title}</h1>`}
       ${Object.entries(PANELS).map(([other, { title }]) => html`<button key=${other} aria-pressed=${other === name}
         onClick=${() => openPanel(other)}>${title}</button>`)}
       <span class="grow"></span>
       <button class="icon" aria-label="Close the panel" title="Close the panel (Esc)" onClick=${() => openPanel('')}>×</button>
     </header>
     <${part.Shown} key=${name} conversation=${conversation.value} />
-  </aside>`;
+  </>`;
 }
 
 // ---- The middle ----
 
 function Start() {
   const known = overview.value;
-  const [project, choose] = useState(known?.projects[0]?.name);
+  const [chosen, choose] = useState(null);
+  const project = chosen ?? known?.projects[0]?.name;
   return html`<main class="talk" id="talk">
     <header class="bar"><${RailButton} /><h1>New session</h1></header>
     <div class="start">
@@ -108,7 +128,7 @@ function Middle() {
   const { view, session } = route.value;
   if (view === 'session') return html`<${ConversationView} key=${session} railButton=${RailButton} />`;
   const part = VIEWS[view];
-  if (!part) return html`<${Start} key=${overview.value ? 'known' : 'unknown'} />`;
+  if (!part) return html`<${Start} />`;
   return html`<main class="talk wide" id="talk">
     <header class="bar"><${RailButton} /><h1>${part.title}</h1></header>
     <${part.Shown} key=${view} />
@@ -120,6 +140,7 @@ function Middle() {
 export const paletteIsOpen = signal(false);
 const railIsOpen = signal(false);
 const Palette = lazy(() => import('./panels/palette.js'));
+const Login = lazy(() => import('./login.js'));
 
 function MessageLine() {
   const told = message.value;
@@ -138,38 +159,23 @@ function ConnectionLine() {
     Nothing is lost: what happens meanwhile is in its log.</p>`}</div>`;
 }
 
-function Login() {
-  const [code, type] = useState('');
-  const enter = (event) => {
-    event.preventDefault();
-    attempt(() => logIn(code.trim()));
-  };
-  return html`<main class="login">
-    <form onSubmit=${enter}>
-      <h1><i class="kiln" aria-hidden="true"></i>Toolkiln</h1>
-      <p>Open the link that <code>toolkiln web</code> has printed, or paste the token that
-        <code>toolkiln web --print-url</code> shows.</p>
-      <label>Token <input type="password" autocomplete="current-password" value=${code} onInput=${(event) => type(event.target.value)} /></label>
-      <button class="go">Log in</button>
-    </form>
-    <${MessageLine} />
-  </main>`;
-}
-
 function Page() {
-  if (connection.value === 'login') return html`<${Login} />`;
   const { panel, session } = route.value;
+  const isOut = connection.value === 'login';
   useEffect(() => { railIsOpen.value = false; }, [route.value]);
+  // Behind the login everything stays as it is, drafts too.
+  const login = isOut && html`<${Login} logIn=${logIn} />`;
+  if (isOut && !overview.value) return html`${login}<${MessageLine} />`;
   const has = `${PANELS[panel] ? ' with-panel' : ''}${railIsOpen.value ? ' with-rail' : ''}`;
-  return html`<div class="app${has}">
+  return html`<div class="app${has}" inert=${isOut}>
     <a class="skip" href="#talk" onClick=${skip}>Skip to the conversation</a>
     <${Rail} />
     <${Middle} />
     <${Panel} key=${session} />
     <${ConnectionLine} />
-    <${MessageLine} />
+    <div class="unseen" role="log" aria-label="News" aria-live="polite">${canNotify ? '' : spoken.value}</div>
     ${paletteIsOpen.value && html`<${Palette} close=${() => { paletteIsOpen.value = false; }} />`}
-  </div>`;
+  </div>${login}<${MessageLine} />`;
 }
 
 function skip(event) {
@@ -177,21 +183,161 @@ function skip(event) {
   document.querySelector('textarea')?.focus();
 }
 
-// ---- Keys and the beginning ----
+// ---- The stream ----
+
+/** Without a byte for this many beats the connection counts as dead, whatever the browser believes. */
+const SILENT_BEATS = 2.5;
+const LONGEST_WAIT = 5_000;
+
+/** One stream over all sessions. It comes back by itself and goes on where it was. */
+const stream = {
+  beat: 15_000,
+  heardAt: 0,
+
+  async run() {
+    if (this.isRunning) return this.restart();
+    this.isRunning = true;
+    let wait = 0;
+    while (connection.value !== 'login') {
+      this.isRestarting = false;
+      const began = Date.now();
+      await this.read().catch(() => {});
+      if (this.isRestarting) continue;
+      if (connection.value !== 'login') connection.value = 'lost';
+      wait = Date.now() - began > LONGEST_WAIT ? 200 : Math.min(LONGEST_WAIT, 2 * wait + 200);
+      await new Promise((resolve) => {
+        this.wake = resolve;
+        setTimeout(resolve, wait);
+      });
+    }
+    this.isRunning = false;
+  },
+
+  /** Connects anew at once: another session is shown, or the computer has slept. */
+  restart() {
+    this.isRestarting = true;
+    this.stopping?.abort();
+    this.wake?.();
+  },
+
+  async read() {
+    const shown = conversation.peek();
+    const follow = shown?.state.peek() === 'ready' ? `${shown.id}:${shown.through}` : '';
+    const stopping = this.stopping = new AbortController();
+    const response = await fetch(withQuery('/api/events', { follow }), { signal: stopping.signal });
+    if (response.status === 401) connection.value = 'login';
+    // The session was deleted; the rest goes on without it.
+    if (response.status === 404 && follow) {
+      shown.state.value = 'failed';
+      this.isRestarting = true;
+    }
+    if (!response.ok) throw new Error(`the stream answered ${response.status}`);
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = '';
+    try {
+      for (;;) {
+        clearTimeout(this.watch);
+        this.watch = setTimeout(() => stopping.abort(), SILENT_BEATS * this.beat);
+        const { done, value } = await reader.read();
+        if (done) throw new Error('the stream has ended');
+        this.heardAt = Date.now();
+        const events = (text + value).split('\n\n');
+        text = events.pop();
+        for (const event of events) {
+          // What comes after a restart was asked for is told again.
+          if (stopping.signal.aborted) return;
+          take(event);
+        }
+      }
+    } finally {
+      clearTimeout(this.watch);
+    }
+  },
+};
+
+function take(event) {
+  const fields = Object.fromEntries(event.split('\n').map((line) => {
+    const colon = line.indexOf(': ');
+    return [line.slice(0, colon), line.slice(colon + 2)];
+  }));
+  handlers[fields.event]?.(JSON.parse(fields.data ?? 'null'));
+}
+
+const handlers = {
+  hello({ beat_ms: beat }) {
+    stream.beat = beat;
+    if (connection.value === 'lost') attempt(async () => (await import('./news.js')).recover());
+    connection.value = 'live';
+  },
+  items(told) {
+    const shown = conversation.peek();
+    if (shown?.id === told.session) shown.take(told);
+  },
+  session(brief) {
+    const before = sessions.peek().get(brief.id);
+    const isOther = before?.state !== brief.state;
+    noteSession({ failure: undefined, ...brief, ...(isOther && { updated: Date.now() }) });
+    const shown = conversation.peek();
+    if (shown?.id === brief.id && (brief.queued || shown.queue.peek().length)) shown.loadQueue().catch(() => {});
+    // Its name and what it costs are not in the stream.
+    if (isOther) api(`/sessions/${brief.id}`).then(noteSession, () => {});
+  },
+  closed(brief) {
+    noteSession(brief);
+  },
+  questions({ questions: open }) {
+    const known = new Set(questions.peek().map(({ question }) => question));
+    questions.value = open;
+    const added = open.filter(({ question }) => !known.has(question));
+    if (added.length) import('./news.js').then(({ bringUp }) => added.forEach(bringUp), () => {});
+  },
+};
+
+// A computer that wakes up has a connection that only looks alive.
+addEventListener('visibilitychange', () => {
+  const isOld = Date.now() - stream.heardAt > 1.5 * stream.beat;
+  if (document.visibilityState === 'visible' && isOld) stream.restart();
+});
+addEventListener('online', () => stream.restart());
+
+// ---- Keys, the title and the beginning ----
 
 addEventListener('keydown', (event) => {
-  const isTyping = event.target.closest?.('input, textarea, select, [contenteditable]');
+  const isTyping = event.target.closest?.('input, textarea, select, dialog, [popover], [contenteditable]');
+  const { panel, session } = route.value;
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
     event.preventDefault();
     paletteIsOpen.value = !paletteIsOpen.value;
-  } else if (event.key === 'Escape' && !isTyping && !event.defaultPrevented && route.value.panel) {
-    openPanel('');
+  } else if (event.key === 'Escape' && !isTyping && !event.defaultPrevented) {
+    if (panel) openPanel('');
+    else if (['working', 'waiting'].includes(sessions.peek().get(session)?.state)) interrupt(session);
   }
 });
 
-function applyTheme() {
-  const theme = localStorage.getItem('theme');
-  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+// Where the browser can speak by itself, the text need not stand on the page a second time.
+const canNotify = Boolean(document.ariaNotify);
+if (canNotify) effect(() => { if (spoken.value) document.ariaNotify(spoken.value); });
+
+const icon = document.querySelector('link[rel="icon"]');
+const usualIcon = icon.href;
+const waitingIcon = usualIcon.replace('%3C/svg', "%3Ccircle cx='12' cy='4' r='4' fill='%23e8a200'/%3E%3C/svg");
+
+effect(() => {
+  const waiting = questions.value.length;
+  const { session, view } = route.value;
+  const title = sessions.value.get(session)?.title ?? VIEWS[view]?.title;
+  document.title = `${waiting ? `(${waiting}) ` : ''}${title ? `${title} · ` : ''}Toolkiln`;
+  icon.href = waiting ? waitingIcon : usualIcon;
+});
+
+/** Shows a session, or none. `window` is its timeline, if that is known already. */
+async function openConversation(id, window) {
+  if ((conversation.peek()?.id ?? '') === id) return;
+  conversation.value = id ? new Conversation(id) : null;
+  if (!id) return;
+  // Old sessions are not in the list.
+  if (!sessions.peek().has(id)) api(`/sessions/${id}`).then(noteSession, () => {});
+  await conversation.peek().load(window);
 }
 
 async function logIn(code) {
@@ -204,8 +350,8 @@ async function begin() {
   const { session } = route.value;
   try {
     const known = await refresh(session || undefined);
-    if (session) await openConversation(session, known.timeline);
-  } catch (error) {
+    await openConversation(session, known.timeline);
+  } catch {
     if (connection.value === 'login') return;
     connection.value = 'lost';
   }
@@ -213,12 +359,14 @@ async function begin() {
 }
 
 async function main() {
-  applyTheme();
+  const theme = localStorage.getItem('theme');
+  if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
   const code = new URLSearchParams(location.hash.slice(1)).get('code');
   // The code is good once; it is not kept in the history.
   if (code) history.replaceState(null, '', '/');
   render(html`<${Page} />`, document.body);
   if (code) await api('/login', { body: { code } }).catch((error) => tell(error.message, 'error'));
+  moves.subscribe(() => stream.restart());
   await begin();
   route.subscribe(({ session }) => { openConversation(session); });
 }

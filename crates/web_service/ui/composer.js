@@ -1,79 +1,289 @@
-// Where the user types: messages, files that go with them, commands, and what waits for the running turn.
+// Where the user types: messages, what goes with them, and what waits for the running turn.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
-import { api, attempt, html, noteSession, sessionAddress, tell } from './core.js';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import {
+  api, attempt, dollars, html, lazy, noteSession, openMenu, overview, plural, sessionAddress, sessions, short, tell, withQuery,
+} from './core.js';
+
+const Completion = lazy(() => import('./completion.js'));
 
 /** The tallest that the field grows by itself, in pixels. */
 const TALLEST = 320;
-/** Drafts by session, so that a glance elsewhere loses nothing. */
+/** A paste that is longer than either becomes a chip. */
+const LONG_PASTE = { characters: 2_500, lines: 30 };
+
+// ---- Drafts ----
+
+/** Drafts by session, so that a glance elsewhere, a login or a reload loses nothing. */
 const drafts = new Map();
 
-export function Composer({ session, project, shown, state }) {
+function draftOf(place) {
+  if (!drafts.has(place)) drafts.set(place, { text: sessionStorage.getItem(`draft ${place}`) ?? '', chips: [] });
+  return drafts.get(place);
+}
+
+/** Keeps what is to be said in a session. */
+export function keepDraft(place, text, chips = []) {
+  drafts.set(place, { text, chips });
+  try {
+    if (text) sessionStorage.setItem(`draft ${place}`, text);
+    else sessionStorage.removeItem(`draft ${place}`);
+  } catch {
+    // The browser keeps no more; the draft lives as long as the page does.
+  }
+}
+
+/** Ends the running turn. */
+export function interrupt(session) {
+  return attempt(() => api(`/sessions/${session}/interrupt`, { body: {} }));
+}
+
+// ---- The field ----
+
+export function Composer({ session, project, shown }) {
   const field = useRef(null);
-  const place = session ?? `new:${project}`;
-  const [text, type] = useState(drafts.get(place) ?? '');
+  const keys = useRef(null);
+  const place = session ?? 'new';
+  const [draft, set] = useState(() => draftOf(place));
+  const [asked, ask] = useState(null);
+  const [isSending, becomeSending] = useState(false);
+  const [model, chooseModel] = useState(null);
+  const { text, chips } = draft;
+  const state = sessions.value.get(session)?.state;
   const isWorking = state === 'working' || state === 'waiting';
 
-  useEffect(() => {
-    drafts.set(place, text);
+  const change = (next, more = chips) => {
+    keepDraft(place, next, more);
+    set({ text: next, chips: more });
+  };
+  const add = (added) => {
+    const now = draftOf(place);
+    change(now.text, [...now.chips, ...added]);
+  };
+  const type = (next) => {
+    change(next);
+    ask(null);
+    field.current?.focus();
+  };
+  const giveBack = (more) => type([draftOf(place).text, more].filter(Boolean).join('\n\n'));
+
+  useLayoutEffect(() => {
     const { current: area } = field;
     area.style.height = 'auto';
     area.style.height = `${Math.min(area.scrollHeight, TALLEST)}px`;
   }, [text]);
+  useEffect(() => { set(draftOf(place)); }, [place]);
   useEffect(() => {
-    if (shown) shown.draft = (draft) => { type(draft); field.current.focus(); };
+    if (shown) Object.assign(shown, { draft: type, giveBack, attach: (path) => add([{ kind: 'file', name: path }]) });
     // Only where there is a keyboard: on a phone it would cover the page.
-    if (matchMedia('(hover: hover)').matches) field.current.focus();
-  }, [shown]);
+    if (matchMedia('(hover: hover)').matches && document.activeElement === document.body) field.current.focus();
+  }, [shown, place]);
 
-  const send = () => {
-    if (!text.trim()) return;
-    attempt(async () => {
-      let id = session;
-      if (!id) {
-        const begun = await api('/sessions', { body: { project } });
-        noteSession({ ...begun, updated: Date.now() });
-        id = begun.id;
-      }
-      const { notes } = await api(`/sessions/${id}/messages`, { body: { text } });
-      type('');
-      drafts.delete(place);
-      notes.forEach((note) => tell(note));
-      if (!session) location.hash = sessionAddress(id);
-    });
-  };
-  const interrupt = () => attempt(() => api(`/sessions/${session}/interrupt`, { body: {} }));
-  const pressed = (event) => {
-    if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      send();
-    } else if (event.key === 'Escape' && isWorking) {
-      event.preventDefault();
-      interrupt();
+  const send = async () => {
+    if (isSending || (!text.trim() && chips.length === 0)) return;
+    if (text.startsWith('/') && await runCommand()) return;
+    becomeSending(true);
+    const whole = wholeText(text, chips);
+    // If the answer is lost, the message may be written down all the same: then it shows up, and is not said twice.
+    if (shown) {
+      shown.arrived = (item) => {
+        if (item.text === whole && draftOf(place).text === text) change('', []);
+        shown.arrived = undefined;
+      };
     }
+    await attempt(async () => {
+      const id = session ?? await beginSession(project, model);
+      const { notes } = await api(`/sessions/${id}/messages`, { body: messageBody(whole, chips) });
+      change('', []);
+      said.push(text);
+      // Until the service has named it.
+      if (!sessions.peek().get(id)?.title) noteSession({ id, title: whole.trim().split('\n')[0].slice(0, 80) });
+      notes.forEach((note) => tell(note));
+      if (session) shown?.loadQueue().catch(() => {});
+      else location.hash = sessionAddress(id);
+    });
+    becomeSending(false);
   };
-  return html`<form class="prompt" onSubmit=${(event) => { event.preventDefault(); send(); }}>
-    <${Waiting} shown=${shown} take=${type} />
-    <textarea ref=${field} rows="2" value=${text} aria-label="Message"
+  const runCommand = async () => {
+    const { run } = await import('./commands.js');
+    return run(text, { session, project, shown, type, chooseModel: () => field.current.form.querySelector('.model')?.click() });
+  };
+  const input = ({ target }) => {
+    change(target.value);
+    ask(askedAt(target.value, target.selectionStart));
+    target.past = undefined;
+  };
+  const pick = ({ insert, file }) => {
+    const next = text.slice(0, asked.from) + insert + text.slice(asked.to);
+    change(next, file && !chips.some(({ name }) => name === file) ? [...chips, { kind: 'file', name: file }] : chips);
+    ask(null);
+    const { current: area } = field;
+    area.focus();
+    requestAnimationFrame(() => area.setSelectionRange(asked.from + insert.length, asked.from + insert.length));
+  };
+  const pressed = (event) => {
+    if (event.isComposing) return;
+    if (asked && keys.current?.(event)) return;
+    if (event.key === 'Enter' && !event.shiftKey) send();
+    else if (event.key === 'Escape' && asked) ask(null);
+    else if (event.key === 'Escape' && isWorking) interrupt(session);
+    else if (event.key === 'ArrowUp' || event.key === 'ArrowDown') {
+      const earlier = recalled(event.target, event.key === 'ArrowUp' ? 1 : -1, shown);
+      if (earlier === undefined) return;
+      change(earlier);
+    } else return;
+    event.preventDefault();
+  };
+  const takeFiles = (event, files) => {
+    if (files.length === 0) return;
+    event.preventDefault();
+    attempt(async () => add(await (await import('./attach.js')).chipsOf(files)));
+  };
+  const pasted = (event) => {
+    takeFiles(event, [...event.clipboardData.files]);
+    const more = event.clipboardData.getData('text/plain');
+    const lines = more.split('\n').length;
+    if (event.defaultPrevented || (more.length <= LONG_PASTE.characters && lines <= LONG_PASTE.lines)) return;
+    event.preventDefault();
+    add([{ kind: 'paste', name: `Pasted text, ${plural(lines, 'line')}`, text: more }]);
+  };
+  return html`<form class="prompt" onSubmit=${(event) => { event.preventDefault(); send(); }}
+    onDragOver=${(event) => event.preventDefault()} onDrop=${(event) => takeFiles(event, [...event.dataTransfer.files])}>
+    <${Waiting} shown=${shown} take=${giveBack} />
+    <${Chips} chips=${chips} change=${(next) => change(text, next)} />
+    ${asked && html`<${Completion} asked=${asked} project=${project} session=${session} keys=${keys} pick=${pick} field=${field} />`}
+    <textarea ref=${field} rows="2" value=${text} aria-label="Message" aria-autocomplete="list" enterkeyhint="send"
       placeholder=${isWorking ? 'Say something that the running turn takes up' : 'Reply, @ to attach a file, / for commands'}
-      onInput=${(event) => type(event.target.value)} onKeyDown=${pressed}></textarea>
+      onInput=${input} onKeyDown=${pressed} onPaste=${pasted}></textarea>
     <div class="acts">
+      <${AttachButton} take=${takeFiles} />
+      <${Facts} session=${session} project=${project} shown=${shown} model=${model} chooseModel=${chooseModel} />
       <span class="grow"></span>
-      ${isWorking && html`<button type="button" class="quiet small" onClick=${interrupt}>Stop <kbd>Esc</kbd></button>`}
-      <button class="send" aria-label="Send" disabled=${!text.trim()}>↑</button>
+      ${isWorking && html`<button type="button" class="quiet small stop" onClick=${() => interrupt(session)}>Stop <kbd>Esc</kbd></button>`}
+      <button class="send" aria-label="Send" disabled=${isSending || (!text.trim() && chips.length === 0)}>↑</button>
     </div>
   </form>`;
 }
+
+/** Begins a session. What cannot be sent then stays in the field of the new session's beginning. */
+async function beginSession(project, model) {
+  const begun = await api('/sessions', { body: { project, ...(model && { model }) } });
+  noteSession({ ...begun, updated: Date.now() });
+  return begun.id;
+}
+
+/** What is typed with what was pasted, each in a fence that nothing in it closes. */
+function wholeText(text, chips) {
+  const parts = chips.filter((chip) => chip.text !== undefined).map((chip) => {
+    if (chip.kind === 'paste') return chip.text;
+    const longest = Math.max(2, ...(chip.text.match(/`+/g) ?? []).map((run) => run.length));
+    const fence = '`'.repeat(longest + 1);
+    return `${chip.name}:\n${fence}\n${chip.text.replace(/\n$/, '')}\n${fence}`;
+  });
+  return [text, ...parts].filter((part) => part.trim()).join('\n\n');
+}
+
+function messageBody(text, chips) {
+  const files = chips.filter(({ kind }) => kind === 'file').map(({ name }) => name);
+  const images = chips.filter(({ kind }) => kind === 'image').map(({ mime, data }) => ({ mime, data }));
+  return { text, ...(files.length && { files }), ...(images.length && { images }) };
+}
+
+/** What is being completed at the caret: a file after `@`, a command after `/` at the beginning. */
+export function askedAt(text, caret) {
+  const before = text.slice(0, caret);
+  const mention = /(?:^|\s)@([^\s@]*)$/.exec(before);
+  if (mention) return { kind: 'mention', query: mention[1], from: caret - mention[1].length - 1, to: caret };
+  const command = /^\/([\w-]*)$/.exec(before);
+  return command && { kind: 'command', query: command[1], from: 0, to: caret };
+}
+
+// ---- What was said before ----
+
+const said = [];
+
+/** An earlier message of the user's own, in a field that is empty or holds one. */
+function recalled(area, step, shown) {
+  const rows = shown?.rows.peek().map((row) => row.peek()) ?? [];
+  const own = rows.filter(({ kind, depth }) => kind === 'message' && depth === 0).map(({ text }) => text);
+  const all = [...new Set([...own, ...said].reverse())];
+  const { past = -1 } = area;
+  if (area.value !== (all[past] ?? '')) return undefined;
+  const next = Math.max(-1, Math.min(all.length - 1, past + step));
+  if (next === past) return undefined;
+  area.past = next;
+  return all[next] ?? '';
+}
+
+// ---- Around the field ----
 
 /** Messages that wait for the running turn. They can be taken back and said otherwise. */
 function Waiting({ shown, take }) {
   const waiting = shown?.queue.value ?? [];
   if (waiting.length === 0) return null;
-  const withdraw = ({ id }) => attempt(async () => {
+  const withdraw = (id, use) => attempt(async () => {
     const { text } = await api(`/sessions/${shown.id}/queue/${id}`, { method: 'DELETE' });
-    take(text);
+    use?.(text);
     await shown.loadQueue();
   });
-  return html`<ul class="queue" aria-label="Messages that wait">${waiting.map((waits) => html`<li key=${waits.id}>
-    <span>${waits.text}</span><button type="button" class="quiet small" onClick=${() => withdraw(waits)}>Take back</button></li>`)}</ul>`;
+  return html`<ul class="queue" aria-label="Waiting to be sent">${waiting.map(({ id, text }) => html`<li key=${id}>
+    <span>${text}</span>
+    <button type="button" class="quiet small" onClick=${() => withdraw(id, take)}>Edit</button>
+    <button type="button" class="icon" aria-label="Take back" title="Take back" onClick=${() => withdraw(id)}>×</button></li>`)}</ul>`;
+}
+
+function Chips({ chips, change }) {
+  const [opened, open] = useState(-1);
+  if (chips.length === 0) return null;
+  const without = (index) => () => {
+    open(-1);
+    change(chips.filter((_, at) => at !== index));
+  };
+  const edited = ({ target }) => change(chips.map((chip, at) => (at === opened ? { ...chip, text: target.value } : chip)));
+  const shown = chips[opened];
+  return html`<ul class="chips" aria-label="Attached">${chips.map(({ name, kind, text, address }, index) => html`<li
+      key=${index} class=${kind}>
+      ${address && html`<img src=${address} alt="" />`}
+      ${text === undefined ? html`<span>${name}</span>` : html`<button type="button" aria-expanded=${opened === index}
+        onClick=${() => open(opened === index ? -1 : index)}>${name}</button>`}
+      <button type="button" class="icon" aria-label=${`Remove ${name}`} onClick=${without(index)}>×</button></li>`)}</ul>
+    ${shown && html`<textarea class="pasted" rows="8" aria-label=${shown.name} value=${shown.text} onInput=${edited}></textarea>`}`;
+}
+
+function AttachButton({ take }) {
+  const files = useRef(null);
+  const chosen = (event) => {
+    take(event, [...event.target.files]);
+    event.target.value = '';
+  };
+  return html`<input type="file" multiple hidden ref=${files} onChange=${chosen} />
+    <button type="button" class="icon" aria-label="Attach files" title="Attach files" onClick=${() => files.current.click()}>+</button>`;
+}
+
+/** Model, mode, how full the context is, and what it has cost. */
+function Facts({ session: id, project, shown, model, chooseModel }) {
+  const known = overview.value;
+  const session = sessions.value.get(id);
+  const served = known?.projects.find(({ name }) => name === project) ?? known?.projects[0];
+  const present = model ?? session?.model ?? served?.model;
+  const mode = served?.mode ?? known?.mode;
+  const choose = (name) => (id
+    ? attempt(async () => noteSession(await api(`/sessions/${id}`, { method: 'PATCH', body: { model: name } })))
+    : chooseModel(name));
+  const offered = async () => {
+    const { models } = await api(withQuery('/models', { project: served?.name }));
+    return models.map((name) => ({ label: name, isChosen: name === present, act: () => choose(name) }));
+  };
+  // The model of an open session can be changed where the service says that it has modes.
+  const canChoose = !id || Boolean(known?.mode);
+  const turn = shown?.rows.value.findLast((row) => row.peek().kind === 'turn')?.value;
+  const size = session?.context_window ?? served?.context_window;
+  const filled = turn?.context_tokens;
+  const words = [filled && `${short(filled)}${size ? ` of ${short(size)}` : ''}`, dollars(session?.cost_usd)].filter(Boolean).join(' · ');
+  return html`
+    ${present && (canChoose ? html`<button type="button" class="chip model" aria-haspopup="menu" aria-label=${`Model: ${present}`}
+      onClick=${(event) => openMenu(event.currentTarget, offered())}>${present}</button>` : html`<span class="chip">${present}</span>`)}
+    ${mode && html`<a class="chip" href="#/settings" title="What needs approval">${mode}</a>`}
+    ${filled && size && html`<meter aria-label="Context in use" max=${size} high=${0.8 * size} value=${filled}></meter>`}
+    ${words && html`<span class="costs" title="Tokens of the context, cost of the session">${words}</span>`}`;
 }

@@ -2,18 +2,20 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
-  api, attempt, conversation, dollars, duration, html, lazy, openPanel, plural, questions, route, sessionAddress, sessions, short,
+  api, attempt, conversation, dollars, duration, html, lazy, openMenu, openPanel, overview, plural, questions, route, sessionAddress,
+  sessions, short, tell,
 } from './core.js';
-import { Composer } from './composer.js';
+import { Composer, keepDraft } from './composer.js';
 import { Markdown } from './markdown.js';
 
-// Most visits do not meet one.
+// Most visits do not meet a question, and open few calls.
 const QuestionCard = lazy(() => import('./question.js'));
+const CallDetail = lazy(() => import('./call_detail.js'));
 
 /** Pixels from the end within which the view stays at the end. */
 const NEAR = 80;
-/** Pixels from the beginning at which earlier items are loaded. */
-const EARLY = 600;
+/** Pixels from either end of the window at which more items are loaded. */
+const EARLY = 1_600;
 
 export function ConversationView({ railButton: RailButton }) {
   const shown = conversation.value;
@@ -24,200 +26,363 @@ export function ConversationView({ railButton: RailButton }) {
   return html`<main class="talk" id="talk">
     <header class="bar"><${RailButton} />
       <h1>${session?.title ?? 'New session'}</h1>
-      <${Meta} session=${session} />
       <${PanelButtons} />
     </header>
     ${shown?.id === id && html`<${Log} key=${id} shown=${shown} />`}
     ${isAsked && html`<${QuestionCard} />`}
-    <${Composer} session=${id} shown=${shown} state=${session?.state} />
+    <${Composer} key=${`composer ${id}`} session=${id} project=${session?.project} shown=${shown} />
   </main>`;
-}
-
-function Meta({ session }) {
-  if (!session) return null;
-  const { usage, model, cost_usd: cost } = session;
-  const read = usage ? usage.input + usage.cache_read + usage.cache_write : 0;
-  const parts = [model, usage && `${short(read)} in, ${short(usage.output)} out`, dollars(cost)];
-  return html`<span class="meta">${parts.filter(Boolean).join(' · ')}</span>`;
 }
 
 function PanelButtons() {
   const { panel } = route.value;
   const toggle = (name) => () => openPanel(panel === name ? '' : name);
+  const panels = [['review', 'Review'], ['files', 'Files'], ['history', 'History'], ['console', 'Console']];
+  const choices = panels.map(([name, label]) => ({ label, act: toggle(name) }));
   return html`<span class="panel-buttons">
-    ${[['review', 'Review'], ['files', 'Files'], ['history', 'History'], ['console', 'Console']].map(([name, title]) => html`<button
-      key=${name} class="quiet small" aria-pressed=${panel === name} onClick=${toggle(name)}>${title}</button>`)}
-  </span>`;
+    ${panels.map(([name, title]) => html`<button key=${name} class="quiet small" aria-pressed=${panel === name}
+      onClick=${toggle(name)}>${title}</button>`)}
+  </span><button class="icon only-phone" aria-label="Panels" aria-haspopup="menu"
+    onClick=${(event) => openMenu(event.currentTarget, choices)}>◫</button>`;
 }
 
 // ---- The log ----
 
 function Log({ shown }) {
   const log = useRef(null);
-  const isAtEnd = useRef(true);
-  const height = useRef(0);
+  const kept = useRef({ isAtEnd: true, top: 0 });
+  const [isAway, goAway] = useState(false);
   const rows = shown.rows.value;
 
-  // The reader stays where they are: at the end if they were, else at the same text while earlier text comes in above.
-  useLayoutEffect(() => {
-    const { current: place } = log;
-    const first = rows[0]?.id ?? 0;
-    if (isAtEnd.current) place.scrollTop = place.scrollHeight;
-    else if (place.first > first) place.scrollTop += place.scrollHeight - height.current;
-    place.first = first;
-    height.current = place.scrollHeight;
-  }, [rows]);
-
-  // Text that streams into the last item makes it taller without new rows.
+  // The reader stays where they are: at the end if they were, else at the same item, whatever comes above or below.
+  const keep = () => {
+    const { current: box } = log;
+    if (!box) return;
+    const { isAtEnd, anchor, offset, below } = kept.current;
+    if (isAtEnd && shown.atEnd.peek()) box.scrollTop = box.scrollHeight;
+    else if (anchor?.isConnected) box.scrollTop += anchor.getBoundingClientRect().top - offset;
+    else if (below !== undefined) box.scrollTop = box.scrollHeight - below;
+    kept.current.top = box.scrollTop;
+  };
+  const scrolled = () => {
+    const { current: box } = log;
+    const { scrollTop, scrollHeight, clientHeight } = box;
+    const before = kept.current;
+    const isNear = shown.atEnd.peek() && scrollHeight - scrollTop - clientHeight < NEAR;
+    // Text that has just come in is no reason to leave the end; only the reader is.
+    const isAtEnd = isNear || (before.isAtEnd && scrollTop >= before.top - 1 && shown.atEnd.peek());
+    const anchor = firstVisible(box);
+    kept.current = { isAtEnd, anchor, offset: anchor?.getBoundingClientRect().top, below: scrollHeight - scrollTop, top: scrollTop };
+    shown.isFollowed = isAtEnd;
+    goAway(!isAtEnd);
+    if (scrollTop < EARLY) attempt(() => shown.loadEarlier());
+    else if (scrollHeight - scrollTop - clientHeight < EARLY) attempt(() => shown.loadLater());
+  };
+  useLayoutEffect(keep, [rows]);
+  // Text that streams in, and what the reader opens, make items taller without new rows.
   useEffect(() => {
-    const inner = log.current.firstElementChild;
-    const watcher = new ResizeObserver(() => {
-      // It may be told once more after it was left.
-      if (!log.current) return;
-      if (isAtEnd.current) log.current.scrollTop = log.current.scrollHeight;
-      height.current = log.current.scrollHeight;
-    });
-    watcher.observe(inner);
+    const watcher = new ResizeObserver(keep);
+    watcher.observe(log.current.firstElementChild);
+    watcher.observe(log.current);
     return () => watcher.disconnect();
   }, []);
 
-  const scrolled = () => {
-    const { scrollTop, scrollHeight, clientHeight } = log.current;
-    isAtEnd.current = shown.atEnd.peek() && scrollHeight - scrollTop - clientHeight < NEAR;
-    if (scrollTop < EARLY) shown.loadEarlier();
+  const toEnd = () => attempt(async () => {
+    kept.current = { isAtEnd: true, top: 0 };
+    shown.isFollowed = true;
+    if (!shown.atEnd.peek()) await shown.load();
+    keep();
+    goAway(false);
+  });
+  const toStart = () => attempt(async () => {
+    kept.current = { isAtEnd: false, top: 0 };
+    await shown.loadFirst();
+    log.current?.scrollTo(0, 0);
+  });
+  const pressed = (event) => {
+    const go = { Home: toStart, End: toEnd }[event.key];
+    if (!go || event.ctrlKey || event.shiftKey || event.altKey || event.metaKey) return;
+    event.preventDefault();
+    go();
   };
   const state = shown.state.value;
-  return html`<div class="log" ref=${log} onScroll=${scrolled} tabindex="0" role="log" aria-label="Conversation" aria-live="off">
+  return html`<div class="log" ref=${log} onScroll=${scrolled} onKeyDown=${pressed} tabindex="0" role="log" aria-label="Conversation"
+    aria-live="off">
     <div class="column">
-      ${state === 'failed' && html`<p class="notice error">${shown.error?.message ?? 'The session cannot be read.'}</p>`}
+      ${state === 'failed' && html`<p class="notice error">${shown.error?.message ?? 'The session cannot be read.'}
+        ${' '}<button class="quiet small" onClick=${() => shown.load()}>Try again</button></p>`}
       ${state === 'ready' && rows.length === 0 && html`<p class="empty">Nothing was said yet.</p>`}
-      ${grouped(rows).map((group) => html`<${Group} key=${group[0].id} rows=${group} />`)}
-      ${!shown.atEnd.value && html`<button class="quiet jump" onClick=${() => { isAtEnd.current = true; shown.load(); }}>Back to the newest</button>`}
+      <${Nodes} nodes=${arrange(rows)} shown=${shown} />
+      ${shown.atEnd.value && html`<${Doing} shown=${shown} />`}
     </div>
+    ${(isAway || !shown.atEnd.value) && html`<button class="jump" onClick=${toEnd}>Back to the newest ↓</button>`}
   </div>`;
 }
 
-/** Consecutive calls that only look stand together. */
-function grouped(rows) {
-  const groups = [];
-  for (const row of rows) {
-    const last = groups.at(-1);
-    if (last && isQuiet(row.peek()) && isQuiet(last[0].peek())) last.push(row);
-    else groups.push([row]);
+/** The first item that the reader sees some of. */
+function firstVisible(box) {
+  const { children } = box.firstElementChild;
+  const top = box.getBoundingClientRect().top;
+  let [low, high] = [0, children.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (children[middle].getBoundingClientRect().bottom > top) high = middle;
+    else low = middle + 1;
   }
-  return groups;
+  return children[low];
 }
 
-const LOOKING = new Set(['Read', 'Searched', 'Listed', 'Looked', 'Found', 'Outlined']);
+const LOOKING = new Set(['Read', 'Searched', 'Listed', 'Looked', 'Found', 'Outlined', 'Look']);
+const OPEN = new Set(['pending', 'running']);
 
-function isQuiet(item) {
-  return item.kind === 'call' && item.state === 'done' && item.depth === 0 && LOOKING.has(item.headline.verb);
+function isQuiet({ kind, state, headline }) {
+  return kind === 'call' && (state === 'done' || OPEN.has(state)) && LOOKING.has(headline.verb);
 }
 
-function Group({ rows }) {
-  const [isOpen, open] = useState(false);
-  if (rows.length < 3 || isOpen) return rows.map((row) => html`<${Entry} key=${row.id} row=${row} />`);
-  const verbs = new Map();
+/** Items as they stand on the page: calls that only look together, what a sub-agent did under its call. */
+export function arrange(rows) {
+  const nodes = [];
+  const inside = new Map();
   for (const row of rows) {
-    const { verb } = row.value.headline;
-    verbs.set(verb, (verbs.get(verb) ?? 0) + 1);
+    const item = row.peek();
+    const around = inside.get(item.parent) ?? nodes;
+    const isLooking = isQuiet(item);
+    if (isLooking && around.at(-1)?.isLooking) {
+      around.at(-1).rows.push(row);
+      continue;
+    }
+    around.push({ id: row.id, rows: [row], isLooking, inner: [] });
+    if (item.kind === 'call') inside.set(row.id, around.at(-1).inner);
   }
-  const words = [...verbs].map(([verb, count]) => (verb === 'Read' ? `Read ${plural(count, 'file')}` : `${verb} ${plural(count, 'time')}`));
-  return html`<button class="step fold" aria-expanded="false" onClick=${() => open(true)}>${words.join(', ')}</button>`;
+  return nodes;
+}
+
+/** So few calls are shown one by one. */
+const FEW = 2;
+
+function Nodes({ nodes, shown }) {
+  // One flat list: arrays within it would be told apart by their places, and drawn anew when earlier items come in.
+  return nodes.flatMap(({ id, rows, inner }) => {
+    if (rows.length > FEW) return html`<${Fold} key=${`fold${id}`} rows=${rows} shown=${shown} />`;
+    return rows.map((row) => html`<${Entry} key=${row.id} row=${row} inner=${inner.length ? inner : undefined} shown=${shown} />`);
+  });
+}
+
+/** Whether the reader has opened something. That is remembered for items that leave the window and come back. */
+function useOpened(shown, name, isUsual = false) {
+  const [, draw] = useState(0);
+  const isOpen = shown.opened.has(name) !== isUsual;
+  return [isOpen, () => {
+    if (!shown.opened.delete(name)) shown.opened.add(name);
+    draw((count) => count + 1);
+  }];
+}
+
+function Fold({ rows, shown }) {
+  const [, draw] = useState(0);
+  // Calls may join before and after: it is open if any of its calls was in it when it was opened.
+  const isOpen = rows.some(({ id }) => shown.opened.has(`fold${id}`));
+  const toggle = () => {
+    for (const { id } of rows) shown.opened[isOpen ? 'delete' : 'add'](`fold${id}`);
+    draw((count) => count + 1);
+  };
+  const heads = rows.map((row) => row.value.headline);
+  const files = [...new Set(heads.filter(({ verb }) => verb === 'Read').map(({ object }) => object))];
+  const times = new Map();
+  for (const { verb } of heads) if (verb !== 'Read') times.set(verb, (times.get(verb) ?? 0) + 1);
+  const parts = [...times].map(([verb, count]) => [verb, count === 1 ? 'once' : `${count} times`]);
+  if (files.length) parts.unshift(['Read', plural(files.length, 'file')]);
+  const names = files.slice(0, 3).map((path) => path.split('/').at(-1)).join(', ');
+  return html`<article class="item call folded">
+    <button class="step" aria-expanded=${isOpen} onClick=${toggle}>
+      ${parts.map(([verb, rest], index) => html`${index > 0 && ', '}<b>${index ? verb.toLowerCase() : verb}</b> <span>${rest}</span>`)}
+      ${!isOpen && names && html` <em>${names}${files.length > 3 ? ', …' : ''}</em>`}</button>
+    ${isOpen && html`<div class="inner">${rows.map((row) => html`<${Entry} key=${row.id} row=${row} shown=${shown} />`)}</div>`}
+  </article>`;
 }
 
 const KINDS = { message: Message, answer: Answer, thinking: Thinking, call: Call, plan: Plan, notice: NoticeLine, turn: TurnLine };
 
-function Entry({ row }) {
+function Entry({ row, inner, shown }) {
   const item = row.value;
   const Kind = KINDS[item.kind];
   if (!Kind) return null;
-  return html`<article class="item ${item.kind}${item.rewound ? ' rewound' : ''}" data-depth=${Math.min(item.depth, 3)}><${Kind} item=${item} /></article>`;
+  return html`<article class="item ${item.kind}${item.rewound ? ' rewound' : ''}" data-depth=${item.parent == null ? 0 : 1}>
+    ${item.rewound && item.kind === 'message' && html`<p class="unseen">Taken back:</p>`}
+    <${Kind} item=${item} shown=${shown} />
+    ${inner && html`<${Agent} item=${item} inner=${inner} shown=${shown} />`}
+  </article>`;
+}
+
+/** What a sub-agent did. It is open while it works. */
+function Agent({ item, inner, shown }) {
+  const wasOpen = useRef(OPEN.has(item.state));
+  const [isOpen, toggle] = useOpened(shown, `agent${item.id}`, wasOpen.current);
+  return html`<div class="agent">
+    <button class="step" aria-expanded=${isOpen} onClick=${toggle}>${isOpen ? 'Hide' : 'Show'} what the sub-agent did</button>
+    ${isOpen && html`<div class="inner"><${Nodes} nodes=${inner} shown=${shown} /></div>`}
+  </div>`;
 }
 
 // ---- Kinds of items ----
 
-function Message({ item }) {
-  const { id: session } = conversation.value;
+/** A message that is longer is cut until the reader wants all of it. */
+const LONG_MESSAGE = 1_600;
+
+function Message({ item, shown }) {
+  const [isOpen, toggle] = useOpened(shown, `message${item.id}`);
+  const isLong = item.text.length > LONG_MESSAGE || item.text.split('\n', 26).length > 25;
+  const text = isLong && !isOpen ? `${item.text.slice(0, LONG_MESSAGE).split('\n').slice(0, 20).join('\n')} …` : item.text;
+  return html`<div class="said">
+    <div class="words"><p>${text}</p>
+      ${isLong && html`<button class="quiet small" aria-expanded=${isOpen} onClick=${toggle}>${isOpen ? 'Show less' : 'Show all'}</button>`}</div>
+    ${item.attached?.map((attached, index) => html`<details key=${index} class="attached"><summary>${attached.title}</summary>
+      <pre tabindex="0">${attached.text}</pre></details>`)}
+    ${item.images?.map((image, index) => html`<${SessionImage} key=${index} image=${image} />`)}
+    ${item.depth === 0 && html`<button class="icon more" aria-label="Go back, fork or copy" aria-haspopup="menu"
+      onClick=${(event) => openMenu(event.currentTarget, messageActs(item, shown))}>⋯</button>`}
+  </div>`;
+}
+
+function messageActs({ text, sequence, rewound }, shown) {
   const rewind = (files) => attempt(async () => {
-    const { text } = await api(`/sessions/${session}/rewind`, { body: { to: item.sequence, files } });
-    conversation.value.draft?.(text);
+    const done = await api(`/sessions/${shown.id}/rewind`, { body: { to: sequence, files } });
+    shown.draft?.(done.text);
+    const { restored, kept } = done;
+    const words = [restored.length && `${plural(restored.length, 'file')} as before`, kept.length && `not changed back: ${kept.join(', ')}`];
+    if (words.some(Boolean)) tell(words.filter(Boolean).join('; '));
   });
   const fork = () => attempt(async () => {
-    const { id } = await api(`/sessions/${session}/fork`, { body: { at: item.sequence - 1 } });
+    const { id } = await api(`/sessions/${shown.id}/fork`, { body: { at: sequence - 1 } });
+    keepDraft(id, text);
     location.hash = sessionAddress(id);
   });
-  return html`<div class="said">
-    <p>${item.text}</p>
-    ${item.attached?.map(({ title, text }, index) => html`<details key=${index} class="attached"><summary>${title}</summary><pre>${text}</pre></details>`)}
-    ${item.images?.map((image, index) => html`<${SessionImage} key=${index} image=${image} />`)}
-    ${item.depth === 0 && item.sequence && html`<details class="more"><summary aria-label="What can be done with this message">⋯</summary><div class="menu">
-      <button onClick=${() => rewind('keep')}>Go back to here</button>
-      <button onClick=${() => rewind('restore')}>Go back, files too</button>
-      <button onClick=${fork}>New session from here</button>
-    </div></details>`}
-  </div>`;
+  return [
+    { label: 'Go back to here', note: 'The conversation only', isDisabled: rewound, act: () => rewind('keep') },
+    { label: 'Go back, files too', note: 'Undoes what was changed since', isDisabled: rewound, act: () => rewind('restore') },
+    { label: 'New session from here', note: 'This one stays as it is', act: fork },
+    { label: 'Copy', act: () => attempt(() => navigator.clipboard.writeText(text)) },
+  ];
 }
 
 export function SessionImage({ image }) {
-  const { id } = conversation.value;
-  const address = image.hash && `/api/sessions/${id}/images/${image.hash}`;
-  return address ? html`<img class="shot" src=${address} alt=${image.name ?? 'Image'} loading="lazy" />` : html`<p class="notice">Image</p>`;
+  const { name, width, height, hash } = image;
+  const [isGone, miss] = useState(!hash || !overview.peek()?.mode);
+  if (isGone) return html`<p class="notice">Image ${name}, ${width} × ${height}</p>`;
+  const address = `/api/sessions/${conversation.value.id}/images/${hash}`;
+  return html`<a href=${address} target="_blank"><img class="shot" src=${address} alt=${name || 'Image'} width=${width} height=${height}
+    loading="lazy" onError=${() => miss(true)} /></a>`;
 }
 
-function Answer({ item }) {
-  return html`<${Markdown} text=${item.text} isGrowing=${item.state === 'streaming'} />
-    ${item.state === 'cut' && html`<p class="notice warning">The answer broke off here.</p>`}`;
+/** Whether something that has not ended still goes on: after a crash nobody has written its end. */
+function goesOn(shown) {
+  return ['working', 'waiting'].includes(sessions.value.get(shown.id)?.state);
 }
 
-function Thinking({ item }) {
-  const words = item.took_ms == null ? 'Thinking…' : `Thought for ${duration(item.took_ms)}`;
-  return html`<details class="thoughts"><summary>${words}</summary><p>${item.text}</p></details>`;
+function Answer({ item, shown }) {
+  const isGrowing = item.state === 'streaming';
+  const isCut = item.state === 'cut' || (isGrowing && !goesOn(shown));
+  return html`<${Markdown} text=${item.text} isGrowing=${isGrowing && !isCut} />
+    ${isCut && html`<p class="notice warning">The answer broke off here.</p>`}`;
 }
 
-function Call({ item }) {
+function Thinking({ item, shown }) {
+  const [isOpen, toggle] = useOpened(shown, `thought${item.id}`);
+  const words = item.took_ms == null ? 'Thinking' : `Thought for ${duration(item.took_ms)}`;
+  return html`<div class="thoughts"><button class="step" aria-expanded=${isOpen} onClick=${toggle}>${words}</button>
+    ${isOpen && html`<p>${item.text}</p>`}</div>`;
+}
+
+const BAD = new Set(['failed', 'refused', 'interrupted']);
+const COUNTS = /^\+\d+ −\d+[ ,:·]*/;
+
+function Call({ item, shown }) {
   const { verb, object, result } = item.headline;
-  const [isOpen, open] = useState(false);
-  const isBad = item.state === 'failed' || item.state === 'refused' || item.state === 'interrupted';
-  const live = item.state === 'running' && item.output?.text;
-  const [added, removed] = (item.diffs ?? []).reduce(([plus, minus], diff) => [plus + diff.added, minus + diff.removed], [0, 0]);
-  return html`<div class="call ${item.state}">
-    <button class="step" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>
-      <b>${verb}</b> <span>${object}</span>
-      ${added + removed > 0 && html`<span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`}
-      ${' '}<em class=${isBad ? 'bad' : ''}>${isBad ? item.failure?.message ?? item.state : result}</em>
+  const [isOpen, toggle] = useOpened(shown, `call${item.id}`);
+  const state = OPEN.has(item.state) && !goesOn(shown) ? 'interrupted' : item.state;
+  const added = item.diffs?.reduce((sum, diff) => sum + diff.added, 0) ?? 0;
+  const removed = item.diffs?.reduce((sum, diff) => sum + diff.removed, 0) ?? 0;
+  const said = added + removed > 0 ? result.replace(COUNTS, '') : result;
+  const outcome = { waiting_for_approval: 'waits for you', interrupted: 'interrupted' }[state]
+    ?? (BAD.has(state) ? said || item.failure?.message || state : said);
+  return html`<div class="call ${state}">
+    <button class="step" aria-expanded=${isOpen} onClick=${toggle}><b>${verb}</b> <span>${object}</span>
+      ${added + removed > 0 && html` <span class="counts"><span class="plus">+${added}</span> <span class="minus">−${removed}</span></span>`}
+      ${outcome && html` <em class=${BAD.has(state) || item.exit_code > 0 ? 'bad' : state}>${outcome}</em>`}
       ${item.working_ms >= 1000 && html` <em>${duration(item.working_ms)}</em>`}
     </button>
-    ${live && !isOpen && html`<pre class="live">${tail(item.output.text)}</pre>`}
-    ${isOpen && html`<${CallDetail} item=${item} />`}
+    ${item.checks?.map((check) => html`<p key=${check} class="notice warning">${check}</p>`)}
+    ${state === 'running' && item.output?.text && !isOpen && html`<${LiveOutput} text=${item.output.text} />`}
+    ${isOpen && html`<${CallDetail} item=${item} shown=${shown} />`}
   </div>`;
 }
 
-function tail(text, lines = 6) {
-  return text.split('\n').slice(-lines - 1).join('\n');
+/** Characters of running output that are shown; all of it is in the opened card. */
+const LIVE = 8_000;
+
+/** What a command prints. It stays at its end unless the reader scrolls in it. */
+export function LiveOutput({ text }) {
+  const box = useRef(null);
+  const isAtEnd = useRef(true);
+  useLayoutEffect(() => {
+    if (isAtEnd.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [text]);
+  const scrolled = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+    isAtEnd.current = scrollHeight - scrollTop - clientHeight < 8;
+  };
+  return html`<pre class="live" ref=${box} tabindex="0" aria-label="Output" onScroll=${scrolled}>${text.slice(-LIVE)}</pre>`;
 }
 
-function CallDetail({ item }) {
-  const printed = item.output?.text || item.detail;
-  return html`<div class="detail">
-    ${item.arguments && html`<h4>Arguments</h4><pre>${item.arguments}</pre>`}
-    ${printed && html`<h4>${item.output?.text ? 'Output' : 'Result'}</h4><pre>${printed}</pre>`}
-    ${item.failure && html`<p class="notice error">${item.failure.code}: ${item.failure.message} ${item.failure.suggestion ?? ''}</p>`}
-    ${item.questions?.map((question, index) => html`<p key=${index} class="notice">${question.reason}: ${question.reply?.words ?? 'not answered yet'}</p>`)}
-    ${item.images?.map((image, index) => html`<${SessionImage} key=${index} image=${image} />`)}
-  </div>`;
-}
+const MARKS = { done: ['✓', 'Done'], in_progress: ['▸', 'Now'], pending: ['○', 'To do'] };
 
 function Plan({ item }) {
-  return html`<ol class="plan">${item.steps.map((step, index) => html`<li key=${index} class=${step.status}>${step.content ?? step.text}</li>`)}</ol>`;
+  return html`<ol class="plan" aria-label="Plan">${item.steps.map(({ text, status }, index) => html`<li key=${index} class=${status}>
+    <i aria-hidden="true">${MARKS[status]?.[0]}</i><span class="unseen">${MARKS[status]?.[1]}: </span><span>${text}</span></li>`)}</ol>`;
 }
 
 function NoticeLine({ item }) {
   return html`<p class="notice ${item.level}">${item.text}</p>`;
 }
 
+const ENDS = {
+  refused: 'The model will not answer', max_tokens: 'The answer was cut at its longest', context_full: 'The conversation is full',
+  failed: 'The model failed', cancelled: 'Stopped', stopped: 'Stopped', interrupted: 'Interrupted',
+};
+
 function TurnLine({ item }) {
-  const { usage, cost_usd: cost, working_ms: ms } = item;
-  const words = [duration(ms), `${short(usage.input + usage.cache_read + usage.cache_write)} in, ${short(usage.output)} out`, dollars(cost)];
+  const { usage, cost_usd: cost, working_ms: ms, end } = item;
+  const read = usage.input + usage.cache_read + usage.cache_write;
+  const words = [ENDS[end], duration(ms), `${short(read)} in, ${short(usage.output)} out`, dollars(cost)];
   return html`<p class="turn-end">${words.filter(Boolean).join(' · ')}</p>`;
+}
+
+// ---- What goes on ----
+
+/** Milliseconds without a sign of the model after which that is said. */
+const SILENCE = 10_000;
+
+function Doing({ shown }) {
+  const { state, failure } = sessions.value.get(shown.id) ?? {};
+  const [now, tick] = useState(Date.now());
+  useEffect(() => {
+    if (state !== 'working') return undefined;
+    const timer = setInterval(() => tick(Date.now()), 1_000);
+    return () => clearInterval(timer);
+  }, [state]);
+  if (failure) return html`<p class="notice error">${failure}</p>`;
+  if (state === 'waiting') return html`<p class="doing waiting">Waits for your answer</p>`;
+  if (state === 'interrupted') return html`<p class="doing">Left in the middle of a turn. Say how to go on.</p>`;
+  if (state === 'paused') {
+    const goOn = () => attempt(() => api(`/sessions/${shown.id}/continue`, { body: {} }));
+    return html`<p class="doing waiting">Paused <button class="quiet small" onClick=${goOn}>Go on</button></p>`;
+  }
+  if (state !== 'working') return null;
+  const rows = shown.rows.value;
+  const call = rows.slice(-20).map((row) => row.value).find((item) => item.kind === 'call' && item.state === 'running');
+  const last = rows.at(-1)?.value;
+  const began = rows.findLast((row) => row.peek().kind === 'message' && row.peek().depth === 0)?.peek().at ?? now;
+  const silent = now - shown.heardAt;
+  const what = call ? call.title : { thinking: last?.took_ms == null && 'Thinking', answer: last?.state === 'streaming' && 'Writing' }[last?.kind];
+  const words = !call && silent > SILENCE ? `The model is silent since ${Math.round(silent / 1_000)} s` : what || 'Waiting for the model';
+  return html`<p class="doing"><b>${words}</b><span>· ${Math.max(0, Math.round((now - began) / 1_000))} s</span></p>`;
 }

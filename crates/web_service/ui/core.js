@@ -1,5 +1,4 @@
 // What every part of the page uses: elements, the API, the stream, and what is known about sessions.
-// Long because: every module of the first paint is one request more.
 
 import { h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
@@ -15,14 +14,11 @@ export function lazy(load) {
   return function Later(given) {
     const [, draw] = useState(false);
     useEffect(() => {
-      let isHere = true;
-      if (!Known) {
-        load().then((module) => {
-          Known = module.default;
-          if (isHere) draw(true);
-        }, (error) => tell(`A part of the page could not be loaded: ${error.message}`, 'error'));
-      }
-      return () => { isHere = false; };
+      if (Known) return;
+      load().then((module) => {
+        Known = module.default;
+        draw(true);
+      }, (error) => tell(`A part of the page could not be loaded: ${error.message}`, 'error'));
     }, []);
     return Known ? h(Known, given) : null;
   };
@@ -41,6 +37,9 @@ export function styles(path) {
   }
   return sheets.get(path);
 }
+
+/** Opens a menu beside a button: `[{label, act, isDanger, isChosen, href}]`, or a promise of them. */
+export const openMenu = (button, items) => import('./menu.js').then(({ open }) => open(button, items));
 
 // ---- The API ----
 
@@ -76,7 +75,6 @@ export function withQuery(path, values) {
 }
 
 // ---- What is known ----
-
 /** The answer of `/api/overview`; null until it is there. */
 export const overview = signal(null);
 /** The sessions by their ids. */
@@ -96,8 +94,15 @@ export const latestSessions = computed(() =>
 
 /** Shows a line to the user. */
 export function tell(text, level = 'info') {
-  message.value = { text, level, at: Date.now() };
+  message.value = { text, level };
 }
+
+/** What a screen reader says next. */
+export const spoken = signal('');
+/** Characters that are said at once. */
+const LONGEST_SAID = 600;
+
+export const say = (text) => { spoken.value = text.slice(0, LONGEST_SAID); };
 
 /** Does something for the user and tells what went wrong, if it did. Answers whether it went well. */
 export async function attempt(action) {
@@ -110,22 +115,16 @@ export async function attempt(action) {
   }
 }
 
-function takeSession(brief) {
-  const all = new Map(sessions.value);
-  all.set(brief.id, { ...all.get(brief.id), ...brief });
-  sessions.value = all;
-}
-
 /** Takes what the service says of a session, in a list or after a change. */
 export function noteSession(brief) {
-  takeSession(brief);
+  const known = sessions.peek();
+  const before = known.get(brief.id);
+  sessions.value = new Map(known).set(brief.id, { ...before, ...brief, title: brief.title ?? before?.title });
 }
 
 /** Forgets a session that was deleted. */
 export function dropSession(id) {
-  const all = new Map(sessions.value);
-  all.delete(id);
-  sessions.value = all;
+  sessions.value = new Map([...sessions.peek()].filter(([known]) => known !== id));
 }
 
 // ---- A conversation ----
@@ -135,43 +134,60 @@ const WINDOW = 100;
 /** Items that are kept at once; the far end is dropped beyond. */
 const KEPT = 400;
 
+/** Counts how often a conversation wants the stream to begin anew at its position. */
+export const moves = signal(0);
+
 /** A window over the timeline of a session. Each item is a signal, so that only what changes is drawn again. */
 export class Conversation {
   constructor(id) {
     this.id = id;
     /** The signals of the items that are shown, oldest first. */
     this.rows = signal([]);
+    this.byId = new Map();
     this.total = signal(0);
+    this.through = 0;
     this.facts = signal({});
     this.state = signal('loading');
     /** Messages that wait for the running turn. */
     this.queue = signal([]);
-    this.byId = new Map();
-    this.through = 0;
     /** Whether the newest items are in the window. */
     this.atEnd = signal(true);
+    /** Which folds and cards the reader has opened, also of items outside of the window. */
+    this.opened = new Set();
+    /** Whether the reader is at the end, so that the oldest items may go. */
+    this.isFollowed = true;
+    /** When something was heard of the session. */
+    this.heardAt = Date.now();
+    this.growing = new Set();
   }
 
+  /** Shows the newest items. */
   async load(given) {
     try {
-      const window = given ?? await api(withQuery(`/sessions/${this.id}/timeline`, { limit: WINDOW }));
+      const window = given ?? await this.ask({});
       batch(() => {
         this.through = window.through;
-        this.total.value = window.total;
         this.facts.value = window.facts;
-        this.replace(window.items);
-        this.atEnd.value = true;
+        this.replace(window);
         this.state.value = 'ready';
       });
+      moves.value += 1;
     } catch (error) {
       this.error = error;
       this.state.value = 'failed';
     }
   }
 
-  replace(items) {
+  ask(place) {
+    return api(withQuery(`/sessions/${this.id}/timeline`, { limit: WINDOW, ...place }));
+  }
+
+  replace({ items, total }) {
     this.byId.clear();
+    this.growing.clear();
+    this.total.value = total;
     this.rows.value = items.map((item) => this.row(item));
+    this.atEnd.value = (items.at(-1)?.id ?? -1) >= total - 1;
   }
 
   row(item) {
@@ -181,180 +197,132 @@ export class Conversation {
     return row;
   }
 
-  /** The id of the first item that is in the window. */
-  get first() {
-    return this.rows.value[0]?.id ?? 0;
+  forget(rows) {
+    rows.forEach(({ id }) => this.byId.delete(id));
   }
 
-  async loadEarlier() {
-    if (this.first === 0 || this.loading) return;
+  get first() { return this.rows.peek()[0]?.id ?? 0; }
+
+  get last() { return this.rows.peek().at(-1)?.id ?? -1; }
+
+  /** Reads another part of the timeline, one at a time. `use` gets it if the window is still the same. */
+  async turn(place, use) {
+    if (this.loading) return;
     this.loading = true;
+    const rows = [this.first, this.last];
     try {
-      const path = `/sessions/${this.id}/timeline`;
-      const window = await api(withQuery(path, { limit: WINDOW, before: this.first }));
-      const rows = [...window.items.map((item) => this.row(item)), ...this.rows.value];
-      for (const row of rows.splice(KEPT)) {
-        this.byId.delete(row.id);
-        this.atEnd.value = false;
-      }
-      this.rows.value = rows;
+      const window = await this.ask(place);
+      if (this.first !== rows[0] || (this.last !== rows[1] && !this.atEnd.peek())) return;
+      batch(() => use(window));
+      // What was read is older or newer than what the stream has told: the difference is told once more.
+      const isGrowing = window.items.some(({ state }) => state === 'streaming' || state === 'running');
+      if (window.through === this.through && !isGrowing) return;
+      this.through = Math.min(this.through, window.through);
+      moves.value += 1;
     } finally {
       this.loading = false;
     }
   }
 
-  /** Takes a batch of the stream. */
-  take({ items, grown, through }) {
-    batch(() => {
-      this.through = Math.max(this.through, through);
-      // Items come in the order of their last change, so an earlier one may come after a later one.
-      const { first } = this;
-      const added = [];
-      for (const item of items) {
-        const row = this.byId.get(item.id);
-        if (row) row.value = item;
-        else if (item.id >= first && this.atEnd.value) added.push(this.row(item));
-        this.total.value = Math.max(this.total.value, item.id + 1);
-      }
-      for (const { id, text } of grown) {
-        const row = this.byId.get(id);
-        if (row) row.value = { ...row.value, text: row.value.text + text };
-      }
-      if (added.length) this.append(added);
+  async loadEarlier() {
+    if (this.first === 0) return;
+    await this.turn({ before: this.first }, ({ items }) => {
+      const rows = [...items.map((item) => this.row(item)), ...this.rows.peek()];
+      if (rows.length > KEPT) this.atEnd.value = false;
+      this.forget(rows.splice(KEPT));
+      this.rows.value = rows;
     });
   }
 
+  async loadLater() {
+    if (this.atEnd.peek()) return;
+    await this.turn({ before: this.last + 1 + WINDOW }, ({ items, total }) => {
+      const { last } = this;
+      const rows = [...this.rows.peek(), ...items.filter(({ id }) => id > last).map((item) => this.row(item))];
+      this.forget(rows.splice(0, Math.max(0, rows.length - KEPT)));
+      this.rows.value = rows;
+      this.total.value = total;
+      this.atEnd.value = this.last >= total - 1;
+    });
+  }
+
+  async loadFirst() {
+    if (this.first > 0) await this.turn({ before: WINDOW }, (window) => this.replace(window));
+  }
+
+  /** Takes a batch of the stream. Batches lie end to end: one that was seen changes nothing, a gap is read anew. */
+  take({ items, grown, after, through }) {
+    this.heardAt = Date.now();
+    if (after !== this.through) {
+      if (through > this.through) this.load();
+      return;
+    }
+    batch(() => {
+      this.through = through;
+      // Items come in the order of their last change, so an earlier one may come after a later one.
+      const { first } = this;
+      const added = [];
+      let isOther = false;
+      for (const item of items) {
+        const row = this.byId.get(item.id);
+        const before = row?.peek();
+        if (row) {
+          row.more = '';
+          row.value = item;
+        } else if (item.id >= first && this.atEnd.peek()) {
+          added.push(this.row(item));
+        }
+        isOther ||= before?.state !== item.state;
+        this.total.value = Math.max(this.total.peek(), item.id + 1);
+        this.announce(item, before);
+      }
+      for (const { id, text } of grown) this.grow(id, text);
+      if (added.length) this.append(added);
+      // How calls are folded depends on their states.
+      else if (isOther) this.rows.value = [...this.rows.peek()];
+    });
+  }
+
+  /** Text is added once a frame, however many pieces it comes in. */
+  grow(id, text) {
+    const row = this.byId.get(id);
+    if (!row) return;
+    row.more = (row.more ?? '') + text;
+    this.growing.add(row);
+    this.frame ??= requestAnimationFrame(() => batch(() => {
+      this.frame = undefined;
+      for (const grown of this.growing) {
+        grown.value = { ...grown.peek(), text: grown.peek().text + grown.more };
+        grown.more = '';
+      }
+      this.growing.clear();
+    }));
+  }
+
   append(added) {
-    const rows = [...this.rows.value, ...added].sort((one, other) => one.id - other.id);
-    for (const row of rows.splice(0, Math.max(0, rows.length - 2 * KEPT))) this.byId.delete(row.id);
+    const rows = [...this.rows.peek(), ...added].sort((one, other) => one.id - other.id);
+    if (rows.length > 2 * KEPT && this.isFollowed) {
+      this.forget(rows.splice(0, rows.length - KEPT));
+    } else if (rows.length > 2 * KEPT) {
+      // The reader is at something earlier, which stays.
+      this.forget(rows.splice(2 * KEPT));
+      this.atEnd.value = false;
+    }
     this.rows.value = rows;
+  }
+
+  /** Says what is finished, for those who cannot see it. */
+  announce(item, before) {
+    if (item.depth > 0) return;
+    if (item.kind === 'answer' && item.state === 'complete' && before?.state === 'streaming') say(item.text);
+    if (item.kind === 'notice' && item.level !== 'info' && !before) say(item.text);
+    if (item.kind === 'message' && !before) this.arrived?.(item);
   }
 
   async loadQueue() {
     this.queue.value = (await api(`/sessions/${this.id}/queue`)).messages;
   }
 }
-
-/** Shows a session, or none. `window` is its timeline, if that is known already. */
-export async function openConversation(id, window) {
-  if (conversation.peek()?.id === id) return;
-  if (!id) {
-    conversation.value = null;
-    return;
-  }
-  const opened = new Conversation(id);
-  conversation.value = opened;
-  await opened.load(window);
-  stream.restart();
-}
-
-// ---- The stream ----
-
-/** Without a byte for this many beats the connection counts as dead, whatever the browser believes. */
-const SILENT_BEATS = 2.5;
-const LONGEST_WAIT = 5_000;
-
-/** One stream over all sessions. It comes back by itself and goes on where it was. */
-export const stream = {
-  stopping: null,
-  wake: null,
-  watch: 0,
-  beat: 15_000,
-
-  async run() {
-    let wait = 0;
-    for (;;) {
-      const began = Date.now();
-      try {
-        await this.read();
-        wait = 0;
-      } catch (error) {
-        if (connection.value === 'login') return;
-        if (error.name !== 'AbortError' || !this.isRestarting) {
-          connection.value = 'lost';
-          wait = Date.now() - began > LONGEST_WAIT ? 0 : Math.min(LONGEST_WAIT, 2 * wait + 200);
-        }
-      }
-      if (this.isRestarting) wait = 0;
-      this.isRestarting = false;
-      if (wait) await new Promise((resolve) => {
-        this.wake = resolve;
-        setTimeout(resolve, wait);
-      });
-    }
-  },
-
-  /** Connects anew at once: another session is shown, or the computer has slept. */
-  restart() {
-    this.isRestarting = true;
-    this.stopping?.abort();
-    this.wake?.();
-  },
-
-  async read() {
-    const shown = conversation.peek();
-    const follow = shown?.state.peek() === 'ready' ? `${shown.id}:${shown.through}` : '';
-    this.stopping = new AbortController();
-    const response = await fetch(withQuery('/api/events', { follow }), { signal: this.stopping.signal });
-    if (response.status === 401) connection.value = 'login';
-    if (response.status === 404 && shown) shown.state.value = 'failed';
-    if (!response.ok) throw new Error(`the stream answered ${response.status}`);
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    let text = '';
-    try {
-      for (;;) {
-        this.watchFor(this.stopping);
-        const { done, value } = await reader.read();
-        if (done) throw new Error('the stream has ended');
-        text += value;
-        const events = text.split('\n\n');
-        text = events.pop();
-        for (const event of events) this.take(event);
-      }
-    } finally {
-      clearTimeout(this.watch);
-    }
-  },
-
-  watchFor(stopping) {
-    clearTimeout(this.watch);
-    this.watch = setTimeout(() => stopping.abort(), SILENT_BEATS * this.beat);
-  },
-
-  take(event) {
-    const fields = Object.fromEntries(event.split('\n').map((line) => {
-      const colon = line.indexOf(': ');
-      return [line.slice(0, colon), line.slice(colon + 2)];
-    }));
-    const data = JSON.parse(fields.data ?? 'null');
-    handlers[fields.event]?.(data);
-  },
-};
-
-const handlers = {
-  hello({ beat_ms: beat }) {
-    stream.beat = beat;
-    if (connection.value === 'lost') refresh();
-    connection.value = 'live';
-  },
-  items(batch) {
-    const shown = conversation.peek();
-    if (shown?.id === batch.session) shown.take(batch);
-  },
-  session(brief) {
-    const before = sessions.peek().get(brief.id);
-    takeSession({ ...brief, ...(before?.state !== brief.state && { updated: Date.now() }) });
-    const shown = conversation.peek();
-    if (shown?.id === brief.id) shown.loadQueue().catch(() => {});
-  },
-  closed(brief) {
-    takeSession(brief);
-  },
-  questions({ questions: open }) {
-    questions.value = open;
-  },
-  beat() {},
-};
 
 /** Reads everything that stands beside the conversations. */
 export async function refresh(session) {
@@ -366,12 +334,6 @@ export async function refresh(session) {
   });
   return known;
 }
-
-// A computer that wakes up has a connection that only looks alive.
-addEventListener('visibilitychange', () => {
-  if (document.visibilityState === 'visible' && connection.value === 'lost') stream.restart();
-});
-addEventListener('online', () => stream.restart());
 
 // ---- Where the page is ----
 
@@ -406,13 +368,13 @@ export function openFile(path, line) {
 }
 
 // ---- Small things in words ----
-
 const units = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
 
 /** 18400 as `18k`. */
 export function short(count) {
-  for (const [size, letter] of units) if (count >= size) return `${Math.round(count / size * (count < 10 * size ? 10 : 1)) / (count < 10 * size ? 10 : 1)}${letter}`;
-  return String(count ?? 0);
+  const [size, letter] = units.find(([least]) => count >= least) ?? [1, ''];
+  const digits = count < 10 * size ? 10 : 1;
+  return `${Math.round((count ?? 0) / size * digits) / digits}${letter}`;
 }
 
 /** Milliseconds as `2.1 s`, `4 min`. */
@@ -432,11 +394,7 @@ export function moment(at) {
 }
 
 /** US dollars, with as many digits as matter. */
-export function dollars(cost) {
-  return cost == null ? '' : `$${cost < 0.1 ? cost.toFixed(3) : cost.toFixed(2)}`;
-}
+export const dollars = (cost) => (cost == null ? '' : `$${cost < 0.1 ? cost.toFixed(3) : cost.toFixed(2)}`);
 
 /** `1 file`, `2 files`. */
-export function plural(count, word) {
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
-}
+export const plural = (count, word) => `${count} ${word}${count === 1 ? '' : 's'}`;

@@ -174,7 +174,7 @@ function Slice({ rows, isSplit, talk, verb, isEager }) {
     <colgroup>${(isSplit ? SPLIT : UNIFIED).map((kind) => html`<col class=${kind} />`)}</colgroup>
     <tbody>${rows.map((row) => rowsOf(row, isSplit, talk, verb))}</tbody>
   </table>`, [rows, isSplit, isDrawn, verb, talk?.version]);
-  return html`<div class="slice" ref=${place} style=${{ minHeight: isDrawn ? '' : `${height.current}px` }}>${table}</div>`;
+  return html`<div class="diff-slice" ref=${place} style=${{ minHeight: isDrawn ? '' : `${height.current}px` }}>${table}</div>`;
 }
 
 const SPLIT = ['num', '', 'num', ''];
@@ -221,7 +221,7 @@ export function Lines({ lines, isSplit, wraps, talk, verb, onLine, isEager }) {
     next.tabIndex = 0;
     next.focus();
   };
-  return html`<div class="lines${wraps ? '' : ' scrolls'}" ref=${box} onClick=${clicked} onKeyDown=${pressed}
+  return html`<div class="diff-lines${wraps ? '' : ' scrolls'}" ref=${box} onClick=${clicked} onKeyDown=${pressed}
     style=${{ '--columns': `${widest + 2}ch` }}>
     ${slices.map((rows, index) => html`<${Slice} key=${`${index}${isSplit}`} rows=${rows} isSplit=${isSplit} talk=${talk} verb=${verb}
       isEager=${isEager && index === 0} />`)}
@@ -285,7 +285,7 @@ export function FileHead({ file, box, children, Name = 'h3' }) {
   const [mark, kind] = KINDS[file.kind];
   const words = fileWords(file);
   return html`<header class="file-head">
-    <div class="file-line">${box}<i class="kind ${file.kind}" title=${kind} aria-label=${kind} role="img">${mark}</i>
+    <div class="file-line">${box}<i class="file-kind ${file.kind}" title=${kind} aria-label=${kind} role="img">${mark}</i>
       <${Name} class="file-name">${drawnPath(file.path)}<//> <${Counts} added=${file.added} removed=${file.removed} />
       <p class="grow">${words.join(', ')}</p>${children}</div>
     ${(file.warnings ?? []).map((warning) => html`<p key=${warning} class="warning">${warning}</p>`)}

@@ -129,9 +129,9 @@ function Changes({ draft, look }) {
 /** The box for all of a file, where there is more than that to choose from. */
 function FileBox({ file, draft, words }) {
   if (draft.parts === 1) return null;
-  if (partsOf(file) === 0) return html`<span class="box"></span>`;
+  if (partsOf(file) === 0) return html`<span class="part-box"></span>`;
   const share = draft.share(file);
-  return html`<label class="box"><input type="checkbox" checked=${share === 'all'} indeterminate=${share === 'some'}
+  return html`<label class="part-box"><input type="checkbox" checked=${share === 'all'} indeterminate=${share === 'some'}
     aria-label="${words} ${drawnPath(file.path)}" onChange=${() => draft.toggleFile(file)} /></label>`;
 }
 
@@ -144,8 +144,8 @@ function FileList({ draft }) {
   };
   return html`<ul class="review-files" aria-label="Files">${draft.files.map((file) => {
     const [mark, kind] = KINDS[file.kind];
-    return html`<li key=${file.path}><span class="box-place"><${FileBox} file=${file} draft=${draft} words="Take" /></span>
-      <button onClick=${(event) => show(event, file.path)}><i class="kind ${file.kind}" title=${kind} aria-label=${kind} role="img">${mark}</i>
+    return html`<li key=${file.path}><span class="part-box-place"><${FileBox} file=${file} draft=${draft} words="Take" /></span>
+      <button onClick=${(event) => show(event, file.path)}><i class="file-kind ${file.kind}" title=${kind} aria-label=${kind} role="img">${mark}</i>
         <span>${drawnPath(file.path)}</span> <${Counts} added=${file.added} removed=${file.removed} /></button></li>`;
   })}</ul>`;
 }
