@@ -5,6 +5,5 @@ pub(crate) mod context_use;
 pub(crate) mod costs;
 pub(crate) mod job_list;
 pub(crate) mod model_offers;
-pub(crate) mod session_diff;
 pub(crate) mod shell_line;
 pub(crate) mod text_table;

@@ -7,6 +7,7 @@
 //! callers say how much is enough.
 
 mod code_base;
+mod diff_colours;
 mod excerpt;
 mod file_filter;
 mod file_search;
@@ -26,6 +27,7 @@ mod test_files;
 mod text_search;
 
 pub use code_base::CodeBase;
+pub use diff_colours::{ColouredParts, LineColours, hunk_colours, line_pairs, lines_colours};
 pub use file_filter::FileFilter;
 pub use file_search::{FileOrder, FilePosition, FileQuery, FoundFiles, find_files};
 pub use highlight::{CodeColours, SyntaxKind, highlight};

@@ -18,7 +18,7 @@ use crate::{Base, Change, ContentHash};
 use comparison::{Comparison, HunkSpan, Opaque};
 use warnings::Warnings;
 
-pub use drawing::{Mark, MarkKind, visible};
+pub use drawing::{Mark, MarkKind, hidden_parts, visible};
 pub use file_text::LineEndingStyle;
 pub use selection::apply_selected;
 pub use unified::unified;

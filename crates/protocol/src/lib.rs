@@ -30,7 +30,7 @@ pub use approval::{ApprovalRequest, ApprovalResponse, LineComment, Remember};
 pub use command_view::describe_command;
 pub use diff::{
     BinaryDiff, Blob, DiffKind, DiffLine, FileDiff, Hunk, LineEndingStyle, LineKind, Mark,
-    MarkKind, apply_selected, unified, visible,
+    MarkKind, apply_selected, hidden_parts, unified, visible,
 };
 pub use error::{ErrorCode, ErrorType, ToolError};
 pub use hash::{ContentHash, InvalidHash};

@@ -1,10 +1,11 @@
 //! Files that the user attaches to a message: text as text, images as images.
 
-use protocol::{CallReport, Content, Image, ToolCall};
+use context_manager::AgentOptions;
+use protocol::{CallReport, Content, ErrorCode, Image, ToolCall, ToolError};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
-use tool_system::ToolExecutor;
 use tool_system::extensions::reading::read_file;
+use tool_system::{Limits, ToolExecutor, handed_image};
 
 use crate::runtime::text_at;
 
@@ -32,6 +33,50 @@ pub async fn with_files(executor: &ToolExecutor, text: String, paths: &[String])
 }
 
 impl Attached {
+    /// Attaches images that the user hands over as bytes, within the limits of an answer. Nothing is
+    /// attached if one of them cannot be.
+    pub fn add_images(
+        &mut self,
+        images: &[(String, Vec<u8>)],
+        limits: &Limits,
+    ) -> Result<(), ToolError> {
+        let mut handed = Vec::new();
+        for (name, bytes) in images {
+            let (image, remark) = handed_image(name, bytes, limits)?;
+            let remark = remark.map(|remark| format!("{name}: {remark}"));
+            handed.push((image, remark));
+        }
+        let all = || self.images.iter().chain(handed.iter().map(|(image, _)| image));
+        let size: u64 = all().map(|image| image.size).sum();
+        if all().count() as u64 > limits.answer_images || size > limits.answer_image_bytes {
+            let (count, bytes) = (limits.answer_images, limits.answer_image_bytes);
+            let message = format!("a message has at most {count} images of {bytes} bytes together");
+            return Err(ToolError::new(ErrorCode::InvalidArguments, message)
+                .suggest("Send some of them with another message."));
+        }
+        for (image, remark) in handed {
+            self.notes.extend(remark);
+            self.content.push(Content::Image(image.clone()));
+            self.images.push(image);
+        }
+        Ok(())
+    }
+
+    /// What the user is told, a line each: which images went along, which files did not, and whether
+    /// the model sees images at all.
+    pub fn told(&self, options: &AgentOptions) -> Vec<String> {
+        let images = self.images.iter().map(|image| format!("attached {image}"));
+        let mut notes: Vec<String> = images.chain(self.notes.iter().cloned()).collect();
+        if !self.images.is_empty() && options.images.is_none() {
+            notes.push(format!(
+                "{} is not known to see images and gets a description; model.images = true in the \
+                 configuration shows them",
+                options.model
+            ));
+        }
+        notes
+    }
+
     fn add(&mut self, path: &str, report: CallReport) {
         let value = match report.result {
             Ok(value) => value,
@@ -54,5 +99,35 @@ impl Attached {
         }
         self.content.extend(report.images.iter().cloned().map(Content::Image));
         self.images.extend(report.images);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protocol::{ImageFormat, ImageTokens};
+
+    use super::*;
+
+    #[test]
+    fn the_user_is_told_what_went_along_and_what_did_not() {
+        let attached = Attached {
+            images: vec![Image::new("a.png", ImageFormat::Png, (2, 1), b"png")],
+            notes: vec!["b.png is not attached: it does not exist".into()],
+            ..Attached::default()
+        };
+        let options = AgentOptions { model: "small".into(), ..AgentOptions::default() };
+        let told = attached.told(&options);
+        assert_eq!(
+            told,
+            [
+                "attached a.png (PNG image, 2x1 pixels, 3 bytes)",
+                "b.png is not attached: it does not exist",
+                "small is not known to see images and gets a description; model.images = true in \
+                 the configuration shows them",
+            ]
+        );
+        let seeing = AgentOptions { images: Some(ImageTokens::GPT), ..options };
+        assert_eq!(attached.told(&seeing), told[..2]);
+        assert!(Attached::default().told(&AgentOptions::default()).is_empty());
     }
 }

@@ -270,12 +270,24 @@ impl Session {
 
     /// Has another model answer from now on.
     pub async fn set_model(&mut self, model: Model) -> Result<(), SessionError> {
-        self.change(SessionParts { model, ..(*self.parts).clone() }).await
+        self.change_agent(Some(model), None).await
     }
 
     /// Acts in another role from now on.
     pub async fn set_role(&mut self, role: AgentRole) -> Result<(), SessionError> {
-        self.change(SessionParts { role, ..(*self.parts).clone() }).await
+        self.change_agent(None, Some(role)).await
+    }
+
+    /// Goes on with another model, in another role, or both; what is not given stays.
+    pub async fn change_agent(
+        &mut self,
+        model: Option<Model>,
+        role: Option<AgentRole>,
+    ) -> Result<(), SessionError> {
+        let mut parts = (*self.parts).clone();
+        parts.model = model.unwrap_or(parts.model);
+        parts.role = role.unwrap_or(parts.role);
+        self.change(parts).await
     }
 
     /// Gives the conversation a name.

@@ -6,7 +6,6 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod unified_text;
-mod words;
 
 use std::ops::Range;
 

@@ -3,5 +3,6 @@
 pub(crate) mod change_plan;
 pub(crate) mod history;
 pub(crate) mod proposing;
+pub(crate) mod session_diff;
 pub(crate) mod transfer;
 pub(crate) mod undoing;

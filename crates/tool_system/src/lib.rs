@@ -30,7 +30,7 @@ use answers::{
     command_report, file_view, import_notes, outcome_text, picture, plain_text, preview, rendering,
     result_store, search_notes, test_reports, timestamp, truncation,
 };
-use changes::{change_plan, history, proposing, transfer, undoing};
+use changes::{change_plan, history, proposing, session_diff, transfer, undoing};
 use execution::{
     activity, agent_host, approval_gate, approver, checks, context, executor, file_tracker,
     judging, learned_rules, on_demand, own_changes, perform, project_tools, turn,
@@ -62,10 +62,12 @@ pub use learned_rules::LearnedRules;
 pub use limits::{LimitOverrides, Limits};
 pub use on_demand::OnDemand;
 pub use perform::{JournalPerformer, Performer};
+pub use picture::handed_image;
 pub use project_tools::ProjectTools;
 pub use registry::{ListedTool, ToolRegistry};
 pub use rendering::TERMINATE;
 pub use schema::{input_schema, output_schema};
+pub use session_diff::SessionDiff;
 pub(crate) use tool::json_of;
 pub use tool::{Outcome, Proposed, TakesBack, Tool};
 pub use validator::ToolValidator;

@@ -2,6 +2,8 @@
 
 mod access;
 mod approvals;
+mod changes;
+mod colours;
 mod conversation;
 mod overview;
 mod project;
@@ -20,9 +22,11 @@ pub fn routes() -> Vec<Route> {
         access::routes(),
         overview::routes(),
         project::routes(),
+        colours::routes(),
         sessions::routes(),
         conversation::routes(),
         approvals::routes(),
+        changes::routes(),
         tools::routes(),
         stream::routes(),
     ];

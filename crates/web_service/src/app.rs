@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api_error::{ApiError, ErrorBody};
 use crate::assets;
+use crate::colours::ColourCache;
 use crate::credentials::{Caller, Credentials, NoRandomness, OneTimeCode, Secrets};
 use crate::guard::{Need, Refusal, RequestParts, Site, judge};
 use crate::hub::SessionHub;
@@ -40,6 +41,8 @@ pub struct WebApp {
     pub hub: Arc<SessionHub>,
     /// Fires when the service is about to end, so that streams end too.
     pub closing: CancellationToken,
+    /// What was coloured before.
+    pub(crate) colours: ColourCache,
     site: Site,
     credentials: Credentials,
     code: Mutex<OneTimeCode>,
@@ -61,6 +64,7 @@ impl WebApp {
         let app = Self {
             hub,
             closing: CancellationToken::new(),
+            colours: ColourCache::default(),
             site,
             credentials: Credentials::new(secrets),
             code: Mutex::new(kept),

@@ -5,6 +5,8 @@
 //! newer batches.
 
 mod follow;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;

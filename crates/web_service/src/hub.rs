@@ -8,6 +8,7 @@ mod hub_error;
 mod live_session;
 mod live_task;
 mod session_feed;
+mod shared_rules;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -21,8 +22,9 @@ use tokio::sync::watch;
 use tool_system::{ExecutorOptions, ToolExecutor};
 
 pub use hub_error::HubError;
-pub(crate) use live_session::{LiveSession, LiveState, Sent};
+pub(crate) use live_session::{AgentChange, LiveSession, LiveState, Sent};
 pub(crate) use session_feed::SessionFeed;
+use shared_rules::SharedRules;
 
 /// What the service cannot know about a project by itself, because it lies in configuration.
 #[async_trait]
@@ -46,6 +48,7 @@ pub struct ServedProject {
     /// The rest.
     pub port: Arc<dyn ProjectPort>,
     console: Console,
+    rules: Arc<SharedRules>,
 }
 
 /// Calls that the user makes by hand, through the same gate as those of a model.
@@ -66,7 +69,9 @@ impl SessionLog for NoConversation {
 
 impl ServedProject {
     /// A project under a name.
-    pub fn new(name: String, parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
+    pub fn new(name: String, mut parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
+        let rules = Arc::new(SharedRules::new(parts.tools.options.rule_keeper.take()));
+        parts.tools.options.rule_keeper = Some(rules.clone());
         let approvals =
             Arc::new(ApprovalManager::new(Arc::new(NoConversation), parts.approver.clone()));
         let executor = parts.tools.executor(ExecutorOptions {
@@ -74,7 +79,7 @@ impl ServedProject {
             approver: approvals.clone(),
             ..parts.tools.options.clone()
         });
-        Self { name, parts, port, console: Console { approvals, executor } }
+        Self { name, parts, port, console: Console { approvals, executor }, rules }
     }
 
     /// Runs calls by hand.
@@ -115,6 +120,9 @@ pub struct SessionHub {
     signal: HubSignal,
     live: Mutex<HashMap<SessionId, Arc<LiveSession>>>,
     feeds: Mutex<HashMap<SessionId, Weak<SessionFeed>>>,
+    /// What clients have chosen for sessions, which holds also after a session was closed here because
+    /// nothing happened in it.
+    choices: Mutex<HashMap<SessionId, AgentChange>>,
     /// Held while a session is opened: two clients that want the same one get the same one.
     opening: tokio::sync::Mutex<IsClosed>,
 }
@@ -134,9 +142,11 @@ impl SessionHub {
             signal: HubSignal::default(),
             live: Mutex::default(),
             feeds: Mutex::default(),
+            choices: Mutex::default(),
             opening: tokio::sync::Mutex::default(),
         });
         for project in &hub.projects {
+            project.rules.tell(&hub, &project.name);
             let (mut changes, signal) = (project.approvals().changes(), hub.signal.clone());
             tokio::spawn(async move {
                 while changes.changed().await.is_ok() {
@@ -214,14 +224,17 @@ impl SessionHub {
     pub async fn begin(
         self: &Arc<Self>,
         project: &Arc<ServedProject>,
-        parts: SessionParts,
+        choice: AgentChange,
     ) -> Result<Arc<LiveSession>, HubError> {
+        let mut parts = project.parts.clone();
+        choice.clone().apply(&mut parts);
         let opening = self.opening.lock().await;
         refuse_if_closed(*opening)?;
         let mut session = Session::begin(parts).await?;
         let feed = self.feed(project, session.id());
         let sources = live_task::Sources::of(&session);
         session.store_now().await?;
+        self.choose(session.id(), choice);
         Ok(self.run(project, session, feed, sources))
     }
 
@@ -233,7 +246,11 @@ impl SessionHub {
             return Ok(live);
         }
         let project = self.project_of(id).await?;
-        let (session, _) = Session::resume(project.parts.clone(), id.clone()).await?;
+        let mut parts = project.parts.clone();
+        if let Some(choice) = self.choices().get(id).cloned() {
+            choice.apply(&mut parts);
+        }
+        let (session, _) = Session::resume(parts, id.clone()).await?;
         let feed = self.feed(&project, id);
         let sources = live_task::Sources::of(&session);
         // What resuming has written is in the store, and what is written from now on is told.
@@ -257,6 +274,37 @@ impl SessionHub {
         }
     }
 
+    /// Has a session go on with another model, or in another role. It is taken up from the store if it is
+    /// not open here.
+    pub async fn change(
+        self: &Arc<Self>,
+        id: &SessionId,
+        change: AgentChange,
+    ) -> Result<(), HubError> {
+        loop {
+            let live = self.open(id).await?;
+            match live.change(change.clone()).await {
+                // It was closed just now because nothing happened in it.
+                Err(HubError::Closing) => live.close().await,
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    self.choose(id, change);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn choose(&self, id: &SessionId, choice: AgentChange) {
+        if choice.model.is_some() || choice.role.is_some() {
+            self.choices().entry(id.clone()).or_default().extend(choice);
+        }
+    }
+
+    fn choices(&self) -> MutexGuard<'_, HashMap<SessionId, AgentChange>> {
+        self.choices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn run(
         self: &Arc<Self>,
         project: &Arc<ServedProject>,
@@ -272,6 +320,15 @@ impl SessionHub {
         live_task::spawn(hub, Arc::clone(&live), session, sources, commands);
         self.signal.tell();
         live
+    }
+
+    /// Everything that runs calls in a project: its sessions that are open, and calls by hand.
+    pub(crate) fn executors(&self, project: &str) -> Vec<ToolExecutor> {
+        let by_hand = self.projects.iter().filter(|served| served.name == project);
+        let by_hand = by_hand.map(|served| served.executor().clone());
+        let live = self.live_sessions().into_iter();
+        let live = live.filter(|live| live.project().name == project);
+        by_hand.chain(live.map(|live| live.executor().clone())).collect()
     }
 
     /// What clients have not seen of a session. There is one for all clients, for as long as there are
@@ -296,6 +353,7 @@ impl SessionHub {
             live.close().await;
         }
         project.parts.store.delete(id).await?;
+        self.choices().remove(id);
         self.signal.tell();
         Ok(())
     }

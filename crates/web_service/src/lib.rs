@@ -11,6 +11,7 @@ mod api;
 mod api_error;
 mod app;
 mod assets;
+mod colours;
 mod credentials;
 pub mod cursor;
 mod event_stream;

@@ -1,10 +1,12 @@
 //! What `/commands` do.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use protocol::{AgentRole, ErrorCode, Rewind, ToolCall};
 use serde_json::{Map, Value};
 use session::{RewindFiles, Session};
-use tool_system::Category;
+use tool_system::{Category, History};
 
 use super::live::Feeds;
 use super::safe_text::{harmless, one_line};
@@ -22,7 +24,6 @@ use crate::reports::context_use::ContextUse;
 use crate::reports::costs::costs;
 use crate::reports::job_list::job_list;
 use crate::reports::model_offers::model_offers;
-use crate::reports::session_diff::SessionDiff;
 use crate::reports::shell_line::run_shell_line;
 use crate::user_commands::UserCommands;
 use terminal::{CardPlace, DiffView, plan};
@@ -129,7 +130,9 @@ impl Chat {
 
     fn changes(&mut self) -> anyhow::Result<()> {
         let id = self.session.id().to_string();
-        let diff = SessionDiff::of(self.project.state()?.journal.get()?, &id)?;
+        let history = History::of(Arc::clone(&self.project.state()?.journal));
+        let diff =
+            history.session_diff(&id).map_err(|error| anyhow::anyhow!(error.full_message()))?;
         if self.notes.is_pipe || diff.files.is_empty() {
             self.show(&diff.text());
             return Ok(());

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::live::Feeds;
 use super::{Chat, ChatScreen};
 use crate::args::allow_rule;
-use crate::chat::attachments::{notes, with_mentioned};
+use crate::chat::attachments::with_mentioned;
 use crate::interrupt::on_interrupt;
 use crate::output::Stream;
 
@@ -22,7 +22,7 @@ impl Chat {
             })
             .await?;
         let Some(attached) = attached else { return Ok(false) };
-        for note in notes(&attached, self.session.options()) {
+        for note in attached.told(self.session.options()) {
             self.note(&note);
         }
         let content = attached.content;

@@ -16,7 +16,7 @@ use tool_system::{ApproveAll, Approver, RefuseAll};
 use workspace::{EntryId, Journal, RelPath};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
-use crate::chat::attachments::{notes, with_mentioned};
+use crate::chat::attachments::with_mentioned;
 use crate::chat::events_json::{JsonLines, NamedInstructions, RunEnd};
 use crate::chat::outcome::RunOutcome;
 use crate::conversation::{resumed, session_parts};
@@ -212,7 +212,7 @@ async fn content_of(session: &Session, prompt: String, from_elsewhere: bool) -> 
         return vec![Content::Text { text: prompt }];
     }
     let attached = with_mentioned(session.executor(), prompt).await;
-    for note in notes(&attached, session.options()) {
+    for note in attached.told(session.options()) {
         output::to_user(&format!("toolkiln: {note}"));
     }
     attached.content

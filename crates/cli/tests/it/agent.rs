@@ -4,7 +4,7 @@ mod bench;
 mod budgets;
 mod faults;
 mod found_tools;
-mod images;
+pub(crate) mod images;
 mod instructions;
 mod interrupting;
 mod killing;

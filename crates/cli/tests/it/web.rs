@@ -1,9 +1,12 @@
 //! The service from end to end: the real binary, real HTTP on both sides, a scripted model.
 
 mod access;
+mod agent_change;
 mod attacks;
 mod conversation;
 mod description;
+mod images;
 mod killing;
 mod many;
+mod reading;
 mod service;

@@ -332,3 +332,5 @@ def test_lines_are_compared_word_by_word(world):
     marks = page.evaluate('''() => import('/diff_lines.js').then(({ pieces }) => pieces({ line: {
       kind: 'add', text: 'ü\\\\u{202E}x', marks: [{ start: 2, end: 10, kind: 'escape' }] } }).map(({ text, kind }) => [text, kind ?? null]))''')
     assert marks == [['ü', None], ['\\u{202E}', 'hidden'], ['x', None]]
+    drawn = page.evaluate('''() => import('/diff_lines.js').then(({ rawLine }) => rawLine('a\\u202eb ❤\\ufe0f 👩\\u200d💻 \\u200d').text)''')
+    assert drawn == 'a\\u{202E}b ❤\ufe0f 👩\u200d💻 \\u{200D}', drawn

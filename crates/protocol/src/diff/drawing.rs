@@ -1,6 +1,7 @@
 //! Text that is safe to print: what a screen would interpret, reorder or hide is escaped.
 
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,24 @@ pub fn visible(text: &str) -> String {
     let mut drawn = Drawn::default();
     drawn.glyphs(&glyphs);
     drawn.text
+}
+
+/// The parts of `text` that [`visible`] writes as escapes, as bytes.
+pub fn hidden_parts(text: &str) -> Vec<Range<usize>> {
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    let mut before = None;
+    let mut rest = text.char_indices().peekable();
+    while let Some((at, c)) = rest.next() {
+        let after = rest.peek().map(|(_, c)| Glyph::Char(*c));
+        if hazard::of(c, before, after).is_some() {
+            match parts.last_mut() {
+                Some(last) if last.end == at => last.end += c.len_utf8(),
+                _ => parts.push(at..at + c.len_utf8()),
+            }
+        }
+        before = Some(Glyph::Char(c));
+    }
+    parts
 }
 
 /// What the bytes of a text decode to.

@@ -1,9 +1,10 @@
 //! Files, hunks and lines put on lines of a screen.
 
+use code_index::line_pairs;
 use protocol::{DiffKind, FileDiff, Hunk, LineKind, visible};
 
 use super::SourceLine;
-use super::line_text::{hunk_texts, kind_ink, pairs};
+use super::line_text::{hunk_texts, kind_ink};
 use crate::columns::{StyledText, columns, cut, fit, folded, width_of};
 use crate::ink::Ink;
 use crate::markdown::wrapped;
@@ -163,7 +164,7 @@ impl HunkView<'_> {
         let half = (self.layout.width - columns(BETWEEN_SIDES)) / 2;
         let sources = self.sources();
         let mut rows = Vec::new();
-        for (old, new) in pairs(self.hunk) {
+        for (old, new) in line_pairs(self.hunk) {
             let Some(source) = new.or(old).map(|index| sources[index]) else { continue };
             let left = self.side(old.map(|at| (at, sources[at].old)), texts, half);
             let right = self.side(new.map(|at| (at, sources[at].new)), texts, half);

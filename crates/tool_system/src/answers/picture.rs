@@ -5,7 +5,7 @@ use std::io::Cursor;
 use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use image::{DynamicImage, ImageDecoder as _, ImageReader};
-use protocol::{Image, ImageFormat};
+use protocol::{ErrorCode, Image, ImageFormat, ToolError};
 use workspace::{BinaryKind, ImageFile, ImageProblem, image_file};
 
 use crate::{Limits, ToolContext};
@@ -47,18 +47,29 @@ pub(crate) fn show(
         Some(bytes) => fitting(bytes, limits),
         None => Err(Unfit::TooManyBytes(limits.image_file_bytes)),
     };
-    let (image, shown) = match fitting {
-        Ok(Fitting::AsItIs(file)) => {
-            let size = (file.width, file.height);
-            (Image::new(path, file.format, size, bytes.unwrap_or_default()), ImageDelivery::AsItIs)
-        }
-        Ok(Fitting::Scaled { format, size: (width, height), bytes }) => {
-            let remark = format!("It is shown scaled down to {width}x{height} pixels.");
-            (Image::new(path, format, (width, height), &bytes), ImageDelivery::Scaled(remark))
-        }
+    let (image, remark) = match fitting {
+        Ok(fitting) => fitting.image(path, bytes.unwrap_or_default()),
         Err(unfit) => return ImageDelivery::Not(unfit.advice(limits)),
     };
-    if cx.show(image) { shown } else { ImageDelivery::Not(ENOUGH_SHOWN.to_owned()) }
+    match remark {
+        _ if !cx.show(image) => ImageDelivery::Not(ENOUGH_SHOWN.to_owned()),
+        Some(remark) => ImageDelivery::Scaled(remark),
+        None => ImageDelivery::AsItIs,
+    }
+}
+
+/// An image that the user hands over, as models take it, and what is to be said if it was scaled down.
+/// What it is, its bytes decide.
+pub fn handed_image(
+    name: &str,
+    bytes: &[u8],
+    limits: &Limits,
+) -> Result<(Image, Option<String>), ToolError> {
+    let fitting = fitting(bytes, limits).map_err(|unfit| {
+        ToolError::new(ErrorCode::InvalidArguments, format!("{name} cannot be sent: {unfit}"))
+            .suggest(unfit.advice(limits))
+    })?;
+    Ok(fitting.image(name, bytes))
 }
 
 /// What a binary file is, in words: `image/png, 640x480 pixels, 1234 bytes`.
@@ -75,6 +86,22 @@ pub(crate) fn described(kind: &BinaryKind, size: u64) -> String {
 enum Fitting {
     AsItIs(ImageFile),
     Scaled { format: ImageFormat, size: (u32, u32), bytes: Vec<u8> },
+}
+
+impl Fitting {
+    /// The image, given the bytes of its file, with a remark if it is a smaller copy.
+    fn image(self, name: &str, file_bytes: &[u8]) -> (Image, Option<String>) {
+        match self {
+            Fitting::AsItIs(file) => {
+                let size = (file.width, file.height);
+                (Image::new(name, file.format, size, file_bytes), None)
+            }
+            Fitting::Scaled { format, size: (width, height), bytes } => {
+                let remark = format!("It is shown scaled down to {width}x{height} pixels.");
+                (Image::new(name, format, (width, height), &bytes), Some(remark))
+            }
+        }
+    }
 }
 
 /// Why an image cannot be shown.

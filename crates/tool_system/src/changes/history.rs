@@ -6,6 +6,7 @@ use std::time::SystemTime;
 use protocol::ToolError;
 use workspace::{EntryId, EntrySummary, Inverse, InverseSince, Journal, UndoTarget};
 
+use super::session_diff::SessionDiff;
 use crate::OnDemand;
 
 /// The journal as tools see it: entries and their inverses. Nothing can be applied through it, so a
@@ -46,6 +47,11 @@ impl History {
         earlier: &[EntryId],
     ) -> Result<InverseSince, ToolError> {
         Ok(self.0.get()?.inverse_since(session, since, earlier)?)
+    }
+
+    /// What a session has changed, each file as it was before against the file as it is now.
+    pub fn session_diff(&self, session: &str) -> Result<SessionDiff, ToolError> {
+        Ok(SessionDiff::of(self.0.get()?, session)?)
     }
 
     /// The changes that would take back what `target` names.

@@ -281,6 +281,11 @@ impl ToolExecutor {
         self.state.remember(rule, Remember::Project)
     }
 
+    /// Adds a rule to the policy that was kept elsewhere.
+    pub fn learn(&self, rule: Rule) {
+        self.state.options.learned_rules.add(rule);
+    }
+
     /// No longer counts a rule that was remembered or learned, here and in everything that shares what
     /// was learned. Where it is kept, its keeper forgets it.
     pub fn revoke(&self, id: &str) {

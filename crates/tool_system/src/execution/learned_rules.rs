@@ -25,6 +25,7 @@ impl LearnedRules {
         let mut learned = locked(&self.0);
         let id = rule.id();
         learned.revoked.retain(|revoked| *revoked != id);
+        learned.rules.retain(|known| known.id() != id);
         learned.rules.push(rule);
         learned.changes += 1;
     }
@@ -77,6 +78,7 @@ mod tests {
         learned.revoke(&fixed);
         assert_eq!(ids(), [fixed.as_str()]);
         assert_ne!(learned.changes(), before);
+        learned.add(remembered.clone());
         learned.add(remembered);
         assert_eq!(ids(), [kept.clone(), fixed.clone(), kept.clone()]);
         learned.revoke(&kept);

@@ -15,7 +15,9 @@ use session::ApprovalManager;
 use timeline::safe_text::one_line;
 use tool_system::ToolExecutor;
 
+use super::colours::blocking;
 use crate::api_error::ApiError;
+use crate::colours::diff_values;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
 use crate::hub::SessionHub;
@@ -162,8 +164,8 @@ fn owners(hub: &SessionHub) -> Vec<Owner> {
     let sessions = live.into_iter().map(|live| Owner {
         name: live.id().to_string(),
         project: live.project().name.clone(),
-        approvals: Arc::clone(live.approvals()),
-        executor: live.executor().clone(),
+        approvals: live.approvals(),
+        executor: live.executor(),
     });
     let by_hand = hub.projects().iter().map(|project| Owner {
         name: format!("{BY_HAND}{}", project.name),
@@ -193,7 +195,8 @@ struct WholeQuestion {
     arguments: Map<String, Value>,
     /// Exactly what would happen.
     proposal: Value,
-    /// What the changes look like, hunk by hunk.
+    /// What the changes look like, hunk by hunk. Each line has `spans`, `[length, kind]` from its
+    /// beginning, and `words`, `[from, to]` of what its counterpart has not; both in UTF-16 units.
     diffs: Vec<Value>,
     /// How long the question stands, in milliseconds.
     expires_in_ms: u64,
@@ -202,7 +205,8 @@ struct WholeQuestion {
 async fn get(request: Request<Nothing, Nothing>) -> Result<WholeQuestion, ApiError> {
     let (owner, asked) = found(&request)?;
     let internal = |error: serde_json::Error| ApiError::internal(error.to_string());
-    let diffs: Result<Vec<Value>, _> = asked.diffs.iter().map(serde_json::to_value).collect();
+    let (app, shown) = (Arc::clone(&request.app), asked.diffs.clone());
+    let diffs = blocking(move || diff_values(&app.colours, &shown)).await?;
     Ok(WholeQuestion {
         brief: QuestionBrief::of(&owner, &asked),
         proposal: serde_json::to_value(&asked.proposal).map_err(internal)?,
@@ -276,9 +280,27 @@ struct AnswerBody {
 async fn answer(request: Request<Nothing, AnswerBody>) -> Result<Nothing, ApiError> {
     let (owner, asked) = found(&request)?;
     let response = response(&asked, request.body)?;
+    let settles_equal = response.remember == Some(Remember::Project);
     let answered = owner.approvals.answer_to(&asked, response);
     answered.map_err(|error| ApiError::conflict(error.to_string()))?;
+    if settles_equal {
+        answer_equal(&request.app.hub, &owner, &asked);
+    }
     Ok(Nothing {})
+}
+
+/// Says yes to the questions of other sessions that the rule settles which was just made for the whole
+/// project. Those of the same session are settled by the session.
+fn answer_equal(hub: &SessionHub, owner: &Owner, answered: &ApprovalRequest) {
+    let is_other = |other: &Owner| other.project == owner.project && other.name != owner.name;
+    for other in owners(hub).into_iter().filter(is_other) {
+        for asked in other.approvals.pending() {
+            if answered.remembers_the_same_as(&asked) {
+                // A question that was answered meanwhile needs no answer.
+                let _ = other.approvals.answer_to(&asked, asked.approve());
+            }
+        }
+    }
 }
 
 fn response(asked: &ApprovalRequest, body: AnswerBody) -> Result<ApprovalResponse, ApiError> {

@@ -1,21 +1,24 @@
 //! Talking in a session: messages, the queue, interrupting, going on, going back.
 
 use axum::http::Method;
-use protocol::Content;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use protocol::{Content, ContentHash, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use session::{RewindFiles, with_files};
+use session::{Attached, RewindFiles, with_files};
 use store::SessionId;
 
 use super::SessionBrief;
+use super::colours::blocking;
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::Sent;
-use crate::route::{Nothing, Request, Route};
+use crate::hub::{Sent, ServedProject};
+use crate::route::{Nothing, Request, Route, RouteAnswer};
 
-/// Bytes of a message, in which users paste whole files.
-const MESSAGE_BODY: usize = 8 * 1024 * 1024;
+/// Bytes of a message, in which users paste whole files and images in Base64.
+const MESSAGE_BODY: usize = 48 * 1024 * 1024;
 /// Files that one message may attach.
 const MAX_FILES: usize = 50;
 
@@ -30,6 +33,14 @@ pub(super) fn routes() -> Vec<Route> {
             send,
         )
         .up_to(MESSAGE_BODY),
+        Route::raw(
+            Method::GET,
+            "/api/sessions/{session}/images/{hash}",
+            Need::Login,
+            "The bytes of an image of the session: PNG, JPEG, GIF or WebP.",
+            "image/*",
+            image,
+        ),
         Route::new(
             Method::GET,
             "/api/sessions/{session}/queue",
@@ -75,6 +86,32 @@ struct MessageBody {
     /// Files of the project that go with it, by their paths.
     #[serde(default)]
     files: Vec<String>,
+    /// Images that go with it: PNG, JPEG, GIF or WebP. Large ones are scaled down.
+    #[serde(default)]
+    images: Vec<ImageBody>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ImageBody {
+    /// The type that the client believes it to have. What counts is its content.
+    #[allow(dead_code, reason = "clients send it, and nothing is decided by it")]
+    mime: Option<String>,
+    /// What it is called, such as the name of its file.
+    name: Option<String>,
+    /// Its bytes in Base64.
+    data: String,
+}
+
+impl ImageBody {
+    fn decoded(self, number: usize) -> Result<(String, Vec<u8>), ApiError> {
+        let name = self.name.map(|name| visible(&name)).filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| format!("image {number}"));
+        match STANDARD.decode(&self.data) {
+            Ok(bytes) => Ok((name, bytes)),
+            Err(_) => Err(ApiError::invalid(format!("{name} is not valid Base64"))),
+        }
+    }
 }
 
 /// What became of a message.
@@ -92,26 +129,60 @@ struct SentMessage {
 
 async fn send(request: Request<Nothing, MessageBody>) -> Result<SentMessage, ApiError> {
     let id: SessionId = request.parsed("session")?;
-    let MessageBody { text, files } = request.body;
-    if text.trim().is_empty() && files.is_empty() {
+    let MessageBody { text, files, images } = request.body;
+    if text.trim().is_empty() && files.is_empty() && images.is_empty() {
         return Err(ApiError::invalid("the message is empty"));
     }
     if files.len() > MAX_FILES {
         return Err(ApiError::invalid(format!("a message attaches at most {MAX_FILES} files")));
     }
     let hub = &request.app.hub;
-    let (content, notes) = if files.is_empty() {
+    let (content, notes) = if files.is_empty() && images.is_empty() {
         (vec![Content::Text { text }], Vec::new())
     } else {
         let live = hub.open(&id).await?;
-        let attached = with_files(live.executor(), text, &files).await;
-        (attached.content, attached.notes)
+        let attached = with_files(&live.executor(), text, &files).await;
+        let attached = with_images(live.project(), attached, images).await?;
+        let notes = attached.told(&live.options());
+        (attached.content, notes)
     };
     let (sequence, queued) = match hub.send(&id, content).await? {
         Sent::Written(sequence) => (Some(sequence), None),
         Sent::Queued(name) => (None, Some(name)),
     };
     Ok(SentMessage { sequence, queued, notes })
+}
+
+/// The message with images, which are looked at and scaled where that holds up nothing else.
+async fn with_images(
+    project: &ServedProject,
+    mut attached: Attached,
+    images: Vec<ImageBody>,
+) -> Result<Attached, ApiError> {
+    let numbered = images.into_iter().enumerate();
+    let images: Result<Vec<_>, _> = numbered.map(|(at, image)| image.decoded(at + 1)).collect();
+    let (images, limits) = (images?, project.parts.tools.options.limits.clone());
+    blocking(move || {
+        attached.add_images(&images, &limits)?;
+        Ok(attached)
+    })
+    .await?
+}
+
+async fn image(request: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
+    let id: SessionId = request.parsed("session")?;
+    let hash: ContentHash = request.parsed("hash")?;
+    let hub = &request.app.hub;
+    let project = hub.project_of(&id).await?;
+    let feed = hub.feed(&project, &id);
+    feed.load().await?;
+    let image = feed.with(|feed| feed.timeline().image(hash).cloned());
+    let bytes = image.as_ref().and_then(|image| STANDARD.decode(image.base64()?).ok());
+    match image.zip(bytes) {
+        // One of four types, which the bytes were found to have when the image came.
+        Some((image, bytes)) => Ok(RouteAnswer::text(image.format.media_type(), bytes)),
+        None => Err(ApiError::not_found(format!("the session has no image `{hash}`"))),
+    }
 }
 
 /// Messages that wait.

@@ -1,5 +1,7 @@
 //! Projects: their files, searches, statistics and models.
 
+use std::sync::Arc;
+
 use axum::http::Method;
 use protocol::ToolCall;
 use schemars::JsonSchema;
@@ -8,11 +10,16 @@ use serde_json::{Map, Value, json};
 use store::StatsFilter;
 use tokio_util::sync::CancellationToken;
 
+use super::colours::blocking;
 use crate::api_error::ApiError;
+use crate::colours::{ColourCache, LineSpans, text_spans};
 use crate::credentials::AccessScope;
 use crate::guard::Need;
 use crate::hub::{ServedProject, SessionHub};
 use crate::route::{Nothing, Request, Route};
+
+/// Lines before a window of a file that are read for its colours.
+const LINES_BEFORE: u64 = 1_000;
 
 pub(super) fn routes() -> Vec<Route> {
     let tools = Need::Scope(AccessScope::Tools);
@@ -159,6 +166,9 @@ struct ContentQuery {
 struct FileContent {
     /// Lines of it.
     file: Value,
+    /// For each line of `file.content`, `[length, kind]` from behind its number, in UTF-16 units. They
+    /// are told with the lines before them in mind.
+    spans: Vec<LineSpans>,
     /// What it defines; absent where that is not known.
     outline: Option<Value>,
 }
@@ -172,8 +182,45 @@ async fn content(request: Request<ContentQuery, Nothing>) -> Result<FileContent,
         ("limit", limit.map(Value::from)),
     ]);
     let file = look(project, "read_file", read).await?;
-    let outline = look(project, "outline", arguments([("path", Some(Value::from(path)))])).await;
-    Ok(FileContent { file, outline: outline.ok() })
+    let outline = arguments([("path", Some(Value::from(path.as_str())))]);
+    let outline = look(project, "outline", outline).await;
+    let shown = file["content"].as_str().unwrap_or_default().to_owned();
+    let first = offset.unwrap_or(1);
+    let before = match first.checked_sub(1).filter(|before| *before > 0) {
+        Some(before) => lines_before(project, &path, before).await,
+        None => String::new(),
+    };
+    let app = Arc::clone(&request.app);
+    let spans = blocking(move || content_spans(&app.colours, &path, &before, &shown)).await?;
+    Ok(FileContent { file, outline: outline.ok(), spans })
+}
+
+/// Some lines before a window, which say whether it begins within a comment or a text. None if they
+/// cannot be read, or not to their end.
+async fn lines_before(project: &ServedProject, path: &str, last: u64) -> String {
+    let limit = last.min(LINES_BEFORE);
+    let read = arguments([
+        ("path", Some(Value::from(path))),
+        ("offset", Some(Value::from(last - limit + 1))),
+        ("limit", Some(Value::from(limit))),
+        ("line_numbers", Some(Value::from(false))),
+    ]);
+    let read = look(project, "read_file", read).await.unwrap_or_default();
+    let text = read["content"].as_str().unwrap_or_default();
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    let is_whole = text.split('\n').count() as u64 == limit;
+    if is_whole { text.to_owned() } else { String::new() }
+}
+
+fn content_spans(cache: &ColourCache, path: &str, before: &str, shown: &str) -> Vec<LineSpans> {
+    let unnumbered = |line| match str::split_once(line, '\t') {
+        Some((number, text)) if number.trim().parse::<u64>().is_ok() => text,
+        _ => line,
+    };
+    let shown = shown.split('\n').map(unnumbered);
+    let before = before.split('\n').filter(|_| !before.is_empty());
+    let all: Vec<&str> = before.clone().chain(shown).collect();
+    text_spans(cache, path, &all).split_off(before.count())
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]

@@ -7,14 +7,13 @@ use protocol::Usage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use session::SessionParts;
 use store::{ListFilter, SessionId, SessionInfo, SessionState};
 use timeline::Timeline;
 
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{LiveSession, LiveState, ServedProject, SessionHub};
+use crate::hub::{AgentChange, LiveSession, LiveState, ServedProject, SessionHub};
 use crate::route::{Nothing, Request, Route, RouteAnswer};
 
 /// Sessions of a list, and items of a window, unless the client says how many.
@@ -29,7 +28,13 @@ pub(super) fn routes() -> Vec<Route> {
         Route::new(Method::GET, "/api/sessions", Need::Login, "Sessions, the latest first.", list),
         Route::new(Method::POST, "/api/sessions", chat, "Begins a session.", begin),
         Route::new(Method::GET, one, Need::Login, "A session in short.", get),
-        Route::new(Method::PATCH, one, chat, "Gives a session a name.", rename),
+        Route::new(
+            Method::PATCH,
+            one,
+            chat,
+            "Gives a session a name, another model or role.",
+            change,
+        ),
         Route::new(Method::DELETE, one, chat, "Deletes a session.", delete),
         Route::new(
             Method::GET,
@@ -228,19 +233,27 @@ async fn begin(request: Request<Nothing, BeginBody>) -> Result<SessionBrief, Api
     let BeginBody { project, model, role, title } = request.body;
     let hub = &request.app.hub;
     let project = Arc::clone(hub.project(project.as_deref())?);
-    let mut parts: SessionParts = project.parts.clone();
-    if let Some(name) = model {
-        parts.model = project.port.model(&name).await?;
-    }
-    if let Some(name) = role {
-        parts.role = parts.tools.role(&name)?;
-    }
-    let live = hub.begin(&project, parts).await?;
+    let choice = chosen(&project, model.as_deref(), role.as_deref()).await?;
+    let live = hub.begin(&project, choice).await?;
     if let Some(title) = title {
         project.parts.store.rename(live.id(), &title).await?;
         live.feed().refresh().await?;
     }
     Ok(SessionBrief::of(&live))
+}
+
+/// The model and the role of these names.
+async fn chosen(
+    project: &ServedProject,
+    model: Option<&str>,
+    role: Option<&str>,
+) -> Result<AgentChange, ApiError> {
+    let model = match model {
+        Some(name) => Some(project.port.model(name).await?),
+        None => None,
+    };
+    let role = role.map(|name| project.parts.tools.role(name)).transpose()?;
+    Ok(AgentChange { model, role })
 }
 
 async fn get(request: Request<Nothing, Nothing>) -> Result<ListedSession, ApiError> {
@@ -258,16 +271,27 @@ async fn listed(hub: &SessionHub, id: &SessionId) -> Result<ListedSession, ApiEr
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct RenameBody {
-    title: String,
+struct SessionChange {
+    title: Option<String>,
+    /// The model that answers from now on, as `GET /api/models` names it.
+    model: Option<String>,
+    /// The role that it acts in from now on: planner, actor, or one from the configuration.
+    role: Option<String>,
 }
 
-async fn rename(request: Request<Nothing, RenameBody>) -> Result<ListedSession, ApiError> {
+async fn change(request: Request<Nothing, SessionChange>) -> Result<ListedSession, ApiError> {
     let id: SessionId = request.parsed("session")?;
+    let SessionChange { title, model, role } = request.body;
     let hub = &request.app.hub;
     let project = hub.project_of(&id).await?;
-    project.parts.store.rename(&id, &request.body.title).await?;
-    hub.feed(&project, &id).refresh().await?;
+    if model.is_some() || role.is_some() {
+        let change = chosen(&project, model.as_deref(), role.as_deref()).await?;
+        hub.change(&id, change).await?;
+    }
+    if let Some(title) = title {
+        project.parts.store.rename(&id, &title).await?;
+        hub.feed(&project, &id).refresh().await?;
+    }
     listed(hub, &id).await
 }
 

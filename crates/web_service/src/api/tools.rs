@@ -183,9 +183,8 @@ async fn revoke(request: Request<ProjectQuery, Nothing>) -> Result<Nothing, ApiE
     match project.port.revoke(rule)? {
         // Sessions that are open have read the rules before.
         true => {
-            project.executor().revoke(rule);
-            let open = request.app.hub.live_sessions();
-            open.iter().for_each(|live| live.executor().revoke(rule));
+            let executors = request.app.hub.executors(&project.name);
+            executors.iter().for_each(|executor| executor.revoke(rule));
             Ok(Nothing {})
         }
         false => Err(ApiError::not_found(format!("no rule `{rule}` was remembered"))),

@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protocol::{Content, Rewind};
+use context_manager::AgentOptions;
+use protocol::{AgentRole, Content, Rewind};
 use serde::Serialize;
-use session::{ApprovalManager, Inbox, QueuedId, RewindFiles, RewindPoint, Session};
+use session::{
+    ApprovalManager, Inbox, Model, QueuedId, RewindFiles, RewindPoint, Session, SessionParts,
+};
 use store::SessionId;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{oneshot, watch};
@@ -24,8 +27,55 @@ pub(super) enum LiveCommand {
         files: RewindFiles,
         done: oneshot::Sender<Result<(RewindPoint, Rewind), HubError>>,
     },
+    /// To go on with another model, or in another role.
+    Change {
+        change: AgentChange,
+        /// What the session does afterwards.
+        before: LivePhase,
+        done: oneshot::Sender<Result<(), HubError>>,
+    },
     /// To release the session.
     Close,
+}
+
+/// What is to be different from now on.
+#[derive(Clone, Default)]
+pub struct AgentChange {
+    /// The model that answers.
+    pub model: Option<Model>,
+    /// The role that the conversation acts in.
+    pub role: Option<AgentRole>,
+}
+
+impl AgentChange {
+    /// Makes the change.
+    pub fn apply(self, parts: &mut SessionParts) {
+        parts.model = self.model.unwrap_or_else(|| parts.model.clone());
+        parts.role = self.role.unwrap_or_else(|| parts.role.clone());
+    }
+
+    /// Adds a later change, which counts where both say something.
+    pub(super) fn extend(&mut self, later: Self) {
+        self.model = later.model.or(self.model.take());
+        self.role = later.role.or(self.role.take());
+    }
+}
+
+/// What a session is made of until its model or role change.
+struct LiveAgent {
+    approvals: Arc<ApprovalManager>,
+    executor: ToolExecutor,
+    options: AgentOptions,
+}
+
+impl LiveAgent {
+    fn of(session: &Session) -> Self {
+        Self {
+            approvals: Arc::clone(session.approvals()),
+            executor: session.executor().clone(),
+            options: session.options().clone(),
+        }
+    }
 }
 
 /// What a session does.
@@ -79,8 +129,7 @@ pub struct LiveSession {
     /// The last entry before it was opened here.
     opened_at: u64,
     inbox: Arc<Inbox>,
-    approvals: Arc<ApprovalManager>,
-    executor: ToolExecutor,
+    agent: Mutex<LiveAgent>,
     signal: HubSignal,
     phase: Mutex<LivePhase>,
     /// The names of waiting messages, which clients have as numbers.
@@ -114,8 +163,7 @@ impl LiveSession {
             project,
             feed,
             inbox: Arc::clone(session.inbox()),
-            approvals: Arc::clone(session.approvals()),
-            executor: session.executor().clone(),
+            agent: Mutex::new(LiveAgent::of(session)),
             signal,
             phase: Mutex::new(LivePhase::Idle),
             names: Mutex::default(),
@@ -147,19 +195,29 @@ impl LiveSession {
     }
 
     /// Its questions.
-    pub fn approvals(&self) -> &Arc<ApprovalManager> {
-        &self.approvals
+    pub fn approvals(&self) -> Arc<ApprovalManager> {
+        Arc::clone(&self.agent().approvals)
     }
 
     /// The executor of its calls.
-    pub fn executor(&self) -> &ToolExecutor {
-        &self.executor
+    pub fn executor(&self) -> ToolExecutor {
+        self.agent().executor.clone()
+    }
+
+    /// How its agent behaves.
+    pub fn options(&self) -> AgentOptions {
+        self.agent().options.clone()
+    }
+
+    /// The session has another model or role.
+    pub(super) fn renew(&self, session: &Session) {
+        *self.agent() = LiveAgent::of(session);
     }
 
     /// What it does.
     pub fn state(&self) -> LiveState {
         match *self.phase() {
-            LivePhase::Working(_) if self.approvals.count() > 0 => LiveState::Waiting,
+            LivePhase::Working(_) if self.approvals().count() > 0 => LiveState::Waiting,
             LivePhase::Working(_) => LiveState::Working,
             LivePhase::Paused => LiveState::Paused,
             LivePhase::Idle | LivePhase::Closed => LiveState::Idle,
@@ -261,6 +319,23 @@ impl LiveSession {
         result.await.unwrap_or(Err(HubError::Closing))
     }
 
+    /// Goes on with another model, or in another role.
+    pub async fn change(&self, change: AgentChange) -> Result<(), HubError> {
+        let (done, result) = oneshot::channel();
+        {
+            let mut phase = self.phase();
+            let before = match &*phase {
+                LivePhase::Working(_) => return Err(HubError::Working),
+                LivePhase::Closed => return Err(HubError::Closing),
+                LivePhase::Idle => LivePhase::Idle,
+                LivePhase::Paused => LivePhase::Paused,
+            };
+            *phase = LivePhase::Working(CancellationToken::new());
+            let _ = self.commands.send(LiveCommand::Change { change, before, done });
+        }
+        result.await.unwrap_or(Err(HubError::Closing))
+    }
+
     /// The messages that wait.
     pub fn queue(&self) -> Vec<Queued> {
         let waiting = self.inbox.waiting();
@@ -336,6 +411,10 @@ impl LiveSession {
         let name = names.last;
         names.of.push((name, id));
         name
+    }
+
+    fn agent(&self) -> MutexGuard<'_, LiveAgent> {
+        self.agent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use protocol::{ActivityData, LogEntry, SessionEvent, TurnEnd};
 use session::{Session, SessionError, TurnOutcome};
-use tokio::sync::mpsc::{UnboundedReceiver, error::TryRecvError};
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_system::Subscription;
@@ -25,14 +26,18 @@ pub(super) struct Sources {
     questions: watch::Receiver<()>,
 }
 
+/// The sources of a session that has another model or role, which are others but for the log.
+type NewSources = (Subscription, watch::Receiver<()>);
+
+fn new_sources(session: &Session) -> NewSources {
+    (session.executor().activity().subscribe_all(), session.approvals().changes())
+}
+
 impl Sources {
     /// From now on. What was written before is in the store.
     pub(super) fn of(session: &Session) -> Self {
-        Self {
-            written: session.log().watch(),
-            activity: session.executor().activity().subscribe_all(),
-            questions: session.approvals().changes(),
-        }
+        let (activity, questions) = new_sources(session);
+        Self { written: session.log().watch(), activity, questions }
     }
 }
 
@@ -44,9 +49,10 @@ pub(super) fn spawn(
     commands: UnboundedReceiver<LiveCommand>,
 ) {
     let done = CancellationToken::new();
-    let telling = tokio::spawn(tell(Arc::clone(&live), sources, done.clone()));
+    let (renewed, renewals) = unbounded_channel();
+    let telling = tokio::spawn(tell(Arc::clone(&live), sources, renewals, done.clone()));
     tokio::spawn(async move {
-        work(&live, session, commands).await;
+        work(&live, session, commands, &renewed).await;
         done.cancel();
         // The feed has everything before clients are told that the session is closed.
         let _ = telling.await;
@@ -62,6 +68,7 @@ async fn work(
     live: &LiveSession,
     mut session: Session,
     mut commands: UnboundedReceiver<LiveCommand>,
+    renewed: &UnboundedSender<NewSources>,
 ) {
     loop {
         let command = match tokio::time::timeout(IDLE_TIME, commands.recv()).await {
@@ -84,6 +91,14 @@ async fn work(
                 *live.phase() = LivePhase::Idle;
                 live.feed().change(|_| ());
                 let _ = done.send(result);
+            }
+            Some(LiveCommand::Change { change, before, done }) => {
+                let result = session.change_agent(change.model, change.role).await;
+                let _ = renewed.send(new_sources(&session));
+                live.renew(&session);
+                *live.phase() = before;
+                live.feed().change(|_| ());
+                let _ = done.send(result.map_err(HubError::from));
             }
         }
     }
@@ -154,11 +169,17 @@ async fn after(
 }
 
 /// Tells clients what happens, until `done` and everything that was written before is told.
-async fn tell(live: Arc<LiveSession>, mut sources: Sources, done: CancellationToken) {
+async fn tell(
+    live: Arc<LiveSession>,
+    mut sources: Sources,
+    mut renewals: UnboundedReceiver<NewSources>,
+    done: CancellationToken,
+) {
     loop {
         tokio::select! {
             biased;
             Some(entry) = sources.written.recv() => written(&live, &entry).await,
+            Some(renewal) = renewals.recv() => (sources.activity, sources.questions) = renewal,
             Some(event) = sources.activity.next() => match &event.data {
                 ActivityData::ToolOutputChunk { chunk } => {
                     live.feed().change(|feed| feed.output(&event.call_id, chunk));

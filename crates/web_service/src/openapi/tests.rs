@@ -63,12 +63,14 @@ fn what_each_route_needs() {
     nothing  GET    /api
     nothing  POST   /api/login
     login    POST   /api/logout
+    login    GET    /api/overview
     login    GET    /api/projects
     login    GET    /api/models
     login    GET    /api/stats
     tools    GET    /api/files
     tools    GET    /api/files/content
     tools    GET    /api/search
+    login    POST   /api/highlight
     login    GET    /api/sessions
     chat     POST   /api/sessions
     login    GET    /api/sessions/{session}
@@ -78,6 +80,7 @@ fn what_each_route_needs() {
     chat     POST   /api/sessions/{session}/fork
     login    GET    /api/sessions/{session}/export
     chat     POST   /api/sessions/{session}/messages
+    login    GET    /api/sessions/{session}/images/{hash}
     login    GET    /api/sessions/{session}/queue
     chat     DELETE /api/sessions/{session}/queue/{message}
     chat     POST   /api/sessions/{session}/interrupt
@@ -86,6 +89,7 @@ fn what_each_route_needs() {
     login    GET    /api/approvals
     login    GET    /api/approvals/{owner}/{question}
     approve  POST   /api/approvals/{owner}/{question}
+    login    GET    /api/sessions/{session}/diff
     login    GET    /api/tools
     tools    POST   /api/tools/{tool}
     login    GET    /api/policy

@@ -7,7 +7,7 @@ use session::{Attached, Inbox, QueuedId};
 use terminal::{Submission, SubmissionKind};
 use tokio::task::JoinHandle;
 
-use super::super::attachments::{notes, with_mentioned};
+use super::super::attachments::with_mentioned;
 use super::{Feeds, Live};
 use crate::output;
 
@@ -78,7 +78,7 @@ impl Live {
             (attached, &feeds.inbox, self.attaching_place())
         {
             let options = feeds.options.as_ref();
-            for note in options.map(|options| notes(&attached, options)).unwrap_or_default() {
+            for note in options.map(|options| attached.told(options)).unwrap_or_default() {
                 output::to_user(&note);
             }
             self.waiting.places[at] = WaitingPlace::InInbox(inbox.push(attached.content));

@@ -9,7 +9,7 @@ use super::bench::{Bench, Model, answer_to};
 use super::validity;
 
 /// A pixel, as a PNG in Base64.
-const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
+pub(crate) const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 const DESCRIBED: &str = "shot.png (PNG image, 1x1 pixels, 70 bytes)";
 
 fn bench() -> Bench {

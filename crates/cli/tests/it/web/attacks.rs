@@ -61,7 +61,7 @@ fn requests_of_other_pages_hosts_and_tokens_are_refused() {
         ),
         ("GET /api/files", vec![host.clone(), chat.clone()], "403 PERMISSION_DENIED"),
         ("POST /api/tools/bash", vec![host.clone(), chat], "403 PERMISSION_DENIED"),
-        ("GET /", vec![host.clone()], "404 NOT_FOUND"),
+        ("GET /nothing", vec![host.clone()], "404 NOT_FOUND"),
         ("GET /api/../etc/passwd", vec![host.clone(), all.clone()], "404 NOT_FOUND"),
         ("PUT /api/sessions", vec![host.clone(), all.clone()], "405 METHOD_NOT_ALLOWED"),
         ("GET /api/sessions/nonsense", vec![host.clone(), all.clone()], "404 NOT_FOUND"),
@@ -115,6 +115,16 @@ fn bodies_that_are_too_large_malformed_or_of_another_type_are_refused() {
     let long_head = head(&format!("x-long: {}\r\n\r\n", "x".repeat(64 * 1024)));
     assert!([0, 400, 431].contains(&service.raw(long_head.as_bytes()).status));
     assert_eq!(service.get("/api/sessions").as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn a_client_that_guesses_is_told_to_wait_and_others_are_not() {
+    let (_project, service) = service();
+    let guess = || service.request("POST /api/login", &[], r#"{"code": "guess"}"#).refusal();
+    let refusals: Vec<String> = (0..80).map(|_| guess()).collect();
+    assert_eq!(refusals[0], "401 UNAUTHORIZED");
+    assert!(refusals.iter().any(|refusal| refusal == "429 RATE_LIMITED"), "{refusals:?}");
+    assert_eq!(service.get("/api/sessions"), json!({"sessions": []}));
 }
 
 #[test]

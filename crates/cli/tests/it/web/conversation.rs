@@ -16,14 +16,14 @@ fn writing() -> Reply {
 }
 
 /// The address of the only open question, once the watcher knows of it.
-fn question(watcher: &mut Watcher) -> String {
+pub(super) fn question(watcher: &mut Watcher) -> String {
     watcher.until("a question", |seen| seen.questions.len() == 1);
     let question = &watcher.seen.questions[0];
     let part = |name: &str| question[name].as_str().unwrap().to_owned();
     format!("/api/approvals/{}/{}", part("owner"), part("question"))
 }
 
-fn until_idle(watcher: &mut Watcher, session: &str) {
+pub(super) fn until_idle(watcher: &mut Watcher, session: &str) {
     watcher.until("the end of the turn", |seen| {
         let is_over = seen.items_of(session).last().is_some_and(|item| item["kind"] == "turn");
         is_over && seen.states.get(session).is_some_and(|state| state == "idle")
@@ -212,6 +212,57 @@ fn a_session_is_named_forked_rewound_exported_and_deleted() {
         assert_eq!(service.request(&delete, &[&all], "").refusal(), "404 NOT_FOUND");
     }
     assert_eq!(service.get("/api/sessions"), json!({"sessions": []}));
+}
+
+#[test]
+fn always_holds_in_all_sessions_of_the_project_and_settles_their_questions() {
+    let project = Fixture::new(PROJECT);
+    let add = |line: &str| {
+        let change = json!({"path": "notes.txt", "content": format!("{line}\n")});
+        Reply::call("append_file", change)
+    };
+    // A file that another session has changed since has to be read before it is changed again.
+    let model = ModelServer::answering(move |call: &ModelCall| {
+        let (said, answers) = (call.user_texts(), call.tool_answers());
+        let added = answers.iter().filter(|answer| answer.text.contains("Appended"));
+        match answers.last() {
+            _ if added.count() == said.len() => Reply::text("Added."),
+            Some(last) if last.is_error => Reply::call("read_file", json!({"path": "notes.txt"})),
+            _ => add(said.last().map(String::as_str).unwrap_or_default()),
+        }
+    });
+    let service = Service::start(&project, &model);
+    let (one, other) = (service.begin(), service.begin());
+    let mut watcher = service.watch("*");
+    service.say(&one, "from one");
+    service.say(&other, "from the other");
+    watcher.until("both questions", |seen| seen.questions.len() == 2);
+    let asked = watcher.seen.questions[0].clone();
+    let part = |name: &str| asked[name].as_str().unwrap();
+    let address = format!("/api/approvals/{}/{}", part("owner"), part("question"));
+    let remember = json!({"scope": "project", "rule": part("always")});
+    service.post(&address, json!({"approve": true, "remember": remember}));
+    until_idle(&mut watcher, &one);
+    until_idle(&mut watcher, &other);
+    assert_eq!(watcher.seen.questions, Vec::<Value>::new());
+    for session in [&one, &other] {
+        service.say(session, "once more");
+        watcher.until("a change without a question", |seen| {
+            let ended = seen.items_of(session).into_iter().filter(|item| item["kind"] == "turn");
+            ended.count() == 2
+        });
+    }
+    for session in [&one, &other] {
+        let items = watcher.seen.items_of(session);
+        let calls: Vec<&Value> = items.iter().filter(|item| item["kind"] == "call").collect();
+        assert!(calls.len() >= 2, "{calls:?}");
+        assert!(calls[0].get("questions").is_some(), "{}", calls[0]);
+        assert!(calls.last().unwrap().get("questions").is_none(), "{calls:?}");
+    }
+    let written = project.read("notes.txt");
+    let mut lines: Vec<&str> = written.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["first", "from one", "from the other", "once more", "once more", "second"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 use testkit::model_server::ModelCall;
 use testkit::{Fixture, ModelServer, Reply};
 
-use super::service::Service;
+use super::service::{Seen, Service};
 
 const SESSIONS: usize = 200;
 /// Clients that talk at the same time.
@@ -48,4 +48,60 @@ fn two_hundred_sessions_run_and_one_watcher_misses_nothing() {
     }
     let listed: Value = service.get("/api/sessions?limit=1000");
     assert_eq!(listed["sessions"].as_array().unwrap().len(), SESSIONS);
+}
+
+/// Turns, pieces of each answer, and their length: together more than any buffer between holds.
+const TURNS: usize = 14;
+const PIECES: usize = 30;
+const PIECE_BYTES: usize = 20_000;
+
+#[test]
+fn a_watcher_that_does_not_read_for_long_still_gets_everything() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let piece = "x".repeat(PIECE_BYTES - 1) + "y";
+    let reply = move |_: &ModelCall| Reply::pieces(vec![piece.clone(); PIECES]);
+    let model = ModelServer::answering(reply);
+    let more = ["--provider", "anthropic", "--base-url", &model.base_url()];
+    let service = Service::start_with(&project, &more);
+    let session = service.begin();
+    let mut slow = service.watch(&session);
+    let mut quick = service.watch(&session);
+    let ended =
+        |seen: &Seen| seen.items_of(&session).iter().filter(|item| item["kind"] == "turn").count();
+    for turn in 1..=TURNS {
+        service.say(&session, "Tell me much");
+        quick.until("the end of a turn", |seen| ended(seen) == turn);
+    }
+    // The slow one has not read anything yet, and held up neither the turns nor the other.
+    slow.until("the end of all turns", |seen| ended(seen) == TURNS);
+    let items = service.items(&session);
+    let answers = items.iter().filter(|item| item["kind"] == "answer");
+    let length: usize = answers.map(|item| item["text"].as_str().unwrap().len()).sum();
+    assert_eq!(length, TURNS * PIECES * PIECE_BYTES);
+    assert!(slow.seen.items_of(&session) == items && quick.seen.items_of(&session) == items);
+}
+
+/// Pieces that are together more than any model may write at once.
+const ENDLESS_PIECES: usize = 400;
+
+#[test]
+fn an_answer_longer_than_a_model_may_write_is_cut_and_every_watcher_is_told() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let piece = "x".repeat(PIECE_BYTES);
+    let reply = move |_: &ModelCall| Reply::pieces(vec![piece.clone(); ENDLESS_PIECES]);
+    let model = ModelServer::answering(reply);
+    let service = Service::start(&project, &model);
+    let session = service.begin();
+    let mut watcher = service.watch(&session);
+    service.say(&session, "Tell me everything");
+    watcher.until("the end of the turn", |seen| {
+        seen.items_of(&session).last().is_some_and(|item| item["kind"] == "turn")
+    });
+    let items = service.items(&session);
+    assert!(watcher.seen.items_of(&session) == items);
+    let told: Vec<&Value> = items.iter().filter(|item| item["topic"] == "turn_end").collect();
+    assert_eq!(told[0]["text"], "the answer reached its greatest length and was cut");
+    let length = items[1]["text"].as_str().unwrap().len();
+    assert!(length > PIECE_BYTES && length < ENDLESS_PIECES * PIECE_BYTES, "{length}");
+    assert_eq!(model.calls().len(), 1);
 }

@@ -126,6 +126,10 @@ impl Service {
         answer.json()
     }
 
+    pub(crate) fn patch(&self, path: &str, body: Value) -> HttpAnswer {
+        self.request(&format!("PATCH {path}"), &[&self.token("all")], &body.to_string())
+    }
+
     pub(crate) fn try_post(&self, path: &str, body: Value) -> HttpAnswer {
         self.request(&format!("POST {path}"), &[&self.token("all")], &body.to_string())
     }
@@ -166,6 +170,8 @@ pub(crate) struct HttpAnswer {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
+    /// The body as it came, which need not be text.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl HttpAnswer {
@@ -173,15 +179,18 @@ impl HttpAnswer {
         let mut bytes = Vec::new();
         // What came before the connection was reset is the answer.
         let _ = stream.read_to_end(&mut bytes);
-        let text = String::from_utf8(bytes).unwrap();
+        let text = String::from_utf8_lossy(&bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        let raw = end.map(|end| bytes[end + 4..].to_vec()).unwrap_or_default();
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
         // Names of headers in small letters; values as they are.
         let line = |line: &str| match line.split_once(": ") {
             Some((name, value)) => format!("{}: {value}\n", name.to_ascii_lowercase()),
             None => format!("{line}\n"),
         };
-        Self { status, head: head.lines().map(line).collect(), body: body.to_owned() }
+        let head = head.lines().map(line).collect();
+        Self { status, head, body: body.to_owned(), bytes: raw }
     }
 
     #[track_caller]

@@ -1,4 +1,4 @@
-//! `/diff`: what a session has changed, all its changes folded into one for each file.
+//! What a session has changed, all its changes folded into one for each file.
 
 use protocol::{Base, Change, ContentHash, FileBytes, FileDiff, unified, visible};
 use workspace::{Error, Journal, RelPath, UndoTarget};
@@ -8,16 +8,17 @@ const MAX_BYTES: u64 = 8 * 1024 * 1024;
 
 /// What a session has changed: each file as it was before its first change, against the file as it is now.
 #[derive(Debug, Default)]
-pub(crate) struct SessionDiff {
-    pub(crate) files: Vec<FileDiff>,
+pub struct SessionDiff {
+    /// One for each file that is other than it was, by path.
+    pub files: Vec<FileDiff>,
     /// Files that cannot be compared, and why, one line each.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 impl SessionDiff {
     /// The changes of `session` that are in force. What was undone, or changed back since, is not among
     /// them.
-    pub(crate) fn of(journal: &Journal, session: &str) -> Result<Self, Error> {
+    pub(super) fn of(journal: &Journal, session: &str) -> Result<Self, Error> {
         let inverse = match journal.inverse(&UndoTarget::Session(session.to_owned())) {
             Err(Error::NothingToUndo { .. }) => return Ok(Self::default()),
             inverse => inverse?,
@@ -35,7 +36,7 @@ impl SessionDiff {
     }
 
     /// A line for each file, then the diff.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         if self.files.is_empty() && self.notes.is_empty() {
             return "Nothing has been changed in this session.\n".to_owned();
         }
