@@ -82,9 +82,9 @@ def test_hunks_are_gone_through_and_left_out_by_keys(world):
     page.keyboard.type('j k c')
     page.keyboard.press('Control+Enter')
     page.get_by_text('You, removed line 20').wait_for()
-    assert page.evaluate(focused) == 'Comment on removed line 20'
+    world.until(page, f'{focused} === "Comment on removed line 20"')
     page.keyboard.press('ArrowDown')
-    assert page.evaluate(focused) == 'Comment on line 20'
+    world.until(page, f'{focused} === "Comment on line 20"')
     page.keyboard.press('Enter')
     page.get_by_label('Comment on line 20').and_(page.locator('textarea:focus')).wait_for()
     page.keyboard.press('Escape')
@@ -271,7 +271,8 @@ def test_thousands_of_lines_are_drawn_only_where_they_are_seen(world):
     page.locator('.review-body').evaluate('(body) => { body.scrollTop = body.scrollHeight; }')
     last = page.locator('.review tr').get_by_text('let value_4999 = new(4999);')
     last.wait_for()
-    assert last.locator('mark').all_text_contents() == ['new']
+    marked = last.locator('mark').all_text_contents()
+    assert len(marked) == 1 and marked[0].startswith('new'), marked
     assert page.locator('.review tr').count() < 500
 
 
@@ -307,10 +308,10 @@ def test_the_history_undoes_and_redoes_after_a_question(world):
     world.wait_for_state(session, 'idle')
     page.goto(f'{world.url}/#/session/{session}/history')
     page.locator('.history').get_by_text('README.md').first.wait_for()
-    for button, text in [('Undo the last change', 'hello'), ('Redo', 'Bye')]:
+    for button, told, text in [('Undo the last change', 'Undid', 'hello'), ('Redo', 'Redid', 'Bye')]:
         page.get_by_role('button', name=button).click()
         world.ready_question(page).get_by_role('button', name='Approve').click()
-        page.get_by_text(re.compile('^(Undid|Redid)')).wait_for()
+        page.get_by_text(re.compile(f'^{told}')).wait_for()
         assert text in world.read('README.md')
 
 
