@@ -1,5 +1,4 @@
 // What every part of the page uses: elements, the API, the stream, and what is known about sessions.
-// Long because: every module of the first paint is one request more.
 
 import { h } from 'preact';
 import { useEffect, useState } from 'preact/hooks';

@@ -62,26 +62,24 @@ export function DiffTools({ width }) {
 
 // ---- Files in words ----
 
-export const KINDS = {
-  create: ['A', 'new file'], write: ['M', 'changed'], delete: ['D', 'deleted'], move: ['R', 'renamed'], link: ['L', 'symbolic link'],
-  make_dir: ['A', 'new directory'], remove_dir: ['D', 'directory removed'],
+const KINDS = {
+  create: ['A', 'new file'], write: ['M', 'changed'], delete: ['D', 'deleted'], move: ['R', 'renamed'],
+  link: ['L', 'symbolic link'], make_dir: ['A', 'new directory'], remove_dir: ['D', 'directory removed'],
 };
 /** Permission bits that are not worth a word. */
 const USUAL = { create: '644', make_dir: '755' };
-const ENDINGS = { lf: 'LF', crlf: 'CRLF', mixed: 'a mixture of both' };
 
 const octal = (mode) => (mode & 0o7777).toString(8).padStart(3, '0');
-const bytes = (size) => (size < 10_000 ? plural(size, 'byte') : `${(size / 1_000).toLocaleString('en', { maximumFractionDigits: 0 })} kB`);
+const bytes = (size) => (size < 10_000 ? plural(size, 'byte') : `${Math.round(size / 1_000)} kB`);
 
-/** What happens to a file beside its lines, in words. */
+/** What happens to a file beside its lines, in words. Other line endings are among its warnings. */
 export function fileWords(file) {
   const words = [];
   if (file.kind !== 'write') words.push(KINDS[file.kind][1]);
   if (file.from_path) words.push(`from ${drawnPath(file.from_path)}`);
-  const { old_mode: old, new_mode: set, old_endings: from, new_endings: to, binary } = file;
+  const { old_mode: old, new_mode: set, binary } = file;
   if (old != null && set != null) words.push(`mode changes from ${octal(old)} to ${octal(set)}`);
   else if (set != null && octal(set) !== USUAL[file.kind]) words.push(`mode ${octal(set)}`);
-  if (from && to && from !== to) words.push(`line endings change from ${ENDINGS[from]} to ${ENDINGS[to]}`);
   if (binary) {
     const [was, is] = [binary.old && bytes(binary.old.size), binary.new && bytes(binary.new.size)];
     words.push(`not shown as text, ${was && is ? `${was} become ${is}` : was ?? is ?? 'empty'}`);
@@ -92,6 +90,12 @@ export function fileWords(file) {
 /** A path with what cannot be seen written out. */
 export function drawnPath(path) {
   return rawLine(path).text;
+}
+
+/** A letter for what happens to a file. */
+export function KindMark({ kind }) {
+  const [letter, words] = KINDS[kind];
+  return html`<i class="file-kind ${kind}" title=${words} aria-label=${words} role="img">${letter}</i>`;
 }
 
 export function Counts({ added, removed }) {
@@ -128,7 +132,8 @@ function numberOf(at, side, verb) {
   const isButton = number != null && verb && !(side === 'old' && at.after != null);
   if (!isButton) return html`<td class="num${kind}">${number}</td>`;
   const words = `${verb} ${side === 'old' ? 'removed line' : 'line'} ${number}`;
-  return html`<td class="num${kind}"><button data-key=${keyOf(at)} tabindex="-1" aria-label=${words} title=${words}>${number}</button></td>`;
+  return html`<td class="num${kind}"><button data-key=${keyOf(at)} tabindex="-1" aria-label=${words}
+    title=${words}>${number}</button></td>`;
 }
 
 const codeClass = ({ line: { kind } }) => (kind === 'context' ? 'code' : `code ${kind}`);
@@ -143,7 +148,8 @@ function endRow(row, isSplit) {
   if (!row.some((at) => at?.line.no_newline)) return null;
   const note = (at) => at?.line.no_newline && 'No line end at the end of the file';
   return isSplit
-    ? html`<tr class="remark"><td></td><td>${note(row[0])}</td><td></td><td>${row[1] !== row[0] && note(row[1])}</td></tr>`
+    ? html`<tr class="remark"><td></td><td>${note(row[0])}</td>
+      <td></td><td>${row[1] !== row[0] && note(row[1])}</td></tr>`
     : html`<tr class="remark"><td></td><td></td><td>${note(row[0])}</td></tr>`;
 }
 
@@ -176,7 +182,8 @@ function Slice({ rows, isSplit, talk, verb, isEager }) {
     <colgroup>${(isSplit ? SPLIT : UNIFIED).map((kind) => html`<col class=${kind} />`)}</colgroup>
     <tbody>${rows.map((row) => rowsOf(row, isSplit, talk, verb))}</tbody>
   </table>`, [rows, isSplit, isDrawn, verb, talk?.version]);
-  return html`<div class="slice" ref=${place} style=${{ minHeight: isDrawn ? '' : `${height.current}px` }}>${table}</div>`;
+  const minHeight = isDrawn ? '' : `${height.current}px`;
+  return html`<div class="diff-slice" ref=${place} style=${{ minHeight }}>${table}</div>`;
 }
 
 const SPLIT = ['num', '', 'num', ''];
@@ -185,15 +192,17 @@ const UNIFIED = ['num', 'num', ''];
 /** A row with what stands below it: the end of the file, and comments. */
 function rowsOf(row, isSplit, talk, verb) {
   const keys = talk ? [...new Set(row.filter(Boolean).map(keyOf))].filter(talk.has) : [];
-  return html`${rowOf(row, isSplit, verb)}${endRow(row, isSplit)}${keys.map((key) => html`<${NoteRow} key=${key} name=${key}
-    talk=${talk} span=${isSplit ? SPLIT.length : UNIFIED.length} />`)}`;
+  const { length: span } = isSplit ? SPLIT : UNIFIED;
+  return html`${rowOf(row, isSplit, verb)}${endRow(row, isSplit)}
+    ${keys.map((key) => html`<${NoteRow} key=${key} name=${key} talk=${talk} span=${span} />`)}`;
 }
 
 /** The rows of some numbered lines with everything around them. `verb` says what the buttons on line numbers do. */
 export function Lines({ lines, isSplit, wraps, talk, verb, onLine, isEager }) {
   const slices = useMemo(() => {
     const rows = isSplit ? paired(lines) : lines.map((at) => [at]);
-    return Array.from({ length: Math.ceil(rows.length / SLICE) }, (_, index) => rows.slice(index * SLICE, (index + 1) * SLICE));
+    const count = Math.ceil(rows.length / SLICE);
+    return Array.from({ length: count }, (_, index) => rows.slice(index * SLICE, (index + 1) * SLICE));
   }, [lines, isSplit]);
   // Tables of one hunk are equally wide, although each knows only its own lines.
   const widest = useMemo(() => (wraps ? 0 : Math.max(...lines.map(({ line }) => columns(line.text)))), [lines, wraps]);
@@ -223,9 +232,9 @@ export function Lines({ lines, isSplit, wraps, talk, verb, onLine, isEager }) {
     next.tabIndex = 0;
     next.focus();
   };
-  return html`<div class="lines${wraps ? '' : ' scrolls'}" ref=${box} onClick=${clicked} onKeyDown=${pressed}
+  return html`<div class="diff-lines${wraps ? '' : ' scrolls'}" ref=${box} onClick=${clicked} onKeyDown=${pressed}
     style=${{ '--columns': `${widest + 2}ch` }}>
-    ${slices.map((rows, index) => html`<${Slice} key=${`${index}${isSplit}`} rows=${rows} isSplit=${isSplit} talk=${talk} verb=${verb}
+    ${slices.map((rows, index) => html`<${Slice} key=${`${index}${isSplit}`} ...${{ rows, isSplit, talk, verb }}
       isEager=${isEager && index === 0} />`)}
   </div>`;
 }
@@ -244,8 +253,8 @@ function Fold({ from, to, shift, after, look }) {
 }
 
 /**
- * The hunks of a file. `after` are the lines of its whole text after the change, if known; `Head` stands over each hunk and
- * gets its number; `talk` has the comments; without it line numbers lead to the file.
+ * The hunks of a file. `after` are the lines of its whole text after the change, if known; `Head` stands over each hunk
+ * and gets its number; `talk` has the comments; without it line numbers lead to the file.
  */
 export function Hunks({ file, look, after, Head, talk, isEager }) {
   const hunks = useMemo(() => file.hunks.map((hunk) => withPeers(numbered(hunk))), [file]);
@@ -259,13 +268,16 @@ export function Hunks({ file, look, after, Head, talk, isEager }) {
     next = start + hunk.new_lines;
     shift += hunk.new_lines - hunk.old_lines;
     return html`${fold && html`<${Fold} key=${`fold${index}`} ...${fold} after=${after} look=${look} />`}
-      <section key=${index} class="hunk" tabindex="0" data-hunk=${index} aria-label="${hunkWords(hunk)} of ${drawnPath(file.path)}">
+      <section key=${index} class="hunk" tabindex="0" data-hunk=${index}
+        aria-label="${hunkWords(hunk)} of ${drawnPath(file.path)}">
         ${Head && html`<${Head} index=${index} hunk=${hunk} />`}
-        <${Lines} lines=${hunks[index]} ...${look} talk=${talk} verb=${verb} onLine=${chosen} isEager=${isEager && index < 4} />
+        <${Lines} lines=${hunks[index]} ...${{ ...look, talk, verb }} onLine=${chosen}
+          isEager=${isEager && index < 4} />
       </section>`;
   });
   const isCut = after && after.length >= next && file.hunks.length > 0;
-  return html`${parts}${isCut && html`<${Fold} key="end" from=${next} to=${after.length} shift=${shift} after=${after} look=${look} />`}`;
+  const rest = isCut && { from: next, to: after.length, shift, after, look };
+  return html`${parts}${rest && html`<${Fold} key="end" ...${rest} />`}`;
 }
 
 /** Diffs of several files to be read, one below the other. */
@@ -275,7 +287,8 @@ export default function DiffView({ diffs, tools }) {
   const look = diffStyle(width);
   return html`<div class="diff-view" ref=${place}>
     ${tools !== false && html`<div class="diff-bar"><${DiffTools} width=${width} /></div>`}
-    ${width > 0 && diffs.map((file, index) => html`<section key=${file.path} class="file" aria-label=${drawnPath(file.path)}>
+    ${width > 0 && diffs.map((file, index) => html`<section key=${file.path} class="file"
+      aria-label=${drawnPath(file.path)}>
       <${FileHead} file=${file} Name="h2" />
       <${Hunks} file=${file} look=${look} isEager=${index < 6} />
     </section>`)}
@@ -284,10 +297,9 @@ export default function DiffView({ diffs, tools }) {
 
 /** The line above a file: its name, what happens to it, and warnings. */
 export function FileHead({ file, box, children, Name = 'h3' }) {
-  const [mark, kind] = KINDS[file.kind];
   const words = fileWords(file);
   return html`<header class="file-head">
-    <div class="file-line">${box}<i class="kind ${file.kind}" title=${kind} aria-label=${kind} role="img">${mark}</i>
+    <div class="file-line">${box}<${KindMark} kind=${file.kind} />
       <${Name} class="file-name">${drawnPath(file.path)}<//> <${Counts} added=${file.added} removed=${file.removed} />
       <p class="grow">${words.join(', ')}</p>${children}</div>
     ${(file.warnings ?? []).map((warning) => html`<p key=${warning} class="warning">${warning}</p>`)}

@@ -108,7 +108,11 @@ function rangesBeside(list, kept) {
     }
     at += token.length;
   });
-  return ranges;
+  const text = list.join('');
+  return ranges.map(([from, to]) => {
+    const marked = text.slice(from, to);
+    return marked.trim() ? [to - marked.trimStart().length, from + marked.trimEnd().length] : [from, to];
+  });
 }
 
 /** Marks count in bytes of UTF-8; the page in units of UTF-16. */
@@ -157,29 +161,49 @@ export function pieces(at) {
   }));
 }
 
+const WIDE = new RegExp('[\\u1100-\\u115f\\u2e80-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe30-\\ufe6f'
+  + '\\uff00-\\uff60\\uffe0-\\uffe6\\u{1f300}-\\u{3fffd}]', 'u');
+
 /** How many columns a line takes, with tabs of four and wide characters of two. */
 export function columns(text) {
   let count = 0;
   for (const character of text) {
     if (character === '\t') count += 4 - (count % 4);
-    else count += /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{3fffd}]/u.test(character) ? 2 : 1;
+    else count += WIDE.test(character) ? 2 : 1;
   }
   return count;
 }
 
 // Controls other than tab, marks of direction, zero width, invisible fillers, odd blanks and tags.
-const HIDDEN = new RegExp('[\\u0000-\\u0008\\u000a-\\u001f\\u007f-\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f'
-  + '\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}-\\u{e0fff}]', 'gu');
+const HIDDEN = new RegExp('[\\u0000-\\u0008\\u000a-\\u001f\\u007f-\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160'
+  + '\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u3000\\u3164\\ufe00-\\ufe0f'
+  + '\\ufeff\\uffa0\\ufff0-\\ufffb\\u{e0000}-\\u{e0fff}]', 'gu');
+
+// What joins and colours emoji can be seen by what it does.
+const JOINED = /\p{Extended_Pictographic}\ufe0f?\u200d(?=\p{Extended_Pictographic})|[\p{Extended_Pictographic}0-9#*]\ufe0f/gu;
+
+/** The characters of a text that cannot be seen, with their places. */
+function hiddenIn(text) {
+  const found = [...text.matchAll(HIDDEN)];
+  if (found.length === 0) return found;
+  const joined = new Set();
+  for (const { 0: part, index } of text.matchAll(JOINED)) {
+    for (let at = 1; at < part.length; at += 1) joined.add(index + at);
+  }
+  return found.filter(({ index }) => !joined.has(index));
+}
+
+const codeOf = (character) => character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0');
 
 /** A raw line of a file as a line of a diff: what cannot be seen is written as an escape and marked. */
 export function rawLine(text) {
   const kinds = [];
   let drawn = '';
   let from = 0;
-  for (const { 0: character, index } of text.matchAll(HIDDEN)) {
+  for (const { 0: character, index } of hiddenIn(text)) {
     drawn += text.slice(from, index);
     if (drawn) kinds.push([drawn.length - kinds.reduce((sum, [length]) => sum + length, 0), null]);
-    const escape = `\\u{${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}}`;
+    const escape = `\\u{${codeOf(character)}}`;
     kinds.push([escape.length, 'hidden']);
     drawn += escape;
     from = index + character.length;
@@ -191,7 +215,7 @@ export function rawLine(text) {
 export function hiddenLines(text) {
   const found = [];
   text.split(/\r?\n/).forEach((line, index) => {
-    const names = [...line.matchAll(HIDDEN)].map(([character]) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}`);
+    const names = hiddenIn(line).map(([character]) => `U+${codeOf(character)}`);
     if (names.length) found.push({ line: index + 1, names: [...new Set(names)] });
   });
   return found;

@@ -43,9 +43,11 @@ function NoteForm({ name, talk }) {
   };
   return html`<form class="note-form" onSubmit=${(event) => { event.preventDefault(); keep(text.trim()); }}>
     <label>Comment on ${lineWords(name)}
-      <textarea ref=${field} rows="2" value=${text} onInput=${(event) => type(event.target.value)} onKeyDown=${pressed}></textarea></label>
+      <textarea ref=${field} rows="2" value=${text} onInput=${(event) => type(event.target.value)}
+        onKeyDown=${pressed}></textarea></label>
     <div class="note-acts">
-      <button type="button" class="quiet small" onClick=${() => openFile(talk.path, Number(name.slice(1)))}>Open the file here</button>
+      <button type="button" class="quiet small"
+        onClick=${() => openFile(talk.path, Number(name.slice(1)))}>Open the file here</button>
       <span class="grow"></span>
       <button type="button" class="quiet small" onClick=${() => keep(talk.text(name))}>Cancel</button>
       <button class="quiet small" disabled=${!text.trim()}>Add comment</button>

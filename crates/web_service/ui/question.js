@@ -1,8 +1,10 @@
-// The question above the input, and how any question is answered. It never takes the focus, and it takes no answer in its
-// first moments.
+// The question above the input, and how any question is answered. It never takes the focus, and it takes no answer
+// in its first moments.
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { api, attempt, effect, html, openPanel, plural, questions, route, sessions, signal, styles, tell } from './core.js';
+import {
+  api, attempt, effect, html, openPanel, plural, questions, route, sessions, signal, styles, tell,
+} from './core.js';
 
 styles('/question.css');
 
@@ -65,7 +67,8 @@ export function FileCounts({ files }) {
   if (files.length === 0) return null;
   const sum = (name) => files.reduce((all, file) => all + file[name], 0);
   if (sum('added') + sum('removed') === 0) return null;
-  return html`<span class="counts"><span class="plus">+${sum('added')}</span> <span class="minus">−${sum('removed')}</span></span>`;
+  return html`<span class="counts"><span class="plus">+${sum('added')}</span>
+    ${' '}<span class="minus">−${sum('removed')}</span></span>`;
 }
 
 /** What stands below the title: whose it is, why it is asked if a rule says so, files and warnings. */
@@ -79,7 +82,8 @@ export function QuestionNotes({ question, withFiles, isGrouped }) {
     ${kind === 'left_behind' && html`<p>It was left behind on a copy by: ${title}</p>`}
     ${!isGrouped && owner.startsWith('project:') && html`<p>A call by hand in ${question.project}</p>`}
     ${!isRoutine && reason && html`<p>${reason}</p>`}
-    ${withFiles && names.length > 0 && !isNamed && html`<p class="names">${names.join(', ')}${more > 0 && ` and ${plural(more, 'more file')}`}</p>`}
+    ${withFiles && names.length > 0 && !isNamed && html`<p class="names">${names.join(', ')}
+      ${more > 0 && ` and ${plural(more, 'more file')}`}</p>`}
     ${warnings.map((warning) => html`<p key=${warning} class="warning">${warning.replace(/^! /, '')}</p>`)}`;
 }
 
@@ -162,8 +166,8 @@ async function tellGone({ owner, call_id: call, title }) {
 }
 
 /**
- * The buttons that answer. Their order is fixed, and what they open comes beside them: the button that acts is never where the
- * pointer was a moment before. `yes` is `{label, body}`; a no takes `comments` along.
+ * The buttons that answer. Their order is fixed, and what they open comes beside them: the button that acts is never
+ * where the pointer was a moment before. `yes` is `{label, body}`; a no takes `comments` along.
  */
 export function Verdict({ question, yes, comments = [], isWhole = true, isBlocked = false, children }) {
   const [mode, turn] = useState('');
@@ -177,7 +181,8 @@ export function Verdict({ question, yes, comments = [], isWhole = true, isBlocke
     isSending.current = false;
   };
   const always = isWhole && question.always;
-  if (mode === 'deny') return html`<${Denial} isReady=${isReady} comments=${comments} back=${() => turn('')} decide=${decide} />`;
+  const back = () => turn('');
+  if (mode === 'deny') return html`<${Denial} ...${{ isReady, comments, back, decide }} />`;
   if (mode === 'always' && always) {
     const keep = (scope) => () => decide({ ...yes.body, remember: { scope, rule: always } });
     return html`<div class="verdict-more always" role="group" aria-label="Always">
@@ -185,14 +190,15 @@ export function Verdict({ question, yes, comments = [], isWhole = true, isBlocke
       <div class="ask-acts">
         <button class="quiet" disabled=${!isReady} onClick=${keep('session')}>In this session</button>
         <button class="quiet" disabled=${!isReady} onClick=${keep('project')}>In this project, for good</button>
-        <span class="grow"></span><button class="quiet back" onClick=${() => turn('')}>Back</button>
+        <span class="grow"></span><button class="quiet back" onClick=${back}>Back</button>
       </div>
     </div>`;
   }
   return html`<div class="ask-acts">
     <button class="quiet" disabled=${!isReady} onClick=${() => turn('deny')}>Deny…</button>
     ${children}
-    ${question.always && html`<button class="quiet" disabled=${!isReady || !always} onClick=${() => turn('always')}>Always…</button>`}
+    ${question.always && html`<button class="quiet" disabled=${!isReady || !always}
+      onClick=${() => turn('always')}>Always…</button>`}
     <button class="go" disabled=${!isReady || isBlocked} onClick=${() => decide(yes.body)}>${yes.label}</button>
   </div>`;
 }
@@ -212,11 +218,13 @@ function Denial({ isReady, comments, back, decide }) {
     back();
   };
   return html`<form class="verdict-more" onSubmit=${deny}>
-    <label>What should be done instead? <textarea ref=${field} rows="2" value=${reason} placeholder="Nothing has to be said"
-      onInput=${(event) => say(event.target.value)} onKeyDown=${pressed}></textarea></label>
+    <label>Why not? What should be done instead?
+      <textarea ref=${field} rows="2" value=${reason} placeholder="Nothing has to be said"
+        onInput=${(event) => say(event.target.value)} onKeyDown=${pressed}></textarea></label>
     <div class="ask-acts">
       <button type="button" class="quiet" onClick=${back}>Back</button><span class="grow"></span>
-      <button class="quiet danger" disabled=${!isReady}>${comments.length ? `Deny with ${plural(comments.length, 'comment')}` : 'Deny'}</button>
+      <button class="quiet danger" disabled=${!isReady}>Deny
+        ${comments.length > 0 && ` with ${plural(comments.length, 'comment')}`}</button>
     </div>
   </form>`;
 }
@@ -241,7 +249,8 @@ function Card({ question, list, isReviewed }) {
     <div class="ask-text">
       <div class="ask-title"><strong>${titleWords(question)}</strong> <${FileCounts} files=${question.files} />
         <span class="grow"></span><${Pager} list=${list} /></div>
-      ${isReviewed ? html`<p>Its answer is given in the review.</p>` : html`<${QuestionNotes} question=${question} withFiles />`}
+      ${isReviewed ? html`<p>Its answer is given in the review.</p>`
+        : html`<${QuestionNotes} question=${question} withFiles />`}
     </div>
     ${!isReviewed && html`<${Verdict} question=${question} yes=${{ label: 'Approve', body: { approve: true } }}>
       <button class="quiet" onClick=${review}>Review</button><//>`}

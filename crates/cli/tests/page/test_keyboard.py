@@ -55,9 +55,12 @@ def test_a_refusal_with_a_reason(world):
     go_to(page, 'Deny…')
     page.keyboard.press('Enter')
     page.get_by_label('Why not').wait_for()
-    go_to(page, 'Why not')
+    page.locator('textarea:focus').and_(page.get_by_label('Why not')).wait_for()
     page.keyboard.type('Greet in French')
     world.model.reply('In French, then.')
+    # Keys in the field only write; the button answers.
+    page.keyboard.press('Enter')
+    go_to(page, 'Deny')
     page.keyboard.press('Enter')
     world.log(page).get_by_text('In French, then.').wait_for()
     assert 'hello' in world.read('src/main.rs')

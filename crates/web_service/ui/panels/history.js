@@ -12,8 +12,8 @@ const view = signal('diff');
 
 /** The changes of a session as its cards tell them, newest first. */
 function changesIn(items) {
-  const isChange = ({ kind, state, diffs, dropped }) => kind === 'call' && state === 'done' && diffs?.length && !dropped;
-  return items.filter(isChange).reverse();
+  const isDone = ({ kind, state, diffs, dropped }) => kind === 'call' && state === 'done' && diffs?.length && !dropped;
+  return items.filter(isDone).reverse();
 }
 
 /** What is known about the changes of a session. It is read again when the session has worked. */
@@ -44,7 +44,8 @@ export default function HistoryPanel({ conversation }) {
     <div class="history-bar">
       ${files && html`<span class="segments" role="group" aria-label="What is shown">
         <button aria-pressed=${shown === 'diff'} onClick=${() => { view.value = 'diff'; }}>All changes</button>
-        <button aria-pressed=${shown === 'steps'} onClick=${() => { view.value = 'steps'; }}>One by one</button></span>`}
+        <button aria-pressed=${shown === 'steps'} onClick=${() => { view.value = 'steps'; }}>One by one</button>
+      </span>`}
       <span class="grow"></span>
       <${BackAndForth} project=${session?.project} again=${again} />
     </div>
@@ -65,7 +66,8 @@ function BackAndForth({ project, again }) {
     await attempt(async () => {
       const { ok, title, error } = await api(`/tools/${tool}`, { body: { project, arguments: {} } });
       if (ok) tell(title ?? 'Done');
-      else tell([error.message, error.suggestion].filter(Boolean).join('. '), error.code === 'REJECTED' ? 'info' : 'error');
+      else if (error.code === 'REJECTED') tell(error.message);
+      else tell([error.message, error.suggestion].filter(Boolean).join('. '), 'error');
     });
     run('');
     again();
@@ -81,7 +83,8 @@ function Whole({ diff }) {
   const { files, notes = [] } = diff;
   if (files.length === 0 && notes.length === 0) return html`<${Unchanged} />`;
   const sum = (name) => files.reduce((all, file) => all + file[name], 0);
-  return html`<p class="history-sum">${plural(files.length, 'file')} <${Counts} added=${sum('added')} removed=${sum('removed')} /></p>
+  return html`<p class="history-sum">${plural(files.length, 'file')}
+      ${' '}<${Counts} added=${sum('added')} removed=${sum('removed')} /></p>
     ${notes.map((note) => html`<p key=${note} class="notice">${note}</p>`)}
     <${DiffView} diffs=${files} />`;
 }
@@ -93,7 +96,8 @@ function Unchanged() {
 
 function Steps({ changes }) {
   if (changes.length === 0) return html`<${Unchanged} />`;
-  return html`<ol class="history-steps" reversed>${changes.map((card) => html`<${Step} key=${card.id} card=${card} />`)}</ol>`;
+  return html`<ol class="history-steps" reversed>
+    ${changes.map((card) => html`<${Step} key=${card.id} card=${card} />`)}</ol>`;
 }
 
 function Step({ card }) {

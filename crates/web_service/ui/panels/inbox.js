@@ -28,15 +28,16 @@ export default function Inbox() {
   }, [reviewed]);
   if (list.length === 0) {
     return html`<div class="inbox-empty"><h2>No questions</h2>
-      <p>Whatever needs your yes is asked here: changes, commands and requests of all sessions, their sub-agents, and calls by hand.</p></div>`;
+      <p>Whatever needs your yes is asked here: changes, commands and requests of all sessions, their sub-agents, and
+        calls by hand.</p></div>`;
   }
   return html`<div class="inbox-view${reviewed ? ' with-review' : ''}">
     <div class="inbox-list" tabindex="0" role="region" aria-label="Open questions">
       <p class="sum">${list.length === 1 ? '1 question waits' : `${plural(list.length, 'question')} wait`}</p>
       ${grouped(list).map(([owner, own]) => html`<section key=${owner}>
         <${OwnerHead} owner=${owner} project=${own[0].project} />
-        ${own.map((question) => html`<${InboxCard} key=${question.question} question=${question} isReviewed=${question === reviewed}
-          isBeside=${Boolean(reviewed)} />`)}
+        ${own.map((question) => html`<${InboxCard} key=${question.question} question=${question}
+          isReviewed=${question === reviewed} isBeside=${Boolean(reviewed)} />`)}
       </section>`)}
     </div>
     ${reviewed && html`<${Review} key=${reviewed.question} question=${reviewed} list=${list} back=${close} />`}
@@ -45,14 +46,16 @@ export default function Inbox() {
 
 function OwnerHead({ owner, project }) {
   if (owner.startsWith('project:')) return html`<h2>Calls by hand <span>${project}</span></h2>`;
-  return html`<h2><a href=${sessionAddress(owner)}>${sessions.value.get(owner)?.title ?? 'New session'}</a> <span>${project}</span></h2>`;
+  const title = sessions.value.get(owner)?.title ?? 'New session';
+  return html`<h2><a href=${sessionAddress(owner)}>${title}</a> <span>${project}</span></h2>`;
 }
 
 /** Beside a review only that is answered, so that no two places answer different things. */
 function InboxCard({ question, isReviewed, isBeside }) {
   const isReady = useReady(question.question);
   const review = html`<a class="quiet button" href="#/inbox/${question.question}">Review</a>`;
-  return html`<article class="ask" data-ready=${isReady} aria-current=${isReviewed ? 'true' : undefined} aria-label=${titleWords(question)}>
+  return html`<article class="ask" data-ready=${isReady} aria-current=${isReviewed ? 'true' : undefined}
+    aria-label=${titleWords(question)}>
     <div class="ask-text">
       <div class="ask-title"><strong>${titleWords(question)}</strong> <${FileCounts} files=${question.files} /></div>
       ${!isBeside && html`<${QuestionNotes} question=${question} withFiles isGrouped />`}

@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { api, html, lazy, plural, route, signal, styles } from '../core.js';
-import { Counts, DiffTools, FileHead, Hunks, KINDS, diffStyle, drawnPath, hunkWords, useWidth } from '../diff.js';
+import { Counts, DiffTools, FileHead, Hunks, KindMark, diffStyle, drawnPath, hunkWords, useWidth } from '../diff.js';
 import { FileCounts, Pager, QuestionNotes, Verdict, lookedAt, questionsFor, titleWords } from '../question.js';
 import { draftOf, partsOf } from './review_draft.js';
 
@@ -32,7 +32,7 @@ function Nothing() {
   </div>`;
 }
 
-/** Keeps the focus in the review while one question follows another. It goes to no button: nothing is answered by it. */
+/** Keeps the focus in the review while one question follows another; on no button, so that it answers nothing. */
 function useKeptFocus(place) {
   useLayoutEffect(() => {
     const { current: element } = place;
@@ -79,7 +79,8 @@ export function Review({ question, list, canWiden, back }) {
         ${canWiden && html`<button class="quiet small wide-only" aria-pressed=${isWide.value}
           onClick=${() => { isWide.value = !isWide.value; }}>Full width</button>`}</div>`}
       ${failure && html`<p class="notice error">${failure.message}</p>`}
-      ${whole && (isChanges ? html`<${Changes} draft=${draft} look=${diffStyle(width)} />` : html`<${Effect} whole=${whole} />`)}
+      ${whole && (isChanges ? html`<${Changes} draft=${draft} look=${diffStyle(width)} />`
+        : html`<${Effect} whole=${whole} />`)}
     </div>
     ${whole && html`<${Answer} question=${question} draft=${draft} isChanges=${isChanges} />`}
   </div>`;
@@ -96,7 +97,8 @@ function notesOf(question) {
 /** Keys of the review; never those of a text field. */
 function pressed(event, place, draft) {
   const { target, key } = event;
-  if (event.ctrlKey || event.metaKey || event.altKey || target.closest('textarea, select, input:not([type="checkbox"])')) return;
+  const isTyping = target.closest('textarea, select, input:not([type="checkbox"])');
+  if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   const hunk = target.closest('.hunk');
   const isHunk = target === hunk;
   const step = { j: 1, k: -1, ...(isHunk && { ArrowDown: 1, ArrowUp: -1 }) }[key];
@@ -123,16 +125,18 @@ function Changes({ draft, look }) {
   const { files } = draft;
   return html`
     ${files.length > 1 && html`<${FileList} draft=${draft} />`}
-    ${files.map((file, index) => html`<${ReviewedFile} key=${file.path} file=${file} draft=${draft} look=${look} isEager=${index < 6} />`)}`;
+    ${files.map((file, index) => html`<${ReviewedFile} key=${file.path} ...${{ file, draft, look }}
+      isEager=${index < 6} />`)}`;
 }
 
 /** The box for all of a file, where there is more than that to choose from. */
 function FileBox({ file, draft, words }) {
   if (draft.parts === 1) return null;
-  if (partsOf(file) === 0) return html`<span class="box"></span>`;
+  if (partsOf(file) === 0) return html`<span class="part-box"></span>`;
   const share = draft.share(file);
-  return html`<label class="box"><input type="checkbox" checked=${share === 'all'} indeterminate=${share === 'some'}
-    aria-label="${words} ${drawnPath(file.path)}" onChange=${() => draft.toggleFile(file)} /></label>`;
+  return html`<label class="part-box"><input type="checkbox" checked=${share === 'all'}
+    indeterminate=${share === 'some'} aria-label="${words} ${drawnPath(file.path)}"
+    onChange=${() => draft.toggleFile(file)} /></label>`;
 }
 
 function FileList({ draft }) {
@@ -142,12 +146,11 @@ function FileList({ draft }) {
     section.scrollIntoView({ block: 'start' });
     section.querySelector('.hunk')?.focus({ preventScroll: true });
   };
-  return html`<ul class="review-files" aria-label="Files">${draft.files.map((file) => {
-    const [mark, kind] = KINDS[file.kind];
-    return html`<li key=${file.path}><span class="box-place"><${FileBox} file=${file} draft=${draft} words="Take" /></span>
-      <button onClick=${(event) => show(event, file.path)}><i class="kind ${file.kind}" title=${kind} aria-label=${kind} role="img">${mark}</i>
-        <span>${drawnPath(file.path)}</span> <${Counts} added=${file.added} removed=${file.removed} /></button></li>`;
-  })}</ul>`;
+  return html`<ul class="review-files" aria-label="Files">${draft.files.map((file) => html`<li key=${file.path}>
+    <span class="part-box-place"><${FileBox} file=${file} draft=${draft} words="Take" /></span>
+    <button onClick=${(event) => show(event, file.path)}><${KindMark} kind=${file.kind} />
+      <span>${drawnPath(file.path)}</span> <${Counts} added=${file.added} removed=${file.removed} /></button>
+  </li>`)}</ul>`;
 }
 
 function ReviewedFile({ file, draft, look, isEager }) {
@@ -167,8 +170,9 @@ function ReviewedFile({ file, draft, look, isEager }) {
     <//>
     ${isEdited ? html`<${EditField} path=${path} draft=${draft} />`
       : html`<${Hunks} file=${file} look=${look} after=${after} Head=${Head} talk=${talk} isEager=${isEager} />`}
-    ${!isEdited && file.hunks.length === 0 && partsOf(file) > 0 && html`<section class="hunk bare" tabindex="0" data-hunk="0"
-      aria-label="All of ${drawnPath(path)}"><p>There are no lines to compare: it is taken or left out as a whole.</p></section>`}
+    ${!isEdited && file.hunks.length === 0 && partsOf(file) > 0 && html`<section class="hunk bare" tabindex="0"
+      data-hunk="0" aria-label="All of ${drawnPath(path)}">
+      <p>There are no lines to compare: it is taken or left out as a whole.</p></section>`}
   </section>`;
 }
 
@@ -211,13 +215,15 @@ function Answer({ question, draft, isChanges }) {
     edited.length > 0 && `${plural(edited.length, 'file')} edited`,
     comments.length > 0 && plural(comments.length, 'comment'),
   ].filter(Boolean);
-  let label = comments.length ? `Approve with ${plural(comments.length, 'comment')}` : parts > 1 ? 'Approve all' : 'Approve';
+  let label = parts > 1 ? 'Approve all' : 'Approve';
+  if (comments.length) label = `Approve with ${plural(comments.length, 'comment')}`;
   if (!isWhole) label = edited.length ? 'Continue with your text' : `Continue with ${taken} of ${parts}`;
   const isNothing = isChanges && parts > 0 && taken === 0;
-  const note = isNothing ? '. Nothing is left: deny it instead.' : isWhole ? '' : '. You see what remains before it is done.';
+  let note = isWhole ? '' : '. You see what remains before it is done.';
+  if (isNothing) note = '. Nothing is left: deny it instead.';
   return html`<footer class="review-answer">
     <p role="status">${words.join(', ')}${note}</p>
-    <${Verdict} question=${question} comments=${comments} isWhole=${isWhole} isBlocked=${isNothing || draft.open !== null}
+    <${Verdict} ...${{ question, comments, isWhole }} isBlocked=${isNothing || draft.open !== null}
       yes=${{ label, body: isChanges ? draft.body : { approve: true } }} />
   </footer>`;
 }

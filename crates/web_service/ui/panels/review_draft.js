@@ -88,8 +88,9 @@ class ReviewDraft {
     const text = this.proposed(path);
     if (text === undefined) return 'only text can be edited here';
     const bare = text.replaceAll('\r\n', '');
-    if (bare.includes('\r') || (text.includes('\r\n') && bare.includes('\n'))) return 'its lines end in different ways, which a text field cannot keep';
-    return undefined;
+    // A text field knows only one kind of line end.
+    const isMixed = bare.includes('\r') || (text.includes('\r\n') && bare.includes('\n'));
+    return isMixed ? 'its lines end in different ways' : undefined;
   }
 
   edit(path) {
@@ -144,7 +145,8 @@ class ReviewDraft {
       if (name[0] === 'n') return { path: file.path, line: number, text };
       const lines = file.hunks.flatMap(numbered);
       const gone = lines.find(({ before, after }) => before === number && after === null);
-      return { path: file.path, line: Math.max(gone?.next ?? 1, 1), text: `(on the removed line ${number}, "${gone?.line.text.trim() ?? ''}") ${text}` };
+      const place = `(on the removed line ${number}, "${gone?.line.text.trim() ?? ''}")`;
+      return { path: file.path, line: Math.max(gone?.next ?? 1, 1), text: `${place} ${text}` };
     }));
   }
 

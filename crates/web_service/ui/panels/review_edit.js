@@ -23,10 +23,12 @@ export default function EditField({ path, draft }) {
   };
   const named = hidden.slice(0, NAMED).map(({ line, names }) => `line ${line} (${names.join(', ')})`);
   return html`<div class="edit">
-    ${hidden.length > 0 && html`<p class="warning">Characters that cannot be seen: ${named.join(', ')}${hidden.length > NAMED && ' and more'}</p>`}
+    ${hidden.length > 0 && html`<p class="warning">Characters that cannot be seen: ${named.join(', ')}
+      ${hidden.length > NAMED && ' and more'}</p>`}
     <div class="edit-field">
       <pre ref=${numbers} aria-hidden="true">${column}</pre>
-      <textarea ref=${field} wrap="off" spellcheck="false" autocapitalize="off" autocomplete="off" dir="ltr" rows=${Math.min(count + 1, 24)}
+      <textarea ref=${field} wrap="off" spellcheck="false" autocapitalize="off" autocomplete="off" dir="ltr"
+        rows=${Math.min(count + 1, 24)}
         aria-label="Text of ${drawnPath(path)}" value=${text} onInput=${typed}
         onScroll=${() => { numbers.current.scrollTop = field.current.scrollTop; }}></textarea>
     </div>

@@ -12,8 +12,9 @@ const PROJECT = {
 
 /** Text line by line, with what cannot be seen drawn apart. */
 function Exact({ text }) {
-  return text.split('\n').map((line, index) => html`${index > 0 && '\n'}${pieces({ line: rawLine(line) }).map(({ text: part, kind }) => (
-    kind ? html`<span class="s-${kind}" title="A character that cannot be seen">${part}</span>` : part))}`);
+  const drawn = (line) => pieces({ line: rawLine(line) }).map(({ text: part, kind }) => (
+    kind ? html`<span class="s-${kind}" title="A character that cannot be seen">${part}</span>` : part));
+  return text.split('\n').map((line, index) => [index > 0 && '\n', drawn(line)]);
 }
 
 function Fact({ name, children }) {
@@ -39,23 +40,29 @@ export default function Effect({ whole }) {
 }
 
 function Command({ command }) {
-  const { shown, argv, first = [], working_dir: place, env = {}, stdin, timeout_ms: limit, network, project, run, writable = [], keep = [] } = command;
+  const {
+    shown, argv, first = [], working_dir: place, env = {}, stdin, timeout_ms: limit, network, project, run,
+    writable = [], keep = [],
+  } = command;
   const programs = [...first, argv].map(commandLine).join('\n');
   const job = run?.tell ?? run?.stop;
   return html`<div class="effect">
     ${shown ? html`<h3>What it does</h3><pre><${Exact} text=${shown.trimEnd()} /></pre>
       <details><summary>The programs that are run</summary><pre><${Exact} text=${programs} /></pre></details>`
-      : html`<h3>${run?.stop ? 'Ends a job' : run?.tell ? 'Tells a job' : 'Runs'}</h3><pre class="command"><${Exact} text=${programs} /></pre>`}
+      : html`<h3>${run?.stop ? 'Ends a job' : run?.tell ? 'Tells a job' : 'Runs'}</h3>
+        <pre class="command"><${Exact} text=${programs} /></pre>`}
     ${stdin && html`<h3>Its input</h3><pre><${Exact} text=${stdin} /></pre>`}
     <dl>
-      <${Fact} name="Where">${!place || place === '.' ? 'In the directory of the project' : html`In <code><${Exact} text=${place} /></code>`}<//>
+      <${Fact} name="Where">${!place || place === '.' ? 'In the directory of the project'
+        : html`In <code><${Exact} text=${place} /></code>`}<//>
       <${Fact} name="Files">${PROJECT[project] ?? PROJECT.copy}<//>
       <${Fact} name="Network">${network ? html`<b class="warning">It can reach the network</b>` : 'None'}<//>
       ${job && html`<${Fact} name="Job"><code><${Exact} text=${job} /></code><//>`}
       ${run === 'job' && html`<${Fact} name="Job">It goes on in the background until the session ends<//>`}
       ${Object.keys(env).length > 0 && html`<${Fact} name="Variables"><pre><${Exact}
         text=${Object.entries(env).map(([name, value]) => `${name}=${value}`).join('\n')} /></pre><//>`}
-      ${writable.length > 0 && html`<${Fact} name="May change"><code><${Exact} text=${writable.join(', ')} /></code><//>`}
+      ${writable.length > 0 && html`<${Fact} name="May change">
+        <code><${Exact} text=${writable.join(', ')} /></code><//>`}
       ${keep.length > 0 && html`<${Fact} name="Keeps"><code><${Exact} text=${keep.join(', ')} /></code><//>`}
       ${limit > 0 && html`<${Fact} name="Limit">${seconds(limit)}<//>`}
     </dl>
