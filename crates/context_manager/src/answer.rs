@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use protocol::{
     BrokenCall, Content, ErrorCode, ModelAnswer, ModelErrorKind, PauseReason, SessionEvent,
-    StopReason, ToolCall, ToolError, TurnEnd,
+    SharedText, StopReason, ToolCall, ToolError, TurnEnd,
 };
 use serde_json::Map;
 use tokio::time::Instant;
@@ -272,13 +272,19 @@ impl AnswerDraft {
     fn take(&mut self, piece: ModelEvent, events: &mut Vec<SessionEvent>) {
         match piece {
             ModelEvent::Text(text) => {
+                // The log, the state and every screen share the bytes of the draft.
+                let text = match self.content.last_mut() {
+                    Some(Content::Text { text: before }) => before.push_piece(&text),
+                    _ => {
+                        let mut whole = SharedText::new();
+                        let piece = whole.push_piece(&text);
+                        self.content.push(Content::Text { text: whole });
+                        piece
+                    }
+                };
                 match events.last_mut() {
-                    Some(SessionEvent::TextDelta { text: before }) => before.push_str(&text),
-                    _ => events.push(SessionEvent::TextDelta { text: text.clone() }),
-                }
-                match self.content.last_mut() {
-                    Some(Content::Text { text: before }) => before.push_str(&text),
-                    _ => self.content.push(Content::Text { text }),
+                    Some(SessionEvent::TextDelta { text: before }) => before.push(&text),
+                    _ => events.push(SessionEvent::TextDelta { text }),
                 }
             }
             ModelEvent::Thinking(text) => match events.last_mut() {

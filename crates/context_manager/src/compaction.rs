@@ -241,7 +241,7 @@ impl CompactionDrafts<'_> {
             return None;
         }
         let conversation = self.context.conversation();
-        let summary = conversation.summary().unwrap_or_default().to_owned();
+        let summary = conversation.summary().unwrap_or_default();
         CompactionDraft::new(conversation, Compaction { summary, ..compaction }, limit)
     }
 
@@ -328,7 +328,9 @@ impl CompactionDrafts<'_> {
         let section = (tokens / 4 / SECTIONS).min(MOST_SECTION);
         let (mut summary, is_whole) = summary(&source, Shares { words: tokens / 2, section });
         let facts = summary.len();
-        if let Some(earlier) = context.conversation().summary().and_then(narrative::of_summary) {
+        if let Some(earlier) =
+            context.conversation().summary().as_deref().and_then(narrative::of_summary)
+        {
             summary += &narrative::section(earlier, tokens / 8);
         }
         (summary, facts, is_whole)
@@ -342,7 +344,8 @@ impl CompactionDrafts<'_> {
         let said = self.context.facts().said.iter();
         let running = said.filter(|said| self.running.contains(&said.sequence));
         let shown = words::of_all(running, percent(room, plan.running), self.readable);
-        let content = |parts: Vec<String>| parts.into_iter().map(|text| Content::Text { text });
+        let content =
+            |parts: Vec<String>| parts.into_iter().map(|text| Content::Text { text: text.into() });
         shown
             .into_iter()
             .map(|(sequence, parts)| ShortenedMessage {
@@ -401,7 +404,7 @@ impl CompactionDraft {
             |unit: &&Unit| unit.sequence <= compaction.through && !unit.stays(&compaction.kept);
         let left_out: Vec<Unit> = conversation.units().iter().filter(gone).cloned().collect();
         let compaction = Compaction { summarised: left_out.len() as u64, ..compaction };
-        let earlier = conversation.summary().map(str::to_owned);
+        let earlier = conversation.summary();
         let facts = compaction.summary.len();
         let is_whole = compaction.shortened.is_empty();
         Some(Self { compaction, left_out, earlier, facts, is_whole, tokens, limit })

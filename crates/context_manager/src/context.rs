@@ -192,7 +192,7 @@ impl ChatContext {
             ContextState::Idle | ContextState::Paused(_) => return Vec::new(),
             ContextState::RunningTools(open) => open.as_slice(),
             ContextState::AwaitingModel(partial) => {
-                let written = estimate_tokens(&partial.text) as u64;
+                let written = estimate_tokens(&partial.text.to_string()) as u64;
                 events.push(charge.cut_off(self.ledger.asked_tokens(), written));
                 &[]
             }

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use protocol::{
-    CallReport, Compaction, Content, Image, ImageTokens, Message, MessageHandle, Speaker, ToolCall,
-    ToolError, ToolResult,
+    CallReport, Compaction, Content, Image, ImageTokens, Message, MessageHandle, SharedText,
+    Speaker, ToolCall, ToolError, ToolResult,
 };
 
 use crate::compaction::LastCalls;
@@ -151,9 +151,9 @@ impl Conversation {
     }
 
     /// What stands for the part that is left out.
-    pub(crate) fn summary(&self) -> Option<&str> {
+    pub(crate) fn summary(&self) -> Option<String> {
         match self.summary.as_deref()?.content.first()? {
-            Content::Text { text } => Some(text),
+            Content::Text { text } => Some(text.to_string()),
             _ => None,
         }
     }
@@ -249,9 +249,10 @@ impl Conversation {
     }
 
     /// The model stopped in the middle of an answer, of which the user has seen `text`.
-    pub(crate) fn broke_off(&mut self, sequence: u64, text: &str) {
-        if !text.trim().is_empty() {
-            self.say(sequence, Speaker::Assistant, vec![note(text)]);
+    pub(crate) fn broke_off(&mut self, sequence: u64, text: &SharedText) {
+        if !text.is_blank() {
+            let said = Content::Text { text: text.clone() };
+            self.say(sequence, Speaker::Assistant, vec![said]);
             self.say(sequence, Speaker::User, vec![note(BROKE_OFF)]);
         }
     }
@@ -399,7 +400,7 @@ impl Unit {
 /// What can be said by the user: text and images, and at least something.
 fn sayable(content: &[Content]) -> Vec<Content> {
     let is_said = |content: &&Content| match content {
-        Content::Text { text } => !text.trim().is_empty(),
+        Content::Text { text } => !text.is_blank(),
         Content::Image(_) => true,
         _ => false,
     };
@@ -411,9 +412,9 @@ fn sayable(content: &[Content]) -> Vec<Content> {
 }
 
 fn note(text: &str) -> Content {
-    Content::Text { text: text.to_owned() }
+    Content::Text { text: text.into() }
 }
 
 fn says_something(content: &Content) -> bool {
-    !matches!(content, Content::Text { text } if text.trim().is_empty())
+    !matches!(content, Content::Text { text } if text.is_blank())
 }

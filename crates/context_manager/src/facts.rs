@@ -1,10 +1,9 @@
 //! What must survive every compaction, gathered from the whole log: what the user said and
 //! refused, which files were worked on, what the model said last.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 
-use protocol::{Content, ToolCall, ToolError, describe_call};
+use protocol::{Content, SharedText, ToolCall, ToolError, describe_call};
 use serde_json::{Map, Value};
 
 /// How many of the model's texts are remembered.
@@ -50,7 +49,7 @@ pub(crate) struct Facts {
     /// The files that calls were about: when last, and by which tool.
     pub(crate) files: BTreeMap<String, (u64, String)>,
     /// The model's last words.
-    pub(crate) spoken: VecDeque<(u64, String)>,
+    pub(crate) spoken: VecDeque<(u64, SharedText)>,
 }
 
 /// A message of the user.
@@ -65,7 +64,7 @@ pub(crate) struct Said {
 impl Facts {
     pub(crate) fn user(&mut self, sequence: u64, content: &[Content]) {
         let parts = content.iter().filter_map(|content| match content {
-            Content::Text { text } => Some(text.clone()),
+            Content::Text { text } => Some(text.to_string()),
             Content::Image(image) => Some(format!("[image: {image}]")),
             _ => None,
         });
@@ -84,7 +83,7 @@ impl Facts {
     pub(crate) fn answer(&mut self, sequence: u64, content: &[Content]) {
         self.answers.push(sequence);
         let text = plain_text(content);
-        if !text.trim().is_empty() {
+        if !text.is_blank() {
             self.spoken.push_back((sequence, text));
         }
         if self.spoken.len() > TEXTS_REMEMBERED {
@@ -108,13 +107,18 @@ impl Facts {
 }
 
 /// The text of a message, with its images in words and without anything else.
-pub(crate) fn plain_text(content: &[Content]) -> String {
-    let texts = content.iter().filter_map(|content| match content {
-        Content::Text { text } => Some(Cow::Borrowed(text.as_str())),
-        Content::Image(image) => Some(Cow::Owned(format!("[image: {image}]"))),
+pub(crate) fn plain_text(content: &[Content]) -> SharedText {
+    let mut texts = content.iter().filter_map(|content| match content {
+        Content::Text { text } => Some(text.clone()),
+        Content::Image(image) => Some(format!("[image: {image}]").into()),
         _ => None,
     });
-    texts.collect::<Vec<_>>().join("\n")
+    let mut joined = texts.next().unwrap_or_default();
+    for text in texts {
+        joined.push_str("\n");
+        joined.push(&text);
+    }
+    joined
 }
 
 /// The files that arguments name, as far as the names of the arguments tell.

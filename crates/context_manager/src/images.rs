@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use protocol::{Content, Image, ImageTokens, Message, SessionEvent, estimate_tokens};
+use protocol::{Content, Image, ImageTokens, Message, SessionEvent, TokenCount};
 
 use crate::conversation::Unit;
-use crate::facts::plain_text;
 
 /// The most images of a request. Anthropic takes more of them, but then none above 2000 pixels.
 const MOST_IMAGES: usize = 20;
@@ -15,18 +14,20 @@ const MOST_BYTES: u64 = 20 * 1000 * 1000;
 
 /// What a message is thought to take for a model that sees images at these rates, or none.
 pub(crate) fn message_tokens(message: &Message, sight: Option<ImageTokens>) -> u64 {
-    // Messages are plain data; should one not be JSON, its text still has a length.
     let json = |message: &Message| {
-        serde_json::to_string(message).unwrap_or_else(|_| plain_text(&message.content))
+        let mut count = TokenCount::default();
+        // Messages are plain data, and counting never fails.
+        let _ = serde_json::to_writer(&mut count, message);
+        count.tokens() as u64
     };
     if images(&message.content).next().is_none() {
-        return estimate_tokens(&json(message)) as u64;
+        return json(message);
     }
     let mut bare = message.clone();
     for image in images_mut(&mut bare.content) {
         *image = image.without_data();
     }
-    estimate_tokens(&json(&bare)) as u64 + tokens_of(images(&message.content), sight)
+    json(&bare) + tokens_of(images(&message.content), sight)
 }
 
 /// What images are thought to take beside the words about them.

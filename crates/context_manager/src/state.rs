@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use protocol::{Content, ErrorCode, ModelAnswer, PauseReason, SessionEvent, ToolCall, ToolError};
+use protocol::{
+    Content, ErrorCode, ModelAnswer, PauseReason, SessionEvent, SharedText, ToolCall, ToolError,
+};
 
 /// The state of a conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +27,7 @@ pub enum ContextState {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PartialAnswer {
     /// What was said.
-    pub text: String,
+    pub text: SharedText,
     /// What was thought, where that is shown.
     pub thinking: String,
 }
@@ -106,7 +108,7 @@ pub(crate) fn next(state: ContextState, event: &SessionEvent) -> Transition {
             taken(AwaitingModel(PartialAnswer::default()))
         }
         (AwaitingModel(mut partial), Event::TextDelta { text }) => {
-            partial.text.push_str(text);
+            partial.text.push(text);
             taken(AwaitingModel(partial))
         }
         (AwaitingModel(mut partial), Event::ThinkingDelta { text }) => {

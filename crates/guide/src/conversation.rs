@@ -14,7 +14,7 @@ const AUTOMATIC: &str = "[Automatic note]";
 #[derive(Default)]
 pub(crate) struct Conversation<'a> {
     /// What the user said last.
-    pub(crate) said: &'a str,
+    pub(crate) said: String,
     /// The calls since.
     pub(crate) steps: Vec<PastCall<'a>>,
     /// Whether the guide has said what it is.
@@ -32,6 +32,7 @@ impl<'a> Conversation<'a> {
                 match content {
                     // Further texts of a message are files that came with it.
                     Content::Text { text } if message.role == Speaker::User && !is_heard => {
+                        let text = text.to_string();
                         is_heard = !text.trim().is_empty() && !text.starts_with(AUTOMATIC);
                         if is_heard {
                             all.said = text;
@@ -39,7 +40,7 @@ impl<'a> Conversation<'a> {
                         }
                     }
                     Content::Text { text } if message.role == Speaker::Assistant => {
-                        all.introduced |= text.starts_with(NOTICE);
+                        all.introduced |= text.copied(0..NOTICE.len()) == NOTICE;
                     }
                     Content::ToolUse(call) => {
                         let number = call.id.strip_prefix(ID_PREFIX).and_then(|id| id.parse().ok());

@@ -59,7 +59,7 @@ impl ModelProvider for Guide {
 
 fn answer(request: &ModelRequest) -> Vec<ModelEvent> {
     let conversation = Conversation::of(request);
-    let told = plans::respond(conversation.said, &request.tools, &conversation.steps);
+    let told = plans::respond(&conversation.said, &request.tools, &conversation.steps);
     let (text, call) = match told {
         Ok(text) | Err(Stop::Answer(text)) => (text, None),
         Err(Stop::Call { say, name, arguments }) => {

@@ -137,7 +137,7 @@ impl Talk {
             let (text, call) = read_answer(&answer(&request(&self.tools, self.messages.clone())));
             transcript += &format!("{}\n", text.trim_end());
             let Some(call) = call else {
-                let content = vec![Content::Text { text }];
+                let content = vec![Content::Text { text: text.into() }];
                 self.messages.push(Message { role: Speaker::Assistant, content });
                 return transcript;
             };

@@ -20,6 +20,7 @@ mod recall;
 mod rewind;
 mod role;
 mod session;
+mod shared_text;
 mod tokens;
 mod unknown_name;
 mod view;
@@ -50,7 +51,8 @@ pub use session::{
     PauseReason, PlanStep, SessionEvent, Settings, ShortenedMessage, StepStatus, StopReason,
     TurnEnd, Usage,
 };
-pub use tokens::estimate_tokens;
+pub use shared_text::SharedText;
+pub use tokens::{TokenCount, estimate_tokens};
 pub use unknown_name::UnknownName;
 pub use view::{View, describe_call};
 pub use waiting::{Waiting, milliseconds_between};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Image, ToolResult};
+use crate::{Image, SharedText, ToolResult};
 
 /// A model's wish to run a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub enum Content {
     /// Plain text.
     Text {
         /// The text.
-        text: String,
+        text: SharedText,
     },
     /// An image, sent to models that can see.
     Image(Image),

@@ -67,7 +67,7 @@ fn message_text(content: &[Content]) -> String {
     let parts: Vec<String> = content
         .iter()
         .filter_map(|content| match content {
-            Content::Text { text } => Some(text.clone()),
+            Content::Text { text } => Some(text.to_string()),
             Content::Image(image) => Some(format!("[image: {image}]")),
             Content::ToolUse(call) => {
                 let arguments = readable(&Value::Object(call.arguments.clone()));
@@ -135,7 +135,7 @@ mod tests {
     use crate::{ErrorCode, LogEntry, ToolCall, ToolError};
 
     fn text(text: &str) -> Content {
-        Content::Text { text: text.to_owned() }
+        Content::Text { text: text.into() }
     }
 
     #[test]

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, Image, Rewind, ToolResult,
+    AgentRole, ApprovalRequest, ApprovalResponse, Content, ContentHash, Image, Rewind, SharedText,
+    ToolResult,
 };
 
 /// One line of the log.
@@ -50,7 +51,7 @@ pub enum SessionEvent {
     /// Part of an answer, as it arrives. [`SessionEvent::ModelAnswered`] holds the whole of it.
     TextDelta {
         /// What follows the delta before.
-        text: String,
+        text: SharedText,
     },
     /// Part of the thinking, where the provider shows it.
     ThinkingDelta {

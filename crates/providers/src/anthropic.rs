@@ -105,7 +105,7 @@ fn message(turn: &WireTurn<'_>) -> Value {
 
 fn assistant_block(part: &Content) -> Option<Value> {
     match part {
-        Content::Text { text } => Some(text_block(text)),
+        Content::Text { text } => Some(json!({"type": "text", "text": text})),
         Content::ToolUse(ToolCall { id, name, arguments }) => {
             let (id, name) = (IdRule::ANTHROPIC.write(id), tool_name(name));
             Some(json!({"type": "tool_use", "id": id, "name": name, "input": arguments}))

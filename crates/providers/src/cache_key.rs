@@ -11,10 +11,10 @@ pub(crate) fn cache_key(request: &ModelRequest) -> Option<String> {
     if request.cache == CacheHint::Nothing {
         return None;
     }
-    let mut beginning = vec![request.model.as_str(), request.system.as_str()];
+    let mut beginning = vec![request.model.clone(), request.system.clone()];
     let first = request.messages.first().map(|message| message.content.as_slice());
     beginning.extend(first.unwrap_or_default().iter().filter_map(|content| match content {
-        Content::Text { text } => Some(text.as_str()),
+        Content::Text { text } => Some(text.to_string()),
         _ => None,
     }));
     let mut name = ContentHash::of(beginning.join("\0").as_bytes()).to_string();

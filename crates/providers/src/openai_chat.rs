@@ -134,7 +134,7 @@ fn assistant(parts: &[&Content], quirks: &Quirks) -> Option<Value> {
     let (mut texts, mut calls, mut fields) = (Vec::new(), Vec::new(), Map::new());
     for part in parts {
         match part {
-            Content::Text { text } => texts.push(text.as_str()),
+            Content::Text { text } => texts.push(text.to_string()),
             Content::ToolUse(call) => {
                 let arguments = Value::Object(call.arguments.clone()).to_string();
                 let function = json!({"name": tool_name(&call.name), "arguments": arguments});

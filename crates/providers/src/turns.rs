@@ -128,9 +128,9 @@ impl<'a> WireTurns<'a> {
     /// Calls are the model's and answers are the user's, whatever message they were found in.
     fn add(&mut self, message: &Message, content: &'a Content, provider: &str) {
         match content {
-            Content::Text { text } if text.trim().is_empty() => {}
+            Content::Text { text } if text.is_blank() => {}
             Content::Text { text } if message.role != Speaker::Assistant => {
-                self.user(|_, said| said.push(UserPart::Text(text.into())));
+                self.user(|_, said| said.push(UserPart::Text(text.to_string().into())));
             }
             Content::Image(image) => {
                 let part = UserPart::of_image(image, self.shows_images);
@@ -252,7 +252,7 @@ mod tests {
         let turns = placed_turns(&request.messages, "mine", &request);
         let shown: Vec<_> = turns.iter().map(|placed| (placed.first, placed.last)).collect();
         assert_eq!(shown, [(0, 2), (3, 4), (5, 5)]);
-        let said = ["a", "b"].map(|text| UserPart::Text(text.into()));
+        let said = ["a", "b"].map(|text| UserPart::Text(text.to_string().into()));
         assert_eq!(turns[0].turn, WireTurn::User { results: Vec::new(), said: said.into() });
         assert_eq!(turns[1].turn, WireTurn::Assistant(vec![&mine, &text("c")]));
     }

@@ -93,7 +93,7 @@ pub(crate) async fn converse(
             show(entry.event);
         }
     });
-    let content = vec![Content::Text { text: message.to_owned() }];
+    let content = vec![Content::Text { text: message.into() }];
     let ended = session.send(content, &CancellationToken::new()).await?;
     session.close().await;
     showing.await?;

@@ -113,7 +113,7 @@ impl AgentHost for SessionHost {
         let budget = Budget { tokens: task.max_tokens, ..Budget::default() };
         let agent = host.agent(watched, turn_limit, budget);
         let mut context = ChatContext::default();
-        let content = vec![Content::Text { text: task.task }];
+        let content = vec![Content::Text { text: task.task.into() }];
         let outcome = context.send_message(content, &agent.ports, &agent.options, cancel).await;
         let outcome = outcome.map_err(unwritable)?;
         let whose = if self.purse.ran_out().is_some() { Whose::Session } else { Whose::Task };
@@ -279,7 +279,7 @@ fn limit_in_words(reason: &PauseReason, whose: Whose) -> String {
 fn last_words<'a>(messages: impl DoubleEndedIterator<Item = &'a Message>) -> String {
     for message in messages.rev().filter(|message| message.role == Speaker::Assistant) {
         let texts = message.content.iter().filter_map(|content| match content {
-            Content::Text { text } => Some(text.as_str()),
+            Content::Text { text } => Some(text.to_string()),
             _ => None,
         });
         let text = texts.collect::<Vec<_>>().join("\n");

@@ -22,7 +22,8 @@ pub struct Attached {
 
 /// Reads files with the tool that models read them with, so that the same limits hold.
 pub async fn with_files(executor: &ToolExecutor, text: String, paths: &[String]) -> Attached {
-    let mut attached = Attached { content: vec![Content::Text { text }], ..Attached::default() };
+    let said = Content::Text { text: text.into() };
+    let mut attached = Attached { content: vec![said], ..Attached::default() };
     for (number, path) in paths.iter().enumerate() {
         let arguments = Map::from_iter([("path".to_owned(), Value::from(path.as_str()))]);
         let call = ToolCall::new(format!("attached_{number}"), read_file::NAME, arguments);
@@ -91,7 +92,7 @@ impl Attached {
             if let Some(message) = message {
                 text = format!("{text}\n[{message}]");
             }
-            self.content.push(Content::Text { text });
+            self.content.push(Content::Text { text: text.into() });
         }
         if report.images.is_empty() && value.get("media_type").is_some() {
             let why = message.unwrap_or("it is not text");

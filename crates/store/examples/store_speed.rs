@@ -54,7 +54,7 @@ fn turn() -> Vec<SessionEvent> {
             duration_ms: 3,
         },
         SessionEvent::ModelAsked { estimated_tokens: 1200 },
-        answer(vec![Content::Text { text: "It is short.".repeat(20) }]),
+        answer(vec![Content::Text { text: "It is short.".repeat(20).into() }]),
         SessionEvent::TurnEnded(protocol::TurnEnd::Done),
     ]
 }
@@ -86,7 +86,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for count in [1, 5] {
         let mut times = Vec::new();
         for _ in 0..ROUNDS {
-            let events = vec![SessionEvent::TextDelta { text: "some words ".repeat(8) }; count];
+            let events =
+                vec![SessionEvent::TextDelta { text: "some words ".repeat(8).into() }; count];
             let start = Instant::now();
             store.append(&id, events).await?;
             times.push(start.elapsed());

@@ -80,7 +80,10 @@ impl Summary {
 
 fn first_line(content: &[Content]) -> Option<String> {
     let line = content.iter().find_map(|part| match part {
-        Content::Text { text } => text.lines().map(str::trim).find(|line| !line.is_empty()),
+        Content::Text { text } => {
+            let text = text.to_string();
+            text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
+        }
         _ => None,
     })?;
     let mut title: String = line.chars().take(TITLE_CHARACTERS).collect();

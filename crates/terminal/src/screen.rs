@@ -93,8 +93,8 @@ impl<W: Write, N: Write> Screen<W, N> {
         // A long thought is looked at from its end: there are at most so many bytes in a line.
         let style = self.drawing.options.notes;
         let from = text.len().saturating_sub(count * style.width * LONGEST_CHARACTER);
-        let from = (from..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-        let drawn = wrapped_line("  ", text[from..].trim(), Ink::DIM.and(Ink::ITALIC), style);
+        let end = text.copied(from..text.len());
+        let drawn = wrapped_line("  ", end.trim(), Ink::DIM.and(Ink::ITALIC), style);
         let lines: Vec<&str> = drawn.lines().collect();
         let first = lines.len().saturating_sub(count);
         lines[first..].iter().map(|line| (*line).to_owned()).collect()

@@ -28,7 +28,7 @@ impl ViewerSheet {
         match &item.body {
             ItemBody::Thinking { text, took_ms } => {
                 let mut markdown = Markdown::new(style, Ink::DIM);
-                let drawn = markdown.push(text) + &markdown.finish();
+                let drawn = markdown.push(&text.to_string()) + &markdown.finish();
                 let time = took_ms.map(|time| format!(" for {}", duration(time)));
                 let title = format!("Thought{}", time.unwrap_or_default());
                 Some(Self { title, lines: drawn.lines().map(str::to_owned).collect() })

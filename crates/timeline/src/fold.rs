@@ -196,11 +196,11 @@ impl<'a> FoldStep<'a> {
             content.iter().enumerate().partition(|(at, part)| is_text(part) && first != Some(*at));
         let said: Vec<Content> = said.into_iter().map(|(_, part)| part.clone()).collect();
         let attached = attached.into_iter().filter_map(|(_, part)| match part {
-            Content::Text { text } => Some(attached_text(text)),
+            Content::Text { text } => Some(attached_text(&text.to_string())),
             _ => None,
         });
         let attached = attached.collect();
-        let text = safe(&text_of(&said));
+        let text = safe(&text_of(&said).to_string());
         self.add(ItemBody::Message(UserMessage { text, attached, images }));
     }
 

@@ -1,6 +1,6 @@
 //! The things that a timeline is made of.
 
-use protocol::{Image, PlanStep};
+use protocol::{Image, PlanStep, SharedText};
 use serde::{Serialize, Serializer};
 
 use crate::card::Card;
@@ -53,7 +53,7 @@ pub enum ItemBody {
     /// What the model thought, where it lets us see that.
     Thinking {
         /// The thoughts so far.
-        text: String,
+        text: SharedText,
         /// How long they took, once they are over.
         #[serde(skip_serializing_if = "Option::is_none")]
         took_ms: Option<u64>,
@@ -105,7 +105,7 @@ impl UserMessage {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Answer {
     /// The text so far, in Markdown.
-    pub text: String,
+    pub text: SharedText,
     /// How far it is.
     pub state: AnswerState,
 }

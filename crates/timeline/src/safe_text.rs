@@ -2,7 +2,7 @@
 //! or hides a second text. What languages need, such as joiners between their letters and unusual
 //! spaces, stays.
 
-use protocol::visible;
+use protocol::{SharedText, visible};
 
 /// Text that comes in pieces. Wherever it is cut, the same comes out.
 #[derive(Debug, Default)]
@@ -28,6 +28,11 @@ impl SafeText {
             self.before = Some(c);
         }
         safe
+    }
+
+    /// Adds the next piece to `safe`. What need not be changed is shared with `text`.
+    pub(crate) fn add(&mut self, text: &SharedText, safe: &mut SharedText) {
+        safe.push_with(text, |piece| Some(self.push(piece)).filter(|pushed| pushed != piece));
     }
 
     /// What is still to come when the text has ended.
@@ -88,6 +93,15 @@ pub fn harmless_json(json: &str) -> String {
 pub fn safe(text: &str) -> String {
     let mut guard = SafeText::default();
     let mut safe = guard.push(text);
+    safe.push_str(&guard.finish());
+    safe
+}
+
+/// A whole text, made harmless. What need not be changed is shared.
+pub(crate) fn safe_shared(text: &SharedText) -> SharedText {
+    let mut guard = SafeText::default();
+    let mut safe = SharedText::new();
+    guard.add(text, &mut safe);
     safe.push_str(&guard.finish());
     safe
 }

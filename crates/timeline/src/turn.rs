@@ -1,9 +1,8 @@
 //! What a turn took and how it went, counted from its log.
 
-use std::borrow::Cow;
-
 use protocol::{
-    Content, ErrorCode, LogEntry, ModelAnswer, ModelErrorKind, SessionEvent, TurnEnd, Usage,
+    Content, ErrorCode, LogEntry, ModelAnswer, ModelErrorKind, SessionEvent, SharedText, TurnEnd,
+    Usage,
 };
 use serde::Serialize;
 
@@ -44,7 +43,7 @@ pub struct TurnTally {
     /// The cost of the turn in US dollars, if the price of any part is known.
     pub cost_usd: Option<f64>,
     /// The last thing that the model has said, as it came.
-    pub text: String,
+    pub text: SharedText,
     /// The tokens of the conversation, as the last answer has told.
     pub context_tokens: Option<u64>,
     /// What the user or the policy denied, but for sub-agents.
@@ -109,7 +108,7 @@ impl TurnTally {
         self.context_tokens = Some(answer.usage.total());
         let text = text_of(&answer.content);
         if !text.is_empty() {
-            self.text = text.into_owned();
+            self.text = text;
         }
     }
 
@@ -130,19 +129,22 @@ pub(crate) fn add_costs(
     }
 }
 
-/// The text in a message, with its images in words. A text that stands alone, which may be long, is not copied.
-pub(crate) fn text_of(content: &[Content]) -> Cow<'_, str> {
-    let mut said =
-        content.iter().filter(|part| matches!(part, Content::Text { .. } | Content::Image(_)));
-    if let (Some(Content::Text { text }), None) = (said.next(), said.next()) {
-        return text.into();
+/// The text in a message, with its images in words.
+pub(crate) fn text_of(content: &[Content]) -> SharedText {
+    let mut said = SharedText::new();
+    let mut is_first = true;
+    for part in content {
+        let text = match part {
+            Content::Text { text } => text.clone(),
+            Content::Image(image) => format!("[image: {image}]").into(),
+            _ => continue,
+        };
+        if !std::mem::take(&mut is_first) {
+            said.push_str("\n");
+        }
+        said.push(&text);
     }
-    let texts = content.iter().filter_map(|part| match part {
-        Content::Text { text } => Some(text.clone()),
-        Content::Image(image) => Some(format!("[image: {image}]")),
-        _ => None,
-    });
-    texts.collect::<Vec<_>>().join("\n").into()
+    said
 }
 
 #[cfg(test)]
@@ -181,7 +183,7 @@ mod tests {
             turn.add(&LogEntry { sequence, at: sequence as i64 * 1000, event });
         }
         assert_eq!((turn.usage.total(), turn.cost_usd), (345, Some(0.75)));
-        assert_eq!((turn.text.as_str(), turn.context_tokens), ("first", Some(115)));
+        assert_eq!((turn.text.clone(), turn.context_tokens), ("first".into(), Some(115)));
         assert_eq!(turn.duration_ms(), 3000);
         turn.add(&LogEntry { sequence: 9, at: 9000, event: message() });
         assert_eq!((turn.usage.total(), turn.cost_usd, turn.duration_ms()), (0, None, 0));

@@ -10,7 +10,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use protocol::LogEntry;
+use protocol::{LogEntry, SharedText};
 use timeline::{AnswerState, ItemBody, ItemChanges, ItemId, Timeline};
 
 /// Items of one batch, so that a client that resumes far behind gets pieces it can draw.
@@ -38,7 +38,7 @@ pub struct Feed {
 /// How a text has grown.
 #[derive(Debug, Default)]
 struct Growth {
-    text: String,
+    text: SharedText,
     /// Revisions and how long the text was then; both grow.
     lengths: Vec<(u64, usize)>,
 }
@@ -170,7 +170,7 @@ impl Feed {
                 let more = growing.get(id).filter(|_| is_whole).and_then(|it| it.since(revision));
                 if let Some(more) = more {
                     bytes += more.len();
-                    grown.push(appended(*id, more));
+                    grown.push(appended(*id, &more));
                     continue;
                 }
                 let item = drawn.entry(*id).or_insert_with(|| draw(timeline, *id));
@@ -221,20 +221,20 @@ impl Feed {
             _ => return drop(self.growing.remove(&id)),
         };
         let growth = self.growing.entry(id).or_default();
-        match text.strip_prefix(growth.text.as_str()) {
-            Some(more) => growth.text.push_str(more),
-            None => *growth = Growth { text: text.clone(), lengths: Vec::new() },
+        if !text.begins_with(&growth.text) {
+            growth.lengths.clear();
         }
+        growth.text = text.clone();
         growth.lengths.push((self.revision, growth.text.len()));
     }
 }
 
 impl Growth {
     /// What came since a revision; none if the text was not there yet, or was another.
-    fn since(&self, revision: u64) -> Option<&str> {
+    fn since(&self, revision: u64) -> Option<String> {
         let after = self.lengths.partition_point(|(at, _)| *at <= revision);
         let (_, length) = self.lengths[after.checked_sub(1)?];
-        self.text.get(length..)
+        Some(self.text.copied(length..self.text.len()))
     }
 }
 

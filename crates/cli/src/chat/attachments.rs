@@ -18,13 +18,13 @@ pub(crate) async fn with_mentioned(executor: &ToolExecutor, message: String) -> 
         }
     }
     let mut attached =
-        Attached { content: vec![Content::Text { text: message }], ..Attached::default() };
+        Attached { content: vec![Content::Text { text: message.into() }], ..Attached::default() };
     for path in paths {
         let file = with_files(executor, String::new(), std::slice::from_ref(&path)).await;
         // The first is the text that the file goes with.
         let is_file = file.content.len() > 1;
         match if is_file { None } else { pointed_at(executor, &path).await } {
-            Some(Ok(text)) => attached.content.push(Content::Text { text }),
+            Some(Ok(text)) => attached.content.push(Content::Text { text: text.into() }),
             Some(Err(why)) => attached.notes.push(why),
             None => {
                 attached.content.extend(file.content.into_iter().skip(1));

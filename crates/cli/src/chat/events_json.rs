@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use protocol::{LogEntry, Settings, Usage};
+use protocol::{LogEntry, Settings, SharedText, Usage};
 use serde::Serialize;
 use timeline::{Denied, TurnTally};
 
@@ -41,7 +41,7 @@ struct RunResult<'a> {
     is_error: bool,
     exit_code: u8,
     message: Option<&'a str>,
-    text: &'a str,
+    text: &'a SharedText,
     usage: Usage,
     cost_usd: Option<f64>,
     duration_ms: u64,

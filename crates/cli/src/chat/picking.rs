@@ -79,9 +79,9 @@ pub(super) async fn one_of(
 }
 
 /// The text of a message without what was attached to it.
-pub(super) fn first_text(content: &[Content]) -> &str {
+pub(super) fn first_text(content: &[Content]) -> String {
     let texts = content.iter().find_map(|part| match part {
-        Content::Text { text } => Some(text.as_str()),
+        Content::Text { text } => Some(text.to_string()),
         _ => None,
     });
     texts.unwrap_or_default()

@@ -287,7 +287,7 @@ impl Chat {
         let (point, rewind) = self.session.rewind(points[at].sequence, files).await?;
         self.note(&rewound(&rewind));
         if let Some(live) = &mut self.live {
-            live.input.set_text(picking::first_text(&point.content));
+            live.input.set_text(&picking::first_text(&point.content));
         }
         Ok(())
     }

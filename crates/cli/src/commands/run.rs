@@ -217,7 +217,7 @@ async fn caught<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Res
 /// pipe need not be the user's own words.
 async fn content_of(session: &Session, prompt: String, from_elsewhere: bool) -> Vec<Content> {
     if from_elsewhere {
-        return vec![Content::Text { text: prompt }];
+        return vec![Content::Text { text: prompt.into() }];
     }
     let attached = with_mentioned(session.executor(), prompt).await;
     for note in attached.told(session.options()) {

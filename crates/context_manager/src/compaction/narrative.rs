@@ -169,7 +169,8 @@ fn need(transcript: &str, request: &ModelRequest, options: &AgentOptions, scale:
 
 fn request(transcript: &str, options: &AgentOptions) -> ModelRequest {
     let text = format!("<transcript>\n{transcript}\n</transcript>\n\nSummarise it.");
-    let message = Message { role: Speaker::User, content: vec![Content::Text { text }] };
+    let message =
+        Message { role: Speaker::User, content: vec![Content::Text { text: text.into() }] };
     ModelRequest {
         model: options.model.clone(),
         system: INSTRUCTIONS.to_owned(),
@@ -243,7 +244,7 @@ fn tell(text: &mut String, unit: &Unit) {
         Speaker::Assistant => "Assistant",
         Speaker::User | Speaker::System => "User",
     };
-    let said = plain_text(&unit.first().content);
+    let said = plain_text(&unit.first().content).to_string();
     if !said.trim().is_empty() {
         let _ = writeln!(text, "{who}: {}\n", shortened(&said, MOST_OF_A_TEXT));
     }

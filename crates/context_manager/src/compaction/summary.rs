@@ -221,7 +221,7 @@ fn files(source: &Source<'_>) -> String {
 
 fn spoken(source: &Source<'_>) -> String {
     let texts = source.facts.spoken.iter().filter(|(sequence, _)| *sequence <= source.through);
-    texts.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join("\n\n")
+    texts.map(|(_, text)| text.to_string()).collect::<Vec<_>>().join("\n\n")
 }
 
 #[cfg(test)]
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     fn text(text: &str) -> Vec<Content> {
-        vec![Content::Text { text: text.to_owned() }]
+        vec![Content::Text { text: text.into() }]
     }
 
     fn facts() -> Facts {

@@ -283,7 +283,7 @@ mod tests {
             if !whole {
                 let shown = shown.join("\n");
                 prop_assert!(shown.contains("message:12"), "{}", shown);
-                let content = said.parts.iter().map(|text| Content::Text { text: text.clone() });
+                let content = said.parts.iter().map(|text| Content::Text { text: text.into() });
                 let event = SessionEvent::UserMessage { content: content.collect() };
                 let recalled = recalled_text(&event).unwrap();
                 let lines = recalled.matches('\n').count() + 1;

@@ -86,7 +86,7 @@ fn events() -> Vec<(&'static str, SessionEvent)> {
         ("settings", E::SettingsChanged(settings)),
         ("user", E::UserMessage { content: Vec::new() }),
         ("asked", E::ModelAsked { estimated_tokens: 1 }),
-        ("text", E::TextDelta { text: text() }),
+        ("text", E::TextDelta { text: text().into() }),
         ("thinking", E::ThinkingDelta { text: text() }),
         ("answer", answer(&[])),
         ("calls", answer(&["a", "b"])),

@@ -30,7 +30,7 @@ fn any_result() -> impl Strategy<Value = ToolResult> {
 
 fn any_content() -> impl Strategy<Value = Content> {
     prop_oneof![
-        3 => any_text().prop_map(|text| Content::Text { text }),
+        3 => any_text().prop_map(|text| Content::Text { text: text.into() }),
         4 => any_id().prop_map(|id| {
             let arguments = json!({"path": "p"}).as_object().cloned().unwrap_or_default();
             Content::ToolUse(ToolCall::new(id, "t", arguments))
@@ -83,7 +83,7 @@ fn any_event() -> impl Strategy<Value = SessionEvent> {
         4 => any_contents().prop_map(|content| E::UserMessage { content }),
         2 => any_contents().prop_map(|content| E::UserAdded { content }),
         6 => any::<u64>().prop_map(|estimated_tokens| E::ModelAsked { estimated_tokens }),
-        3 => any_text().prop_map(|text| E::TextDelta { text }),
+        3 => any_text().prop_map(|text| E::TextDelta { text: text.into() }),
         1 => any_text().prop_map(|text| E::ThinkingDelta { text }),
         6 => any_answer().prop_map(E::ModelAnswered),
         1 => Just(E::ModelFailed {

@@ -6,8 +6,8 @@ use context_manager::{CacheHint, CompactOutcome, ModelRequest, TurnOutcome};
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use protocol::{
-    Compaction, Content, LogEntry, Message, MessageHandle, SessionEvent, Speaker, TurnEnd,
-    estimate_tokens, recalled_text,
+    Compaction, Content, LogEntry, Message, MessageHandle, SessionEvent, SharedText, Speaker,
+    TurnEnd, estimate_tokens, recalled_text,
 };
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::stage::{Reply, Stage, says, wants_one};
 
 const DONE: TurnOutcome = TurnOutcome::Ended(TurnEnd::Done);
 
-fn text(text: impl Into<String>) -> Content {
+fn text(text: impl Into<SharedText>) -> Content {
     Content::Text { text: text.into() }
 }
 
@@ -43,10 +43,10 @@ fn asked(stage: &Stage) -> Vec<(Vec<LogEntry>, ModelRequest)> {
     logs.zip(requests).collect()
 }
 
-fn texts(messages: &[Arc<Message>]) -> impl Iterator<Item = &str> {
+fn texts(messages: &[Arc<Message>]) -> impl Iterator<Item = String> {
     messages.iter().flat_map(|message| &message.content).filter_map(|content| match content {
-        Content::Text { text } => Some(text.as_str()),
-        Content::ToolResult { result: Ok(value), .. } => value.as_str(),
+        Content::Text { text } => Some(text.to_string()),
+        Content::ToolResult { result: Ok(value), .. } => value.as_str().map(str::to_owned),
         _ => None,
     })
 }
@@ -121,8 +121,8 @@ async fn attached_files_are_shortened_before_the_users_own_words() {
     let content = vec![text(words.clone()), file("a"), file("b")];
     assert_eq!(stage.try_say(content).await.unwrap(), DONE);
     let (_, request) = asked(&stage).pop().unwrap();
-    let shown: Vec<&str> = texts(&request.messages).collect();
-    assert_eq!((shown.len(), shown[0]), (3, words.as_str()));
+    let shown: Vec<String> = texts(&request.messages).collect();
+    assert_eq!((shown.len(), &shown[0]), (3, &words));
     assert!(shown[1].starts_with("The user attached a:\ndata, "), "{}", shown[1]);
     assert!(shown[2].contains("read message:1 like a file, from line "), "{}", shown[2]);
 }
@@ -211,7 +211,7 @@ fn turns(window: u64, happenings: &[Happening]) -> Vec<Turn> {
             // An answer ends the turn, so the user goes on.
             Happening::Answers(percent) => {
                 let Content::Text { text } = filling(*percent, salt) else { continue };
-                turn.replies.push(says(&text));
+                turn.replies.push(says(&text.to_string()));
                 vec![filling(1, salt)]
             }
             Happening::Calls(percent) => {
@@ -246,26 +246,27 @@ async fn play(window_tokens: u64, happenings: &[Happening]) -> Stage {
 }
 
 /// The parts that the user said last, and where.
-fn last_said(log: &[LogEntry]) -> (MessageHandle, Vec<&str>) {
+fn last_said(log: &[LogEntry]) -> (MessageHandle, Vec<String>) {
     let said = log.iter().rev().find_map(|entry| match &entry.event {
         SessionEvent::UserMessage { content } => Some((entry.sequence, content)),
         _ => None,
     });
     let (sequence, content) = said.expect("the user has said something");
     let parts = content.iter().filter_map(|content| match content {
-        Content::Text { text } if !text.is_empty() => Some(text.as_str()),
+        Content::Text { text } if !text.is_empty() => Some(text.to_string()),
         _ => None,
     });
     (MessageHandle(sequence), parts.collect())
 }
 
 /// The handles that a text names.
-fn handles(text: &str) -> impl Iterator<Item = MessageHandle> {
-    text.match_indices("message:").filter_map(|(at, _)| {
+fn handles(text: String) -> Vec<MessageHandle> {
+    let named = text.match_indices("message:").filter_map(|(at, _)| {
         let rest = &text[at..];
         let digits = rest["message:".len()..].bytes().take_while(u8::is_ascii_digit).count();
         MessageHandle::parse(&rest[.."message:".len() + digits])
-    })
+    });
+    named.collect()
 }
 
 proptest! {

@@ -10,7 +10,7 @@ use crate::{Api, Quirks};
 /// Any message, as little sensible as it may be.
 fn message() -> impl Strategy<Value = Arc<Message>> {
     let content = prop_oneof![
-        3 => "[a-z \n\"]{0,12}".prop_map(|text| Content::Text { text }),
+        3 => "[a-z \n\"]{0,12}".prop_map(|text| Content::Text { text: text.into() }),
         2 => "[a-c]".prop_map(|id| Content::ToolUse(ToolCall::new(id, "grep", Map::new()))),
         2 => "[a-c]".prop_map(|id| Content::ToolResult {
             tool_use_id: id,
@@ -81,8 +81,9 @@ fn a_request_without_anything_is_the_same_too() {
 
 #[test]
 fn a_long_conversation_is_written_once() {
-    let said =
-        |text: String, role| Arc::new(Message { role, content: vec![Content::Text { text }] });
+    let said = |text: String, role| {
+        Arc::new(Message { role, content: vec![Content::Text { text: text.into() }] })
+    };
     let messages: Vec<_> = (0..50)
         .flat_map(|n| {
             [said(format!("q{n}"), Speaker::User), said(format!("a{n}"), Speaker::Assistant)]

@@ -26,7 +26,9 @@ async fn stage(model: &Arc<Scripted>) -> Stage {
 /// What the model was told by itself in each request.
 fn notes(model: &Scripted) -> Vec<Vec<String>> {
     let texts = |content: &Content| match content {
-        Content::Text { text } if text.starts_with("[Automatic note]") => Some(text.clone()),
+        Content::Text { text } if text.to_string().starts_with("[Automatic note]") => {
+            Some(text.to_string())
+        }
         _ => None,
     };
     let requests = model.requests();

@@ -28,7 +28,7 @@ async fn the_example_makes_a_change_if_and_only_if_it_is_approved() {
             Arc::new(FixedApprover(refusal)),
             move |event| {
                 if let SessionEvent::TextDelta { text } = event {
-                    show.lock().unwrap().push_str(&text);
+                    show.lock().unwrap().push_str(&text.to_string());
                 }
             },
         );

@@ -6,6 +6,7 @@ mod budgets;
 mod following;
 mod front_end;
 mod instructions;
+mod long_answers;
 mod plans;
 mod recall;
 mod rewinding;

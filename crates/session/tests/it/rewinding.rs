@@ -6,10 +6,12 @@ use session::{RewindFiles, RewindPoint, Session};
 
 use crate::stage::{Scripted, Stage, calls, message, says, send};
 
-fn words(points: &[RewindPoint]) -> Vec<&str> {
+fn words(points: &[RewindPoint]) -> Vec<String> {
     let texts = points.iter().flat_map(|point| &point.content);
     texts
-        .filter_map(|it| if let Content::Text { text } = it { Some(text.as_str()) } else { None })
+        .filter_map(
+            |it| if let Content::Text { text } = it { Some(text.to_string()) } else { None },
+        )
         .collect()
 }
 

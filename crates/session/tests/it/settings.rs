@@ -68,7 +68,7 @@ async fn a_session_that_is_taken_up_with_other_settings_says_so_in_its_log() {
         .iter()
         .flat_map(|message| message.content.clone())
         .filter_map(|content| match content {
-            Content::Text { text } => Some(text),
+            Content::Text { text } => Some(text.to_string()),
             _ => None,
         })
         .collect();

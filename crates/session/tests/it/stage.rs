@@ -205,7 +205,7 @@ pub(crate) async fn send(session: &mut Session, text: &str) -> TurnOutcome {
 }
 
 pub(crate) fn message(text: &str) -> Vec<Content> {
-    vec![Content::Text { text: text.to_owned() }]
+    vec![Content::Text { text: text.into() }]
 }
 
 /// The events of a log by their names, those of sub-agents indented.

@@ -33,7 +33,7 @@ async fn more_events_than_one_statement_takes_are_written_together() {
     let (_dir, store) = new_store().await;
     let id = store.create(&opened()).await.unwrap();
     let many: Vec<SessionEvent> =
-        (0..120).map(|n| SessionEvent::TextDelta { text: n.to_string() }).collect();
+        (0..120).map(|n| SessionEvent::TextDelta { text: n.to_string().into() }).collect();
     let entries = store.append(&id, many).await.unwrap();
     assert_eq!(entries.last().unwrap().sequence, 121);
     assert_eq!(store.load(&id).await.unwrap().entries[1..], entries);

@@ -24,7 +24,7 @@ async fn writes_until_it_is_killed() {
     let _lease = store.claim(&id).await.unwrap();
     for round in 0_usize.. {
         let text = "x".repeat(round * 37 % 3000);
-        let delta = || SessionEvent::TextDelta { text: text.clone() };
+        let delta = || SessionEvent::TextDelta { text: text.clone().into() };
         let entries = store.append(&id, vec![delta(); 1 + round % 5]).await.unwrap();
         println!("\nwrote {}", entries.last().unwrap().sequence);
     }

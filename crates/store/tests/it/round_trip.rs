@@ -30,7 +30,7 @@ fn event() -> impl Strategy<Value = SessionEvent> {
     let id = "[abc]";
     prop_oneof![
         any::<String>().prop_map(|text| says(&text)),
-        any::<String>().prop_map(|text| SessionEvent::TextDelta { text }),
+        any::<String>().prop_map(|text| SessionEvent::TextDelta { text: text.into() }),
         any::<String>().prop_map(|title| SessionEvent::Renamed { title }),
         Just(asked()),
         Just(done()),

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 
+use protocol::SharedText;
 use timeline::{
     Answer, AnswerState, CallState, Card, Item, ItemBody, ItemId, Level, Notice, Timeline, Topic,
     TurnCosts, UserMessage, duration,
@@ -124,9 +125,9 @@ impl<W: Write, N: Write> Drawing<W, N> {
         let written = self.texts.get(&id).copied().unwrap_or(0);
         // The whole text may differ from its pieces, and these are on the screen.
         if written == 0 || answer.state != AnswerState::Complete {
-            let more = answer.text.get(written..).unwrap_or_default();
+            let more = answer.text.copied(written..answer.text.len());
             if !more.is_empty() {
-                self.words(more)?;
+                self.words(&more)?;
             }
             self.texts.insert(id, answer.text.len());
         }
@@ -153,7 +154,7 @@ impl<W: Write, N: Write> Drawing<W, N> {
         }
     }
 
-    fn thinking(&mut self, id: ItemId, text: &str, took_ms: Option<u64>) -> io::Result<()> {
+    fn thinking(&mut self, id: ItemId, text: &SharedText, took_ms: Option<u64>) -> io::Result<()> {
         if !self.options.thoughts {
             return match took_ms {
                 Some(time) if self.over.insert(id) => {
@@ -164,7 +165,7 @@ impl<W: Write, N: Write> Drawing<W, N> {
             };
         }
         let written = self.texts.insert(id, text.len()).unwrap_or(0);
-        let more = text.get(written..).unwrap_or_default();
+        let more = text.copied(written..text.len());
         if more.is_empty() {
             return Ok(());
         }
@@ -175,7 +176,7 @@ impl<W: Write, N: Write> Drawing<W, N> {
         }
         let Speech::Thoughts(thoughts) = &mut self.speech else { return Ok(()) };
         thoughts.set_width(self.options.notes.width);
-        let drawn = thoughts.push(more);
+        let drawn = thoughts.push(&more);
         write!(self.notes, "{drawn}")
     }
 

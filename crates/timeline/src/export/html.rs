@@ -50,10 +50,13 @@ fn drawn(timeline: &Timeline, item: &Item) -> String {
                 AnswerState::Cut => "<p class=\"warning\">This answer was cut.</p>\n",
                 AnswerState::Streaming | AnswerState::Complete => "",
             };
-            format!("<section class=\"answer\">\n{}{cut}</section>\n", rendered(&answer.text))
+            format!(
+                "<section class=\"answer\">\n{}{cut}</section>\n",
+                rendered(&answer.text.to_string())
+            )
         }
         ItemBody::Thinking { text, .. } => {
-            let text = escaped(text);
+            let text = escaped(&text.to_string());
             format!(
                 "<details class=\"thinking\"><summary>Thinking</summary>\n\
                  <div class=\"text\">{text}</div>\n</details>\n"

@@ -40,9 +40,11 @@ fn draw(text: &mut String, timeline: &Timeline, item: &Item) {
                 AnswerState::Cut => "\nThis answer was cut.\n",
                 AnswerState::Streaming | AnswerState::Complete => "",
             };
-            format!("{level} Assistant\n\n{}{cut}", quoted(&answer.text))
+            format!("{level} Assistant\n\n{}{cut}", quoted(&answer.text.to_string()))
         }
-        ItemBody::Thinking { text, .. } => format!("{level} Thinking\n\n{}", fenced("text", text)),
+        ItemBody::Thinking { text, .. } => {
+            format!("{level} Thinking\n\n{}", fenced("text", &text.to_string()))
+        }
         ItemBody::Call(card) => {
             text.push_str(&format!("\n{}", call(card, &level)));
             return timeline.children(Some(item.id)).for_each(|item| draw(text, timeline, item));

@@ -1,30 +1,35 @@
 //! What the model says and thinks, piece by piece and as a whole.
 
-use protocol::{Content, ModelAnswer};
+use protocol::{Content, ModelAnswer, SharedText};
 
 use super::FoldStep;
 use crate::item::{Answer, AnswerState, ItemBody, ItemId, Level, Topic};
-use crate::safe_text::{SafeText, safe};
+use crate::safe_text::{SafeText, safe_shared};
 use crate::scope::Streamed;
 use crate::turn::text_of;
 
 impl FoldStep<'_> {
-    pub(super) fn answer_grows(&mut self, text: &str) {
+    pub(super) fn answer_grows(&mut self, text: &SharedText) {
         self.thinking_ends(self.parent);
         let streamed = self.timeline.scope(self.parent).answer.take();
         let mut streamed = streamed.unwrap_or_else(|| {
-            let empty = Answer { text: String::new(), state: AnswerState::Streaming };
+            let empty = Answer { text: SharedText::new(), state: AnswerState::Streaming };
             Streamed { id: self.add(ItemBody::Answer(empty)), guard: SafeText::default() }
         });
-        let text = streamed.guard.push(text);
-        self.append(streamed.id, &text);
+        if let ItemBody::Answer(answer) = &mut self.timeline.items[streamed.id.0].body {
+            let before = answer.text.len();
+            streamed.guard.add(text, &mut answer.text);
+            if answer.text.len() > before {
+                self.changed(streamed.id);
+            }
+        }
         self.timeline.scope(self.parent).answer = Some(streamed);
     }
 
     pub(super) fn thinking_grows(&mut self, text: &str) {
         let streamed = self.timeline.scope(self.parent).thinking.take();
         let mut streamed = streamed.unwrap_or_else(|| {
-            let id = self.add(ItemBody::Thinking { text: String::new(), took_ms: None });
+            let id = self.add(ItemBody::Thinking { text: SharedText::new(), took_ms: None });
             Streamed { id, guard: SafeText::default() }
         });
         let text = streamed.guard.push(text);
@@ -36,7 +41,8 @@ impl FoldStep<'_> {
     pub(super) fn model_answered(&mut self, answer: &ModelAnswer) {
         self.thinking_ends(self.parent);
         let streamed = self.timeline.scope(self.parent).answer.take();
-        let text = safe(&text_of(&answer.content));
+        let said = text_of(&answer.content);
+        let text = safe_shared(&said);
         if streamed.is_some() || !text.is_empty() {
             let whole = ItemBody::Answer(Answer { text, state: AnswerState::Complete });
             match streamed {
@@ -49,7 +55,7 @@ impl FoldStep<'_> {
                 }
             }
         }
-        let is_empty = text_of(&answer.content).trim().is_empty()
+        let is_empty = said.is_blank()
             && answer.broken.is_empty()
             && !answer
                 .content

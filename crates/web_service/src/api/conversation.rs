@@ -138,7 +138,7 @@ async fn send(request: Request<Nothing, MessageBody>) -> Result<SentMessage, Api
     }
     let hub = &request.app.hub;
     let (content, notes) = if files.is_empty() && images.is_empty() {
-        (vec![Content::Text { text }], Vec::new())
+        (vec![Content::Text { text: text.into() }], Vec::new())
     } else {
         let live = hub.open(&id).await?;
         let attached = with_files(&live.executor(), text, &files).await;
@@ -220,7 +220,7 @@ async fn withdraw(request: Request<Nothing, Nothing>) -> Result<QueuedText, ApiE
 
 fn text_of(content: &[Content]) -> String {
     let texts = content.iter().filter_map(|part| match part {
-        Content::Text { text } => Some(text.as_str()),
+        Content::Text { text } => Some(text.to_string()),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n")

@@ -73,8 +73,8 @@ impl TurnProgress {
                 self.phase = ModelPhase::Asked;
                 self.answer = None;
             }
-            SessionEvent::ThinkingDelta { text } => self.came(ModelPhase::Thinks, text, now),
-            SessionEvent::TextDelta { text } => self.came(ModelPhase::Writes, text, now),
+            SessionEvent::ThinkingDelta { text } => self.came(ModelPhase::Thinks, text.len(), now),
+            SessionEvent::TextDelta { text } => self.came(ModelPhase::Writes, text.len(), now),
             SessionEvent::ModelAnswered(_) | SessionEvent::ModelFailed { .. } => {
                 self.phase = ModelPhase::Silent;
                 self.answer = None;
@@ -92,9 +92,9 @@ impl TurnProgress {
         self.spinner.progress(now);
     }
 
-    fn came(&mut self, phase: ModelPhase, text: &str, now: Instant) {
+    fn came(&mut self, phase: ModelPhase, bytes: usize, now: Instant) {
         self.phase = phase;
-        self.answer.get_or_insert((now, 0)).1 += text.len() as u64;
+        self.answer.get_or_insert((now, 0)).1 += bytes as u64;
     }
 
     /// What happens; `running` is the call that runs.
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     fn text(bytes: usize) -> SessionEvent {
-        SessionEvent::TextDelta { text: "x".repeat(bytes) }
+        SessionEvent::TextDelta { text: "x".repeat(bytes).into() }
     }
 
     #[test]

@@ -45,7 +45,7 @@ async fn answered(model: &Model) -> anyhow::Result<()> {
 
 /// A request with a tool, because some servers refuse models that cannot call one.
 fn request(model: &Model) -> ModelRequest {
-    let text = "This tests the connection. Answer with the word: ok".to_owned();
+    let text = "This tests the connection. Answer with the word: ok".into();
     let message = Message { role: Speaker::User, content: vec![Content::Text { text }] };
     let tool = ToolSpec {
         name: "read_file".into(),

@@ -32,7 +32,7 @@ fn said(log: &[LogEntry]) -> Vec<(MessageHandle, String)> {
         _ => None,
     });
     let text = |content: &Content| match content {
-        Content::Text { text } => text.clone(),
+        Content::Text { text } => text.to_string(),
         other => panic!("{other:?}"),
     };
     messages
