@@ -66,7 +66,7 @@ function Unified({ text }) {
 function Lines({ lines }) {
   const left = lines.length - MOST_LINES;
   const shown = lines.slice(0, MOST_LINES);
-  return html`<pre class="lines" tabindex="0" aria-label="Change">${shown.map(({ kind, text }, index) => html`<span
+  return html`<pre class="change-lines" tabindex="0" aria-label="Change">${shown.map(({ kind, text }, index) => html`<span
     key=${index} class=${kind}>${kind === 'gap' ? '' : `${SIGNS[kind]} `}${text}</span>`)}</pre>
     ${left > 0 && html`<p class="notice">${left} more lines are in the history</p>`}`;
 }

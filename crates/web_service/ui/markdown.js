@@ -244,7 +244,7 @@ function CodeBlock({ token: { text, lang, isOpen } }) {
   if (!text.startsWith(parts.current[0] ?? '')) parts.current = [];
   const plain = () => chunks(text, parts.current)
     .map((part, index) => html`<span key=${index} class="chunk">${part}</span>`);
-  return html`<div class="code">
+  return html`<div class="code-block">
     <header><span>${language || 'text'}</span><${CopyButton} text=${text} /></header>
     <pre tabindex="0" aria-label=${`Code${language && ` in ${language}`}`}><code>${lines ?? plain()}</code></pre>
   </div>`;
