@@ -97,11 +97,6 @@ impl SharedText {
             || self.copied(0..other.len) == other.to_string()
     }
 
-    /// Reads the text in order. Where it is cut depends on how it was put together.
-    pub fn each_piece(&self, mut read: impl FnMut(&str)) {
-        self.spans.iter().for_each(|span| span.read(&mut read));
-    }
-
     /// A copy of the characters that lie as a whole in this range of bytes.
     pub fn copied(&self, range: Range<usize>) -> String {
         let mut copy = String::new();
