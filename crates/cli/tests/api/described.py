@@ -19,9 +19,11 @@ from harness import World  # noqa: E402
 from model import call  # noqa: E402
 
 # For each operation. The same every time, because the generation is deterministic.
-EXAMPLES = '8'
+EXAMPLES = '5'
 # Requests without a token are the attack suite's (`tests/it/web`): after some of them, every further one is answered 429.
 CHECKS = 'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,unsupported_method'
+# More than there are messages.
+ANSWERS = 500
 EXCLUDED = [
     # It never ends, which is its purpose; the tests of streams read it.
     '--exclude-path', '/api/events',
@@ -35,10 +37,11 @@ def main():
         validate(description)
         copy = world.home / 'openapi.json'
         copy.write_text(json.dumps(without_true(description)))
-        session = conversation(world)
         configuration = world.home / 'schemathesis.toml'
-        # Reading is tried on a session that exists; what changes something finds its own.
-        configuration.write_text(f'[[operations]]\ninclude-method = "GET"\nparameters = {{ "path.session" = "{session}" }}\n')
+        # Requests are about sessions that exist, except for those that delete them.
+        configuration.write_text(''.join(
+            f'[[operations]]\ninclude-method = "{method}"\nparameters = {{ "path.session" = "{session}" }}\n'
+            for method, session in (('GET', conversation(world)), ('POST', another(world)))))
         program = Path(sys.executable).with_name('schemathesis')
         command = [
             program, '--config-file', configuration, 'run', copy, '--url', world.url,
@@ -68,6 +71,16 @@ def conversation(world):
     session = world.api('/sessions', {})['id']
     world.api(f'/sessions/{session}/messages', {'text': 'Look'})
     world.wait_for_question(session)
+    return session
+
+
+def another(world):
+    """A session that is idle, and a model that has an answer for whatever is said in it."""
+    for _ in range(ANSWERS):
+        world.model.reply('Done.')
+    session = world.api('/sessions', {})['id']
+    world.api(f'/sessions/{session}/messages', {'text': 'Begin'})
+    world.wait_for_state(session, 'idle')
     return session
 
 

@@ -28,7 +28,9 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('binary', help='the program to test, such as target/debug/toolkiln')
     parser.add_argument('words', nargs='*', help='only tests whose module or name contains one of these')
-    parser.add_argument('--ui', nargs='?', const=UI, type=Path, metavar='DIR', help='files of the page: the source, or DIR, not the binary')
+    # Two options, because an optional directory would take the first word for itself.
+    parser.add_argument('--ui', action='store_const', const=UI, help='take the files of the page from the source, not from the binary')
+    parser.add_argument('--ui-from', dest='ui', type=Path, metavar='DIR', help='take them from another directory')
     given = parser.parse_intermixed_args()
     chosen = [(module, name) for module, name in every_test() if is_wanted(f'{module}.{name}', given.words)]
     if not chosen:
