@@ -350,6 +350,7 @@ async function openConversation(id, window) {
 async function logIn(code) {
   await api('/login', { body: { code } });
   connection.value = 'connecting';
+  message.value = null;
   await begin();
 }
 

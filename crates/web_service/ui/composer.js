@@ -54,7 +54,7 @@ export function Composer({ session, project, shown }) {
   const state = sessions.value.get(session)?.state;
   const isWorking = state === 'working' || state === 'waiting';
 
-  const change = (next, more = chips) => {
+  const change = (next, more = draftOf(place).chips) => {
     keepDraft(place, next, more);
     set({ text: next, chips: more });
   };

@@ -364,7 +364,6 @@ function Doing({ shown }) {
     return () => clearInterval(timer);
   }, [state]);
   if (failure) return html`<p class="notice error">${failure}</p>`;
-  if (state === 'waiting') return html`<p class="doing waiting">Waits for your answer</p>`;
   if (state === 'interrupted') return html`<p class="doing">Left in the middle of a turn. Say how to go on.</p>`;
   if (state === 'paused') {
     const goOn = () => attempt(() => api(`/sessions/${shown.id}/continue`, { body: {} }));
@@ -374,6 +373,8 @@ function Doing({ shown }) {
   const rows = shown.rows.value;
   const call = rows.slice(-20).map((row) => row.value).find((item) => item.kind === 'call' && item.state === 'running');
   const last = rows.at(-1)?.value ?? {};
+  // The turn is over; that the session is idle is told a moment later.
+  if (last.kind === 'turn') return null;
   const began = rows.findLast((row) => row.peek().kind === 'message' && row.peek().depth === 0)?.peek().at ?? now;
   const seconds = Math.round((now - began) / 1_000);
   const silent = now - shown.heardAt;

@@ -103,7 +103,6 @@ export function tell(text, level = 'info') {
 export const spoken = signal('');
 /** Characters that are said at once. */
 const LONGEST_SAID = 600;
-
 export const say = (text) => { spoken.value = text.slice(0, LONGEST_SAID); };
 
 /** Does something for the user and tells what went wrong, if it did. Answers whether it went well. */
@@ -131,10 +130,8 @@ export function dropSession(id) {
 
 // ---- A conversation ----
 
-/** Items that one request brings. */
-const WINDOW = 100;
-/** Items that are kept at once; the far end is dropped beyond. */
-const KEPT = 400;
+/** Items that one request brings, and that are kept at once; the far end is dropped beyond. */
+const [WINDOW, KEPT] = [100, 400];
 
 /** Counts how often a conversation wants the stream to begin anew at its position. */
 export const moves = signal(0);
@@ -330,7 +327,10 @@ export async function refresh(session) {
   const known = await api(withQuery('/overview', { session }));
   batch(() => {
     overview.value = known;
-    sessions.value = new Map(known.sessions.map((brief) => [brief.id, brief]));
+    // One that is shown may be too old for the list.
+    const shown = sessions.peek().get(conversation.peek()?.id);
+    const listed = shown ? [shown, ...known.sessions] : known.sessions;
+    sessions.value = new Map(listed.map((brief) => [brief.id, brief]));
     questions.value = known.questions;
   });
   return known;

@@ -12,7 +12,7 @@ export default function Login({ logIn }) {
   return html`<main class="login">
     <form onSubmit=${enter}>
       <h1><i class="kiln" aria-hidden="true"></i>Toolkiln</h1>
-      <p>Open the link that <code>toolkiln web</code> has printed, or paste the token that
+      <p>Open the link that <code>toolkiln web</code> has printed, or paste the token that${' '}
         <code>toolkiln web --print-url</code> shows.</p>
       <label>Token <input type="password" autocomplete="current-password" value=${code}
         onInput=${(event) => type(event.target.value)} /></label>

@@ -20,6 +20,7 @@ export function bringUp({ owner, title, headline }) {
 export async function recover() {
   await refresh();
   const shown = conversation.peek();
+  if (shown?.state.peek() === 'failed') await shown.load();
   const waited = shown?.queue.peek() ?? [];
   if (waited.length === 0) return;
   await shown.loadQueue();

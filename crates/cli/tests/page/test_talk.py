@@ -328,7 +328,7 @@ def test_a_message_that_waits_is_taken_back_and_edited(world):
     page.locator('.turn-end').wait_for()
 
 
-def test_a_model_is_chosen_for_a_new_session(world):
+def test_models_are_offered_in_a_menu_that_escape_closes(world):
     page = world.page()
     page.get_by_role('button', name='Model: opus').click()
     page.get_by_role('menu').wait_for()
