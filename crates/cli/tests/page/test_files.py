@@ -20,13 +20,13 @@ FILES = {
 
 def open_file(page, path, line=None):
     page.evaluate('([path, line]) => { location.hash = `#/start/files?path=${encodeURIComponent(path)}${line ? `&line=${line}` : ""}`; }', [path, line])
-    page.locator(f'.line[data-line="{line or 1}"] [data-from]').first.wait_for()
+    page.locator(f'.source-line[data-line="{line or 1}"] [data-from]').first.wait_for()
 
 
 def word(page, line, text):
     """The middle of a word of a line, to be clicked."""
     return page.evaluate('''([line, text]) => {
-      const code = document.querySelector(`.line[data-line="${line}"] code`);
+      const code = document.querySelector(`.source-line[data-line="${line}"] code`);
       const walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
       for (let node = walk.nextNode(); node; node = walk.nextNode()) {
         const at = node.data.indexOf(text);
@@ -58,7 +58,7 @@ def test_a_file_is_opened_in_the_tree_by_keys_alone(world):
     page.keyboard.press('Enter')
     page.get_by_role('heading', name='src/kiln.rs').wait_for()
     page.get_by_text('println!("hot");').wait_for()
-    assert '9 lines' in page.locator('.file-head').text_content()
+    assert '9 lines' in page.locator('.source-head').text_content()
 
 
 def test_a_large_directory_comes_a_page_at_a_time(world):
@@ -73,8 +73,8 @@ def test_of_a_long_file_only_what_is_seen_is_drawn(world):
     page = world.page()
     open_file(page, 'long.rs', 9_000)
     page.get_by_text('pub fn number_2999()').wait_for()
-    assert page.locator('.line').count() < 250
-    page.locator('.lines').focus()
+    assert page.locator('.source-line').count() < 250
+    page.locator('.source-lines').focus()
     page.keyboard.press('End')
     page.get_by_text('fn helper() -> u32').wait_for()
     page.keyboard.press('Home')
@@ -86,7 +86,7 @@ def test_a_click_with_control_goes_to_the_definition_and_back(world):
     open_file(page, 'src/main.rs')
     click_word(page, 5, 'fire', control=True)
     page.get_by_role('heading', name='src/kiln.rs').wait_for()
-    page.locator('.line[data-here]').get_by_text('pub fn').wait_for()
+    page.locator('.source-line[data-here]').get_by_text('pub fn').wait_for()
     page.get_by_role('button', name='Back').click()
     page.get_by_role('heading', name='src/main.rs').wait_for()
     page.get_by_role('button', name='Forward').click()
@@ -96,7 +96,7 @@ def test_a_click_with_control_goes_to_the_definition_and_back(world):
 def test_a_word_is_chosen_by_keys_and_several_definitions_are_a_list(world):
     page = world.page()
     open_file(page, 'src/two.rs', 4)
-    page.locator('.lines').focus()
+    page.locator('.source-lines').focus()
     page.keyboard.press('ArrowRight')
     page.locator('.word-bar').get_by_text('twin').wait_for()
     page.keyboard.press('Enter')
@@ -113,7 +113,7 @@ def test_the_outline_jumps_and_uses_are_listed(world):
     open_file(page, 'src/kiln.rs')
     page.get_by_role('button', name='Outline').click()
     page.get_by_role('navigation', name='Outline').get_by_role('button', name='heat').click()
-    page.locator('.line[data-here][data-line="8"]').wait_for()
+    page.locator('.source-line[data-here][data-line="8"]').wait_for()
     click_word(page, 1, 'fire')
     page.get_by_role('button', name='Uses').click()
     page.locator('.found').get_by_text('src/main.rs:5').wait_for()
@@ -123,7 +123,7 @@ def test_hostile_text_is_text_and_hidden_characters_are_named(world):
     page = world.page()
     open_file(page, 'odd <b>&.txt')
     page.get_by_role('heading', name='odd <b>&.txt').wait_for()
-    text = page.locator('.line').all_text_contents()
+    text = page.locator('.source-line').all_text_contents()
     assert '<script>alert(1)</script>' in text[0]
     assert 'U+202EevilU+202C zeroU+200Bwidth U+001B[31mred' in text[2]
     assert page.locator('.panel img, .panel script').count() == 0
@@ -133,7 +133,7 @@ def test_a_file_is_attached_to_the_message(world):
     page = world.page()
     page.get_by_label('Message', exact=True).fill('Look at')
     open_file(page, 'odd <b>&.txt')
-    page.get_by_role('button', name='Attach').click()
+    page.get_by_role('button', name='Attach', exact=True).click()
     page.wait_for_function("document.querySelector('textarea').value === 'Look at @\"odd <b>&.txt\" '")
 
 
@@ -184,7 +184,7 @@ def test_the_palette_finds_files_symbols_text_and_commands(world):
     symbol.wait_for()
     page.locator('[role=option][aria-selected=true]').get_by_text('heat').wait_for()
     page.keyboard.press('Enter')
-    page.locator('.line[data-here][data-line="8"]').wait_for()
+    page.locator('.source-line[data-here][data-line="8"]').wait_for()
     assert page.get_by_role('dialog').count() == 0
     page.keyboard.press('Control+k')
     field.fill('dark theme')
@@ -225,7 +225,7 @@ def test_nothing_scrolls_sideways_on_a_phone(world):
     page = world.phone('#/start/files')
     page.get_by_role('treeitem', name='src').click()
     page.get_by_role('treeitem', name='kiln.rs').click()
-    page.locator('.line [data-from]').first.wait_for()
+    page.locator('.source-line [data-from]').first.wait_for()
     wide = 'document.documentElement.scrollWidth'
     assert page.evaluate(wide) <= PHONE['width']
     world.shot(page, 'file-phone')

@@ -248,7 +248,7 @@ function Sessions({ sessions }) {
     aria-label="Sessions"><table>
     <thead><tr><th scope="col">Session</th><th scope="col">Tokens read</th><th scope="col" data-align="right">Turns</th>
       <th scope="col" data-align="right">Calls</th><th scope="col" data-align="right">Cost</th></tr></thead>
-    <tbody>${rows.map((row) => html`<tr key=${row.session}><th scope="row"><a class="link"
+    <tbody>${rows.map((row) => html`<tr key=${row.session}><th scope="row"><a class="path-link"
       href=${sessionAddress(row.session)}>${visible(row.title ?? 'New session')}</a></th>
       <td><${RowBar} parts=${[readTokens(row)]} top=${most} /><span>${short(readTokens(row))}</span></td><td
         data-align="right">${row.turns}</td><td data-align="right">${row.calls}</td>

@@ -50,8 +50,8 @@ function piecesOf({ text, spans }, chosen) {
 
 function Line({ number, line, chosen, isHere }) {
   const rest = (line?.text.length ?? 0) - LONGEST;
-  return html`<div class="line" data-line=${number} data-here=${isHere || undefined}>
-    <span class="number" aria-hidden="true">${number}</span>
+  return html`<div class="source-line" data-line=${number} data-here=${isHere || undefined}>
+    <span class="line-number" aria-hidden="true">${number}</span>
       <code>${line && piecesOf(line, chosen).map((piece) => (piece.isHidden
       ? html`<span key=${piece.from} class="hidden-character">${characterName(piece.text)}</span>`
       : html`<span key=${piece.from} data-from=${piece.from} data-kind=${piece.kind}
@@ -141,7 +141,7 @@ export function FileView({ file, at, cursor, move, follow }) {
     moves[event.key]();
   };
   const clicked = (event) => {
-    const row = event.target.closest('.line');
+    const row = event.target.closest('.source-line');
     // A selection with the mouse is for copying.
     if (!row || String(getSelection())) return;
     const line = Number(row.dataset.line);
@@ -156,7 +156,7 @@ export function FileView({ file, at, cursor, move, follow }) {
     lines.push(html`<${Line} key=${number} number=${number} line=${file.at(number)} isHere=${isHere}
       chosen=${isHere && cursor.word ? cursor : null} />`);
   }
-  return html`<div class="lines" ref=${place} tabindex="0" role="region" aria-label="Text of the file"
+  return html`<div class="source-lines" ref=${place} tabindex="0" role="region" aria-label="Text of the file"
     aria-describedby="lines-help"
     data-arrived=${count} onScroll=${look} onKeyDown=${pressed} onClick=${clicked}>
     <p id="lines-help" class="unseen">Arrow keys choose a line and a word in it; Enter goes to its definition.</p>

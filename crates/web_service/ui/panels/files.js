@@ -110,7 +110,7 @@ function FileHead({ file, path, project, showsOutline, outline }) {
   };
   const folder = path.slice(0, path.length - baseName(path).length);
   const size = file.facts && `${plural(file.total, 'line')}`;
-  return html`<header class="file-head">
+  return html`<header class="source-head">
     <a class="icon to-tree" href=${filesAddress({})} aria-label="All files" title="All files">☰</a>
     <button class="icon" aria-label="Back" title="Back" disabled=${visited.at < 1} onClick=${() => go(-1)}>←</button>
     <button class="icon" aria-label="Forward" title="Forward" disabled=${visited.at >= visited.list.length - 1}

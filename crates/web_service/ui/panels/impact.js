@@ -43,7 +43,7 @@ export default function Impact({ project, target }) {
     await attempt(async () => draw(await expandImpact(project, graph, id)));
     work(false);
   };
-  return html`<header class="file-head"><a class="icon to-tree" href=${filesAddress({})} aria-label="All files"
+  return html`<header class="source-head"><a class="icon to-tree" href=${filesAddress({})} aria-label="All files"
     title="All files">☰</a>
       <h2>What depends on <code>${visible(target)}</code></h2></header>
     ${error && html`<div class="nothing"><p class="notice error">${plain(error.message)}</p><p
@@ -216,7 +216,7 @@ function FactTable({ graph }) {
     <thead><tr><th scope="col">File</th><th scope="col">Depends on</th><th scope="col">By</th><th scope="col"
       data-align="right">Uses</th></tr></thead>
     <tbody>${rows.map(({ from, to, line, why, count }) => html`<tr key=${`${from} ${to}`}>
-      <td><button class="link" onClick=${() => openFile(to, line)}>${visible(to)}</button></td>
+      <td><button class="path-link" onClick=${() => openFile(to, line)}>${visible(to)}</button></td>
       <td>${visible(graph.nodes.get(from)?.title ?? from)}</td><td><code>${visible(why ?? '')}</code></td><td
         data-align="right">${count}</td>
     </tr>`)}</tbody>

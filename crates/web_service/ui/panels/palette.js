@@ -99,7 +99,7 @@ export default function Palette({ close }) {
             return html`<div key=${entry.key} id=${`palette-${index}`} class="palette-entry" role="option"
               aria-selected=${index === current}
               onClick=${() => act(entry)}>
-              <span class=${entry.isCode ? 'code' : ''}>${visible(entry.title)}</span>
+              <span class=${entry.isCode ? 'is-code' : ''}>${visible(entry.title)}</span>
                 <em>${visible(entry.note ?? '')}</em></div>`;
           })}
         </div>`)}

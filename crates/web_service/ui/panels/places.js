@@ -69,8 +69,14 @@ let description;
 /** Whether the service has a route, by its own description. */
 export async function offers(path) {
   description ??= api('');
-  const { paths } = await description;
-  return path in paths;
+  try {
+    const { paths } = await description;
+    return path in paths;
+  } catch {
+    // The service did not answer. It is asked again the next time.
+    description = null;
+    return false;
+  }
 }
 
 /** The tools of a project with their schemas. */
