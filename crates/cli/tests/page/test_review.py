@@ -157,8 +157,8 @@ def without_news(world, page):
     world.allow_lost_connections()
     world.allow('status of 409')
     page.route('**/api/events*', lambda route: route.abort())
-    world.offline(page)
-    world.offline(page, False)
+    page.reload()
+    page.locator('.review .diff').first.wait_for()
 
 
 def test_an_answer_that_comes_too_late_is_told_kindly(world):
