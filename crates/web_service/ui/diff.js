@@ -136,7 +136,7 @@ function numberOf(at, side, verb) {
     title=${words}>${number}</button></td>`;
 }
 
-const codeClass = ({ line: { kind } }) => (kind === 'context' ? 'code' : `code ${kind}`);
+const codeClass = ({ line: { kind } }) => (kind === 'context' ? 'source' : `source ${kind}`);
 
 function rowOf([left, right], isSplit, verb) {
   const code = (at) => html`<td class=${at ? codeClass(at) : 'void'}>${textOf(at)}</td>`;
@@ -216,7 +216,7 @@ export function Lines({ lines, isSplit, wraps, talk, verb, onLine, isEager }) {
     const isTouch = event.pointerType === 'touch' && getSelection().isCollapsed;
     // A finger is wider than a number: the whole line will do.
     const button = event.target.closest('button[data-key]')
-      ?? (isTouch && event.target.closest('td.code')?.parentElement.querySelector('button[data-key]'));
+      ?? (isTouch && event.target.closest('td.source')?.parentElement.querySelector('button[data-key]'));
     if (button) onLine(button.dataset.key);
   };
   const pressed = (event) => {

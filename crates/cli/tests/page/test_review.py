@@ -157,8 +157,8 @@ def without_news(world, page):
     world.allow_lost_connections()
     world.allow('status of 409')
     page.route('**/api/events*', lambda route: route.abort())
-    world.offline(page)
-    world.offline(page, False)
+    page.reload()
+    page.locator('.review .diff').first.wait_for()
 
 
 def test_an_answer_that_comes_too_late_is_told_kindly(world):
@@ -247,7 +247,7 @@ def test_hostile_text_is_text(world):
     by_hand(world, 'write_file', path='<b>odd\u202ename.txt', content=f'{hostile}\nplain \t \n')
     page = world.page('#/inbox')
     page.get_by_role('link', name='Review').click()
-    line = page.locator('.review td.code').first
+    line = page.locator('.review td.source').first
     line.wait_for()
     assert line.text_content() == '<img src=x onerror=pwned=1> <script>pwned=1</script> \\u{202E}gpj.exe \\x1B[31m \\u{200B}'
     assert page.locator('.review .s-hidden').all_text_contents()[:3] == ['\\u{202E}', '\\x1B', '\\u{200B}']
@@ -282,7 +282,7 @@ def test_a_phone_reviews_comments_and_approves(world):
     phone = world.phone(f'#/session/{session}')
     world.ready_question(phone).get_by_role('button', name='Review').tap()
     phone.locator('.review .diff').first.wait_for()
-    phone.locator('.review td.code').get_by_text('line three').tap()
+    phone.locator('.review td.source').get_by_text('line three').tap()
     phone.get_by_label('Comment on line 3').and_(phone.locator('textarea')).fill('By thumb')
     phone.get_by_role('button', name='Add comment').tap()
     world.shot(phone, 'review-phone')
@@ -300,8 +300,6 @@ def test_a_phone_reviews_comments_and_approves(world):
 
 
 def test_the_history_undoes_and_redoes_after_a_question(world):
-    # A service without whole diffs says so; the cards are shown instead.
-    world.allow('status of 404')
     session, page = asked(world, 'README.md', '# Demo\n\nBye.\n')
     world.model.reply('Done.')
     act(page, 'Approve')
@@ -313,6 +311,8 @@ def test_the_history_undoes_and_redoes_after_a_question(world):
         world.ready_question(page).get_by_role('button', name='Approve').click()
         page.get_by_text(re.compile(f'^{told}')).wait_for()
         assert text in world.read('README.md')
+    page.locator('.history').get_by_role('button', name='Open line 3', exact=True).click()
+    page.wait_for_url('**/files?path=README.md&line=3')
 
 
 def test_lines_are_compared_word_by_word(world):

@@ -51,7 +51,7 @@ export default function HistoryPanel({ conversation }) {
     </div>
     <div class="history-body" tabindex="0" role="region" aria-label="Changes">
       ${!id && html`<p class="empty">Open a session to see what it has changed.</p>`}
-      ${known && shown === 'diff' && html`<${Whole} diff=${known.diff} />`}
+      ${known && shown === 'diff' && html`<${Whole} diff=${known.diff} hasChanged=${known.changes.length > 0} />`}
       ${known && shown === 'steps' && html`<${Steps} changes=${known.changes} />`}
     </div>
   </div>`;
@@ -79,9 +79,9 @@ function BackAndForth({ project, again }) {
   </span>`;
 }
 
-function Whole({ diff }) {
+function Whole({ diff, hasChanged }) {
   const { files, notes = [] } = diff;
-  if (files.length === 0 && notes.length === 0) return html`<${Unchanged} />`;
+  if (files.length === 0 && notes.length === 0) return html`<${Unchanged} hasChanged=${hasChanged} />`;
   const sum = (name) => files.reduce((all, file) => all + file[name], 0);
   return html`<p class="history-sum">${plural(files.length, 'file')}
       ${' '}<${Counts} added=${sum('added')} removed=${sum('removed')} /></p>
@@ -89,7 +89,11 @@ function Whole({ diff }) {
     <${DiffView} diffs=${files} />`;
 }
 
-function Unchanged() {
+function Unchanged({ hasChanged }) {
+  if (hasChanged) {
+    return html`<div class="history-empty"><h2>Nothing is left of its changes</h2>
+      <p>All files that this session has changed are as they were before it.</p></div>`;
+  }
   return html`<div class="history-empty"><h2>Nothing was changed yet</h2>
     <p>What this session writes will be here, as one diff and change by change.</p></div>`;
 }
