@@ -28,6 +28,9 @@ mod server;
 pub use api::routes;
 pub use app::{WebApp, WebLog};
 pub use credentials::{AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets};
-pub use hub::{HubError, ProjectPort, ServedProject, SessionHub};
+pub use hub::{
+    CompletedCommand, ConfiguredFacts, CustomToolFile, HubError, KeyStatus, Mentionable,
+    MentionableKind, ProjectPort, ServedProject, SessionHub,
+};
 pub use openapi::document;
 pub use server::{ListenError, listen, serve};
