@@ -148,22 +148,22 @@ pub(crate) fn listed(project: &Project) -> Vec<CustomToolFile> {
 }
 
 /// A file that can be trusted.
-struct Definition {
+struct TrustCandidate {
     file: String,
     text: String,
     /// What the user trusts with it, in words.
     told: String,
 }
 
-fn keep(project: &Project, definition: &Definition) -> anyhow::Result<()> {
-    let Definition { file, text, .. } = definition;
+fn keep(project: &Project, definition: &TrustCandidate) -> anyhow::Result<()> {
+    let TrustCandidate { file, text, .. } = definition;
     let state = project.state()?.directory()?;
     let mut trusted = trusted(project)?;
     trusted.files.insert(file.clone(), ContentHash::of(text.as_bytes()).to_string());
     Ok(project_file::write(&project.workspace, &state, TRUSTED_FILE, trusted)?)
 }
 
-fn definition(project: &Project, named: &str) -> anyhow::Result<Definition> {
+fn definition(project: &Project, named: &str) -> anyhow::Result<TrustCandidate> {
     let path = project.workspace.resolve(named)?;
     let file = path.to_text();
     let is_in = |directory: &str, ending: &str| {
@@ -179,7 +179,7 @@ fn definition(project: &Project, named: &str) -> anyhow::Result<Definition> {
     };
     let told =
         if is_in(COMMANDS, ".md") { command_text(&file, &text)? } else { tool_text(&file, &text)? };
-    Ok(Definition { file, text, told })
+    Ok(TrustCandidate { file, text, told })
 }
 
 /// What the user has trusted with the file of a tool.
