@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
-use protocol::{ContentHash, visible};
+use protocol::{ContentHash, ErrorCode, ToolError, visible};
 use serde::{Deserialize, Serialize};
 use tool_system::policy::{Decision, Rule, RuleSource, ToolPattern};
 use tool_system::{CustomTool, CustomToolMistake, ToolRegistry, Vocabulary};
+use web_service::CustomToolFile;
 use workspace::{RelPath, Workspace};
 
 use crate::commands::tools::TrustArgs;
@@ -41,13 +42,14 @@ impl Trusted {
 /// A file that defines a tool.
 struct FoundToolFile {
     file: String,
+    text: String,
     trusted: bool,
     tool: Result<CustomTool, Vec<CustomToolMistake>>,
 }
 
 /// Adds the tools that are trusted. A name that is taken stays what it was.
 pub(crate) fn register(project: &Project, registry: &mut ToolRegistry) {
-    for FoundToolFile { file, trusted, tool } in found(project) {
+    for FoundToolFile { file, trusted, tool, .. } in found(project) {
         let Ok(tool) = tool else { continue };
         if !trusted {
             let how = format!(
@@ -94,7 +96,7 @@ pub(crate) fn rules(project: &Project) -> Vec<Rule> {
 
 /// What is to be said about files whose tools are not listed.
 pub(crate) fn not_listed(project: &Project) -> Vec<String> {
-    let told = found(project).into_iter().filter_map(|FoundToolFile { file, trusted, tool }| {
+    let told = found(project).into_iter().filter_map(|FoundToolFile { file, trusted, tool, .. }| {
         let file = visible(&file);
         match tool {
             Err(mistakes) => Some(explained(&file, &mistakes)),
@@ -112,7 +114,57 @@ pub(crate) fn not_listed(project: &Project) -> Vec<String> {
 /// `toolkiln tools trust FILE`.
 pub(crate) fn trust(args: &TrustArgs) -> anyhow::Result<ExitCode> {
     let project = Project::open(&args.root)?;
-    let path = project.workspace.resolve(&args.file)?;
+    let definition = definition(&project, &args.file)?;
+    keep(&project, &definition)?;
+    output::result(&definition.told)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Trusts the text of a file, if it is the one with this hash. Answers what that means.
+pub(crate) fn trust_text(project: &Project, file: &str, hash: &str) -> Result<String, ToolError> {
+    let failed =
+        |error: anyhow::Error| ToolError::new(ErrorCode::InvalidArguments, format!("{error:#}"));
+    let definition = definition(project, file).map_err(failed)?;
+    if ContentHash::of(definition.text.as_bytes()).to_string() != hash {
+        let message =
+            format!("{} has another text than the one that was looked at", definition.file);
+        return Err(ToolError::new(ErrorCode::Conflict, message).suggest("Look at it again."));
+    }
+    keep(project, &definition).map_err(failed)?;
+    Ok(definition.told)
+}
+
+/// All files that define tools, as a user decides about them.
+pub(crate) fn listed(project: &Project) -> Vec<CustomToolFile> {
+    let listed = found(project).into_iter().map(|FoundToolFile { file, text, trusted, tool }| {
+        let hash = ContentHash::of(text.as_bytes()).to_string();
+        let (tool, command, mistakes) = match tool {
+            Ok(tool) => (Some(tool.name().to_owned()), Some(tool.shown_command()), Vec::new()),
+            Err(mistakes) => (None, None, mistakes.iter().map(ToString::to_string).collect()),
+        };
+        CustomToolFile { file, tool, text, hash, trusted, command, mistakes }
+    });
+    listed.collect()
+}
+
+/// A file that can be trusted.
+struct TrustCandidate {
+    file: String,
+    text: String,
+    /// What the user trusts with it, in words.
+    told: String,
+}
+
+fn keep(project: &Project, definition: &TrustCandidate) -> anyhow::Result<()> {
+    let TrustCandidate { file, text, .. } = definition;
+    let state = project.state()?.directory()?;
+    let mut trusted = trusted(project)?;
+    trusted.files.insert(file.clone(), ContentHash::of(text.as_bytes()).to_string());
+    Ok(project_file::write(&project.workspace, &state, TRUSTED_FILE, trusted)?)
+}
+
+fn definition(project: &Project, named: &str) -> anyhow::Result<TrustCandidate> {
+    let path = project.workspace.resolve(named)?;
     let file = path.to_text();
     let is_in = |directory: &str, ending: &str| {
         file.strip_prefix(directory).is_some_and(|rest| {
@@ -127,12 +179,7 @@ pub(crate) fn trust(args: &TrustArgs) -> anyhow::Result<ExitCode> {
     };
     let told =
         if is_in(COMMANDS, ".md") { command_text(&file, &text)? } else { tool_text(&file, &text)? };
-    let state = project.state()?.directory()?;
-    let mut trusted = trusted(&project)?;
-    trusted.files.insert(file.clone(), ContentHash::of(text.as_bytes()).to_string());
-    project_file::write(&project.workspace, &state, TRUSTED_FILE, trusted)?;
-    output::result(&told)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(TrustCandidate { file, text, told })
 }
 
 /// What the user has trusted with the file of a tool.
@@ -195,7 +242,8 @@ fn one(workspace: &Workspace, path: &RelPath, trusted: &Trusted) -> Option<Found
         }
     };
     let trusted = trusted.covers(&file, &text);
-    Some(FoundToolFile { file, trusted, tool: CustomTool::read(&text) })
+    let tool = CustomTool::read(&text);
+    Some(FoundToolFile { file, text, trusted, tool })
 }
 
 fn read(workspace: &Workspace, path: &RelPath) -> anyhow::Result<String> {

@@ -12,6 +12,7 @@ mod open;
 mod read;
 mod salvage;
 mod schema;
+mod search;
 mod write;
 
 use std::collections::HashMap;
@@ -27,8 +28,8 @@ use tokio::sync::Mutex;
 use self::db::Db;
 use crate::owner::Owner;
 use crate::{
-    CheckMode, CheckReport, Favourites, Imported, Lease, ListFilter, Loaded, SessionId,
-    SessionInfo, Stats, StatsFilter, Store, StoreError,
+    CheckMode, CheckReport, DayStats, DaysFilter, Favourites, FoundMessages, Imported, Lease,
+    ListFilter, Loaded, SessionId, SessionInfo, Stats, StatsFilter, Store, StoreError,
 };
 
 /// A store in one file. Clones are the same store.
@@ -175,6 +176,16 @@ impl Store for SqliteStore {
 
     async fn stats(&self, filter: &StatsFilter) -> Result<Stats, StoreError> {
         learn::stats(&self.inner, filter).await
+    }
+
+    async fn days(&self, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError> {
+        learn::days(&self.inner, filter).await
+    }
+
+    async fn search(&self, words: &str, limit: usize) -> Result<FoundMessages, StoreError> {
+        let words = words.to_owned();
+        self.to_the_end(move |inner| async move { search::search(&inner, &words, limit).await })
+            .await
     }
 
     async fn favourites(&self) -> Result<Favourites, StoreError> {

@@ -71,7 +71,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    fn of(mut durations: Vec<u64>) -> Self {
+    pub(crate) fn of(mut durations: Vec<u64>) -> Self {
         durations.sort_unstable();
         let rank = |percent: usize| {
             let rank = (durations.len() * percent).div_ceil(100);

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use protocol::{LogEntry, Opened, SessionEvent};
 
 use crate::{
-    CheckMode, CheckReport, Favourites, Lease, ListFilter, SessionId, SessionInfo, Stats,
-    StatsFilter, StoreError,
+    CheckMode, CheckReport, DayStats, DaysFilter, Favourites, FoundMessages, Lease, ListFilter,
+    SessionId, SessionInfo, Stats, StatsFilter, StoreError,
 };
 
 /// Keeps sessions and their logs.
@@ -71,6 +71,12 @@ pub trait Store: Send + Sync {
 
     /// What was used, how often and for how long.
     async fn stats(&self, filter: &StatsFilter) -> Result<Stats, StoreError>;
+
+    /// What was done on each day, the first one first. Days on which nothing was done are left out.
+    async fn days(&self, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError>;
+
+    /// The messages and answers that hold all of some words, one of each session, the newest first.
+    async fn search(&self, words: &str, limit: usize) -> Result<FoundMessages, StoreError>;
 
     /// What has been learned from sessions so far.
     async fn favourites(&self) -> Result<Favourites, StoreError>;

@@ -4,9 +4,13 @@ mod access;
 mod approvals;
 mod changes;
 mod colours;
+mod completion;
 mod conversation;
+mod custom_tools;
+mod days;
 mod overview;
 mod project;
+mod search_all;
 mod sessions;
 mod stream;
 mod tools;
@@ -27,6 +31,10 @@ pub fn routes() -> Vec<Route> {
         conversation::routes(),
         approvals::routes(),
         changes::routes(),
+        completion::routes(),
+        custom_tools::routes(),
+        days::routes(),
+        search_all::routes(),
         tools::routes(),
         stream::routes(),
     ];

@@ -7,6 +7,7 @@
 mod hub_error;
 mod live_session;
 mod live_task;
+mod project_port;
 mod session_feed;
 mod shared_rules;
 
@@ -15,29 +16,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use async_trait::async_trait;
 use context_manager::{LogError, SessionLog};
-use protocol::{Content, LogEntry, SessionEvent, ToolError};
-use session::{ApprovalManager, Model, Session, SessionParts};
+use protocol::{Content, LogEntry, SessionEvent};
+use session::{ApprovalManager, Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
 use tokio::sync::watch;
 use tool_system::{ExecutorOptions, ToolExecutor};
 
 pub use hub_error::HubError;
 pub(crate) use live_session::{AgentChange, LiveSession, LiveState, Sent};
+pub use project_port::{
+    CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus, Mentionable, MentionableKind,
+    ProjectPort,
+};
 pub(crate) use session_feed::SessionFeed;
 use shared_rules::SharedRules;
-
-/// What the service cannot know about a project by itself, because it lies in configuration.
-#[async_trait]
-pub trait ProjectPort: Send + Sync {
-    /// Forgets a rule that was remembered. Answers whether there was one.
-    fn revoke(&self, rule: &str) -> Result<bool, ToolError>;
-
-    /// The models that can be chosen, the usual one first.
-    async fn models(&self) -> Vec<String>;
-
-    /// The model that a user means by this name.
-    async fn model(&self, name: &str) -> Result<Model, ToolError>;
-}
 
 /// A project that is served.
 pub struct ServedProject {

@@ -31,6 +31,9 @@ pub use app::{WebApp, WebLog};
 pub use credentials::{
     AccessScope, Caller, Credentials, NoRandomness, Proof, Secrets, random_secret,
 };
-pub use hub::{HubError, ProjectPort, ServedProject, SessionHub};
+pub use hub::{
+    CompletedCommand, ConfiguredFacts, CustomToolFile, HubError, KeyStatus, Mentionable,
+    MentionableKind, ProjectPort, ServedProject, SessionHub,
+};
 pub use openapi::document;
 pub use server::{ListenError, listen, serve};

@@ -3,25 +3,35 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
 use clap::Args;
 use protocol::{ErrorCode, ToolError};
-use providers::catalogue::ModelSelection;
+use providers::catalogue::{ENDPOINTS, Endpoint, ModelSelection};
+use sandbox::Launcher;
 use session::Model;
+use terminal::{CandidateKind, MentionCandidate, best_matches};
 use tool_system::Vocabulary;
-use web_service::{ProjectPort, Secrets, ServedProject, SessionHub, WebApp, listen, serve};
+use web_service::{
+    CompletedCommand, ConfiguredFacts, CustomToolFile, KeyStatus, Mentionable, MentionableKind,
+    ProjectPort, Secrets, ServedProject, SessionHub, WebApp, listen, serve,
+};
 use workspace::{StateDir, find_program, keep_private, show_in_program};
 
 use crate::args::{ApprovalArgs, ModelArgs, Scope};
+use crate::chat::live_parts::mention_source::MentionSource;
+use crate::chat::slash_commands::{OfferedCommand, offered};
+use crate::config::Keys;
 use crate::conversation::session_parts;
 use crate::interrupt::StopSignal;
 use crate::model_choice::{Chosen, chosen, wanted_by_name};
 use crate::project::{Lifetime, Project, project_root};
-use crate::reports::model_offers::model_offers;
-use crate::{environment, output};
+use crate::reports::model_offers::{known_offers, model_offers};
+use crate::user_commands::UserCommands;
+use crate::{custom_tools, environment, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -132,13 +142,50 @@ async fn served_project(
     let numbered = (2..).map(|number| format!("{directory}-{number}"));
     let name = std::iter::once(directory.clone()).chain(numbered).find(is_free);
     let name = name.unwrap_or_else(|| parts.root.clone());
-    Ok(ServedProject::new(name, parts, Arc::new(ConfiguredProject { project, chosen })))
+    let mentions = MentionSource::new(&parts.tools);
+    let sandbox = match args.approval.unsafe_no_sandbox {
+        true => SandboxFact::known("commands are not confined"),
+        false => SandboxFact::default(),
+    };
+    let configured = ConfiguredProject { project, chosen, mentions, sandbox };
+    Ok(ServedProject::new(name, parts, Arc::new(configured)))
 }
 
 /// What the configuration of a project decides.
 struct ConfiguredProject {
     project: Project,
     chosen: Chosen,
+    mentions: MentionSource,
+    sandbox: SandboxFact,
+}
+
+/// How commands are confined. Finding out starts processes, so it is done once, when it is first asked for,
+/// and not waited for.
+#[derive(Clone, Default)]
+struct SandboxFact {
+    found: Arc<OnceLock<String>>,
+    looking: Arc<AtomicBool>,
+}
+
+impl SandboxFact {
+    fn known(told: &str) -> Self {
+        let fact = Self::default();
+        let _ = fact.found.set(told.to_owned());
+        fact
+    }
+
+    fn told(&self, root: &Path) -> Option<String> {
+        if self.found.get().is_none() && !self.looking.swap(true, Ordering::AcqRel) {
+            let (found, root) = (Arc::clone(&self.found), root.to_owned());
+            tokio::task::spawn_blocking(move || {
+                let home = environment::confinement(&root).home;
+                let level = sandbox::probe(&root, &home, &Launcher::this_program()).level;
+                let none = || "commands cannot be confined, so none is run".to_owned();
+                let _ = found.set(level.map_or_else(none, |level| level.summary()));
+            });
+        }
+        self.found.get().cloned()
+    }
 }
 
 #[async_trait]
@@ -157,6 +204,59 @@ impl ProjectPort for ConfiguredProject {
         chosen
             .map(|chosen| chosen.model)
             .map_err(|error| ToolError::new(ErrorCode::InvalidArguments, format!("{error:#}")))
+    }
+
+    fn configured(&self) -> ConfiguredFacts {
+        let Project { workspace, config, environment, .. } = &self.project;
+        let keys = Keys::load(environment, config).unwrap_or_default();
+        let status = |endpoint: &Endpoint| {
+            let key = keys.of(endpoint);
+            let source = key.map(|key| key.source.clone());
+            KeyStatus { provider: endpoint.name.to_owned(), found: key.is_some(), source }
+        };
+        ConfiguredFacts {
+            models: known_offers(&self.chosen),
+            keys: ENDPOINTS.iter().filter(|endpoint| endpoint.needs_key).map(status).collect(),
+            sandbox: self.sandbox.told(workspace.canonical_path()),
+        }
+    }
+
+    fn custom_tools(&self) -> Vec<CustomToolFile> {
+        custom_tools::listed(&self.project)
+    }
+
+    fn trust(&self, file: &str, hash: &str) -> Result<String, ToolError> {
+        custom_tools::trust_text(&self.project, file, hash)
+    }
+
+    async fn mentions(&self, query: &str) -> Vec<Mentionable> {
+        let found = self.mentions.candidates(query).await.into_iter();
+        let mentionable = |found: MentionCandidate| Mentionable {
+            kind: match found.kind {
+                CandidateKind::File => MentionableKind::File,
+                CandidateKind::Directory => MentionableKind::Directory,
+                CandidateKind::Symbol => MentionableKind::Symbol,
+            },
+            text: found.text,
+            target: found.target,
+            detail: found.detail,
+        };
+        found.map(mentionable).collect()
+    }
+
+    fn commands(&self, query: &str) -> Vec<CompletedCommand> {
+        let user = UserCommands::load(&self.project);
+        let offered = offered(&user);
+        let best = match query.is_empty() {
+            true => (0..offered.len()).collect(),
+            false => best_matches(query, offered.iter().map(|it| it.name.as_str()), offered.len()),
+        };
+        let command = |at: usize| {
+            let OfferedCommand { name, usage, about } = offered[at].clone();
+            let message = user.named(&name).map(|command| command.message(""));
+            CompletedCommand { name, usage, about, message }
+        };
+        best.into_iter().map(command).collect()
     }
 }
 

@@ -41,6 +41,17 @@ pub(crate) async fn model_offers(chosen: &Chosen) -> ModelOffers {
     offers(http, present, offered_models(http, PATIENCE).await)
 }
 
+/// The models that are known without asking anyone, the present one first.
+pub(crate) fn known_offers(chosen: &Chosen) -> Vec<String> {
+    let present = &chosen.model.name;
+    let mut models = match &chosen.reached {
+        Some(http) => offers(http, present, Err(NoModelList::NoList(http.name.clone()))).models,
+        None => vec![present.clone()],
+    };
+    models.sort_by_key(|model| model != present);
+    models
+}
+
 fn offers(
     http: &HttpConfig,
     present: &str,

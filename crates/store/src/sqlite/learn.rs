@@ -8,10 +8,13 @@ use super::db::Db;
 use super::read::list;
 use super::write::signed;
 use crate::call_reader::{CallReader, KINDS, Observation};
+use crate::days::DaysCounter;
 use crate::favourites::{Learner, Lesson, Topic, summarise};
 use crate::id::now_ms;
 use crate::stats::StatsCounter;
-use crate::{Favourites, ListFilter, SessionId, Stats, StatsFilter, StoreError};
+use crate::{
+    DayStats, DaysFilter, Favourites, ListFilter, SessionId, Stats, StatsFilter, StoreError,
+};
 
 const DOING: &str = "reading what was done";
 /// The last entry of the session `own` that counts for another one: that of its fork point. If the
@@ -35,6 +38,19 @@ pub(super) async fn stats(inner: &Inner, filter: &StatsFilter) -> Result<Stats, 
     done.await.map_err(|error| db.error(DOING, &error))?;
     let sessions = list(inner, db, &ListFilter::default()).await?;
     Ok(counter.finish(sessions))
+}
+
+pub(super) async fn days(inner: &Inner, filter: &DaysFilter) -> Result<Vec<DayStats>, StoreError> {
+    let db = &mut *inner.db.lock().await;
+    let mut counter = DaysCounter::new(filter);
+    let since = filter.since.unwrap_or(i64::MIN);
+    let done = follow(db, None, since, |_, at, seen| {
+        if at >= since {
+            counter.count(at, seen);
+        }
+    });
+    done.await.map_err(|error| db.error(DOING, &error))?;
+    Ok(counter.finish())
 }
 
 /// Reads the calls of one session, or of all that were written to since then. What a fork has in

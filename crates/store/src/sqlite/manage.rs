@@ -9,6 +9,7 @@ use super::Inner;
 use super::db::Db;
 use super::lease::{claim, is_held, refuse_if_moved};
 use super::read::inspect_session;
+use super::search;
 use super::write::{append, insert_session, number, signed};
 use crate::cut::safe_cut;
 use crate::id::now_ms;
@@ -150,6 +151,7 @@ async fn remove(db: &mut Db, id: &SessionId) -> Result<(), sqlx::Error> {
     ] {
         sqlx::query(query).bind(id.as_str()).execute(&mut *tx).await?;
     }
+    search::forget(&mut tx, id.as_str()).await?;
     tx.commit().await?;
     sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE)").execute(&mut db.conn).await?;
     Ok(())

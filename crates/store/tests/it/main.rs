@@ -11,3 +11,4 @@ mod kill;
 mod learning;
 mod leases;
 mod round_trip;
+mod searching;

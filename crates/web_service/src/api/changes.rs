@@ -1,30 +1,64 @@
-//! What was changed: the diff of a session.
+//! What was changed: the diff of a session, the history of a project, undo and redo.
 
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::http::Method;
-use protocol::{ErrorCode, ToolError};
+use protocol::{ErrorCode, ToolError, visible};
 use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use store::SessionId;
 use tool_system::History;
 
 use super::colours::blocking;
+use super::tools::{CallResult, call_by_hand};
 use crate::api_error::ApiError;
 use crate::colours::diff_values;
+use crate::credentials::AccessScope;
 use crate::guard::Need;
 use crate::hub::ServedProject;
 use crate::route::{Nothing, Request, Route};
 
+/// Changes of one answer, unless the client says how many.
+const USUAL_CHANGES: usize = 50;
+/// The most changes of one answer.
+const MOST_CHANGES: usize = 500;
+/// Paths of one change that are named.
+const MOST_PATHS: usize = 20;
+
 pub(super) fn routes() -> Vec<Route> {
-    vec![Route::new(
-        Method::GET,
-        "/api/sessions/{session}/diff",
-        Need::Login,
-        "What the session has changed: each file as it was before, against the file as it is now.",
-        session_diff,
-    )]
+    let tools = Need::Scope(AccessScope::Tools);
+    vec![
+        Route::new(
+            Method::GET,
+            "/api/sessions/{session}/diff",
+            Need::Login,
+            "What the session has changed: each file as it was before, against the file as it is now.",
+            session_diff,
+        ),
+        Route::new(
+            Method::GET,
+            "/api/history",
+            Need::Login,
+            "What was changed in a project, the newest first.",
+            list,
+        ),
+        Route::new(
+            Method::POST,
+            "/api/history/undo",
+            tools,
+            "Undoes a change, the last one if none is named. It is asked about as for a model.",
+            undo,
+        ),
+        Route::new(
+            Method::POST,
+            "/api/history/redo",
+            tools,
+            "Makes the change again that was undone last. It is asked about as for a model.",
+            redo,
+        ),
+    ]
 }
 
 /// The diff of a session.
@@ -48,6 +82,116 @@ async fn session_diff(request: Request<Nothing, Nothing>) -> Result<WholeDiff, A
         Ok(WholeDiff { files, notes: diff.notes })
     };
     blocking(comparing).await?
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct HistoryQuery {
+    /// The project; may be left out if only one is served.
+    project: Option<String>,
+    /// Only changes before this one.
+    before: Option<u64>,
+    /// At most this many; 50 if left out.
+    limit: Option<usize>,
+}
+
+/// Changes of a project.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ChangeList {
+    /// The newest first.
+    changes: Vec<JournalledChange>,
+    /// Whether there are older ones.
+    more: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct JournalledChange {
+    id: u64,
+    /// Milliseconds since 1970, UTC.
+    at: u64,
+    /// The session that made it, or the process of a call by hand.
+    session: String,
+    call: String,
+    tool: String,
+    /// One line, safe to show.
+    summary: String,
+    /// How many files it changed.
+    files: usize,
+    /// The first of them, safe to show.
+    paths: Vec<String>,
+    /// The change that has undone it, if one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undone_by: Option<u64>,
+    /// The changes that it undoes.
+    undoes: Vec<u64>,
+}
+
+async fn list(request: Request<HistoryQuery, Nothing>) -> Result<ChangeList, ApiError> {
+    let HistoryQuery { project, before, limit } = request.query;
+    let history = history(request.app.hub.project(project.as_deref())?)?;
+    let limit = limit.unwrap_or(USUAL_CHANGES).clamp(1, MOST_CHANGES);
+    let reading = move || {
+        // Numbers grow by one, so that a page is found by counting.
+        let newest = history.entries(1)?.first().map_or(0, |entry| entry.id.0);
+        let before = before.unwrap_or(u64::MAX);
+        let newer = newest.saturating_add(1).saturating_sub(before);
+        let newer = usize::try_from(newer).unwrap_or(usize::MAX);
+        let entries = history.entries(newer.saturating_add(limit + 1))?;
+        let mut older = entries.iter().filter(|entry| entry.id.0 < before);
+        let changes = older.by_ref().take(limit).map(|entry| JournalledChange {
+            id: entry.id.0,
+            at: milliseconds(entry.time),
+            session: entry.session.clone(),
+            call: entry.call.clone(),
+            tool: entry.tool.clone(),
+            summary: visible(&entry.summary),
+            files: entry.paths.len(),
+            paths: entry
+                .paths
+                .iter()
+                .take(MOST_PATHS)
+                .map(|path| visible(&path.to_text()))
+                .collect(),
+            undone_by: entry.undone_by.map(|id| id.0),
+            undoes: entry.undoes.iter().map(|id| id.0).collect(),
+        });
+        let changes = changes.collect();
+        Ok(ChangeList { changes, more: older.next().is_some() })
+    };
+    blocking(reading).await?
+}
+
+fn milliseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct UndoBody {
+    /// The project; may be left out if only one is served.
+    project: Option<String>,
+    /// The change; the last one if left out.
+    id: Option<u64>,
+}
+
+async fn undo(request: Request<Nothing, UndoBody>) -> Result<CallResult, ApiError> {
+    let UndoBody { project, id } = request.body;
+    let project = Arc::clone(request.app.hub.project(project.as_deref())?);
+    let change = id.map(|id| ("change_id".to_owned(), Value::from(id.to_string())));
+    call_by_hand(project, "undo", change.into_iter().collect()).await
+}
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RedoBody {
+    /// The project; may be left out if only one is served.
+    project: Option<String>,
+}
+
+async fn redo(request: Request<Nothing, RedoBody>) -> Result<CallResult, ApiError> {
+    let project = Arc::clone(request.app.hub.project(request.body.project.as_deref())?);
+    call_by_hand(project, "redo", Map::new()).await
 }
 
 /// What was changed in a project. Without a place for its state nothing was.

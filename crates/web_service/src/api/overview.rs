@@ -17,7 +17,7 @@ pub(super) fn routes() -> Vec<Route> {
         Method::GET,
         "/api/overview",
         Need::Login,
-        "What a page needs to begin with: projects, the latest sessions, open questions.",
+        "What a page needs to begin with: projects as they are configured, the latest sessions, open questions.",
         overview,
     )]
 }

@@ -15,7 +15,7 @@ use crate::api_error::ApiError;
 use crate::colours::{ColourCache, LineSpans, text_spans};
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{ServedProject, SessionHub};
+use crate::hub::{ConfiguredFacts, ServedProject, SessionHub};
 use crate::route::{Nothing, Request, Route};
 
 /// Lines before a window of a file that are read for its colours.
@@ -63,6 +63,11 @@ pub(super) struct ListedProject {
     model: String,
     provider: String,
     roles: Vec<String>,
+    /// What needs approval where no rule decides; absent if the rules cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<String>,
+    #[serde(flatten)]
+    configured: ConfiguredFacts,
 }
 
 async fn projects(request: Request<Nothing, Nothing>) -> Result<ProjectList, ApiError> {
@@ -77,6 +82,8 @@ pub(super) fn served(hub: &SessionHub) -> Vec<ListedProject> {
         model: project.parts.model.name.clone(),
         provider: project.parts.model.provider.name().to_owned(),
         roles: project.parts.tools.roles.iter().map(|role| role.name().to_owned()).collect(),
+        mode: project.executor().policy().ok().map(|policy| policy.mode().to_string()),
+        configured: project.port.configured(),
     });
     listed.collect()
 }
@@ -256,13 +263,13 @@ async fn search(request: Request<SearchQuery, Nothing>) -> Result<FoundThings, A
     Ok(FoundThings { result: look(project, tool, arguments).await? })
 }
 
-fn arguments<const N: usize>(given: [(&str, Option<Value>); N]) -> Map<String, Value> {
+pub(super) fn arguments<const N: usize>(given: [(&str, Option<Value>); N]) -> Map<String, Value> {
     let given = given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     given.collect()
 }
 
 /// Looks with the tool that models look with, so that the same limits and rules hold.
-async fn look(
+pub(super) async fn look(
     project: &ServedProject,
     tool: &str,
     arguments: Map<String, Value>,

@@ -13,6 +13,7 @@ use super::project::ProjectQuery;
 use crate::api_error::{ApiError, ToldError};
 use crate::credentials::{AccessScope, random_secret};
 use crate::guard::Need;
+use crate::hub::ServedProject;
 use crate::route::{Nothing, Request, Route};
 
 /// Bytes of a call, which may hold whole files.
@@ -72,7 +73,7 @@ struct CallBody {
 
 /// The result of a call by hand.
 #[derive(Debug, Serialize, JsonSchema)]
-struct CallResult {
+pub(super) struct CallResult {
     /// Whether it ended well.
     ok: bool,
     /// The result, if it did.
@@ -92,9 +93,17 @@ struct CallResult {
 async fn call(request: Request<Nothing, CallBody>) -> Result<CallResult, ApiError> {
     let hub = &request.app.hub;
     let project = Arc::clone(hub.project(request.body.project.as_deref())?);
+    call_by_hand(project, request.part("tool"), request.body.arguments.clone()).await
+}
+
+/// Calls a tool for the user, who is asked as for a model.
+pub(super) async fn call_by_hand(
+    project: Arc<ServedProject>,
+    tool: &str,
+    arguments: Map<String, Value>,
+) -> Result<CallResult, ApiError> {
     let name = random_secret().map_err(|error| ApiError::internal(error.to_string()))?;
-    let call =
-        ToolCall::new(format!("hand_{name}"), request.part("tool"), request.body.arguments.clone());
+    let call = ToolCall::new(format!("hand_{name}"), tool, arguments);
     // A tool that does not exist is a wrong address, not a call that failed.
     project.executor().tool_of(&call)?;
     let cancel = CancellationToken::new();

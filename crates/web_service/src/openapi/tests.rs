@@ -91,6 +91,14 @@ fn what_each_route_needs() {
     login    GET    /api/approvals/{owner}/{question}
     approve  POST   /api/approvals/{owner}/{question}
     login    GET    /api/sessions/{session}/diff
+    login    GET    /api/history
+    tools    POST   /api/history/undo
+    tools    POST   /api/history/redo
+    chat     GET    /api/complete
+    login    GET    /api/custom-tools
+    approve  POST   /api/custom-tools/trust
+    login    GET    /api/stats/days
+    login    GET    /api/search/all
     login    GET    /api/tools
     tools    POST   /api/tools/{tool}
     login    GET    /api/policy

@@ -1,0 +1,235 @@
+//! One search over sessions, files, symbols and text.
+
+use std::collections::HashMap;
+
+use axum::http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::{ListFilter, SessionInfo};
+
+use super::project::{arguments, look};
+use crate::api_error::ApiError;
+use crate::credentials::AccessScope;
+use crate::guard::Need;
+use crate::hub::{Mentionable, MentionableKind, ServedProject, SessionHub};
+use crate::route::{Nothing, Request, Route};
+
+/// The most of each group.
+const MOST_SESSIONS: usize = 20;
+const MOST_FILES: usize = 20;
+const MOST_SYMBOLS: usize = 10;
+const MOST_LINES: usize = 20;
+/// Bytes of what is looked for.
+const LONGEST_QUERY: usize = 1000;
+/// What a regular expression understands otherwise than as itself.
+const META: &str = r"\.+*?()|[]{}^$#&-~";
+
+pub(super) fn routes() -> Vec<Route> {
+    let about =
+        "Sessions by title and text; with the scope `tools` also files, symbols and text of files.";
+    vec![Route::new(Method::GET, "/api/search/all", Need::Login, about, search)]
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct AllQuery {
+    /// Only this project; all if left out.
+    project: Option<String>,
+    query: String,
+}
+
+/// What was found, in groups. Each says whether there is more of it.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct FoundAnywhere {
+    sessions: FoundGroup<FoundSession>,
+    /// By letters, like the completion of `@`.
+    files: FoundGroup<FoundName>,
+    /// Definitions of that name.
+    symbols: FoundGroup<FoundName>,
+    /// Lines that hold the query as it is.
+    text: FoundGroup<FoundLine>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FoundGroup<T> {
+    found: Vec<T>,
+    more: bool,
+}
+
+impl<T> Default for FoundGroup<T> {
+    fn default() -> Self {
+        Self { found: Vec::new(), more: false }
+    }
+}
+
+impl<T> FoundGroup<T> {
+    fn extend(&mut self, found: impl IntoIterator<Item = T>, most: usize) {
+        self.found.extend(found);
+        self.more |= self.found.len() > most;
+        self.found.truncate(most);
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FoundSession {
+    project: String,
+    session: String,
+    title: Option<String>,
+    /// When it was last written to, or the message was written: milliseconds since 1970, UTC.
+    at: i64,
+    /// The entry of the message that was found; absent if it is the title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<u64>,
+    /// The part of the message around what was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    excerpt: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FoundName {
+    project: String,
+    #[serde(flatten)]
+    name: Mentionable,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct FoundLine {
+    project: String,
+    /// As `grep` tells it: path, line and text.
+    #[serde(flatten)]
+    line: Value,
+}
+
+async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, ApiError> {
+    let AllQuery { project, query } = request.query;
+    let hub = &request.app.hub;
+    let query = query.trim();
+    if query.is_empty() || query.len() > LONGEST_QUERY {
+        return Err(ApiError::invalid(format!("a query has 1 to {LONGEST_QUERY} bytes")));
+    }
+    if project.is_some() {
+        hub.project(project.as_deref())?;
+    }
+    let may_look = request.caller.as_ref().is_some_and(|caller| caller.may(AccessScope::Tools));
+    let mut all = FoundAnywhere::default();
+    let wanted = hub.projects().iter();
+    for served in wanted.filter(|served| project.as_ref().is_none_or(|name| *name == served.name)) {
+        let looking = async {
+            match may_look {
+                true => Some(tokio::join!(
+                    served.port.mentions(query),
+                    symbols(served, query),
+                    lines(served, query)
+                )),
+                false => None,
+            }
+        };
+        let (sessions, beside) = tokio::join!(sessions(hub, served, query), looking);
+        let (sessions, more) = sessions?;
+        all.sessions.more |= more;
+        all.sessions.extend(sessions, MOST_SESSIONS);
+        let Some((names, symbols, (lines, more))) = beside else { continue };
+        let found = |name| FoundName { project: served.name.clone(), name };
+        let files = names.into_iter().filter(|name| name.kind != MentionableKind::Symbol);
+        all.files.extend(files.map(found), MOST_FILES);
+        all.symbols.extend(symbols.into_iter().map(found), MOST_SYMBOLS);
+        all.text.more |= more;
+        all.text.extend(lines, MOST_LINES);
+    }
+    Ok(all)
+}
+
+/// Sessions whose title holds the query, then those in which it was said.
+async fn sessions(
+    hub: &SessionHub,
+    project: &ServedProject,
+    query: &str,
+) -> Result<(Vec<FoundSession>, bool), ApiError> {
+    let infos = hub.list(Some(&project.name), &ListFilter::default()).await?;
+    let infos: Vec<SessionInfo> = infos.into_iter().map(|(_, info)| info).collect();
+    let lower = query.to_lowercase();
+    let is_titled = |info: &&SessionInfo| {
+        info.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&lower))
+    };
+    let titled = infos.iter().filter(is_titled).map(|info| FoundSession {
+        project: project.name.clone(),
+        session: info.id.to_string(),
+        title: info.title.clone(),
+        at: info.updated,
+        sequence: None,
+        excerpt: None,
+    });
+    let mut found: Vec<FoundSession> = titled.collect();
+    let said = project.parts.store.search(query, MOST_SESSIONS).await?;
+    let titles: HashMap<_, _> = infos.iter().map(|info| (&info.id, &info.title)).collect();
+    for message in said.messages {
+        let session = message.session.to_string();
+        match found.iter_mut().find(|known| known.session == session) {
+            Some(known) => {
+                known.sequence = Some(message.sequence);
+                known.excerpt = Some(message.excerpt);
+            }
+            None => found.push(FoundSession {
+                project: project.name.clone(),
+                title: titles.get(&message.session).and_then(|title| (*title).clone()),
+                session,
+                at: message.at,
+                sequence: Some(message.sequence),
+                excerpt: Some(message.excerpt),
+            }),
+        }
+    }
+    Ok((found, said.more))
+}
+
+/// The definitions of a name. Unlike completion, which is of no use if it comes late, this waits for them.
+async fn symbols(project: &ServedProject, name: &str) -> Vec<Mentionable> {
+    let arguments = arguments([
+        ("symbol", Some(Value::from(name))),
+        ("context", Some(Value::from(0))),
+        ("max_results", Some(Value::from(MOST_SYMBOLS + 1))),
+    ]);
+    // What is not a name has no definitions.
+    let found = look(project, "find_definition", arguments).await.unwrap_or_default();
+    let definitions = found["definitions"].as_array().into_iter().flatten();
+    let symbol = |found: &Value| {
+        let (path, line) = (found["path"].as_str()?, found["line"].as_u64()?);
+        let kind = found["kind"].as_str().filter(|kind| *kind != "import")?;
+        Some(Mentionable {
+            kind: MentionableKind::Symbol,
+            text: name.to_owned(),
+            target: Some(path.to_owned()),
+            detail: format!("{kind} {path}:{line}"),
+        })
+    };
+    definitions.filter_map(symbol).collect()
+}
+
+/// Lines of files that hold the query as it is.
+async fn lines(project: &ServedProject, query: &str) -> (Vec<FoundLine>, bool) {
+    let arguments = arguments([
+        ("pattern", Some(Value::from(literal(query)))),
+        ("context", Some(Value::from(0))),
+        ("max_results", Some(Value::from(MOST_LINES))),
+    ]);
+    // A search that fails hides nothing else.
+    let Ok(mut found) = look(project, "grep", arguments).await else { return Default::default() };
+    let Value::Array(matches) = found["matches"].take() else { return Default::default() };
+    let total = found["total"].as_u64().unwrap_or_default();
+    let more = total > matches.len() as u64;
+    let line = |line| FoundLine { project: project.name.clone(), line };
+    (matches.into_iter().map(line).collect(), more)
+}
+
+/// A regular expression for exactly this text.
+fn literal(text: &str) -> String {
+    let mut pattern = String::new();
+    for c in text.chars() {
+        if META.contains(c) {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern
+}
