@@ -160,7 +160,7 @@ fn keep(project: &Project, definition: &TrustCandidate) -> anyhow::Result<()> {
     let state = project.state()?.directory()?;
     let mut trusted = trusted(project)?;
     trusted.files.insert(file.clone(), ContentHash::of(text.as_bytes()).to_string());
-    Ok(project_file::write(&project.workspace, &state, TRUSTED_FILE, trusted)?)
+    project_file::write(&project.workspace, &state, TRUSTED_FILE, trusted)
 }
 
 fn definition(project: &Project, named: &str) -> anyhow::Result<TrustCandidate> {

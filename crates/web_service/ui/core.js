@@ -368,7 +368,6 @@ export function openFile(path, line) {
 }
 
 // ---- Small things in words ----
-
 const units = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
 
 /** 18400 as `18k`. */

@@ -107,7 +107,7 @@ async fn approve_all(approvals: &ApprovalManager) {
     let mut changes = approvals.changes();
     loop {
         for request in approvals.pending() {
-            // One that somebody else has answered needs no answer.
+            // One that was answered elsewhere needs no answer.
             let _ = approvals.answer_to(&request, request.approve());
         }
         if changes.changed().await.is_err() {
@@ -116,7 +116,7 @@ async fn approve_all(approvals: &ApprovalManager) {
     }
 }
 
-/// Says that somebody is waited for.
+/// Says that an answer from elsewhere is waited for.
 async fn point_out(approvals: &ApprovalManager, url: &str) {
     let mut changes = approvals.changes();
     let mut known = Vec::new();

@@ -1,4 +1,4 @@
-//! Terminals that join the service: the same session, answered wherever somebody is.
+//! Terminals that join the service: the same session, answered here or there.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
