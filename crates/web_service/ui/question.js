@@ -10,6 +10,8 @@ styles('/question.css');
 
 /** Milliseconds in which a question takes no answer: nobody has read it yet. */
 export const INERT = 500;
+/** Milliseconds after which the log is looked at for an answer that was given elsewhere. */
+const LOG_WAITS = [0, 100, 400, 1500];
 /** Files that the card names. */
 const NAMED_FILES = 4;
 
@@ -159,9 +161,15 @@ async function tellGone({ owner, call_id: call, title }) {
     tell(`${title}: answered in another window, or the call has ended`);
     return;
   }
-  const timeline = await api(`/sessions/${owner}/timeline?limit=50`).catch(() => null);
-  const card = timeline?.items.findLast(({ kind, call_id: id }) => kind === 'call' && id === call);
-  const reply = card?.questions?.at(-1)?.reply;
+  let reply;
+  // A question goes a moment before its answer is written down.
+  for (const wait of LOG_WAITS) {
+    await new Promise((resolve) => { setTimeout(resolve, wait); });
+    const timeline = await api(`/sessions/${owner}/timeline?limit=50`).catch(() => null);
+    const card = timeline?.items.findLast(({ kind, call_id: id }) => kind === 'call' && id === call);
+    reply = card?.questions?.at(-1)?.reply;
+    if (reply || card?.state !== 'waiting_for_approval') break;
+  }
   tell(reply ? `${title}: answered in another window: ${reply.words}` : `${title}: is not asked any more`);
 }
 

@@ -51,8 +51,8 @@ def test_an_opened_change_shows_its_lines(world):
     page.locator('.turn-end').wait_for()
     world.log(page).get_by_role('button', name=re.compile('README.md')).click()
     detail = page.locator('.detail')
-    assert detail.locator('.lines .remove').text_content().strip() == '− It says hello.'
-    assert detail.locator('.lines .add').text_content().strip() == '+ It says goodbye.'
+    assert detail.locator('.change-lines .remove').text_content().strip() == '− It says hello.'
+    assert detail.locator('.change-lines .add').text_content().strip() == '+ It says goodbye.'
     world.shot(page, 'talk-change')
 
 
@@ -274,7 +274,7 @@ def test_commands_are_offered_and_run(world):
     field(page).press_sequentially('/di')
     page.get_by_role('option', name='/diff').wait_for()
     page.keyboard.press('Enter')
-    assert field(page).input_value() == '/diff'
+    world.until(page, "document.querySelector('textarea').value === '/diff'")
     page.keyboard.press('Enter')
     page.wait_for_url(re.compile('/history$'))
     field(page).fill('/new')
