@@ -1,6 +1,6 @@
 // What can be meant: files and symbols after `@`, commands after `/`. The focus stays in the field.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { api, hasMore, html, say, withQuery } from './core.js';
 import { COMMANDS } from './commands.js';
 
@@ -8,24 +8,28 @@ import { COMMANDS } from './commands.js';
 const PAUSE = 60;
 const MOST = 12;
 
+/** Suggestions, with the question that they answer. */
+const NOTHING = { kind: '', query: '', found: [] };
+
 export default function Completion({ asked, project, session, keys, pick, field }) {
-  const [options, offer] = useState([]);
+  const [answer, take] = useState(NOTHING);
   const [at, move] = useState(0);
   const list = useRef(null);
   const { kind, query } = asked;
+  const isCurrent = answer.kind === kind && answer.query === query;
+  const known = kind === 'command' ? ownCommands(query, session) : [];
+  const options = isCurrent || kind === 'mention' ? [...known, ...answer.found] : known;
 
   useEffect(() => {
     const stopping = new AbortController();
     const timer = setTimeout(async () => {
-      try {
-        const look = kind === 'mention' ? mentions : commands;
-        const found = await look(query, { project, session, signal: stopping.signal });
-        offer(found);
-        move(0);
-        if (found.length) say(`${found.length} suggestions`);
-      } catch {
-        // Without suggestions the text is what was typed.
-      }
+      const look = kind === 'mention' ? mentions : writtenCommands;
+      // Without suggestions the text is what was typed.
+      const found = await look(query, { project, signal: stopping.signal }).catch(() => []);
+      if (stopping.signal.aborted) return;
+      take({ kind, query, found });
+      move(0);
+      if (known.length + found.length) say(`${known.length + found.length} suggestions`);
     }, kind === 'mention' ? PAUSE : 0);
     return () => {
       clearTimeout(timer);
@@ -33,7 +37,8 @@ export default function Completion({ asked, project, session, keys, pick, field 
     };
   }, [kind, query, project]);
 
-  useEffect(() => {
+  // Before the next key: what it picks is what is shown for what is typed.
+  useLayoutEffect(() => {
     const { current: area } = field;
     const isOpen = options.length > 0;
     if (isOpen) {
@@ -42,13 +47,17 @@ export default function Completion({ asked, project, session, keys, pick, field 
       list.current?.children[at]?.scrollIntoView({ block: 'nearest' });
     }
     keys.current = (event) => {
-      if (!isOpen) return false;
+      const picks = (event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab';
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (step) move((at + step + options.length) % options.length);
-      else if ((event.key === 'Enter' && !event.shiftKey) || event.key === 'Tab') {
+      // Files for other letters are on the screen; those for these letters are on their way.
+      if (picks && isOpen && kind === 'mention' && !isCurrent) event.preventDefault();
+      else if (!isOpen) return false;
+      else if (step) move((at + step + options.length) % options.length);
+      else if (picks) {
+        const option = options[at] ?? options[0];
         // A command that is typed in full is run by Enter.
-        if (event.key === 'Enter' && options[at].insert.trim() === `/${query}` && kind === 'command') return false;
-        pick(options[at]);
+        if (event.key === 'Enter' && option.insert.trim() === `/${query}` && kind === 'command') return false;
+        pick(option);
       } else return false;
       event.preventDefault();
       return true;
@@ -58,7 +67,7 @@ export default function Completion({ asked, project, session, keys, pick, field 
       area.removeAttribute('aria-controls');
       area.removeAttribute('aria-activedescendant');
     };
-  }, [options, at]);
+  }, [answer, at, kind, query]);
 
   if (options.length === 0) return null;
   const choose = (option) => (event) => {
@@ -73,14 +82,18 @@ export default function Completion({ asked, project, session, keys, pick, field 
       <span>${option.label}</span><small>${option.note}</small></li>`)}</ul>`;
 }
 
-/** Commands of the page, and those that the user has written, which are shown as what they send. */
-async function commands(query, { project, session, signal }) {
+/** Commands of the page. */
+function ownCommands(query, session) {
   const fitting = COMMANDS.filter(({ name, inSession }) => name.startsWith(query) && (session || !inSession));
-  const own = fitting.map(({ name, words }) => ({ label: `/${name}`, note: words, insert: `/${name}` }));
-  if (!hasMore()) return own;
+  return fitting.map(({ name, words }) => ({ label: `/${name}`, note: words, insert: `/${name}` }));
+}
+
+/** Commands that the user has written, which are shown as what they send. */
+async function writtenCommands(query, { project, signal }) {
+  if (!hasMore()) return [];
   const found = await api(withQuery('/complete', { kind: 'command', project, query }), { signal });
   const written = found.commands.filter(({ message }) => message);
-  return [...own, ...written.map(({ name, about, message }) => ({ label: `/${name}`, note: about, insert: message }))];
+  return written.map(({ name, about, message }) => ({ label: `/${name}`, note: about, insert: message }));
 }
 
 /** Files, directories and symbols; where the service does not complete them, files by a glob. */

@@ -93,6 +93,8 @@ export function QuestionNotes({ question, withFiles, isGrouped }) {
 
 /** The questions that were answered in this window, with what was said. */
 const ours = new Map();
+/** Those that this window has answered too late, and has been told so. */
+const late = new Set();
 /** What is said of questions that are earlier ones revised, by their hashes. */
 export const revisions = signal(new Map());
 
@@ -115,6 +117,7 @@ export function answer(question, body) {
 /** Another answer was faster, or the proposal is another one by now. Nothing was done by this one. */
 async function explainLate(question, error) {
   const { questions: open } = await api('/approvals');
+  late.add(nameOf(question));
   questions.value = open;
   if (open.some((other) => nameOf(other) === nameOf(question))) throw error;
   const isRevised = open.some(({ owner, call_id: call }) => owner === question.owner && call === question.call_id);
@@ -145,7 +148,7 @@ effect(() => {
   for (const old of gone) {
     const body = ours.get(nameOf(old));
     went.set(matterOf(old), { old, body });
-    if (!body) tellGone(old);
+    if (!body && !late.has(nameOf(old))) tellGone(old);
   }
   for (const next of come) {
     const earlier = went.get(matterOf(next));

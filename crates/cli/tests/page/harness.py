@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -114,9 +115,13 @@ class World:
         """The stream as `(event, data)`, for tests that wait for what the page does not show."""
         headers = {'authorization': f'Bearer {self.tokens["all"]}'}
         request = urllib.request.Request(f'{self.url}/api/events?follow={follow}', headers=headers)
+        end = time.monotonic() + WATCHDOG / 1000
         with urllib.request.urlopen(request, timeout=WATCHDOG / 1000) as answer:
             event = None
             for line in answer:
+                # The service always says something, if only that it is there.
+                if time.monotonic() > end:
+                    raise TimeoutError('what a test waits for does not come')
                 name, _, value = line.decode().rstrip('\n').partition(': ')
                 if name == 'event':
                     event = value

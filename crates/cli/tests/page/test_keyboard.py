@@ -60,6 +60,7 @@ def test_a_refusal_with_a_reason(world):
     world.model.reply('In French, then.')
     # Keys in the field only write; the button answers.
     page.keyboard.press('Enter')
+    page.get_by_role('button', name='Deny', exact=True).and_(page.locator(':enabled')).wait_for()
     go_to(page, 'Deny')
     page.keyboard.press('Enter')
     world.log(page).get_by_text('In French, then.').wait_for()
