@@ -27,6 +27,9 @@ const NOTHING = {
   tokens_in: 0, tokens_out: 0,
 };
 
+/** A number that stands out if there is something to look at, in the colour of its part of the bars. */
+const warned = (count, words) => (count > 0 ? html`<b>${count} ${words}</b>` : `${count} ${words}`);
+
 /** A day of the user's clock, such as `2026-11-16`. */
 function dateOf(time) {
   const two = (number) => String(number).padStart(2, '0');
@@ -66,10 +69,10 @@ export function DayCharts({ days: known, since, count }) {
           >${plain(name)}</option>`)}</optgroup>`)}
     </select></label></header>
     <div class="charts">
-    <${DayChart} title="Calls" total=${short(sum('calls'))} note=${html`<b>${bad} failed or refused</b>`} days=${days}
+    <${DayChart} title="Calls" total=${short(sum('calls'))} note=${warned(bad, 'failed or refused')} days=${days}
       show=${short} series=${CALLS} />
     <${DayChart} title="Answers to questions" total=${short(sum('approvals') + sum('denials'))}
-      note=${html`<b>${sum('denials')} refused</b>`} days=${days} show=${short} series=${ANSWERS} />
+      note=${warned(sum('denials'), 'refused')} days=${days} show=${short} series=${ANSWERS} />
     <${DayChart} title="Cost" total=${hasCost ? dollars(sum('cost_usd')) : 'unknown'}
       note="where prices are known" days=${days} show=${dollars} series=${COST} />
     <${DayChart} title="Tokens read" total=${short(sum('tokens_in'))}
