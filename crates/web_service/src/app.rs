@@ -21,6 +21,7 @@ use crate::hub::SessionHub;
 use crate::rate_limit::RateLimit;
 use crate::response_headers::{CachePolicy, secured};
 use crate::route::{JSON, RawRequest, Route, RouteAnswer};
+use crate::strangers::ClientConnection;
 
 /// Requests a second that are answered, and how many may come at once. A page that opens asks for a
 /// dozen things; a program that polls does not need more either.
@@ -141,6 +142,10 @@ impl WebApp {
         body: Body,
     ) -> Result<RouteAnswer, ApiError> {
         let caller = self.judged(&parts, route.need)?;
+        let connection = parts.extensions.get::<Arc<ClientConnection>>();
+        if let (Some(_), Some(connection)) = (&caller, connection) {
+            connection.is_recognised();
+        }
         let body = read_body(&parts.method, &parts.headers, body, route.body_limit).await?;
         let Parts { uri, headers, .. } = parts;
         (route.handler)(RawRequest { app: self, caller, path, uri, headers, body }).await

@@ -25,6 +25,7 @@ mod response_headers;
 mod route;
 mod router;
 mod server;
+mod strangers;
 
 pub use api::routes;
 pub use app::{WebApp, WebLog};

@@ -20,6 +20,7 @@ use crate::api;
 use crate::app::WebApp;
 use crate::guard::{InvalidProxy, Site};
 use crate::router::router;
+use crate::strangers::{ClientConnection, Strangers};
 
 /// Connections at a time. Each costs a task and a few kilobytes; those beyond wait to be accepted.
 const MAX_CONNECTIONS: usize = 1024;
@@ -76,6 +77,7 @@ pub async fn serve(listener: TcpListener, app: Arc<WebApp>, stop: CancellationTo
     let router = router(Arc::clone(&app), api::routes());
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = TaskTracker::new();
+    let mut strangers = Strangers::default();
     loop {
         let accepting = async {
             let permit = Arc::clone(&room).acquire_owned().await.ok();
@@ -88,7 +90,9 @@ pub async fn serve(listener: TcpListener, app: Arc<WebApp>, stop: CancellationTo
         };
         match accepted {
             Ok((stream, _)) => {
-                let serving = connection(stream, router.clone(), app.closing.clone());
+                let client = Arc::new(ClientConnection::default());
+                strangers.add(&client);
+                let serving = connection(stream, client, router.clone(), app.closing.clone());
                 connections.spawn(async move {
                     serving.await;
                     drop(permit);
@@ -105,11 +109,18 @@ pub async fn serve(listener: TcpListener, app: Arc<WebApp>, stop: CancellationTo
     let _ = tokio::time::timeout(CLOSING_TIME, connections.wait()).await;
 }
 
-async fn connection(stream: TcpStream, router: Router, closing: CancellationToken) {
+async fn connection(
+    stream: TcpStream,
+    client: Arc<ClientConnection>,
+    router: Router,
+    closing: CancellationToken,
+) {
     // Events are small and wanted at once.
     let _ = stream.set_nodelay(true);
-    let answering = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+    let cut = client.cut.clone();
+    let answering = service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
         let mut router = router.clone();
+        request.extensions_mut().insert(Arc::clone(&client));
         async move { router.call(request.map(Body::new)).await }
     });
     let mut builder = http1::Builder::new();
@@ -123,6 +134,7 @@ async fn connection(stream: TcpStream, router: Router, closing: CancellationToke
     tokio::select! {
         // A connection that breaks is the client's affair.
         _ = serving.as_mut() => return,
+        () = cut.cancelled() => return,
         () = closing.cancelled() => serving.as_mut().graceful_shutdown(),
     }
     let _ = serving.await;

@@ -1,5 +1,9 @@
 //! Requests that must not be listened to, over the wire.
 
+use std::io::Read as _;
+use std::net::TcpStream;
+use std::time::Duration;
+
 use serde_json::json;
 use testkit::{Fixture, ModelServer};
 
@@ -144,4 +148,19 @@ fn an_address_that_other_machines_reach_needs_a_named_proxy() {
     let model = ModelServer::start([]);
     let service = Service::start(&project, &model);
     assert!(service.address.starts_with("127.0.0.1:"));
+}
+
+#[test]
+fn connections_that_say_nothing_make_room_and_a_client_that_is_logged_in_stays() {
+    let (_project, service) = service();
+    let mut watcher = service.watch("");
+    let silent: Vec<TcpStream> =
+        (0..400).map(|_| TcpStream::connect(&service.address).unwrap()).collect();
+    assert_eq!(service.request("GET /api/sessions", &[&service.token("all")], "").status, 200);
+    // The first was cut, although nothing was wrong with it but its age.
+    let mut first = &silent[0];
+    first.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    assert_eq!(first.read(&mut [0]).unwrap(), 0);
+    service.begin();
+    watcher.until("what happens still", |seen| !seen.states.is_empty());
 }

@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -261,7 +261,10 @@ impl Watcher {
     /// Takes events until `is_enough`.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, is_enough: impl Fn(&Seen) -> bool) {
+        // The service says at least that it is there, so that reading alone never takes too long.
+        let end = Instant::now() + WATCHDOG;
         while !is_enough(&self.seen) {
+            assert!(Instant::now() < end, "{what} does not come");
             assert!(self.next().is_some(), "the stream has ended before {what}");
         }
     }
