@@ -1,7 +1,10 @@
 //! The description of the API, OpenAPI 3.1, from the table of routes.
 
+mod shown;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use shown::shown;
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;

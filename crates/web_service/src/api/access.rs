@@ -1,6 +1,6 @@
 //! Logging in, logging out, and the description of the API.
 
-use axum::http::header::HOST;
+use axum::http::header::{ACCEPT, HOST};
 use axum::http::{HeaderValue, Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,9 @@ use crate::credentials::COOKIE_SECONDS;
 use crate::guard::{COOKIE_NAME, Need};
 use crate::openapi;
 use crate::route::{JSON, Nothing, Request, Route, RouteAnswer};
+
+/// What browsers name when a user opens an address.
+const HTML: &str = "text/html";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -74,8 +77,14 @@ struct LoginDone {
     ok: bool,
 }
 
-async fn describe(_: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
-    RouteAnswer::json(StatusCode::OK, &openapi::document(&super::routes()))
+/// A browser that is sent there by its user gets a page, everything else the document itself.
+async fn describe(request: Request<Nothing, Nothing>) -> Result<RouteAnswer, ApiError> {
+    let document = openapi::document(&super::routes());
+    let accepts = request.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    match accepts.is_some_and(|accepts| accepts.contains(HTML)) {
+        true => Ok(RouteAnswer::text("text/html; charset=utf-8", openapi::shown(&document))),
+        false => RouteAnswer::json(StatusCode::OK, &document),
+    }
 }
 
 async fn log_in(request: Request<Nothing, LoginBody>) -> Result<RouteAnswer, ApiError> {

@@ -43,6 +43,25 @@ fn the_browser_is_given_a_file_and_not_the_code_which_other_users_could_read() {
 }
 
 #[test]
+fn the_description_is_a_page_for_browsers_and_a_document_for_programs() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let service = Service::start_with(&project, &["--provider", "offline"]);
+    let accept = "accept: text/html,application/xhtml+xml,*/*;q=0.8";
+    let shown = service.request_as_is(
+        "GET /api",
+        &[&format!("host: {}", service.address), accept, "sec-fetch-site: none"],
+        "",
+    );
+    assert!(shown.head.contains("content-type: text/html"), "{}", shown.head);
+    for part in ["<code>POST /api/sessions/{session}/messages</code>", "scope approve", "no login"]
+    {
+        assert!(shown.body.contains(part), "{part}");
+    }
+    assert!(!shown.body.contains("<script"));
+    assert_eq!(service.request("GET /api", &[], "").json()["openapi"], "3.1.0");
+}
+
+#[test]
 fn a_link_of_another_page_leads_to_the_page_but_not_to_the_api() {
     let project = Fixture::new("//- /notes.txt\nfirst\n");
     let service = Service::start_with(&project, &["--provider", "offline"]);
