@@ -17,6 +17,7 @@ mod tools;
 
 pub(crate) use approvals::QuestionBrief;
 pub(crate) use sessions::SessionBrief;
+pub(crate) use stream::EVENT_STREAM;
 
 use crate::route::Route;
 

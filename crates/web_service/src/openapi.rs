@@ -55,6 +55,12 @@ fn operation(route: &Route, generator: &mut SchemaGenerator, error: &schemars::S
     let answer = match route.answer {
         Some(schema) => schema(generator).to_value(),
         None if route.content_type == crate::route::JSON => json!({"type": "object"}),
+        // Each event of a stream.
+        None if route.content_type == crate::api::EVENT_STREAM => {
+            json!({"type": "object", "required": ["event", "data"], "properties": {
+                "id": {"type": "string"}, "event": {"type": "string"}, "data": {"type": "string"},
+            }})
+        }
         None => json!({"type": "string"}),
     };
     let failure = json!({

@@ -14,7 +14,7 @@ use crate::log_stream::LogStream;
 use crate::route::{Nothing, Request, Route, RouteAnswer};
 
 /// The type of a stream of events.
-const EVENT_STREAM: &str = "text/event-stream";
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
