@@ -1,14 +1,17 @@
 //! The page: its files are in the binary, each under the path that it is asked for.
 
-use std::sync::LazyLock;
+use std::io::Write as _;
+use std::sync::{LazyLock, OnceLock};
 
 use axum::body::Body;
-use axum::http::header::{ETAG, IF_NONE_MATCH};
+use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
 use crate::response_headers::{CachePolicy, secured};
@@ -113,18 +116,44 @@ pub(crate) static IMPORT_MAP_HASH: LazyLock<String> = LazyLock::new(|| {
     format!("sha256-{}", STANDARD.encode(Sha256::digest(map)))
 });
 
+/// What a browser is sent of a file, made when the first one asks.
+struct PackedAsset {
+    tag: String,
+    /// In the form that every browser understands.
+    gzip: Vec<u8>,
+}
+
+static PACKED: LazyLock<Vec<OnceLock<PackedAsset>>> =
+    LazyLock::new(|| ASSETS.iter().map(|_| OnceLock::new()).collect());
+
+fn packed(asset: &Asset) -> PackedAsset {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+    // Writing to memory does not fail; a browser without it gets the file as it is.
+    let gzip = packer.write_all(asset.bytes).and_then(|()| packer.finish()).unwrap_or_default();
+    PackedAsset { tag: format!("\"{}\"", &blake3::hash(asset.bytes).to_hex()[..32]), gzip }
+}
+
 /// The answer to a request for a file of the page, if it is one.
 pub(crate) fn answer(parts: &Parts) -> Option<Response> {
     let is_reading = [Method::GET, Method::HEAD].contains(&parts.method);
-    let asset = ASSETS.iter().find(|asset| is_reading && asset.path == parts.uri.path())?;
-    let tag = format!("\"{}\"", &blake3::hash(asset.bytes).to_hex()[..32]);
+    let at = ASSETS.iter().position(|asset| is_reading && asset.path == parts.uri.path())?;
+    let asset = &ASSETS[at];
+    let PackedAsset { tag, gzip } = PACKED.get(at)?.get_or_init(|| packed(asset));
     let is_known = parts.headers.get(IF_NONE_MATCH).is_some_and(|known| known == tag.as_str());
-    let (status, body) = match is_known {
-        true => (StatusCode::NOT_MODIFIED, Body::empty()),
-        false => (StatusCode::OK, Body::from(asset.bytes)),
+    let understood = parts.headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
+    let is_packed = !gzip.is_empty() && understood.is_some_and(|it| it.contains("gzip"));
+    let (status, body) = match (is_known, is_packed) {
+        (true, _) => (StatusCode::NOT_MODIFIED, Body::empty()),
+        (false, true) => (StatusCode::OK, Body::from(gzip.as_slice())),
+        (false, false) => (StatusCode::OK, Body::from(asset.bytes)),
     };
     let answer = RouteAnswer { status, content_type: asset.content_type, cookie: None, body };
     let mut response = secured(answer, CachePolicy::Ask);
-    response.headers_mut().insert(ETAG, HeaderValue::from_str(&tag).ok()?);
+    let headers = response.headers_mut();
+    headers.insert(ETAG, HeaderValue::from_str(tag).ok()?);
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if is_packed && !is_known {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
     Some(response)
 }

@@ -62,6 +62,19 @@ fn the_description_is_a_page_for_browsers_and_a_document_for_programs() {
 }
 
 #[test]
+fn files_of_the_page_are_packed_for_browsers_and_kept_by_them() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let service = Service::start_with(&project, &["--provider", "offline"]);
+    let plain = service.request("GET /app.js", &[], "");
+    assert!(plain.body.contains("import ") && !plain.head.contains("content-encoding"));
+    let packed = service.request("HEAD /app.js", &["accept-encoding: gzip, br"], "");
+    assert!(packed.head.contains("content-encoding: gzip"), "{}", packed.head);
+    let tag = plain.head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+    let again = service.request("GET /app.js", &[&format!("if-none-match: {tag}")], "");
+    assert_eq!((again.status, again.body.as_str()), (304, ""));
+}
+
+#[test]
 fn a_link_of_another_page_leads_to_the_page_but_not_to_the_api() {
     let project = Fixture::new("//- /notes.txt\nfirst\n");
     let service = Service::start_with(&project, &["--provider", "offline"]);
