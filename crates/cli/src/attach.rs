@@ -22,6 +22,25 @@ use remote_session::RemoteSession;
 /// Where `toolkiln web` listens unless told otherwise.
 pub(crate) const USUAL_ADDRESS: &str = "http://127.0.0.1:4747";
 
+/// Options that are settled where the service was started; a session of it cannot have others.
+pub(crate) const SETTLED_THERE: [&str; 15] = [
+    "root",
+    "vocabulary",
+    "role",
+    "mode",
+    "allow",
+    "deny",
+    "unsafe_no_sandbox",
+    "provider",
+    "model",
+    "base_url",
+    "effort",
+    "max_turns",
+    "budget_usd",
+    "budget_tokens",
+    "time_limit",
+];
+
 /// A service that is known to be the right one.
 #[derive(Clone, Debug)]
 struct Service {
@@ -89,11 +108,23 @@ impl Service {
     /// The session that is meant: by its id, the beginning of it, or its title; the last one if empty.
     async fn find(&self, text: &str) -> anyhow::Result<RemoteBrief> {
         let RemoteList { sessions } = self.get("/api/sessions?limit=1000").await?;
-        let is_meant = |it: &&RemoteBrief| {
-            text.is_empty() || it.id.starts_with(text) || it.title.as_deref() == Some(text)
-        };
-        let found = sessions.iter().find(is_meant).cloned();
-        found.with_context(|| format!("{} has no session `{text}`", self.url))
+        if text.is_empty() {
+            return sessions
+                .into_iter()
+                .next()
+                .with_context(|| format!("{} has no session", self.url));
+        }
+        let is_meant =
+            |it: &RemoteBrief| it.id.starts_with(text) || it.title.as_deref() == Some(text);
+        let mut found = sessions.into_iter().filter(is_meant);
+        match (found.next(), found.next()) {
+            (Some(session), None) => Ok(session),
+            // A message must not go to another session than the user means.
+            (Some(_), Some(_)) => {
+                bail!("`{text}` is the beginning or the title of several sessions")
+            }
+            (None, _) => bail!("{} has no session `{text}`", self.url),
+        }
     }
 
     /// The session to work in.

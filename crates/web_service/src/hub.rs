@@ -320,7 +320,7 @@ impl SessionHub {
         let by_hand = by_hand.map(|served| served.executor().clone());
         let live = self.live_sessions().into_iter();
         let live = live.filter(|live| live.project().name == project);
-        by_hand.chain(live.map(|live| live.executor().clone())).collect()
+        by_hand.chain(live.map(|live| live.executor())).collect()
     }
 
     /// What clients have not seen of a session. There is one for all clients, for as long as there are

@@ -22,7 +22,7 @@ async function imageChip(file) {
     reader.onerror = () => reject(reader.error);
     reader.readAsDataURL(file);
   });
-  return { kind: 'image', name: file.name, mime: file.type, data: address.slice(address.indexOf(',') + 1), address };
+  return { kind: 'image', name: file.name, data: address.slice(address.indexOf(',') + 1), address };
 }
 
 async function textChip(file) {

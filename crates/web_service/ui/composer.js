@@ -193,7 +193,7 @@ function wholeText(text, chips) {
 function messageBody(text, chips) {
   const chosen = chips.filter(({ kind }) => kind === 'file').map(({ name }) => name);
   const files = [...new Set([...chosen, ...mentioned(text)])];
-  const images = chips.filter(({ kind }) => kind === 'image').map(({ mime, data, name }) => ({ mime, data, name }));
+  const images = chips.filter(({ kind }) => kind === 'image').map(({ data, name }) => ({ data, name }));
   return { text, ...(files.length && { files }), ...(images.length && { images }) };
 }
 

@@ -385,7 +385,7 @@ export function duration(ms) {
   return ms < 3_600_000 ? `${Math.round(ms / 60_000)} min` : `${(ms / 3_600_000).toFixed(1)} h`;
 }
 
-/** A moment as a person would say it: `09:12` today, `Fri` this week, else the date. */
+/** A moment in short: `09:12` today, `Fri` this week, else the date. */
 export function moment(at) {
   const then = new Date(at);
   const days = (new Date().setHours(0, 0, 0, 0) - new Date(at).setHours(0, 0, 0, 0)) / 86_400_000;

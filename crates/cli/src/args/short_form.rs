@@ -34,7 +34,10 @@ pub(super) fn command_of(words: Vec<OsString>, is_terminal: bool) -> Result<Comm
         return Err(unrecognized(&mut program, &first, &line.join(" ")));
     }
     let mut rest = words.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
-    let misplaced = rest.find(|word| is_command(&program, word));
+    // A command that comes first is where it belongs; what conflicts are its own options.
+    let misplaced = rest.position(|word| is_command(&program, &word)).filter(|place| *place > 0);
+    let misplaced = misplaced.and_then(|place| words.get(place + 1));
+    let misplaced = misplaced.map(|word| word.to_string_lossy().into_owned());
     let mut matches = program.try_get_matches_from_mut(words).map_err(|error| {
         // `--root . run "fix it"`: the parser would take the message for the command.
         match misplaced.filter(|_| error.kind() == ErrorKind::ArgumentConflict) {

@@ -24,7 +24,8 @@ pub(crate) struct ChatArgs {
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
     /// Join a session of a running `toolkiln web` at this address, or begin one there
-    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = crate::attach::USUAL_ADDRESS)]
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = attach::USUAL_ADDRESS)]
+    #[arg(conflicts_with_all = attach::SETTLED_THERE, conflicts_with = "yes")]
     pub(crate) attach: Option<String>,
     /// Whether an empty name lets the user pick at a terminal
     #[arg(skip)]

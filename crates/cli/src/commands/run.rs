@@ -53,7 +53,8 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "")]
     pub(crate) resume: Option<String>,
     /// Work in a session that a running `toolkiln web` has, at this address
-    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = crate::attach::USUAL_ADDRESS)]
+    #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = attach::USUAL_ADDRESS)]
+    #[arg(conflicts_with_all = attach::SETTLED_THERE)]
     pub(crate) attach: Option<String>,
     #[command(flatten)]
     pub(crate) scope: Scope,

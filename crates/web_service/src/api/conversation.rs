@@ -94,9 +94,6 @@ struct MessageBody {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ImageBody {
-    /// The type that the client believes it to have. What counts is its content.
-    #[allow(dead_code, reason = "clients send it, and nothing is decided by it")]
-    mime: Option<String>,
     /// What it is called, such as the name of its file.
     name: Option<String>,
     /// Its bytes in Base64.

@@ -156,6 +156,22 @@ fn a_proof_of_one_address_is_none_for_another() {
 }
 
 #[test]
+fn options_that_the_service_has_settled_are_refused_and_not_ignored() {
+    let project = Fixture::new(PROJECT);
+    let rows: [&[&str]; 4] = [
+        &["run", "Hello", "--attach", "--model", "small"],
+        &["run", "Hello", "--attach", "--allow", "bash:*"],
+        &["run", "Hello", "--attach", "--mode", "read-only"],
+        &["chat", "--attach", "--yes"],
+    ];
+    for arguments in rows {
+        let ran = output(&project, arguments);
+        assert_eq!(ran.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&ran.stderr).contains("cannot be used with"), "{arguments:?}");
+    }
+}
+
+#[test]
 fn without_a_service_the_user_is_told_how_to_start_one() {
     let project = Fixture::new(PROJECT);
     let service = Service::start_with(&project, &[]);

@@ -18,7 +18,7 @@ fn an_image_reaches_the_model_and_is_shown_again() {
     let mut watcher = service.watch(&session);
     let messages = format!("/api/sessions/{session}/messages");
     // What it is said to be does not count.
-    let image = json!({"mime": "image/svg+xml", "name": "shot.png", "data": PIXEL});
+    let image = json!({"name": "shot.png", "data": PIXEL});
     let sent = service.post(&messages, json!({"text": "What is this?", "images": [image]}));
     assert_eq!(sent["notes"], json!(["attached shot.png (PNG image, 1x1 pixels, 70 bytes)"]));
     until_idle(&mut watcher, &session);
@@ -52,7 +52,7 @@ fn what_is_not_an_image_is_refused_with_the_whole_message() {
     let messages = format!("/api/sessions/{session}/messages");
     let svg = STANDARD.encode("<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>");
     let table = [
-        (vec![json!({"mime": "image/png", "data": svg})], "image 1 cannot be sent: "),
+        (vec![json!({"data": svg})], "image 1 cannot be sent: "),
         (vec![json!({"data": "no Base64!"})], "image 1 is not valid Base64"),
         (vec![json!({"data": PIXEL}); 21], "a message has at most 20 images"),
     ];
