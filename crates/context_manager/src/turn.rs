@@ -63,10 +63,23 @@ impl ChatContext {
         options: &AgentOptions,
         cancel: &CancellationToken,
     ) -> Result<TurnOutcome, LogError> {
+        self.say(content, ports, options).await?;
+        self.run(ports, options, cancel).await
+    }
+
+    /// Writes down what the user says; [`Self::run`] has it answered. Answers with its place in the log.
+    ///
+    /// A turn that was left unfinished is closed first; one that was paused is ended.
+    pub async fn say(
+        &mut self,
+        content: Vec<Content>,
+        ports: &Ports,
+        options: &AgentOptions,
+    ) -> Result<u64, LogError> {
         let mut events = self.closing(Charge::of(&*ports.model, options.prices));
         events.push(SessionEvent::UserMessage { content });
         self.record(ports, events).await?;
-        self.run(ports, options, cancel).await
+        Ok(self.last_sequence())
     }
 
     /// The user lets a paused turn go on, with the same amount again of whatever ran out.
@@ -101,7 +114,8 @@ impl ChatContext {
         }
     }
 
-    async fn run(
+    /// The turn runs until it ends or pauses.
+    pub async fn run(
         &mut self,
         ports: &Ports,
         options: &AgentOptions,

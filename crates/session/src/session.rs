@@ -245,6 +245,21 @@ impl Session {
         Ok(self.context.send_message(content, ports, options, cancel).await?)
     }
 
+    /// Writes down what the user says; [`Self::answer`] has it answered. Answers with its place in the log.
+    pub async fn say(&mut self, content: Vec<Content>) -> Result<u64, SessionError> {
+        let Agent { ports, options, .. } = &self.agent;
+        Ok(self.context.say(content, ports, options).await?)
+    }
+
+    /// What was said is answered: the turn is carried on until it ends or pauses.
+    pub async fn answer(
+        &mut self,
+        cancel: &CancellationToken,
+    ) -> Result<TurnOutcome, SessionError> {
+        let Agent { ports, options, .. } = &self.agent;
+        Ok(self.context.run(ports, options, cancel).await?)
+    }
+
     /// Goes on after a pause.
     pub async fn continue_turn(
         &mut self,

@@ -136,6 +136,8 @@ pub struct LiveSession {
     names: Mutex<Names>,
     commands: UnboundedSender<LiveCommand>,
     closed: watch::Sender<bool>,
+    /// The last entry that clients can see.
+    told: watch::Sender<u64>,
     /// Why the last turn broke off, if not by anything that the log could say.
     failure: Mutex<Option<String>>,
 }
@@ -144,8 +146,17 @@ pub struct LiveSession {
 struct Names {
     last: u64,
     of: Vec<(u64, QueuedId)>,
-    /// Told the position of the next message that is written.
-    written: Option<(QueuedId, oneshot::Sender<u64>)>,
+    /// The message whose sender waits for its place in the log.
+    awaited: Option<(QueuedId, Waiter)>,
+}
+
+/// Is told where a message is in the log, or why it is not.
+pub(super) type Waiter = oneshot::Sender<Result<u64, String>>;
+
+/// A message that is taken from the queue.
+pub(super) struct Taken {
+    pub(super) content: Vec<Content>,
+    pub(super) waiter: Option<Waiter>,
 }
 
 impl LiveSession {
@@ -169,6 +180,7 @@ impl LiveSession {
             names: Mutex::default(),
             commands,
             closed: watch::Sender::new(false),
+            told: watch::Sender::new(opened_at),
             failure: Mutex::default(),
         };
         (live, received)
@@ -249,26 +261,29 @@ impl LiveSession {
                 let cancel = CancellationToken::new();
                 *phase = LivePhase::Working(cancel.clone());
                 let (tell, written) = oneshot::channel();
-                self.names().written = Some((id, tell));
+                self.names().awaited = Some((id, tell));
                 // The task lives until it has closed the session, which is another phase.
                 let _ = self.commands.send(LiveCommand::Turn(cancel));
                 (name, Some(written))
             }
         };
         self.signal.tell();
-        match written {
-            None => Ok(Sent::Queued(name)),
-            Some(written) => match written.await {
-                Ok(sequence) => Ok(Sent::Written(sequence)),
-                // An earlier message went first, or the log cannot be written.
-                Err(_) if self.queue().iter().any(|queued| queued.id == name) => {
-                    Ok(Sent::Queued(name))
-                }
-                Err(_) => {
-                    let reason = "the session has ended its turn without it".to_owned();
-                    Err(HubError::NotWritten { reason })
-                }
-            },
+        let Some(written) = written else { return Ok(Sent::Queued(name)) };
+        match written.await {
+            Ok(Ok(sequence)) => {
+                // Whoever asks next sees it. The sender lives as long as this does.
+                let _ = self.told.subscribe().wait_for(|told| *told >= sequence).await;
+                Ok(Sent::Written(sequence))
+            }
+            Ok(Err(reason)) => Err(HubError::NotWritten { reason }),
+            // The session was closed before it came to the message.
+            Err(_) if *self.closed.borrow() => {
+                self.withdraw(name);
+                Err(HubError::Closing)
+            }
+            // An earlier message went first.
+            Err(_) if self.queue().iter().any(|queued| queued.id == name) => Ok(Sent::Queued(name)),
+            Err(_) => Err(HubError::NotWritten { reason: "it was withdrawn".to_owned() }),
         }
     }
 
@@ -369,34 +384,26 @@ impl LiveSession {
     }
 
     /// Takes the first message of the queue.
-    pub(super) fn first_queued(&self) -> Option<Vec<Content>> {
-        let first = self.inbox.waiting().into_iter().next()?;
-        let content = self.inbox.withdraw(first.id)?;
+    pub(super) fn first_queued(&self) -> Option<Taken> {
+        let first = self.inbox.waiting().into_iter().next();
         let mut names = self.names();
-        // The one that waits to be told is another message, which stays in the queue.
-        if names.written.as_ref().is_some_and(|(id, _)| *id != first.id) {
-            names.written = None;
-        }
+        // If the one that is awaited is another message, it stays in the queue and its sender is told so.
+        let awaited = names.awaited.take();
+        let first = first?;
         names.of.retain(|(_, id)| *id != first.id);
-        Some(content)
+        let waiter = awaited.filter(|(id, _)| *id == first.id).map(|(_, waiter)| waiter);
+        Some(Taken { content: self.inbox.withdraw(first.id)?, waiter })
     }
 
-    /// A message of the user is in the log.
-    pub(super) fn message_written(&self, sequence: u64) {
-        if let Some((_, tell)) = self.names().written.take() {
-            let _ = tell.send(sequence);
-        }
-    }
-
-    /// No message will be written by what was just done.
-    pub(super) fn nothing_more_is_written(&self) {
-        self.names().written = None;
+    /// Clients can see the log up to this entry.
+    pub(super) fn told(&self, sequence: u64) {
+        self.told.send_replace(sequence);
     }
 
     pub(super) fn closed(&self) {
         *self.phase() = LivePhase::Closed;
-        self.nothing_more_is_written();
         self.closed.send_replace(true);
+        self.names().awaited = None;
     }
 
     pub(super) fn phase(&self) -> MutexGuard<'_, LivePhase> {

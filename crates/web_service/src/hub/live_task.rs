@@ -4,7 +4,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use protocol::{ActivityData, LogEntry, SessionEvent, TurnEnd};
+use protocol::{ActivityData, LogEntry, TurnEnd};
 use session::{Session, SessionError, TurnOutcome};
 use tokio::sync::mpsc::error::TryRecvError;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tool_system::Subscription;
 
-use super::live_session::{LiveCommand, LivePhase};
+use super::live_session::{LiveCommand, LivePhase, Taken};
 use super::{HubError, LiveSession, SessionHub};
 
 /// How long a session in which nothing happens stays open. Until then "always, in this session" holds;
@@ -74,6 +74,8 @@ async fn work(
         let command = match tokio::time::timeout(IDLE_TIME, commands.recv()).await {
             Ok(command) => command,
             Err(_) if session.executor().running_jobs() > 0 => continue,
+            // They are nowhere else.
+            Err(_) if !live.inbox().waiting().is_empty() => continue,
             Err(_) => match close_if_idle(live, &mut commands) {
                 Some(command) => Some(command),
                 None => break,
@@ -123,13 +125,29 @@ fn close_if_idle(
 
 /// Works on the queue, message by message.
 async fn turns(live: &LiveSession, session: &mut Session, cancel: CancellationToken) {
-    let Some(content) = live.first_queued() else {
+    match live.first_queued() {
+        Some(taken) => {
+            let outcome = turn(session, taken, &cancel).await;
+            after(live, session, outcome).await;
+        }
         // It was withdrawn.
-        *live.phase() = LivePhase::Idle;
-        return live.nothing_more_is_written();
-    };
-    let outcome = session.send(content, &cancel).await;
-    after(live, session, outcome).await;
+        None => *live.phase() = LivePhase::Idle,
+    }
+}
+
+/// One turn. Whoever waits for the message is told as soon as it is written, or cannot be.
+async fn turn(
+    session: &mut Session,
+    Taken { content, waiter }: Taken,
+    cancel: &CancellationToken,
+) -> Result<TurnOutcome, SessionError> {
+    let said = session.say(content).await;
+    if let Some(waiter) = waiter {
+        // A client that has gone away is told by the log.
+        let _ = waiter.send(said.as_ref().map(|place| *place).map_err(ToString::to_string));
+    }
+    said?;
+    session.answer(cancel).await
 }
 
 /// After a turn: the next message, or what the session does until there is one.
@@ -162,9 +180,9 @@ async fn after(
             }
         };
         live.feed().change(|_| ());
-        let Some(cancel) = next else { return live.nothing_more_is_written() };
-        let Some(content) = live.first_queued() else { continue };
-        outcome = session.send(content, &cancel).await;
+        let Some(cancel) = next else { return };
+        let Some(taken) = live.first_queued() else { continue };
+        outcome = turn(session, taken, &cancel).await;
     }
 }
 
@@ -200,7 +218,5 @@ async fn tell(
 
 async fn written(live: &LiveSession, entry: &LogEntry) {
     live.feed().take(entry).await;
-    if matches!(entry.event, SessionEvent::UserMessage { .. }) {
-        live.message_written(entry.sequence);
-    }
+    live.told(entry.sequence);
 }

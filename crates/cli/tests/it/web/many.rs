@@ -108,3 +108,40 @@ fn an_answer_longer_than_a_model_may_write_is_cut_and_every_watcher_is_told() {
     assert!(length > PIECE_BYTES && length < ENDLESS_PIECES * PIECE_BYTES, "{length}");
     assert_eq!(model.calls().len(), 1);
 }
+
+/// Messages that each of the clients says.
+const MESSAGES: usize = 30;
+
+#[test]
+fn messages_that_meet_the_end_of_a_turn_are_written_once_and_told_their_own_place() {
+    let project = Fixture::new("//- /notes.txt\nfirst\n");
+    let model = ModelServer::answering(|_: &ModelCall| Reply::text("Yes."));
+    let service = Service::start(&project, &model);
+    let session = service.begin();
+    let mut watcher = service.watch(&session);
+    let told: Vec<(String, Value)> = thread::scope(|scope| {
+        let (service, session) = (&service, &session);
+        let clients = [0, 1, 2, 3].map(|client| {
+            scope.spawn(move || {
+                let texts = (0..MESSAGES).map(|number| format!("{client}.{number}"));
+                let said = texts.map(|text| (text.clone(), service.say(session, &text)));
+                said.collect::<Vec<_>>()
+            })
+        });
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    let messages = |seen: &Seen| -> Vec<Value> {
+        let items = seen.items_of(&session).into_iter();
+        items.filter(|item| item["kind"] == "message").collect()
+    };
+    watcher.until("all messages", |seen| messages(seen).len() >= told.len());
+    let messages = messages(&watcher.seen);
+    assert_eq!(messages.len(), told.len());
+    for (text, answer) in told {
+        let written = messages.iter().find(|item| item["text"] == text.as_str()).unwrap();
+        match answer["sequence"].as_u64() {
+            Some(sequence) => assert_eq!(written["sequence"], sequence, "{text}"),
+            None => assert!(answer["queued"].is_u64(), "{answer}"),
+        }
+    }
+}
