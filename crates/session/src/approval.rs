@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use context_manager::SessionLog;
+use context_manager::{LogError, SessionLog};
 use protocol::{
-    ApprovalRequest, ApprovalResponse, ContentHash, ErrorCode, SessionEvent, ToolError,
+    ApprovalRequest, ApprovalResponse, ContentHash, ErrorCode, LogEntry, SessionEvent, ToolError,
 };
 use tokio::sync::{oneshot, watch};
 use tool_system::Approver;
@@ -51,6 +51,11 @@ impl ApprovalManager {
         Self { log, approver, open: Arc::default(), changes: watch::Sender::new(()) }
     }
 
+    /// The same for questions that belong to no log, or are in the log of another process.
+    pub fn unlogged(approver: Option<Arc<dyn Approver>>) -> Self {
+        Self::new(Arc::new(NoLog), approver)
+    }
+
     /// Asks the same approver for a sub-agent, whose questions go into `log`. Both managers answer the
     /// questions of either.
     pub(crate) fn for_sub_agent(&self, log: Arc<dyn SessionLog>) -> Self {
@@ -61,6 +66,13 @@ impl ApprovalManager {
     /// The questions that wait for an answer, those of sub-agents included.
     pub fn pending(&self) -> Vec<ApprovalRequest> {
         self.open().iter().filter_map(|open| open.request.clone()).collect()
+    }
+
+    /// What tells the questions that wait apart: the id of each call and the hash of its proposal. Unlike
+    /// [`Self::pending`] this copies no diff, so whoever looks often looks here first.
+    pub fn pending_names(&self) -> Vec<(String, ContentHash)> {
+        let asked = |open: &Open| open.request.as_ref().map(|_| (open.step_id.clone(), open.asked));
+        self.open().iter().filter_map(asked).collect()
     }
 
     /// How many questions wait for an answer.
@@ -155,6 +167,16 @@ impl ApprovalManager {
                 Ok(response) = elsewhere => Ok(response),
             },
         }
+    }
+}
+
+/// Keeps nothing.
+struct NoLog;
+
+#[async_trait]
+impl SessionLog for NoLog {
+    async fn append(&self, _: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
+        Ok(Vec::new())
     }
 }
 

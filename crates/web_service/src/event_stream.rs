@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use follow::Follow;
 
-use crate::api::{QuestionBrief, SessionBrief};
+use crate::api::{QuestionBrief, QuestionNames, SessionBrief};
 use crate::api_error::ApiError;
 use crate::app::WebApp;
 use crate::cursor::{EventCursor, MAX_FOLLOWED};
@@ -44,7 +44,8 @@ pub(crate) struct EventStream {
     /// The session that was looked at last, so that each gets its turn.
     at: usize,
     states: HashMap<String, SessionBrief>,
-    questions: Option<Vec<QuestionBrief>>,
+    /// The names of the open ones; none until they were told once.
+    questions: Option<QuestionNames>,
     is_greeted: bool,
     beat: Instant,
 }
@@ -174,13 +175,14 @@ impl EventStream {
     }
 
     fn changed_questions(&mut self) -> Option<Bytes> {
-        let questions = QuestionBrief::all(&self.hub);
-        if self.questions.as_ref() == Some(&questions) {
+        // Every client looks with every change of every session, and questions can be large.
+        let names = QuestionBrief::names(&self.hub);
+        if self.questions.as_ref() == Some(&names) {
             return None;
         }
-        let told = event(None, "questions", &OpenQuestions { questions: &questions });
-        self.questions = Some(questions);
-        Some(told)
+        self.questions = Some(names);
+        let questions = QuestionBrief::all(&self.hub);
+        Some(event(None, "questions", &OpenQuestions { questions: &questions }))
     }
 
     fn changed_items(&mut self) -> Option<Bytes> {

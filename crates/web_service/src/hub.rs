@@ -14,9 +14,7 @@ mod shared_rules;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use async_trait::async_trait;
-use context_manager::{LogError, SessionLog};
-use protocol::{Content, LogEntry, SessionEvent};
+use protocol::Content;
 use session::{ApprovalManager, Session, SessionParts};
 use store::{ListFilter, SessionId, SessionInfo};
 use tokio::sync::watch;
@@ -49,23 +47,13 @@ struct Console {
     executor: ToolExecutor,
 }
 
-/// Questions about calls by hand belong to no conversation.
-struct NoConversation;
-
-#[async_trait]
-impl SessionLog for NoConversation {
-    async fn append(&self, _: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
-        Ok(Vec::new())
-    }
-}
-
 impl ServedProject {
     /// A project under a name.
     pub fn new(name: String, mut parts: SessionParts, port: Arc<dyn ProjectPort>) -> Self {
         let rules = Arc::new(SharedRules::new(parts.tools.options.rule_keeper.take()));
         parts.tools.options.rule_keeper = Some(rules.clone());
-        let approvals =
-            Arc::new(ApprovalManager::new(Arc::new(NoConversation), parts.approver.clone()));
+        // Questions about calls by hand belong to no conversation.
+        let approvals = Arc::new(ApprovalManager::unlogged(parts.approver.clone()));
         let executor = parts.tools.executor(ExecutorOptions {
             role: parts.role.clone(),
             approver: approvals.clone(),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use protocol::{ActivityEvent, ApprovalRequest};
+use protocol::{ActivityEvent, ContentHash};
 use serde::Serialize;
 use session::ApprovalManager;
 use store::SessionId;
@@ -32,8 +32,8 @@ pub(crate) struct LogStream {
     sent: u64,
     /// The agent of the session, while it is open here.
     agent: Option<FollowedAgent>,
-    /// None until they were told once: a client may have some from before.
-    questions: Option<Vec<ApprovalRequest>>,
+    /// The names of the open ones; none until they were told once: a client may have some from before.
+    questions: Option<Vec<(String, ContentHash)>>,
     brief: Option<SessionBrief>,
     beat: Instant,
 }
@@ -128,13 +128,14 @@ impl LogStream {
     }
 
     fn changed_questions(&mut self) -> Option<Bytes> {
-        let open = self.agent.as_ref().map(|agent| agent.approvals.pending()).unwrap_or_default();
-        if self.questions.as_ref() == Some(&open) {
+        let approvals = self.agent.as_ref().map(|agent| &agent.approvals);
+        let names = approvals.map(|approvals| approvals.pending_names()).unwrap_or_default();
+        if self.questions.as_ref() == Some(&names) {
             return None;
         }
-        let told = event_of("questions", None, &open);
-        self.questions = Some(open);
-        Some(told)
+        self.questions = Some(names);
+        let open = approvals.map(|approvals| approvals.pending()).unwrap_or_default();
+        Some(event_of("questions", None, &open))
     }
 
     fn changed_state(&mut self) -> Option<Bytes> {

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use context_manager::{LogError, SessionLog};
 use protocol::{
     ActivityEvent, ApprovalRequest, ApprovalResponse, LogEntry, Remember, SessionEvent,
 };
@@ -69,7 +67,8 @@ impl RemoteSession {
         let (marks, watched) = watch::channel(LogMarks::default());
         let (entries, written) = unbounded_channel();
         let (told, activity) = unbounded_channel();
-        let approvals = Arc::new(ApprovalManager::new(Arc::new(LogOfTheService), None));
+        // The service writes questions and answers down.
+        let approvals = Arc::new(ApprovalManager::unlogged(None));
         let follower = Follower {
             service: service.clone(),
             id: id.to_owned(),
@@ -158,16 +157,6 @@ pub(super) struct SaidThere {
     /// The last message before it.
     before: u64,
     pub(super) notes: Vec<String>,
-}
-
-/// Questions and answers are written down by the service.
-struct LogOfTheService;
-
-#[async_trait]
-impl SessionLog for LogOfTheService {
-    async fn append(&self, _: Vec<SessionEvent>) -> Result<Vec<LogEntry>, LogError> {
-        Ok(Vec::new())
-    }
 }
 
 /// Reads the stream of a session, and connects again when it breaks.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use axum::http::Method;
 use protocol::{
-    ApprovalRequest, ApprovalResponse, DiffKind, FileBytes, LineComment, Proposal, QuestionText,
-    Remember, ToolCall, ToolPermission, visible,
+    ApprovalRequest, ApprovalResponse, ContentHash, DiffKind, FileBytes, LineComment, Proposal,
+    QuestionText, Remember, ToolCall, ToolPermission, visible,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -147,7 +147,17 @@ impl QuestionBrief {
         }
         all
     }
+
+    /// What tells the open questions apart, without copying any of them: for each that asks, its name and
+    /// what it asks about.
+    pub(crate) fn names(hub: &SessionHub) -> QuestionNames {
+        let asked = owners(hub).into_iter().filter(|owner| owner.approvals.count() > 0);
+        asked.map(|owner| (owner.name, owner.approvals.pending_names())).collect()
+    }
 }
+
+/// What tells open questions apart.
+pub(crate) type QuestionNames = Vec<(String, Vec<(String, ContentHash)>)>;
 
 /// Something that asks.
 struct Owner {

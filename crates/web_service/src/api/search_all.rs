@@ -22,8 +22,6 @@ const MOST_SYMBOLS: usize = 10;
 const MOST_LINES: usize = 20;
 /// Bytes of what is looked for.
 const LONGEST_QUERY: usize = 1000;
-/// What a regular expression understands otherwise than as itself.
-const META: &str = r"\.+*?()|[]{}^$#&-~";
 
 pub(super) fn routes() -> Vec<Route> {
     let about =
@@ -209,7 +207,7 @@ async fn symbols(project: &ServedProject, name: &str) -> Vec<Mentionable> {
 /// Lines of files that hold the query as it is.
 async fn lines(project: &ServedProject, query: &str) -> (Vec<FoundLine>, bool) {
     let arguments = arguments([
-        ("pattern", Some(Value::from(literal(query)))),
+        ("pattern", Some(Value::from(regex_syntax::escape(query)))),
         ("context", Some(Value::from(0))),
         ("max_results", Some(Value::from(MOST_LINES))),
     ]);
@@ -220,16 +218,4 @@ async fn lines(project: &ServedProject, query: &str) -> (Vec<FoundLine>, bool) {
     let more = total > matches.len() as u64;
     let line = |line| FoundLine { project: project.name.clone(), line };
     (matches.into_iter().map(line).collect(), more)
-}
-
-/// A regular expression for exactly this text.
-fn literal(text: &str) -> String {
-    let mut pattern = String::new();
-    for c in text.chars() {
-        if META.contains(c) {
-            pattern.push('\\');
-        }
-        pattern.push(c);
-    }
-    pattern
 }
