@@ -17,19 +17,14 @@ impl Row {
     pub(crate) fn new(sequence: u64, at: i64, event: &SessionEvent) -> Result<Self, StoreError> {
         let data = serde_json::to_string(event)
             .map_err(|error| StoreError::failed("writing an event as JSON", error))?;
-        let kind = kind_of(&data).to_owned();
+        let kind = kind_of(data.as_bytes()).to_owned();
         Ok(Self { sequence, at, kind, data })
     }
 
     /// Shows whether the row is still what was written, and where. Without it a changed bit in the
     /// file would pass as content of the session.
     pub(crate) fn checksum(&self, session: &SessionId) -> u32 {
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(session.as_str().as_bytes());
-        hasher.update(&self.sequence.to_le_bytes());
-        hasher.update(&self.at.to_le_bytes());
-        hasher.update(self.kind.as_bytes());
-        hasher.update(b"\0");
+        let mut hasher = hasher(session, self.sequence, self.at, &self.kind);
         hasher.update(self.data.as_bytes());
         hasher.finalize()
     }
@@ -47,10 +42,22 @@ impl Row {
     }
 }
 
+/// The checksum of a row before its data.
+pub(crate) fn hasher(session: &SessionId, sequence: u64, at: i64, kind: &str) -> crc32fast::Hasher {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(session.as_str().as_bytes());
+    hasher.update(&sequence.to_le_bytes());
+    hasher.update(&at.to_le_bytes());
+    hasher.update(kind.as_bytes());
+    hasher.update(b"\0");
+    hasher
+}
+
 /// The type of an event in JSON, which always stands first.
-fn kind_of(data: &str) -> &str {
-    let rest = data.strip_prefix("{\"type\":\"").unwrap_or_default();
-    rest.split('"').next().unwrap_or_default()
+pub(crate) fn kind_of(data: &[u8]) -> &str {
+    let rest = data.strip_prefix(b"{\"type\":\"").unwrap_or_default();
+    let kind = rest.split(|byte| *byte == b'"').next().unwrap_or_default();
+    str::from_utf8(kind).unwrap_or_default()
 }
 
 #[cfg(test)]

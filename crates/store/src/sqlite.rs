@@ -9,6 +9,7 @@ mod learn;
 mod lease;
 mod manage;
 mod open;
+mod packed;
 mod read;
 mod salvage;
 mod schema;

@@ -9,6 +9,7 @@ use super::Inner;
 use super::db::{Db, is_corrupt};
 use super::lease::{LEASE_COLUMNS, is_taken, lease_from};
 use super::open::message;
+use super::packed::EventText;
 use crate::inspection::{Expected, FoundRow, Inspection, Problem, Range, inspect};
 use crate::row::Row;
 use crate::{ListFilter, SessionId, SessionInfo, SessionState, StoreError};
@@ -151,7 +152,8 @@ fn found_row(row: &SqliteRow) -> FoundRow {
         let text = |column: &str| row.try_get::<String, _>(column).map_err(|_| column.to_owned());
         let number = |column: &str| row.try_get::<i64, _>(column).map_err(|_| column.to_owned());
         let sequence = sequence.ok_or("sequence")?;
-        let whole = Row { sequence, at: number("at")?, kind: text("kind")?, data: text("data")? };
+        let EventText(data) = row.try_get("data").map_err(|_| "data")?;
+        let whole = Row { sequence, at: number("at")?, kind: text("kind")?, data };
         Ok((whole, number("checksum")?))
     })();
     let content = content.map_err(|column: String| format!("its field `{column}` is unreadable"));

@@ -4,7 +4,7 @@ use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, Connection as _};
 
 /// How to get from each version of the format to the next. Never changed, only added to.
-pub(super) const STEPS: &[&str] = &[include_str!("schema_1.sql")];
+pub(super) const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
 
 /// The version of the format that this program writes.
 pub(super) const VERSION: i64 = STEPS.len() as i64;

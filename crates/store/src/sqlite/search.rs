@@ -6,6 +6,7 @@
 use sqlx::{Connection as _, SqliteConnection};
 
 use super::Inner;
+use super::packed::EventText;
 use crate::found_messages::{excerpt, index_query, text_of};
 use crate::{FoundMessage, FoundMessages, SessionId, StoreError};
 
@@ -109,12 +110,12 @@ async fn take(
     let query = "SELECT sequence, at, data FROM events WHERE session = ? AND sequence > ? \
                  AND kind IN ('user_message', 'user_added', 'model_answered') \
                  ORDER BY sequence LIMIT ?";
-    let rows: Vec<(i64, i64, String)> =
+    let rows: Vec<(i64, i64, EventText)> =
         sqlx::query_as(query).bind(session).bind(after).bind(most).fetch_all(&mut *conn).await?;
     let count = rows.len() as i64;
     let through = rows.last().map_or(after, |(sequence, ..)| *sequence);
     for (sequence, at, data) in rows {
-        let Some(text) = text_of(&data) else { continue };
+        let Some(text) = text_of(&data.0) else { continue };
         let place = "INSERT INTO said_in (session, sequence, at) VALUES (?, ?, ?) RETURNING id";
         let place = sqlx::query_scalar(place).bind(session).bind(sequence).bind(at);
         let id: i64 = place.fetch_one(&mut *conn).await?;
@@ -147,8 +148,8 @@ async fn found(
         }
         let data = "SELECT data FROM events WHERE session = ? AND sequence = ?";
         let data = sqlx::query_scalar(data).bind(session.as_str()).bind(sequence);
-        let data: Option<String> = data.fetch_optional(&mut *conn).await?;
-        let Some(text) = data.as_deref().and_then(text_of) else { continue };
+        let data: Option<EventText> = data.fetch_optional(&mut *conn).await?;
+        let Some(text) = data.and_then(|data| text_of(&data.0)) else { continue };
         let sequence = u64::try_from(sequence).unwrap_or_default();
         let excerpt = excerpt(&text, words);
         found.messages.push(FoundMessage { session, sequence, at, excerpt });

@@ -7,6 +7,7 @@ use sqlx::{AssertSqlSafe, QueryBuilder, Sqlite};
 use super::Inner;
 use super::db::{Db, is_conflict};
 use super::lease::lease_of;
+use super::packed::{PackedRow, StoredData};
 use crate::id::now_ms;
 use crate::row::Row;
 use crate::summary::Summary;
@@ -105,7 +106,7 @@ async fn write(
     id: &SessionId,
     entries: &[LogEntry],
 ) -> Result<bool, WriteError> {
-    let rows = entries.iter().map(|entry| Row::new(entry.sequence, entry.at, &entry.event));
+    let rows = entries.iter().map(|entry| PackedRow::new(id, entry));
     let rows = rows.collect::<Result<Vec<_>, _>>().map_err(WriteError::Other)?;
     let summary = Summary::of(entries.iter().map(|entry| &entry.event));
     let mut query = sqlx::query(AssertSqlSafe(append_sql(rows.len())));
@@ -130,14 +131,13 @@ async fn write(
         .bind(id.as_str())
         .bind(owner);
     for row in rows {
-        let checksum = row.checksum(id);
         query = query
             .bind(id.as_str())
             .bind(signed(row.sequence))
             .bind(row.at)
             .bind(row.kind)
             .bind(row.data)
-            .bind(i64::from(checksum));
+            .bind(i64::from(row.checksum));
     }
     match query.fetch_all(&mut db.conn).await {
         Ok(updated) => Ok(!updated.is_empty()),
@@ -244,16 +244,17 @@ pub(super) async fn insert_rows(
     rows: &[Row],
 ) -> Result<(), sqlx::Error> {
     for chunk in rows.chunks(ROWS_PER_STATEMENT) {
+        let data: Result<Vec<StoredData>, _> = chunk.iter().map(StoredData::of).collect();
         let mut query = QueryBuilder::<Sqlite>::new(
             "INSERT OR IGNORE INTO events (session, sequence, at, kind, data, checksum) ",
         );
-        query.push_values(chunk, |mut values, row| {
+        query.push_values(chunk.iter().zip(data?), |mut values, (row, data)| {
             values
                 .push_bind(id.as_str())
                 .push_bind(signed(row.sequence))
                 .push_bind(row.at)
                 .push_bind(row.kind.as_str())
-                .push_bind(row.data.as_str())
+                .push_bind(data)
                 .push_bind(i64::from(row.checksum(id)));
         });
         query.build().execute(&mut *conn).await?;

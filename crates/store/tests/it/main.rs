@@ -10,5 +10,6 @@ mod events;
 mod kill;
 mod learning;
 mod leases;
+mod long_events;
 mod round_trip;
 mod searching;
