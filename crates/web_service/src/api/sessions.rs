@@ -263,8 +263,7 @@ async fn get(request: Request<Nothing, Nothing>) -> Result<ListedSession, ApiErr
 
 async fn listed(hub: &SessionHub, id: &SessionId) -> Result<ListedSession, ApiError> {
     let project = hub.project_of(id).await?;
-    let infos = project.parts.store.list(&ListFilter::default()).await?;
-    let info = infos.into_iter().find(|info| info.id == *id);
+    let info = project.parts.store.info(id).await?;
     let info = info.ok_or_else(|| ApiError::not_found(format!("there is no session `{id}`")))?;
     Ok(ListedSession::of(&project, info, hub.live_session(id).as_deref()))
 }
