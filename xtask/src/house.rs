@@ -6,6 +6,8 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
+use crate::step::run;
+
 /// The directories every command works with.
 pub(crate) struct House {
     /// The root of the repository.
@@ -41,6 +43,22 @@ impl House {
     /// A place for what xtask keeps between runs.
     pub(crate) fn cache(&self, name: &str) -> PathBuf {
         self.target.join("xtask").join(name)
+    }
+
+    /// Builds our binary for the profile folder, `debug` or `release`; where it then is.
+    pub(crate) fn build(&self, profile: &str) -> Result<PathBuf> {
+        run(&mut self.build_command(profile))?;
+        Ok(self.binary(profile))
+    }
+
+    /// What builds our binary.
+    pub(crate) fn build_command(&self, profile: &str) -> Command {
+        let mut command = self.cargo();
+        command.args(["build", "--locked", "-p", "cli"]);
+        if profile == "release" {
+            command.arg("--release");
+        }
+        command
     }
 
     /// The binary that `cargo build` leaves for the profile folder, `debug` or `release`.

@@ -36,7 +36,7 @@ pub(crate) fn run() -> Result<ExitCode> {
     let house = House::find()?;
     let binary = house.binary("debug");
     let mut steps = Steps::new(is_ci());
-    steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
+    steps.command("build", &mut house.build_command("debug"))?;
     steps.step("Python MCP client", || python_client(&house, &binary))?;
     steps.step("TypeScript SDK and MCP Inspector", || typescript_sdk(&house, &binary))?;
     steps.step("OpenAI Agents SDK", || OPENAI_AGENTS.run(&house, &binary))?;

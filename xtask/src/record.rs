@@ -15,7 +15,6 @@ use anyhow::{Context as _, Result, ensure};
 use testkit::{Gate, LiveScreen, ModelServer};
 
 use crate::house::House;
-use crate::step::run as run_command;
 use picture::Frame;
 use story::{COLUMNS, ROWS, STEPS, Step, TITLE, WORD_MILLISECONDS};
 
@@ -26,13 +25,7 @@ const PICTURE: &str = "docs/chat.svg";
 /// writes it.
 pub(crate) fn run(profile: &str) -> Result<ExitCode> {
     let house = House::find()?;
-    let mut build = house.cargo();
-    build.args(["build", "--locked", "-p", "cli"]);
-    if profile == "release" {
-        build.arg("--release");
-    }
-    run_command(&mut build)?;
-    let binary = house.binary(profile);
+    let binary = house.build(profile)?;
     let (first, second) = (play(&binary)?, play(&binary)?);
     same(&first, &second)?;
     let path = house.root.join(PICTURE);

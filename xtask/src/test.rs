@@ -73,22 +73,20 @@ fn side<'a>(
 
 /// Runs only the step with the real projects.
 pub(crate) fn projects() -> Result<ExitCode> {
-    let house = House::find()?;
-    let binary = house.binary("debug");
-    let mut steps = Steps::new(is_ci());
-    steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
-    steps.step("real projects, confined", || confined::projects(&house, &binary))?;
-    print!("{}", steps.summary());
-    Ok(ExitCode::SUCCESS)
+    only("real projects, confined", confined::projects)
 }
 
 /// Runs only the tests of the page.
 pub(crate) fn page() -> Result<ExitCode> {
+    only("page in a browser", page::tests)
+}
+
+/// Builds the binary and runs one step with it.
+fn only(name: &'static str, work: fn(&House, &Path) -> Result<Outcome>) -> Result<ExitCode> {
     let house = House::find()?;
-    let binary = house.binary("debug");
     let mut steps = Steps::new(is_ci());
-    steps.command("build", house.cargo().args(["build", "--locked", "-p", "cli"]))?;
-    steps.step("page in a browser", || page::tests(&house, &binary))?;
+    steps.command("build", &mut house.build_command("debug"))?;
+    steps.step(name, || work(&house, &house.binary("debug")))?;
     print!("{}", steps.summary());
     Ok(ExitCode::SUCCESS)
 }

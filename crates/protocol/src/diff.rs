@@ -12,6 +12,7 @@ mod selection;
 mod unified;
 mod warnings;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Base, Change, ContentHash};
@@ -24,7 +25,7 @@ pub use selection::apply_selected;
 pub use unified::unified;
 
 /// One change as the approver sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileDiff {
     /// The path, as it is; [`visible`] makes it safe to print.
     pub path: String,
@@ -60,7 +61,7 @@ pub struct FileDiff {
 }
 
 /// What happens to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffKind {
     /// A file appears.
@@ -80,7 +81,7 @@ pub enum DiffKind {
 }
 
 /// Content that is not shown as text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BinaryDiff {
     /// The content before, if there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,7 +92,7 @@ pub struct BinaryDiff {
 }
 
 /// Content by its identity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blob {
     /// The hash of the bytes.
     pub hash: ContentHash,
@@ -101,7 +102,7 @@ pub struct Blob {
 
 /// A run of changed lines with the unchanged ones around them. Lines are counted from one; a start
 /// is the line before the hunk if the hunk has no lines on that side.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Hunk {
     /// The first line before the change.
     pub old_start: usize,
@@ -116,7 +117,7 @@ pub struct Hunk {
 }
 
 /// One line of a hunk.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffLine {
     /// Whether it stays, comes or goes.
     pub kind: LineKind,
@@ -132,7 +133,7 @@ pub struct DiffLine {
 }
 
 /// Whether a line stays, comes or goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LineKind {
     /// It stays.

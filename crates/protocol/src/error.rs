@@ -1,5 +1,6 @@
 //! The one error a tool can answer with, and the table that gives each code its two spellings.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use strum::VariantArray as _;
@@ -12,7 +13,7 @@ macro_rules! error_codes {
         /// What went wrong, as a stable word that programs and models can rely on.
         #[derive(
             Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
-            strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
+            JsonSchema, strum::Display, strum::EnumString, strum::IntoStaticStr, strum::VariantArray,
         )]
         #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
         #[strum(

@@ -1,8 +1,10 @@
 //! The identity of a run of bytes.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The BLAKE3 hash of some bytes. Two files are the same file content exactly when these agree;
@@ -56,6 +58,16 @@ impl FromStr for ContentHash {
 impl Serialize for ContentHash {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for ContentHash {
+    fn schema_name() -> Cow<'static, str> {
+        "ContentHash".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^[0-9a-f]{64}$", "description": "BLAKE3, in hexadecimal digits."})
     }
 }
 

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ContentHash;
 
 /// The formats that models take. All services take these four and no others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum ImageFormat {
     /// Portable Network Graphics.
     #[serde(rename = "image/png")]
@@ -61,7 +62,7 @@ impl fmt::Display for ImageFormat {
 ///
 /// A log holds the bytes where the image comes first. Where the same image comes again while the
 /// conversation still shows it, the entry has its hash alone.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Image {
     /// What the user or the tool calls it, usually its path.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray as _;
 
@@ -19,6 +20,7 @@ use crate::UnknownName;
     Ord,
     Serialize,
     Deserialize,
+    JsonSchema,
     strum::Display,
     strum::EnumString,
     strum::IntoStaticStr,
@@ -55,7 +57,7 @@ impl ToolPermission {
 }
 
 /// A set of permissions. Sets only ever shrink on the way from a role to a sub-agent.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Vec<ToolPermission>", into = "Vec<ToolPermission>")]
 pub struct PermissionSet(u8);
 

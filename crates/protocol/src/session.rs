@@ -1,6 +1,7 @@
 //! The log of a session: everything that happened in a conversation, in order. Whatever a screen
 //! shows, an export holds or a statistic counts is read from it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -218,7 +219,7 @@ pub struct Opened {
 }
 
 /// A position in another session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForkPoint {
     /// The id of the other session.
     pub session: String,
@@ -227,7 +228,7 @@ pub struct ForkPoint {
 }
 
 /// The model of a session, and the role it has.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
     /// The provider, as the configuration names it.
     pub provider: String,
@@ -289,7 +290,7 @@ pub enum StopReason {
 }
 
 /// Tokens that were used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Read by the model and not taken from the cache.
     pub input: u64,
@@ -362,7 +363,7 @@ pub enum ModelErrorKind {
 }
 
 /// One step of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanStep {
     /// What is to be done.
     pub text: String,
@@ -371,7 +372,7 @@ pub struct PlanStep {
 }
 
 /// How far a step of a plan is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepStatus {
     /// Not begun.
@@ -422,7 +423,7 @@ pub enum PauseReason {
 }
 
 /// How a turn ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
     /// The model has said what it wanted to say.

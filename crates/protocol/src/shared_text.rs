@@ -1,9 +1,11 @@
 //! Text that grows at its end and is shared instead of copied.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Room of the first block that text is added to.
@@ -256,6 +258,20 @@ impl PartialEq<&str> for SharedText {
 impl Serialize for SharedText {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         out.collect_str(self)
+    }
+}
+
+impl JsonSchema for SharedText {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "SharedText".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<str>()
     }
 }
 

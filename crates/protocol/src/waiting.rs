@@ -1,9 +1,10 @@
 //! Time that passed while the user was waited for. Screens and statistics count it by the same rule.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// How long the user was waited for. Questions that stand at the same time count once.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Waiting {
     /// The intervals that are over, in milliseconds.
     pub total_ms: u64,

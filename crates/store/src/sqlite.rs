@@ -137,6 +137,10 @@ impl Store for SqliteStore {
         read::list(&self.inner, &mut *self.inner.db.lock().await, filter).await
     }
 
+    async fn info(&self, id: &SessionId) -> Result<Option<SessionInfo>, StoreError> {
+        read::info(&self.inner, &mut *self.inner.db.lock().await, id).await
+    }
+
     async fn find(&self, text: &str) -> Result<SessionId, StoreError> {
         manage::find(&self.inner, text).await
     }

@@ -41,6 +41,9 @@ pub trait Store: Send + Sync {
     /// Sessions in short, the one written last first.
     async fn list(&self, filter: &ListFilter) -> Result<Vec<SessionInfo>, StoreError>;
 
+    /// One session in short; none if it is not there, or its summary cannot be read.
+    async fn info(&self, id: &SessionId) -> Result<Option<SessionInfo>, StoreError>;
+
     /// The session that a user means: by its id, the beginning or end of it, or its title.
     async fn find(&self, text: &str) -> Result<SessionId, StoreError>;
 

@@ -1,6 +1,7 @@
 //! The card of a tool call.
 
 use protocol::{ErrorCode, FileDiff, Image, ToolError, ToolResult, unified, visible};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::headline::Headline;
@@ -11,7 +12,7 @@ use crate::safe_text::safe;
 use protocol::Waiting;
 
 /// A tool call: what it does, how far it is and what came of it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Card {
     /// The id of the call. Calls of different agents may have the same.
     pub call_id: String,
@@ -69,7 +70,7 @@ pub struct Card {
 }
 
 /// How far a call is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
     /// The model wants it; it has not begun.
@@ -111,7 +112,7 @@ impl CallState {
 }
 
 /// Why a call did not end well.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CallFailure {
     /// The stable word for it.
     pub code: ErrorCode,

@@ -1,9 +1,10 @@
 //! What a call does and what it came to, in three parts that a screen can put into columns.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `Searched`, `toFixed|round`, `14 matches in 6 files`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Headline {
     /// The first word of what the call does or did.
     pub verb: String,

@@ -1,17 +1,18 @@
 //! The things that a timeline is made of.
 
 use protocol::{Image, PlanStep, SharedText};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::card::Card;
 use crate::turn::TurnCosts;
 
 /// The name of an item for as long as its timeline exists: its place among all items, from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct ItemId(pub(crate) usize);
 
 /// One thing that the user sees. Items stand in the order in which they began.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Item {
     /// Its name.
     pub id: ItemId,
@@ -43,7 +44,7 @@ impl Item {
 }
 
 /// The kinds of item; `{"kind": "answer", …}` in JSON.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ItemBody {
     /// What the user said, or the task of a sub-agent.
@@ -72,7 +73,7 @@ pub enum ItemBody {
 }
 
 /// A message of the user.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct UserMessage {
     /// What was said, with images in words.
     pub text: String,
@@ -85,7 +86,7 @@ pub struct UserMessage {
 }
 
 /// A text that goes with a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AttachedText {
     /// What it is, on one line, such as `src/main.rs, 40 lines`.
     pub title: String,
@@ -102,7 +103,7 @@ impl UserMessage {
 }
 
 /// What the model said in answer to one request.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Answer {
     /// The text so far, in Markdown.
     pub text: SharedText,
@@ -111,7 +112,7 @@ pub struct Answer {
 }
 
 /// How far an answer is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerState {
     /// More is to come.
@@ -123,7 +124,7 @@ pub enum AnswerState {
 }
 
 /// One line about something that happened beside messages and tools.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Notice {
     /// What it is about.
     pub topic: Topic,
@@ -134,7 +135,7 @@ pub struct Notice {
 }
 
 /// What a notice is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Topic {
     /// The model did not answer; the request may be sent again.
@@ -164,7 +165,7 @@ pub enum Topic {
 }
 
 /// How much a notice matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
     /// Good to know.

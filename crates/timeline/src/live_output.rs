@@ -1,5 +1,6 @@
 //! What a call prints while it runs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::safe_text::output_line;
@@ -10,7 +11,7 @@ const KEPT_BYTES: usize = 64 * 1024;
 const LONGEST_LINE: usize = 4096;
 
 /// Whole lines that a call has printed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Output {
     /// Bytes at the beginning that are no longer kept.
     pub left_out: u64,

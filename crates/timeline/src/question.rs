@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::{
     ApprovalRequest, ApprovalResponse, DiffKind, FileDiff, Proposal, QuestionText, Remember,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::safe_text::one_line;
 
 /// What the user was asked about a call.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CardQuestion {
     /// When: milliseconds since 1970, UTC.
     pub at: i64,
@@ -37,7 +38,7 @@ pub struct CardQuestion {
 }
 
 /// The answer to a question.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reply {
     /// When: milliseconds since 1970, UTC.
     pub at: i64,

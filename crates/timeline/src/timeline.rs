@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use protocol::{ContentHash, ForkPoint, Image, LogEntry, SessionEvent, Settings, Usage};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::card::Card;
@@ -48,7 +49,7 @@ pub(crate) struct Early {
 }
 
 /// What is true of the session as a whole.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct SessionFacts {
     /// The project.
     pub root: String,

@@ -4,6 +4,7 @@ use protocol::{
     Content, ErrorCode, LogEntry, ModelAnswer, ModelErrorKind, SessionEvent, SharedText, TurnEnd,
     Usage,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::outcome::denial;
@@ -19,7 +20,7 @@ pub struct Denied {
 }
 
 /// What a turn that is over took.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TurnCosts {
     /// How it ended.
     pub end: TurnEnd,

@@ -18,18 +18,38 @@ use crate::route::Route;
 /// The version of OpenAPI, whose schemas are JSON Schema 2020-12 as they are.
 const OPENAPI: &str = "3.1.0";
 
+/// How values are written and how they are read, which differ where fields have defaults or are left out.
+struct Described {
+    written: SchemaGenerator,
+    read: SchemaGenerator,
+}
+
+impl Described {
+    fn new() -> Self {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+            settings.meta_schema = None;
+        });
+        let read = settings.clone().for_deserialize().into_generator();
+        Self { written: settings.for_serialize().into_generator(), read }
+    }
+
+    /// All definitions. What is both written and read has one, so it must look the same.
+    fn into_definitions(mut self) -> Map<String, Value> {
+        let mut all = self.read.take_definitions(true);
+        all.extend(self.written.take_definitions(true));
+        all
+    }
+}
+
 /// The description of these routes.
 pub fn document(routes: &[Route]) -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
-        settings.definitions_path = "/components/schemas".into();
-        settings.meta_schema = None;
-    });
-    let mut generator = settings.into_generator();
-    let error = generator.subschema_for::<ErrorBody>();
+    let mut described = Described::new();
+    let error = described.written.subschema_for::<ErrorBody>();
     let mut paths = Map::new();
     for route in routes {
         let item = paths.entry(route.path).or_insert_with(|| json!({}));
-        item[route.method.as_str().to_ascii_lowercase()] = operation(route, &mut generator, &error);
+        item[route.method.as_str().to_ascii_lowercase()] = operation(route, &mut described, &error);
     }
     json!({
         "openapi": OPENAPI,
@@ -42,7 +62,7 @@ pub fn document(routes: &[Route]) -> Value {
         },
         "paths": paths,
         "components": {
-            "schemas": generator.take_definitions(true),
+            "schemas": described.into_definitions(),
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer"},
                 "cookie": {"type": "apiKey", "in": "cookie", "name": crate::guard::COOKIE_NAME},
@@ -51,9 +71,9 @@ pub fn document(routes: &[Route]) -> Value {
     })
 }
 
-fn operation(route: &Route, generator: &mut SchemaGenerator, error: &schemars::Schema) -> Value {
+fn operation(route: &Route, described: &mut Described, error: &schemars::Schema) -> Value {
     let answer = match route.answer {
-        Some(schema) => schema(generator).to_value(),
+        Some(schema) => schema(&mut described.written).to_value(),
         None if route.content_type == crate::route::JSON => json!({"type": "object"}),
         // Each event of a stream.
         None if route.content_type == crate::api::EVENT_STREAM => {
@@ -77,12 +97,12 @@ fn operation(route: &Route, generator: &mut SchemaGenerator, error: &schemars::S
     let mut operation = json!({
         "operationId": operation_id(route),
         "summary": route.summary,
-        "parameters": parameters(route, generator),
+        "parameters": parameters(route, &mut described.read),
         "responses": responses,
         "security": security(route.need),
     });
     if let Some(schema) = route.body {
-        let schema = schema(generator);
+        let schema = schema(&mut described.read);
         operation["requestBody"] =
             json!({"required": true, "content": {"application/json": {"schema": schema}}});
     }

@@ -16,7 +16,6 @@ use super::client::{Memory, memory_in};
 use super::stats::Times;
 use super::verdict::{Verdict, below, pronounce};
 use crate::house::House;
-use crate::step::run as run_command;
 
 const START_MS: f64 = 20.0;
 const TURN_MS: f64 = 1.0;
@@ -82,8 +81,7 @@ impl Work {
 /// Measures, prints and judges; the exit code says whether every target was reached.
 pub(crate) fn run(effort: Effort) -> Result<ExitCode> {
     let house = House::find()?;
-    run_command(house.cargo().args(["build", "--release", "--locked", "-p", "cli"]))?;
-    let binary = house.binary("release");
+    let binary = house.build("release")?;
     let runs = match effort {
         Effort::Full => 40,
         Effort::Quick => 10,

@@ -48,11 +48,11 @@ struct Row {
 pub(crate) fn run() -> Result<ExitCode> {
     let house = House::find()?;
     // How fast it answers does not matter here.
-    run_command(house.cargo().args(["build", "--locked", "-p", "cli"]))?;
+    let binary = house.build("debug")?;
     let directory = house.cache("answers");
     let project = checkout(&house, &directory)?;
     let questions = questions();
-    let texts = answers(&house.binary("debug"), &project, &directory.join("home"), &questions)?;
+    let texts = answers(&binary, &project, &directory.join("home"), &questions)?;
     keep(&directory.join("texts"), &questions, &texts)?;
     let counts = count(&directory, &texts)?;
     let rows: Vec<Row> = questions

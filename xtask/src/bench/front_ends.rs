@@ -15,7 +15,6 @@ use super::report::{Figures, judge, table};
 use super::stats::Times;
 use super::verdict::pronounce;
 use crate::house::House;
-use crate::step::run as run_command;
 
 const FILE: &str = "f.txt";
 const FILE_BYTES: usize = 4096;
@@ -44,8 +43,7 @@ impl Effort {
 /// Measures, prints and judges; the exit code says whether every target was reached.
 pub(crate) fn run(effort: Effort) -> Result<ExitCode> {
     let house = House::find()?;
-    run_command(house.cargo().args(["build", "--release", "--locked", "-p", "cli"]))?;
-    let binary = house.binary("release");
+    let binary = house.build("release")?;
     let project = project();
     let root = project.root();
 

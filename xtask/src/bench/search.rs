@@ -25,7 +25,7 @@ use super::stats::Times;
 use super::verdict::{Verdict, at_most, below, pronounce};
 use super::{Effort, corpus};
 use crate::house::House;
-use crate::step::{one_line, run as run_command};
+use crate::step::one_line;
 use questions::QUESTIONS;
 use rivals::Ripgrep;
 use server::{Home, wait_until_idle, wait_until_quick};
@@ -49,8 +49,7 @@ pub(crate) fn run(directory: Option<&str>, effort: Effort) -> Result<ExitCode> {
     let root = corpus::root(&house, directory.map(Path::new))?;
     let ripgrep = Ripgrep::get(&house, &root)?;
     let fd = rivals::fd(&house).map_err(|why| println!("SKIPPED: fd ({why:#})")).ok();
-    run_command(house.cargo().args(["build", "--release", "--locked", "-p", "cli"]))?;
-    let binary = house.binary("release");
+    let binary = house.build("release")?;
     let ours = Ours { binary: &binary, root: &root };
     let home = |name: &str| Home::empty(house.cache("search-homes").join(name));
 

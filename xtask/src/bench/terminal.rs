@@ -16,7 +16,6 @@ use super::client::{Memory, memory_in, ticks_in};
 use super::stats::Times;
 use super::verdict::{Verdict, at_most, below, pronounce};
 use crate::house::House;
-use crate::step::run as run_command;
 
 const START_MS: f64 = 40.0;
 const ECHO_MS: f64 = 10.0;
@@ -71,8 +70,7 @@ struct AnswerFigures {
 /// Measures, prints and judges; the exit code says whether every target was reached.
 pub(crate) fn run(effort: Effort) -> Result<ExitCode> {
     let house = House::find()?;
-    run_command(house.cargo().args(["build", "--release", "--locked", "-p", "cli"]))?;
-    let binary = house.binary("release");
+    let binary = house.build("release")?;
     let (starts, answers) = match effort {
         Effort::Full => (20, 3),
         Effort::Quick => (5, 1),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file_text::{Ending, FileText, LineEndingStyle, TextEncoding};
@@ -13,7 +14,7 @@ mod hazard;
 pub(super) use hazard::{Hazard, Hazards};
 
 /// A part of a drawn text that a screen should set apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mark {
     /// The first byte of the part in the drawn text.
     pub start: usize,
@@ -24,7 +25,7 @@ pub struct Mark {
 }
 
 /// What a marked part is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MarkKind {
     /// An escape that stands for something that cannot be printed as it is. Without this mark the

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much of a file is looked at for NUL bytes.
@@ -13,7 +14,7 @@ const UTF16_BE_BOM: &[u8] = b"\xFE\xFF";
 const UTF32_LE_BOM: &[u8] = b"\xFF\xFE\0\0";
 
 /// How the lines of a text end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LineEndingStyle {
     /// All with a line feed.

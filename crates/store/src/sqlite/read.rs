@@ -15,6 +15,7 @@ use crate::row::Row;
 use crate::{ListFilter, SessionId, SessionInfo, SessionState, StoreError};
 
 const DOING: &str = "reading the session";
+const LISTING: &str = "listing sessions";
 /// Rows that are read at once when the index cannot be used.
 const SCAN_PAGE: u32 = 500;
 const EVENT_COLUMNS: &str = "rowid, session, sequence, at, kind, data, checksum";
@@ -207,19 +208,67 @@ pub(super) async fn list(
     db: &mut Db,
     filter: &ListFilter,
 ) -> Result<Vec<SessionInfo>, StoreError> {
-    let sql = format!(
-        "SELECT sessions.*, {LEASE_COLUMNS} FROM sessions LEFT JOIN leases ON session = id \
-         WHERE updated >= ? AND (? IS NULL OR instr(lower(coalesce(title, opening, '')), lower(?)) > 0) \
-         ORDER BY updated DESC, id DESC LIMIT ?"
+    let sql = summaries(
+        "updated >= ? AND (? IS NULL OR instr(lower(coalesce(title, opening, '')), lower(?)) > 0) \
+         ORDER BY updated DESC, id DESC LIMIT ?",
     );
+    // SQLite knows capital letters of ASCII only.
+    let title = filter.title.as_deref();
+    let (by_sql, by_us) = match title.filter(|title| !title.is_ascii()) {
+        Some(title) => (None, Some(title.to_lowercase())),
+        None => (title, None),
+    };
+    let limit = filter.limit.map_or(usize::MAX, |limit| limit as usize);
+    let limit_by_sql = filter.limit.filter(|_| by_us.is_none()).map_or(-1, i64::from);
     let query = sqlx::query(AssertSqlSafe(sql))
         .bind(filter.updated_since.unwrap_or(i64::MIN))
-        .bind(filter.title.as_deref())
-        .bind(filter.title.as_deref())
-        .bind(filter.limit.map_or(-1, i64::from));
-    let rows =
-        query.fetch_all(&mut db.conn).await.map_err(|it| db.error("listing sessions", &it))?;
-    Ok(rows.iter().filter_map(|row| info_from(inner, row).ok().flatten()).collect())
+        .bind(by_sql)
+        .bind(by_sql)
+        .bind(limit_by_sql);
+    let mut rows = query.fetch(&mut db.conn);
+    let mut listed = Vec::new();
+    let failed = loop {
+        if listed.len() >= limit {
+            return Ok(listed);
+        }
+        match rows.try_next().await {
+            Ok(Some(row)) if by_us.as_ref().is_none_or(|title| is_titled(&row, title)) => {
+                listed.extend(info_from(inner, &row).ok().flatten());
+            }
+            Ok(Some(_)) => {}
+            Ok(None) => return Ok(listed),
+            Err(error) => break error,
+        }
+    };
+    drop(rows);
+    Err(db.error(LISTING, &failed))
+}
+
+/// One session in short.
+pub(super) async fn info(
+    inner: &Inner,
+    db: &mut Db,
+    id: &SessionId,
+) -> Result<Option<SessionInfo>, StoreError> {
+    let query = sqlx::query(AssertSqlSafe(summaries("id = ?"))).bind(id.as_str());
+    let row =
+        query.fetch_optional(&mut db.conn).await.map_err(|error| db.error(LISTING, &error))?;
+    Ok(row.and_then(|row| info_from(inner, &row).ok().flatten()))
+}
+
+/// A query for the summaries of some sessions with their leases.
+fn summaries(which: &str) -> String {
+    format!(
+        "SELECT sessions.*, {LEASE_COLUMNS} FROM sessions LEFT JOIN leases ON session = id \
+         WHERE {which}"
+    )
+}
+
+/// Whether the title, or what stands for it, holds a text in small letters.
+fn is_titled(row: &SqliteRow, lower: &str) -> bool {
+    let text = |column: &str| row.try_get::<Option<String>, _>(column).ok().flatten();
+    let title = text("title").or_else(|| text("opening"));
+    title.is_some_and(|title| title.to_lowercase().contains(lower))
 }
 
 fn info_from(inner: &Inner, row: &SqliteRow) -> Result<Option<SessionInfo>, sqlx::Error> {

@@ -82,6 +82,41 @@ async fn the_list_can_be_narrowed() {
 }
 
 #[tokio::test]
+async fn titles_are_found_in_whatever_case_also_beyond_ascii() {
+    let (_dir, store) = new_store().await;
+    for title in ["Übung 1", "Other", "die übung 2", "ÜBUNG 3"] {
+        let id = store.create(&opened()).await.unwrap();
+        store.rename(&id, title).await.unwrap();
+    }
+    let count = async |title: &str, limit: Option<u32>| {
+        let filter = ListFilter { title: Some(title.into()), limit, updated_since: None };
+        store.list(&filter).await.unwrap().len()
+    };
+    for (title, limit, found) in
+        [("üBUNG", None, 3), ("übung 2", None, 1), ("Übung", Some(2), 2), ("é", None, 0)]
+    {
+        assert_eq!(count(title, limit).await, found, "{title}");
+    }
+    // The list that was left before its end holds up nothing.
+    assert_eq!(count("BUNG", Some(1)).await, 1);
+}
+
+#[tokio::test]
+async fn one_session_in_short_is_what_the_list_says_of_it() {
+    let (_dir, store) = new_store().await;
+    let id = session_with(&store, 1).await;
+    session_with(&store, 0).await;
+    let lease = store.claim(&id).await.unwrap();
+    let listed = store.list(&ListFilter::default()).await.unwrap();
+    let listed = listed.into_iter().find(|info| info.id == id);
+    assert_eq!(store.info(&id).await.unwrap(), listed);
+    assert!(listed.unwrap().held_by.is_some());
+    drop(lease);
+    store.delete(&id).await.unwrap();
+    assert_eq!(store.info(&id).await.unwrap(), None);
+}
+
+#[tokio::test]
 async fn a_session_is_found_by_pieces_of_its_id_and_by_its_title() {
     let (_dir, store) = new_store().await;
     let first = session_with(&store, 1).await;

@@ -1,17 +1,26 @@
 //! What holds for every timeline, whatever its log says.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
+use jsonschema::Validator;
 use proptest::prelude::*;
 use protocol::{
     ApprovalResponse, Content, ErrorCode, LogEntry, ModelErrorKind, PauseReason, SessionEvent,
     ToolError, ToolResult, TurnEnd, Usage,
 };
+use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 use timeline::safe_text::safe;
 use timeline::{CallState, Item, ItemBody, Timeline};
 
 use crate::story::{answers, call, ends, log, nested, piece, request, runs, says, starts, writes};
+
+static DESCRIBED: LazyLock<Validator> = LazyLock::new(|| {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let schema = settings.into_generator().into_root_schema_for::<Item>();
+    jsonschema::validator_for(schema.as_value()).unwrap()
+});
 
 fn hostile() -> impl Strategy<Value = String> {
     prop::collection::vec(
@@ -136,6 +145,15 @@ proptest! {
         strings(&serde_json::to_value(timeline.facts()).unwrap(), &mut all);
         for text in all {
             prop_assert_eq!(safe(&text), text);
+        }
+    }
+
+    #[test]
+    fn items_are_written_as_they_are_described(entries in entries()) {
+        let timeline = Timeline::of(&entries);
+        for item in timeline.items() {
+            let item = serde_json::to_value(item).unwrap();
+            prop_assert!(DESCRIBED.is_valid(&item), "{:?}", DESCRIBED.validate(&item));
         }
     }
 

@@ -1,18 +1,16 @@
 //! One search over sessions, files, symbols and text.
 
-use std::collections::HashMap;
-
 use axum::http::Method;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::{ListFilter, SessionInfo};
+use store::ListFilter;
 
 use super::project::{arguments, look};
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
 use crate::guard::Need;
-use crate::hub::{Mentionable, MentionableKind, ServedProject, SessionHub};
+use crate::hub::{Mentionable, MentionableKind, ServedProject};
 use crate::route::{Nothing, Request, Route};
 
 /// The most of each group.
@@ -123,7 +121,7 @@ async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, Ap
                 false => None,
             }
         };
-        let (sessions, beside) = tokio::join!(sessions(hub, served, query), looking);
+        let (sessions, beside) = tokio::join!(sessions(served, query), looking);
         let (sessions, more) = sessions?;
         all.sessions.more |= more;
         all.sessions.extend(sessions, MOST_SESSIONS);
@@ -140,27 +138,23 @@ async fn search(request: Request<AllQuery, Nothing>) -> Result<FoundAnywhere, Ap
 
 /// Sessions whose title holds the query, then those in which it was said.
 async fn sessions(
-    hub: &SessionHub,
     project: &ServedProject,
     query: &str,
 ) -> Result<(Vec<FoundSession>, bool), ApiError> {
-    let infos = hub.list(Some(&project.name), &ListFilter::default()).await?;
-    let infos: Vec<SessionInfo> = infos.into_iter().map(|(_, info)| info).collect();
-    let lower = query.to_lowercase();
-    let is_titled = |info: &&SessionInfo| {
-        info.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&lower))
-    };
-    let titled = infos.iter().filter(is_titled).map(|info| FoundSession {
+    let store = &project.parts.store;
+    // One more than is shown tells whether there are more.
+    let limit = u32::try_from(MOST_SESSIONS + 1).ok();
+    let filter = ListFilter { limit, title: Some(query.to_owned()), updated_since: None };
+    let titled = store.list(&filter).await?.into_iter().map(|info| FoundSession {
         project: project.name.clone(),
         session: info.id.to_string(),
-        title: info.title.clone(),
+        title: info.title,
         at: info.updated,
         sequence: None,
         excerpt: None,
     });
     let mut found: Vec<FoundSession> = titled.collect();
-    let said = project.parts.store.search(query, MOST_SESSIONS).await?;
-    let titles: HashMap<_, _> = infos.iter().map(|info| (&info.id, &info.title)).collect();
+    let said = store.search(query, MOST_SESSIONS).await?;
     for message in said.messages {
         let session = message.session.to_string();
         match found.iter_mut().find(|known| known.session == session) {
@@ -170,7 +164,7 @@ async fn sessions(
             }
             None => found.push(FoundSession {
                 project: project.name.clone(),
-                title: titles.get(&message.session).and_then(|title| (*title).clone()),
+                title: store.info(&message.session).await?.and_then(|info| info.title),
                 session,
                 at: message.at,
                 sequence: Some(message.sequence),

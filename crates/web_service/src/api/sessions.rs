@@ -6,9 +6,8 @@ use axum::http::Method;
 use protocol::Usage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use store::{ListFilter, SessionId, SessionInfo, SessionState};
-use timeline::Timeline;
+use timeline::{Item, SessionFacts, Timeline};
 
 use crate::api_error::ApiError;
 use crate::credentials::AccessScope;
@@ -120,27 +119,11 @@ pub(super) struct ListedSession {
     provider: String,
     model: String,
     role: Option<String>,
-    usage: TokenUsage,
+    usage: Usage,
     /// In US dollars, where prices are known.
     cost_usd: Option<f64>,
     /// The process that has it open, if it is another one.
     open_elsewhere: Option<String>,
-}
-
-/// Tokens.
-#[derive(Debug, Serialize, JsonSchema)]
-struct TokenUsage {
-    input: u64,
-    output: u64,
-    cache_read: u64,
-    cache_write: u64,
-}
-
-impl From<Usage> for TokenUsage {
-    fn from(usage: Usage) -> Self {
-        let Usage { input, output, cache_read, cache_write } = usage;
-        Self { input, output, cache_read, cache_write }
-    }
 }
 
 impl ListedSession {
@@ -164,7 +147,7 @@ impl ListedSession {
             provider: info.provider,
             model: info.model,
             role: info.role.map(|role| role.name().to_owned()),
-            usage: info.usage.into(),
+            usage: info.usage,
             cost_usd: info.cost_usd,
             open_elsewhere: holder.map(ToString::to_string),
         }
@@ -263,8 +246,7 @@ async fn get(request: Request<Nothing, Nothing>) -> Result<ListedSession, ApiErr
 
 async fn listed(hub: &SessionHub, id: &SessionId) -> Result<ListedSession, ApiError> {
     let project = hub.project_of(id).await?;
-    let infos = project.parts.store.list(&ListFilter::default()).await?;
-    let info = infos.into_iter().find(|info| info.id == *id);
+    let info = project.parts.store.info(id).await?;
     let info = info.ok_or_else(|| ApiError::not_found(format!("there is no session `{id}`")))?;
     Ok(ListedSession::of(&project, info, hub.live_session(id).as_deref()))
 }
@@ -318,9 +300,9 @@ pub(super) struct TimelineWindow {
     /// How many items there are.
     total: usize,
     /// The items, oldest first.
-    items: Vec<Value>,
+    items: Vec<Item>,
     /// Facts of the session as a whole.
-    facts: Value,
+    facts: SessionFacts,
 }
 
 async fn window(request: Request<WindowQuery, Nothing>) -> Result<TimelineWindow, ApiError> {
@@ -345,20 +327,16 @@ async fn window_of(
     let feed = hub.feed(&project, id);
     feed.load().await?;
     let limit = limit as usize;
-    feed.with(|feed| {
+    Ok(feed.with(|feed| {
         let items = feed.timeline().items();
         let end = before.unwrap_or(items.len()).min(items.len());
-        let shown = &items[end.saturating_sub(limit)..end];
-        let items_json: Result<Vec<Value>, _> = shown.iter().map(serde_json::to_value).collect();
-        let facts = serde_json::to_value(feed.timeline().facts());
-        let internal = |error: serde_json::Error| ApiError::internal(error.to_string());
-        Ok(TimelineWindow {
+        TimelineWindow {
             through: feed.through(),
             total: items.len(),
-            items: items_json.map_err(internal)?,
-            facts: facts.map_err(internal)?,
-        })
-    })
+            items: items[end.saturating_sub(limit)..end].to_vec(),
+            facts: feed.timeline().facts().clone(),
+        }
+    }))
 }
 
 #[derive(Debug, Default, Deserialize, JsonSchema)]

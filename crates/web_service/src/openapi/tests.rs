@@ -1,3 +1,5 @@
+mod items;
+
 use std::collections::BTreeSet;
 
 use super::*;
@@ -11,6 +13,24 @@ fn every_reference_of_the_description_leads_somewhere() {
     for reference in found {
         let pointer = reference.strip_prefix('#').unwrap();
         assert!(document.pointer(pointer).is_some(), "{reference}");
+    }
+}
+
+#[test]
+fn what_is_both_read_and_written_looks_the_same() {
+    let routes = crate::routes();
+    let mut described = Described::new();
+    for route in &routes {
+        for schema in [route.query, route.body].into_iter().flatten() {
+            schema(&mut described.read);
+        }
+        if let Some(schema) = route.answer {
+            schema(&mut described.written);
+        }
+    }
+    let written = described.written.take_definitions(true);
+    for (name, read) in described.read.take_definitions(true) {
+        assert!(written.get(&name).is_none_or(|written| *written == read), "{name}");
     }
 }
 
