@@ -143,7 +143,6 @@ impl Live {
                 }
             }
             InputAction::Leave => self.leave(cancel),
-            InputAction::Suspend => self.suspend(screen)?,
             InputAction::Redraw => {
                 let size = self.view.size();
                 self.resized(screen, size)?;
