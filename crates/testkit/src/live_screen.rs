@@ -255,7 +255,13 @@ impl LiveScreen {
     /// keys that become signals may still reach its shell.
     #[track_caller]
     pub fn resume(&mut self) {
-        self.job.as_ref().expect("started by `start_as_job`").resume();
+        self.resume_after("");
+    }
+
+    /// The same after the shell has printed a line.
+    #[track_caller]
+    pub fn resume_after(&mut self, words: &str) {
+        self.job.as_ref().expect("started by `start_as_job`").resume(words);
     }
 
     /// The modes of the terminal, or those that the program left behind if it has ended.

@@ -334,7 +334,7 @@ impl Live {
                 self.input.set_candidates(candidates);
                 self.draw_soon(Instant::now());
             }
-            Happened::BackFromProgram => self.back_from_program(screen, feeds).await?,
+            Happened::BackFromProgram => self.back_from_program(screen, feeds)?,
             Happened::Attached => self.attached(feeds),
             Happened::Resized if self.program.is_none() => {
                 self.resized(screen, output::screen_size())?

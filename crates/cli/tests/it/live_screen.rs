@@ -60,3 +60,22 @@ fn an_answer_is_shown_while_it_is_streamed() {
     let text = chat.text();
     assert_eq!(text.matches("The second one.").count(), 1, "{text}");
 }
+
+#[test]
+fn a_word_is_seen_as_far_as_it_has_come() {
+    let project = Fixture::new("//- /a.txt\nhello\n");
+    let gate = Gate::new();
+    let server = ModelServer::start([Reply::pieces(["A ka", "olin", "ite."]).through(&gate)]);
+    let mut chat = chat(&project, &server, 100, 30);
+    chat.wait_until(has_prompt);
+    chat.press("hello\r");
+    for seen in ["A ka", "A kaolin", "A kaolinite."] {
+        gate.pass(1);
+        chat.wait_until(|screen| screen.rows(0, 100).any(|row| row.trim_end() == seen));
+    }
+    chat.wait_until(has_prompt);
+    chat.press(LEAVE);
+    assert_eq!(chat.wait_exit(), 0);
+    let text = chat.text();
+    assert_eq!(text.matches("A ka").count(), 1, "{text}");
+}

@@ -72,6 +72,18 @@ impl Live {
         Ok(())
     }
 
+    /// Draws below what another program has left on the screen.
+    pub(super) fn goes_on(
+        &mut self,
+        screen: &mut ChatScreen,
+        size: ScreenSize,
+    ) -> anyhow::Result<()> {
+        screen.set_width(size.columns);
+        self.reask(size);
+        self.view.go_on(size);
+        self.draw(screen, Instant::now())
+    }
+
     fn compose(&mut self, screen: &ChatScreen, now: Instant) -> LiveLines {
         self.compose_at(screen, self.view.size(), now)
     }
@@ -167,11 +179,9 @@ fn fitted(lines: LiveLines, first: Option<usize>, most: usize) -> LiveLines {
 
 /// The line that is being written, and the calls that run.
 fn running(screen: &ChatScreen, style: LiveStyle, size: ScreenSize) -> Vec<String> {
-    let unfinished = output::unfinished_line();
-    let mut lines = match unfinished.is_empty() {
-        true => Vec::new(),
-        false => wrap_painted(&unfinished, size.columns),
-    };
+    let unfinished = format!("{}{}", output::unfinished_line(), screen.unfinished_word());
+    let mut lines: Vec<String> =
+        unfinished.lines().flat_map(|line| wrap_painted(line, size.columns)).collect();
     lines.extend(screen.living(Timestamp::now().as_millisecond(), OUTPUT_LINES));
     let most = MOST_RUNNING_ROWS.min(size.rows / 2);
     if lines.len() > most {

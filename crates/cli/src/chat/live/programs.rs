@@ -76,7 +76,7 @@ impl Live {
         Ok(())
     }
 
-    pub(super) async fn back_from_program(
+    pub(super) fn back_from_program(
         &mut self,
         screen: &mut ChatScreen,
         feeds: &mut Feeds,
@@ -117,13 +117,13 @@ impl Live {
         self.take_back(screen)
     }
 
-    /// Takes the terminal again and draws everything anew.
+    /// Takes the terminal again. What the other program has left on the screen stays.
     fn take_back(&mut self, screen: &mut ChatScreen) -> anyhow::Result<()> {
         self.terminal = Some(OwnTerminal::take()?);
         // Keys that were typed meanwhile were for the other program.
         self.last_key = Some(Instant::now());
         self.question_is_hidden();
-        self.resized(screen, output::screen_size())
+        self.goes_on(screen, output::screen_size())
     }
 }
 

@@ -184,6 +184,24 @@ fn stopped_by_a_signal_or_by_ctrl_z_it_comes_back_as_it_was() {
     }
 }
 
+#[test]
+fn what_the_shell_has_printed_stays_when_it_comes_back() {
+    let mut chat = DrawnChat::as_job([Reply::text("Good day.")]);
+    chat.say("hello");
+    chat.see("Good day.");
+    chat.wait_ready();
+    chat.screen.press(CTRL_Z);
+    chat.screen.wait_stopped();
+    chat.screen.resume_after("printed by the shell");
+    chat.wait_ready();
+    let text = chat.screen.text();
+    let places =
+        ["Good day.", "printed by the shell", BOX].map(|it| (it, text.matches(it).count()));
+    assert_eq!(places.map(|(_, count)| count), [1, 1, 1], "{text}");
+    assert!(places.is_sorted_by_key(|(it, _)| text.find(it)), "{text}");
+    chat.leave();
+}
+
 /// A chat whose editor is this script.
 fn with_editor(script: &str, start: impl FnOnce(&Command) -> LiveScreen) -> DrawnChat {
     let (project, server) = (small_project(), ModelServer::start([]));
