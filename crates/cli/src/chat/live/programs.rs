@@ -8,7 +8,8 @@ use tokio::task::JoinHandle;
 
 use super::super::ChatScreen;
 use super::super::live_parts::asking;
-use super::{Feeds, Live, OwnTerminal};
+use super::state::OwnTerminal;
+use super::{Feeds, Live};
 use crate::environment;
 use crate::output;
 
@@ -68,11 +69,11 @@ impl Live {
         &mut self,
         program: impl FnOnce() -> EditedText + Send + 'static,
     ) -> anyhow::Result<()> {
-        self.view.clear()?;
-        self.stop.leave_interrupts(true);
+        self.canvas.view.clear()?;
+        self.signals.stop.leave_interrupts(true);
         let modes = self.terminal.take().map(|terminal| terminal.modes.found());
         let running = tokio::task::spawn_blocking(program);
-        self.program = Some(ForeignProgram { running, result: None, modes });
+        self.open.program = Some(ForeignProgram { running, result: None, modes });
         Ok(())
     }
 
@@ -81,11 +82,11 @@ impl Live {
         screen: &mut ChatScreen,
         feeds: &mut Feeds,
     ) -> anyhow::Result<()> {
-        let result = self.program.take().and_then(|program| {
+        let result = self.open.program.take().and_then(|program| {
             program.modes.iter().for_each(FoundModes::put_back);
             program.result
         });
-        self.stop.leave_interrupts(false);
+        self.signals.stop.leave_interrupts(false);
         self.take_back(screen)?;
         match result {
             None => self.input.note("the editor could not be run"),
@@ -101,17 +102,17 @@ impl Live {
                 self.answer(feeds, &request, response);
             }
         }
-        self.draw_soon(Instant::now());
+        self.canvas.draw_soon(Instant::now());
         Ok(())
     }
 
     /// Stops this process, as Ctrl-Z does elsewhere, until it is continued.
     pub(super) fn suspend(&mut self, screen: &mut ChatScreen) -> anyhow::Result<()> {
-        if self.program.is_some() {
+        if self.open.program.is_some() {
             // The terminal is the editor's, which stops too and is continued with this process.
             return stop_this_process();
         }
-        self.view.clear()?;
+        self.canvas.view.clear()?;
         self.terminal = None;
         stop_this_process()?;
         self.take_back(screen)
@@ -121,7 +122,7 @@ impl Live {
     fn take_back(&mut self, screen: &mut ChatScreen) -> anyhow::Result<()> {
         self.terminal = Some(OwnTerminal::take()?);
         // Keys that were typed meanwhile were for the other program.
-        self.last_key = Some(Instant::now());
+        self.pressed.last_key = Some(Instant::now());
         self.question_is_hidden();
         self.goes_on(screen, output::screen_size())
     }
