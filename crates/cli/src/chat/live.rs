@@ -286,6 +286,7 @@ impl Live {
             Happened::Suspended => self.suspend(screen)?,
             Happened::Stopped => {
                 self.wish.wanted = Some(Wanted::Leave);
+                self.end_program().await;
                 if let Some(cancel) = cancel {
                     // The work ends by it, and this is not asked again meanwhile.
                     cancel.cancel();

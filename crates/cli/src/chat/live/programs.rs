@@ -5,6 +5,7 @@ use std::time::Instant;
 use protocol::{ApprovalRequest, ApprovalResponse, ToolError};
 use terminal::FoundModes;
 use tokio::task::JoinHandle;
+use workspace::EditorRun;
 
 use super::super::ChatScreen;
 use super::super::live_parts::asking;
@@ -23,6 +24,7 @@ pub(super) enum EditedText {
 pub(super) struct ForeignProgram {
     running: JoinHandle<EditedText>,
     result: Option<EditedText>,
+    run: EditorRun,
     /// An editor that is killed does not put them back.
     modes: Option<FoundModes>,
 }
@@ -36,12 +38,19 @@ impl ForeignProgram {
     }
 }
 
+impl Drop for ForeignProgram {
+    fn drop(&mut self) {
+        self.run.end();
+        self.modes.iter().for_each(FoundModes::put_back);
+    }
+}
+
 impl Live {
     /// Has the prompt edited in the user's editor.
     pub(super) fn edit_prompt(&mut self, text: String) -> anyhow::Result<()> {
         match asking::editor(environment::variable) {
             Some(editor) => {
-                self.start(move || EditedText::Prompt(asking::edit_prompt(&editor, &text)))
+                self.start(move |run| EditedText::Prompt(asking::edit_prompt(&editor, &text, run)))
             }
             None => {
                 self.input.note(NO_EDITOR);
@@ -53,8 +62,8 @@ impl Live {
     /// Has a proposal edited.
     pub(super) fn edit_proposal(&mut self, request: ApprovalRequest) -> anyhow::Result<()> {
         match asking::editor(environment::variable) {
-            Some(editor) => self.start(move || {
-                let edited = asking::edit(&request, &editor);
+            Some(editor) => self.start(move |run| {
+                let edited = asking::edit(&request, &editor, run);
                 EditedText::Proposal(Box::new(request), edited)
             }),
             None => {
@@ -67,14 +76,26 @@ impl Live {
     /// Gives the terminal away until `program` has ended. What runs meanwhile goes on.
     fn start(
         &mut self,
-        program: impl FnOnce() -> EditedText + Send + 'static,
+        program: impl FnOnce(&EditorRun) -> EditedText + Send + 'static,
     ) -> anyhow::Result<()> {
         self.canvas.view.clear()?;
         self.signals.stop.leave_interrupts(true);
         let modes = self.terminal.take().map(|terminal| terminal.modes.found());
-        let running = tokio::task::spawn_blocking(program);
-        self.open.program = Some(ForeignProgram { running, result: None, modes });
+        let run = EditorRun::default();
+        let own = run.clone();
+        let running = tokio::task::spawn_blocking(move || program(&own));
+        self.open.program = Some(ForeignProgram { running, result: None, run, modes });
         Ok(())
+    }
+
+    /// Ends the program and waits for that, if the user does not ask for the end a second time.
+    pub(super) async fn end_program(&mut self) {
+        let Some(mut program) = self.open.program.take() else { return };
+        program.run.end();
+        tokio::select! {
+            () = program.ends() => {}
+            () = self.signals.stop.at_once.cancelled() => {}
+        }
     }
 
     pub(super) fn back_from_program(
@@ -82,10 +103,7 @@ impl Live {
         screen: &mut ChatScreen,
         feeds: &mut Feeds,
     ) -> anyhow::Result<()> {
-        let result = self.open.program.take().and_then(|program| {
-            program.modes.iter().for_each(FoundModes::put_back);
-            program.result
-        });
+        let result = self.open.program.take().and_then(|mut program| program.result.take());
         self.signals.stop.leave_interrupts(false);
         self.take_back(screen)?;
         match result {
